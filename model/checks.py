@@ -1,0 +1,42 @@
+"""Validators shared by the values of the model; each says what was given and what is allowed."""
+
+from typing import Any
+
+import attrs
+
+from model.errors import InvalidValueError
+
+__all__ = ["MAX_INT64", "MAX_RANGE", "count", "member_name", "non_negative", "offset", "whole"]
+
+MAX_INT64 = 2**63 - 1
+MAX_RANGE = 1 << 20
+"""The most offsets that one range may span: nothing read from a file decides how much memory
+is used. Kafka's largest window is 10 000 records and one log batch beyond it."""
+
+
+def whole(name: str, value: object, low: int, high: int = MAX_INT64) -> int:
+    """Return ``value`` if it is an int in [low, high]; raise InvalidValueError if not."""
+    if type(value) is not int or not low <= value <= high:
+        raise InvalidValueError(name, value, f"an integer from {low} to {high}")
+    return value
+
+
+def offset(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
+    """Validate an attrs field as an offset in a log."""
+    whole(attribute.name, value, 0, MAX_INT64 - 1)
+
+
+def non_negative(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
+    """Validate an attrs field as a number that is not negative."""
+    whole(attribute.name, value, 0)
+
+
+def count(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
+    """Validate an attrs field as a delivery count (int16 on the wire)."""
+    whole(attribute.name, value, 0, 2**15 - 1)
+
+
+def member_name(_instance: object, attribute: "attrs.Attribute[Any]", value: str) -> None:
+    """Validate an attrs field as a member id: a string that is not empty."""
+    if type(value) is not str or not value:
+        raise InvalidValueError(attribute.name, value, "a string that is not empty")

@@ -1,0 +1,52 @@
+"""Kafka's error codes, and the exceptions which this project raises for bad values."""
+
+from enum import Enum
+
+__all__ = ["ErrorCode", "IllegalChoiceError", "InvalidValueError"]
+
+
+class ErrorCode(Enum):
+    """The result of an operation, named after ``org.apache.kafka.common.protocol.Errors``.
+
+    ``PENDING`` is the one member that Kafka does not have: the answer has not been given yet
+    because a write to the share coordinator is outstanding.
+    """
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    NOT_LEADER_OR_FOLLOWER = 6
+    COORDINATOR_LOAD_IN_PROGRESS = 14
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    INVALID_REQUEST = 42
+    NON_EMPTY_GROUP = 68
+    GROUP_ID_NOT_FOUND = 69
+    FENCED_LEADER_EPOCH = 74
+    INVALID_RECORD_STATE = 121
+    SHARE_SESSION_NOT_FOUND = 122
+    INVALID_SHARE_SESSION_EPOCH = 123
+    FENCED_STATE_EPOCH = 124
+    PENDING = "PENDING"
+
+
+class InvalidValueError(ValueError):
+    """A value which the model does not allow: says which, what was given and what is allowed."""
+
+    def __init__(self, name: str, given: object, allowed: str) -> None:
+        """Name the value, show what was given (shortened) and say what is allowed."""
+        shown = repr(given)
+        if len(shown) > 80:  # noqa: PLR2004 - a line of text, not a rule
+            shown = shown[:77] + "..."
+        super().__init__(f"{name} is {shown}; allowed: {allowed}")
+        self.name = name
+
+
+class IllegalChoiceError(Exception):
+    """An implementation chose what no rule allows; ``guard`` is the guard that refused it."""
+
+    def __init__(self, guard: Enum, detail: str) -> None:
+        """Take a member of ``model.guards.Guard`` and what exactly violated it."""
+        super().__init__(f"{guard.name}: {detail}")
+        self.guard = guard
+        self.detail = detail

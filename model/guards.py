@@ -1,0 +1,40 @@
+"""Names for what can be wrong: guards of a choice, and kinds of difference from a recording."""
+
+from enum import Enum
+
+__all__ = ["Difference", "Guard"]
+
+
+class Guard(Enum):
+    """A condition that every implementation's choice must meet; the value is its sentence."""
+
+    ONLY_AVAILABLE_IS_ACQUIRED = "only an AVAILABLE record is acquired (KIP-932, In-flight records)"
+    NO_ACQUIRE_DURING_WRITE = "a record is not acquired while a write of its state is outstanding"
+    ONLY_READ_IS_ACQUIRED = "only offsets that this fetch read from the log are acquired"
+    WITHIN_RECORD_LIMIT = "record_limit acquires at most the maximum number of records (KIP-1206)"
+    WITHIN_WINDOW_LIMIT = "the window grows within the record lock limit (KIP-932, Configuration)"
+    NO_RECORD_SKIPPED = "the window grows over a record in the log only by taking it in flight"
+    CAN_ACQUIRE = "a share-partition acquires nothing only if it is full and has none available"
+    START_NEVER_GOES_BACK = "the share-partition start offset never decreases (KIP-932)"
+    START_STOPS_AT_UNFINISHED = "the start offset never passes an unfinished record (KIP-932)"
+    LOCK_LASTS_ITS_DURATION = "an acquisition lock does not expire before its duration (KIP-932)"
+    LOCK_ENDS_ON_TIME = "an acquisition lock expires when its duration has elapsed (KIP-932)"
+    ACKNOWLEDGEMENT_JUDGED = "an acknowledgement is accepted or refused as its records' states say"
+    WRITE_IS_OUTSTANDING = "only an outstanding write can be completed"
+    PARTITION_IS_INITIALIZED = "a share-partition is initialized before it is used"
+
+
+class Difference(Enum):
+    """How a recorded event differs from what was expected; the value is its sentence."""
+
+    STATUS = "the result of the operation"
+    ACQUIRED = "the acquired records or their delivery counts"
+    WRITTEN_STATE = "the state and delivery count written for an offset"
+    WRITTEN_START_OFFSET = "the start offset of a write"
+    WRITTEN_DELIVERY_COMPLETE_COUNT = "the delivery complete count of a write"
+    COMPLETED = "the earlier calls that were answered"
+    PERSISTED = "the durable state that a new leader read"
+    START_OFFSET = "the share-partition start offset after the event"
+    END_OFFSET = "the share-partition end offset after the event"
+    DELIVERY_COMPLETE_COUNT = "the delivery complete count after the event"
+    RECORDS = "the state, delivery count, owner or pending write of a record after the event"

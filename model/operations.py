@@ -1,0 +1,176 @@
+"""What can happen to a share-partition. Times are in ms, offset ranges inclusive."""
+
+from enum import StrEnum
+
+import attrs
+
+from model.checks import member_name, non_negative, offset
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, InvalidValueError
+from model.ranges import OffsetRange
+from model.snapshot import DurableState
+from model.states import AcquireMode
+
+__all__ = [
+    "Acknowledge",
+    "AcknowledgementBatch",
+    "Acquire",
+    "AdvanceLogStart",
+    "AdvanceTime",
+    "CompleteWrite",
+    "EntryPoint",
+    "Initialize",
+    "Operation",
+    "Produce",
+    "Release",
+    "ResetOffset",
+    "SkipAcquire",
+]
+
+
+class EntryPoint(StrEnum):
+    """Where an acknowledgement enters: the broker's request handler or the share-partition.
+
+    Only a request is validated (Kafka: ``KafkaApis.validateAcknowledgementBatches``).
+    """
+
+    REQUEST = "request"
+    SHARE_PARTITION = "share_partition"
+
+
+def _ascending(_instance: object, attribute: object, batches: tuple[OffsetRange, ...]) -> None:
+    for before, after in zip(batches, batches[1:], strict=False):
+        if after.first <= before.last:
+            name = f"{getattr(attribute, 'name', '')}"
+            raise InvalidValueError(name, after, f"ranges that start after {before.last}")
+
+
+@attrs.frozen
+class Initialize:
+    """A leader reads the durable state and takes over (ReadShareGroupState).
+
+    ``reset_offset`` is what the reset strategy resolves to where ``persisted`` has no start
+    offset and the strategy is by_duration. Offsets are inclusive starts and exclusive ends.
+    """
+
+    config: SharePartitionConfig
+    log_start_offset: int = attrs.field(validator=offset)
+    log_end_offset: int = attrs.field(validator=offset)
+    persisted: DurableState
+    time_ms: int = attrs.field(default=0, validator=non_negative)
+    reset_offset: int | None = None
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a log that ends before it starts."""
+        if self.log_end_offset < self.log_start_offset:
+            allowed = f"at least log_start_offset, which is {self.log_start_offset}"
+            raise InvalidValueError("log_end_offset", self.log_end_offset, allowed)
+
+
+@attrs.frozen
+class Produce:
+    """Log batches are appended; offsets between them are not in the log (natural gaps)."""
+
+    log_batches: tuple[OffsetRange, ...] = attrs.field(validator=_ascending)
+    log_end_offset: int = attrs.field(validator=offset)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a log end offset that is not past the last batch."""
+        if self.log_batches and self.log_end_offset <= self.log_batches[-1].last:
+            allowed = f"past the last log batch, which ends at {self.log_batches[-1].last}"
+            raise InvalidValueError("log_end_offset", self.log_end_offset, allowed)
+
+
+@attrs.frozen
+class Acquire:
+    """A member fetches: ``log_batches`` is what the broker read at ``fetch_offset``."""
+
+    member: str = attrs.field(validator=member_name)
+    acquire_mode: AcquireMode
+    batch_size: int = attrs.field(validator=non_negative)
+    max_fetch_records: int = attrs.field(validator=non_negative)
+    fetch_offset: int = attrs.field(validator=offset)
+    log_batches: tuple[OffsetRange, ...] = attrs.field(validator=_ascending)
+
+
+@attrs.frozen
+class SkipAcquire:
+    """A member asks, and the share-partition says that it can acquire nothing now."""
+
+    member: str = attrs.field(validator=member_name)
+
+
+@attrs.frozen
+class AcknowledgementBatch:
+    """One element of AcknowledgementBatches, as it came: it may be malformed.
+
+    ``types`` holds one acknowledge type for the whole range or one for each offset.
+    """
+
+    first: int
+    last: int
+    types: tuple[int, ...]
+
+
+@attrs.frozen
+class Acknowledge:
+    """A member acknowledges batches of records of one share-partition."""
+
+    member: str = attrs.field(validator=member_name)
+    batches: tuple[AcknowledgementBatch, ...]
+    entry: EntryPoint = EntryPoint.SHARE_PARTITION
+
+
+@attrs.frozen
+class Release:
+    """A member leaves (session closed, disconnected, removed): its records are released."""
+
+    member: str = attrs.field(validator=member_name)
+
+
+@attrs.frozen
+class AdvanceTime:
+    """The clock moves on by ``ms`` and the acquisition locks that are due expire."""
+
+    ms: int = attrs.field(validator=non_negative)
+
+
+def _answer(_instance: object, _attribute: object, status: ErrorCode) -> None:
+    if status is ErrorCode.PENDING:
+        raise InvalidValueError("status", status, "NONE or an error code")
+
+
+@attrs.frozen
+class CompleteWrite:
+    """The outstanding write ``id`` is answered with ``status``."""
+
+    id: int = attrs.field(validator=non_negative)
+    status: ErrorCode = attrs.field(validator=_answer)
+
+
+@attrs.frozen
+class AdvanceLogStart:
+    """The log start offset moves up (retention, DeleteRecords) and the leader notices."""
+
+    log_start_offset: int = attrs.field(validator=offset)
+
+
+@attrs.frozen
+class ResetOffset:
+    """An administrator alters the start offset of an empty group (AlterShareGroupOffsets)."""
+
+    start_offset: int = attrs.field(validator=offset)
+
+
+Operation = (
+    Initialize
+    | Produce
+    | Acquire
+    | SkipAcquire
+    | Acknowledge
+    | Release
+    | AdvanceTime
+    | CompleteWrite
+    | AdvanceLogStart
+    | ResetOffset
+)

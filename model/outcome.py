@@ -1,0 +1,95 @@
+"""What an operation answers, what it writes, and what an implementation may choose in it."""
+
+import attrs
+
+from model.checks import MAX_INT64, non_negative, whole
+from model.errors import ErrorCode
+from model.ranges import AcquiredRange, OffsetRange, StateBatch
+
+__all__ = ["Answer", "Choice", "Completion", "Expiry", "Outcome", "Write"]
+
+
+def _start(_instance: object, attribute: "attrs.Attribute[int]", value: int) -> None:
+    whole(attribute.name, value, -1, MAX_INT64 - 1)
+
+
+@attrs.frozen
+class Write:
+    """A WriteShareGroupState request and its answer so far.
+
+    ``start_offset`` and ``delivery_complete_count`` are those of the moment when it was made,
+    before the start offset advances because of it (KIP-1226, Persistence); -1 keeps the start.
+    """
+
+    id: int = attrs.field(validator=non_negative)
+    start_offset: int = attrs.field(validator=_start)
+    delivery_complete_count: int = attrs.field(validator=_start)
+    state_batches: tuple[StateBatch, ...] = ()
+    status: ErrorCode = ErrorCode.NONE
+
+
+@attrs.frozen
+class Completion:
+    """An earlier operation, by its sequence number, which is answered now."""
+
+    seq: int
+    status: ErrorCode
+
+
+@attrs.frozen
+class Answer:
+    """What the share coordinator says to a write: NONE, an error, or PENDING for not yet.
+
+    ``id`` names the write; None takes the share-partition's next number.
+    """
+
+    status: ErrorCode = ErrorCode.NONE
+    id: int | None = None
+
+
+@attrs.frozen
+class Expiry:
+    """Acquisition locks whose expiry one write reports.
+
+    ``start_offset`` is where the start offset stands when the write is made; None: as far as it
+    may.
+    """
+
+    locks: tuple[OffsetRange, ...]
+    start_offset: int | None = None
+
+
+@attrs.frozen
+class Choice:
+    """What the rules leave to an implementation. None takes the policy of this project.
+
+    ``acquired``: the offsets an acquire takes.
+    ``entered``: offsets that enter the window available, with delivery count 0. None: every
+    offset of the log batches read which is below ``end_offset`` and would be skipped otherwise.
+    ``end_offset``: the window's new end (exclusive). None: after the last offset taken.
+    ``start_offset``: where the start offset stands after the operation. None: as far as it may.
+    ``refusal``: the answer to an acknowledgement, NONE for accepting it.
+    ``expired``: for each write of AdvanceTime the locks which it reports, in order. None: all
+    that are due, in one write.
+    """
+
+    acquired: tuple[OffsetRange, ...] | None = None
+    entered: tuple[OffsetRange, ...] | None = None
+    end_offset: int | None = None
+    start_offset: int | None = None
+    refusal: ErrorCode | None = None
+    expired: tuple[Expiry, ...] | None = None
+
+
+@attrs.frozen
+class Outcome:
+    """What an operation answers: its status, what was acquired, writes, and calls completed.
+
+    ``can_acquire`` is False exactly for an acquire that was skipped.
+    """
+
+    status: ErrorCode = ErrorCode.NONE
+    acquired: tuple[AcquiredRange, ...] = ()
+    writes: tuple[Write, ...] = ()
+    completed: tuple[Completion, ...] = ()
+    can_acquire: bool = True

@@ -1,0 +1,63 @@
+"""Profiles: which of the defensible readings of the KIPs applies, as data."""
+
+import attrs
+
+from model.errors import InvalidValueError
+
+__all__ = ["KAFKA", "KIP", "PROFILES", "Profile", "profile_named"]
+
+
+@attrs.frozen
+class Profile:
+    """A set of rules. Each field is one question on which sources differ (docs/decisions.md).
+
+    ``renewal_survives_refusal``: a RENEW in a request that is then refused still holds.
+    ``batches_may_share_an_offset``: a batch may start at the offset where the previous one ended.
+    ``natural_gaps_are_complete``: offsets that are not in the log count as delivery complete.
+    ``record_limit_may_overshoot``: under record_limit too, the window may end with the log batch
+    that crosses the limit, the records beyond it being available.
+    ``start_offset_kept_loses_complete_count``: a write whose start offset is -1 leaves the durable
+    delivery complete count as it was.
+    ``default_max_record_locks``: the default width of the window, in offsets.
+    """
+
+    name: str
+    renewal_survives_refusal: bool
+    batches_may_share_an_offset: bool
+    natural_gaps_are_complete: bool
+    record_limit_may_overshoot: bool
+    start_offset_kept_loses_complete_count: bool
+    default_max_record_locks: int
+
+
+KIP = Profile(
+    name="kip",
+    renewal_survives_refusal=False,
+    batches_may_share_an_offset=False,
+    natural_gaps_are_complete=True,
+    record_limit_may_overshoot=False,
+    start_offset_kept_loses_complete_count=False,
+    default_max_record_locks=200,
+)
+"""The KIP texts, as docs/decisions.md settles them."""
+
+KAFKA = Profile(
+    name="kafka",
+    renewal_survives_refusal=True,
+    batches_may_share_an_offset=True,
+    natural_gaps_are_complete=False,
+    record_limit_may_overshoot=True,
+    start_offset_kept_loses_complete_count=True,
+    default_max_record_locks=2000,
+)
+"""What Apache Kafka does where it differs and both are defensible."""
+
+PROFILES = {profile.name: profile for profile in (KIP, KAFKA)}
+
+
+def profile_named(name: str) -> Profile:
+    """Return the profile of that name; raise InvalidValueError naming those there are."""
+    try:
+        return PROFILES[name]
+    except KeyError:
+        raise InvalidValueError("profile", name, ", ".join(sorted(PROFILES))) from None

@@ -1,0 +1,67 @@
+"""Ranges of offsets and what may be said of them. Both ends are inclusive, as on the wire."""
+
+from typing import Any
+
+import attrs
+
+from model.checks import MAX_RANGE, count, offset
+from model.errors import InvalidValueError
+from model.states import PERSISTED_STATES, RecordState
+
+__all__ = ["AcquiredRange", "OffsetRange", "RecordRange", "StateBatch"]
+
+
+def _ordered(instance: Any, _attribute: "attrs.Attribute[int]", last: int) -> None:  # noqa: ANN401 - any class with first
+    offset(instance, _attribute, last)
+    if last < instance.first:
+        raise InvalidValueError("last", last, f"at least first, which is {instance.first}")
+    if last - instance.first >= MAX_RANGE:
+        allowed = f"at most {MAX_RANGE} offsets from first, which is {instance.first}"
+        raise InvalidValueError("last", last, allowed)
+
+
+@attrs.frozen
+class OffsetRange:
+    """The offsets from ``first`` to ``last``, both inclusive."""
+
+    first: int = attrs.field(validator=offset)
+    last: int = attrs.field(validator=_ordered)
+
+
+@attrs.frozen
+class AcquiredRange:
+    """Records of one delivery count which a fetch acquired (KIP-932, AcquiredRecords)."""
+
+    first: int = attrs.field(validator=offset)
+    last: int = attrs.field(validator=_ordered)
+    delivery_count: int = attrs.field(validator=count)
+
+
+def _persistable(_instance: object, _attribute: object, state: RecordState) -> None:
+    if state not in PERSISTED_STATES:
+        raise InvalidValueError("state", state, "AVAILABLE (0), ACKNOWLEDGED (2), ARCHIVED (4)")
+
+
+@attrs.frozen
+class StateBatch:
+    """Durable state of records: an element of StateBatches in WriteShareGroupState."""
+
+    first: int = attrs.field(validator=offset)
+    last: int = attrs.field(validator=_ordered)
+    state: RecordState = attrs.field(validator=_persistable)
+    delivery_count: int = attrs.field(validator=count)
+
+
+@attrs.frozen
+class RecordRange:
+    """In-memory state of records; ``owner`` is None unless acquired.
+
+    ``pending`` says that the state was written and the answer is outstanding.
+    """
+
+    first: int = attrs.field(validator=offset)
+    last: int = attrs.field(validator=_ordered)
+    state: RecordState = attrs.field(validator=attrs.validators.instance_of(RecordState))
+    delivery_count: int = attrs.field(validator=count)
+    owner: str | None = None
+    pending: bool = False

@@ -1,0 +1,50 @@
+"""The state of a share-partition as it can be seen from outside."""
+
+import attrs
+
+from model.checks import MAX_INT64, non_negative, offset, whole
+from model.errors import InvalidValueError
+from model.ranges import RecordRange, StateBatch
+
+__all__ = ["DurableState", "SharePartitionSnapshot"]
+
+UNINITIALIZED = -1
+
+
+def _from_minus_one(_instance: object, attribute: "attrs.Attribute[int]", value: int) -> None:
+    whole(attribute.name, value, UNINITIALIZED, MAX_INT64 - 1)
+
+
+@attrs.frozen
+class SharePartitionSnapshot:
+    """A leader's view of the window.
+
+    ``start_offset`` is inclusive and ``end_offset`` exclusive; ``records`` is None where a trace
+    did not record it. Adjacent ranges that say the same are one range.
+    """
+
+    start_offset: int = attrs.field(validator=offset)
+    end_offset: int = attrs.field(validator=offset)
+    delivery_complete_count: int = attrs.field(validator=non_negative)
+    records: tuple[RecordRange, ...] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a window that ends before it starts."""
+        if self.end_offset < self.start_offset:
+            allowed = f"at least start_offset, which is {self.start_offset}"
+            raise InvalidValueError("end_offset", self.end_offset, allowed)
+
+
+@attrs.frozen
+class DurableState:
+    """What the share coordinator holds for a share-partition (ReadShareGroupState).
+
+    ``start_offset`` −1 means that it was initialized without one; ``delivery_complete_count`` −1
+    that the writer did not know it (KIP-1226).
+    """
+
+    start_offset: int = attrs.field(validator=_from_minus_one)
+    delivery_complete_count: int = attrs.field(validator=_from_minus_one)
+    state_batches: tuple[StateBatch, ...] = ()
+    state_epoch: int = attrs.field(default=0, validator=non_negative)
+    leader_epoch: int = attrs.field(default=0, validator=non_negative)

@@ -1,0 +1,43 @@
+"""Record states, acknowledge types and acquire modes, with the ids that Kafka gives them."""
+
+from enum import IntEnum, StrEnum
+
+__all__ = ["PERSISTED_STATES", "TERMINAL_STATES", "AcknowledgeType", "AcquireMode", "RecordState"]
+
+
+class RecordState(IntEnum):
+    """The state of one record in a share-partition (KIP-932, In-flight records).
+
+    The ids are those of ``DeliveryState`` in WriteShareGroupState. ARCHIVING exists only with a
+    dead-letter queue (KIP-1191); no profile of this version reaches it.
+    """
+
+    AVAILABLE = 0
+    ACQUIRED = 1
+    ACKNOWLEDGED = 2
+    ARCHIVING = 3
+    ARCHIVED = 4
+
+
+TERMINAL_STATES = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
+"""No committed record leaves one of these states."""
+
+PERSISTED_STATES = frozenset({RecordState.AVAILABLE, *TERMINAL_STATES})
+"""What a leader writes to the share coordinator: ACQUIRED is never durable (KIP-932)."""
+
+
+class AcknowledgeType(IntEnum):
+    """What a consumer says of one record (KIP-932, ShareAcknowledge; RENEW from KIP-1222)."""
+
+    GAP = 0
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+    RENEW = 4
+
+
+class AcquireMode(StrEnum):
+    """How strictly a fetch keeps to its maximum number of records (KIP-1206)."""
+
+    BATCH_OPTIMIZED = "batch_optimized"
+    RECORD_LIMIT = "record_limit"

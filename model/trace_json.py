@@ -1,0 +1,122 @@
+"""A trace as JSON lines: one object a line, decoded strictly against the schema."""
+
+import json
+from typing import Any
+
+from model.checks import MAX_INT64
+from model.errors import InvalidValueError
+from model.trace_schema import EVENT, Field, Kind
+
+__all__ = ["MAX_LINE_BYTES", "line_from_row", "row_from_line"]
+
+MAX_LINE_BYTES = 64 << 20
+"""The longest line that is read: a full window with one range for each offset takes 1 MB."""
+
+_BY_NAME = {field.name: field for field in EVENT}
+
+
+def row_from_line(line: bytes) -> dict[str, Any]:
+    """Decode one line. Fields that are absent are absent in the row; unknown fields are refused.
+
+    Raises InvalidValueError, which names the field, what was given and what is allowed.
+    """
+    if len(line) > MAX_LINE_BYTES:
+        raise InvalidValueError("line", f"{len(line)} bytes", f"at most {MAX_LINE_BYTES} bytes")
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InvalidValueError("line", line[error.start : error.end], "UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidValueError("line", str(error), "one JSON object") from None
+    return _record("event", value, EVENT, _BY_NAME)
+
+
+def line_from_row(row: dict[str, Any]) -> bytes:
+    """Encode one row as a line with its line feed; null fields of the event are left out."""
+    plain = {f.name: _encoded(f, row[f.name]) for f in EVENT if row.get(f.name) is not None}
+    return json.dumps(plain, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def _record(
+    path: str, value: object, fields: tuple[Field, ...], by_name: dict[str, Field]
+) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidValueError(path, value, "an object")
+    for name in value:
+        if name not in by_name:
+            raise InvalidValueError(f"{path}.{name}", value[name], f"one of {', '.join(by_name)}")
+    row = {}
+    for field in fields:
+        if field.name in value:
+            row[field.name] = _decoded(f"{path}.{field.name}", value[field.name], field)
+        elif not field.optional:
+            raise InvalidValueError(f"{path}.{field.name}", None, "a value: it is missing")
+    return row
+
+
+def _row(path: str, value: object, fields: tuple[Field, ...]) -> dict[str, Any]:
+    if not isinstance(value, list) or len(value) != len(fields):
+        allowed = f"an array of {', '.join(field.name for field in fields)}"
+        raise InvalidValueError(path, value, allowed)
+    return {
+        field.name: _decoded(f"{path}.{field.name}", item, field)
+        for field, item in zip(fields, value, strict=True)
+    }
+
+
+def _decoded(path: str, value: object, field: Field) -> object:
+    if value is None and field.optional:
+        return None
+    match field.kind:
+        case Kind.INTEGER:
+            return _integer(path, value)
+        case Kind.TEXT:
+            return _typed(path, value, str, "a string")
+        case Kind.FLAG:
+            return _typed(path, value, bool, "true or false")
+        case Kind.RECORD:
+            return _record(path, value, field.parts, {part.name: part for part in field.parts})
+    if not isinstance(value, list):
+        raise InvalidValueError(path, value, "an array")
+    match field.kind:
+        case Kind.INTEGERS:
+            return [_integer(path, item) for item in value]
+        case Kind.ROWS:
+            return [_row(path, item, field.parts) for item in value]
+    by_name = {part.name: part for part in field.parts}
+    return [_record(path, item, field.parts, by_name) for item in value]
+
+
+def _integer(path: str, value: object) -> int:
+    if type(value) is not int or not -MAX_INT64 <= value <= MAX_INT64:
+        raise InvalidValueError(path, value, "a whole number of 64 bits")
+    return value
+
+
+def _typed(path: str, value: object, kind: type, allowed: str) -> object:
+    if not isinstance(value, kind):
+        raise InvalidValueError(path, value, allowed)
+    return value
+
+
+def _encoded(field: Field, value: Any) -> object:  # noqa: ANN401 - a value of any kind
+    if value is None:
+        return None
+    match field.kind:
+        case Kind.RECORD:
+            return _encoded_record(field, value)
+        case Kind.RECORDS:
+            return [_encoded_record(field, item) for item in value]
+        case Kind.ROWS:
+            return [[_encoded(p, item.get(p.name)) for p in field.parts] for item in value]
+        case Kind.INTEGERS:
+            return list(value)
+    return value
+
+
+def _encoded_record(field: Field, value: dict[str, Any]) -> dict[str, Any]:
+    return {
+        p.name: _encoded(p, value[p.name])
+        for p in field.parts
+        if not (p.optional and value.get(p.name) is None)
+    }
