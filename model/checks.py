@@ -1,10 +1,11 @@
 """Validators shared by the values of the model; each says what was given and what is allowed."""
 
-from typing import Any
-
-import attrs
+from typing import TYPE_CHECKING, Any
 
 from model.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    import attrs
 
 __all__ = ["MAX_INT64", "MAX_RANGE", "count", "member_name", "non_negative", "offset", "whole"]
 

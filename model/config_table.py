@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from itertools import pairwise
 
 import attrs
 
@@ -82,7 +83,7 @@ _ALL = (
     _broker("group.share.max.share.sessions", None, 2000, 1),
     _broker("group.share.assignment.interval.ms", None, 1000, 0),
     _broker("group.share.assignors", "SimpleAssignor", "simple"),
-    _broker("group.share.enable", False, None),
+    _broker("group.share.enable", kip=False, kafka=None),
     _broker("share.coordinator.state.topic.num.partitions", 50, 50, 1),
     _broker("share.coordinator.state.topic.replication.factor", 3, 3, 1),
     _broker("share.coordinator.state.topic.segment.bytes", 104_857_600, 104_857_600, 1),
@@ -92,7 +93,7 @@ _ALL = (
     _broker("share.coordinator.write.timeout.ms", None, 5000, 1),
     _broker("share.coordinator.append.linger.ms", None, -1, -1),
     _broker("share.fetch.purgatory.purge.interval.requests", None, 1000, 1),
-    _broker("errors.deadletterqueue.auto.create.topics.enable", None, False),
+    _broker("errors.deadletterqueue.auto.create.topics.enable", kip=None, kafka=False),
     _broker("errors.deadletterqueue.topic.name.prefix", None, "dlq."),
     Configuration(
         "share.record.lock.duration.ms", Scope.GROUP, None, None, 1000, 3_600_000,
@@ -102,7 +103,7 @@ _ALL = (
     Configuration("share.partition.max.record.locks", Scope.GROUP, None, None, 100, 10_000),
     Configuration("share.session.timeout.ms", Scope.GROUP, 45_000, 45_000, 1),
     Configuration("share.heartbeat.interval.ms", Scope.GROUP, 5000, 5000, 1),
-    Configuration("share.renew.acknowledge.enable", Scope.GROUP, None, True),
+    Configuration("share.renew.acknowledge.enable", Scope.GROUP, kip=None, kafka=True),
     Configuration(
         "share.isolation.level", Scope.GROUP, "read_uncommitted", "read_uncommitted",
         allowed=("read_uncommitted", "read_committed"), aliases=("group.share.isolation.level",),
@@ -113,8 +114,8 @@ _ALL = (
         aliases=("group.share.auto.offset.reset",),
     ),
     Configuration("errors.deadletterqueue.topic.name", Scope.GROUP, None, ""),
-    Configuration("errors.deadletterqueue.copy.record.enable", Scope.GROUP, None, False),
-    Configuration("errors.deadletterqueue.group.enable", Scope.TOPIC, None, False),
+    Configuration("errors.deadletterqueue.copy.record.enable", Scope.GROUP, kip=None, kafka=False),
+    Configuration("errors.deadletterqueue.group.enable", Scope.TOPIC, kip=None, kafka=False),
     Configuration(
         "share.acquire.mode", Scope.CLIENT, None, "batch_optimized",
         allowed=("batch_optimized", "record_limit"),
@@ -208,7 +209,7 @@ def _checked(configuration: Configuration, value: Value) -> Value:
 
 def _check_order(values: Mapping[str, Value]) -> None:
     for names in ORDERED:
-        for low, high in zip(names, names[1:], strict=False):
+        for low, high in pairwise(names):
             smaller, larger = values.get(low), values.get(high)
             if isinstance(smaller, int) and isinstance(larger, int) and smaller > larger:
                 raise InvalidValueError(low, smaller, f"at most {high}, which is {larger}")

@@ -1,6 +1,7 @@
 """What can happen to a share-partition. Times are in ms, offset ranges inclusive."""
 
 from enum import StrEnum
+from itertools import pairwise
 
 import attrs
 
@@ -39,7 +40,7 @@ class EntryPoint(StrEnum):
 
 
 def _ascending(_instance: object, attribute: object, batches: tuple[OffsetRange, ...]) -> None:
-    for before, after in zip(batches, batches[1:], strict=False):
+    for before, after in pairwise(batches):
         if after.first <= before.last:
             name = f"{getattr(attribute, 'name', '')}"
             raise InvalidValueError(name, after, f"ranges that start after {before.last}")

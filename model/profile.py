@@ -16,6 +16,8 @@ class Profile:
     ``natural_gaps_are_complete``: offsets that are not in the log count as delivery complete.
     ``record_limit_may_overshoot``: under record_limit too, the window may end with the log batch
     that crosses the limit, the records beyond it being available.
+    ``gap_at_the_end_is_free``: offsets between the window's end and the first record that enters
+    it do not count against the limit of that acquire (they do in the next one).
     ``start_offset_kept_loses_complete_count``: a write whose start offset is -1 leaves the durable
     delivery complete count as it was.
     ``default_max_record_locks``: the default width of the window, in offsets.
@@ -26,6 +28,7 @@ class Profile:
     batches_may_share_an_offset: bool
     natural_gaps_are_complete: bool
     record_limit_may_overshoot: bool
+    gap_at_the_end_is_free: bool
     start_offset_kept_loses_complete_count: bool
     default_max_record_locks: int
 
@@ -36,6 +39,7 @@ KIP = Profile(
     batches_may_share_an_offset=False,
     natural_gaps_are_complete=True,
     record_limit_may_overshoot=False,
+    gap_at_the_end_is_free=False,
     start_offset_kept_loses_complete_count=False,
     default_max_record_locks=200,
 )
@@ -47,6 +51,7 @@ KAFKA = Profile(
     batches_may_share_an_offset=True,
     natural_gaps_are_complete=False,
     record_limit_may_overshoot=True,
+    gap_at_the_end_is_free=True,
     start_offset_kept_loses_complete_count=True,
     default_max_record_locks=2000,
 )

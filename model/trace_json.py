@@ -64,7 +64,7 @@ def _row(path: str, value: object, fields: tuple[Field, ...]) -> dict[str, Any]:
     }
 
 
-def _decoded(path: str, value: object, field: Field) -> object:
+def _decoded(path: str, value: object, field: Field) -> object:  # noqa: PLR0911 - one a kind
     if value is None and field.optional:
         return None
     match field.kind:

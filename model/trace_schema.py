@@ -63,9 +63,7 @@ _PERSISTED = (
 _WRITE = (_integer("id"), *_PERSISTED, _text("status"))
 _RESULT = (
     _text("status", optional=True),
-    Field(
-        "acquired", Kind.ROWS, (*_RANGE, _integer("delivery_count")), optional=True
-    ),
+    Field("acquired", Kind.ROWS, (*_RANGE, _integer("delivery_count")), optional=True),
     _integer("count", optional=True),
     Field("can_acquire", Kind.FLAG, optional=True),
 )

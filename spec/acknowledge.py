@@ -1,0 +1,141 @@
+"""Acknowledging records: batches are judged in order and applied all or none (KIP-932)."""
+
+from collections.abc import Iterator
+
+import attrs
+
+from model.errors import ErrorCode
+from model.guards import Guard
+from model.operations import Acknowledge, AcknowledgementBatch
+from model.outcome import Answer, Choice, Outcome
+from model.states import AcknowledgeType
+from spec.partition import SharePartition, Step, require
+from spec.record import Record, acknowledge, is_held_by, renew
+from spec.validation import validate
+from spec.window import Window, replace
+from spec.writes import write_and_wait
+
+__all__ = ["Judgement", "acknowledge_records", "judge"]
+
+NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
+INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
+
+
+@attrs.define
+class Judgement:
+    """What may be answered to an acknowledgement, and what each answer does.
+
+    ``answer`` is the policy's; ``allowed`` are all that the rules allow. ``changed`` and
+    ``renewed`` are the records if it is accepted. ``renewed_at_fault`` and ``renewed_at_gap`` are
+    the renewals made before the first record that cannot be acknowledged, and before the first
+    batch that names an offset which was never in flight.
+    """
+
+    answer: ErrorCode = NONE
+    allowed: set[ErrorCode] = attrs.Factory(set)
+    changed: dict[int, Record] = attrs.Factory(dict)
+    renewed: dict[int, Record] = attrs.Factory(dict)
+    renewed_at_fault: dict[int, Record] | None = None
+    renewed_at_gap: dict[int, Record] | None = None
+
+
+def acknowledge_records(
+    partition: SharePartition, operation: Acknowledge, choice: Choice, answer: Answer, seq: int
+) -> Step:
+    """Acknowledge batches of records (KIP-932, ShareAcknowledge).
+
+    Guard: each record is held by the member (``record.is_held_by``). Offsets below the start offset
+    are passed over, whoever names them. Offsets that were never in flight are passed over, or the
+    request is refused: that is the implementation's choice.
+    Effect: accepted, every record changes as ``record.acknowledge`` or ``record.renew`` says;
+    refused, none does, except that under the profile kafka earlier renewals hold.
+    Delivery count: unchanged.
+    Persistence: one write with all changes; none if there are only renewals.
+    """
+    malformed = validate(operation, partition.profile)
+    if malformed is not NONE:
+        _check_answer(choice, {malformed})
+        return Step(partition, Outcome(malformed))
+    judgement = judge(partition, operation)
+    _check_answer(choice, judgement.allowed)
+    status = judgement.answer if choice.refusal is None else choice.refusal
+    if status is not NONE:
+        return Step(_refuse(partition, judgement, status), Outcome(status))
+    window = replace(partition.window, judgement.renewed)
+    partition = attrs.evolve(partition, window=window)
+    if not judgement.changed:
+        return Step(partition, Outcome())
+    return write_and_wait(partition, judgement.changed, answer, seq)
+
+
+def judge(partition: SharePartition, operation: Acknowledge) -> Judgement:
+    """Look at the batches in order, each seeing what earlier ones did (Kafka: acknowledge)."""
+    found = Judgement()
+    window = partition.window
+    refused = NONE
+    for batch in operation.batches:
+        if batch.last < window.start_offset:
+            continue
+        untracked = _untracked(window, batch)
+        if untracked is not None:
+            found.allowed |= {INVALID_REQUEST, INVALID_RECORD_STATE}
+            if found.renewed_at_gap is None:
+                found.renewed_at_gap = dict(found.renewed)
+            if batch.last >= window.end_offset and refused is NONE:
+                refused = INVALID_REQUEST
+        parts = _each(window, batch)
+        if not all(_apply(partition, operation.member, found, *part) for part in parts):
+            found.allowed.add(INVALID_RECORD_STATE)
+            found.renewed_at_fault = dict(found.renewed)
+            found.answer = INVALID_RECORD_STATE if refused is NONE else refused
+            return found
+    found.allowed.add(NONE)
+    found.answer = refused
+    return found
+
+
+def _apply(
+    partition: SharePartition, member: str, found: Judgement, offset: int, kind: int
+) -> bool:
+    record = found.changed.get(offset) or found.renewed.get(offset)
+    record = record or partition.window.records[offset]
+    if not is_held_by(record, member):
+        return False
+    config = partition.config
+    if kind != AcknowledgeType.RENEW:
+        found.changed[offset] = acknowledge(record, kind, config.delivery_count_limit)
+        return True
+    if config.renew_acknowledge_enable:
+        found.renewed[offset] = renew(record, partition.now + config.record_lock_duration_ms)
+    return config.renew_acknowledge_enable
+
+
+def _each(window: Window, batch: AcknowledgementBatch) -> Iterator[tuple[int, int]]:
+    first, end = max(batch.first, window.start_offset), min(batch.last + 1, window.end_offset)
+    one_for_all = len(batch.types) == 1
+    for offset in range(first, end):
+        if offset in window.records:
+            yield offset, batch.types[0 if one_for_all else offset - batch.first]
+
+
+def _untracked(window: Window, batch: AcknowledgementBatch) -> int | None:
+    if batch.last >= window.end_offset:
+        return batch.last
+    first = max(batch.first, window.start_offset)
+    return next((o for o in range(first, batch.last + 1) if o not in window.records), None)
+
+
+def _refuse(partition: SharePartition, found: Judgement, status: ErrorCode) -> SharePartition:
+    if not partition.profile.renewal_survives_refusal:
+        return partition
+    renewed = found.renewed_at_gap
+    if status is INVALID_RECORD_STATE and found.renewed_at_fault is not None:
+        renewed = found.renewed_at_fault
+    return attrs.evolve(partition, window=replace(partition.window, renewed or {}))
+
+
+def _check_answer(choice: Choice, allowed: set[ErrorCode]) -> None:
+    if choice.refusal is not None:
+        names = ", ".join(sorted(code.name for code in allowed))
+        detail = f"the answer {choice.refusal.name}, where the rules allow {names}"
+        require(choice.refusal in allowed, Guard.ACKNOWLEDGEMENT_JUDGED, detail)

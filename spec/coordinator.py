@@ -1,0 +1,233 @@
+"""The share coordinator: what is durable, and how a write changes it (KIP-932, KIP-1226)."""
+
+from collections.abc import Iterable
+
+import attrs
+from immutables import Map
+
+from model.errors import ErrorCode
+from model.outcome import Write
+from model.profile import Profile
+from model.ranges import StateBatch
+from model.snapshot import DurableState
+from model.states import RecordState
+from spec.ranges import runs
+from spec.record import durable_maximum
+
+__all__ = [
+    "Durable",
+    "ShareSnapshot",
+    "ShareUpdate",
+    "coalesce",
+    "durable_from",
+    "durable_state",
+    "initialize",
+    "log_record",
+    "merge",
+    "merge_start",
+    "read",
+    "replay",
+    "write",
+]
+
+Entry = tuple[RecordState, int]
+
+
+@attrs.frozen
+class Durable:
+    """The durable state of one share-partition. ``entries`` maps an offset to (state, count).
+
+    ``start_offset`` and ``delivery_complete_count`` are -1 when not known. ``snapshot_epoch``
+    counts snapshots; ``updates`` the update records since the last one.
+    """
+
+    start_offset: int = -1
+    delivery_complete_count: int = -1
+    entries: Map[int, Entry] = Map()
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    snapshot_epoch: int = 0
+    updates: int = 0
+
+
+@attrs.frozen
+class ShareSnapshot:
+    """A record of the state topic that holds all the state: nothing before it is needed."""
+
+    snapshot_epoch: int
+    state: DurableState
+
+
+@attrs.frozen
+class ShareUpdate:
+    """A record of the state topic that holds one write; it carries no state epoch (KIP-932)."""
+
+    snapshot_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int
+    state_batches: tuple[StateBatch, ...]
+
+
+def merge_start(
+    current: tuple[int, int], given: tuple[int, int], profile: Profile
+) -> tuple[int, int]:
+    """Merge two (start offset, delivery complete count): the lexicographic maximum (KIP-1226).
+
+    A start offset of -1 in ``given`` keeps the current one, and the count counts as one for it.
+    """
+    start, count = given
+    if start == -1:
+        if profile.start_offset_kept_loses_complete_count:
+            return current
+        start = current[0]
+    return max(current, (start, count))
+
+
+def merge(durable: Durable, request: Write | ShareUpdate, profile: Profile) -> Durable:
+    """Merge a write into the durable state (KIP-932, WriteShareGroupState).
+
+    Guard: none here; ``write`` fences.
+    Effect: start offset and delivery complete count as in ``merge_start``; of two states of one
+    record the one of ``durable_maximum``; nothing is kept below the start offset.
+    Delivery count: the larger one.
+    Persistence: this is it.
+    """
+    current = (durable.start_offset, durable.delivery_complete_count)
+    given = (request.start_offset, request.delivery_complete_count)
+    start, count = merge_start(current, given, profile)
+    entries = durable.entries.mutate()
+    for batch in request.state_batches:
+        for offset in range(max(batch.first, start), batch.last + 1):
+            known = durable.entries.get(offset)
+            entry = (batch.state, batch.delivery_count)
+            entries[offset] = entry if known is None else durable_maximum(*entry, *known)
+    if start > durable.start_offset:
+        for offset in _below(durable, start):
+            del entries[offset]
+    return attrs.evolve(
+        durable, start_offset=start, delivery_complete_count=count, entries=entries.finish()
+    )
+
+
+def _below(durable: Durable, start: int) -> list[int]:
+    if 0 <= start - durable.start_offset <= len(durable.entries):
+        return [o for o in range(durable.start_offset, start) if o in durable.entries]
+    return [o for o in durable.entries if o < start]
+
+
+def write(
+    durable: Durable, request: Write, epochs: tuple[int, int], profile: Profile
+) -> tuple[ErrorCode, Durable]:
+    """Serve WriteShareGroupState from a leader with (leader epoch, state epoch).
+
+    Guard: an older leader epoch is FENCED_LEADER_EPOCH, then an older state epoch
+    FENCED_STATE_EPOCH (Kafka: ShareCoordinatorShard.maybeGetWriteStateError).
+    Effect, Delivery count, Persistence: as in ``merge``; nothing if fenced.
+    """
+    leader_epoch, state_epoch = epochs
+    if leader_epoch < durable.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH, durable
+    if state_epoch < durable.state_epoch:
+        return ErrorCode.FENCED_STATE_EPOCH, durable
+    return ErrorCode.NONE, merge(durable, request, profile)
+
+
+def read(durable: Durable, leader_epoch: int) -> tuple[ErrorCode, Durable]:
+    """Serve ReadShareGroupState from a leader: from now on older leaders are fenced.
+
+    Guard: an older leader epoch is FENCED_LEADER_EPOCH.
+    Effect: the coordinator remembers the leader epoch.
+    Delivery count: unchanged.
+    Persistence: none.
+    """
+    if leader_epoch < durable.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH, durable
+    return ErrorCode.NONE, attrs.evolve(durable, leader_epoch=leader_epoch)
+
+
+def initialize(durable: Durable, start_offset: int, state_epoch: int) -> tuple[ErrorCode, Durable]:
+    """Serve InitializeShareGroupState: a new share-partition, or an altered start offset.
+
+    Guard: an older state epoch is FENCED_STATE_EPOCH.
+    Effect: everything in flight is discarded (KIP-932, Managing the SPSO and SPEO).
+    Delivery count: all discarded.
+    Persistence: the new start offset; -1 leaves it to the first leader that writes.
+    """
+    if state_epoch < durable.state_epoch:
+        return ErrorCode.FENCED_STATE_EPOCH, durable
+    count = -1 if start_offset == -1 else 0
+    epoch = durable.snapshot_epoch + 1
+    return ErrorCode.NONE, Durable(
+        start_offset, count, state_epoch=state_epoch, snapshot_epoch=epoch
+    )
+
+
+def log_record(
+    before: Durable, after: Durable, request: Write, updates_per_snapshot: int
+) -> tuple[ShareSnapshot | ShareUpdate, Durable]:
+    """Return the record which the coordinator appends for a write, and the state with its counts.
+
+    A snapshot of ``after`` once ``updates_per_snapshot`` updates have been written since the last
+    one, otherwise an update that carries the write alone.
+    """
+    if before.updates >= updates_per_snapshot:
+        after = attrs.evolve(after, snapshot_epoch=before.snapshot_epoch + 1, updates=0)
+        return ShareSnapshot(after.snapshot_epoch, durable_state(after)), after
+    update = ShareUpdate(
+        before.snapshot_epoch,
+        after.leader_epoch,
+        request.start_offset,
+        request.delivery_complete_count,
+        request.state_batches,
+    )
+    return update, attrs.evolve(after, updates=before.updates + 1)
+
+
+def replay(records: Iterable[ShareSnapshot | ShareUpdate], profile: Profile) -> Durable:
+    """Return the durable state that a coordinator recovers from the records of its topic.
+
+    An update that belongs to an earlier snapshot is passed over: the snapshot holds it already.
+    """
+    durable = Durable()
+    for record in records:
+        if isinstance(record, ShareSnapshot):
+            durable = attrs.evolve(durable_from(record.state), snapshot_epoch=record.snapshot_epoch)
+        elif record.snapshot_epoch >= durable.snapshot_epoch:
+            merged = merge(durable, record, profile)
+            durable = attrs.evolve(
+                merged, leader_epoch=record.leader_epoch, updates=durable.updates + 1
+            )
+    return durable
+
+
+def durable_from(state: DurableState) -> Durable:
+    """Return the state that a read described, offset by offset."""
+    entries = Map(
+        (offset, (batch.state, batch.delivery_count))
+        for batch in state.state_batches
+        for offset in range(batch.first, batch.last + 1)
+    )
+    return Durable(
+        state.start_offset,
+        state.delivery_complete_count,
+        entries,
+        state.state_epoch,
+        state.leader_epoch,
+    )
+
+
+def durable_state(durable: Durable) -> DurableState:
+    """Return the durable state as a read describes it, in ranges."""
+    return DurableState(
+        durable.start_offset,
+        durable.delivery_complete_count,
+        coalesce(sorted(durable.entries.items())),
+        durable.state_epoch,
+        durable.leader_epoch,
+    )
+
+
+def coalesce(entries: Iterable[tuple[int, Entry]]) -> tuple[StateBatch, ...]:
+    """Return ascending entries as the fewest state batches."""
+    return tuple(StateBatch(first, last, *entry) for first, last, entry in runs(entries))

@@ -1,0 +1,115 @@
+"""Taking over a share-partition: a new leader, and an altered start offset."""
+
+import attrs
+from immutables import Map
+
+from model.config import AutoOffsetReset
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import Initialize, ResetOffset
+from model.outcome import Outcome
+from model.states import RecordState
+from spec.coordinator import durable_from
+from spec.coordinator import initialize as initialize_durable
+from spec.log import Log, forget_below
+from spec.partition import SharePartition, Step
+from spec.record import Record
+from spec.window import Window, extend, replace
+
+__all__ = ["initialize", "reset_offset"]
+
+
+def initialize(partition: SharePartition, operation: Initialize) -> Step:
+    """Start a leader from the durable state (KIP-932, ReadShareGroupState).
+
+    Guard: the durable batches ascend from the start offset; otherwise the share-partition fails.
+    Effect: records are as they were last durable; acquisitions and outstanding writes of the
+    former leader are lost. Offsets between batches were never delivered, as far as is known.
+    Delivery count: as last durable.
+    Persistence: none: a start offset that was never written is resolved again by each leader.
+    """
+    if not _is_sound(operation):
+        failed = attrs.evolve(partition, ready=False)
+        return Step(failed, Outcome(ErrorCode.UNKNOWN_SERVER_ERROR))
+    start = _start_offset(operation)
+    known = Log(operation.log_start_offset, operation.log_end_offset, partition.log.holes)
+    records = {
+        offset: Record(batch.state, batch.delivery_count)
+        for batch in operation.persisted.state_batches
+        for offset in range(batch.first, batch.last + 1)
+    }
+    end = max(records, default=start - 1) + 1
+    return Step(
+        attrs.evolve(
+            partition,
+            config=operation.config,
+            now=operation.time_ms,
+            log=forget_below(_cut(known), start),
+            window=replace(extend(Window(start, start), end), records),
+            outstanding=Map(),
+            durable=durable_from(operation.persisted),
+            ready=True,
+            highest_limit=_highest_limit(partition, operation),
+        )
+    )
+
+
+def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
+    """Alter the start offset (KIP-932, KafkaAdmin.alterShareGroupOffsets).
+
+    Guard: the group is empty: nothing is acquired and nobody waits for a write.
+    Effect: all records in flight are discarded; the window is empty at the new start offset.
+    Delivery count: all discarded.
+    Persistence: InitializeShareGroupState with the next state epoch, which fences older writes.
+    """
+    waited_for = any(waiting.seq is not None for waiting in partition.outstanding.values())
+    if partition.window.held or waited_for:
+        return Step(partition, Outcome(ErrorCode.NON_EMPTY_GROUP))
+    start, epoch = operation.start_offset, partition.durable.state_epoch + 1
+    _, durable = initialize_durable(partition.durable, start, epoch)
+    durable = attrs.evolve(durable, leader_epoch=partition.durable.leader_epoch)
+    window = Window(start, start)
+    return Step(attrs.evolve(partition, window=window, outstanding=Map(), durable=durable))
+
+
+def _is_sound(operation: Initialize) -> bool:
+    expected = operation.persisted.start_offset
+    for batch in operation.persisted.state_batches:
+        if batch.first < expected:
+            return False
+        expected = batch.last + 1
+    return True
+
+
+def _start_offset(operation: Initialize) -> int:
+    if operation.persisted.start_offset != -1:
+        return operation.persisted.start_offset
+    match operation.config.auto_offset_reset:
+        case AutoOffsetReset.EARLIEST:
+            return operation.log_start_offset
+        case AutoOffsetReset.LATEST:
+            return operation.log_end_offset
+    if operation.reset_offset is None:
+        allowed = "the offset that by_duration resolves to"
+        raise InvalidValueError("reset_offset", None, allowed)
+    return operation.reset_offset
+
+
+def _highest_limit(partition: SharePartition, operation: Initialize) -> int:
+    return max(
+        partition.highest_limit,
+        operation.config.delivery_count_limit,
+        *(
+            batch.delivery_count + (batch.state is RecordState.AVAILABLE)
+            for batch in operation.persisted.state_batches
+        ),
+        0,
+    )
+
+
+def _cut(log: Log) -> Log:
+    holes = tuple(
+        (first, min(last, log.end_offset - 1))
+        for first, last in log.holes
+        if first < log.end_offset
+    )
+    return attrs.evolve(log, holes=holes)

@@ -1,0 +1,36 @@
+"""Share-partition lag (KIP-1226)."""
+
+from model.snapshot import DurableState
+from spec.logic import Term
+from spec.partition import SharePartition, complete_count
+
+__all__ = ["durable_lag", "lag", "share_partition_lag"]
+
+
+def share_partition_lag(end_offset: Term, start_offset: Term, complete: Term) -> Term:
+    """Return how many offsets are still to be processed.
+
+    ``end_offset`` is the offset after the last record, read uncommitted; ``start_offset`` the
+    share-partition start offset; ``complete`` the delivery complete count. KIP-1226 writes the
+    same as: highest offset - start offset + 1 - in-flight records already processed.
+    """
+    return end_offset - start_offset - complete
+
+
+def lag(partition: SharePartition) -> int:
+    """Return the lag as the leader would compute it now."""
+    result: int = share_partition_lag(
+        partition.log.end_offset, partition.window.start_offset, complete_count(partition)
+    )
+    return result
+
+
+def durable_lag(end_offset: int, state: DurableState) -> int | None:
+    """Return the lag as the group coordinator reports it; None where it cannot be known.
+
+    It is not known where the start offset or the delivery complete count is not.
+    """
+    if state.start_offset == -1 or state.delivery_complete_count == -1:
+        return None
+    result: int = share_partition_lag(end_offset, state.start_offset, state.delivery_complete_count)
+    return result

@@ -1,0 +1,108 @@
+"""A share-partition as its leader has it: one immutable value."""
+
+import attrs
+from immutables import Map
+
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, IllegalChoiceError
+from model.guards import Guard
+from model.outcome import Outcome, Write
+from model.profile import Profile
+from spec.coordinator import Durable
+from spec.log import Log, forget_below
+from spec.window import Window, delivery_complete_count, drop_below, first_unfinished
+
+__all__ = [
+    "Outstanding",
+    "SharePartition",
+    "Step",
+    "complete_count",
+    "move_start",
+    "new_partition",
+    "require",
+]
+
+
+@attrs.frozen
+class Outstanding:
+    """A write whose answer has not come.
+
+    ``offsets`` are the records that are pending on it; none for an expiry, which does not wait.
+    ``seq`` is the operation that will be answered with it; None if nobody waits.
+    """
+
+    write: Write
+    offsets: tuple[int, ...] = ()
+    seq: int | None = None
+
+
+@attrs.frozen
+class SharePartition:
+    """The state of one share-partition; ``now`` in ms on the leader's clock.
+
+    ``ready`` is False until a leader has read the durable state. ``highest_limit`` is the highest
+    delivery count limit under which a record of the window was ever delivered, as far as is known.
+    """
+
+    profile: Profile
+    config: SharePartitionConfig = SharePartitionConfig()
+    now: int = 0
+    log: Log = Log(0, 0)
+    window: Window = Window(0, 0)
+    outstanding: Map[int, Outstanding] = Map()
+    next_write: int = 0
+    durable: Durable = Durable()
+    ready: bool = False
+    highest_limit: int = 0
+
+
+@attrs.frozen
+class Step:
+    """A share-partition after an operation, and what the operation answered."""
+
+    partition: SharePartition
+    outcome: Outcome = Outcome(ErrorCode.NONE)
+
+
+def new_partition(profile: Profile) -> SharePartition:
+    """Return a share-partition that no leader has initialized."""
+    return SharePartition(profile)
+
+
+def require(condition: bool, guard: Guard, detail: str) -> None:  # noqa: FBT001 - reads as a sentence
+    """Raise IllegalChoiceError, naming the guard, unless the condition holds."""
+    if not condition:
+        raise IllegalChoiceError(guard, detail)
+
+
+def complete_count(partition: SharePartition) -> int:
+    """Return the delivery complete count, in offsets (KIP-1226)."""
+    count_gaps = partition.profile.natural_gaps_are_complete
+    return delivery_complete_count(partition.window, partition.log, count_gaps=count_gaps)
+
+
+def move_start(partition: SharePartition, chosen: int | None) -> SharePartition:
+    """Move the share-partition start offset up to ``chosen``, or as far as it may.
+
+    Guard: never back, and never past an unfinished record (KIP-932, Managing the SPSO and SPEO).
+    Effect: records before it are no longer in flight; they count as ARCHIVED.
+    Delivery count: unchanged.
+    Persistence: none; the next write carries the start offset.
+    """
+    window = partition.window
+    furthest = first_unfinished(window, partition.log)
+    start = furthest if chosen is None else chosen
+    if start == window.start_offset:
+        return partition
+    require(
+        start > window.start_offset,
+        Guard.START_NEVER_GOES_BACK,
+        f"from {window.start_offset} to {start}",
+    )
+    require(
+        start <= furthest,
+        Guard.START_STOPS_AT_UNFINISHED,
+        f"to {start}, past offset {furthest}",
+    )
+    log = forget_below(partition.log, start)
+    return attrs.evolve(partition, window=drop_below(window, start), log=log)

@@ -1,0 +1,34 @@
+"""Between offsets one by one and ranges of offsets that are alike."""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from model.ranges import OffsetRange
+
+__all__ = ["offsets", "runs"]
+
+T = TypeVar("T")
+
+
+def runs(items: Iterable[tuple[int, T]]) -> Iterator[tuple[int, int, T]]:
+    """Yield (first, last, value) for each longest run of consecutive offsets of equal value.
+
+    ``items`` ascend by offset; both ends of a run are inclusive.
+    """
+    first = last = -2
+    current: T | None = None
+    for offset, value in items:
+        if offset == last + 1 and value == current:
+            last = offset
+            continue
+        if current is not None:
+            yield first, last, current
+        first = last = offset
+        current = value
+    if current is not None:
+        yield first, last, current
+
+
+def offsets(ranges: Iterable[OffsetRange]) -> Iterator[int]:
+    """Yield every offset of the ranges, in their order."""
+    return (offset for part in ranges for offset in range(part.first, part.last + 1))

@@ -1,0 +1,76 @@
+"""One operation applied to a share-partition."""
+
+from collections.abc import Sequence
+
+import attrs
+
+from model import operations as ops
+from model.guards import Guard
+from model.outcome import Answer, Choice
+from spec.acknowledge import acknowledge_records
+from spec.acquire import acquire_records, produce, skip_acquire
+from spec.expire import advance_time
+from spec.initialize import initialize, reset_offset
+from spec.log_start import advance_log_start
+from spec.partition import SharePartition, Step, move_start, new_partition, require
+from spec.release import release_member
+from spec.writes import complete_write
+
+__all__ = ["Step", "apply", "new_partition"]
+
+_FREE = Choice()
+
+
+def apply(
+    partition: SharePartition,
+    operation: ops.Operation,
+    choice: Choice = _FREE,
+    answers: Sequence[Answer] = (),
+    seq: int = 0,
+) -> Step:
+    """Return the share-partition after the operation, and what the operation answers.
+
+    ``answers`` are what the share coordinator says to the writes of the operation, in order; what
+    is missing is success. ``seq`` names the operation in a later ``Completion``. After the
+    operation itself the start offset moves, as chosen.
+
+    Raises IllegalChoiceError where the choice breaks a guard, and InvalidValueError where the
+    operation cannot be; both leave the share-partition as it was.
+    """
+    ready = partition.ready or isinstance(operation, ops.Initialize)
+    require(ready, Guard.PARTITION_IS_INITIALIZED, f"{type(operation).__name__} came first")
+    step = _transition(partition, operation, choice, answers, seq)
+    if not step.partition.ready:
+        return step
+    return attrs.evolve(step, partition=move_start(step.partition, choice.start_offset))
+
+
+def _transition(  # noqa: C901, PLR0911 - one line for each operation
+    partition: SharePartition,
+    operation: ops.Operation,
+    choice: Choice,
+    answers: Sequence[Answer],
+    seq: int,
+) -> Step:
+    answer = answers[0] if answers else Answer()
+    match operation:
+        case ops.Acquire():
+            return acquire_records(partition, operation, choice)
+        case ops.Acknowledge():
+            return acknowledge_records(partition, operation, choice, answer, seq)
+        case ops.Produce():
+            return produce(partition, operation)
+        case ops.AdvanceTime():
+            return advance_time(partition, operation, choice, answers)
+        case ops.SkipAcquire():
+            return skip_acquire(partition, operation)
+        case ops.Release():
+            return release_member(partition, operation, answer, seq)
+        case ops.CompleteWrite():
+            return complete_write(partition, operation)
+        case ops.Initialize():
+            return initialize(partition, operation)
+        case ops.AdvanceLogStart():
+            return advance_log_start(partition, operation)
+        case ops.ResetOffset():
+            return reset_offset(partition, operation)

@@ -1,0 +1,139 @@
+"""The in-flight records of a share-partition: the window from its start to its end offset."""
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+from immutables import Map
+
+from spec.log import Log, hole_end
+from spec.record import Record, is_acquirable, is_held, is_terminal
+
+__all__ = [
+    "Window",
+    "delivery_complete_count",
+    "drop_below",
+    "extend",
+    "first_unfinished",
+    "replace",
+    "tracked",
+]
+
+
+@attrs.frozen
+class Window:
+    """The records from ``start_offset`` (SPSO, inclusive) to ``end_offset`` (SPEO, exclusive).
+
+    ``records`` maps an offset to its record. An offset of the window that is not there is in no
+    consumer's hands and never was: a natural gap, or a record that a new leader has yet to read.
+    ``held`` are the offsets under an acquisition lock. ``complete`` and ``acquirable`` count
+    records. The three follow from ``records`` and are kept so that no operation has to look at
+    the whole window.
+    """
+
+    start_offset: int
+    end_offset: int
+    records: Map[int, Record] = Map()
+    held: Map[int, None] = Map()
+    complete: int = 0
+    acquirable: int = 0
+
+
+def replace(window: Window, changes: Mapping[int, Record]) -> Window:
+    """Return the window in which each offset of ``changes`` has the record given for it."""
+    if not changes:
+        return window
+    complete, acquirable = window.complete, window.acquirable
+    records, held = window.records.mutate(), window.held.mutate()
+    for offset, record in changes.items():
+        before = records.get(offset)
+        if before is not None:
+            complete -= is_terminal(before)
+            acquirable -= is_acquirable(before)
+            if is_held(before):
+                del held[offset]
+        complete += is_terminal(record)
+        acquirable += is_acquirable(record)
+        if is_held(record):
+            held[offset] = None
+        records[offset] = record
+    return Window(
+        window.start_offset,
+        window.end_offset,
+        records.finish(),
+        held.finish(),
+        complete,
+        acquirable,
+    )
+
+
+def extend(window: Window, end_offset: int) -> Window:
+    """Return the window up to ``end_offset`` (exclusive), never less than it was."""
+    if end_offset <= window.end_offset:
+        return window
+    return attrs.evolve(window, end_offset=end_offset)
+
+
+def drop_below(window: Window, start_offset: int) -> Window:
+    """Return the window from ``start_offset`` on: earlier records are no longer in flight."""
+    complete, acquirable = window.complete, window.acquirable
+    records, held = window.records.mutate(), window.held.mutate()
+    for offset in tracked(window, window.start_offset, start_offset):
+        record = records.pop(offset)
+        complete -= is_terminal(record)
+        acquirable -= is_acquirable(record)
+        if is_held(record):
+            del held[offset]
+    return Window(
+        start_offset,
+        max(window.end_offset, start_offset),
+        records.finish(),
+        held.finish(),
+        complete,
+        acquirable,
+    )
+
+
+def tracked(window: Window, first: int, end: int) -> Iterable[int]:
+    """Return the offsets of records from ``first`` to ``end`` (exclusive), ascending."""
+    first, end = max(first, window.start_offset), min(end, window.end_offset)
+    if end - first <= len(window.records):
+        return [offset for offset in range(first, end) if offset in window.records]
+    return sorted(offset for offset in window.records if first <= offset < end)
+
+
+def first_unfinished(window: Window, log: Log) -> int:
+    """Return the offset past which the start offset may not move (KIP-932, Managing the SPSO).
+
+    It is the first record whose delivery is not complete, or whose write is outstanding, or that
+    was never delivered; or the end of the window. Offsets that are not in the log are passed.
+    """
+    offset = window.start_offset
+    while offset < window.end_offset:
+        record = window.records.get(offset)
+        if record is None:
+            gap = hole_end(log, offset)
+            if gap is None:
+                return offset
+            offset = gap + 1
+        elif record.pending or not is_terminal(record):
+            return offset
+        else:
+            offset += 1
+    return window.end_offset
+
+
+def delivery_complete_count(window: Window, log: Log, *, count_gaps: bool) -> int:
+    """Return how many offsets of the window need no further delivery (KIP-1226).
+
+    Records that are ACKNOWLEDGED or ARCHIVED, also while their write is outstanding. With
+    ``count_gaps`` the offsets that the log does not hold count as well.
+    """
+    if not count_gaps:
+        return window.complete
+    gaps = 0
+    for hole_first, hole_last in log.holes:
+        first = max(hole_first, window.start_offset)
+        end = min(hole_last + 1, window.end_offset)
+        if first < end:
+            gaps += end - first - sum(1 for _ in tracked(window, first, end))
+    return window.complete + gaps

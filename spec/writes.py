@@ -1,0 +1,110 @@
+"""Writes to the share coordinator, in two phases (KIP-932, Managing durable share-partition state).
+
+A change is written; until the answer comes it is pending, and then it is committed or rolled back.
+"""
+
+from collections.abc import Mapping
+
+import attrs
+
+from model.errors import ErrorCode
+from model.guards import Guard
+from model.operations import CompleteWrite
+from model.outcome import Answer, Completion, Outcome, Write
+from model.states import RecordState
+from spec.coordinator import coalesce, merge
+from spec.partition import Outstanding, SharePartition, Step, complete_count, require
+from spec.record import Record, commit, roll_back
+from spec.window import replace
+
+__all__ = ["complete_write", "make_write", "write_and_forget", "write_and_wait"]
+
+
+def make_write(
+    partition: SharePartition, changed: Mapping[int, Record], answer: Answer
+) -> tuple[SharePartition, Write]:
+    """Return the write that reports the changed records, which the window already shows.
+
+    It carries the start offset and the delivery complete count of this moment, before the start
+    offset moves because of it (KIP-1226, Persistence), and one batch for each range of equal state.
+    """
+    entries = ((o, (RecordState(r.state), r.delivery_count)) for o, r in sorted(changed.items()))
+    id_ = partition.next_write if answer.id is None else answer.id
+    write = Write(
+        id_,
+        partition.window.start_offset,
+        complete_count(partition),
+        coalesce(entries),
+        answer.status,
+    )
+    next_write = max(partition.next_write, id_ + 1)
+    return attrs.evolve(partition, next_write=next_write), write
+
+
+def write_and_wait(
+    partition: SharePartition, changed: Mapping[int, Record], answer: Answer, seq: int
+) -> Step:
+    """Apply changes that hold only if their write succeeds: acknowledgements and releases.
+
+    Guard: as the record's rule says.
+    Effect: others see the new states, pending. The answer commits or undoes them, now or later.
+    Delivery count: unchanged.
+    Persistence: one write with all the changes.
+    """
+    partition = attrs.evolve(partition, window=replace(partition.window, changed))
+    partition, write = make_write(partition, changed, answer)
+    waiting = Outstanding(write, tuple(changed), seq)
+    if answer.status is ErrorCode.PENDING:
+        outstanding = partition.outstanding.set(write.id, waiting)
+        partition = attrs.evolve(partition, outstanding=outstanding)
+    else:
+        partition = _settle(partition, waiting, answer.status)
+    return Step(partition, Outcome(answer.status, writes=(write,)))
+
+
+def write_and_forget(
+    partition: SharePartition, changed: Mapping[int, Record], answer: Answer
+) -> tuple[SharePartition, Write]:
+    """Apply changes that hold whatever becomes of their write: lock expiries.
+
+    Guard: as the record's rule says.
+    Effect: at once and final.
+    Delivery count: unchanged.
+    Persistence: one write; it is durable only if it succeeds.
+    """
+    partition = attrs.evolve(partition, window=replace(partition.window, changed))
+    partition, write = make_write(partition, changed, answer)
+    if answer.status is ErrorCode.PENDING:
+        outstanding = partition.outstanding.set(write.id, Outstanding(write))
+        return attrs.evolve(partition, outstanding=outstanding), write
+    return _settle(partition, Outstanding(write), answer.status), write
+
+
+def complete_write(partition: SharePartition, operation: CompleteWrite) -> Step:
+    """Answer an outstanding write, in whatever order answers come.
+
+    Guard: the write is outstanding.
+    Effect: its records are committed, or rolled back; its caller is answered.
+    Delivery count: unchanged.
+    Persistence: a write that succeeded is merged into the durable state now.
+    """
+    waiting = partition.outstanding.get(operation.id)
+    require(waiting is not None, Guard.WRITE_IS_OUTSTANDING, f"write {operation.id} is not")
+    assert waiting is not None  # noqa: S101 - require has raised; this tells the type checker
+    outstanding = partition.outstanding.delete(operation.id)
+    partition = attrs.evolve(partition, outstanding=outstanding)
+    partition = _settle(partition, waiting, operation.status)
+    completed = () if waiting.seq is None else (Completion(waiting.seq, operation.status),)
+    return Step(partition, Outcome(operation.status, completed=completed))
+
+
+def _settle(partition: SharePartition, waiting: Outstanding, status: ErrorCode) -> SharePartition:
+    records = partition.window.records
+    there = {offset: records[offset] for offset in waiting.offsets if offset in records}
+    if status is ErrorCode.NONE:
+        settled = {offset: commit(record) for offset, record in there.items()}
+        durable = merge(partition.durable, waiting.write, partition.profile)
+    else:
+        settled = {offset: roll_back(record, partition.now) for offset, record in there.items()}
+        durable = partition.durable
+    return attrs.evolve(partition, window=replace(partition.window, settled), durable=durable)
