@@ -1,0 +1,50 @@
+# Everything runs in .venv, which is made on first use and brought up to date only when
+# pyproject.toml or constraints.txt change. Another interpreter: `make clean`, then
+# `make PYTHON=python3.12 test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help replay test lint bench clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+replay: $(READY) ## Replay the recorded Kafka traces against the specification
+	$(BIN)/sharespec replay tests/data/traces --profile kafka
+
+# Two workers, which suits two cores. Tests that share something costly, such as a Spark session,
+# stay on one worker through the mark xdist_group.
+test: $(READY) ## Run the tests; model and spec must be covered whole
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov
+
+lint: $(READY) ## Check style, format and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+bench: $(READY) ## Measure specification, implementation and replay
+	$(BIN)/python -m benchmarks
+
+clean: ## Remove the environment, builds and caches
+	rm -rf $(VENV) build dist out htmlcov .coverage .coverage.* .hypothesis .mypy_cache \
+		.pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# -c pins what is installed; the two variables pin what builds it, for pip before and since 25.3.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "sharespec needs Python 3.11 or newer, and '$(PYTHON)' is not: try make PYTHON=python3.11" >&2; \
+		exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "sharespec needs Python's venv module (Debian: apt-get install python3-venv)" >&2; \
+		exit 1; }
+	@echo "Installing the pinned dependencies into $(VENV); the first time takes a minute or two."
+	@$(PYTHON) -m venv $(VENV)
+	@PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
+		$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@

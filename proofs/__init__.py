@@ -1,0 +1,1 @@
+"""Machine-checked proofs about the specification."""

@@ -1,0 +1,1 @@
+"""The PySpark replay that compares traces, specification and implementation."""

