@@ -69,7 +69,7 @@ _ALL = (
     ),
     _broker("group.share.min.record.lock.duration.ms", None, 15_000, 1000, 30_000),
     Configuration(
-        "group.share.max.record.lock.duration.ms", Scope.BROKER, 60_000, 60_000, 1000, 3_600_000,
+        "group.share.max.record.lock.duration.ms", Scope.BROKER, 60_000, 60_000, 30_000, 3_600_000,
         aliases=("group.share.record.lock.duration.max.ms", "share.record.lock.duration.max.ms"),
     ),
     _broker("group.share.session.timeout.ms", 45_000, 45_000, 1),

@@ -23,7 +23,7 @@ E_ = TypeVar("E_", bound=Enum)
 
 
 def event_from_row(row: Row) -> TraceEvent:
-    """Build the event that a row of the schema describes.
+    """Build the event that a row describes, which has the shape of the schema.
 
     Raises InvalidValueError for an operation that does not exist, an argument that it needs and
     lacks, and every value that the model does not allow.
@@ -193,7 +193,7 @@ _NAMES: dict[type[Any], str] = {
 
 def _operation(row: Row) -> ops.Operation:
     name = "skip_acquire" if row["op"] == "acquire" and row.get("skipped") else row["op"]
-    if name not in _BUILDERS:
+    if row["op"] == "skip_acquire" or name not in _BUILDERS:
         allowed = ", ".join(n for n in OPERATION_FIELDS if n != "skip_acquire")
         raise InvalidValueError("op", row["op"], allowed)
     for field in OPERATION_FIELDS[name]:

@@ -25,10 +25,7 @@ class Kind(StrEnum):
 
 @attrs.frozen
 class Field:
-    """A field by name, kind and, for records and rows, its parts; ``optional`` may be null.
-
-    A row may leave out optional parts at its end.
-    """
+    """A field by name, kind and, for records and rows, its parts; ``optional`` may be null."""
 
     name: str
     kind: Kind

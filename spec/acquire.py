@@ -12,10 +12,17 @@ from spec.log import hole_end, learn_hole, learn_read
 from spec.partition import SharePartition, Step, move_start, require
 from spec.policies import chosen_offsets
 from spec.ranges import offsets, runs
-from spec.record import UNDELIVERED, Record, acquire, is_acquirable, vanish
+from spec.record import UNDELIVERED, Record, acquire, can_vanish, is_acquirable, vanish
 from spec.window import Window, extend, replace, tracked
 
-__all__ = ["acquire_records", "learn", "produce", "skip_acquire"]
+__all__ = [
+    "acquire_records",
+    "check_taken",
+    "check_width",
+    "learn",
+    "produce",
+    "skip_acquire",
+]
 
 
 def produce(partition: SharePartition, operation: Produce) -> Step:
@@ -56,7 +63,7 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
         if choice.acquired is None
         else sorted(offsets(choice.acquired))
     )
-    _check_taken(partition, operation, taken)
+    check_taken(partition, operation, taken)
     entered = _entered_offsets(partition, operation, choice, taken)
     window = partition.window
     end = max([window.end_offset, *(o + 1 for o in taken[-1:]), *(o + 1 for o in entered[-1:])])
@@ -70,7 +77,7 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
     moved = move_start(grown, choice.start_offset)
     new = [offset for offset in changes if offset >= window.end_offset]
     if new:
-        _check_width(moved, operation, window.end_offset, min(new), taken)
+        check_width(moved, operation, window.end_offset, min(new), taken)
     counts = ((offset, record.delivery_count) for offset, record in acquired.items())
     return Step(moved, Outcome(acquired=tuple(AcquiredRange(*run) for run in runs(counts))))
 
@@ -107,12 +114,13 @@ def learn(partition: SharePartition, operation: Acquire) -> SharePartition:
     gone = {
         offset: vanish(window.records[offset])
         for offset in tracked(window, operation.fetch_offset, read[0][0])
-        if window.records[offset].state == RecordState.AVAILABLE
+        if can_vanish(window.records[offset])
     }
     return attrs.evolve(partition, log=log, window=replace(window, gone))
 
 
-def _check_taken(partition: SharePartition, operation: Acquire, taken: list[int]) -> None:
+def check_taken(partition: SharePartition, operation: Acquire, taken: list[int]) -> None:
+    """Refuse offsets that may not be acquired: each is read, AVAILABLE and named once."""
     window, previous = partition.window, None
     low, high = _read_extent(operation)
     for offset in taken:
@@ -169,9 +177,10 @@ def _check_growth(partition: SharePartition, inside: set[int], end: int) -> None
         offset = (gap or 0) + 1
 
 
-def _check_width(
+def check_width(
     partition: SharePartition, operation: Acquire, old_end: int, first_new: int, taken: list[int]
 ) -> None:
+    """Refuse a window that grew beyond its limit by more than the log batch that crosses it."""
     window, limit = partition.window, partition.config.partition_max_record_locks
     cap = window.start_offset + limit
     if partition.profile.gap_at_the_end_is_free:

@@ -99,7 +99,7 @@ def merge(durable: Durable, request: Write | ShareUpdate, profile: Profile) -> D
     entries = durable.entries.mutate()
     for batch in request.state_batches:
         for offset in range(max(batch.first, start), batch.last + 1):
-            known = durable.entries.get(offset)
+            known = entries.get(offset)
             entry = (batch.state, batch.delivery_count)
             entries[offset] = entry if known is None else durable_maximum(*entry, *known)
     if start > durable.start_offset:

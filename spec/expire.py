@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import attrs
 
+from model.checks import MAX_INT64
+from model.errors import InvalidValueError
 from model.guards import Guard
 from model.operations import AdvanceTime
 from model.outcome import Answer, Choice, Expiry, Outcome, Write
@@ -26,6 +28,8 @@ def advance_time(
     Delivery count: unchanged.
     Persistence: a write for each group of locks; what becomes of it changes nothing here.
     """
+    if partition.now + operation.ms > MAX_INT64:
+        raise InvalidValueError("ms", operation.ms, "a time that keeps the clock within 64 bits")
     partition = attrs.evolve(partition, now=partition.now + operation.ms)
     writes: list[Write] = []
     for index, group in enumerate(_groups(partition, choice)):

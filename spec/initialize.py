@@ -7,12 +7,13 @@ from model.config import AutoOffsetReset
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import Initialize, ResetOffset
 from model.outcome import Outcome
+from model.ranges import StateBatch
 from model.states import RecordState
 from spec.coordinator import durable_from
 from spec.coordinator import initialize as initialize_durable
-from spec.log import Log, forget_below
+from spec.log import Log
 from spec.partition import SharePartition, Step
-from spec.record import Record
+from spec.record import recover
 from spec.window import Window, extend, replace
 
 __all__ = ["initialize", "reset_offset"]
@@ -27,13 +28,13 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
     Delivery count: as last durable.
     Persistence: none: a start offset that was never written is resolved again by each leader.
     """
-    if not _is_sound(operation):
+    start = _start_offset(operation)
+    if not _ascend_from(start, operation.persisted.state_batches):
         failed = attrs.evolve(partition, ready=False)
         return Step(failed, Outcome(ErrorCode.UNKNOWN_SERVER_ERROR))
-    start = _start_offset(operation)
     known = Log(operation.log_start_offset, operation.log_end_offset, partition.log.holes)
     records = {
-        offset: Record(batch.state, batch.delivery_count)
+        offset: recover(batch.state, batch.delivery_count)
         for batch in operation.persisted.state_batches
         for offset in range(batch.first, batch.last + 1)
     }
@@ -43,7 +44,7 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
             partition,
             config=operation.config,
             now=operation.time_ms,
-            log=forget_below(_cut(known), start),
+            log=_cut(known),
             window=replace(extend(Window(start, start), end), records),
             outstanding=Map(),
             durable=durable_from(operation.persisted),
@@ -71,12 +72,11 @@ def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
     return Step(attrs.evolve(partition, window=window, outstanding=Map(), durable=durable))
 
 
-def _is_sound(operation: Initialize) -> bool:
-    expected = operation.persisted.start_offset
-    for batch in operation.persisted.state_batches:
-        if batch.first < expected:
+def _ascend_from(start: int, batches: tuple[StateBatch, ...]) -> bool:
+    for batch in batches:
+        if batch.first < start:
             return False
-        expected = batch.last + 1
+        start = batch.last + 1
     return True
 
 

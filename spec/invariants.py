@@ -77,8 +77,33 @@ RECORD_INVARIANTS = (
         "What a failed write would restore is kept only while the write is outstanding.",
         lambda r, _limit: r.pending | (absent(r.former_owner) & absent(r.former_deadline)),
     ),
+    RecordInvariant(
+        "former_lock_is_whole",
+        "A failed write restores both an owner and a deadline, or neither.",
+        lambda r, _limit: absent(r.former_owner) == absent(r.former_deadline),
+    ),
+    RecordInvariant(
+        "pending_was_delivered",
+        "A record whose write is outstanding was delivered, and is exhausted at its limit.",
+        lambda r, limit: (
+            negate(r.pending)
+            | ((r.delivery_count >= 1) & (r.exhausted | (r.delivery_count < limit)))
+        ),
+    ),
+    RecordInvariant(
+        "state_is_of_the_table",
+        "A record is AVAILABLE, ACQUIRED, ACKNOWLEDGED or ARCHIVED.",
+        lambda r, _limit: (
+            negate(r.state == RecordState.ARCHIVING)
+            & (r.state >= 0)
+            & (r.state <= RecordState.ARCHIVED)
+        ),
+    ),
 )
-"""``limit`` is the delivery count limit; where it changed, the highest that was in force."""
+"""``limit`` is the delivery count limit; where it changed, the highest that was in force.
+
+The last three are there to make the others inductive.
+"""
 
 
 def _every(partition: SharePartition, holds: Callable[[int, Record], bool]) -> bool:

@@ -3,7 +3,6 @@
 import attrs
 
 from model.operations import AdvanceLogStart
-from spec.log import forget_below
 from spec.partition import SharePartition, Step
 from spec.window import drop_below
 
@@ -25,5 +24,4 @@ def advance_log_start(partition: SharePartition, operation: AdvanceLogStart) -> 
     window = partition.window
     if operation.log_start_offset > window.start_offset:
         window = drop_below(window, operation.log_start_offset)
-        log = forget_below(log, operation.log_start_offset)
     return Step(attrs.evolve(partition, log=log, window=window))

@@ -9,7 +9,7 @@ from model.guards import Guard
 from model.outcome import Outcome, Write
 from model.profile import Profile
 from spec.coordinator import Durable
-from spec.log import Log, forget_below
+from spec.log import Log
 from spec.window import Window, delivery_complete_count, drop_below, first_unfinished
 
 __all__ = [
@@ -104,5 +104,4 @@ def move_start(partition: SharePartition, chosen: int | None) -> SharePartition:
         Guard.START_STOPS_AT_UNFINISHED,
         f"to {start}, past offset {furthest}",
     )
-    log = forget_below(partition.log, start)
-    return attrs.evolve(partition, window=drop_below(window, start), log=log)
+    return attrs.evolve(partition, window=drop_below(window, start))

@@ -13,7 +13,7 @@ T = TypeVar("T")
 def runs(items: Iterable[tuple[int, T]]) -> Iterator[tuple[int, int, T]]:
     """Yield (first, last, value) for each longest run of consecutive offsets of equal value.
 
-    ``items`` ascend by offset; both ends of a run are inclusive.
+    ``items`` ascend by offset, no value is None; both ends of a run are inclusive.
     """
     first = last = -2
     current: T | None = None

@@ -15,14 +15,17 @@ __all__ = [
     "Record",
     "acknowledge",
     "acquire",
+    "can_vanish",
     "commit",
     "durable_maximum",
     "expire",
     "is_acquirable",
+    "is_finished",
     "is_held",
     "is_held_by",
     "is_lock_over",
     "is_terminal",
+    "recover",
     "release",
     "renew",
     "roll_back",
@@ -60,6 +63,11 @@ UNDELIVERED = Record(AVAILABLE, 0)
 def is_terminal(record: Record) -> Term:
     """Whether the delivery is complete: ACKNOWLEDGED or ARCHIVED (KIP-1226)."""
     return (record.state == ACKNOWLEDGED) | (record.state == ARCHIVED)
+
+
+def is_finished(record: Record) -> Term:
+    """Whether the start offset may pass the record: terminal, and its write not outstanding."""
+    return is_terminal(record) & negate(record.pending)
 
 
 def is_acquirable(record: Record) -> Term:
@@ -147,10 +155,15 @@ def expire(record: Record, limit: Term) -> Record:
     return Record(_after_attempt(record, limit), record.delivery_count)
 
 
+def can_vanish(record: Record) -> Term:
+    """Whether the record is archived when the log no longer has it: nobody is at work on it."""
+    return record.state == AVAILABLE
+
+
 def vanish(record: Record) -> Record:
     """Archive a record which the log no longer has (compaction; Kafka: stale batches).
 
-    Guard: AVAILABLE, pending or not.
+    Guard: ``can_vanish``: AVAILABLE, pending or not.
     Effect: ARCHIVED, also if the write that made it available fails.
     Delivery count: unchanged.
     Persistence: none.
@@ -186,6 +199,17 @@ def roll_back(record: Record, now: Term) -> Record:
         return commit(record)
     held_again = either(record.former_deadline > now, restored, over)
     return either(gone, commit(record), held_again)  # type: ignore[no-any-return] # of two records
+
+
+def recover(state: Term, count: Term) -> Record:
+    """Return the record as a new leader finds it in the durable state (KIP-932).
+
+    Guard: the state is one that is written: not ACQUIRED.
+    Effect: nobody owns it and no write is outstanding.
+    Delivery count: as last durable.
+    Persistence: none.
+    """
+    return Record(state, count)
 
 
 def durable_maximum(

@@ -1,6 +1,7 @@
 """One operation applied to a share-partition."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import attrs
 
@@ -11,6 +12,7 @@ from spec.acknowledge import acknowledge_records
 from spec.acquire import acquire_records, produce, skip_acquire
 from spec.expire import advance_time
 from spec.initialize import initialize, reset_offset
+from spec.log import forget_below
 from spec.log_start import advance_log_start
 from spec.partition import SharePartition, Step, move_start, new_partition, require
 from spec.release import release_member
@@ -42,7 +44,14 @@ def apply(
     step = _transition(partition, operation, choice, answers, seq)
     if not step.partition.ready:
         return step
-    return attrs.evolve(step, partition=move_start(step.partition, choice.start_offset))
+    return attrs.evolve(step, partition=_forget(move_start(step.partition, choice.start_offset)))
+
+
+def _forget(partition: SharePartition) -> SharePartition:
+    """Forget holes of the log that no leader needs again: a new one starts where it is durable."""
+    start, durable = partition.window.start_offset, partition.durable.start_offset
+    log = forget_below(partition.log, start if durable == -1 else min(start, durable))
+    return partition if log is partition.log else attrs.evolve(partition, log=log)
 
 
 def _transition(  # noqa: C901, PLR0911 - one line for each operation
@@ -74,3 +83,5 @@ def _transition(  # noqa: C901, PLR0911 - one line for each operation
             return advance_log_start(partition, operation)
         case ops.ResetOffset():
             return reset_offset(partition, operation)
+        case _:
+            assert_never(operation)

@@ -6,7 +6,7 @@ import attrs
 from immutables import Map
 
 from spec.log import Log, hole_end
-from spec.record import Record, is_acquirable, is_held, is_terminal
+from spec.record import Record, is_acquirable, is_finished, is_held, is_terminal
 
 __all__ = [
     "Window",
@@ -14,6 +14,7 @@ __all__ = [
     "drop_below",
     "extend",
     "first_unfinished",
+    "passed",
     "replace",
     "tracked",
 ]
@@ -109,17 +110,25 @@ def first_unfinished(window: Window, log: Log) -> int:
     """
     offset = window.start_offset
     while offset < window.end_offset:
-        record = window.records.get(offset)
-        if record is None:
-            gap = hole_end(log, offset)
-            if gap is None:
-                return offset
-            offset = gap + 1
-        elif record.pending or not is_terminal(record):
+        after = passed(window, log, offset)
+        if after == offset:
             return offset
-        else:
-            offset += 1
+        offset = after
     return window.end_offset
+
+
+def passed(window: Window, log: Log, offset: int) -> int:
+    """Return the offset up to which the start offset may go on from ``offset``; the same if not.
+
+    It passes a record that is finished, and offsets that are neither in flight nor in the log.
+    """
+    record = window.records.get(offset)
+    if record is not None:
+        return offset + 1 if is_finished(record) else offset
+    gap = hole_end(log, offset)
+    if gap is None:
+        return offset
+    return next(iter(tracked(window, offset, gap + 1)), gap + 1)
 
 
 def delivery_complete_count(window: Window, log: Log, *, count_gaps: bool) -> int:

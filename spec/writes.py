@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from model.errors import ErrorCode
+from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
 from model.operations import CompleteWrite
 from model.outcome import Answer, Completion, Outcome, Write
@@ -30,6 +30,8 @@ def make_write(
     """
     entries = ((o, (RecordState(r.state), r.delivery_count)) for o, r in sorted(changed.items()))
     id_ = partition.next_write if answer.id is None else answer.id
+    if answer.status is ErrorCode.PENDING and id_ in partition.outstanding:
+        raise InvalidValueError("writes.id", id_, "an id that no outstanding write has")
     write = Write(
         id_,
         partition.window.start_offset,

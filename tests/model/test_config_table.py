@@ -1,0 +1,202 @@
+import pytest
+
+from model.config_table import (
+    CONFIGURATIONS,
+    ORDERED,
+    Configuration,
+    Scope,
+    default_of,
+    effective_values,
+)
+from model.errors import InvalidValueError
+from model.profile import KAFKA, KIP, PROFILES, Profile
+
+BROKER, GROUP, TOPIC, CLIENT = Scope.BROKER, Scope.GROUP, Scope.TOPIC, Scope.CLIENT
+LOCKS = "group.share.partition.max.record.locks"
+EVERY = pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=lambda c: c.name)
+
+Row = tuple[Scope, str, int | str, int | None, int | None]
+
+# Apache Kafka 4.4: scope, name, default, least, most.
+KAFKA_HAS: list[Row] = [
+    (BROKER, "group.share.delivery.count.limit", 5, 2, 10),
+    (BROKER, "group.share.min.delivery.count.limit", 2, 2, 5),
+    (BROKER, "group.share.max.delivery.count.limit", 10, 5, 25),
+    (BROKER, LOCKS, 2000, 100, 10_000),
+    (BROKER, "group.share.min.partition.max.record.locks", 100, 100, 2000),
+    (BROKER, "group.share.max.partition.max.record.locks", 4000, 2000, 10_000),
+    (BROKER, "group.share.record.lock.duration.ms", 30_000, 1000, 3_600_000),
+    (BROKER, "group.share.min.record.lock.duration.ms", 15_000, 1000, 30_000),
+    (BROKER, "group.share.max.record.lock.duration.ms", 60_000, 30_000, 3_600_000),
+    (BROKER, "group.share.session.timeout.ms", 45_000, 1, None),
+    (BROKER, "group.share.min.session.timeout.ms", 45_000, 1, None),
+    (BROKER, "group.share.max.session.timeout.ms", 60_000, 1, None),
+    (BROKER, "group.share.heartbeat.interval.ms", 5000, 1, None),
+    (BROKER, "group.share.min.heartbeat.interval.ms", 5000, 1, None),
+    (BROKER, "group.share.max.heartbeat.interval.ms", 15_000, 1, None),
+    (BROKER, "group.share.max.size", 200, 1, 1000),
+    (BROKER, "group.share.max.share.sessions", 2000, 1, None),
+    (BROKER, "group.share.assignment.interval.ms", 1000, 0, None),
+    (BROKER, "group.share.assignors", "simple", None, None),
+    (BROKER, "share.coordinator.state.topic.num.partitions", 50, 1, None),
+    (BROKER, "share.coordinator.state.topic.replication.factor", 3, 1, None),
+    (BROKER, "share.coordinator.state.topic.segment.bytes", 104_857_600, 1, None),
+    (BROKER, "share.coordinator.state.topic.min.isr", 2, 1, None),
+    (BROKER, "share.coordinator.threads", 1, 1, None),
+    (BROKER, "share.coordinator.snapshot.update.records.per.snapshot", 500, 0, 500),
+    (BROKER, "share.coordinator.write.timeout.ms", 5000, 1, None),
+    (BROKER, "share.coordinator.append.linger.ms", -1, -1, None),
+    (BROKER, "share.fetch.purgatory.purge.interval.requests", 1000, 1, None),
+    (BROKER, "errors.deadletterqueue.auto.create.topics.enable", False, None, None),
+    (BROKER, "errors.deadletterqueue.topic.name.prefix", "dlq.", None, None),
+    (GROUP, "share.session.timeout.ms", 45_000, 1, None),
+    (GROUP, "share.heartbeat.interval.ms", 5000, 1, None),
+    (GROUP, "share.renew.acknowledge.enable", True, None, None),
+    (GROUP, "share.isolation.level", "read_uncommitted", None, None),
+    (GROUP, "share.auto.offset.reset", "latest", None, None),
+    (GROUP, "errors.deadletterqueue.topic.name", "", None, None),
+    (GROUP, "errors.deadletterqueue.copy.record.enable", False, None, None),
+    (TOPIC, "errors.deadletterqueue.group.enable", False, None, None),
+    (CLIENT, "share.acquire.mode", "batch_optimized", None, None),
+    (CLIENT, "share.acknowledgement.mode", "implicit", None, None),
+    (CLIENT, "max.poll.records", 500, 1, 2**31 - 1),
+]
+# Overrides of the broker's value, unset unless an administrator sets them: scope, name, limits.
+UNSET = [
+    (GROUP, "share.record.lock.duration.ms", 1000, 3_600_000),
+    (GROUP, "share.delivery.count.limit", 2, 25),
+    (GROUP, "share.partition.max.record.locks", 100, 10_000),
+]
+KIP_ONLY: list[Row] = [
+    (BROKER, "group.share.max.groups", 10, 1, 100),
+    (BROKER, "group.share.enable", False, None, None),
+]
+KIP_DIFFERS = {LOCKS: 200, "group.share.assignors": "SimpleAssignor"}
+
+
+@pytest.mark.parametrize("row", KAFKA_HAS + KIP_ONLY, ids=lambda row: f"{row[0]}:{row[1]}")
+def test_default_and_range(row: Row) -> None:
+    scope, name, default, low, high = row
+    configuration = CONFIGURATIONS[scope, name]
+    assert default_of(configuration, KAFKA) == default
+    assert default_of(configuration, KIP) == KIP_DIFFERS.get(name, default)
+    assert (configuration.low, configuration.high) == (low, high)
+
+
+@pytest.mark.parametrize("row", UNSET, ids=lambda row: row[1])
+def test_a_group_override_has_a_range_and_no_default(row: tuple[Scope, str, int, int]) -> None:
+    scope, name, low, high = row
+    configuration = CONFIGURATIONS[scope, name]
+    assert default_of(configuration, KAFKA) is default_of(configuration, KIP) is None
+    assert (configuration.low, configuration.high) == (low, high)
+    assert name not in effective_values({}, KAFKA, GROUP)
+
+
+def test_there_is_no_other_configuration() -> None:
+    expected = {(row[0], row[1]) for row in (*KAFKA_HAS, *KIP_ONLY, *UNSET)}
+    assert set(CONFIGURATIONS) == expected
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_the_profile_names_the_default_width_of_the_table(profile: Profile) -> None:
+    assert default_of(CONFIGURATIONS[BROKER, LOCKS], profile) == profile.default_max_record_locks
+
+
+@EVERY
+def test_the_edges_of_a_range_are_allowed_and_nothing_beyond(configuration: Configuration) -> None:
+    for edge, beyond in ((configuration.low, -1), (configuration.high, 1)):
+        if edge is not None:
+            given: dict[str, int | str | bool] = {configuration.name: edge}
+            assert _order_aside(given, configuration.scope) == edge
+            with pytest.raises(InvalidValueError, match=configuration.name):
+                effective_values({configuration.name: edge + beyond}, KAFKA, configuration.scope)
+
+
+def _order_aside(given: dict[str, int | str | bool], scope: Scope) -> object:
+    """Return the value that is taken, with a minimum and maximum that let it pass."""
+    (name, value), found = next(iter(given.items())), dict(given)
+    for minimum, middle, maximum in ORDERED:
+        if name in (minimum, middle, maximum):
+            for other in {minimum, middle, maximum} - {name}:
+                limits = CONFIGURATIONS[scope, other]
+                low, high = limits.low or 0, limits.high or value
+                assert isinstance(value, int)
+                assert isinstance(high, int)
+                found[other] = min(max(value, low), high)
+    return effective_values(found, KAFKA, scope)[name]
+
+
+@EVERY
+def test_every_alias_stands_for_the_name(configuration: Configuration) -> None:
+    value = default_of(configuration, KAFKA) or configuration.low
+    for alias in configuration.aliases:
+        assert value is not None
+        assert effective_values({alias: value}, KAFKA, configuration.scope)[configuration.name] == (
+            value
+        )
+        both = {configuration.name: value, alias: value}
+        with pytest.raises(InvalidValueError, match="one of a configuration's names, not two"):
+            effective_values(both, KAFKA, configuration.scope)
+
+
+def test_the_aliases_are_the_names_of_earlier_texts() -> None:
+    aliases = {c.name: c.aliases for c in CONFIGURATIONS.values() if c.aliases}
+    assert set(aliases["group.share.delivery.count.limit"]) == {
+        "share.delivery.attempt.limit",
+        "share.delivery.count.limit",
+    }
+    assert len(aliases) == 7
+
+
+@pytest.mark.parametrize("names", ORDERED, ids=lambda names: names[1])
+def test_minimum_value_and_maximum_must_be_in_order(names: tuple[str, str, str]) -> None:
+    minimum, value, maximum = names
+    low, most = CONFIGURATIONS[BROKER, minimum].low, CONFIGURATIONS[BROKER, maximum].low
+    assert low is not None
+    assert most is not None
+    effective_values({minimum: low, value: most, maximum: most}, KAFKA)
+    with pytest.raises(InvalidValueError, match=f"^{value} is {most + 1}; .* {maximum}.* {most}$"):
+        effective_values({minimum: low, value: most + 1, maximum: most}, KAFKA)
+    with pytest.raises(InvalidValueError, match=f"^{minimum} is {low + 1}; .* {value}.* {low}$"):
+        effective_values({minimum: low + 1, value: low, maximum: most}, KAFKA)
+
+
+def test_what_is_not_given_has_its_default() -> None:
+    kafka, kip = effective_values({}, KAFKA), effective_values({}, KIP)
+    assert (kafka[LOCKS], kip[LOCKS]) == (2000, 200)
+    assert effective_values({LOCKS: 300}, KIP)[LOCKS] == 300
+
+
+@pytest.mark.parametrize(
+    ("scope", "name", "value", "allowed"),
+    [
+        (BROKER, "group.share.nothing", 1, "a broker configuration of share groups"),
+        (GROUP, LOCKS, 100, "a group configuration of share groups"),
+        (BROKER, LOCKS, "100", "an integer from 100 to 10000"),
+        (BROKER, "group.share.session.timeout.ms", 0, "an integer from 1 to 9223372036854775807"),
+        (GROUP, "share.renew.acknowledge.enable", 1, "a bool"),
+        (GROUP, "share.isolation.level", "committed", "read_uncommitted, read_committed"),
+        (GROUP, "share.auto.offset.reset", "none", "latest, earliest, by_duration:"),
+        (CLIENT, "share.acquire.mode", 1, "a str"),
+    ],
+)
+def test_a_bad_value_is_refused_by_name(
+    scope: Scope, name: str, value: int | str, allowed: str
+) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        effective_values({name: value}, KAFKA, scope)
+    assert str(caught.value) == f"{name} is {value!r}; allowed: {allowed}"
+
+
+@pytest.mark.parametrize(
+    ("scope", "name", "value"),
+    [
+        (GROUP, "share.auto.offset.reset", "by_duration:PT1H"),
+        (GROUP, "share.auto.offset.reset", "earliest"),
+        (GROUP, "share.renew.acknowledge.enable", False),
+        (GROUP, "errors.deadletterqueue.topic.name", "dlq.orders"),
+        (CLIENT, "share.acquire.mode", "record_limit"),
+    ],
+)
+def test_a_value_by_name_is_taken(scope: Scope, name: str, *, value: str | bool) -> None:
+    assert effective_values({name: value}, KAFKA, scope)[name] == value

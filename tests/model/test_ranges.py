@@ -1,0 +1,58 @@
+from collections.abc import Callable
+
+import pytest
+
+from model.checks import MAX_INT64, MAX_RANGE
+from model.errors import InvalidValueError
+from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
+from model.states import RecordState
+
+AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
+MAKERS: dict[str, Callable[[int, int], object]] = {
+    "OffsetRange": OffsetRange,
+    "AcquiredRange": lambda first, last: AcquiredRange(first, last, 1),
+    "StateBatch": lambda first, last: StateBatch(first, last, AVAILABLE, 1),
+    "RecordRange": lambda first, last: RecordRange(first, last, AVAILABLE, 1),
+}
+EVERY = pytest.mark.parametrize("make", MAKERS.values(), ids=list(MAKERS))
+
+
+@EVERY
+def test_one_offset_and_the_longest_range_are_allowed(make: Callable[[int, int], object]) -> None:
+    make(0, 0)
+    make(MAX_INT64 - 1, MAX_INT64 - 1)
+    make(7, 7 + MAX_RANGE - 1)
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("first", "last", "message"),
+    [
+        (-1, 0, "first is -1"),
+        (0, MAX_INT64, f"last is {MAX_INT64}"),
+        (4, 3, "last is 3; allowed: at least first, which is 4"),
+        (7, 7 + MAX_RANGE, f"last is .*; allowed: at most {MAX_RANGE} offsets from first"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused(
+    make: Callable[[int, int], object], first: int, last: int, message: str
+) -> None:
+    with pytest.raises(InvalidValueError, match=f"^{message}"):
+        make(first, last)
+
+
+@pytest.mark.parametrize("state", [ACQUIRED, RecordState.ARCHIVING])
+def test_a_state_that_is_never_durable_is_refused(state: RecordState) -> None:
+    with pytest.raises(InvalidValueError, match=r"^state is .*AVAILABLE \(0\), ACKNOWLEDGED \(2\)"):
+        StateBatch(0, 0, state, 1)
+
+
+def test_a_record_range_takes_states_and_not_their_ids() -> None:
+    with pytest.raises(TypeError):
+        RecordRange(0, 0, 2, 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [-1, 2**15])
+def test_a_delivery_count_is_an_int16(given: int) -> None:
+    with pytest.raises(InvalidValueError, match=r"^delivery_count is "):
+        AcquiredRange(0, 0, given)

@@ -1,0 +1,321 @@
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.errors import ErrorCode
+from model.guards import Guard
+from model.operations import AcknowledgementBatch, AdvanceTime, EntryPoint
+from model.outcome import Answer, Choice
+from model.profile import KAFKA, KIP, PROFILES, Profile
+from spec.acknowledge import judge
+from spec.partition import SharePartition
+from spec.step import apply
+from spec.view import durable
+from tests.spec.worlds import SMALL, acknowledgement, fetch, refusal, run, started, states, written
+
+BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
+INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
+HELD_BACK = Choice(start_offset=0)
+
+
+def holding(profile: Profile = KIP) -> SharePartition:
+    """c1 holds 0 to 4 and 8 to 9, c2 holds 5 and 6; 7 is a natural gap."""
+    partition = run(started(profile), fetch("c1", (0, 4)), fetch("c2", (5, 6)))
+    return run(partition, fetch("c1", (8, 9), at=7))
+
+
+def status(partition: SharePartition, *batches: tuple[int, ...], member: str = "c1") -> ErrorCode:
+    return apply(partition, acknowledgement(member, *batches)).outcome.status
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("kind", "shown", "state", "complete"),
+    [(0, "X1", 4, 1), (1, "K1", 2, 1), (2, "A1", 0, 0), (3, "X1", 4, 1)],
+    ids=["gap", "accept", "release", "reject"],
+)
+def test_each_type_ends_the_delivery_in_its_state(
+    profile: Profile, kind: int, shown: str, state: int, complete: int
+) -> None:
+    step = apply(holding(profile), acknowledgement("c1", (1, 1, kind)))
+    assert step.outcome.status is NONE
+    assert states(step.partition) == f"0:Q1@c1 1:{shown} 2-4:Q1@c1 5-6:Q1@c2 8-9:Q1@c1"
+    (write,) = step.outcome.writes
+    gap = 1 if profile is KIP else 0
+    assert written(write) == (0, complete + gap, [(1, 1, state, 1)])
+    assert durable(step.partition).state_batches == write.state_batches
+
+
+@BOTH
+@pytest.mark.parametrize(("kind", "shown"), [(0, "X2"), (1, "K2"), (2, "X2"), (3, "X2")], ids=str)
+def test_at_the_limit_a_release_archives(profile: Profile, kind: int, shown: str) -> None:
+    partition = run(holding(profile), acknowledgement("c1", (1, 1, 2)), fetch("c1", (1, 1)))
+    partition = run(partition, acknowledgement("c1", (1, 1, kind)))
+    assert f" 1:{shown} " in states(partition)
+
+
+def test_one_write_carries_all_changes_in_ranges_from_the_start_offset_of_before() -> None:
+    step = apply(holding(), acknowledgement("c1", (0, 4, 1, 1, 3, 2, 2), (8, 9, 1)))
+    assert [written(write) for write in step.outcome.writes] == [
+        (0, 6, [(0, 1, 2, 1), (2, 2, 4, 1), (3, 4, 0, 1), (8, 9, 2, 1)])
+    ]
+    assert step.partition.window.start_offset == 3
+
+
+def test_batches_may_come_in_any_order_from_within() -> None:
+    step = apply(holding(), acknowledgement("c1", (3, 4, 1), (0, 0, 1)), HELD_BACK)
+    assert [written(write)[2] for write in step.outcome.writes] == [[(0, 0, 2, 1), (3, 4, 2, 1)]]
+
+
+@BOTH
+def test_a_renewal_moves_the_deadline_and_writes_nothing(profile: Profile) -> None:
+    partition = run(holding(profile), AdvanceTime(60))
+    step = apply(partition, acknowledgement("c1", (0, 1, 4)))
+    assert (step.outcome.status, step.outcome.writes) == (NONE, ())
+    assert states(step.partition) == states(partition)
+    expired = run(step.partition, AdvanceTime(40))
+    assert states(expired) == "0-1:Q1@c1 2-6:A1 8-9:A1"
+    assert states(run(expired, AdvanceTime(60))) == "0-6:A1 8-9:A1"
+
+
+def test_a_renewal_that_is_not_enabled_is_refused() -> None:
+    config = attrs.evolve(SMALL, renew_acknowledge_enable=False)
+    partition = run(started(config=config), fetch("c1", (0, 4)))
+    assert status(partition, (0, 1, 4)) is INVALID_RECORD_STATE
+    assert status(partition, (0, 1, 1)) is NONE
+    assert status(partition, (0, 4, 1, 1, 1, 1, 4)) is INVALID_RECORD_STATE
+
+
+def test_a_renewal_and_an_acknowledgement_in_one_request() -> None:
+    partition = run(holding(), AdvanceTime(60))
+    lost = [Answer(ErrorCode.NOT_COORDINATOR)]
+    both = acknowledgement("c1", (0, 1, 4), (1, 1, 1))
+    assert states(run(partition, both)).startswith("0:Q1@c1 1:K1 2-4:Q1@c1")
+    rolled_back = apply(partition, both, answers=lost).partition
+    assert states(run(rolled_back, AdvanceTime(99))).startswith("0-1:Q1@c1 2-6:A1")
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("member", "batch"),
+    [("c2", (0, 0, 1)), ("c3", (0, 0, 1)), ("c1", (4, 5, 1)), ("c2", (4, 6, 2)), ("c1", (6, 6, 4))],
+    ids=str,
+)
+def test_what_another_member_holds_is_refused(
+    profile: Profile, member: str, batch: tuple[int, ...]
+) -> None:
+    step = apply(holding(profile), acknowledgement(member, batch))
+    assert step.outcome.status is INVALID_RECORD_STATE
+    assert (step.partition, step.outcome.writes) == (holding(profile), ())
+
+
+@BOTH
+@pytest.mark.parametrize("kind", [0, 1, 2, 3, 4])
+def test_what_is_not_acquired_is_refused(profile: Profile, kind: int) -> None:
+    partition = run(holding(profile), acknowledgement("c1", (1, 3, 1, 2, 3)))
+    for offset in (1, 2, 3):
+        assert status(partition, (offset, offset, kind)) is INVALID_RECORD_STATE
+    assert status(partition, (4, 4, kind)) is NONE
+
+
+def test_what_waits_for_its_write_is_refused() -> None:
+    pending = [Answer(ErrorCode.PENDING)]
+    partition = apply(holding(), acknowledgement("c1", (1, 1, 2)), answers=pending).partition
+    assert status(partition, (1, 1, 2)) is INVALID_RECORD_STATE
+
+
+@BOTH
+def test_a_former_owner_is_refused_and_the_new_one_is_not(profile: Profile) -> None:
+    partition = run(started(profile), fetch("c1", (0, 1)), AdvanceTime(100))
+    assert status(partition, (0, 0, 1)) is INVALID_RECORD_STATE
+    partition = run(partition, fetch("c2", (0, 1)))
+    assert status(partition, (0, 0, 1)) is INVALID_RECORD_STATE
+    assert status(partition, (0, 0, 1), member="c2") is NONE
+
+
+def test_a_late_acknowledgement_counts_for_a_new_acquisition_of_the_same_member() -> None:
+    partition = run(started(), fetch("c1", (0, 1)), AdvanceTime(100), fetch("c1", (0, 1)))
+    assert status(partition, (0, 0, 1)) is NONE
+
+
+@BOTH
+@pytest.mark.parametrize("member", ["c1", "c9"])
+def test_a_batch_before_the_window_is_passed_over_whoever_sends_it(
+    profile: Profile, member: str
+) -> None:
+    partition = run(holding(profile), acknowledgement("c1", (0, 2, 1)))
+    step = apply(partition, acknowledgement(member, (0, 2, 1), (1, 2, 4)))
+    assert (step.outcome.status, step.outcome.writes) == (NONE, ())
+    assert step.partition == partition
+
+
+def test_the_part_of_a_batch_in_the_window_keeps_its_types() -> None:
+    partition = run(holding(), acknowledgement("c1", (0, 1, 1)))
+    step = apply(partition, acknowledgement("c1", (0, 4, 1, 1, 2, 3, 4)))
+    assert states(step.partition) == "2:A1 3:X1 4:Q1@c1 5-6:Q1@c2 8-9:Q1@c1"
+
+
+@BOTH
+def test_natural_gaps_in_a_batch_are_passed_over(profile: Profile) -> None:
+    step = apply(holding(profile), acknowledgement("c1", (7, 9, 1)))
+    assert step.outcome.status is NONE
+    assert [written(write)[2] for write in step.outcome.writes] == [[(8, 9, 2, 1)]]
+    only_gap = apply(holding(profile), acknowledgement("c1", (7, 7, 0)))
+    assert (only_gap.outcome.status, only_gap.outcome.writes) == (NONE, ())
+
+
+@BOTH
+@pytest.mark.parametrize("batch", [(9, 10, 1), (10, 10, 1), (50, 60, 4), (0, 2**62, 1)], ids=str)
+def test_a_batch_past_the_window_is_an_invalid_request(
+    profile: Profile, batch: tuple[int, ...]
+) -> None:
+    step = apply(holding(profile), acknowledgement("c1", batch))
+    assert step.outcome.status is INVALID_REQUEST
+    assert step.partition == holding(profile)
+
+
+@pytest.mark.parametrize(
+    ("batches", "expected"),
+    [
+        (((9, 10, 1), (5, 5, 1)), INVALID_REQUEST),
+        (((5, 5, 1), (9, 10, 1)), INVALID_RECORD_STATE),
+        (((5, 10, 1),), INVALID_REQUEST),
+        (((8, 9, 1), (9, 9, 1)), INVALID_RECORD_STATE),
+    ],
+    ids=str,
+)
+def test_the_first_error_is_answered(
+    batches: tuple[tuple[int, ...], ...], expected: ErrorCode
+) -> None:
+    assert status(holding(), *batches) is expected
+
+
+ALLOWED = [
+    ((0, 4, 1), {NONE}),
+    ((7, 9, 1), {NONE, INVALID_REQUEST, INVALID_RECORD_STATE}),
+    ((9, 10, 1), {NONE, INVALID_REQUEST, INVALID_RECORD_STATE}),
+    ((5, 10, 1), {INVALID_REQUEST, INVALID_RECORD_STATE}),
+    ((5, 6, 1), {INVALID_RECORD_STATE}),
+    ((3, 1, 1), {INVALID_REQUEST}),
+]
+
+
+@BOTH
+@pytest.mark.parametrize(("batch", "allowed"), ALLOWED, ids=[str(row[0]) for row in ALLOWED])
+@pytest.mark.parametrize("answer", [NONE, INVALID_REQUEST, INVALID_RECORD_STATE])
+def test_an_answer_is_one_that_the_states_allow(
+    profile: Profile, batch: tuple[int, ...], allowed: set[ErrorCode], answer: ErrorCode
+) -> None:
+    operation, choice = acknowledgement("c1", batch), Choice(refusal=answer)
+    if answer in allowed:
+        assert apply(holding(profile), operation, choice).outcome.status is answer
+        return
+    names = ", ".join(sorted(code.name for code in allowed))
+    assert refusal(holding(profile), operation, choice) == (
+        Guard.ACKNOWLEDGEMENT_JUDGED,
+        f"the answer {answer.name}, where the rules allow {names}",
+    )
+
+
+def test_another_error_is_never_the_answer_to_an_acknowledgement() -> None:
+    choice = Choice(refusal=ErrorCode.FENCED_STATE_EPOCH)
+    guard, _ = refusal(holding(), acknowledgement("c1", (7, 9, 1)), choice)
+    assert guard is Guard.ACKNOWLEDGEMENT_JUDGED
+
+
+def test_what_is_accepted_past_the_window_is_passed_over() -> None:
+    step = apply(holding(), acknowledgement("c1", (9, 60, 1)), Choice(refusal=NONE))
+    assert [written(write)[2] for write in step.outcome.writes] == [[(9, 9, 2, 1)]]
+
+
+@BOTH
+def test_a_malformed_request_changes_nothing(profile: Profile) -> None:
+    operation = acknowledgement("c1", (0, 1, 4), (2, 2, 9), entry=EntryPoint.REQUEST)
+    step = apply(run(holding(profile), AdvanceTime(60)), operation)
+    assert step.outcome.status is INVALID_REQUEST
+    assert step.partition == run(holding(profile), AdvanceTime(60))
+
+
+def test_requests_sharing_an_offset_pass_to_the_states_under_kafka() -> None:
+    operation = acknowledgement("c1", (0, 1, 1), (1, 2, 1), entry=EntryPoint.REQUEST)
+    assert apply(holding(KIP), operation).outcome.status is INVALID_REQUEST
+    assert apply(holding(KAFKA), operation).outcome.status is INVALID_RECORD_STATE
+
+
+# Renewals in a request that is refused: batches, answer, and the offsets renewed under Kafka.
+REFUSED = [
+    (((0, 1, 4), (5, 5, 1)), None, {0, 1}),
+    (((0, 4, 4, 4, 1, 4, 4), (5, 5, 1)), None, {0, 1, 3, 4}),
+    (((3, 6, 4),), None, {3, 4}),
+    (((5, 5, 1), (0, 1, 4)), None, set()),
+    (((0, 1, 4), (9, 12, 4)), None, {0, 1}),
+    (((0, 1, 4), (7, 8, 4), (2, 3, 4)), INVALID_REQUEST, {0, 1}),
+    (((0, 1, 4), (7, 8, 4), (2, 3, 4)), INVALID_RECORD_STATE, {0, 1}),
+    (((0, 1, 4), (7, 8, 4), (2, 5, 4)), INVALID_REQUEST, {0, 1}),
+    (((0, 1, 4), (7, 8, 4), (2, 5, 4)), INVALID_RECORD_STATE, {0, 1, 2, 3, 4, 8}),
+    (((9, 12, 4), (5, 5, 4)), INVALID_RECORD_STATE, {9}),
+]
+
+
+@pytest.mark.parametrize(
+    ("batches", "answer", "renewed"), REFUSED, ids=[str(i) for i in range(len(REFUSED))]
+)
+def test_renewals_before_the_failure_survive_a_refusal_under_kafka_only(
+    batches: tuple[tuple[int, ...], ...], answer: ErrorCode | None, renewed: set[int]
+) -> None:
+    for profile, expected in ((KIP, set()), (KAFKA, renewed)):
+        partition = run(holding(profile), AdvanceTime(60))
+        step = apply(partition, acknowledgement("c1", *batches), Choice(refusal=answer))
+        assert step.outcome.status is not NONE
+        assert step.outcome.writes == ()
+        assert states(step.partition) == states(partition)
+        after = {o for o, record in step.partition.window.records.items() if record.deadline == 160}
+        assert after == expected
+
+
+def test_a_judgement_says_what_is_allowed_and_what_the_policy_answers() -> None:
+    found = judge(holding(), acknowledgement("c1", (0, 1, 4), (2, 2, 1), (7, 7, 1)))
+    assert (found.answer, found.allowed) == (NONE, {NONE, INVALID_REQUEST, INVALID_RECORD_STATE})
+    assert (set(found.renewed), set(found.changed)) == ({0, 1}, {2})
+    assert found.renewed_at_fault is None
+    assert set(found.renewed_at_gap or {}) == {0, 1}
+
+
+IN_THE_WINDOW = st.integers(0, 6)
+BATCHES = st.lists(
+    st.builds(
+        lambda first, types: AcknowledgementBatch(first, first + len(types) - 1, tuple(types)),
+        IN_THE_WINDOW,
+        st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    ),
+    max_size=3,
+).map(tuple)
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+@given(BATCHES)
+def test_a_batch_in_the_window_is_as_good_as_its_offsets_one_by_one(
+    profile: Profile, batches: tuple[AcknowledgementBatch, ...]
+) -> None:
+    whole = attrs.evolve(acknowledgement("c1"), batches=batches)
+    each = acknowledgement(
+        "c1",
+        *(
+            (batch.first + i, batch.first + i, kind)
+            for batch in batches
+            for i, kind in enumerate(batch.types)
+        ),
+    )
+    assert apply(holding(profile), whole) == apply(holding(profile), each)
+
+
+@given(BATCHES)
+def test_a_refused_acknowledgement_changes_nothing_under_the_kips(
+    batches: tuple[AcknowledgementBatch, ...],
+) -> None:
+    step = apply(holding(), attrs.evolve(acknowledgement("c1"), batches=batches))
+    if step.outcome.status is not NONE:
+        assert step.partition == holding()
+        assert step.outcome.writes == ()

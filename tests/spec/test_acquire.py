@@ -1,0 +1,377 @@
+import attrs
+import pytest
+
+from model.errors import ErrorCode, InvalidValueError
+from model.guards import Guard
+from model.operations import AdvanceTime, Produce, SkipAcquire
+from model.outcome import Answer, Choice
+from model.profile import KAFKA, KIP, Profile
+from model.ranges import OffsetRange, StateBatch
+from model.states import AcquireMode, RecordState
+from spec.acquire import learn
+from spec.partition import SharePartition, complete_count
+from spec.step import apply
+from tests.spec.worlds import (
+    acknowledgement,
+    fetch,
+    refusal,
+    run,
+    spans,
+    started,
+    states,
+    taken,
+)
+
+BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+RECORD_LIMIT = AcquireMode.RECORD_LIMIT
+AVAILABLE = RecordState.AVAILABLE
+
+
+def chosen(*parts: tuple[int, int]) -> Choice:
+    return Choice(acquired=spans(*parts))
+
+
+def mixed() -> SharePartition:
+    """0 done by choice of the start offset, 1 held by c1, 2 pending, 3 available, 4 archived."""
+    partition = run(started(), fetch("c1", (0, 4)))
+    kept = Choice(start_offset=0)
+    partition = apply(partition, acknowledgement("c1", (0, 0, 1), (3, 3, 2)), kept).partition
+    partition = apply(partition, acknowledgement("c1", (4, 4, 3)), kept).partition
+    pending = [Answer(ErrorCode.PENDING)]
+    return apply(partition, acknowledgement("c1", (2, 2, 2)), kept, pending).partition
+
+
+@BOTH
+def test_an_acquired_record_belongs_to_the_member_until_its_deadline(profile: Profile) -> None:
+    step = apply(started(profile), fetch("c1", (0, 4)), chosen((0, 2), (3, 4)))
+    assert (step.outcome.status, step.outcome.writes) == (ErrorCode.NONE, ())
+    assert taken(step.outcome) == [(0, 4, 1)]
+    assert states(step.partition) == "0-4:Q1@c1"
+    assert states(run(step.partition, AdvanceTime(99))) == "0-4:Q1@c1"
+    assert states(run(step.partition, AdvanceTime(100))) == "0-4:A1"
+
+
+def test_an_acquire_counts_a_delivery_and_tells_the_count_in_ranges() -> None:
+    partition = run(started(), fetch("c1", (0, 4)), acknowledgement("c1", (1, 2, 2)))
+    step = apply(partition, fetch("c2", (1, 6)), chosen((5, 6), (1, 2)))
+    assert taken(step.outcome) == [(1, 2, 2), (5, 6, 1)]
+    assert states(step.partition) == "0:Q1@c1 1-2:Q2@c2 3-4:Q1@c1 5-6:Q1@c2"
+
+
+def test_an_acquire_may_take_nothing() -> None:
+    step = apply(started(), fetch("c1", (0, 4)), chosen())
+    assert (taken(step.outcome), states(step.partition)) == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("offset", "guard", "detail"),
+    [
+        (0, Guard.ONLY_AVAILABLE_IS_ACQUIRED, "offset 0 is ACKNOWLEDGED"),
+        (1, Guard.ONLY_AVAILABLE_IS_ACQUIRED, "offset 1 is ACQUIRED"),
+        (2, Guard.NO_ACQUIRE_DURING_WRITE, "offset 2 is AVAILABLE, its write is outstanding"),
+        (4, Guard.ONLY_AVAILABLE_IS_ACQUIRED, "offset 4 is ARCHIVED"),
+        (7, Guard.ONLY_READ_IS_ACQUIRED, "offset 7 was not read"),
+    ],
+)
+def test_only_available_records_that_were_read_are_acquired(
+    offset: int, guard: Guard, detail: str
+) -> None:
+    choice = Choice(acquired=spans((offset, offset)), start_offset=0)
+    assert refusal(mixed(), fetch("c2", (0, 6)), choice) == (guard, detail)
+
+
+def test_an_available_record_in_the_same_place_is_acquired() -> None:
+    step = apply(mixed(), fetch("c2", (0, 6)), chosen((3, 3)))
+    assert taken(step.outcome) == [(3, 3, 2)]
+
+
+def test_a_record_before_the_window_is_not_available() -> None:
+    partition = run(started(), fetch("c1", (0, 4)), acknowledgement("c1", (0, 1, 1)))
+    assert refusal(partition, fetch("c2", (0, 6)), chosen((1, 1))) == (
+        Guard.ONLY_AVAILABLE_IS_ACQUIRED,
+        "offset 1 is not available",
+    )
+
+
+def test_no_record_is_acquired_twice_at_once() -> None:
+    assert refusal(started(), fetch("c1", (0, 4)), chosen((0, 2), (2, 3))) == (
+        Guard.ONLY_AVAILABLE_IS_ACQUIRED,
+        "offset 2 is not available",
+    )
+
+
+def test_the_lowest_offset_that_is_wrong_is_named() -> None:
+    guard, detail = refusal(mixed(), fetch("c2", (0, 6)), chosen((7, 7), (3, 4)))
+    assert (guard, detail) == (Guard.ONLY_AVAILABLE_IS_ACQUIRED, "offset 4 is ARCHIVED")
+
+
+@pytest.mark.parametrize("offset", [1, 8])
+def test_an_offset_that_was_not_read_is_not_acquired(offset: int) -> None:
+    operation = fetch("c1", (2, 4), (6, 7))
+    assert refusal(started(), operation, chosen((offset, offset))) == (
+        Guard.ONLY_READ_IS_ACQUIRED,
+        f"offset {offset} was not read",
+    )
+
+
+def test_what_was_read_without_a_record_gives_nothing() -> None:
+    nothing = attrs.evolve(fetch("c1", (0, 4)), log_batches=())
+    assert learn(started(), nothing) == started()
+    assert taken(apply(started(), nothing).outcome) == []
+    guard, _ = refusal(started(), nothing, chosen((0, 0)))
+    assert guard is Guard.ONLY_READ_IS_ACQUIRED
+
+
+@BOTH
+def test_record_limit_takes_at_most_the_maximum(profile: Profile) -> None:
+    operation = fetch("c1", (0, 4), most=3, mode=RECORD_LIMIT)
+    assert refusal(started(profile), operation, chosen((0, 3))) == (
+        Guard.WITHIN_RECORD_LIMIT,
+        "4 records where 3 were asked for",
+    )
+    assert taken(apply(started(profile), operation, chosen((0, 2))).outcome) == [(0, 2, 1)]
+
+
+def test_batch_optimized_may_take_more_but_not_where_none_were_asked_for() -> None:
+    operation = fetch("c1", (0, 4), most=3)
+    assert taken(apply(started(), operation, chosen((0, 4))).outcome) == [(0, 4, 1)]
+    assert refusal(started(), attrs.evolve(operation, max_fetch_records=0), chosen((0, 0))) == (
+        Guard.WITHIN_RECORD_LIMIT,
+        "1 records where 0 were asked for",
+    )
+
+
+def test_records_read_below_the_end_enter_the_window_available() -> None:
+    operation = fetch("c1", (0, 4), most=2, mode=RECORD_LIMIT)
+    choice = Choice(acquired=spans((0, 1)), end_offset=5)
+    step = apply(started(), operation, choice)
+    assert states(step.partition) == "0-1:Q1@c1 2-4:A0"
+    assert taken(step.outcome) == [(0, 1, 1)]
+
+
+def test_records_passed_over_by_the_policy_of_entering_are_those_before_the_last_taken() -> None:
+    step = apply(started(), fetch("c1", (0, 2), (5, 8)), chosen((1, 1), (7, 7)))
+    assert states(step.partition) == "0:A0 1:Q1@c1 2:A0 5-6:A0 7:Q1@c1"
+
+
+def test_what_enters_may_be_named() -> None:
+    partition = run(started(), fetch("c1", (0, 2)), acknowledgement("c1", (0, 0, 1)))
+    choice = Choice(acquired=spans((3, 3)), entered=spans((0, 6)))
+    step = apply(partition, fetch("c2", (0, 6)), choice)
+    assert states(step.partition) == "1-2:Q1@c1 3:Q1@c2 4-6:A0"
+
+
+def test_what_enters_was_read() -> None:
+    choice = Choice(acquired=(), entered=spans((0, 5)))
+    assert refusal(started(), fetch("c1", (0, 4)), choice) == (
+        Guard.ONLY_READ_IS_ACQUIRED,
+        "offset 5 was not read",
+    )
+
+
+def test_a_gap_found_at_initialization_may_enter_available() -> None:
+    partition = started(KIP, StateBatch(0, 0, AVAILABLE, 1), StateBatch(4, 4, AVAILABLE, 1))
+    choice = Choice(acquired=spans((0, 0)), entered=spans((1, 2)))
+    step = apply(partition, fetch("c1", (0, 4)), choice)
+    assert states(step.partition) == "0:Q2@c1 1-2:A0 4:A1"
+    assert step.partition.window.end_offset == 5
+
+
+def test_the_window_does_not_grow_over_a_record_that_stays_out() -> None:
+    choice = Choice(acquired=spans((0, 1), (4, 4)), entered=())
+    assert refusal(started(), fetch("c1", (0, 4)), choice) == (
+        Guard.NO_RECORD_SKIPPED,
+        "offset 2 is in the log and stays out",
+    )
+
+
+def test_the_window_grows_over_what_the_log_lacks() -> None:
+    choice = Choice(acquired=spans((0, 1), (5, 6)), entered=())
+    step = apply(started(), fetch("c1", (0, 1), (5, 6)), choice)
+    assert states(step.partition) == "0-1:Q1@c1 5-6:Q1@c1"
+    assert step.partition.window.end_offset == 7
+
+
+@BOTH
+def test_natural_gaps_do_not_block_the_start_offset(profile: Profile) -> None:
+    partition = run(started(profile), fetch("c1", (0, 1), (5, 6), (8, 8)))
+    partition = run(partition, acknowledgement("c1", (0, 1, 1), (5, 6, 1)))
+    assert partition.window.start_offset == 8
+
+
+@BOTH
+def test_a_gap_at_the_head_is_passed(profile: Profile) -> None:
+    partition = run(started(profile), fetch("c1", (4, 6), at=0))
+    assert partition.window.start_offset == 4
+
+
+@BOTH
+def test_the_window_grows_up_to_its_limit(profile: Profile) -> None:
+    step = apply(started(profile), fetch("c1", (0, 9), (10, 14)), chosen((0, 9)))
+    assert step.partition.window.end_offset == 10
+    assert refusal(started(profile), fetch("c1", (0, 9), (10, 14)), chosen((0, 10))) == (
+        Guard.WITHIN_WINDOW_LIMIT,
+        "the window would span 11 offsets, the limit is 10",
+    )
+
+
+@BOTH
+def test_the_log_batch_that_crosses_the_limit_may_be_taken_whole(profile: Profile) -> None:
+    step = apply(started(profile), fetch("c1", (0, 8), (9, 14)), chosen((0, 14)))
+    assert taken(step.outcome) == [(0, 14, 1)]
+    grown = run(started(profile), fetch("c1", (0, 4)))
+    assert taken(apply(grown, fetch("c2", (0, 14), at=0), chosen((5, 14))).outcome) == [(5, 14, 1)]
+
+
+@BOTH
+def test_a_full_window_does_not_grow_though_the_log_batch_began_in_it(profile: Profile) -> None:
+    full = apply(started(profile), fetch("c1", (0, 9)), chosen((0, 9))).partition
+    guard, _ = refusal(full, fetch("c2", (0, 14), at=0), chosen((10, 14)))
+    assert guard is Guard.WITHIN_WINDOW_LIMIT
+
+
+@BOTH
+def test_under_record_limit_nothing_beyond_the_limit_is_taken(profile: Profile) -> None:
+    operation = fetch("c1", (0, 14), mode=RECORD_LIMIT)
+    assert taken(apply(started(profile), operation, chosen((0, 9))).outcome) == [(0, 9, 1)]
+    guard, _ = refusal(started(profile), operation, chosen((0, 10)))
+    assert guard is Guard.WITHIN_WINDOW_LIMIT
+
+
+def test_under_record_limit_the_rest_of_the_log_batch_enters_under_kafka_only() -> None:
+    operation = fetch("c1", (0, 14), mode=RECORD_LIMIT)
+    choice = Choice(acquired=spans((0, 4)), end_offset=15)
+    step = apply(started(KAFKA), operation, choice)
+    assert states(step.partition) == "0-4:Q1@c1 5-14:A0"
+    assert refusal(started(KIP), operation, choice) == (
+        Guard.WITHIN_WINDOW_LIMIT,
+        "the window would span 15 offsets, the limit is 10",
+    )
+
+
+def test_a_window_beyond_its_limit_may_be_taken_from_again_under_record_limit() -> None:
+    operation = fetch("c1", (0, 14), mode=RECORD_LIMIT)
+    choice = Choice(acquired=spans((0, 4)), end_offset=15)
+    partition = apply(started(KAFKA), operation, choice).partition
+    step = apply(partition, fetch("c2", (0, 14), mode=RECORD_LIMIT), chosen((5, 14)))
+    assert taken(step.outcome) == [(5, 14, 1)]
+
+
+def test_a_window_does_not_end_in_a_gap_beyond_its_limit() -> None:
+    choice = Choice(acquired=spans((0, 4)), entered=spans((11, 11)))
+    for profile in (KIP, KAFKA):
+        guard, _ = refusal(started(profile), fetch("c1", (0, 4), (12, 14)), choice)
+        assert guard is Guard.WITHIN_WINDOW_LIMIT
+
+
+def test_a_gap_at_the_end_of_the_window_is_free_under_kafka_only() -> None:
+    operation = fetch("c2", (10, 14), at=5)
+    for profile in (KIP, KAFKA):
+        partition = run(started(profile), fetch("c1", (0, 4)))
+        if profile is KIP:
+            guard, detail = refusal(partition, operation, chosen((10, 14)))
+            assert guard is Guard.WITHIN_WINDOW_LIMIT
+            assert detail == "the window would span 15 offsets, the limit is 10"
+        else:
+            assert taken(apply(partition, operation, chosen((10, 14))).outcome) == [(10, 14, 1)]
+
+
+def test_a_gap_at_the_end_is_free_for_what_fits_behind_it() -> None:
+    partition = run(started(KAFKA), fetch("c1", (0, 4)))
+    operation = fetch("c2", (10, 14), (15, 15), at=5)
+    guard, _ = refusal(partition, operation, chosen((10, 15)))
+    assert guard is Guard.WITHIN_WINDOW_LIMIT
+    crossing = fetch("c2", (10, 15), at=5)
+    assert taken(apply(partition, crossing, chosen((10, 15))).outcome) == [(10, 15, 1)]
+    limited = attrs.evolve(crossing, acquire_mode=RECORD_LIMIT)
+    assert refusal(partition, limited, chosen((10, 15)))[0] is Guard.WITHIN_WINDOW_LIMIT
+
+
+def test_the_width_counts_from_the_start_offset_of_after() -> None:
+    partition = run(started(), fetch("c1", (0, 9)))
+    held_back = Choice(start_offset=0)
+    partition = apply(partition, acknowledgement("c1", (0, 9, 1)), held_back).partition
+    operation = fetch("c2", (10, 14))
+    moved = apply(partition, operation, Choice(acquired=spans((10, 14)), start_offset=10))
+    assert moved.partition.window.start_offset == 10
+    kept = Choice(acquired=spans((10, 14)), start_offset=0)
+    assert refusal(partition, operation, kept)[0] is Guard.WITHIN_WINDOW_LIMIT
+
+
+def test_a_read_tells_what_the_log_lacks() -> None:
+    partition = apply(started(end=12), fetch("c1", (3, 4), (7, 8), (11, 13), at=1), chosen())
+    assert partition.partition.log.holes == ((1, 2), (5, 6), (9, 10))
+    assert partition.partition.log.end_offset == 14
+
+
+@BOTH
+def test_available_records_that_the_log_no_longer_has_are_archived(profile: Profile) -> None:
+    partition = run(started(profile), fetch("c1", (0, 6)), acknowledgement("c1", (1, 4, 2)))
+    partition = run(partition, acknowledgement("c1", (6, 6, 1)))
+    step = apply(partition, fetch("c2", (7, 8), at=2))
+    assert states(step.partition) == "0:Q1@c1 1:A1 2-4:X1 5:Q1@c1 6:K1 7-8:Q1@c2"
+    assert step.outcome.writes == ()
+    assert complete_count(step.partition) == 4
+
+
+def test_a_pending_record_that_the_log_no_longer_has_stays_pending() -> None:
+    step = apply(mixed(), fetch("c2", (5, 6), at=1), Choice(acquired=(), start_offset=0))
+    assert states(step.partition) == "0:K1 1:Q1@c1 2:X1* 3-4:X1"
+
+
+def test_a_choice_that_is_refused_learns_nothing() -> None:
+    partition = mixed()
+    refusal(partition, fetch("c2", (5, 6), at=1), chosen((9, 9)))
+    assert states(partition) == states(mixed())
+
+
+def test_producing_tells_the_gaps_between_batches() -> None:
+    step = apply(started(end=10), Produce(spans((12, 13), (16, 17)), 20))
+    assert step.partition.log.holes == ((10, 11), (14, 15), (18, 19))
+    assert (step.partition.log.end_offset, step.outcome.writes) == (20, ())
+    assert states(step.partition) == ""
+    assert apply(started(end=10), Produce((), 10)).partition == started(end=10)
+
+
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        (Produce(spans((9, 12)), 13), "log_batches is 9; allowed: offsets from 10"),
+        (Produce((), 9), "log_end_offset is 9; allowed: at least .* which is 10"),
+    ],
+)
+def test_records_are_produced_at_the_end_of_the_log(operation: Produce, message: str) -> None:
+    with pytest.raises(InvalidValueError, match=message):
+        apply(started(end=10), operation)
+
+
+@BOTH
+def test_nothing_can_be_acquired_from_a_full_window_of_which_nothing_is_available(
+    profile: Profile,
+) -> None:
+    full = run(started(profile), fetch("c1", (0, 9)))
+    step = apply(full, SkipAcquire("c2"))
+    assert not step.outcome.can_acquire
+    assert (step.partition, step.outcome.status) == (full, ErrorCode.NONE)
+    available = run(full, acknowledgement("c1", (4, 4, 2)))
+    assert refusal(available, SkipAcquire("c2")) == (
+        Guard.CAN_ACQUIRE,
+        "1 are available, the window spans 10 of 10 offsets",
+    )
+    room = run(started(profile), fetch("c1", (0, 8)))
+    assert refusal(room, SkipAcquire("c2")) == (
+        Guard.CAN_ACQUIRE,
+        "0 are available, the window spans 9 of 10 offsets",
+    )
+
+
+def test_a_record_whose_write_is_outstanding_is_not_available() -> None:
+    full = run(started(), fetch("c1", (0, 9)))
+    pending = [Answer(ErrorCode.PENDING)]
+    waiting = apply(full, acknowledgement("c1", (4, 4, 2)), answers=pending).partition
+    assert not apply(waiting, SkipAcquire("c2")).outcome.can_acquire
+
+
+def test_ranges_of_a_choice_may_come_in_any_order() -> None:
+    choice = Choice(acquired=(OffsetRange(3, 4), OffsetRange(0, 2)))
+    assert taken(apply(started(), fetch("c1", (0, 4)), choice).outcome) == [(0, 4, 1)]

@@ -1,0 +1,241 @@
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.errors import ErrorCode
+from model.outcome import Write
+from model.profile import KAFKA, KIP, PROFILES, Profile
+from model.ranges import StateBatch
+from model.snapshot import DurableState
+from model.states import PERSISTED_STATES, RecordState
+from spec.coordinator import (
+    Durable,
+    ShareSnapshot,
+    ShareUpdate,
+    coalesce,
+    durable_from,
+    durable_state,
+    initialize,
+    log_record,
+    merge,
+    merge_start,
+    read,
+    replay,
+    write,
+)
+from spec.record import durable_maximum
+from tests.strategies import COUNTS, STATE_BATCHES
+
+AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
+ARCHIVED = RecordState.ARCHIVED
+BOTH = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+ENTRIES = st.tuples(st.sampled_from(sorted(PERSISTED_STATES)), COUNTS)
+NUMBERS = st.integers(0, 12)
+
+
+def request(start: int, complete: int, *batches: StateBatch) -> Write:
+    return Write(0, start, complete, batches)
+
+
+STARTED_WRITES = st.builds(lambda *numbers, given: request(*numbers, *given),
+                           NUMBERS, NUMBERS, given=STATE_BATCHES)  # fmt: skip
+ANY_WRITES = st.builds(lambda *numbers, given: request(*numbers, *given),
+                       st.integers(-1, 12), NUMBERS, given=STATE_BATCHES)  # fmt: skip
+DURABLES = st.lists(STARTED_WRITES, max_size=3).map(
+    lambda writes: merged(Durable(0, 0), writes, KIP)
+)
+
+
+def merged(durable: Durable, writes: list[Write], profile: Profile) -> Durable:
+    for each in writes:
+        durable = merge(durable, each, profile)
+    return durable
+
+
+@given(ENTRIES, ENTRIES, ENTRIES)
+def test_what_is_known_of_a_record_joins(
+    one: tuple[RecordState, int], other: tuple[RecordState, int], third: tuple[RecordState, int]
+) -> None:
+    assert durable_maximum(*one, *one) == one
+    assert durable_maximum(*one, *other) == durable_maximum(*other, *one)
+    assert durable_maximum(*durable_maximum(*one, *other), *third) == durable_maximum(
+        *one, *durable_maximum(*other, *third)
+    )
+
+
+@BOTH
+@given(DURABLES, STARTED_WRITES, STARTED_WRITES)
+def test_writes_may_be_repeated_and_reordered(
+    profile: Profile, durable: Durable, one: Write, other: Write
+) -> None:
+    expected = merged(durable, [one, other], profile)
+    assert merged(durable, [other, one], profile) == expected
+    assert merged(durable, [one, other, one, other], profile) == expected
+
+
+@BOTH
+@given(DURABLES, ANY_WRITES)
+def test_a_merge_keeps_the_largest_of_each_record_from_the_start_offset_on(
+    profile: Profile, durable: Durable, given_write: Write
+) -> None:
+    known = [(o, entry) for o, entry in durable.entries.items()]
+    for batch in given_write.state_batches:
+        entry = (batch.state, batch.delivery_count)
+        known += [(o, entry) for o in range(batch.first, batch.last + 1)]
+    after = merge(durable, given_write, profile)
+    naive: dict[int, tuple[RecordState, int]] = {}
+    for offset, entry in known:
+        if offset >= after.start_offset:
+            naive[offset] = max(naive.get(offset, entry), entry, key=lambda e: (e[1], e[0]))
+    assert dict(after.entries) == naive
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("current", "given_pair", "expected"),
+    [
+        ((5, 3), (7, 1), (7, 1)),
+        ((5, 3), (5, 1), (5, 3)),
+        ((5, 1), (5, 3), (5, 3)),
+        ((5, 3), (4, 9), (5, 3)),
+        ((-1, -1), (0, 0), (0, 0)),
+        ((0, -1), (0, 0), (0, 0)),
+        ((5, 3), (5, -1), (5, 3)),
+    ],
+)
+def test_start_offset_and_count_merge_as_their_lexicographic_maximum(
+    profile: Profile,
+    current: tuple[int, int],
+    given_pair: tuple[int, int],
+    expected: tuple[int, int],
+) -> None:
+    assert merge_start(current, given_pair, profile) == expected
+
+
+@pytest.mark.parametrize(
+    ("profile", "count", "expected"),
+    [(KIP, 7, (110, 7)), (KIP, 2, (110, 3)), (KAFKA, 7, (110, 3)), (KAFKA, 2, (110, 3))],
+)
+def test_a_write_that_keeps_the_start_offset_loses_its_count_under_kafka(
+    profile: Profile, count: int, expected: tuple[int, int]
+) -> None:
+    assert merge_start((110, 3), (-1, count), profile) == expected
+
+
+@given(DURABLES)
+def test_what_lies_below_a_new_start_offset_is_clipped(durable: Durable) -> None:
+    for start in (durable.start_offset, durable.start_offset + 1, 100):
+        after = merge(durable, request(start, 0), KIP)
+        assert dict(after.entries) == {o: e for o, e in durable.entries.items() if o >= start}
+
+
+def test_clipping_cuts_a_batch_in_two() -> None:
+    after = merge(Durable(0, 0), request(3, 1, StateBatch(0, 5, ACKNOWLEDGED, 1)), KIP)
+    assert durable_state(after) == DurableState(3, 1, (StateBatch(3, 5, ACKNOWLEDGED, 1),))
+
+
+def test_a_merge_leaves_the_epochs() -> None:
+    durable = Durable(0, 0, state_epoch=4, leader_epoch=5, snapshot_epoch=6, updates=7)
+    after = merge(durable, request(2, 1), KIP)
+    assert after == attrs.evolve(durable, start_offset=2, delivery_complete_count=1)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "code"),
+    [
+        ((5, 4), ErrorCode.NONE),
+        ((6, 5), ErrorCode.NONE),
+        ((4, 4), ErrorCode.FENCED_LEADER_EPOCH),
+        ((5, 3), ErrorCode.FENCED_STATE_EPOCH),
+        ((4, 3), ErrorCode.FENCED_LEADER_EPOCH),
+    ],
+)
+def test_a_write_of_an_older_epoch_is_fenced(epochs: tuple[int, int], code: ErrorCode) -> None:
+    durable = Durable(0, 0, state_epoch=4, leader_epoch=5)
+    given_write = request(2, 1, StateBatch(2, 2, ARCHIVED, 1))
+    answer, after = write(durable, given_write, epochs, KIP)
+    assert answer is code
+    assert after == (merge(durable, given_write, KIP) if code is ErrorCode.NONE else durable)
+
+
+def test_a_read_fences_the_leaders_before() -> None:
+    durable = Durable(3, 1, leader_epoch=5)
+    assert read(durable, 4) == (ErrorCode.FENCED_LEADER_EPOCH, durable)
+    answer, after = read(durable, 6)
+    assert (answer, after) == (ErrorCode.NONE, attrs.evolve(durable, leader_epoch=6))
+    fenced, _ = write(after, request(4, 0), (5, 0), KIP)
+    assert fenced is ErrorCode.FENCED_LEADER_EPOCH
+
+
+@pytest.mark.parametrize(("start", "count"), [(7, 0), (0, 0), (-1, -1)])
+def test_initializing_discards_what_was_in_flight(start: int, count: int) -> None:
+    durable = merge(Durable(0, 0), request(0, 1, StateBatch(0, 2, ACKNOWLEDGED, 1)), KIP)
+    answer, after = initialize(durable, start, 1)
+    assert answer is ErrorCode.NONE
+    assert after == Durable(start, count, state_epoch=1, snapshot_epoch=1)
+
+
+def test_initializing_with_an_older_state_epoch_is_fenced() -> None:
+    durable = Durable(3, 1, state_epoch=2)
+    assert initialize(durable, 0, 1) == (ErrorCode.FENCED_STATE_EPOCH, durable)
+    same, after = initialize(durable, 0, 2)
+    assert (same, after.start_offset) == (ErrorCode.NONE, 0)
+
+
+def test_an_update_carries_the_write_alone_and_a_snapshot_everything() -> None:
+    durable = Durable(0, 0, leader_epoch=2, snapshot_epoch=3)
+    records = []
+    for offset in range(4):
+        given_write = request(0, offset + 1, StateBatch(offset, offset, ACKNOWLEDGED, 1))
+        record, durable = log_record(durable, merge(durable, given_write, KIP), given_write, 2)
+        records.append(record)
+    assert records[:2] == [
+        ShareUpdate(3, 2, 0, 1, (StateBatch(0, 0, ACKNOWLEDGED, 1),)),
+        ShareUpdate(3, 2, 0, 2, (StateBatch(1, 1, ACKNOWLEDGED, 1),)),
+    ]
+    everything = DurableState(0, 3, (StateBatch(0, 2, ACKNOWLEDGED, 1),), leader_epoch=2)
+    assert records[2] == ShareSnapshot(4, everything)
+    assert isinstance(records[3], ShareUpdate)
+    assert (durable.snapshot_epoch, durable.updates) == (4, 1)
+
+
+@BOTH
+@given(st.lists(st.tuples(ANY_WRITES, st.booleans()), max_size=8), st.integers(0, 3))
+def test_the_records_of_the_topic_replay_to_the_state_in_memory(
+    profile: Profile, writes: list[tuple[Write, bool]], updates_per_snapshot: int
+) -> None:
+    _, durable = initialize(Durable(), 2, 1)
+    records: list[ShareSnapshot | ShareUpdate] = [
+        ShareSnapshot(durable.snapshot_epoch, durable_state(durable))
+    ]
+    for given_write, elected in writes:
+        _, durable = read(durable, durable.leader_epoch + elected)
+        code, after = write(durable, given_write, (durable.leader_epoch, 1), profile)
+        assert code is ErrorCode.NONE
+        record, durable = log_record(durable, after, given_write, updates_per_snapshot)
+        records.append(record)
+    assert replay(records, profile) == durable
+
+
+def test_updates_of_before_a_snapshot_are_passed_over() -> None:
+    late = ShareUpdate(0, 0, 9, 9, (StateBatch(20, 20, ARCHIVED, 1),))
+    snapshot = ShareSnapshot(1, DurableState(3, 1))
+    assert replay([snapshot, late], KIP) == replay([late, snapshot], KIP) == replay([snapshot], KIP)
+    assert replay([], KIP) == Durable()
+
+
+@given(DURABLES)
+def test_a_durable_state_is_read_as_it_is_held(durable: Durable) -> None:
+    state = durable_state(durable)
+    assert durable_from(state) == durable
+    assert durable_state(durable_from(state)) == state
+
+
+def test_entries_that_are_alike_are_one_batch() -> None:
+    one, other = (ACKNOWLEDGED, 1), (ACKNOWLEDGED, 2)
+    assert coalesce([(1, one), (2, one), (3, other), (5, other)]) == (
+        StateBatch(1, 2, *one),
+        StateBatch(3, 3, *other),
+        StateBatch(5, 5, *other),
+    )

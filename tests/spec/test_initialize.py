@@ -1,0 +1,207 @@
+import attrs
+import pytest
+
+from model.config import AutoOffsetReset
+from model.errors import ErrorCode, InvalidValueError
+from model.guards import Guard
+from model.operations import AdvanceTime, Initialize, Produce, Release, ResetOffset
+from model.outcome import Answer
+from model.profile import KAFKA, KIP, Profile
+from model.ranges import StateBatch
+from model.snapshot import DurableState
+from model.states import RecordState
+from spec.invariants import violated
+from spec.partition import SharePartition
+from spec.step import apply, new_partition
+from spec.view import durable
+from tests.spec.worlds import (
+    SMALL,
+    acknowledgement,
+    fetch,
+    refusal,
+    run,
+    spans,
+    started,
+    states,
+    taken,
+)
+
+BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
+NOWHERE = DurableState(-1, -1)
+
+
+def edges(partition: SharePartition) -> tuple[int, int]:
+    return partition.window.start_offset, partition.window.end_offset
+
+
+@BOTH
+def test_a_leader_starts_from_the_durable_state(profile: Profile) -> None:
+    batches = StateBatch(10, 11, AVAILABLE, 1), StateBatch(14, 15, ACKNOWLEDGED, 2)
+    persisted = DurableState(10, 2, batches, 3, 4)
+    operation = Initialize(SMALL, 5, 50, persisted, time_ms=70)
+    step = apply(new_partition(profile), operation)
+    assert (step.outcome.status, step.outcome.writes) == (ErrorCode.NONE, ())
+    assert edges(step.partition) == (10, 16)
+    assert states(step.partition) == "10-11:A1 14-15:K2"
+    assert durable(step.partition) == persisted
+    assert (step.partition.now, step.partition.log.start_offset) == (70, 5)
+    assert step.partition.log.end_offset == 50
+
+
+def test_the_start_offset_goes_on_over_what_is_done() -> None:
+    assert edges(started(KIP, StateBatch(3, 6, ACKNOWLEDGED, 1), start=3)) == (7, 7)
+
+
+def test_offsets_between_batches_were_never_delivered() -> None:
+    partition = started(
+        KIP, StateBatch(0, 0, AVAILABLE, 1), StateBatch(4, 4, ACKNOWLEDGED, 1), start=0
+    )
+    step = apply(partition, fetch("c1", (0, 4)))
+    assert taken(step.outcome) == [(0, 0, 2), (1, 3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("reset", "offset", "start"),
+    [
+        (AutoOffsetReset.EARLIEST, None, 20),
+        (AutoOffsetReset.LATEST, None, 50),
+        (AutoOffsetReset.BY_DURATION, 33, 33),
+    ],
+)
+def test_without_a_start_offset_the_reset_strategy_decides(
+    reset: AutoOffsetReset, offset: int | None, start: int
+) -> None:
+    config = attrs.evolve(SMALL, auto_offset_reset=reset)
+    operation = Initialize(config, 20, 50, NOWHERE, reset_offset=offset)
+    partition = apply(new_partition(KIP), operation).partition
+    assert edges(partition) == (start, start)
+    assert durable(partition) == NOWHERE
+
+
+def test_a_start_offset_by_duration_has_to_be_given() -> None:
+    config = attrs.evolve(SMALL, auto_offset_reset=AutoOffsetReset.BY_DURATION)
+    with pytest.raises(InvalidValueError, match="reset_offset is None"):
+        apply(new_partition(KIP), Initialize(config, 0, 50, NOWHERE))
+
+
+def test_a_start_offset_that_was_never_written_is_resolved_by_each_leader() -> None:
+    config = attrs.evolve(SMALL, auto_offset_reset=AutoOffsetReset.LATEST)
+    partition = apply(new_partition(KIP), Initialize(config, 0, 50, NOWHERE)).partition
+    partition = run(partition, Produce(spans((50, 59)), 60))
+    assert edges(run(partition, Initialize(config, 0, 60, durable(partition)))) == (60, 60)
+
+
+@pytest.mark.parametrize(
+    ("start", "batches"),
+    [
+        (5, [(4, 6)]),
+        (5, [(5, 6), (6, 7)]),
+        (5, [(8, 9), (5, 6)]),
+        (-1, [(4, 6)]),
+    ],
+    ids=["below the start offset", "overlapping", "descending", "below a start that is resolved"],
+)
+def test_batches_that_cannot_be_fail_the_share_partition(
+    start: int, batches: list[tuple[int, int]]
+) -> None:
+    held = tuple(StateBatch(first, last, AVAILABLE, 1) for first, last in batches)
+    config = attrs.evolve(SMALL, auto_offset_reset=AutoOffsetReset.LATEST)
+    before = run(started(), fetch("c1", (0, 4)))
+    step = apply(before, Initialize(config, 0, 100, DurableState(start, 0, held)))
+    assert step.outcome.status is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert step.partition == attrs.evolve(before, ready=False)
+    assert violated(step.partition) == []
+    assert refusal(step.partition, Release("c1")) == (
+        Guard.PARTITION_IS_INITIALIZED,
+        "Release came first",
+    )
+    again = run(step.partition, Initialize(SMALL, 0, 100, DurableState(0, 0)))
+    assert again.ready
+
+
+@BOTH
+def test_a_new_leader_replaces_what_the_former_had_in_memory(profile: Profile) -> None:
+    partition = run(started(profile), fetch("c1", (0, 4)), acknowledgement("c1", (3, 3, 2)))
+    pending = [Answer(ErrorCode.PENDING)]
+    partition = apply(partition, acknowledgement("c1", (0, 1, 1)), answers=pending).partition
+    partition = run(partition, AdvanceTime(40))
+    config = attrs.evolve(SMALL, delivery_count_limit=3)
+    partition = run(partition, Initialize(config, 0, 100, durable(partition), time_ms=7))
+    assert states(partition) == "3:A1"
+    assert edges(partition) == (0, 4)
+    assert len(partition.outstanding) == 0
+    assert (partition.now, partition.config) == (7, config)
+
+
+def test_holes_are_known_to_a_new_leader_below_the_end_of_its_log() -> None:
+    partition = run(started(end=100), Produce(spans((110, 119)), 130))
+    assert partition.log.holes == ((100, 109), (120, 129))
+    for log_end, holes in (
+        (130, ((100, 109), (120, 129))),
+        (125, ((100, 109), (120, 124))),
+        (120, ((100, 109),)),
+        (105, ((100, 104),)),
+    ):
+        successor = run(partition, Initialize(SMALL, 0, log_end, DurableState(0, 0)))
+        assert successor.log.holes == holes
+    later = run(partition, Initialize(SMALL, 0, 130, DurableState(115, 0)))
+    assert later.log.holes == ((120, 129),)
+
+
+@pytest.mark.parametrize("start", [2, 40])
+def test_an_altered_start_offset_empties_the_window(start: int) -> None:
+    partition = run(started(), fetch("c1", (0, 4)), acknowledgement("c1", (0, 4, 2)))
+    partition = attrs.evolve(partition, durable=attrs.evolve(partition.durable, leader_epoch=6))
+    step = apply(partition, ResetOffset(start))
+    assert step.outcome.status is ErrorCode.NONE
+    assert (edges(step.partition), states(step.partition)) == ((start, start), "")
+    assert durable(step.partition) == DurableState(start, 0, state_epoch=1, leader_epoch=6)
+    again = run(step.partition, ResetOffset(0))
+    assert durable(again) == DurableState(0, 0, state_epoch=2, leader_epoch=6)
+
+
+def test_a_start_offset_is_not_altered_while_records_are_held() -> None:
+    partition = run(started(), fetch("c1", (0, 4)))
+    step = apply(partition, ResetOffset(2))
+    assert step.outcome.status is ErrorCode.NON_EMPTY_GROUP
+    assert step.partition == partition
+
+
+def test_a_start_offset_is_not_altered_while_a_call_waits_for_its_write() -> None:
+    partition = run(started(), fetch("c1", (0, 4)))
+    pending = [Answer(ErrorCode.PENDING)]
+    waiting = apply(partition, acknowledgement("c1", (0, 4, 1)), answers=pending).partition
+    step = apply(waiting, ResetOffset(2))
+    assert step.outcome.status is ErrorCode.NON_EMPTY_GROUP
+    assert step.partition == waiting
+
+
+def test_writes_of_expiries_are_fenced_by_an_altered_start_offset() -> None:
+    partition = run(started(), fetch("c1", (0, 4)))
+    expired = apply(partition, AdvanceTime(100), answers=[Answer(ErrorCode.PENDING)]).partition
+    step = apply(expired, ResetOffset(2))
+    assert step.outcome.status is ErrorCode.NONE
+    assert len(step.partition.outstanding) == 0
+
+
+@pytest.mark.parametrize(("limit", "count", "expected"), [(2, 4, 5), (5, 1, 5), (1, 1, 2)])
+def test_the_highest_limit_in_force_is_remembered(limit: int, count: int, expected: int) -> None:
+    config = attrs.evolve(SMALL, delivery_count_limit=limit)
+    partition = started(KIP, StateBatch(0, 0, AVAILABLE, count), config=config)
+    assert partition.highest_limit == expected
+    partition = run(partition, fetch("c1", (0, 0)))
+    assert violated(partition) == []
+    lower = attrs.evolve(SMALL, delivery_count_limit=1)
+    successor = run(partition, Initialize(lower, 0, 100, durable(partition)))
+    assert successor.highest_limit == expected
+
+
+@BOTH
+def test_a_failover_can_give_an_attempt_again(profile: Profile) -> None:
+    delivery = fetch("c1", (0, 0))
+    partition = run(started(profile, end=1), delivery, Release("c1"), delivery)
+    assert states(partition) == "0:Q2@c1"
+    partition = run(partition, Initialize(SMALL, 0, 1, durable(partition)))
+    assert states(partition) == "0:A1"
+    assert states(run(partition, delivery)) == "0:Q2@c1", "delivered three times, the limit is 2"

@@ -1,0 +1,184 @@
+import attrs
+import pytest
+from immutables import Map
+
+from model.outcome import Write
+from model.profile import KIP
+from model.states import RecordState
+from spec.coordinator import Durable
+from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS, violated
+from spec.log import Log
+from spec.partition import Outstanding, SharePartition, new_partition
+from spec.record import Record
+from spec.window import Window, replace
+from tests.spec.worlds import SMALL, window_of
+
+AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
+ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
+HELD = Record(ACQUIRED, 1, "c1", 100)
+WAITING = Record(ACKNOWLEDGED, 1, pending=True, former_owner="c1", former_deadline=100)
+DONE = Record(ARCHIVED, 2)
+LIMIT = 2
+
+
+def sound() -> SharePartition:
+    """One record of each kind: held, pending, done, available; and a hole in the log."""
+    records = {10: HELD, 11: WAITING, 12: DONE, 13: Record(AVAILABLE, 1)}
+    write = Write(0, 10, 1)
+    return SharePartition(
+        KIP,
+        SMALL,
+        log=Log(0, 30, ((14, 15),)),
+        window=window_of(10, 18, records),
+        outstanding=Map({0: Outstanding(write, (11, 3), 7), 1: Outstanding(write)}),
+        durable=Durable(8, 1, Map({9: (ACKNOWLEDGED, 1), 13: (AVAILABLE, 1)})),
+        ready=True,
+        highest_limit=LIMIT,
+    )
+
+
+def with_record(record: Record, *, awaited: bool = False) -> SharePartition:
+    """The record stands at offset 16; an outstanding write may be waiting for it."""
+    partition = sound()
+    outstanding = partition.outstanding
+    if awaited:
+        outstanding = outstanding.set(2, Outstanding(Write(2, 10, 1), (16,), 8))
+    window = replace(partition.window, {16: record})
+    return attrs.evolve(partition, window=window, outstanding=outstanding)
+
+
+def with_window(window: Window) -> SharePartition:
+    return attrs.evolve(sound(), window=window)
+
+
+def outside(offset: int) -> SharePartition:
+    partition = sound()
+    return attrs.evolve(partition, window=replace(partition.window, {offset: Record(AVAILABLE, 1)}))
+
+
+def with_durable(durable: Durable) -> SharePartition:
+    return attrs.evolve(sound(), durable=durable)
+
+
+WINDOW = sound().window
+NO_RECORDS = attrs.evolve(sound(), window=Window(10, 12), outstanding=Map())
+
+BROKEN: list[tuple[str, SharePartition]] = [
+    ("owner_iff_held", with_record(Record(AVAILABLE, 1, "c1"))),
+    ("owner_iff_held", with_record(attrs.evolve(HELD, owner=None))),
+    ("deadline_iff_held", with_record(Record(AVAILABLE, 1, None, 100))),
+    ("deadline_iff_held", with_record(attrs.evolve(HELD, deadline=None))),
+    ("acquired_is_not_pending", with_record(attrs.evolve(HELD, pending=True), awaited=True)),
+    ("delivery_count_within_limit", with_record(Record(ARCHIVED, LIMIT + 1))),
+    ("delivery_count_within_limit", with_record(Record(AVAILABLE, -1))),
+    ("available_can_be_delivered", with_record(Record(AVAILABLE, LIMIT))),
+    ("held_was_delivered", with_record(Record(ACKNOWLEDGED, 0))),
+    ("held_was_delivered", with_record(attrs.evolve(HELD, delivery_count=0))),
+    (
+        "former_owner_only_if_pending",
+        with_record(Record(AVAILABLE, 1, former_owner="c1", former_deadline=100)),
+    ),
+    ("former_lock_is_whole", with_record(attrs.evolve(WAITING, former_owner=None), awaited=True)),
+    (
+        "former_lock_is_whole",
+        with_record(attrs.evolve(WAITING, former_deadline=None), awaited=True),
+    ),
+    (
+        "pending_was_delivered",
+        with_record(Record(ARCHIVED, 0, pending=True), awaited=True),
+    ),
+    (
+        "pending_was_delivered",
+        with_record(attrs.evolve(WAITING, delivery_count=LIMIT), awaited=True),
+    ),
+    ("state_is_of_the_table", with_record(Record(RecordState.ARCHIVING, 1))),
+    ("state_is_of_the_table", with_record(Record(5, 1))),
+    ("records_lie_in_the_window", outside(9)),
+    ("records_lie_in_the_window", outside(18)),
+    ("counts_follow_the_records", with_window(attrs.evolve(WINDOW, acquirable=0))),
+    ("counts_follow_the_records", with_window(attrs.evolve(WINDOW, held=Map()))),
+    (
+        "counts_follow_the_records",
+        with_window(attrs.evolve(WINDOW, held=Map({10: None, 12: None}))),
+    ),
+    (
+        "complete_count_within_window",
+        attrs.evolve(NO_RECORDS, log=Log(0, 30, ((10, 11), (10, 11)))),
+    ),
+    ("pending_iff_write_outstanding", with_record(WAITING)),
+    ("pending_iff_write_outstanding", with_record(HELD, awaited=True)),
+    ("acquired_is_never_durable", with_durable(Durable(8, 1, Map({9: (ACQUIRED, 1)})))),
+    ("acquired_is_never_durable", with_durable(Durable(8, 1, Map({7: (ARCHIVED, 1)})))),
+    ("durable_start_never_ahead", with_durable(Durable(11, 0))),
+]
+"""States that break one invariant and no other."""
+
+IMPLIED: list[tuple[str, str, SharePartition]] = [
+    (
+        "window_is_ordered",
+        "complete_count_within_window",
+        attrs.evolve(NO_RECORDS, window=Window(12, 11)),
+    ),
+    (
+        "lag_counts_the_unfinished",
+        "counts_follow_the_records",
+        with_window(attrs.evolve(WINDOW, complete=1)),
+    ),
+]
+"""States that break an invariant which two others imply, so that one of those breaks as well."""
+
+
+def names(partition: SharePartition) -> set[str]:
+    return {invariant.name for invariant in violated(partition)}
+
+
+def test_a_sound_state_breaks_none() -> None:
+    assert names(sound()) == set()
+    assert names(NO_RECORDS) == set()
+    assert names(with_record(HELD)) == names(with_record(WAITING, awaited=True)) == set()
+
+
+def test_a_record_that_vanished_while_pending_is_sound() -> None:
+    assert names(with_record(Record(ARCHIVED, 1, pending=True), awaited=True)) == set()
+
+
+def test_a_pending_record_at_the_limit_remembers_that_it_was_exhausted() -> None:
+    last = attrs.evolve(WAITING, delivery_count=LIMIT, exhausted=True)
+    assert names(with_record(last, awaited=True)) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "partition"), BROKEN, ids=[f"{i}-{name}" for i, (name, _) in enumerate(BROKEN)]
+)
+def test_a_broken_state_is_told_by_the_name_of_its_invariant(
+    name: str, partition: SharePartition
+) -> None:
+    assert names(partition) == {name}
+
+
+@pytest.mark.parametrize(("name", "other", "partition"), IMPLIED, ids=[row[0] for row in IMPLIED])
+def test_a_state_that_breaks_an_implied_invariant_is_told_by_both(
+    name: str, other: str, partition: SharePartition
+) -> None:
+    assert names(partition) == {name, other}
+
+
+def test_every_invariant_is_broken_by_a_state_here() -> None:
+    every = [invariant.name for invariant in (*RECORD_INVARIANTS, *PARTITION_INVARIANTS)]
+    assert len(set(every)) == len(every)
+    assert set(every) == {row[0] for row in BROKEN} | {row[0] for row in IMPLIED}
+
+
+def test_every_invariant_has_a_sentence() -> None:
+    for invariant in (*RECORD_INVARIANTS, *PARTITION_INVARIANTS):
+        assert invariant.sentence.endswith(".")
+
+
+def test_nothing_is_asked_of_a_share_partition_that_no_leader_has_read() -> None:
+    assert violated(new_partition(KIP)) == []
+    assert violated(attrs.evolve(outside(9), ready=False)) == []
+
+
+def test_a_limit_that_was_lowered_leaves_records_that_were_delivered_more_often() -> None:
+    partition = with_record(Record(ARCHIVED, LIMIT + 1))
+    assert names(attrs.evolve(partition, highest_limit=LIMIT + 1)) == set()

@@ -1,0 +1,90 @@
+import pytest
+import z3
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.errors import ErrorCode
+from model.operations import AdvanceLogStart, Produce, Release, ResetOffset
+from model.outcome import Answer, Choice
+from model.profile import KAFKA, KIP, Profile
+from model.snapshot import DurableState
+from spec.lag import durable_lag, lag, share_partition_lag
+from spec.step import apply
+from spec.view import durable
+from tests.spec.worlds import acknowledgement, fetch, run, spans, started
+
+SIZES = st.integers(0, 1000)
+
+
+@given(SIZES, SIZES, SIZES)
+def test_the_formula_is_that_of_kip_1226(highest: int, start: int, processed: int) -> None:
+    expected = highest - start + 1 - processed
+    assert share_partition_lag(highest + 1, start, processed) == expected
+    end, first, complete = z3.Ints("end first complete")
+    given_values = [(end, highest + 1), (first, start), (complete, processed)]
+    term = z3.substitute(
+        share_partition_lag(end, first, complete),
+        *((name, z3.IntVal(value)) for name, value in given_values),
+    )
+    assert z3.simplify(term).as_long() == expected
+
+
+@pytest.mark.parametrize("state", [DurableState(-1, 0), DurableState(5, -1), DurableState(-1, -1)])
+def test_a_lag_that_cannot_be_known_is_none(state: DurableState) -> None:
+    assert durable_lag(100, state) is None
+
+
+def test_a_durable_lag_counts_from_the_durable_start_offset() -> None:
+    assert durable_lag(100, DurableState(0, 0)) == 100
+    assert durable_lag(100, DurableState(90, 4)) == 6
+    assert durable_lag(3, DurableState(5, 0)) == -2
+
+
+def test_producing_raises_the_lag_by_what_was_produced() -> None:
+    partition = started(end=10)
+    assert lag(run(partition, Produce(spans((10, 13)), 14))) == lag(partition) + 4
+
+
+def test_the_lag_follows_what_becomes_of_records() -> None:
+    partition = run(started(end=10), fetch("c1", (0, 4)))
+    lags = [lag(partition)]
+    for operation in (
+        acknowledgement("c1", (4, 4, 4)),
+        acknowledgement("c1", (3, 3, 2)),
+        acknowledgement("c1", (2, 2, 1)),
+        acknowledgement("c1", (1, 1, 3)),
+        acknowledgement("c1", (0, 0, 0)),
+        Release("c1"),
+        AdvanceLogStart(5),
+        AdvanceLogStart(9),
+        ResetOffset(2),
+    ):
+        partition = apply(partition, operation).partition
+        lags.append(lag(partition))
+    assert lags == [10, 10, 10, 9, 8, 7, 7, 5, 1, 8]
+
+
+def test_a_write_that_fails_gives_the_lag_back() -> None:
+    partition = run(started(end=10), fetch("c1", (0, 4)))
+    accept = acknowledgement("c1", (0, 4, 1))
+    waiting = apply(partition, accept, answers=[Answer(ErrorCode.PENDING)]).partition
+    failed = apply(partition, accept, answers=[Answer(ErrorCode.NOT_COORDINATOR)]).partition
+    assert (lag(waiting), lag(failed), lag(run(partition, accept))) == (5, 10, 5)
+
+
+def test_moving_the_start_offset_leaves_the_lag() -> None:
+    partition = run(started(end=10), fetch("c1", (0, 4)))
+    accept = acknowledgement("c1", (0, 4, 1))
+    kept = apply(partition, accept, Choice(start_offset=0)).partition
+    moved = apply(partition, accept, Choice(start_offset=5)).partition
+    assert lag(kept) == lag(moved) == 5
+
+
+@pytest.mark.parametrize(("profile", "expected"), [(KIP, 0), (KAFKA, 4)])
+def test_natural_gaps_inflate_the_durable_lag_under_kafka_only(
+    profile: Profile, expected: int
+) -> None:
+    partition = run(started(profile, end=14), fetch("c1", (0, 4)), fetch("c1", (9, 13), at=5))
+    kept = Choice(start_offset=0)
+    partition = apply(partition, acknowledgement("c1", (0, 13, 1)), kept).partition
+    assert durable_lag(14, durable(partition)) == lag(partition) == expected

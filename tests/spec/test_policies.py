@@ -1,0 +1,170 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.operations import Acquire, AdvanceLogStart, AdvanceTime
+from model.outcome import Choice
+from model.profile import KAFKA, KIP, Profile
+from model.ranges import StateBatch
+from model.states import AcquireMode, RecordState
+from spec.invariants import violated
+from spec.partition import SharePartition
+from spec.policies import batch_optimized, chosen_offsets, record_limit
+from spec.step import apply
+from tests.spec.worlds import acknowledgement, fetch, run, spans, started, states, taken
+
+BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+OPTIMIZED, LIMITED = AcquireMode.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT
+
+
+def takes(partition: SharePartition, operation: Acquire) -> list[tuple[int, int, int]]:
+    return taken(apply(partition, operation).outcome)
+
+
+def test_the_acquire_mode_names_the_policy() -> None:
+    read = (0, 4), (5, 9)
+    limited = fetch("c1", *read, most=3, mode=LIMITED)
+    optimized = fetch("c1", *read, most=3)
+    partition = started()
+    assert chosen_offsets(partition, limited) == record_limit(partition, limited) == [0, 1, 2]
+    expected = [0, 1, 2, 3, 4]
+    assert chosen_offsets(partition, optimized) == expected
+    assert batch_optimized(partition, optimized) == expected
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("most", "limited", "optimized"),
+    [
+        (0, [], []),
+        (1, [(0, 0, 1)], [(0, 2, 1)]),
+        (3, [(0, 2, 1)], [(0, 2, 1)]),
+        (4, [(0, 3, 1)], [(0, 5, 1)]),
+        (100, [(0, 8, 1)], [(0, 8, 1)]),
+    ],
+)
+def test_how_many_are_taken(
+    profile: Profile,
+    most: int,
+    limited: list[tuple[int, int, int]],
+    optimized: list[tuple[int, int, int]],
+) -> None:
+    read = (0, 2), (3, 5), (6, 8)
+    assert takes(started(profile), fetch("c1", *read, most=most, mode=LIMITED)) == limited
+    assert takes(started(profile), fetch("c1", *read, most=most)) == optimized
+
+
+@pytest.mark.parametrize("mode", AcquireMode)
+def test_only_what_can_be_acquired_is_taken_and_counts(mode: AcquireMode) -> None:
+    partition = run(started(), fetch("c1", (0, 5)), acknowledgement("c1", (1, 1, 2), (3, 3, 2)))
+    partition = run(partition, acknowledgement("c1", (4, 4, 1)))
+    assert takes(partition, fetch("c2", (0, 5), (6, 6), most=2, mode=mode)) == [
+        (1, 1, 2),
+        (3, 3, 2),
+    ]
+
+
+@pytest.mark.parametrize("mode", AcquireMode)
+def test_nothing_before_the_window_is_taken(mode: AcquireMode) -> None:
+    partition = run(started(), fetch("c1", (0, 3)), acknowledgement("c1", (0, 3, 1)))
+    assert takes(partition, fetch("c2", (0, 5), most=2, mode=mode)) == [(4, 5, 1)]
+
+
+@BOTH
+def test_under_record_limit_the_window_ends_at_its_limit(profile: Profile) -> None:
+    operation = fetch("c1", (0, 14), mode=LIMITED)
+    assert takes(started(profile), operation) == [(0, 9, 1)]
+
+
+@BOTH
+def test_under_batch_optimized_the_last_log_batch_begins_within_the_limit(profile: Profile) -> None:
+    assert takes(started(profile), fetch("c1", (0, 8), (9, 14), (15, 19))) == [(0, 14, 1)]
+    assert takes(started(profile), fetch("c1", (0, 9), (10, 14))) == [(0, 9, 1)]
+
+
+@BOTH
+@pytest.mark.parametrize("mode", AcquireMode)
+def test_from_a_full_window_only_what_is_in_it_is_taken(
+    profile: Profile, mode: AcquireMode
+) -> None:
+    partition = run(started(profile), fetch("c1", (0, 9)), acknowledgement("c1", (4, 5, 2)))
+    assert takes(partition, fetch("c2", (0, 19), at=0, mode=mode)) == [(4, 5, 2)]
+
+
+@pytest.mark.parametrize("mode", AcquireMode)
+def test_records_done_at_the_head_make_room_before_anything_is_taken(mode: AcquireMode) -> None:
+    partition = run(started(), fetch("c1", (0, 9)))
+    held_back = Choice(start_offset=0)
+    partition = apply(partition, acknowledgement("c1", (0, 7, 1)), held_back).partition
+    step = apply(partition, fetch("c2", (10, 19), mode=mode))
+    expected = [(10, 17, 1)] if mode is LIMITED else [(10, 19, 1)]
+    assert taken(step.outcome) == expected
+    assert step.partition.window.start_offset == 8
+
+
+@BOTH
+@pytest.mark.parametrize("mode", AcquireMode)
+def test_a_gap_at_the_head_uses_up_nothing(profile: Profile, mode: AcquireMode) -> None:
+    assert takes(started(profile), fetch("c1", (30, 39), at=0, mode=mode)) == [(30, 39, 1)]
+
+
+@pytest.mark.parametrize("mode", AcquireMode)
+def test_a_gap_found_at_initialization_is_taken_where_it_was_read(mode: AcquireMode) -> None:
+    available = RecordState.AVAILABLE
+    partition = started(KIP, StateBatch(0, 0, available, 1), StateBatch(6, 6, available, 1))
+    assert takes(partition, fetch("c1", (0, 2), (5, 6), mode=mode)) == [
+        (0, 0, 2),
+        (1, 2, 1),
+        (5, 5, 1),
+        (6, 6, 2),
+    ]
+
+
+def test_what_a_new_start_offset_leaves_behind_is_not_taken() -> None:
+    partition = run(started(), fetch("c1", (0, 4)), AdvanceLogStart(7))
+    assert takes(partition, fetch("c1", (5, 9), at=7)) == [(7, 9, 1)]
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> list[tuple[int, int]]:
+    """Log batches with natural gaps between some."""
+    found, at = [], 0
+    for gap, length in draw(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 6)), min_size=1)):
+        found.append((at + gap, at + gap + length - 1))
+        at += gap + length
+    return found
+
+
+ROUNDS = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(1, 4), st.sampled_from([1, 2, 3])), max_size=6
+)
+
+
+@pytest.mark.parametrize("mode", AcquireMode)
+@BOTH
+@given(logs(), ROUNDS)
+def test_a_policy_never_breaks_a_guard(
+    profile: Profile,
+    mode: AcquireMode,
+    log: list[tuple[int, int]],
+    rounds: list[tuple[int, int, int]],
+) -> None:
+    partition = started(profile)
+    for most, batches, kind in rounds:
+        at = partition.window.start_offset
+        read = [batch for batch in log if batch[1] >= at][:batches]
+        if not read:
+            break
+        step = apply(partition, fetch("c1", *read, most=most, at=at, mode=mode))
+        assert violated(step.partition) == []
+        count = sum(last - first + 1 for first, last, _ in taken(step.outcome))
+        assert mode is OPTIMIZED or count <= most
+        answers = [(first, last, kind) for first, last, _ in taken(step.outcome)]
+        partition = run(step.partition, acknowledgement("c1", *answers[:1]), AdvanceTime(100))
+        assert violated(partition) == []
+
+
+def test_a_policy_takes_over_after_a_choice() -> None:
+    choice = Choice(acquired=spans((0, 1)), end_offset=5)
+    partition = apply(started(), fetch("c1", (0, 4)), choice).partition
+    assert states(run(partition, fetch("c2", (0, 4)))) == "0-1:Q1@c1 2-4:Q1@c2"

@@ -1,0 +1,272 @@
+import attrs
+import pytest
+
+from model.errors import ErrorCode, InvalidValueError
+from model.guards import Guard
+from model.operations import (
+    AdvanceLogStart,
+    AdvanceTime,
+    CompleteWrite,
+    Initialize,
+    Operation,
+    Release,
+)
+from model.outcome import Answer, Choice, Completion
+from model.profile import KAFKA, KIP, Profile
+from model.states import RecordState
+from spec.lag import lag
+from spec.partition import SharePartition, Step
+from spec.record import Record
+from spec.step import apply
+from spec.view import durable
+from spec.writes import make_write, write_and_forget, write_and_wait
+from tests.spec.worlds import (
+    SMALL,
+    acknowledgement,
+    fetch,
+    refusal,
+    run,
+    spans,
+    started,
+    states,
+    taken,
+    written,
+)
+
+NONE, LOST = ErrorCode.NONE, ErrorCode.NOT_COORDINATOR
+PENDING = Answer(ErrorCode.PENDING)
+BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+
+
+def waiting(
+    *operations: Operation, profile: Profile = KIP, partition: SharePartition | None = None
+) -> SharePartition:
+    """c1 holds 0 to 2 until 100; the operations follow, with writes that are not answered yet."""
+    partition = partition or run(started(profile), fetch("c1", (0, 2)))
+    for seq, operation in enumerate(operations, 10):
+        partition = apply(partition, operation, answers=[PENDING], seq=seq).partition
+    return partition
+
+
+def complete(partition: SharePartition, id_: int, status: ErrorCode) -> Step:
+    return apply(partition, CompleteWrite(id_, status))
+
+
+@BOTH
+def test_a_write_that_succeeds_commits(profile: Profile) -> None:
+    partition = run(started(profile), fetch("c1", (0, 2)))
+    step = apply(partition, acknowledgement("c1", (0, 1, 1)))
+    assert step.outcome.status is NONE
+    assert [written(write) for write in step.outcome.writes] == [(0, 2, [(0, 1, 2, 1)])]
+    assert states(step.partition) == "2:Q1@c1"
+    assert [b.last for b in durable(step.partition).state_batches] == [1]
+
+
+@BOTH
+def test_a_write_that_fails_rolls_back_and_its_error_is_the_answer(profile: Profile) -> None:
+    partition = run(started(profile), fetch("c1", (0, 2)))
+    step = apply(partition, acknowledgement("c1", (0, 1, 1)), answers=[Answer(LOST)])
+    assert step.outcome.status is LOST
+    assert [write.status for write in step.outcome.writes] == [LOST]
+    assert states(step.partition) == "0-2:Q1@c1"
+    assert durable(step.partition) == durable(partition)
+    assert run(step.partition, AdvanceTime(99)).window == step.partition.window
+
+
+def test_a_write_that_waits_shows_the_new_state_pending() -> None:
+    step = apply(
+        run(started(), fetch("c1", (0, 2))), acknowledgement("c1", (0, 1, 2)), answers=[PENDING]
+    )
+    assert step.outcome.status is ErrorCode.PENDING
+    assert [write.status for write in step.outcome.writes] == [ErrorCode.PENDING]
+    assert states(step.partition) == "0-1:A1* 2:Q1@c1"
+    assert durable(step.partition).state_batches == ()
+
+
+def test_nobody_else_may_use_a_record_whose_write_is_outstanding() -> None:
+    partition = waiting(acknowledgement("c1", (0, 1, 2)))
+    assert taken(apply(partition, fetch("c2", (0, 2))).outcome) == []
+    assert refusal(partition, fetch("c2", (0, 2)), Choice(acquired=spans((1, 1)))) == (
+        Guard.NO_ACQUIRE_DURING_WRITE,
+        "offset 1 is AVAILABLE, its write is outstanding",
+    )
+    again = apply(partition, acknowledgement("c1", (0, 0, 1)))
+    assert again.outcome.status is ErrorCode.INVALID_RECORD_STATE
+    assert states(run(partition, Release("c1"))) == "0-1:A1* 2:A1"
+    assert states(run(partition, AdvanceTime(100))) == "0-1:A1* 2:A1"
+
+
+def test_a_record_whose_write_is_outstanding_counts_and_blocks_the_start_offset() -> None:
+    partition = waiting(acknowledgement("c1", (0, 1, 1)))
+    assert partition.window.start_offset == 0
+    assert lag(partition) == 98
+    committed = complete(partition, 0, NONE).partition
+    assert committed.window.start_offset == 2
+    assert lag(committed) == 98
+
+
+def test_the_start_offset_stops_at_a_pending_record_though_later_ones_are_done() -> None:
+    partition = waiting(acknowledgement("c1", (0, 0, 1)))
+    partition = run(partition, acknowledgement("c1", (1, 2, 1)))
+    assert states(partition) == "0:K1* 1-2:K1"
+    assert states(complete(partition, 0, NONE).partition) == ""
+
+
+@pytest.mark.parametrize(("status", "shown"), [(NONE, "1:A1 2:Q1@c1"), (LOST, "0-2:Q1@c1")])
+def test_an_answer_completes_the_call_that_waits_for_it(status: ErrorCode, shown: str) -> None:
+    step = complete(waiting(acknowledgement("c1", (0, 1, 1, 2))), 0, status)
+    assert (step.outcome.status, step.outcome.writes) == (status, ())
+    assert step.outcome.completed == (Completion(10, status),)
+    assert states(step.partition) == shown
+
+
+def test_the_former_lock_runs_on_while_the_write_is_outstanding() -> None:
+    partition = waiting(acknowledgement("c1", (0, 2, 1)), AdvanceTime(60))
+    restored = complete(partition, 0, LOST).partition
+    assert states(run(restored, AdvanceTime(39))) == "0-2:Q1@c1"
+    assert states(run(restored, AdvanceTime(40))) == "0-2:A1"
+
+
+def test_rolling_back_after_the_deadline_makes_the_record_available_without_a_write() -> None:
+    partition = waiting(acknowledgement("c1", (0, 2, 1)), AdvanceTime(100))
+    assert states(partition) == "0-2:K1*"
+    step = complete(partition, 0, LOST)
+    assert states(step.partition) == "0-2:A1"
+    assert step.outcome.writes == ()
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2, 3])
+def test_rolling_back_after_the_deadline_at_the_limit_archives(kind: int) -> None:
+    released = run(started(), fetch("c1", (0, 2)), acknowledgement("c1", (0, 2, 2)))
+    partition = run(released, fetch("c1", (0, 2)))
+    partition = waiting(acknowledgement("c1", (1, 1, kind)), partition=partition)
+    partition = run(partition, AdvanceTime(100))
+    step = apply(partition, CompleteWrite(1, LOST), Choice(start_offset=1))
+    assert states(step.partition) == "1-2:X2"
+    assert step.outcome.writes == ()
+
+
+def test_answers_come_in_any_order() -> None:
+    partition = waiting(acknowledgement("c1", (0, 0, 1)), acknowledgement("c1", (1, 1, 2)))
+    later = complete(partition, 1, NONE)
+    assert later.outcome.completed == (Completion(11, NONE),)
+    assert states(later.partition) == "0:K1* 1:A1 2:Q1@c1"
+    first = complete(later.partition, 0, NONE)
+    assert first.outcome.completed == (Completion(10, NONE),)
+    assert states(first.partition) == "1:A1 2:Q1@c1"
+    in_order = complete(complete(partition, 0, NONE).partition, 1, NONE).partition
+    assert durable(in_order) == durable(first.partition)
+
+
+def test_a_late_answer_does_not_undo_what_was_written_since() -> None:
+    partition = waiting(acknowledgement("c1", (1, 1, 2)), AdvanceTime(10))
+    partition = complete(partition, 0, LOST).partition
+    partition = run(partition, acknowledgement("c1", (1, 1, 1)))
+    assert states(partition) == "0:Q1@c1 1:K1 2:Q1@c1"
+    assert refusal(partition, CompleteWrite(0, NONE)) == (
+        Guard.WRITE_IS_OUTSTANDING,
+        "write 0 is not",
+    )
+
+
+def test_a_write_that_is_answered_is_not_answered_again() -> None:
+    partition = complete(waiting(acknowledgement("c1", (0, 0, 1))), 0, NONE).partition
+    assert refusal(partition, CompleteWrite(0, LOST))[0] is Guard.WRITE_IS_OUTSTANDING
+    assert refusal(partition, CompleteWrite(7, NONE)) == (
+        Guard.WRITE_IS_OUTSTANDING,
+        "write 7 is not",
+    )
+
+
+@pytest.mark.parametrize("status", [NONE, LOST])
+def test_records_that_left_the_window_meanwhile_stay_out(status: ErrorCode) -> None:
+    partition = waiting(acknowledgement("c1", (0, 2, 1)))
+    step = complete(run(partition, AdvanceLogStart(2)), 0, status)
+    assert step.partition.window.start_offset == (3 if status is NONE else 2)
+    assert states(step.partition) == ("" if status is NONE else "2:Q1@c1")
+
+
+@pytest.mark.parametrize("status", [NONE, LOST])
+def test_a_record_that_vanished_meanwhile_stays_archived(status: ErrorCode) -> None:
+    partition = waiting(acknowledgement("c1", (1, 1, 2)))
+    partition = run(partition, fetch("c2", (3, 4), at=1))
+    assert states(partition) == "0:Q1@c1 1:X1* 2:Q1@c1 3-4:Q1@c2"
+    assert states(complete(partition, 0, status).partition) == ("0:Q1@c1 1:X1 2:Q1@c1 3-4:Q1@c2")
+
+
+def test_a_new_leader_never_hears_of_writes_of_the_former() -> None:
+    partition = waiting(acknowledgement("c1", (0, 2, 1)))
+    successor = Initialize(SMALL, 0, 100, durable(partition))
+    partition = run(partition, successor)
+    assert len(partition.outstanding) == 0
+    assert states(partition) == ""
+    assert refusal(partition, CompleteWrite(0, NONE))[0] is Guard.WRITE_IS_OUTSTANDING
+    assert durable(partition).delivery_complete_count == 0
+
+
+def test_writes_are_numbered_on_also_by_a_new_leader() -> None:
+    partition = waiting(acknowledgement("c1", (0, 0, 2)), acknowledgement("c1", (1, 1, 2)))
+    assert sorted(partition.outstanding) == [0, 1]
+    partition = run(partition, Initialize(SMALL, 0, 100, durable(partition)), fetch("c1", (0, 2)))
+    step = apply(partition, Release("c1"))
+    assert [write.id for write in step.outcome.writes] == [2]
+
+
+@pytest.mark.parametrize(("given", "following"), [(7, 8), (0, 1)])
+def test_a_number_that_is_given_is_used_and_numbering_goes_on_after_the_highest(
+    given: int, following: int
+) -> None:
+    partition = run(started(), fetch("c1", (0, 2)))
+    numbered = apply(partition, acknowledgement("c1", (0, 0, 1)), answers=[Answer(id=given)])
+    assert [write.id for write in numbered.outcome.writes] == [given]
+    assert numbered.partition.next_write == following
+    low = apply(numbered.partition, acknowledgement("c1", (1, 1, 1)), answers=[Answer(id=0)])
+    assert low.partition.next_write == following
+
+
+@BOTH
+@pytest.mark.parametrize(("status", "batches"), [(NONE, 1), (LOST, 0)])
+def test_an_expiry_waits_for_nothing_and_is_durable_once_written(
+    profile: Profile, status: ErrorCode, batches: int
+) -> None:
+    partition = run(started(profile), fetch("c1", (0, 2)))
+    step = apply(partition, AdvanceTime(100), answers=[PENDING])
+    assert step.outcome.status is NONE
+    assert states(step.partition) == "0-2:A1"
+    assert taken(apply(step.partition, fetch("c2", (0, 2))).outcome) == [(0, 2, 2)]
+    ended = complete(step.partition, 0, status)
+    assert (ended.outcome.status, ended.outcome.completed) == (status, ())
+    assert states(ended.partition) == "0-2:A1"
+    assert len(durable(ended.partition).state_batches) == batches
+
+
+def test_an_expiry_whose_write_fails_at_once_holds_and_is_not_durable() -> None:
+    step = apply(run(started(), fetch("c1", (0, 2))), AdvanceTime(100), answers=[Answer(LOST)])
+    assert states(step.partition) == "0-2:A1"
+    assert durable(step.partition).state_batches == ()
+    assert [write.status for write in step.outcome.writes] == [LOST]
+
+
+def test_the_number_of_an_outstanding_write_is_not_given_to_another() -> None:
+    partition = waiting(acknowledgement("c1", (0, 0, 1)))
+    same = [Answer(ErrorCode.PENDING, 0)]
+    with pytest.raises(InvalidValueError, match=r"writes.id is 0; allowed: an id that no outst"):
+        apply(partition, acknowledgement("c1", (1, 1, 1)), answers=same)
+
+
+def test_a_write_reports_each_range_of_equal_records_from_the_start_offset_of_the_moment() -> None:
+    done = Record(RecordState.ACKNOWLEDGED, 1)
+    changed = {5: done, 3: done, 2: done, 4: attrs.evolve(done, delivery_count=2)}
+    partition, write = make_write(started(), changed, Answer(LOST, 4))
+    assert written(write) == (0, 0, [(2, 3, 2, 1), (4, 4, 2, 2), (5, 5, 2, 1)])
+    assert (write.id, write.status, partition.next_write) == (4, LOST, 5)
+
+
+def test_what_waits_remembers_its_records_and_its_caller() -> None:
+    partition = run(started(), fetch("c1", (0, 2)))
+    released = {1: Record(RecordState.AVAILABLE, 1, pending=True)}
+    waits = write_and_wait(partition, released, PENDING, seq=7).partition.outstanding[0]
+    assert (waits.offsets, waits.seq) == ((1,), 7)
+    expired = {1: Record(RecordState.AVAILABLE, 1)}
+    forgotten, _ = write_and_forget(partition, expired, PENDING)
+    assert (forgotten.outstanding[0].offsets, forgotten.outstanding[0].seq) == ((), None)

@@ -1,0 +1,225 @@
+"""Hypothesis strategies that tests share: values of the model, and records of the specification.
+
+Spans are short and most offsets small, so that ranges meet; some are as large as offsets get.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+
+from model import operations as ops
+from model.checks import MAX_INT64
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
+from model.errors import ErrorCode
+from model.outcome import Completion, Outcome, Write
+from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
+from model.snapshot import DurableState, SharePartitionSnapshot
+from model.states import PERSISTED_STATES, AcquireMode, RecordState
+from model.trace import TraceEvent
+from spec.record import Record
+
+__all__ = [
+    "ANSWERS",
+    "COUNTS",
+    "DURABLE_STATES",
+    "EVENTS",
+    "HOLES",
+    "MEMBERS",
+    "OFFSETS",
+    "OPERATIONS",
+    "RECORDS",
+    "STATE_BATCHES",
+    "WRITES",
+    "pairs",
+]
+
+T = TypeVar("T")
+
+OFFSETS = st.integers(0, 40)
+ANY_OFFSETS = OFFSETS | st.integers(MAX_INT64 - 40, MAX_INT64 - 20)
+NUMBERS = st.integers(0, 40) | st.integers(0, MAX_INT64)
+COUNTS = st.integers(0, 6)
+MEMBERS = st.sampled_from(["a", "b", "consumer-ü"])
+STATUSES = st.sampled_from(ErrorCode)
+ANSWERS = st.sampled_from([code for code in ErrorCode if code is not ErrorCode.PENDING])
+
+
+def pairs(
+    starts: st.SearchStrategy[int] = OFFSETS, span: int = 5
+) -> st.SearchStrategy[tuple[int, int]]:
+    """Ranges (first, last) of at most ``span`` offsets."""
+    return st.builds(lambda first, more: (first, first + more), starts, st.integers(0, span - 1))
+
+
+@st.composite
+def ascending(draw: st.DrawFn, least_gap: int = 0, parts: int = 4) -> tuple[tuple[int, int], ...]:
+    """Disjoint ascending ranges with at least ``least_gap`` offsets between two."""
+    found = []
+    at = draw(st.sampled_from([0, 0, 3, 17]))
+    for _ in range(draw(st.integers(0, parts))):
+        first = at + draw(st.integers(0, 3))
+        last = first + draw(st.integers(0, 4))
+        found.append((first, last))
+        at = last + 1 + least_gap
+    return tuple(found)
+
+
+HOLES = ascending(least_gap=1)
+"""Ranges as ``spec.log.Log`` keeps them: no two touch."""
+
+_RANGES = ascending().map(lambda found: tuple(OffsetRange(*pair) for pair in found))
+_PERSISTED_STATES = st.sampled_from(sorted(PERSISTED_STATES))
+
+
+def _lists(
+    kind: Callable[..., T], starts: st.SearchStrategy[int], *arguments: st.SearchStrategy[Any]
+) -> st.SearchStrategy[tuple[T, ...]]:
+    """Short tuples of a kind of range, each with what it says of its offsets."""
+    one = st.builds(lambda pair, said: kind(*pair, *said), pairs(starts), st.tuples(*arguments))
+    return st.lists(one, max_size=4).map(tuple)
+
+
+STATE_BATCHES = _lists(StateBatch, OFFSETS, _PERSISTED_STATES, COUNTS)
+"""State batches in any order, which may overlap."""
+
+WRITES = st.builds(
+    Write,
+    NUMBERS,
+    st.integers(-1, 40),
+    st.integers(-1, 40),
+    STATE_BATCHES,
+    STATUSES,
+)
+
+DURABLE_STATES = st.builds(
+    DurableState, st.integers(-1, 40), st.integers(-1, 40), STATE_BATCHES, NUMBERS, NUMBERS
+)
+
+_CONFIGS = st.builds(
+    SharePartitionConfig,
+    st.integers(1, 10),
+    st.integers(1, 5000),
+    st.integers(0, 60_000),
+    st.sampled_from(AutoOffsetReset),
+    st.sampled_from(IsolationLevel),
+    renew_acknowledge_enable=st.booleans(),
+)
+
+
+@st.composite
+def _initialize(draw: st.DrawFn) -> ops.Initialize:
+    start = draw(ANY_OFFSETS)
+    return ops.Initialize(
+        draw(_CONFIGS),
+        start,
+        start + draw(st.integers(0, 9)),
+        draw(DURABLE_STATES),
+        draw(NUMBERS),
+        draw(st.none() | OFFSETS),
+    )
+
+
+@st.composite
+def _produce(draw: st.DrawFn) -> ops.Produce:
+    batches = draw(_RANGES)
+    end = max((batch.last + 1 for batch in batches), default=0)
+    return ops.Produce(batches, end + draw(st.integers(0, 3)))
+
+
+_BATCHES = st.builds(
+    ops.AcknowledgementBatch,
+    st.integers(-2, 40),
+    st.integers(-2, 40),
+    st.lists(st.integers(-1, 6), max_size=4).map(tuple),
+)
+
+OPERATIONS: st.SearchStrategy[ops.Operation] = st.one_of(
+    _initialize(),
+    _produce(),
+    st.builds(
+        ops.Acquire, MEMBERS, st.sampled_from(AcquireMode), NUMBERS, NUMBERS, ANY_OFFSETS, _RANGES
+    ),
+    st.builds(ops.SkipAcquire, MEMBERS),
+    st.builds(
+        ops.Acknowledge,
+        MEMBERS,
+        st.lists(_BATCHES, max_size=3).map(tuple),
+        st.sampled_from(ops.EntryPoint),
+    ),
+    st.builds(ops.Release, MEMBERS),
+    st.builds(ops.AdvanceTime, NUMBERS),
+    st.builds(ops.CompleteWrite, NUMBERS, ANSWERS),
+    st.builds(ops.AdvanceLogStart, ANY_OFFSETS),
+    st.builds(ops.ResetOffset, ANY_OFFSETS),
+)
+
+
+_ACQUIRED = _lists(AcquiredRange, ANY_OFFSETS, COUNTS)
+_RECORD_RANGES = _lists(
+    RecordRange,
+    ANY_OFFSETS,
+    st.sampled_from(RecordState),
+    COUNTS,
+    st.none() | MEMBERS,
+    st.booleans(),
+)
+
+
+@st.composite
+def _outcomes(draw: st.DrawFn, operation: ops.Operation) -> Outcome:
+    """Return an outcome that a trace can hold of this operation."""
+    skipped = isinstance(operation, ops.SkipAcquire)
+    status = ErrorCode.NONE if skipped else draw(STATUSES)
+    if isinstance(operation, ops.CompleteWrite):
+        status = operation.status
+    return Outcome(
+        status,
+        draw(_ACQUIRED) if isinstance(operation, ops.Acquire) else (),
+        draw(st.lists(WRITES, max_size=3).map(tuple)),
+        draw(st.lists(st.builds(Completion, NUMBERS, STATUSES), max_size=2).map(tuple)),
+        can_acquire=draw(st.booleans()) if skipped else True,
+    )
+
+
+@st.composite
+def _events(draw: st.DrawFn) -> TraceEvent:
+    operation = draw(OPERATIONS)
+    time_ms = operation.time_ms if isinstance(operation, ops.Initialize) else draw(NUMBERS)
+    start = draw(ANY_OFFSETS)
+    after = SharePartitionSnapshot(
+        start, start + draw(st.integers(0, 9)), draw(NUMBERS), draw(st.none() | _RECORD_RANGES)
+    )
+    partition = draw(st.sampled_from(["g:t:0", "grüppe:t:1"]))
+    return TraceEvent(
+        partition, draw(NUMBERS), time_ms, operation, draw(_outcomes(operation)), after
+    )
+
+
+EVENTS: st.SearchStrategy[TraceEvent] = _events()
+"""Events of every operation, each with an outcome and state that a trace can hold."""
+
+
+@st.composite
+def _records(draw: st.DrawFn) -> Record:
+    state = draw(st.sampled_from([s for s in RecordState if s is not RecordState.ARCHIVING]))
+    pending = draw(st.booleans())
+    held = state is RecordState.ACQUIRED and not pending
+    lock = st.tuples(st.integers(0, 3), st.integers(0, 9))
+    no_lock = st.just((None, None))
+    owner, deadline = draw(lock if held else no_lock)
+    former_owner, former_deadline = draw(lock | no_lock if pending else no_lock)
+    return Record(
+        state,
+        draw(COUNTS),
+        owner,
+        deadline,
+        pending,
+        former_owner,
+        former_deadline,
+        draw(st.booleans()),
+    )
+
+
+RECORDS: st.SearchStrategy[Record] = _records()
+"""Records with members as numbers: held ones have a lock, pending ones perhaps a former one."""

@@ -1,0 +1,45 @@
+"""The documents say what is true of the code."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+REGISTER = (ROOT / "docs" / "decisions.md").read_text()
+ROWS = [line for line in REGISTER.splitlines() if re.match(r"\| \d+ \|", line)]
+
+
+def _tests_in(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text())
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
+def _pin(row: str) -> tuple[str, str]:
+    found = re.search(r"\| `([\w/]+\.py)::(test_\w+)` \|$", row)
+    assert found, f"no test pins this decision: {row}"
+    return found[1], found[2]
+
+
+def test_decisions_are_numbered_without_a_hole() -> None:
+    numbers = [int(row.split("|")[1]) for row in ROWS]
+    assert numbers == list(range(1, len(ROWS) + 1))
+    assert numbers
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.split("|")[1].strip() for row in ROWS])
+def test_every_decision_is_pinned_by_a_test_that_exists(row: str) -> None:
+    path, name = _pin(row)
+    assert name in _tests_in(ROOT / path)
+
+
+def test_a_decision_without_its_test_is_noticed() -> None:
+    with pytest.raises(AssertionError, match="no test pins"):
+        _pin("| 1 | question | answer | tests/spec/test_lag.py |")
+
+
+def test_links_of_the_documents_lead_somewhere() -> None:
+    for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"

@@ -1,0 +1,32 @@
+"""The traces recorded from Apache Kafka, each read once."""
+
+import gzip
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from model.trace import TraceEvent
+from model.trace_codec import event_from_row
+from model.trace_json import row_from_line
+
+__all__ = ["EACH_TRACE", "FOLDER", "NAMES", "trace_events", "trace_lines"]
+
+FOLDER = Path(__file__).parent / "data" / "traces"
+NAMES = sorted(path.name for path in FOLDER.glob("kafka-*.jsonl.gz"))
+
+EACH_TRACE = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in NAMES]
+)
+"""All tests of one trace run in one process, which reads it once."""
+
+
+@cache
+def trace_lines(name: str) -> tuple[bytes, ...]:
+    with gzip.open(FOLDER / name) as lines:
+        return tuple(lines)
+
+
+@cache
+def trace_events(name: str) -> tuple[TraceEvent, ...]:
+    return tuple(event_from_row(row_from_line(line)) for line in trace_lines(name))
