@@ -1,0 +1,43 @@
+"""All theorems, in one table."""
+
+from model.errors import InvalidValueError
+from proofs.acquire_theorems import ACQUIRE_THEOREMS
+from proofs.counting_theorems import COUNTING_THEOREMS
+from proofs.durable_theorems import DURABLE_THEOREMS
+from proofs.record_theorems import RECORD_THEOREMS
+from proofs.recovery_theorems import RECOVERY_THEOREMS
+from proofs.theorem import Theorem
+from proofs.walk_theorems import WALK_THEOREMS
+from proofs.window_theorems import WINDOW_THEOREMS
+
+__all__ = ["THEOREMS", "theorem_named", "theorems_about"]
+
+THEOREMS: tuple[Theorem, ...] = (
+    *RECORD_THEOREMS,
+    *WINDOW_THEOREMS,
+    *WALK_THEOREMS,
+    *ACQUIRE_THEOREMS,
+    *COUNTING_THEOREMS,
+    *DURABLE_THEOREMS,
+    *RECOVERY_THEOREMS,
+)
+
+
+def theorem_named(name: str) -> Theorem:
+    """Return the theorem that is called so."""
+    return next(theorem for theorem in THEOREMS if theorem.name() == name)
+
+
+def theorems_about(words: str) -> list[Theorem]:
+    """Return the theorems of that property, or that transition, or the one of that name."""
+    found = [
+        theorem
+        for theorem in THEOREMS
+        if words in (theorem.property.name, theorem.transition, theorem.name())
+    ]
+    if not found:
+        allowed = (
+            "a property or a transition as the table names them, such as owner_iff_held, accept"
+        )
+        raise InvalidValueError("--only", words, allowed)
+    return found

@@ -1,0 +1,75 @@
+"""``sharespec prove``: prove the theorems about the specification."""
+
+import sys
+import time
+from collections.abc import Iterator
+
+import click
+
+from model.errors import InvalidValueError
+from proofs.catalogue import THEOREMS, theorems_about
+from proofs.counterexample import as_test
+from proofs.harness import LIMIT_MS, check_control, prove
+from proofs.reachable import witness
+from proofs.report import Finding, as_json, as_lines, is_proved, totals
+from proofs.spacer import Inference, inferences
+from proofs.theorem import Theorem
+
+__all__ = ["findings", "prove_command"]
+
+NOT_PROVED, BAD_ARGUMENT = 1, 2
+
+
+@click.command("prove")
+@click.option("--only", metavar="NAME", help="Only this property, transition or theorem.")
+@click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
+@click.option(
+    "--controls",
+    is_flag=True,
+    help="Show for each proof that it fails if the rule is changed, and how.",
+)
+@click.option(
+    "--limit-ms",
+    type=click.IntRange(min=1),
+    default=LIMIT_MS,
+    show_default=True,
+    help="How long Z3 may take for one question; beyond it the proof has failed.",
+)
+def prove_command(only: str | None, *, json_lines: bool, controls: bool, limit_ms: int) -> None:
+    """Prove with Z3 what is true of every share-partition, from the rules that run.
+
+    Exit status 1 if anything is not proved, 2 for bad arguments.
+    """
+    began = time.perf_counter()
+    try:
+        theorems = list(THEOREMS) if only is None else theorems_about(only)
+    except InvalidValueError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(BAD_ARGUMENT)
+    found: list[Finding | Inference] = []
+    for finding in findings(theorems, controls=controls, limit_ms=limit_ms):
+        found.append(finding)
+        lines = [as_json(finding)] if json_lines else as_lines(finding)
+        for line in lines:
+            click.echo(line)
+    if not json_lines:
+        click.echo(totals(found, time.perf_counter() - began))
+    if not all(is_proved(finding) for finding in found):
+        sys.exit(NOT_PROVED)
+
+
+def findings(
+    theorems: list[Theorem], *, controls: bool, limit_ms: int = LIMIT_MS
+) -> Iterator[Finding | Inference]:
+    """Yield what is found of each theorem, and of its property by Spacer where that can say it."""
+    for theorem in theorems:
+        proof = prove(theorem, limit_ms)
+        found = proof.counterexample
+        yield Finding(
+            proof,
+            witness(theorem),
+            check_control(theorem, limit_ms) if controls else None,
+            "" if found is None else as_test(theorem, found),
+        )
+    names = {theorem.property.name for theorem in theorems}
+    yield from (found for found in inferences(limit_ms, names))

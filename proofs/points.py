@@ -1,0 +1,68 @@
+"""The records of a window at the offsets that a theorem names."""
+
+from collections.abc import Iterator
+
+import attrs
+
+from spec.logic import Term
+
+__all__ = ["Points"]
+
+
+@attrs.define(eq=False)
+class Points:
+    """A mapping as ``immutables.Map``, whose offsets may be terms: two may turn out to be one.
+
+    ``entries`` are (offset, value); of equal offsets the first counts. An offset that is not there
+    is not tracked.
+    """
+
+    entries: tuple[tuple[Term, Term], ...] = ()
+
+    def get(self, offset: Term, default: Term = None) -> Term:
+        """Return the value at the offset."""
+        return next((value for there, value in self.entries if there == offset), default)
+
+    def __getitem__(self, offset: Term) -> Term:
+        """Return the value at the offset, which is there."""
+        for there, value in self.entries:
+            if there == offset:
+                return value
+        raise KeyError(offset)
+
+    def __contains__(self, offset: Term) -> bool:
+        """Whether the offset is there."""
+        return any(there == offset for there, _value in self.entries)
+
+    def __iter__(self) -> Iterator[Term]:
+        """Yield the offsets."""
+        return (offset for offset, _value in self.entries)
+
+    def __len__(self) -> int:
+        """Return how many offsets are there."""
+        return len(self.entries)
+
+    def __setitem__(self, offset: Term, value: Term) -> None:
+        """Put a value at the offset."""
+        self.entries = (*self._without(offset), (offset, value))
+
+    def __delitem__(self, offset: Term) -> None:
+        """Remove the offset."""
+        self.pop(offset)
+
+    def pop(self, offset: Term) -> Term:
+        """Remove the offset, which is there, and return its value."""
+        value = self[offset]
+        self.entries = self._without(offset)
+        return value
+
+    def mutate(self) -> "Points":
+        """Return a copy that may be changed."""
+        return Points(self.entries)
+
+    def finish(self) -> "Points":
+        """Return what was changed, as it is now."""
+        return Points(self.entries)
+
+    def _without(self, offset: Term) -> tuple[tuple[Term, Term], ...]:
+        return tuple((there, value) for there, value in self.entries if not there == offset)  # noqa: SIM201 - a question about terms

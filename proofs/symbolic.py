@@ -1,0 +1,188 @@
+"""Running Python functions on Z3 terms: every branch on a term is followed both ways.
+
+Z3 by itself answers ``if a == b`` on terms with whether they are written alike. Here such a
+question splits the run in two, one for each answer that is possible, so that a rule may be written
+in any way and still means in a proof what it means when it runs.
+"""
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
+import attrs
+import z3
+
+from model.states import RecordState
+from spec import acquire, coordinator, window
+from spec.logic import Term
+
+__all__ = ["Branch", "UndecidedError", "branches", "conjunction", "implies", "is_term", "meaning"]
+
+_MODULES_WITH_RANGES = (acquire, coordinator, window)
+_LONGEST_RUN = 400
+
+
+class UndecidedError(Exception):
+    """Z3 did not say whether something can be, or a run on terms does not come to an end."""
+
+
+@attrs.frozen
+class Branch:
+    """What a function returned, and the condition under which it takes this way."""
+
+    condition: z3.BoolRef
+    value: Term
+
+
+def branches(
+    function: Callable[[], Term],
+    given: list[z3.BoolRef],
+    limit_ms: int,
+    offsets: tuple[z3.ArithRef, ...] = (),
+) -> Iterator[Branch]:
+    """Run the function once for each way that it can take where ``given`` holds.
+
+    A loop over a range between terms visits those ``offsets`` that lie in it, and no others: what
+    happens to one offset does not depend on the others, and nothing is claimed of them.
+    """
+    solver = z3.Solver()
+    solver.set("timeout", limit_ms)
+    solver.add(given)
+    ahead: list[tuple[bool, ...]] = [()]
+    while ahead:
+        run = _Run(solver, ahead.pop())
+        solver.push()
+        with _following(run, offsets):
+            value = function()
+        solver.pop()
+        ahead += run.others
+        yield Branch(z3.And(*run.conditions, z3.BoolVal(val=True)), value)
+
+
+def meaning(found: Iterable[Branch]) -> z3.BoolRef:
+    """Return the condition under which the function, run on terms, returns something true."""
+    return z3.Or([z3.And(branch.condition, branch.value) for branch in found])
+
+
+def is_term(value: object) -> bool:
+    """Whether the value is a Z3 term."""
+    return isinstance(value, z3.ExprRef)
+
+
+def implies(condition: Term, conclusion: Term) -> Term:
+    """Return whether the conclusion holds where the condition does, of values or terms."""
+    if isinstance(condition, bool):
+        return conclusion if condition else True
+    return z3.Implies(condition, conclusion)
+
+
+def conjunction(*conditions: Term) -> Term:
+    """Return whether all conditions hold, of values or terms."""
+    terms = [condition for condition in conditions if is_term(condition)]
+    if not all(condition for condition in conditions if not is_term(condition)):
+        return False
+    return z3.And(terms) if terms else True
+
+
+class _Run:
+    """One run: the answers that it was told to give, and those that it found possible."""
+
+    def __init__(self, solver: z3.Solver, told: tuple[bool, ...]) -> None:
+        self.solver = solver
+        self.told = told
+        self.answers: list[bool] = []
+        self.conditions: list[z3.BoolRef] = []
+        self.others: list[tuple[bool, ...]] = []
+        self.example: z3.ModelRef | None = None
+        self.busy = False
+
+    def decide(self, term: z3.BoolRef) -> bool:
+        """Answer a question about terms."""
+        simple = z3.simplify(term)
+        if z3.is_true(simple) or z3.is_false(simple):
+            return bool(z3.is_true(simple))
+        if len(self.answers) >= _LONGEST_RUN:
+            raise UndecidedError("the run does not come to an end")
+        answer = self._answer(simple)
+        condition = simple if answer else z3.Not(simple)
+        self.solver.add(condition)
+        self.answers.append(answer)
+        self.conditions.append(condition)
+        return answer
+
+    def _answer(self, term: z3.BoolRef) -> bool:
+        if len(self.answers) < len(self.told):
+            return self.told[len(self.answers)]
+        if not self._can_be(term):
+            return False
+        example = self.example
+        if self._can_be(z3.Not(term)):
+            self.others.append((*self.answers, False))
+        self.example = example
+        return True
+
+    def _can_be(self, term: z3.BoolRef) -> bool:
+        if self.example is not None and z3.is_true(self.example.eval(term, model_completion=True)):
+            return True
+        verdict = self.solver.check(term)
+        if verdict == z3.unknown:
+            raise UndecidedError(self.solver.reason_unknown())
+        if verdict == z3.sat:
+            self.example = self.solver.model()
+        return bool(verdict == z3.sat)
+
+
+@contextmanager
+def _following(run: _Run, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
+    """Let questions about terms be answered by the run, and ranges between terms be pointwise."""
+    original = z3.BoolRef.__bool__
+
+    def ask(term: z3.BoolRef) -> bool:
+        if run.busy:
+            return bool(original(term))
+        run.busy = True
+        try:
+            return run.decide(term)
+        finally:
+            run.busy = False
+
+    def between(first: Term, end: Term) -> Iterable[Term]:
+        if not (is_term(first) or is_term(end)):
+            return builtins.range(first, end)
+        return [offset for offset in offsets if first <= offset and offset < end]  # noqa: PLR1716 - two questions
+
+    with ExitStack() as stack:
+        stack.enter_context(attrs.validators.disabled())
+        stack.enter_context(patch.object(z3.BoolRef, "__bool__", ask))
+        for name, operator in _OPERATORS.items():
+            stack.enter_context(patch.object(z3.BoolRef, name, operator, create=True))
+        stack.enter_context(patch.object(RecordState, "_missing_", _state_of, create=True))
+        for module in _MODULES_WITH_RANGES:
+            stack.enter_context(patch.object(module, "range", between, create=True))
+        yield
+
+
+def _state_of(term: Term) -> RecordState | None:
+    """Return the state that a term is, which ``RecordState(term)`` asks for."""
+    return next((state for state in RecordState if term == state), None)
+
+
+def _and(term: z3.BoolRef, other: Term) -> z3.BoolRef:
+    return z3.And(other, term)
+
+
+def _or(term: z3.BoolRef, other: Term) -> z3.BoolRef:
+    return z3.Or(other, term)
+
+
+def _plus(term: z3.BoolRef, other: Term) -> Term:
+    return other + z3.If(term, 1, 0)
+
+
+def _minus(term: z3.BoolRef, other: Term) -> Term:
+    return other - z3.If(term, 1, 0)
+
+
+_OPERATORS = {"__rand__": _and, "__ror__": _or, "__radd__": _plus, "__rsub__": _minus}
+"""What Python does with a value on the left and a condition on the right, and Z3 leaves out."""

@@ -1,0 +1,60 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from proofs.cli_prove import prove_command
+from spec import record as rules
+from spec.record import Record
+from tests.proofs.standing import HARD
+
+
+def test_one_line_for_each_transition_and_property() -> None:
+    result = CliRunner().invoke(prove_command, ["--only", "owner_iff_held"])
+    lines = result.output.splitlines()
+    assert result.exit_code == 0
+    assert lines[2].startswith("accept preserves owner_iff_held ")
+    assert " proved 0." in lines[2]
+    assert lines[-1].startswith("14 of 14 proved, 13 theorems in 13 cases, 1 by Spacer, 13 wit")
+
+
+def test_controls_are_shown() -> None:
+    result = CliRunner().invoke(
+        prove_command, ["--only", "no_held_record_is_acquired", "--controls"]
+    )
+    assert result.exit_code == 0
+    assert "fails, as it must, if is_acquirable lets ACQUIRED records through" in result.output
+    assert "1 controls fail" in result.output
+
+
+def test_json_has_one_object_a_line() -> None:
+    arguments = ["--only", "accept owner_iff_held", "--json", "--controls"]
+    result = CliRunner().invoke(prove_command, arguments)
+    first, second = map(json.loads, result.output.splitlines())
+    assert (first["verdict"], first["control"]["fails"]) == ("proved", True)
+    assert first["witness_after_operations"] > 0
+    assert "def test_accept_owner_iff_held" in first["control"]["counterexample"]
+    assert second["transition"] == "any run"
+
+
+def test_wrong_rule_exits_1_and_prints_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "renew", lambda record, _deadline: Record(1, record.delivery_count))
+    result = CliRunner().invoke(prove_command, ["--only", "renew owner_iff_held"])
+    assert result.exit_code == 1
+    assert "NOT TRUE" in result.output
+    assert "def test_renew_owner_iff_held() -> None:" in result.output
+
+
+def test_time_limit_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proofs.cli_prove.THEOREMS", (HARD,))
+    result = CliRunner().invoke(prove_command, ["--limit-ms", "1"])
+    assert result.exit_code == 1
+    assert "UNKNOWN" in result.output
+    assert "0 of 1 proved" in result.output
+
+
+def test_unknown_name_exits_2_with_one_line() -> None:
+    result = CliRunner().invoke(prove_command, ["--only", "nothing"])
+    assert result.exit_code == 2
+    assert len(result.output.splitlines()) == 1
+    assert "--only is 'nothing'" in result.output

@@ -1,0 +1,18 @@
+import attrs
+
+from proofs.catalogue import theorem_named
+from proofs.reachable import run_states, witness
+from spec.invariants import violated
+
+
+def test_runs_reach_many_states_and_keep_the_invariants() -> None:
+    states = run_states()
+    assert len(states) > 500
+    assert not any(violated(state) for _depth, state in states)
+
+
+def test_hypothesis_that_no_run_satisfies_has_no_witness() -> None:
+    theorem = theorem_named("acquire owner_iff_held")
+    impossible = attrs.evolve(theorem, hypothesis=lambda s: s.record.delivery_count > s.highest)
+    assert witness(theorem) is not None
+    assert witness(impossible) is None
