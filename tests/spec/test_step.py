@@ -22,7 +22,7 @@ from spec.view import durable, snapshot
 from tests.spec.worlds import acknowledgement, fetch, refusal, run, spans, started, states
 from tests.traces import EACH_TRACE, FOLDER, NAMES, trace_events
 
-KNOWN = json.loads((FOLDER / "known.json").read_text())
+KNOWN = json.loads((FOLDER.parent / "known.json").read_text())
 ONE_OF_EACH: list[ops.Operation] = [
     ops.Produce((), 100),
     fetch("c1", (0, 4)),

@@ -1,0 +1,1 @@
+"""Measurements of the specification, the implementation and the replay."""

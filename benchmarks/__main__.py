@@ -1,0 +1,199 @@
+"""Print events per second of each engine, as a ratio to a single-thread Parquet read.
+
+Everything runs on the same files in one run, since machines differ. The events are generated;
+so that this does not take an hour, each generated share-partition stands in the files several
+times under other names. The specification and the implementation's object take a prefix.
+"""
+
+import argparse
+import gzip
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+
+import click
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from impl.kernel import replay_partition
+from impl.partition import FastSharePartition
+from model.outcome import Answer, Choice
+from model.profile import KAFKA
+from model.trace import TraceEvent
+from model.trace_codec import event_from_row
+from model.trace_json import row_from_line
+from replay.check import Plan
+from replay.choices import recorded_answers, recorded_choice
+from replay.generate import Request, generate_traces
+from replay.run import Replay, replay_sources
+from replay.session import open_session
+from replay.sources import find_sources
+from replay.tables import events_of
+from spec.step import apply, new_partition
+
+KAFKA_TRACE = Path(__file__).parents[1] / "tests" / "data" / "traces" / "kafka-core.jsonl.gz"
+
+Prepared = tuple[TraceEvent, Choice, tuple[Answer, ...]]
+
+PREFIX = 50_000
+"""How many events the specification and the object take."""
+
+ROUNDS = 3
+"""How often each measurement is made; the median counts."""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--events", type=int, default=5_000_000)
+    parser.add_argument("--generated", type=int, default=250_000, help="of which are generated")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="sharespec-bench-") as name:
+        folder = Path(name)
+        copies = max(1, options.events // options.generated)
+        files = _trace(folder, options.generated, copies)
+        events = sum(pq.read_metadata(path).num_rows for path in files)
+        size = sum(path.stat().st_size for path in files) / 1e6
+        click.echo(
+            f"{events:,} events ({events // copies:,} generated, {copies} copies), {size:.0f} MB"
+        )
+        _measure(files, events)
+
+
+def _measure(files: list[Path], events: int) -> None:
+    read = _median(lambda: _read(files), events)
+    _show("Parquet read, 1 thread", read, read)
+    kernel = _median(lambda: _kernel(files), events)
+    _show("impl kernel, 1 core", kernel, read, "to reach: 0.4")
+    prefix = list(_prefix(files))
+    _show("impl object", _median(lambda: _impl(prefix), len(prefix)), read, _said(prefix))
+    _show("spec", _median(lambda: _spec(prefix), len(prefix)), read, _said(prefix))
+    recorded = _prepared(_kafka_events())
+    rate = _median(lambda: _spec(recorded), len(recorded))
+    _show(f"spec, {KAFKA_TRACE.name}", rate, read, "to reach: 10 000 events/s")
+    with open_session("local[2]") as session:
+        sources = find_sources([files[0].parent])
+        plan = Plan(against=("impl",))
+        spark = _median(lambda: _checked(replay_sources(session, sources, plan)), events)
+    share = f"{spark / (2 * kernel):.2f} of two kernels; to reach: 0.5"
+    _show("Spark replay, impl, local[2]", spark, read, share)
+
+
+def _show(name: str, rate: float, read: float, note: str = "") -> None:
+    click.echo(f"{name:<30} {rate:>12,.0f} events/s {rate / read:>8.4f}  {note}")
+
+
+def _said(prefix: list[Prepared]) -> str:
+    return f"on the first {len(prefix):,} events, built before"
+
+
+def _median(work: Callable[[], object], events: int) -> float:
+    """Return events per second; a first time that is not counted warms caches and compilers."""
+    work()
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return events / statistics.median(times)
+
+
+def _trace(folder: Path, generated: int, copies: int) -> list[Path]:
+    """Return files in which each generated share-partition stands ``copies`` times."""
+    request = Request(max(1, generated // 10_000), generated, 1)
+    originals = generate_traces(request, folder / "generated")
+    target = folder / "trace"
+    target.mkdir()
+    files = []
+    for original in originals:
+        with pq.ParquetFile(original) as file:
+            tables = [file.read_row_group(i) for i in range(file.metadata.num_row_groups)]
+        for copy in range(copies):
+            files.append(target / f"{original.stem}-{copy:03}.parquet")
+            with pq.ParquetWriter(files[-1], tables[0].schema, compression="zstd") as writer:
+                for table in tables:
+                    writer.write_table(_renamed(table, copy))
+    return files
+
+
+def _renamed(table: pa.Table, copy: int) -> pa.Table:
+    names = [f"copy-{copy}-{name}" for name in table.column("partition").to_pylist()]
+    column = pa.array(names, pa.string())
+    return table.set_column(0, table.schema.field(0), column)
+
+
+def _read(files: list[Path]) -> None:
+    for path in files:
+        pq.read_table(path, use_threads=False)
+
+
+def _tables(files: list[Path]) -> Iterator[pa.Table]:
+    """Yield one table for each share-partition."""
+    for path in files:
+        table = pq.read_table(path, use_threads=False)
+        start = 0
+        for item in table.column("partition").value_counts().to_pylist():
+            yield table.slice(start, item["counts"])
+            start += item["counts"]
+
+
+def _kernel(files: list[Path]) -> None:
+    for table in _held(files):
+        result = replay_partition(table, KAFKA)
+        if result.divergence:
+            raise RuntimeError(f"the kernel diverges: {result.divergence}")
+
+
+_HELD: list[pa.Table] = []
+
+
+def _held(files: list[Path]) -> list[pa.Table]:
+    """Return the tables in memory, read once: reading is measured apart."""
+    if not _HELD:
+        _HELD.extend(_tables(files))
+    return _HELD
+
+
+def _prefix(files: list[Path]) -> Iterator[Prepared]:
+    count = 0
+    for table in _tables(files):
+        yield from _prepared(events_of(table))
+        count += table.num_rows
+        if count >= PREFIX:
+            return
+
+
+def _kafka_events() -> Iterator[TraceEvent]:
+    with gzip.open(KAFKA_TRACE) as lines:
+        for line in lines:
+            yield event_from_row(row_from_line(line))
+
+
+def _prepared(events: Iterator[TraceEvent]) -> list[Prepared]:
+    return [(event, recorded_choice(event), recorded_answers(event)) for event in events]
+
+
+def _spec(prepared: list[Prepared]) -> None:
+    for _, events in groupby(prepared, key=lambda item: item[0].partition):
+        partition = new_partition(KAFKA)
+        for event, choice, answers in events:
+            partition = apply(partition, event.operation, choice, answers, event.seq).partition
+
+
+def _impl(prepared: list[Prepared]) -> None:
+    for _, events in groupby(prepared, key=lambda item: item[0].partition):
+        partition = FastSharePartition(KAFKA)
+        for event, choice, answers in events:
+            partition.apply(event.operation, choice, answers, event.seq)
+
+
+def _checked(result: Replay) -> None:
+    if result.counts.conforms != result.counts.partitions:
+        raise RuntimeError(f"the replay found something: {result.counts}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""What an implementation chose in a recorded event, as the choice and answers of that event."""
+
+from model.errors import ErrorCode
+from model.operations import Acknowledge, Acquire, AdvanceTime
+from model.outcome import Answer, Choice, Expiry, Write
+from model.ranges import OffsetRange
+from model.states import RecordState
+from model.trace import TraceEvent
+
+__all__ = ["recorded_answers", "recorded_choice"]
+
+_REFUSALS = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE})
+
+
+def recorded_choice(event: TraceEvent) -> Choice:
+    """Return the choice that the recorded result and state after the event show."""
+    start = event.after.start_offset
+    match event.operation:
+        case Acquire():
+            return _of_acquire(event, event.operation)
+        case Acknowledge():
+            status = event.outcome.status
+            refusal = status if status in _REFUSALS else ErrorCode.NONE
+            return Choice(start_offset=start, refusal=refusal)
+        case AdvanceTime():
+            expired = tuple(_expiry(write) for write in event.outcome.writes)
+            return Choice(start_offset=start, expired=expired)
+    return Choice(start_offset=start)
+
+
+def recorded_answers(event: TraceEvent) -> tuple[Answer, ...]:
+    """Return what the share coordinator said to each write of the event, in order."""
+    return tuple(Answer(write.status, write.id) for write in event.outcome.writes)
+
+
+def _of_acquire(event: TraceEvent, operation: Acquire) -> Choice:
+    return Choice(
+        acquired=tuple(OffsetRange(taken.first, taken.last) for taken in event.outcome.acquired),
+        entered=_entered(event, operation.log_batches),
+        end_offset=event.after.end_offset,
+        start_offset=event.after.start_offset,
+    )
+
+
+def _entered(
+    event: TraceEvent, log_batches: tuple[OffsetRange, ...]
+) -> tuple[OffsetRange, ...] | None:
+    """Return the records never delivered among those read; None where no record was recorded."""
+    if event.after.records is None:
+        return None
+    if not log_batches:
+        return ()
+    low, high = log_batches[0].first, log_batches[-1].last
+    return tuple(
+        OffsetRange(max(record.first, low), min(record.last, high))
+        for record in event.after.records
+        if record.state is RecordState.AVAILABLE
+        and record.delivery_count == 0
+        and not record.pending
+        and record.last >= low
+        and record.first <= high
+    )
+
+
+def _expiry(write: Write) -> Expiry:
+    locks = tuple(OffsetRange(batch.first, batch.last) for batch in write.state_batches)
+    return Expiry(locks, write.start_offset)

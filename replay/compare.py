@@ -1,0 +1,267 @@
+"""A recorded event beside what was expected: the first difference, and where it is."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import attrs
+
+from model.guards import Difference
+from model.operations import AdvanceTime, Initialize
+from model.outcome import Outcome, Write
+from model.ranges import RecordRange, StateBatch
+from model.snapshot import DurableState, SharePartitionSnapshot
+from model.states import RecordState
+from model.trace import TraceEvent
+from replay.words import durable_text, record_text, span
+
+__all__ = ["Mismatch", "first_difference", "first_mismatch", "persisted_mismatch"]
+
+Segment = tuple[int, int, Any]
+"""First and last offset, both inclusive, and what is said of them."""
+
+
+@attrs.frozen
+class Mismatch:
+    """One difference, with both sides in words; ``offset`` where it concerns a record."""
+
+    difference: Difference
+    recorded: str
+    expected: str
+    offset: int | None = None
+
+
+def first_mismatch(
+    event: TraceEvent,
+    expected: Outcome,
+    before: SharePartitionSnapshot,
+    after: SharePartitionSnapshot,
+) -> Mismatch | None:
+    """Return the first difference between a recorded event and what was expected of it.
+
+    ``before`` and ``after`` are the expected states around the event.
+    """
+    checks: tuple[Callable[[], Mismatch | None], ...] = (
+        lambda: _status(event, expected),
+        lambda: _acquired(event, expected),
+        lambda: _written_state(event, expected, before.start_offset),
+        lambda: _written_numbers(event, expected),
+        lambda: _completed(event, expected),
+        lambda: _window(event, after),
+        lambda: _records(event, after),
+    )
+    return next((found for check in checks if (found := check())), None)
+
+
+def persisted_mismatch(event: TraceEvent, durable: DurableState) -> Mismatch | None:
+    """Compare what a new leader read with what the writes before it left; epochs aside."""
+    operation = event.operation
+    if not isinstance(operation, Initialize) or operation.persisted.start_offset < 0:
+        return None
+    given, held = _merged(operation.persisted), _merged(durable)
+    if given == held:
+        return None
+    found = first_difference(_batches(given.state_batches), _batches(held.state_batches))
+    return Mismatch(
+        Difference.PERSISTED, durable_text(given), durable_text(held), found and found[0]
+    )
+
+
+def first_difference(
+    one: Iterable[Segment], other: Iterable[Segment]
+) -> tuple[int, Any, Any] | None:
+    """Return the first offset of which two ascending lists say different things, and both.
+
+    None stands for an offset that a list does not mention.
+    """
+    left, right = _Walk(one), _Walk(other)
+    while left.segment or right.segment:
+        offset = min(walk.segment[0] for walk in (left, right) if walk.segment)
+        said = left.at(offset), right.at(offset)
+        if said[0] != said[1]:
+            return (offset, *said)
+        last = min(walk.segment[1] for walk in (left, right) if walk.segment)
+        left.skip(last)
+        right.skip(last)
+    return None
+
+
+class _Walk:
+    """A place in an ascending list of segments; ``segment`` is what is left of the current one."""
+
+    def __init__(self, segments: Iterable[Segment]) -> None:
+        self._rest = iter(segments)
+        self.segment: Segment | None = next(self._rest, None)
+
+    def at(self, offset: int) -> object:
+        return self.segment[2] if self.segment and self.segment[0] <= offset else None
+
+    def skip(self, last: int) -> None:
+        while self.segment and self.segment[1] <= last:
+            self.segment = next(self._rest, None)
+        if self.segment and self.segment[0] <= last:
+            self.segment = (last + 1, *self.segment[1:])
+
+
+def _status(event: TraceEvent, expected: Outcome) -> Mismatch | None:
+    recorded = event.outcome
+    if recorded.can_acquire != expected.can_acquire:
+        texts = ("can acquire nothing", "can acquire")
+        return Mismatch(Difference.STATUS, texts[recorded.can_acquire], texts[expected.can_acquire])
+    if recorded.status is expected.status:
+        return None
+    return Mismatch(Difference.STATUS, recorded.status.name, expected.status.name)
+
+
+def _acquired(event: TraceEvent, expected: Outcome) -> Mismatch | None:
+    if event.outcome.acquired == expected.acquired:
+        return None
+    recorded = sorted((r.first, r.last, r.delivery_count) for r in event.outcome.acquired)
+    found = first_difference(
+        recorded, ((r.first, r.last, r.delivery_count) for r in expected.acquired)
+    )
+    return found and _at(
+        Difference.ACQUIRED, found, lambda count: f"acquired with delivery count {count}"
+    )
+
+
+def _written_state(event: TraceEvent, expected: Outcome, start: int) -> Mismatch | None:
+    if event.outcome.writes == expected.writes:
+        return None
+    floors = _floors(event, expected, start)
+    recorded = _states(zip(event.outcome.writes, floors, strict=True))
+    wanted = _states((write, 0) for write in expected.writes)
+    found = first_difference(recorded, wanted)
+    return found and _at(Difference.WRITTEN_STATE, found, _state_text)
+
+
+def _floors(event: TraceEvent, expected: Outcome, start: int) -> list[int]:
+    """Return for each recorded write the start offset below which its entries do not count."""
+    writes = event.outcome.writes
+    if not isinstance(event.operation, AdvanceTime):
+        return [start] * len(writes)
+    made = {write.id: write.start_offset for write in expected.writes}
+    # A group that made no write had all its offsets below the start offset.
+    return [
+        made.get(write.id, max((b.last for b in write.state_batches), default=0) + 1)
+        for write in writes
+    ]
+
+
+def _states(writes: Iterable[tuple[Write, int]]) -> list[Segment]:
+    return sorted(
+        (max(batch.first, floor), batch.last, (batch.state, batch.delivery_count))
+        for write, floor in writes
+        for batch in write.state_batches
+        if batch.last >= floor
+    )
+
+
+def _written_numbers(event: TraceEvent, expected: Outcome) -> Mismatch | None:
+    for recorded, wanted in _paired(event, expected):
+        if recorded.start_offset != wanted.start_offset:
+            return Mismatch(
+                Difference.WRITTEN_START_OFFSET,
+                f"start offset {recorded.start_offset}",
+                f"start offset {wanted.start_offset}",
+            )
+        given, held = recorded.delivery_complete_count, wanted.delivery_complete_count
+        if given != held:
+            return Mismatch(
+                Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
+                f"delivery complete count {given}",
+                f"delivery complete count {held}",
+            )
+    return None
+
+
+def _paired(event: TraceEvent, expected: Outcome) -> Iterator[tuple[Write, Write]]:
+    """Yield each expected write with its recorded one: the last, where one was spread over many."""
+    recorded = event.outcome.writes
+    if isinstance(event.operation, AdvanceTime):
+        by_id = {write.id: write for write in recorded}
+        yield from ((by_id[write.id], write) for write in expected.writes if write.id in by_id)
+    elif recorded and expected.writes:
+        yield recorded[-1], expected.writes[0]
+
+
+def _completed(event: TraceEvent, expected: Outcome) -> Mismatch | None:
+    recorded = {(c.seq, c.status.name) for c in event.outcome.completed}
+    wanted = {(c.seq, c.status.name) for c in expected.completed}
+    if recorded == wanted:
+        return None
+    return Mismatch(Difference.COMPLETED, _answered(recorded), _answered(wanted))
+
+
+def _answered(answers: set[tuple[int, str]]) -> str:
+    texts = [f"event {seq} answered {status}" for seq, status in sorted(answers)]
+    return ", ".join(texts) or "no earlier event answered"
+
+
+def _window(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | None:
+    for difference, recorded, expected in (
+        (Difference.START_OFFSET, event.after.start_offset, after.start_offset),
+        (Difference.END_OFFSET, event.after.end_offset, after.end_offset),
+        (
+            Difference.DELIVERY_COMPLETE_COUNT,
+            event.after.delivery_complete_count,
+            after.delivery_complete_count,
+        ),
+    ):
+        if recorded != expected:
+            return Mismatch(difference, str(recorded), str(expected))
+    return None
+
+
+def _records(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | None:
+    if event.after.records is None or event.after.records == after.records:
+        return None
+    found = first_difference(
+        _tracked(event.after.records, after), _tracked(after.records or (), after)
+    )
+    return found and _at(Difference.RECORDS, found, _record_said)
+
+
+def _tracked(records: Iterable[RecordRange], window: SharePartitionSnapshot) -> Iterator[Segment]:
+    """Yield what is said of records in the window; one never delivered is as good as none."""
+    start, end = window.start_offset, window.end_offset
+    never = (RecordState.AVAILABLE, 0, None, False)
+    for r in records:
+        said = (r.state, r.delivery_count, r.owner, r.pending)
+        if r.last >= start and r.first < end and said != never:
+            yield max(r.first, start), min(r.last, end - 1), said
+
+
+def _at(difference: Difference, found: tuple[int, Any, Any], say: Callable[[Any], str]) -> Mismatch:
+    offset, recorded, expected = found
+    here = f"offset {offset}"
+    return Mismatch(difference, f"{here} {say(recorded)}", f"{here} {say(expected)}", offset)
+
+
+def _state_text(said: tuple[RecordState, int] | None) -> str:
+    return "not written" if said is None else f"{said[0].name}({said[1]})"
+
+
+def _record_said(said: tuple[RecordState, int, str | None, bool] | None) -> str:
+    if said is None:
+        return "never delivered"
+    return record_text(RecordRange(0, 0, *said)).removeprefix(f"{span(0, 0)} ")
+
+
+def _batches(batches: Iterable[StateBatch]) -> list[Segment]:
+    return [(b.first, b.last, (b.state, b.delivery_count)) for b in batches]
+
+
+def _merged(state: DurableState) -> DurableState:
+    """Return the state with adjacent batches that say the same as one, and without epochs."""
+    merged: list[StateBatch] = []
+    for batch in state.state_batches:
+        before = merged[-1] if merged else None
+        if (
+            before
+            and before.last + 1 == batch.first
+            and (before.state, before.delivery_count) == (batch.state, batch.delivery_count)
+        ):
+            merged[-1] = attrs.evolve(before, last=batch.last)
+        else:
+            merged.append(batch)
+    return DurableState(state.start_offset, state.delivery_complete_count, tuple(merged))

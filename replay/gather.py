@@ -1,0 +1,220 @@
+"""The first stage: traces in any form and order become Parquet, split by share-partition.
+
+One task reads one file or a part of one and writes one Parquet file, in which each row group
+holds share-partitions of one bucket. So the rows are moved once, and in columns.
+"""
+
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from model.errors import InvalidValueError
+from model.trace_arrow import PLACE, SCHEMA, table_from_rows
+from replay.lines import Bad, partition_hint, read_lines, strict_row
+from replay.sources import Form, Source
+from replay.survey import opened
+from replay.verdict import Problem
+
+__all__ = ["STORED", "GatherTask", "Gathered", "bucket_of", "gather"]
+
+STORED = pa.schema([*SCHEMA, *PLACE])
+"""The columns of what is stored: an event and where it was read."""
+
+ROWS_AT_ONCE = 2000
+"""How many rows are Python objects at a time."""
+
+HOLD_BYTES = 64 << 20
+"""How much is held in memory, in Arrow's form, before it is written."""
+
+MAX_PROBLEMS = 1000
+"""How many bad lines of one file are described; all are counted."""
+
+
+@attrs.frozen
+class GatherTask:
+    """Read a file, or the lines that begin in [start, end), and write ``target``."""
+
+    number: int
+    source: Source
+    start: int
+    end: int | None
+    buckets: int
+    target: str
+
+
+@attrs.frozen
+class Gathered:
+    """What a task found. Lines count from 1 at the task's own beginning.
+
+    ``partitions`` has the first line of each share-partition and how many events there are of it;
+    ``row_groups`` those of each bucket; ``bad`` counts the lines that cannot be used, and
+    ``problems`` describes them.
+    """
+
+    task: GatherTask
+    lines: int
+    events: int
+    bad: int
+    problems: tuple[Problem, ...]
+    partitions: dict[str, tuple[int, int]]
+    row_groups: dict[int, tuple[int, ...]]
+
+
+def bucket_of(partition: str, buckets: int) -> int:
+    """Return the bucket of a share-partition, the same on every machine."""
+    return zlib.crc32(partition.encode()) % buckets
+
+
+def gather(task: GatherTask) -> Gathered:
+    """Run one task. Nothing in a file makes it fail: what cannot be used is a Problem."""
+    found = _Found(task)
+    try:
+        tables = _from_parquet(task, found) if _is_parquet(task) else _from_lines(task, found)
+        _write(task, tables, found)
+    except OSError as error:
+        found.refuse(Bad(None, f"cannot be read: {error.strerror or error}"))
+    except InvalidValueError as error:
+        found.refuse(Bad(None, str(error)))
+    if not found.events and not found.bad and task.start == 0 and task.end is None:
+        found.refuse(Bad(None, "holds no events"))
+    return Gathered(
+        task,
+        found.lines,
+        found.events,
+        found.bad,
+        tuple(found.problems),
+        found.partitions,
+        {bucket: tuple(groups) for bucket, groups in found.row_groups.items()},
+    )
+
+
+class _Found:
+    """What a task has found so far."""
+
+    def __init__(self, task: GatherTask) -> None:
+        self._path = task.source.path
+        self.lines = self.events = self.bad = 0
+        self.problems: list[Problem] = []
+        self._named: set[str | None] = set()
+        self.partitions: dict[str, tuple[int, int]] = {}
+        self.row_groups: dict[int, list[int]] = {}
+
+    def accept(self, partition: str, line: int) -> None:
+        first, events = self.partitions.get(partition, (line, 0))
+        self.partitions[partition] = first, events + 1
+
+    def refuse(self, bad: Bad) -> None:
+        self.bad += 1
+        # Each share-partition keeps its first problem, however many others there are.
+        if len(self.problems) < MAX_PROBLEMS or bad.partition not in self._named:
+            self.problems.append(Problem(self._path, bad.number, bad.message, bad.partition))
+        self._named.add(bad.partition)
+
+
+def _is_parquet(task: GatherTask) -> bool:
+    return task.source.form is Form.PARQUET
+
+
+def _from_lines(task: GatherTask, found: _Found) -> Iterator[pa.Table]:
+    """Yield the events of the lines as tables; what is wrong goes to ``found``."""
+    rows: list[dict[str, object]] = []
+    compressed = task.source.form is Form.GZIP
+    for line in read_lines(task.source.path, compressed=compressed, start=task.start, end=task.end):
+        if isinstance(line, Bad):
+            found.lines = line.number or found.lines
+            found.refuse(line)
+            continue
+        found.lines = line.number
+        if not line.content.strip():
+            continue
+        try:
+            row = strict_row(line.content)
+        except InvalidValueError as error:
+            found.refuse(Bad(line.number, str(error), partition_hint(line.content)))
+            continue
+        row["source"], row["line"] = task.source.path, line.number
+        found.accept(str(row["partition"]), line.number)
+        rows.append(row)
+        if len(rows) == ROWS_AT_ONCE:
+            yield table_from_rows(rows, STORED)
+            rows = []
+    if rows:
+        yield table_from_rows(rows, STORED)
+
+
+def _from_parquet(task: GatherTask, found: _Found) -> Iterator[pa.Table]:
+    """Yield the rows that name their share-partition and ``seq``; others go to ``found``."""
+    with opened(task.source.path) as file:
+        for group in range(file.metadata.num_row_groups):
+            try:
+                table = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
+                yield _placed(table.select(SCHEMA.names), task.source.path, found)
+            except (pa.ArrowException, OSError) as error:
+                text = f"row group {group} cannot be read: {' '.join(str(error).split())[:200]}"
+                found.refuse(Bad(found.lines + 1, text))
+                found.lines += file.metadata.row_group(group).num_rows
+
+
+def _placed(table: pa.Table, path: str, found: _Found) -> pa.Table:
+    rows = np.arange(found.lines + 1, found.lines + 1 + table.num_rows)
+    found.lines += table.num_rows
+    place = (pa.array([path]).take(pa.array(np.zeros(len(rows), dtype=np.int64))), pa.array(rows))
+    for field, column in zip(PLACE, place, strict=True):
+        table = table.append_column(field, column)
+    names = table.column("partition").to_pylist()
+    keep = np.ones(len(rows), dtype=bool)
+    for i, (name, seq) in enumerate(zip(names, table.column("seq").to_pylist(), strict=True)):
+        if not name or seq is None:
+            keep[i] = False
+            field = "seq" if name else "partition"
+            found.refuse(Bad(int(rows[i]), f"{field} is missing", name or None))
+        else:
+            found.accept(name, int(rows[i]))
+    return table.filter(pa.array(keep))
+
+
+def _write(task: GatherTask, tables: Iterator[pa.Table], found: _Found) -> None:
+    """Write the tables, a row group for each bucket in each lot that memory holds."""
+    draft = Path(f"{task.target}.{os.getpid()}.draft")
+    groups = 0
+    with pq.ParquetWriter(draft, STORED, compression="lz4") as writer:
+        for lot in _lots(tables):
+            found.events += lot.num_rows
+            for bucket, part in _split(lot, task.buckets):
+                writer.write_table(part, row_group_size=part.num_rows)
+                found.row_groups.setdefault(bucket, []).append(groups)
+                groups += 1
+    # In one step, so that a task that is run twice leaves one whole file.
+    draft.replace(task.target)
+
+
+def _lots(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    held: list[pa.Table] = []
+    size = 0
+    for table in tables:
+        held.append(table)
+        size += table.nbytes
+        if size >= HOLD_BYTES:
+            yield pa.concat_tables(held)
+            held, size = [], 0
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _split(table: pa.Table, buckets: int) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the rows of each bucket."""
+    encoded = table.column("partition").combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.unify_dictionaries().chunk(0)
+    of_name = np.array([bucket_of(name, buckets) for name in encoded.dictionary.to_pylist()])
+    if not len(of_name):
+        return
+    of_row = of_name[encoded.indices.to_numpy()]
+    for bucket in np.unique(of_row).tolist():
+        yield bucket, table.filter(pa.array(of_row == bucket))

@@ -1,0 +1,128 @@
+"""Large synthetic traces as Parquet, for tests of scale.
+
+The results in them come from the implementation, so its agreement with them proves nothing. The
+files do not depend on how many processes make them.
+"""
+
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from model.profile import KAFKA
+from model.trace_arrow import SCHEMA, table_from_rows
+from model.trace_codec import row_from_event
+from replay.survey import GENERATED
+from replay.synthetic import SyntheticPartition
+
+__all__ = ["Request", "TargetNotEmptyError", "generate_traces"]
+
+EVENTS_PER_FILE = 250_000
+"""About how many events one file holds."""
+
+ROWS_PER_GROUP = 50_000
+"""About how many rows a row group holds; it ends where a share-partition ends, if it can."""
+
+ROWS_AT_ONCE = 2000
+"""How many rows are Python objects at a time."""
+
+
+@attrs.frozen
+class Request:
+    """How many share-partitions and, over all of them, how many events; and the seed."""
+
+    partitions: int = attrs.field(validator=attrs.validators.ge(1))
+    events: int = attrs.field()
+    seed: int = 0
+
+    @events.validator
+    def _enough(self, _attribute: object, value: int) -> None:
+        if value < self.partitions:
+            raise ValueError(f"events is {value}; allowed: at least one for each partition")
+
+    def of_partition(self, index: int) -> int:
+        """Return how many events a share-partition has: all about the same."""
+        each, more = divmod(self.events, self.partitions)
+        return each + (index < more)
+
+
+class TargetNotEmptyError(ValueError):
+    """The folder to write to has something in it."""
+
+
+def generate_traces(
+    request: Request,
+    target: Path,
+    processes: int | None = None,
+    progress: Callable[[int], None] = lambda _events: None,
+) -> list[Path]:
+    """Write the traces into a folder that is empty or new, and return the files in order.
+
+    ``progress`` is told how many events each finished file has. Raises TargetNotEmptyError.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    if any(target.iterdir()):
+        raise TargetNotEmptyError(f"{target} is not empty")
+    files = list(_files(request))
+    paths = [target / f"part-{i:05}.parquet" for i in range(len(files))]
+    if len(files) == 1 or processes == 1:
+        for path, indexes in zip(paths, files, strict=True):
+            progress(_write(request, path, indexes))
+        return paths
+    # A fresh interpreter for each process: threads of a library do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes or os.cpu_count(), context) as pool:
+        jobs = [
+            pool.submit(_write, request, path, indexes)
+            for path, indexes in zip(paths, files, strict=True)
+        ]
+        for job in as_completed(jobs):
+            progress(job.result())
+    return paths
+
+
+def _files(request: Request) -> Iterator[range]:
+    """Yield which share-partitions, by index, stand in each file."""
+    each = max(1, EVENTS_PER_FILE // max(1, request.events // request.partitions))
+    for first in range(0, request.partitions, each):
+        yield range(first, min(first + each, request.partitions))
+
+
+def _write(request: Request, path: Path, indexes: range) -> int:
+    """Write one file, whole or not at all, and return how many events it has."""
+    note = json.dumps({"by": "impl", "seed": request.seed}).encode()
+    schema = SCHEMA.with_metadata({GENERATED: note})
+    draft = path.with_suffix(".draft")
+    total = 0
+    with pq.ParquetWriter(draft, schema, compression="zstd") as writer:
+        held: list[pa.Table] = []
+        for index in indexes:
+            held += _tables(request, index)
+            rows = sum(table.num_rows for table in held)
+            if rows >= ROWS_PER_GROUP or index == indexes[-1]:
+                writer.write_table(
+                    pa.concat_tables(held).cast(schema), row_group_size=2 * ROWS_PER_GROUP
+                )
+                total += rows
+                held = []
+    draft.replace(path)
+    return total
+
+
+def _tables(request: Request, index: int) -> Iterator[pa.Table]:
+    name = f"generated-{request.seed}:topic-{index // 100}:{index % 100}"
+    partition = SyntheticPartition(name, request.seed, KAFKA)
+    rows = []
+    for event in partition.events(request.of_partition(index)):
+        rows.append(row_from_event(event))
+        if len(rows) == ROWS_AT_ONCE:
+            yield table_from_rows(rows)
+            rows = []
+    if rows:
+        yield table_from_rows(rows)

@@ -1,0 +1,107 @@
+"""Lag and state counts over time, as Parquet: one row for each event that was checked."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from impl.kernel import KernelResult
+from model.snapshot import SharePartitionSnapshot
+from model.states import RecordState
+from model.trace import TraceEvent
+from replay.engine import Engine
+
+__all__ = ["LAG", "LagFile", "Observed", "lag_table"]
+
+LAG = pa.schema(
+    [
+        ("partition", pa.string()),
+        ("seq", pa.int64()),
+        ("time_ms", pa.int64()),
+        ("start_offset", pa.int64()),
+        ("end_offset", pa.int64()),
+        ("lag", pa.int64()),
+        ("available", pa.int64()),
+        ("acquired", pa.int64()),
+        ("acknowledged", pa.int64()),
+        ("archived", pa.int64()),
+    ]
+)
+"""The columns: offsets, ``lag`` in offsets, and the records of each state in the window."""
+
+_COUNTED = (
+    RecordState.AVAILABLE,
+    RecordState.ACQUIRED,
+    RecordState.ACKNOWLEDGED,
+    RecordState.ARCHIVED,
+)
+
+
+def lag_table(partition: str, events: pa.Table, result: KernelResult) -> pa.Table:
+    """Return the rows of what the kernel replayed."""
+    count = result.events
+    columns: list[Any] = [
+        pa.array([partition] * count, pa.string()),
+        events.column("seq").slice(0, count),
+        events.column("time_ms").slice(0, count),
+        *(pa.array(np.asarray(a)[:count]) for a in (result.start_offsets, result.end_offsets)),
+        pa.array(np.asarray(result.lag)[:count]),
+        *(pa.array(np.asarray(result.counts)[:count, i]) for i in range(len(_COUNTED))),
+    ]
+    return pa.table(columns, names=LAG.names).cast(LAG)
+
+
+class Observed:
+    """The same rows, from engines that take one event at a time."""
+
+    def __init__(self) -> None:
+        """Begin with no rows."""
+        self._rows: list[tuple[Any, ...]] = []
+
+    def __call__(self, event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
+        """Note the state after an event."""
+        counts = dict.fromkeys(_COUNTED, 0)
+        for record in state.records or ():
+            counts[record.state] += record.last - record.first + 1
+        window = (state.start_offset, state.end_offset)
+        head = (event.partition, event.seq, event.time_ms)
+        self._rows.append((*head, *window, engine.lag(), *counts.values()))
+
+    def table(self) -> pa.Table:
+        """Return what was noted."""
+        columns = zip(*self._rows, strict=True) if self._rows else [[] for _ in LAG]
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, LAG, strict=True)]
+        return pa.table(arrays, schema=LAG)
+
+
+class LagFile:
+    """A Parquet file that appears whole when it is closed, so that a task may run twice."""
+
+    def __init__(self, folder: str | None, number: int) -> None:
+        """Write ``part-NUMBER.parquet`` in the folder; nothing if there is no folder."""
+        self._path = Path(folder) / f"part-{number:05}.parquet" if folder else None
+        self._writer: pq.ParquetWriter | None = None
+        self._draft = Path(f"{self._path}.{os.getpid()}.draft")
+
+    @property
+    def wanted(self) -> bool:
+        """Say whether there is a file to write to."""
+        return self._path is not None
+
+    def write(self, table: pa.Table) -> None:
+        """Append the rows of one share-partition."""
+        if self._path is None or not table.num_rows:
+            return
+        if self._writer is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = pq.ParquetWriter(self._draft, LAG, compression="zstd")
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Finish the file."""
+        if self._writer and self._path:
+            self._writer.close()
+            self._draft.replace(self._path)

@@ -1,0 +1,149 @@
+"""Lines of a file, gzip or not, of bounded length and with what is wrong with the file."""
+
+import gzip
+import io
+import json
+import re
+import zlib
+from collections.abc import Iterator
+
+import attrs
+
+from model.errors import InvalidValueError
+from model.trace_json import MAX_LINE_BYTES, row_from_line
+
+__all__ = ["Bad", "Line", "partition_hint", "read_lines", "strict_row"]
+
+BLOCK_BYTES = 1 << 20
+"""How much is read at a time, decompressed."""
+
+_PARTITION = re.compile(rb'"partition"\s*:\s*("(?:[^"\\]|\\.){1,1000}")')
+
+
+BinaryFile = io.BufferedReader | gzip.GzipFile
+
+
+@attrs.frozen
+class Line:
+    """A line without its line feed; ``number`` counts from 1 where reading began."""
+
+    number: int
+    content: bytes
+
+
+@attrs.frozen
+class Bad:
+    """A line that cannot be used, or with no number the file from there on."""
+
+    number: int | None
+    message: str
+    partition: str | None = None
+
+
+def read_lines(
+    path: str, *, compressed: bool, start: int = 0, end: int | None = None, limit: int | None = None
+) -> Iterator[Line | Bad]:
+    """Yield the lines that begin in [start, end) of the file, in bytes; all if ``end`` is None.
+
+    A line longer than ``limit`` bytes is passed over without being held in memory. Whatever stops
+    the reading comes last, as Bad; the lines before it have been yielded. Raises OSError if the
+    file cannot be opened.
+    """
+    limit = MAX_LINE_BYTES if limit is None else limit
+    with open(path, "rb") as raw:  # noqa: PTH123 - a path from another process, as text
+        if compressed:
+            with gzip.GzipFile(fileobj=raw) as unpacked:
+                yield from _lines(unpacked, None, limit)
+            return
+        if start:
+            # A line belongs to the part in which it begins, so the rest of one is not ours.
+            raw.seek(start - 1)
+            while (rest := raw.readline(BLOCK_BYTES)) and not rest.endswith(b"\n"):
+                pass
+        yield from _lines(raw, None if end is None else max(0, end - raw.tell()), limit)
+
+
+def _lines(file: BinaryFile, length: int | None, limit: int) -> Iterator[Line | Bad]:
+    """Yield the lines that begin in the next ``length`` bytes."""
+    number = done = 0
+    if length == 0:
+        return
+    try:
+        for content, size in _bounded(file, limit):
+            number += 1
+            done += size
+            if size > limit + 1:
+                text = f"line is {size} bytes; allowed: at most {limit} bytes"
+                yield Bad(number, text, partition_hint(content))
+            else:
+                yield Line(number, content)
+            if length is not None and done >= length:
+                return
+    except _StoppedError as stopped:
+        text = f"the file ends too early or is damaged: {stopped}"
+        yield Bad(number + 1, text, partition_hint(stopped.partial))
+
+
+class _StoppedError(Exception):
+    """Reading stopped within a line, of which ``partial`` had been read."""
+
+    def __init__(self, reason: str, partial: bytes) -> None:
+        super().__init__(reason)
+        self.partial = partial
+
+
+def _bounded(file: BinaryFile, limit: int) -> Iterator[tuple[bytes, int]]:
+    """Yield each line, or as much of its beginning as is allowed, and its size with line feed."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            block = file.read1(BLOCK_BYTES)
+        except (EOFError, OSError, zlib.error) as error:
+            raise _StoppedError(str(error), b"".join(parts)) from None
+        if not block:
+            break
+        start = 0
+        while (stop := block.find(b"\n", start)) >= 0:
+            size += stop + 1 - start
+            if size <= limit + 1:
+                parts.append(block[start:stop])
+            yield b"".join(parts), size
+            parts, size, start = [], 0, stop + 1
+        if size <= limit:
+            parts.append(block[start:])
+        size += len(block) - start
+    if size:
+        yield b"".join(parts), size
+
+
+def partition_hint(line: bytes) -> str | None:
+    """Return the share-partition that a line which cannot be decoded seems to belong to."""
+    found = _PARTITION.search(line[: 1 << 16])
+    if not found:
+        return None
+    try:
+        name = json.loads(found[1].decode("utf-8"))
+        name.encode("utf-8")
+    except ValueError:
+        return None
+    return str(name)
+
+
+def strict_row(line: bytes) -> dict[str, object]:
+    """Decode one line as ``row_from_line`` does, and refuse what cannot be stored as well.
+
+    Raises InvalidValueError.
+    """
+    row = row_from_line(line)
+    if b"\\u" in line:
+        try:
+            json.dumps(row, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            broken = error.object[error.start : error.end]
+            raise InvalidValueError(
+                "line", broken, "Unicode text without half characters"
+            ) from None
+    if not row["partition"]:
+        raise InvalidValueError("event.partition", row["partition"], "a string that is not empty")
+    return row

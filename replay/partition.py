@@ -1,0 +1,226 @@
+"""The events of one share-partition, one by one, through the specification and implementation."""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+import attrs
+
+from model.errors import IllegalChoiceError, InvalidValueError
+from model.operations import AdvanceTime, Initialize
+from model.outcome import Choice, Outcome
+from model.snapshot import SharePartitionSnapshot
+from model.states import RecordState
+from model.trace import TraceEvent
+from replay.choices import recorded_answers, recorded_choice
+from replay.compare import first_mismatch, persisted_mismatch
+from replay.engine import Engine
+from replay.verdict import Kind
+from replay.words import outcome_text, ranges_text, snapshot_text
+
+__all__ = ["DISAGREEMENT", "Finding", "Follower", "Observer", "follow"]
+
+DISAGREEMENT = "SPEC_AND_IMPL_DISAGREE"
+
+_DISAGREEMENT_SENTENCE = "the specification and the implementation give different answers"
+
+
+@attrs.frozen
+class Finding:
+    """What is wrong with an event according to one engine, or between two; states in words."""
+
+    seq: int
+    engine: str
+    kind: Kind
+    name: str
+    sentence: str
+    recorded: str
+    expected: str
+    before: str
+    after: str
+    offset: int | None = None
+
+
+class Observer(Protocol):
+    """Told of the state after each event that is as it should be."""
+
+    def __call__(self, event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
+        """Take note of an event and the state after it."""
+
+
+class Follower:
+    """One engine, and what it has to say of each recorded event.
+
+    ``state`` is the engine's view after the last event and ``outcome`` what it answered to it.
+    """
+
+    def __init__(self, name: str, engine: Engine, invariants_every: int = 0) -> None:
+        """Check the invariants after every so many events; 0 for never."""
+        self.name = name
+        self.engine = engine
+        self.state = SharePartitionSnapshot(0, 0, 0, ())
+        self.outcome = Outcome()
+        self._every = invariants_every
+
+    def step(self, event: TraceEvent) -> Finding | None:
+        """Apply one event; return what is wrong with it, or None.
+
+        Raises InvalidValueError for an operation that makes no sense in the state it meets.
+        """
+        before = self.state
+        choice = recorded_choice(event)
+        persisted = (
+            persisted_mismatch(event, self.engine.durable())
+            if event.seq and isinstance(event.operation, Initialize)
+            else None
+        )
+        try:
+            self.outcome = self.engine.apply(
+                event.operation, choice, recorded_answers(event), event.seq
+            )
+        except IllegalChoiceError as error:
+            return self._refused(event, choice, error)
+        self.state = self.engine.snapshot()
+        mismatch = persisted or first_mismatch(event, self.outcome, before, self.state)
+        if mismatch is None:
+            return self._broken_invariant(event, before)
+        return Finding(
+            event.seq,
+            self.name,
+            Kind.DIFFERENCE,
+            mismatch.difference.name,
+            mismatch.difference.value,
+            mismatch.recorded,
+            mismatch.expected,
+            snapshot_text(before, mismatch.offset),
+            snapshot_text(self.state, mismatch.offset),
+            mismatch.offset,
+        )
+
+    def _refused(self, event: TraceEvent, choice: Choice, error: IllegalChoiceError) -> Finding:
+        text = snapshot_text(self.state)
+        recorded = f"{_chosen(choice)} {outcome_text(event.outcome)}".strip()
+        return Finding(
+            event.seq,
+            self.name,
+            Kind.GUARD,
+            error.guard.name,
+            str(error.guard.value),
+            recorded,
+            f"not allowed: {error.detail}",
+            text,
+            text,
+        )
+
+    def _broken_invariant(
+        self, event: TraceEvent, before: SharePartitionSnapshot
+    ) -> Finding | None:
+        if not self._every or event.seq % self._every:
+            return None
+        broken = self.engine.violated()
+        if not broken:
+            return None
+        name, sentence = broken[0]
+        return Finding(
+            event.seq,
+            self.name,
+            Kind.INVARIANT,
+            name,
+            sentence,
+            outcome_text(event.outcome),
+            "the invariant holds",
+            snapshot_text(before),
+            snapshot_text(self.state),
+        )
+
+
+def follow(
+    events: Iterable[TraceEvent],
+    engines: Mapping[str, Engine],
+    invariants_every: int = 0,
+    observe: Observer | None = None,
+) -> Finding | None:
+    """Return what is wrong with the first event that is not as it should be, or None.
+
+    With two engines their outcomes and states are compared with each other as well, at every
+    event. Raises InvalidValueError for an event that cannot be what happened: a clock that is
+    wrong, or an operation that makes no sense.
+    """
+    followers = [Follower(name, engine, invariants_every) for name, engine in engines.items()]
+    clock = 0
+    for event in events:
+        clock = _checked_clock(event, clock)
+        findings = [follower.step(event) for follower in followers]
+        if found := _agreed(event, followers, findings):
+            return found
+        if observe:
+            observe(event, followers[0].engine, followers[0].state)
+    return None
+
+
+def _checked_clock(event: TraceEvent, clock: int) -> int:
+    if isinstance(event.operation, Initialize):
+        return event.time_ms
+    if isinstance(event.operation, AdvanceTime):
+        clock += event.operation.ms
+    if event.time_ms != clock:
+        raise InvalidValueError("time_ms", event.time_ms, f"{clock}, the clock after the event")
+    return clock
+
+
+def _agreed(
+    event: TraceEvent, followers: list[Follower], findings: list[Finding | None]
+) -> Finding | None:
+    """Return what all engines find, or that they do not find the same."""
+    first, *others = zip(followers, findings, strict=True)
+    for other in others:
+        if _view(first) != _view(other):
+            return _disagreement(event, first, other)
+    finding = first[1]
+    if finding is None or finding.kind is Kind.INVARIANT:
+        return finding
+    return attrs.evolve(finding, engine=", ".join(follower.name for follower in followers))
+
+
+def _view(one: tuple[Follower, Finding | None]) -> object:
+    """Return what has to be the same in each engine."""
+    follower, finding = one
+    if finding and finding.kind is not Kind.INVARIANT:
+        return finding.kind, finding.name, finding.offset
+    state = follower.state
+    tracked = [r for r in state.records or () if (r.state, r.delivery_count) != _NEVER]
+    return follower.outcome, attrs.evolve(state, records=tuple(tracked)), follower.engine.lag()
+
+
+_NEVER = (RecordState.AVAILABLE, 0)
+
+
+def _disagreement(
+    event: TraceEvent,
+    first: tuple[Follower, Finding | None],
+    other: tuple[Follower, Finding | None],
+) -> Finding:
+    found = first[1] or other[1]
+    return Finding(
+        event.seq,
+        f"{first[0].name}, {other[0].name}",
+        Kind.DISAGREEMENT,
+        DISAGREEMENT,
+        _DISAGREEMENT_SENTENCE,
+        outcome_text(event.outcome),
+        f"{_opinion(*first)} — but — {_opinion(*other)}",
+        found.before if found else snapshot_text(first[0].state),
+        found.after if found else snapshot_text(other[0].state),
+        found.offset if found else None,
+    )
+
+
+def _opinion(follower: Follower, finding: Finding | None) -> str:
+    if finding:
+        return f"{follower.name}: {finding.name}, {finding.expected}"
+    return f"{follower.name}: {outcome_text(follower.outcome)}; {snapshot_text(follower.state)}"
+
+
+def _chosen(choice: Choice) -> str:
+    if choice.acquired:
+        return f"took {ranges_text(choice.acquired)};"
+    return ""

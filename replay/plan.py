@@ -1,0 +1,169 @@
+"""From what was found in the files to the tasks that check it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import attrs
+
+from replay.gather import Gathered, GatherTask, bucket_of
+from replay.load import BucketTask, OrderedTask, Part
+from replay.sources import Form, Source
+from replay.survey import Run, Survey
+from replay.verdict import Problem
+
+__all__ = [
+    "Found",
+    "bucket_count",
+    "bucket_tasks",
+    "find_conflicts",
+    "gather_tasks",
+    "line_bases",
+    "ordered_tasks",
+]
+
+CHUNK_BYTES = 32 << 20
+"""How much of a file of plain lines one task reads."""
+
+BUCKET_BYTES = 48 << 20
+"""How much text the share-partitions of one bucket come from, about."""
+
+TEXT_FACTOR = {Form.LINES: 1, Form.GZIP: 20, Form.PARQUET: 8}
+"""How many bytes of text one byte of a file stands for, about."""
+
+MOST_BUCKETS = 2048
+
+
+@attrs.frozen
+class Found:
+    """Where the first event of a share-partition stands."""
+
+    source: str
+    line: int
+
+
+def bucket_count(sources: Iterable[Source], parallelism: int) -> int:
+    """Return into how many buckets to split: enough for all workers, small enough for memory."""
+    text = sum(source.size * TEXT_FACTOR[source.form] for source in sources)
+    return min(MOST_BUCKETS, max(4 * parallelism, text // BUCKET_BYTES))
+
+
+def gather_tasks(
+    sources: Sequence[Source], buckets: int, folder: str, first: int
+) -> list[GatherTask]:
+    """Return the tasks that read the files, numbered from ``first``; plain lines in parts."""
+    tasks: list[GatherTask] = []
+    for source in sources:
+        whole = source.form is not Form.LINES or source.size <= CHUNK_BYTES
+        step = max(1, source.size) if whole else CHUNK_BYTES
+        for start in range(0, max(1, source.size), step):
+            number = first + len(tasks)
+            end = None if start + step >= source.size else start + step
+            target = f"{folder}/{number:06}.parquet"
+            tasks.append(GatherTask(number, source, start, end, buckets, target))
+    return tasks
+
+
+def line_bases(gathered: Iterable[Gathered]) -> dict[int, int]:
+    """Return for each task, by number, how many lines of its file come before its part."""
+    bases: dict[int, int] = {}
+    lines: dict[str, int] = {}
+    for part in sorted(gathered, key=lambda part: part.task.number):
+        path = part.task.source.path
+        bases[part.task.number] = lines.get(path, 0)
+        lines[path] = lines.get(path, 0) + part.lines
+    return bases
+
+
+def find_conflicts(places: Mapping[str, Sequence[Found]]) -> dict[str, Problem]:
+    """Return a problem for each share-partition that stands in more than one file."""
+    conflicts: dict[str, Problem] = {}
+    for partition, found in places.items():
+        files = {place.source: place for place in sorted(found, key=lambda f: -f.line)}
+        if len(files) > 1:
+            one, other, *_ = sorted(files.values(), key=lambda f: f.source)
+            text = (
+                f"the share-partition stands in {len(files)} files: also in "
+                f"{other.source}, line {other.line}"
+            )
+            conflicts[partition] = Problem(one.source, one.line, text, partition)
+    return conflicts
+
+
+def bucket_tasks(
+    gathered: Sequence[Gathered],
+    bad: Mapping[str, Problem],
+    conflicts: Mapping[str, Problem],
+    chosen: Iterable[str],
+    first: int,
+) -> list[BucketTask]:
+    """Return a task for each bucket that holds a chosen share-partition."""
+    if not gathered:
+        return []
+    buckets = gathered[0].task.buckets
+    bases = line_bases(gathered)
+    names: dict[int, set[str]] = {}
+    here = {name for part in gathered for name in part.partitions}
+    for name in here.intersection(chosen):
+        names.setdefault(bucket_of(name, buckets), set()).add(name)
+    parts: dict[int, list[Part]] = {}
+    for part in sorted(gathered, key=lambda part: part.task.number):
+        for bucket, groups in part.row_groups.items():
+            found = Part(part.task.target, groups, bases[part.task.number])
+            parts.setdefault(bucket, []).append(found)
+    return [
+        BucketTask(
+            first + i,
+            tuple(parts[bucket]),
+            {name: bad[name] for name in wanted if name in bad},
+            {name: conflicts[name] for name in wanted if name in conflicts},
+            frozenset(wanted),
+        )
+        for i, (bucket, wanted) in enumerate(sorted(names.items()))
+    ]
+
+
+def ordered_tasks(
+    surveys: Sequence[Survey], chosen: frozenset[str], parallelism: int, first: int
+) -> list[OrderedTask]:
+    """Return tasks of about equal size over the chosen runs of files that lie in order."""
+    total = sum(survey.rows for survey in surveys)
+    target = min(1_000_000, max(20_000, total // (4 * parallelism)))
+    tasks: list[OrderedTask] = []
+    for found in surveys:
+        ends = _row_group_ends(found)
+        held: list[Run] = []
+        size = 0
+        for run in found.runs or ():
+            if run.partition in chosen:
+                held.append(run)
+                size += run.rows
+            # A cut within a row group makes two tasks read it.
+            cut = size >= target and (run.first_row + run.rows in ends or size >= 2 * target)
+            if held and cut:
+                tasks.append(_ordered(first + len(tasks), found, held))
+                held, size = [], 0
+        if held:
+            tasks.append(_ordered(first + len(tasks), found, held))
+    return tasks
+
+
+def _row_group_ends(survey: Survey) -> dict[int, int]:
+    """Return the row after each row group, with the group's number."""
+    ends: dict[int, int] = {}
+    row = 0
+    for group, rows in enumerate(survey.row_groups):
+        row += rows
+        ends[row] = group
+    return ends
+
+
+def _ordered(number: int, survey: Survey, runs: Sequence[Run]) -> OrderedTask:
+    """Return the task over these runs, with the row groups that any of them touches."""
+    groups: list[int] = []
+    start = place = 0
+    for group, rows in enumerate(survey.row_groups):
+        while place < len(runs) and runs[place].first_row + runs[place].rows <= start:
+            place += 1
+        if place < len(runs) and runs[place].first_row < start + rows:
+            groups.append(group)
+        start += rows
+    return OrderedTask(number, survey.source.path, tuple(groups), tuple(runs))

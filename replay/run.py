@@ -1,0 +1,219 @@
+"""A whole replay: from paths to verdicts."""
+
+import functools
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from replay.check import Plan, is_sampled, run_task
+from replay.gather import Gathered, GatherTask, gather
+from replay.jobs import Progress, Silent, run_tasks
+from replay.load import BucketTask, OrderedTask
+from replay.plan import (
+    Found,
+    bucket_count,
+    bucket_tasks,
+    find_conflicts,
+    gather_tasks,
+    line_bases,
+    ordered_tasks,
+)
+from replay.sources import Form, Source, Sources
+from replay.survey import Survey, survey
+from replay.verdict import Counts, Divergence, PartitionVerdict, Problem, Verdict, counted
+
+__all__ = ["Replay", "replay_sources"]
+
+
+@attrs.frozen
+class Replay:
+    """The result of a replay. ``problems`` are those of files and lines; ``seconds`` elapsed.
+
+    ``generated`` says that an input was made by ``sharespec generate``; ``interrupted`` that the
+    replay was stopped before its end.
+    """
+
+    verdicts: tuple[PartitionVerdict, ...]
+    problems: tuple[Problem, ...]
+    counts: Counts
+    seconds: float
+    passed_over: tuple[str, ...] = ()
+    generated: bool = False
+    interrupted: bool = False
+
+
+@attrs.frozen
+class _Inputs:
+    """What the first stage found, and what of it can be checked."""
+
+    gathered: tuple[Gathered, ...]
+    surveys: tuple[Survey, ...]
+    problems: tuple[Problem, ...]
+    places: dict[str, list[Found]]
+    events: dict[str, int]
+
+
+def replay_sources(
+    session: SparkSession,
+    sources: Sources,
+    plan: Plan,
+    out: Path | None = None,
+    progress: Progress | None = None,
+) -> Replay:
+    """Check every share-partition of the sources and return the verdicts.
+
+    ``out`` is a folder for ``divergences.parquet`` and ``lag/``; on a cluster, one that all
+    workers see. Raises SessionError if Spark gives up.
+    """
+    started = time.monotonic()
+    progress = progress or Silent()
+    if out:
+        plan = attrs.evolve(plan, lag_folder=str(_cleared(out)))
+    folder = tempfile.mkdtemp(prefix="sharespec-", dir=out)
+    try:
+        inputs, whole = _first_stage(session, sources.files, folder, progress)
+        problems = [*sources.problems, *inputs.problems]
+        verdicts: list[PartitionVerdict] = []
+        if whole:
+            verdicts, whole = _second_stage(session, inputs, plan, progress)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    verdicts = sorted([*verdicts, *_others(inputs, plan, verdicts)], key=lambda v: v.partition)
+    if out:
+        _write_divergences(out, verdicts)
+    return Replay(
+        tuple(verdicts),
+        tuple(problems),
+        counted(verdicts, problems),
+        time.monotonic() - started,
+        sources.passed_over,
+        any(found.generated for found in inputs.surveys),
+        not whole,
+    )
+
+
+def _first_stage(
+    session: SparkSession, files: Sequence[Source], folder: str, progress: Progress
+) -> tuple[_Inputs, bool]:
+    """Read what is not in order, and look at what may be."""
+    parallelism = session.sparkContext.defaultParallelism
+    buckets = bucket_count(files, parallelism)
+    lines = [source for source in files if source.form is not Form.PARQUET]
+    tasks: list[Source | GatherTask] = [s for s in files if s.form is Form.PARQUET]
+    tasks += gather_tasks(lines, buckets, folder, 0)
+    found, whole = run_tasks(session, "read", tasks, _prepare, progress)
+    surveys = [one for one in found if isinstance(one, Survey)]
+    gathered = [one for one in found if isinstance(one, Gathered)]
+    unsorted = [s.source for s in surveys if s.runs is None and s.problem is None]
+    if whole and unsorted:
+        more = gather_tasks(unsorted, buckets, folder, len(tasks))
+        sorted_, whole = run_tasks(session, "sort", more, _prepare, progress)
+        gathered += [one for one in sorted_ if isinstance(one, Gathered)]
+    surveys.sort(key=lambda one: one.source.path)
+    return _inputs(gathered, surveys), whole
+
+
+def _prepare(task: Source | GatherTask) -> Iterable[Survey | Gathered]:
+    return [gather(task) if isinstance(task, GatherTask) else survey(task)]
+
+
+def _inputs(gathered: list[Gathered], surveys: list[Survey]) -> _Inputs:
+    gathered.sort(key=lambda part: part.task.number)
+    bases = line_bases(gathered)
+    places: dict[str, list[Found]] = {}
+    events: dict[str, int] = {}
+    problems = [found.problem for found in surveys if found.problem]
+    for part in gathered:
+        base = bases[part.task.number]
+        path = part.task.source.path
+        for name, (line, count) in part.partitions.items():
+            places.setdefault(name, []).append(Found(path, base + line))
+            events[name] = events.get(name, 0) + count
+        problems += [
+            attrs.evolve(problem, line=problem.line and problem.line + base)
+            for problem in part.problems
+        ]
+    for found in surveys:
+        for run in found.runs or ():
+            place = Found(found.source.path, run.first_row + 1)
+            places.setdefault(run.partition, []).append(place)
+            events[run.partition] = events.get(run.partition, 0) + run.rows
+    return _Inputs(tuple(gathered), tuple(surveys), tuple(problems), places, events)
+
+
+def _second_stage(
+    session: SparkSession, inputs: _Inputs, plan: Plan, progress: Progress
+) -> tuple[list[PartitionVerdict], bool]:
+    """Check the share-partitions that are sampled."""
+    conflicts = find_conflicts(inputs.places)
+    bad = _first_problems(inputs.problems)
+    chosen = frozenset(name for name in inputs.places if is_sampled(name, plan.sample))
+    tasks: list[BucketTask | OrderedTask] = []
+    tasks += bucket_tasks(inputs.gathered, bad, conflicts, chosen, 0)
+    alone = chosen - conflicts.keys()
+    parallelism = session.sparkContext.defaultParallelism
+    tasks += ordered_tasks(inputs.surveys, alone, parallelism, len(tasks))
+    found, whole = run_tasks(session, "check", tasks, functools.partial(_check, plan), progress)
+    # A share-partition in two files of which one lies in order is seen by the other's task alone.
+    return list({verdict.partition: verdict for verdict in found}.values()), whole
+
+
+def _check(plan: Plan, task: BucketTask | OrderedTask) -> Iterator[PartitionVerdict]:
+    return run_task(task, plan)
+
+
+def _others(
+    inputs: _Inputs, plan: Plan, verdicts: Iterable[PartitionVerdict]
+) -> Iterator[PartitionVerdict]:
+    """Yield a verdict for each share-partition that no task looked at."""
+    done = {verdict.partition for verdict in verdicts}
+    bad = _first_problems(inputs.problems)
+    bad |= find_conflicts(inputs.places)
+    for name in inputs.places.keys() | bad.keys():
+        if name in done:
+            continue
+        events = inputs.events.get(name, 0)
+        if name in bad:
+            yield PartitionVerdict(name, Verdict.UNREADABLE, events, 0, problem=bad[name])
+        elif not is_sampled(name, plan.sample):
+            yield PartitionVerdict(name, Verdict.UNCHECKED, events, 0, "not in the sample")
+        else:
+            yield PartitionVerdict(name, Verdict.UNCHECKED, events, 0, "stopped before it was")
+
+
+def _first_problems(problems: Iterable[Problem]) -> dict[str, Problem]:
+    first: dict[str, Problem] = {}
+    for problem in problems:
+        if problem.partition is not None:
+            first.setdefault(problem.partition, problem)
+    return first
+
+
+def _cleared(out: Path) -> Path:
+    """Return the folder for lag, without what an earlier replay wrote there."""
+    lag = out / "lag"
+    lag.mkdir(parents=True, exist_ok=True)
+    for old in [*lag.glob("part-*.parquet"), *lag.glob("part-*.draft")]:
+        old.unlink()
+    return lag
+
+
+def _write_divergences(out: Path, verdicts: Sequence[PartitionVerdict]) -> None:
+    rows = [attrs.asdict(v.divergence) for v in verdicts if v.divergence]
+    numbers = ("seq", "line", "offset")
+    schema = pa.schema(
+        [
+            (field.name, pa.int64() if field.name in numbers else pa.string())
+            for field in attrs.fields(Divergence)
+        ]
+    )
+    for row in rows:
+        row["kind"] = row["kind"].value
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), out / "divergences.parquet")

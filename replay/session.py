@@ -1,0 +1,106 @@
+"""The one Spark session of a replay."""
+
+import contextlib
+import logging
+import re
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+import replay
+from replay.java import JavaNotFoundError, prepare_environment
+
+__all__ = ["SessionError", "open_session", "shipped_code"]
+
+PACKAGES = ("model", "spec", "impl", "replay")
+"""What workers need, by import name."""
+
+TASK_ATTEMPTS = 4
+"""How often a task is tried; Spark's default everywhere but in ``local[N]``, where it is 1."""
+
+
+class SessionError(RuntimeError):
+    """Spark could not be started, or it stopped; one line."""
+
+
+@contextlib.contextmanager
+def open_session(master: str = "local[*]") -> Iterator[SparkSession]:
+    """Start Spark, or use the session that is active, and stop it at the end if it was started.
+
+    Raises SessionError if there is no Java or the master cannot be used.
+    """
+    if active := SparkSession.getActiveSession():
+        yield active
+        return
+    with tempfile.TemporaryDirectory(prefix="sharespec-code-") as folder:
+        session = _started(master, Path(folder) / "spark.log")
+        try:
+            if not master.startswith("local["):
+                session.sparkContext.addPyFile(str(shipped_code(Path(folder))))
+            yield session
+        finally:
+            session.stop()
+
+
+def first_line(error: BaseException) -> str:
+    """Return the one line of an error, often Java's, that says what is wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by:")]
+    text = (causes or [line for line in lines if "Exception" in line] or lines or ["?"])[-1]
+    return re.sub(r"^(Caused by: |: )", "", text)[:300]
+
+
+def shipped_code(folder: Path) -> Path:
+    """Write the packages that workers import as one zip in the folder and return its path."""
+    target = folder / "sharespec.zip"
+    root = Path(replay.__file__).parent.parent
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            for path in sorted((root / package).rglob("*.py")):
+                archive.write(path, path.relative_to(root))
+    return target
+
+
+def _started(master: str, log: Path) -> SparkSession:
+    """Start Spark; what Java says goes to ``log``, of which the end is shown if it fails."""
+    # Spark's Python side logs each exception of a call to Java that we handle.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    try:
+        prepare_environment()
+        conf = SparkConf().setMaster(_with_attempts(master)).setAll(_settings(master))
+        with log.open("wb") as errors:
+            gateway = launch_gateway(conf, {"stderr": errors})  # type: ignore[no-untyped-call]
+        context = SparkContext(conf=conf, gateway=gateway)
+        return SparkSession(context)
+    except JavaNotFoundError as error:
+        raise SessionError(str(error)) from None
+    except Exception as error:
+        said = log.read_text(errors="replace").splitlines() if log.exists() else []
+        reason = next((line for line in reversed(said) if "rror" in line), first_line(error))
+        raise SessionError(f"Spark did not start on {master}: {reason[:300]}") from error
+
+
+def _settings(master: str) -> list[tuple[str, str]]:
+    log4j = Path(replay.__file__).parent / "log4j2.properties"
+    settings = {
+        "spark.app.name": "sharespec",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j}",
+        "spark.task.maxFailures": str(TASK_ATTEMPTS),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if master.startswith("local"):
+        # Nothing outside this machine takes part, so no name has to be looked up.
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return list(settings.items())
+
+
+def _with_attempts(master: str) -> str:
+    """Return ``local[N]`` as ``local[N,4]``, so that a worker that dies is replaced there too."""
+    threads = re.fullmatch(r"local\[(\*|\d+)\]", "local[1]" if master == "local" else master)
+    return f"local[{threads[1]},{TASK_ATTEMPTS}]" if threads else master

@@ -1,0 +1,104 @@
+"""What the replay finds: a verdict for each share-partition, and how many there are of each."""
+
+from enum import StrEnum
+
+import attrs
+
+__all__ = ["Counts", "Divergence", "Kind", "PartitionVerdict", "Problem", "Verdict", "counted"]
+
+
+class Verdict(StrEnum):
+    """The verdict on one share-partition."""
+
+    CONFORMS = "conforms"
+    DIVERGES = "diverges"
+    UNREADABLE = "unreadable"
+    UNCHECKED = "not checked"
+
+
+class Kind(StrEnum):
+    """What a divergence is a violation of."""
+
+    GUARD = "guard"
+    DIFFERENCE = "difference"
+    INVARIANT = "invariant"
+    DISAGREEMENT = "spec and impl disagree"
+
+
+@attrs.frozen
+class Problem:
+    """Why something could not be read. ``line`` counts lines, or rows of Parquet, from 1.
+
+    ``partition`` is None where it cannot be told.
+    """
+
+    source: str
+    line: int | None
+    message: str
+    partition: str | None = None
+
+
+@attrs.frozen
+class Divergence:
+    """The first event of a share-partition that is not as it should be, and what is around it.
+
+    ``name`` and ``sentence`` are those of the guard, invariant or kind of difference; ``before``
+    and ``after`` are the states that were expected.
+    """
+
+    partition: str
+    seq: int
+    source: str
+    line: int
+    engine: str
+    kind: Kind
+    name: str
+    sentence: str
+    event: str
+    recorded: str
+    expected: str
+    before: str
+    after: str
+    offset: int | None = None
+
+
+@attrs.frozen
+class PartitionVerdict:
+    """The verdict on one share-partition; ``checked`` of its ``events`` were compared."""
+
+    partition: str
+    verdict: Verdict
+    events: int
+    checked: int
+    reason: str = ""
+    divergence: Divergence | None = None
+    problem: Problem | None = None
+
+
+@attrs.frozen
+class Counts:
+    """Totals. ``unreadable`` counts share-partitions and, where none can be told, files."""
+
+    events: int
+    checked: int
+    partitions: int
+    conforms: int
+    diverged: int
+    unreadable: int
+    unchecked: int
+
+
+def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts:
+    """Return the totals over all share-partitions and the problems that belong to none."""
+    per = dict.fromkeys(Verdict, 0)
+    for found in verdicts:
+        per[found.verdict] += 1
+    return Counts(
+        events=sum(found.events for found in verdicts),
+        checked=sum(found.checked for found in verdicts),
+        partitions=len(verdicts),
+        conforms=per[Verdict.CONFORMS],
+        diverged=per[Verdict.DIVERGES],
+        unreadable=per[Verdict.UNREADABLE] + len({p.source for p in problems if not p.partition}),
+        unchecked=per[Verdict.UNCHECKED],
+    )

@@ -1,0 +1,173 @@
+"""What a trace says, in words for people.
+
+Text that stands in a file passes through here unchanged; ``printable`` makes it safe to show.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from model import operations as ops
+from model.outcome import Outcome, Write
+from model.ranges import AcquiredRange, RecordRange, StateBatch
+from model.snapshot import DurableState, SharePartitionSnapshot
+
+__all__ = [
+    "operation_text",
+    "outcome_text",
+    "printable",
+    "ranges_text",
+    "record_text",
+    "snapshot_text",
+    "span",
+    "write_text",
+]
+
+MAX_RANGES = 12
+"""How many ranges a line shows before it says how many more there are."""
+
+MAX_TEXT = 2000
+"""How many characters of one text are shown."""
+
+
+class _Ranged(Protocol):
+    @property
+    def first(self) -> int: ...
+    @property
+    def last(self) -> int: ...
+
+
+def printable(text: str, limit: int = MAX_TEXT) -> str:
+    """Return the text with everything that is not plainly visible escaped, and not too long.
+
+    Control characters, line ends, invisible and direction-changing characters become escapes, so
+    that a file can neither move the cursor nor hide what it says.
+    """
+    shown = text if len(text) <= limit else f"{text[:limit]}…"
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for c in shown
+    )
+
+
+def span(first: int, last: int) -> str:
+    """Return ``7`` or ``7–9``."""
+    return str(first) if first == last else f"{first}–{last}"
+
+
+def ranges_text(ranges: Iterable[_Ranged]) -> str:
+    """Return ranges as ``7–9, 12``; ``nothing`` if there are none."""
+    return _some([span(r.first, r.last) for r in ranges]) or "nothing"
+
+
+def record_text(record: RecordRange) -> str:
+    """Return one range of records as ``7–9 ACQUIRED(1) c1``."""
+    owner = f" {record.owner}" if record.owner is not None else ""
+    pending = " pending" if record.pending else ""
+    state = f"{record.state.name}({record.delivery_count})"
+    return f"{span(record.first, record.last)} {state}{owner}{pending}"
+
+
+def snapshot_text(snapshot: SharePartitionSnapshot, around: int | None = None) -> str:
+    """Return a window in one line; of a long one the ranges near the offset ``around``."""
+    head = (
+        f"start {snapshot.start_offset}, end {snapshot.end_offset}, "
+        f"delivery complete count {snapshot.delivery_complete_count}"
+    )
+    if snapshot.records is None:
+        return f"{head}; records not recorded"
+    return f"{head}; {_some([record_text(r) for r in _near(snapshot.records, around)])}".rstrip(
+        "; "
+    )
+
+
+def write_text(write: Write) -> str:
+    """Return one write to the share coordinator in one line."""
+    batches = _some([batch_text(batch) for batch in write.state_batches]) or "no batches"
+    return (
+        f"write {write.id}: start {write.start_offset}, delivery complete count "
+        f"{write.delivery_complete_count}, {batches} → {write.status.name}"
+    )
+
+
+def batch_text(batch: StateBatch) -> str:
+    """Return one state batch as ``7–9 ACKNOWLEDGED(1)``."""
+    return f"{span(batch.first, batch.last)} {batch.state.name}({batch.delivery_count})"
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Return what an operation answered in one line."""
+    parts = [outcome.status.name if outcome.can_acquire else "can acquire nothing"]
+    if outcome.acquired:
+        parts.append("acquired " + _some([_acquired_text(taken) for taken in outcome.acquired]))
+    parts.extend(write_text(write) for write in outcome.writes)
+    parts.extend(f"event {c.seq} answered {c.status.name}" for c in outcome.completed)
+    return "; ".join(parts)
+
+
+def durable_text(state: DurableState) -> str:
+    """Return what the share coordinator holds in one line."""
+    batches = _some([batch_text(batch) for batch in state.state_batches]) or "no batches"
+    count = state.delivery_complete_count
+    return f"start {state.start_offset}, delivery complete count {count}, {batches}"
+
+
+def operation_text(operation: ops.Operation) -> str:
+    """Return an operation in a few words, as the tables of the KIPs do."""
+    match operation:
+        case ops.Initialize():
+            log = f"log {operation.log_start_offset} to {operation.log_end_offset}"
+            return f"initialize, {log}, persisted {durable_text(operation.persisted)}"
+        case ops.Produce():
+            return (
+                f"produce {ranges_text(operation.log_batches)}, log end {operation.log_end_offset}"
+            )
+        case ops.Acquire():
+            return (
+                f"acquire by {operation.member}, {operation.acquire_mode.value}, "
+                f"at most {operation.max_fetch_records}, read at {operation.fetch_offset}: "
+                f"{ranges_text(operation.log_batches)}"
+            )
+        case ops.SkipAcquire():
+            return f"acquire by {operation.member}, skipped"
+        case ops.Acknowledge():
+            batches = _some([_acknowledgement_text(batch) for batch in operation.batches])
+            return f"acknowledge by {operation.member}: {batches or 'nothing'}"
+    return _short_text(operation)
+
+
+def _short_text(operation: ops.Operation) -> str:
+    match operation:
+        case ops.Release():
+            return f"release {operation.member}"
+        case ops.AdvanceTime():
+            return f"time passes, {operation.ms} ms"
+        case ops.CompleteWrite():
+            return f"write {operation.id} ends: {operation.status.name}"
+        case ops.AdvanceLogStart():
+            return f"log start offset {operation.log_start_offset}"
+        case ops.ResetOffset():
+            return f"reset to offset {operation.start_offset}"
+    return type(operation).__name__
+
+
+def _acknowledgement_text(batch: ops.AcknowledgementBatch) -> str:
+    names = ("gap", "accept", "release", "reject", "renew")
+    types = [names[t] if 0 <= t < len(names) else str(t) for t in batch.types[:MAX_RANGES]]
+    more = ", …" if len(batch.types) > MAX_RANGES else ""
+    return f"{span(batch.first, batch.last)} {', '.join(types)}{more}"
+
+
+def _acquired_text(taken: AcquiredRange) -> str:
+    return f"{span(taken.first, taken.last)} ({taken.delivery_count})"
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = len(texts) - MAX_RANGES
+    return ", ".join(texts[:MAX_RANGES]) + (f", and {more} more" if more > 0 else "")
+
+
+def _near(records: tuple[RecordRange, ...], offset: int | None) -> tuple[RecordRange, ...]:
+    if offset is None or len(records) <= MAX_RANGES:
+        return records
+    place = next((i for i, record in enumerate(records) if record.last >= offset), len(records))
+    return records[max(0, place - MAX_RANGES // 2) :]

@@ -1,0 +1,63 @@
+"""Recorded events to replay, whole and spoiled."""
+
+import copy
+import functools
+import gzip
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from model.trace import TraceEvent
+from model.trace_arrow import PLACE, SCHEMA, table_from_rows
+from model.trace_codec import event_from_row
+from model.trace_json import line_from_row, row_from_line
+
+Row = dict[str, Any]
+TRACES = Path(__file__).parents[1] / "data" / "traces"
+
+
+@functools.cache
+def _recorded(name: str) -> tuple[Row, ...]:
+    with gzip.open(TRACES / f"kafka-{name}.jsonl.gz") as lines:
+        return tuple(row_from_line(line) for line in lines)
+
+
+def kafka_rows(name: str = "core", partition: int = 0, count: int = 60) -> list[Row]:
+    """Return the first events of one share-partition that Apache Kafka recorded."""
+    key = f"{name}:orders:{partition}"
+    rows = [row for row in _recorded(name) if row["partition"] == key]
+    return copy.deepcopy(rows[:count])
+
+
+def events(rows: Iterable[Row]) -> list[TraceEvent]:
+    return [event_from_row(row) for row in rows]
+
+
+def renamed(rows: Iterable[Row], partition: str) -> list[Row]:
+    return [{**row, "partition": partition} for row in rows]
+
+
+def first_of(rows: list[Row], wanted: Callable[[Row], object]) -> Row:
+    return next(row for row in rows if wanted(row))
+
+
+def write_lines(path: Path, rows: Iterable[Row]) -> Path:
+    data = b"".join(line_from_row(row) for row in rows)
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def write_parquet(path: Path, rows: list[Row], rows_per_group: int = 1000) -> Path:
+    pq.write_table(table_from_rows(rows), path, row_group_size=rows_per_group)
+    return path
+
+
+def placed(rows: list[Row], source: str = "trace.jsonl") -> pa.Table:
+    """Return a table as the first stage leaves it."""
+    schema = pa.schema([*SCHEMA, *PLACE])
+    return table_from_rows(
+        [{**row, "source": source, "line": i + 1} for i, row in enumerate(rows)], schema
+    )

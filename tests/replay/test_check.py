@@ -1,0 +1,192 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import replay.check
+from impl.kernel import KernelDivergence, KernelResult
+from model.guards import Difference, Guard
+from replay.check import Plan, check_partition, is_sampled, run_task
+from replay.lag_file import LAG, LagFile
+from replay.load import OrderedTask, PartitionRows
+from replay.survey import Run
+from replay.verdict import Kind, PartitionVerdict, Problem, Verdict
+from tests.replay.samples import Row, first_of, kafka_rows, placed, write_parquet
+
+BOTH, SPEC, IMPL = ("spec", "impl"), ("spec",), ("impl",)
+NOWHERE = LagFile(None, 0)
+
+
+def rows_of(rows: list[Row], problem: Problem | None = None) -> PartitionRows:
+    return PartitionRows("core:orders:0", placed(rows), len(rows), problem)
+
+
+def check(
+    rows: list[Row], against: tuple[str, ...] = BOTH, lag: LagFile = NOWHERE
+) -> PartitionVerdict:
+    return check_partition(rows_of(rows), Plan(against=against), lag)
+
+
+def spoiled() -> tuple[list[Row], int]:
+    rows = kafka_rows()
+    row = first_of(rows, lambda r: r["op"] == "acknowledge" and r["writes"])
+    row["after"]["delivery_complete_count"] += 1
+    return rows, row["seq"]
+
+
+@pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])
+def test_what_conforms_is_checked_whole(against: tuple[str, ...]) -> None:
+    verdict = check(kafka_rows(), against)
+    assert (verdict.verdict, verdict.events, verdict.checked) == (Verdict.CONFORMS, 60, 60)
+
+
+@pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])
+def test_the_first_divergence_has_its_place_name_and_surroundings(against: tuple[str, ...]) -> None:
+    rows, seq = spoiled()
+    verdict = check(rows, against)
+    assert (verdict.verdict, verdict.events, verdict.checked) == (Verdict.DIVERGES, 60, seq + 1)
+    found = verdict.divergence
+    assert found
+    assert (found.source, found.line, found.seq) == ("trace.jsonl", seq + 1, seq)
+    assert (found.kind, found.name) == (Kind.DIFFERENCE, Difference.DELIVERY_COMPLETE_COUNT.name)
+    assert found.engine == ", ".join(against)
+    assert f'"seq":{seq}' in found.event
+    assert found.before
+    assert found.after
+
+
+@pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda r: r.update(op="conquer"), "op is 'conquer'"),
+        (lambda r: r.update(time_ms=r["time_ms"] + 1), "time_ms is "),
+        (lambda r: r["after"].update(start_offset=-5), "start_offset is -5"),
+        (lambda r: r["result"].update(status="FINE"), "FINE"),
+    ],
+)
+def test_a_row_that_holds_no_event_is_unreadable_and_those_before_are_checked(
+    change: Callable[[Row], None], message: str, against: tuple[str, ...]
+) -> None:
+    rows = kafka_rows()
+    change(rows[40])
+    verdict = check(rows, against)
+    assert (verdict.verdict, verdict.events, verdict.checked) == (Verdict.UNREADABLE, 60, 40)
+    assert verdict.problem
+    assert (verdict.problem.source, verdict.problem.line) == ("trace.jsonl", 41)
+    assert message in verdict.problem.message
+
+
+@pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])
+def test_a_divergence_before_an_unreadable_row_is_still_found(against: tuple[str, ...]) -> None:
+    rows, seq = spoiled()
+    rows[50]["op"] = "conquer"
+    verdict = check(rows, against)
+    assert verdict.verdict is Verdict.DIVERGES
+    assert verdict.divergence
+    assert verdict.divergence.seq == seq
+
+
+def test_what_begins_without_a_leader_cannot_be_checked() -> None:
+    rows = [{**row, "seq": i} for i, row in enumerate(kafka_rows()[1:])]
+    verdict = check(rows)
+    assert (verdict.verdict, verdict.checked) == (Verdict.UNCHECKED, 0)
+    assert "first event is not initialize" in verdict.reason
+
+
+def test_a_problem_of_which_nothing_is_left_to_check() -> None:
+    problem = Problem("a", 1, "bad", "core:orders:0")
+    verdict = check_partition(rows_of([], problem), Plan(), NOWHERE)
+    assert (verdict.verdict, verdict.problem) == (Verdict.UNREADABLE, problem)
+
+
+def _kernel(events: int, divergence: KernelDivergence | None) -> KernelResult:
+    none = np.zeros(events, np.int64)
+    return KernelResult(events, divergence, none, np.zeros((events, 4), np.int64), none, none)
+
+
+@pytest.mark.parametrize("against", [IMPL, BOTH])
+@pytest.mark.parametrize(
+    "divergence",
+    [
+        KernelDivergence(7, Guard.CAN_ACQUIRE, None),
+        KernelDivergence(50, Difference.DELIVERY_COMPLETE_COUNT, None),
+    ],
+)
+def test_a_kernel_that_differs_from_the_engines_is_shown(
+    monkeypatch: pytest.MonkeyPatch, divergence: KernelDivergence, against: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(
+        replay.check, "replay_partition", lambda *_: _kernel(divergence.row, divergence)
+    )
+    verdict = check(kafka_rows(), against)
+    assert verdict.divergence
+    assert verdict.divergence.kind is Kind.DISAGREEMENT
+    assert (
+        f"kernel: {divergence.kind.name} at event {divergence.row}" in verdict.divergence.expected
+    )
+    assert verdict.divergence.seq == divergence.row
+
+
+def test_a_kernel_that_finds_nothing_where_the_specification_does_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows, seq = spoiled()
+    monkeypatch.setattr(replay.check, "replay_partition", lambda *_: _kernel(60, None))
+    verdict = check(rows)
+    assert verdict.divergence
+    assert verdict.divergence.kind is Kind.DISAGREEMENT
+    assert verdict.divergence.seq == seq
+
+
+def test_lag_is_the_same_from_spec_and_impl(tmp_path: Path) -> None:
+    tables = []
+    for number, against in enumerate((SPEC, IMPL, BOTH)):
+        lag = LagFile(str(tmp_path), number)
+        assert check(kafka_rows(count=200), against, lag).verdict is Verdict.CONFORMS
+        lag.close()
+        tables.append(pq.read_table(tmp_path / f"part-{number:05}.parquet"))
+    assert tables[0].schema.equals(LAG)
+    assert tables[0].num_rows == 200
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+    row = tables[0].slice(199).to_pylist()[0]
+    end = row["end_offset"] - row["start_offset"]
+    states = ("available", "acquired", "acknowledged", "archived")
+    assert sum(row[state] for state in states) <= end
+    assert list(tmp_path.glob("*.draft")) == []
+
+
+def test_the_sample_is_the_same_every_time_and_of_about_the_size_asked_for() -> None:
+    names = [f"group:topic:{i}" for i in range(1000)]
+    sample = {name for name in names if is_sampled(name, 0.25)}
+    assert 200 < len(sample) < 300
+    assert sample == {name for name in names if is_sampled(name, 0.25)}
+    assert all(is_sampled(name, 0.5) for name in sample)
+    assert all(is_sampled(name, 1.0) for name in names)
+
+
+def test_a_damaged_place_in_a_file_loses_only_what_lies_there(tmp_path: Path) -> None:
+    rows = [row for p in range(3) for row in kafka_rows(partition=p, count=20)]
+    path = write_parquet(tmp_path / "t.parquet", rows, 20)
+    with pq.ParquetFile(path) as file:
+        column = file.metadata.row_group(1).column(0)
+        start = column.dictionary_page_offset or column.data_page_offset
+    data = bytearray(path.read_bytes())
+    data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    path.write_bytes(data)
+    runs = tuple(Run(f"core:orders:{p}", 20 * p, 20) for p in range(3))
+    task = OrderedTask(0, str(path), (0, 1, 2), runs)
+    found = {v.partition: v for v in run_task(task, Plan(against=SPEC))}
+    assert [found[run.partition].verdict for run in runs] == [
+        Verdict.CONFORMS,
+        Verdict.UNREADABLE,
+        Verdict.CONFORMS,
+    ]
+    problem = found["core:orders:1"].problem
+    assert problem
+    assert problem.message.startswith("cannot be read: ")
+    assert attrs.evolve(problem, message="") == Problem(str(path), None, "", "core:orders:1")

@@ -1,0 +1,91 @@
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from model.profile import KAFKA
+from replay.explain import ExplainError, partition_events, steps, table_of
+from tests.replay.samples import kafka_rows, renamed, write_lines, write_parquet
+
+ROWS = [*kafka_rows(count=30), *kafka_rows(partition=1, count=10)]
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz", "t.parquet"])
+def test_the_events_of_one_share_partition_are_found_in_any_form(tmp_path: Path, name: str) -> None:
+    write = write_parquet if name.endswith("parquet") else write_lines
+    path = write(tmp_path / name, ROWS[::-1])
+    found = partition_events(path, "core:orders:0")
+    assert [event.seq for event in found] == list(range(30))
+    with pytest.raises(ExplainError, match=r"--partition is needed; there are 2: core:orders:1"):
+        partition_events(path, None)
+    with pytest.raises(ExplainError, match=r"nobody is not in .*; there are: core:orders:1"):
+        partition_events(path, "nobody")
+
+
+def test_the_only_share_partition_need_not_be_named(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", kafka_rows(count=5))
+    assert len(partition_events(path, None)) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "message"),
+    [
+        ("t.jsonl", [*ROWS[:3], *ROWS[4:]], "seq 3 is missing or there twice"),
+        ("t.jsonl", [*ROWS[:3], {**ROWS[3], "op": "conquer"}], "op is 'conquer'"),
+        ("t.parquet", [*ROWS[:3], {**ROWS[3], "result": None}], "t.parquet:4: result is None"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    tmp_path: Path, name: str, rows: list[dict[str, object]], message: str
+) -> None:
+    write = write_parquet if name.endswith("parquet") else write_lines
+    with pytest.raises(ExplainError, match=message):
+        partition_events(write(tmp_path / name, rows), "core:orders:0")
+
+
+def test_a_bad_line_of_another_share_partition_is_passed_over(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", kafka_rows(count=5))
+    path.write_bytes(path.read_bytes() + b'{"partition":"other"}\n{"partition":"core:orders:0"}\n')
+    with pytest.raises(ExplainError, match=r"t\.jsonl:7: event\.seq is None"):
+        partition_events(path, "core:orders:0")
+    with pytest.raises(ExplainError, match=r"t\.jsonl:6"):
+        partition_events(path, "other")
+
+
+def _printed(rows: list[dict[str, object]], tmp_path: Path) -> str:
+    events = partition_events(write_lines(tmp_path / "t.jsonl", rows), None)
+    output = io.StringIO()
+    Console(file=output, width=200).print(table_of(steps(events, KAFKA)))
+    return output.getvalue()
+
+
+def test_the_table_reads_as_those_of_the_kips(tmp_path: Path) -> None:
+    text = _printed(kafka_rows(partition=1, count=7), tmp_path)
+    for cell in (
+        "SPSO",
+        "SPEO",
+        "acquire by m4, batch_optimized, at most 20",
+        "NONE, 0–5 (1)",
+        "0–4 accept, 5 renew",
+        "5 ACQUIRED(1) m4",
+        "6–38 ACQUIRED(1) m3",
+    ):
+        assert cell in text
+
+
+def test_it_stops_at_a_divergence_and_shows_nothing_unescaped(tmp_path: Path) -> None:
+    rows = renamed(kafka_rows(count=30), "p")
+    for row in rows:
+        if row.get("member"):
+            row["member"] = "\x1b[31m[red]" + row["member"]
+        for record in row["after"]["records"]:
+            record["member"] = record["member"] and "\x1b[31m[red]" + record["member"]
+    rows[12]["after"]["end_offset"] += 1
+    text = _printed(rows, tmp_path)
+    assert "\x1b" not in text
+    assert "\\x1b[31m[red]" in text.replace("\n", "").replace(" ", "")
+    events = partition_events(write_lines(tmp_path / "t.jsonl", rows), None)
+    *_, last = steps(events, KAFKA)
+    assert last.finding
+    assert last.event.seq == last.finding.seq == 12

@@ -1,0 +1,84 @@
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import replay.generate
+from model.profile import KAFKA
+from replay.engine import engines_for
+from replay.generate import Request, TargetNotEmptyError, generate_traces
+from replay.partition import follow
+from replay.sources import Form, Source
+from replay.survey import survey
+from replay.synthetic import RECORDS_EVERY, SyntheticPartition
+
+
+def test_a_seed_gives_the_same_files_however_many_processes_make_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay.generate, "EVENTS_PER_FILE", 100)
+    monkeypatch.setattr(replay.generate, "ROWS_PER_GROUP", 60)
+    done: list[int] = []
+    request = Request(5, 203, 7)
+    alone = generate_traces(request, tmp_path / "a", 1, done.append)
+    assert done == [82, 81, 40]
+    monkeypatch.undo()
+    again = generate_traces(Request(5, 203, 7), tmp_path / "b", 2)
+    other = generate_traces(Request(5, 203, 8), tmp_path / "c", 1)
+    assert [path.name for path in alone] == [
+        "part-00000.parquet",
+        "part-00001.parquet",
+        "part-00002.parquet",
+    ]
+    whole = pq.read_table(tmp_path / "a")
+    assert whole.equals(pq.read_table(tmp_path / "b"))
+    assert not whole.equals(pq.read_table(tmp_path / "c"))
+    assert (len(again), len(other), whole.num_rows) == (1, 1, 203)
+
+
+def test_processes_share_the_files(tmp_path: Path) -> None:
+    request = Request(3, 3 * replay.generate.EVENTS_PER_FILE // 2)
+    sizes = [len(indexes) for indexes in replay.generate._files(request)]  # noqa: SLF001
+    assert sizes == [2, 1]
+    files = generate_traces(Request(2, 20), tmp_path / "a", 2)
+    assert [path.name for path in files] == ["part-00000.parquet"]
+
+
+def test_generated_files_lie_in_order_and_say_what_they_are(tmp_path: Path) -> None:
+    (path,) = generate_traces(Request(4, 100), tmp_path, 1)
+    found = survey(Source(str(path), Form.PARQUET, 1))
+    assert found.generated
+    assert found.runs
+    assert [run.rows for run in found.runs] == [25] * 4
+
+
+def test_what_cannot_be_generated_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("")
+    with pytest.raises(TargetNotEmptyError, match="is not empty"):
+        generate_traces(Request(1, 1), tmp_path)
+    with pytest.raises(ValueError, match="at least one for each partition"):
+        Request(10, 9)
+
+
+def test_generated_events_conform_and_reach_everything() -> None:
+    operations: set[str] = set()
+    statuses: set[str] = set()
+    for i in range(4):
+        events = list(SyntheticPartition(f"g:t:{i}", 3, KAFKA).events(1500))
+        assert [event.seq for event in events] == list(range(1500))
+        recorded = [event.after.records is not None for event in events]
+        assert sum(recorded) == 1500 // RECORDS_EVERY
+        assert follow(events, engines_for(("spec",), KAFKA), 50) is None
+        operations |= {type(event.operation).__name__ for event in events}
+        statuses |= {event.outcome.status.name for event in events}
+    assert operations == {
+        "Initialize", "Produce", "Acquire", "SkipAcquire", "Acknowledge", "Release",
+        "AdvanceTime", "CompleteWrite", "AdvanceLogStart", "ResetOffset",
+    }  # fmt: skip
+    assert statuses >= {
+        "NONE",
+        "PENDING",
+        "INVALID_REQUEST",
+        "INVALID_RECORD_STATE",
+        "NOT_COORDINATOR",
+    }

@@ -1,0 +1,161 @@
+from collections.abc import Callable
+
+import attrs
+import pytest
+
+from model.errors import InvalidValueError
+from model.guards import Difference, Guard
+from model.operations import Operation
+from model.outcome import Answer, Choice, Outcome
+from model.profile import KAFKA
+from replay.engine import Engine, ImplEngine, SpecEngine, engines_for
+from replay.partition import DISAGREEMENT, Finding, follow
+from replay.verdict import Kind
+from tests.replay.samples import Row, events, first_of, kafka_rows
+
+
+def found(rows: list[Row], engines: dict[str, Engine] | None = None, every: int = 1) -> Finding:
+    finding = follow(events(rows), engines or engines_for(("spec", "impl"), KAFKA), every)
+    assert finding is not None
+    return finding
+
+
+@pytest.mark.parametrize("name", ["core", "record-limit", "write-faults", "log-start"])
+def test_what_apache_kafka_recorded_conforms(name: str) -> None:
+    seen: list[int] = []
+    finding = follow(
+        events(kafka_rows(name)),
+        engines_for(("spec", "impl"), KAFKA),
+        1,
+        lambda event, _engine, state: seen.append(event.seq - state.start_offset * 0),
+    )
+    assert finding is None
+    assert seen == list(range(60))
+
+
+def _is_acquire(row: Row) -> object:
+    return row["result"].get("acquired")
+
+
+def _is_written(row: Row) -> object:
+    return row["op"] == "acknowledge" and row["writes"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "change", "kind", "name"),
+    [
+        (
+            _is_acquire,
+            lambda r: r["result"]["acquired"][0].update(delivery_count=4),
+            Kind.DIFFERENCE,
+            Difference.ACQUIRED.name,
+        ),
+        (
+            _is_acquire,
+            lambda r: r["after"].update(start_offset=r["after"]["start_offset"] + 1),
+            Kind.GUARD,
+            Guard.START_STOPS_AT_UNFINISHED.name,
+        ),
+        (
+            _is_acquire,
+            lambda r: r.update(log_batches=r["log_batches"][1:]),
+            Kind.GUARD,
+            Guard.ONLY_READ_IS_ACQUIRED.name,
+        ),
+        (
+            _is_written,
+            lambda r: r["result"].update(status="INVALID_RECORD_STATE"),
+            Kind.GUARD,
+            Guard.ACKNOWLEDGEMENT_JUDGED.name,
+        ),
+        (
+            _is_written,
+            lambda r: r["writes"][0]["state_batches"][0].update(delivery_count=9),
+            Kind.DIFFERENCE,
+            Difference.WRITTEN_STATE.name,
+        ),
+        (
+            lambda r: r["op"] == "release" and r["writes"],
+            lambda r: r["after"]["records"].clear(),
+            Kind.DIFFERENCE,
+            Difference.RECORDS.name,
+        ),
+        (
+            lambda r: r["op"] == "advance_time" and r["writes"],
+            lambda r: r["writes"].clear(),
+            Kind.GUARD,
+            Guard.LOCK_ENDS_ON_TIME.name,
+        ),
+    ],
+)
+def test_the_first_event_that_was_spoiled_is_found_by_name(
+    wanted: Callable[[Row], object], change: Callable[[Row], None], kind: Kind, name: str
+) -> None:
+    rows = kafka_rows(count=450)
+    row = first_of(rows, wanted)
+    change(row)
+    finding = found(rows, every=0)
+    assert (finding.seq, finding.kind, finding.name) == (row["seq"], kind, name)
+    assert finding.engine == "spec, impl"
+    assert finding.sentence
+    assert finding.before.startswith("start ")
+    assert finding.after.startswith("start ")
+    assert finding.recorded != finding.expected
+
+
+def test_a_new_leader_that_read_something_else_is_found() -> None:
+    rows = kafka_rows("write-faults", count=450)
+    row = first_of(rows[1:], lambda r: r["op"] == "initialize")
+    row["persisted"]["delivery_complete_count"] += 1
+    finding = found(rows, every=0)
+    assert (finding.seq, finding.name) == (row["seq"], Difference.PERSISTED.name)
+
+
+def test_a_clock_that_is_wrong_is_no_event() -> None:
+    rows = kafka_rows()
+    rows[20]["time_ms"] += 1
+    clock = rows[19]["time_ms"]
+    with pytest.raises(InvalidValueError, match=f"allowed: {clock}, the clock after the event"):
+        found(rows)
+
+
+class Lying:
+    """The specification, but with one more record of lag, or one outcome that is not its own."""
+
+    def __init__(self, *, lag: int = 0, lies_at: int = -1) -> None:
+        self._engine = SpecEngine(KAFKA)
+        self._lag, self._lies_at = lag, lies_at
+        self.snapshot = self._engine.snapshot
+        self.durable = self._engine.durable
+
+    def apply(
+        self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int
+    ) -> Outcome:
+        outcome = self._engine.apply(operation, choice, answers, seq)
+        if seq == self._lies_at:
+            return attrs.evolve(outcome, acquired=())
+        return outcome
+
+    def lag(self) -> int:
+        return self._engine.lag() + self._lag
+
+    def violated(self) -> list[tuple[str, str]]:
+        return [("never", "This never holds.")] if self._lag else []
+
+
+def test_engines_that_differ_are_a_divergence_of_their_own() -> None:
+    finding = found(kafka_rows(), {"spec": SpecEngine(KAFKA), "impl": Lying(lag=1)}, 0)
+    assert (finding.seq, finding.kind, finding.name) == (0, Kind.DISAGREEMENT, DISAGREEMENT)
+    row = first_of(kafka_rows(), _is_acquire)
+    engines: dict[str, Engine] = {"spec": ImplEngine(KAFKA), "impl": Lying(lies_at=row["seq"])}
+    finding = found(kafka_rows(), engines, 0)
+    assert (finding.seq, finding.kind) == (row["seq"], Kind.DISAGREEMENT)
+    assert "impl: ACQUIRED" in finding.expected
+    assert finding.engine == "spec, impl"
+
+
+def test_an_invariant_that_does_not_hold_is_named() -> None:
+    finding = found(kafka_rows(), {"spec": Lying(lag=1)}, 5)
+    assert (finding.seq, finding.kind, finding.name) == (0, Kind.INVARIANT, "never")
+    assert finding.sentence == "This never holds."
+    assert follow(events(kafka_rows()), {"spec": Lying(lag=1)}, 0) is None

@@ -1,0 +1,116 @@
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from replay.partition import Finding
+from replay.report import Bar, finding_text, json_line, show
+from replay.run import Replay
+from replay.verdict import Divergence, Kind, PartitionVerdict, Problem, Verdict, counted
+
+EVIL = "\x1b[2J[bold]evil[/bold]\n\u202e"
+
+
+def divergence(partition: str, kind: Kind = Kind.GUARD) -> Divergence:
+    return Divergence(
+        partition, 7, f"/{EVIL}.jsonl", 8, "spec, impl", kind, "CAN_ACQUIRE", "a sentence",
+        f"event {EVIL}", f"recorded {EVIL}", "expected", "before", "after",
+    )  # fmt: skip
+
+
+def sample(count: int = 1, *, interrupted: bool = False) -> Replay:
+    problem = Problem(f"{EVIL}.gz", 3, f"bad {EVIL}", "u")
+    verdicts = [
+        PartitionVerdict("c", Verdict.CONFORMS, 10, 10),
+        PartitionVerdict("u", Verdict.UNREADABLE, 10, 4, problem=problem),
+        PartitionVerdict("n", Verdict.UNCHECKED, 1000, 0, "not in the sample"),
+        *(
+            PartitionVerdict(f"{EVIL}{i}", Verdict.DIVERGES, 10, 8, divergence=divergence(EVIL))
+            for i in range(count)
+        ),
+    ]
+    problems = [Problem("file", None, "holds no events")]
+    counts = counted(verdicts, problems)
+    return Replay(
+        tuple(verdicts), tuple(problems), counts, 2.0, ("README.md",), generated=True,
+        interrupted=interrupted,
+    )  # fmt: skip
+
+
+def printed(replay: Replay, width: int = 180) -> str:
+    output = io.StringIO()
+    show(replay, Console(file=output, width=width, highlight=False))
+    return output.getvalue()
+
+
+def test_the_totals_are_one_line_of_json() -> None:
+    line = json_line(sample())
+    assert "\n" not in line
+    assert json.loads(line) == {
+        "events": 22,
+        "partitions": 4,
+        "diverged": 1,
+        "unreadable": 2,
+        "unchecked": 1,
+        "seconds": 2.0,
+        "events_per_second": 11.0,
+    }
+
+
+def test_everything_is_counted_and_named() -> None:
+    text = printed(sample(interrupted=True))
+    for part in (
+        "1 conform   1 diverge   2 unreadable   1 not checked   of 4 share-partitions",
+        "22 events checked, 1,008 not checked",
+        "CAN_ACQUIRE: a sentence",
+        "not in the sample",
+        "file: holds no events",
+        "1 files passed over",
+        "proves nothing",
+        "Stopped before the end",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize("width", [60, 180])
+def test_nothing_from_a_file_is_printed_unescaped(width: int) -> None:
+    text = printed(sample(), width)
+    assert not {"\x1b", "\u202e", "\r"} & set(text)
+    assert "[bold]" in printed(sample())
+    assert r"\x1b[2J[bold]evil[/bold]\n\u202e" in printed(sample(), 2000)
+
+
+def test_much_is_shortened_but_counted() -> None:
+    text = printed(sample(100))
+    assert "… and 63 more" in text
+    assert "… and 90 more diverging share-partitions" in text
+
+
+def test_a_disagreement_is_loud_and_comes_first() -> None:
+    verdicts = [
+        PartitionVerdict("a", Verdict.DIVERGES, 9, 8, divergence=divergence("a")),
+        PartitionVerdict(
+            "b", Verdict.DIVERGES, 9, 8, divergence=divergence("b", Kind.DISAGREEMENT)
+        ),
+    ]
+    text = printed(Replay(tuple(verdicts), (), counted(verdicts, []), 1.0))
+    loud = text.index("SPECIFICATION AND IMPLEMENTATION DISAGREE: b")
+    assert loud < text.index("First divergence: a")
+
+
+def test_a_finding_alone() -> None:
+    finding = Finding(3, "spec", Kind.INVARIANT, "n", "s", EVIL, "e", "b", "a")
+    text = finding_text(finding).plain
+    assert "Divergence at seq 3" in text
+    assert "\x1b" not in text
+
+
+def test_the_bar_shows_progress_on_a_terminal_and_nothing_elsewhere() -> None:
+    for terminal in (True, False):
+        output = io.StringIO()
+        with Bar(Console(file=output, force_terminal=terminal, width=100)) as bar:
+            bar.stage("check", 2)
+            bar.done(1, [PartitionVerdict("c", Verdict.CONFORMS, 10, 10)])
+        assert ("check" in output.getvalue()) is terminal
+        assert ("10 events, 0 diverging" in output.getvalue()) is terminal

@@ -1,0 +1,231 @@
+import gzip
+import os
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from model.guards import Difference
+from model.trace_json import line_from_row
+from replay.check import Plan
+from replay.report import json_line
+from replay.run import Replay, replay_sources
+from replay.sources import find_sources
+from replay.verdict import PartitionVerdict, Verdict
+from tests.replay.samples import TRACES, Row, kafka_rows, write_lines, write_parquet
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+SPEC = Plan(against=("spec",), invariants_every=0)
+
+
+def replayed(
+    spark: SparkSession, *paths: Path, plan: Plan = SPEC, out: Path | None = None
+) -> Replay:
+    return replay_sources(spark, find_sources(paths), plan, out)
+
+
+def named(replay: Replay) -> dict[str, PartitionVerdict]:
+    return {verdict.partition: verdict for verdict in replay.verdicts}
+
+
+def rows_of(*partitions: int, count: int = 40) -> list[Row]:
+    return [row for p in partitions for row in kafka_rows(partition=p, count=count)]
+
+
+def test_every_event_that_apache_kafka_recorded_conforms(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    found = replayed(spark, TRACES, plan=Plan(invariants_every=20), out=tmp_path / "out")
+    assert (found.counts.partitions, found.counts.conforms, found.problems) == (24, 24, ())
+    assert found.counts.checked == found.counts.events == 10_440
+    assert pq.read_table(tmp_path / "out" / "lag").num_rows == 10_440
+    assert pq.read_table(tmp_path / "out" / "divergences.parquet").num_rows == 0
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["divergences.parquet", "lag"]
+
+
+@pytest.mark.parametrize("against", [("spec",), ("impl",), ("spec", "impl")])
+def test_all_forms_give_the_same_verdicts(
+    spark: SparkSession, tmp_path: Path, against: tuple[str, ...]
+) -> None:
+    rows = rows_of(0, 1, 2)
+    rows[60]["after"]["delivery_complete_count"] += 1
+    paths = [
+        write_lines(tmp_path / "a.jsonl", rows),
+        write_lines(tmp_path / "b.jsonl.gz", rows),
+        write_parquet(tmp_path / "c.parquet", rows, 30),
+        write_parquet(tmp_path / "d.parquet", rows[::-1], 30),
+    ]
+    lines = [60 + 1, 60 + 1, 60 + 1, len(rows) - 60]
+    for path, line in zip(paths, lines, strict=True):
+        out = tmp_path / f"{path.name}.out"
+        found = replayed(spark, path, plan=Plan(against=against), out=out)
+        assert [v.verdict for v in found.verdicts] == [
+            Verdict.CONFORMS,
+            Verdict.DIVERGES,
+            Verdict.CONFORMS,
+        ]
+        assert found.counts.checked == 40 + 21 + 40
+        divergence = found.verdicts[1].divergence
+        assert divergence
+        assert (divergence.source, divergence.line) == (str(path), line)
+        assert divergence.name == Difference.DELIVERY_COMPLETE_COUNT.name
+        (written,) = pq.read_table(out / "divergences.parquet").to_pylist()
+        assert (written["name"], written["line"]) == (divergence.name, line)
+
+
+def _swap(index: int, new: bytes) -> Callable[[list[bytes]], list[bytes]]:
+    return lambda lines: [*lines[:index], new, *lines[index + 1 :]]
+
+
+LINES = [line_from_row(row) for row in rows_of(0)]
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "message", "checked"),
+    [
+        (_swap(20, b'{"partition":"core:orders:0","m":"\xff"}\n'), 21, "UTF-8", 20),
+        (_swap(20, LINES[20].replace(b'"time_ms"', b'"time"')), 21, "event.time", 20),
+        (_swap(20, LINES[20].replace(b'"op":"', b'"op":"un')), 21, "op is 'un", 20),
+        (_swap(20, LINES[20].replace(b'"seq":20', b'"seq":1e3')), 21, "event.seq", 20),
+        (_swap(20, LINES[20].replace(b'"seq":20', b'"seq":19')), 21, "seq 19 is there twice", 19),
+        (lambda lines: [*lines[:20], *lines[21:]], 21, "seq 20 is missing", 20),
+        (lambda lines: lines[1:], 1, "seq 0 is missing", 0),
+        (lambda lines: [*lines, b'{"partition":"core:orders:0"'], 41, "one JSON object", 40),
+    ],
+)
+def test_a_bad_line_makes_its_share_partition_unreadable_and_no_other(  # noqa: PLR0913, PLR0917
+    spark: SparkSession,
+    tmp_path: Path,
+    change: Callable[[list[bytes]], list[bytes]],
+    line: int,
+    message: str,
+    checked: int,
+) -> None:
+    path = tmp_path / "t.jsonl"
+    others = [line_from_row(row) for row in rows_of(1)]
+    path.write_bytes(b"".join([*change(list(LINES)), b"\n", *others]))
+    found = replayed(spark, path)
+    verdict = named(found)["core:orders:0"]
+    assert (verdict.verdict, verdict.checked) == (Verdict.UNREADABLE, checked)
+    assert verdict.problem
+    assert (verdict.problem.source, verdict.problem.line) == (str(path), line)
+    assert message in verdict.problem.message
+    assert named(found)["core:orders:1"].verdict is Verdict.CONFORMS
+    assert (found.counts.unreadable, found.counts.conforms) == (1, 1)
+
+
+def test_files_that_cannot_be_read_are_counted_and_the_rest_is_replayed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_lines(tmp_path / "good.jsonl", rows_of(0))
+    (tmp_path / "empty.jsonl").write_bytes(b"")
+    (tmp_path / "schema.parquet").write_bytes(
+        (write_parquet(tmp_path / "x.parquet", rows_of(1))).read_bytes()
+    )
+    table = pq.read_table(tmp_path / "x.parquet").drop_columns(["after"])
+    pq.write_table(table, tmp_path / "schema.parquet")
+    (tmp_path / "x.parquet").unlink()
+    packed = gzip.compress(b"".join(line_from_row(row) for row in rows_of(2, count=400)))
+    (tmp_path / "torn.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    found = replayed(spark, tmp_path)
+    messages = {Path(p.source).name: p.message for p in found.problems}
+    assert messages["empty.jsonl"] == "holds no events"
+    assert "column after is None" in messages["schema.parquet"]
+    assert "the file ends too early" in messages["torn.jsonl.gz"]
+    assert named(found)["core:orders:0"].verdict is Verdict.CONFORMS
+    assert named(found)["core:orders:2"].checked > 50
+    assert found.counts.unreadable >= 3
+
+
+@pytest.mark.parametrize("name", ["b.jsonl", "b.parquet"])
+def test_a_share_partition_in_two_files_is_unreadable_and_the_others_are_not(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    write_parquet(tmp_path / "a.parquet", rows_of(0, 1))
+    write = write_lines if name.endswith("jsonl") else write_parquet
+    write(tmp_path / name, rows_of(1, 2))
+    found = named(replayed(spark, tmp_path))
+    assert found["core:orders:0"].verdict is found["core:orders:2"].verdict is Verdict.CONFORMS
+    verdict = found["core:orders:1"]
+    assert (verdict.verdict, verdict.checked) == (Verdict.UNREADABLE, 0)
+    assert verdict.problem
+    assert verdict.problem.source == str(tmp_path / "a.parquet")
+    assert f"also in {tmp_path / name}, line 1" in verdict.problem.message
+
+
+def test_what_is_not_in_the_sample_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+    rows = rows_of(0, 1, 2, 3, 4, 5, count=10)
+    for path in (
+        write_lines(tmp_path / "a.jsonl", rows),
+        write_parquet(tmp_path / "b.parquet", rows),
+    ):
+        plan = Plan(against=("spec",), sample=0.5)
+        found = replayed(spark, path, plan=plan)
+        assert 0 < found.counts.unchecked < 6
+        assert found.counts.events == 60
+        assert found.counts.checked == 60 - 10 * found.counts.unchecked
+        reasons = {v.reason for v in found.verdicts if v.verdict is Verdict.UNCHECKED}
+        assert reasons == {"not in the sample"}
+
+
+def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", rows_of(0, 1))
+    once = tmp_path / "died"
+    here = os.getpid()
+
+    class Deadly(Plan):  # only to reach into the worker
+        def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
+            if name == "profile" and os.getpid() != here and not once.exists():
+                once.touch()
+                signal.raise_signal(signal.SIGKILL)
+            return super().__getattribute__(name)
+
+    found = replayed(spark, path, plan=Deadly(against=("spec",)))
+    assert once.exists()
+    assert (found.counts.conforms, found.counts.checked) == (2, 80)
+
+
+class Interrupting:
+    """Progress that stops the replay as Ctrl-C does once something is checked."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def stage(self, name: str, total: int) -> None:
+        assert total > 0
+        self.stages.append(name)
+
+    def done(self, tasks: int, results: Sequence[Any]) -> None:
+        assert tasks >= 0
+        if any(isinstance(result, PartitionVerdict) for result in results):
+            raise KeyboardInterrupt
+
+
+def test_a_replay_that_is_stopped_keeps_what_it_found(spark: SparkSession, tmp_path: Path) -> None:
+    write_lines(tmp_path / "t.jsonl", rows_of(0, 1, 2, 3, 4, 5, count=500))
+    progress = Interrupting()
+    before = threading.active_count()
+    found = replay_sources(spark, find_sources([tmp_path]), Plan(), None, progress)
+    assert progress.stages == ["read", "check"]
+    assert found.interrupted
+    assert found.counts.partitions == 6
+    assert found.counts.conforms >= 1
+    assert found.counts.conforms + found.counts.unchecked == 6
+    assert threading.active_count() <= before + 1
+    assert json_line(found).count("\n") == 0
+
+
+def test_results_of_an_earlier_replay_are_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "t.parquet", rows_of(0, 1))
+    out = tmp_path / "out"
+    (out / "lag").mkdir(parents=True)
+    shutil.copy(path, out / "lag" / "part-99999.parquet")
+    replayed(spark, path, out=out)
+    assert pq.read_table(out / "lag").num_rows == 80

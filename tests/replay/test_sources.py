@@ -1,0 +1,38 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from replay.sources import Form, NoSuchTraceError, find_sources
+from tests.replay.samples import kafka_rows, write_lines, write_parquet
+
+
+def test_folders_are_searched_by_name_and_files_are_told_by_their_content(tmp_path: Path) -> None:
+    rows = kafka_rows(count=2)
+    for name in ("a.jsonl", "b.jsonl.gz"):
+        write_lines(tmp_path / name, rows)
+    (tmp_path / "deep").mkdir()
+    write_parquet(tmp_path / "deep" / "c.parquet", rows)
+    for name in ("README.md", ".hidden.jsonl", "_SUCCESS"):
+        (tmp_path / name).write_text("")
+    found = find_sources([tmp_path, tmp_path / "a.jsonl"])
+    assert [(Path(s.path).name, s.form) for s in found.files] == [
+        ("a.jsonl", Form.LINES),
+        ("b.jsonl.gz", Form.GZIP),
+        ("c.parquet", Form.PARQUET),
+    ]
+    assert [Path(name).name for name in found.passed_over] == ["README.md"]
+    assert find_sources([tmp_path / "README.md"]).files[0].form is Form.LINES
+
+
+def test_a_path_that_is_not_there_and_a_folder_without_traces(tmp_path: Path) -> None:
+    with pytest.raises(NoSuchTraceError, match="nowhere does not exist"):
+        find_sources([tmp_path / "nowhere"])
+    with pytest.raises(NoSuchTraceError, match="there is no trace in"):
+        find_sources([tmp_path])
+
+
+def test_what_is_not_a_regular_file_is_a_problem(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    found = find_sources([tmp_path])
+    assert [p.message for p in found.problems] == ["cannot be read: it is not a regular file"]

@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import replay.survey
+from model.trace_arrow import SCHEMA
+from replay.sources import Form, Source
+from replay.survey import GENERATED, Run, Survey, survey
+from tests.replay.samples import kafka_rows, renamed, write_parquet
+
+ROWS = [*kafka_rows(count=50), *kafka_rows(partition=1, count=30)]
+
+
+def look(path: Path) -> Survey:
+    return survey(Source(str(path), Form.PARQUET, path.stat().st_size))
+
+
+@pytest.mark.parametrize("rows_per_group", [7, 50, 1000])
+def test_share_partitions_in_order_are_runs(tmp_path: Path, rows_per_group: int) -> None:
+    found = look(write_parquet(tmp_path / "t.parquet", ROWS, rows_per_group))
+    assert found.problem is None
+    assert found.runs == (Run("core:orders:0", 0, 50), Run("core:orders:1", 50, 30))
+    assert sum(found.row_groups) == found.rows == 80
+    assert not found.generated
+
+
+@pytest.mark.parametrize("rows_per_group", [7, 1000])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ROWS[::-1],
+        ROWS[1:],
+        [*ROWS[:20], *ROWS[21:]],
+        [*ROWS[:21], *ROWS[20:]],
+        [*ROWS[:20], *ROWS[50:], *ROWS[20:50]],
+        [*ROWS, *renamed(ROWS[:3], "core:orders:0")],
+        [*ROWS, {**ROWS[0], "partition": None}],
+        [*ROWS, {**ROWS[0], "partition": "p", "seq": None}],
+    ],
+)
+def test_anything_else_has_to_be_sorted(
+    tmp_path: Path, rows: list[dict[str, object]], rows_per_group: int
+) -> None:
+    found = look(write_parquet(tmp_path / "t.parquet", rows, rows_per_group))
+    assert (found.runs, found.problem) == (None, None)
+
+
+def test_another_schema_an_empty_and_a_damaged_file_are_problems(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"partition": ["p"], "seq": [0]}), path)
+    assert "column time_ms is None; allowed" in str(look(path).problem)
+    pq.write_table(SCHEMA.empty_table(), path)
+    assert "holds no events" in str(look(path).problem)
+    path.write_bytes(b"PAR1" + b"x" * 100)
+    assert "allowed: a Parquet file" in str(look(path).problem)
+    index = SCHEMA.get_field_index("seq")
+    pq.write_table(SCHEMA.set(index, pa.field("seq", pa.string())).empty_table(), path)
+    assert "column seq is 'string'; allowed: int64" in str(look(path).problem)
+
+
+def test_absurd_sizes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_parquet(tmp_path / "t.parquet", ROWS)
+    for name in ("ROWS", "VALUES", "BYTES"):
+        with monkeypatch.context() as patch:
+            patch.setattr(replay.survey, f"MAX_ROW_GROUP_{name}", 10)
+            assert f"row group 0, {name.lower()} is" in str(look(path).problem)
+
+
+def test_generated_traces_are_recognized(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "t.parquet", ROWS)
+    table = pq.read_table(path)
+    pq.write_table(table.replace_schema_metadata({GENERATED: b"{}"}), path)
+    assert look(path).generated
