@@ -17,9 +17,9 @@ def about(function: Callable[..., Term], *rest: Any) -> Callable[[Any], Term]:  
 
 @attrs.frozen
 class Property:
-    """What is true: one plain sentence, where it comes from, and its numbers in the register.
+    """What is true: one plain sentence, where it comes from, and its numbers.
 
-    ``numbers`` are those of the table of properties in docs/decisions.md, E.
+    ``numbers`` are those of docs/properties.md.
     """
 
     name: str

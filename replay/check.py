@@ -7,10 +7,15 @@ import attrs
 import pyarrow as pa
 
 from impl.kernel import KernelResult, replay_partition
+from model.config import SharePartitionConfig
 from model.errors import InvalidValueError
+from model.operations import Initialize
+from model.outcome import Outcome
 from model.profile import profile_named
+from model.snapshot import DurableState, SharePartitionSnapshot
 from model.trace import TraceEvent
-from model.trace_arrow import SCHEMA
+from model.trace_arrow import SCHEMA, table_from_rows
+from model.trace_codec import row_from_event
 from model.trace_json import line_from_row
 from replay.engine import engines_for
 from replay.lag_file import LagFile, Observed, lag_table
@@ -19,7 +24,7 @@ from replay.partition import DISAGREEMENT, Finding, follow
 from replay.tables import BadRow, BadRowError, events_of, row_of
 from replay.verdict import Divergence, Kind, PartitionVerdict, Problem, Verdict
 
-__all__ = ["Plan", "check_partition", "is_sampled", "run_task"]
+__all__ = ["Plan", "check_partition", "compile_ahead", "is_sampled", "run_task"]
 
 MAX_EVENT_TEXT = 4000
 """How much of an event's JSON a divergence carries, in characters."""
@@ -44,6 +49,14 @@ def is_sampled(partition: str, fraction: float) -> bool:
     """Say whether a share-partition is among the fraction to check, the same in every run."""
     digest = hashlib.blake2b(partition.encode(), digest_size=8).digest()
     return int.from_bytes(digest) < fraction * 2**64
+
+
+def compile_ahead(plan: Plan) -> None:
+    """Compile what the plan needs, so that the workers of this machine find it in the cache."""
+    if "impl" in plan.against:
+        start = Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0))
+        event = TraceEvent("-", 0, 0, start, Outcome(), SharePartitionSnapshot(0, 0, 0, ()))
+        replay_partition(table_from_rows([row_from_event(event)]), profile_named(plan.profile))
 
 
 def run_task(task: BucketTask | OrderedTask, plan: Plan) -> Iterator[PartitionVerdict]:

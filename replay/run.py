@@ -6,13 +6,14 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from threading import Thread
 
 import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from replay.check import Plan, is_sampled, run_task
+from replay.check import Plan, compile_ahead, is_sampled, run_task
 from replay.gather import Gathered, GatherTask, gather
 from replay.jobs import Progress, Silent, run_tasks
 from replay.load import BucketTask, OrderedTask
@@ -78,9 +79,14 @@ def replay_sources(
         plan = attrs.evolve(plan, lag_folder=str(_cleared(out)))
     folder = tempfile.mkdtemp(prefix="sharespec-", dir=out)
     try:
+        ahead = Thread(target=compile_ahead, args=(plan,), daemon=True)
+        if (session.sparkContext.master or "").startswith("local["):
+            ahead.start()
         inputs, whole = _first_stage(session, sources.files, folder, progress)
         problems = [*sources.problems, *inputs.problems]
         verdicts: list[PartitionVerdict] = []
+        if ahead.ident is not None:
+            ahead.join()
         if whole:
             verdicts, whole = _second_stage(session, inputs, plan, progress)
     finally:

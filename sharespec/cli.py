@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from model.profile import PROFILES, profile_named
+from proofs.cli_prove import prove_command
 from replay.check import Plan
 from replay.explain import ExplainError, partition_events, steps, table_of
 from replay.generate import Request, TargetNotEmptyError, generate_traces
@@ -46,6 +47,9 @@ def main() -> None:
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
     """Check share groups of Apache Kafka against an executable specification."""
+
+
+cli.add_command(prove_command)
 
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
