@@ -1,0 +1,1 @@
+"""The fast implementation of share groups."""

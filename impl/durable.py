@@ -1,0 +1,136 @@
+"""What the share coordinator holds: writes merged by delivery count and state."""
+
+from impl.jit import compiled, entry_point
+from impl.layout import (
+    DURABLE_COMPLETE,
+    DURABLE_KNOWN,
+    DURABLE_START,
+    DURABLE_TAIL,
+    JOURNAL_TAIL,
+    UP,
+)
+from impl.rows import Ints, copy_row, move_rows
+from impl.state import State
+
+__all__ = ["merge_journal", "merge_write", "note_batch", "replace_durable"]
+
+
+@compiled
+def merge_write(header: Ints, start: int, complete: int) -> None:
+    """Merge the start offset and delivery complete count of a write that succeeded.
+
+    The coordinator never takes the start offset back; at an equal one it keeps the larger count
+    (Kafka: ShareCoordinatorShard). Its state batches follow through ``note_batch``.
+    """
+    if start > header[DURABLE_START]:
+        header[DURABLE_START] = start
+        header[DURABLE_COMPLETE] = complete
+    elif start == header[DURABLE_START]:
+        header[DURABLE_COMPLETE] = max(header[DURABLE_COMPLETE], complete)
+
+
+@compiled
+def note_batch(header: Ints, journal: Ints, batches: Ints, index: int) -> None:
+    """Put one of ``batches`` (first, last, state, delivery count) in the journal.
+
+    Merging takes the larger of two values for each offset, whatever their order, and what falls
+    below the start offset by then need not be merged at all: so it is done late.
+    """
+    copy_row(journal, header[JOURNAL_TAIL], batches, index)
+    header[JOURNAL_TAIL] += 1
+
+
+@compiled
+def replace_durable(header: Ints, start: int, complete: int) -> None:
+    """Set the start offset and delivery complete count, and forget all state batches."""
+    header[DURABLE_KNOWN] = 1
+    header[DURABLE_START] = start
+    header[DURABLE_COMPLETE] = complete
+    header[DURABLE_TAIL] = header[JOURNAL_TAIL] = 0
+
+
+@entry_point
+def merge_journal(state: State) -> None:
+    """Merge, clip and join all batches; the durable array has room for twice as many as there are.
+
+    Ranges of offsets have at most twice as many different pieces as there are ranges.
+    """
+    h, durable, journal = state.header, state.durable, state.journal
+    start = h[DURABLE_START]
+    for entry in range(h[JOURNAL_TAIL]):
+        if journal[entry, 1] >= start:
+            journal[entry, 0] = max(journal[entry, 0], start)
+            _raise(h, durable, journal, entry)
+    h[JOURNAL_TAIL] = 0
+    _clip_and_join(h, durable, start)
+
+
+@compiled
+def _raise(header: Ints, durable: Ints, journal: Ints, entry: int) -> None:
+    """Merge a batch: for each offset the larger of (delivery count, state) stays."""
+    at, last = journal[entry, 0], journal[entry, 1]
+    _cut(header, durable, last + 1)
+    row = _cut(header, durable, at)
+    while at <= last:
+        tail = header[DURABLE_TAIL]
+        if row == tail or durable[row, 0] > at:
+            end = last if row == tail else min(last, durable[row, 0] - 1)
+            _open(header, durable, row)
+            copy_row(durable, row, journal, entry)
+            durable[row, 0], durable[row, 1] = at, end
+        elif _is_larger(journal, entry, durable, row):
+            durable[row, 2], durable[row, 3] = journal[entry, 2], journal[entry, 3]
+        at = durable[row, 1] + 1
+        row += 1
+
+
+@compiled
+def _is_larger(one: Ints, row: int, other: Ints, other_row: int) -> bool:
+    if one[row, 3] != other[other_row, 3]:
+        return bool(one[row, 3] > other[other_row, 3])
+    return bool(one[row, 2] > other[other_row, 2])
+
+
+@compiled
+def _open(header: Ints, durable: Ints, row: int) -> None:
+    move_rows(durable, row, header[DURABLE_TAIL], UP)
+    header[DURABLE_TAIL] += 1
+
+
+@compiled
+def _cut(header: Ints, durable: Ints, offset: int) -> int:
+    """Cut the batch that ``offset`` is inside of; return the row of the first from there on."""
+    low, high = 0, int(header[DURABLE_TAIL])
+    while low < high:
+        middle = (low + high) >> 1
+        if durable[middle, 1] < offset:
+            low = middle + 1
+        else:
+            high = middle
+    if low == header[DURABLE_TAIL] or durable[low, 0] >= offset:
+        return low
+    _open(header, durable, low)
+    copy_row(durable, low, durable, low + 1)
+    durable[low, 1], durable[low + 1, 0] = offset - 1, offset
+    return low + 1
+
+
+@compiled
+def _clip_and_join(header: Ints, durable: Ints, start: int) -> None:
+    into = -1
+    for row in range(header[DURABLE_TAIL]):
+        if durable[row, 1] < start:
+            continue
+        first = max(durable[row, 0], start)
+        if (
+            into >= 0
+            and durable[into, 1] + 1 == first
+            and durable[into, 2] == durable[row, 2]
+            and durable[into, 3] == durable[row, 3]
+        ):
+            durable[into, 1] = durable[row, 1]
+        else:
+            into += 1
+            copy_row(durable, into, durable, row)
+            durable[into, 0] = first
+    header[DURABLE_TAIL] = into + 1

@@ -1,0 +1,177 @@
+"""From the model's values to the numbers and rows that compiled code takes."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from impl.acknowledge import Acknowledgement
+from impl.acquire import Taken
+from impl.expiry import Expiries
+from impl.layout import (
+    BATCH_OPTIMIZED,
+    BY_DURATION,
+    EARLIEST,
+    LATEST,
+    NOBODY,
+    RECORD_LIMIT,
+    STATUSES,
+    UNSET,
+)
+from impl.leadership import Leader
+from impl.policy import Fetch
+from impl.rows import Ints
+from model.checks import MAX_INT64, whole
+from model.config import AutoOffsetReset
+from model.operations import Acknowledge, Acquire, EntryPoint, Initialize
+from model.outcome import Answer, Choice
+from model.ranges import OffsetRange
+from model.states import AcknowledgeType, AcquireMode
+
+__all__ = [
+    "MODES",
+    "RESETS",
+    "STATUS_NUMBERS",
+    "Members",
+    "acknowledgement_of",
+    "answers_of",
+    "expiries_of",
+    "fetch_of",
+    "leader_of",
+    "or_unset",
+    "range_rows",
+    "taken_of",
+]
+
+MODES = {AcquireMode.BATCH_OPTIMIZED: BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT: RECORD_LIMIT}
+RESETS = {
+    AutoOffsetReset.EARLIEST: EARLIEST,
+    AutoOffsetReset.LATEST: LATEST,
+    AutoOffsetReset.BY_DURATION: BY_DURATION,
+}
+STATUS_NUMBERS = {status: number for number, status in enumerate(STATUSES)}
+_UNKNOWN_TYPE = len(AcknowledgeType)
+
+
+class Members:
+    """Numbers for member ids, in the order in which they are first seen."""
+
+    def __init__(self) -> None:
+        """Start with no member."""
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, name: str) -> int:
+        """Return the number of a member, a new one if it was not seen before."""
+        number = self._numbers.setdefault(name, len(self.names))
+        if number == len(self.names):
+            self.names.append(name)
+        return number
+
+    def name(self, number: int) -> str | None:
+        """Return the member of that number; None for nobody."""
+        return None if number == NOBODY else self.names[number]
+
+
+def _array(rows: Iterable[tuple[int, ...]], columns: int) -> Ints:
+    return np.array(list(rows), np.int64).reshape(-1, columns)
+
+
+def range_rows(ranges: Iterable[OffsetRange]) -> Ints:
+    """Return ranges as rows (first, last), ascending by their first offset."""
+    return _array(sorted((r.first, r.last) for r in ranges), 2)
+
+
+def or_unset(offset: int | None) -> int:
+    """Return a chosen offset; every one that no window can have counts as -1."""
+    return UNSET if offset is None else max(-1, min(offset, MAX_INT64))
+
+
+def fetch_of(operation: Acquire, member: int) -> Fetch:
+    """Return what compiled code takes for an Acquire."""
+    return Fetch(
+        member,
+        MODES[operation.acquire_mode],
+        operation.max_fetch_records,
+        operation.fetch_offset,
+        range_rows(operation.log_batches),
+    )
+
+
+def taken_of(choice: Choice) -> Taken:
+    """Return what compiled code takes for the choice in an Acquire."""
+    return Taken(
+        int(choice.acquired is not None),
+        range_rows(choice.acquired or ()),
+        int(choice.entered is not None),
+        range_rows(choice.entered or ()),
+        or_unset(choice.end_offset),
+        or_unset(choice.start_offset),
+    )
+
+
+def acknowledgement_of(operation: Acknowledge, member: int) -> Acknowledgement:
+    """Return what compiled code takes for an Acknowledge, whose batches may be malformed."""
+    batches: list[tuple[int, ...]] = []
+    types: list[int] = []
+    for batch in operation.batches:
+        begin = len(types)
+        types += (t if 0 <= t < _UNKNOWN_TYPE else _UNKNOWN_TYPE for t in batch.types)
+        bounds = (max(-1, min(offset, MAX_INT64)) for offset in (batch.first, batch.last))
+        batches.append((*bounds, begin, len(types)))
+    return Acknowledgement(
+        member,
+        int(operation.entry is EntryPoint.REQUEST),
+        _array(batches, 4),
+        np.array(types, np.int64),
+    )
+
+
+def answers_of(answers: tuple[Answer, ...]) -> Ints:
+    """Return the answers to writes as rows (id or -1, status)."""
+    return _array(
+        (
+            (NOBODY if a.id is None else whole("id", a.id, 0), STATUS_NUMBERS[a.status])
+            for a in answers
+        ),
+        2,
+    )
+
+
+def expiries_of(choice: Choice) -> Expiries:
+    """Return what compiled code takes for the choice in an AdvanceTime."""
+    groups = choice.expired or ()
+    rows = [range_rows(group.locks) for group in groups]
+    ends = np.cumsum([0, *(len(r) for r in rows)], dtype=np.int64)
+    return Expiries(
+        int(choice.expired is not None),
+        np.array([or_unset(group.start_offset) for group in groups], np.int64),
+        np.ascontiguousarray(np.stack((ends[:-1], ends[1:]), axis=1)),
+        np.concatenate([np.zeros((0, 2), np.int64), *rows]),
+    )
+
+
+def leader_of(operation: Initialize) -> Leader:
+    """Return what compiled code takes for an Initialize.
+
+    Raises InvalidValueError for a reset offset that is not an offset.
+    """
+    config, persisted = operation.config, operation.persisted
+    reset = operation.reset_offset
+    if reset is not None:
+        whole("reset_offset", reset, 0, MAX_INT64 - 1)
+    return Leader(
+        config.delivery_count_limit,
+        config.partition_max_record_locks,
+        config.record_lock_duration_ms,
+        int(config.renew_acknowledge_enable),
+        RESETS[config.auto_offset_reset],
+        operation.log_start_offset,
+        operation.log_end_offset,
+        -1 if reset is None else reset,
+        operation.time_ms,
+        persisted.start_offset,
+        persisted.delivery_complete_count,
+        persisted.state_epoch,
+        persisted.leader_epoch,
+        _array(((b.first, b.last, b.state, b.delivery_count) for b in persisted.state_batches), 4),
+    )

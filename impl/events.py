@@ -1,0 +1,171 @@
+"""Recorded events as arrays that compiled code takes."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from impl.encode import Members
+from impl.flatten import Lists, fields_of, integers, lists_of, numbered, rows_of
+from impl.layout import NOBODY, STATUSES
+from impl.rows import Ints
+from model.operations import EntryPoint
+from model.states import AcquireMode, RecordState
+from model.trace_schema import OPERATION_FIELDS
+
+__all__ = ["ENTRIES", "MISSING", "MODE_NAMES", "OPERATIONS", "STATUS_NAMES", "Events", "events_of"]
+
+MISSING = -(2**63)
+"""What stands for null in a column of integers; no field allows it."""
+
+OPERATIONS = tuple(OPERATION_FIELDS)
+(
+    INITIALIZE, PRODUCE, ACQUIRE, SKIP_ACQUIRE, ACKNOWLEDGE, RELEASE, ADVANCE_TIME,
+    COMPLETE_WRITE, ADVANCE_LOG_START, RESET_OFFSET,
+) = (
+    OPERATIONS.index(name)
+    for name in (
+        "initialize", "produce", "acquire", "skip_acquire", "acknowledge", "release",
+        "advance_time", "complete_write", "advance_log_start", "reset_offset",
+    )
+)  # fmt: skip
+
+STATUS_NAMES = tuple(status.name for status in STATUSES)
+MODE_NAMES = (AcquireMode.BATCH_OPTIMIZED.value, AcquireMode.RECORD_LIMIT.value)
+ENTRIES = (EntryPoint.SHARE_PARTITION.value, EntryPoint.REQUEST.value)
+_STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the ids, from 0.
+
+# Rows of Events.fields: one value for each event. *_FROM and *_TO delimit rows of the arrays.
+(
+    OP, SEQ, TIME, MEMBER, MODE, BATCH_SIZE, MAX_RECORDS, FETCH_OFFSET, ARG_LOG_START, ARG_LOG_END,
+    MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, CAN_ACQUIRE, ACQUIRED_COUNT,
+    AFTER_START, AFTER_END, AFTER_COMPLETE,
+    LOG_FROM, LOG_TO, ACQUIRED_FROM, ACQUIRED_TO, ACKS_FROM, ACKS_TO, WRITES_FROM, WRITES_TO,
+    COMPLETED_FROM, COMPLETED_TO, RECORDS_FROM, RECORDS_TO,
+) = range(32)  # fmt: skip
+FIELDS = 32
+
+
+class Events(NamedTuple):
+    """Events of one share-partition; of ranges both ends are inclusive.
+
+    ``fields`` (FIELDS, events): one value each. The others have rows of these columns:
+    ``log_batches``: first, last. ``acquired``: first, last, delivery count. ``acks``: first, last
+    and the bounds of ``types``. ``answers``: id and status of a write; ``starts`` and
+    ``completes``: its start offset and delivery complete count; ``write_bounds``: its rows of
+    ``written``, which has first, last, state, delivery count. ``completed``: seq, status.
+    ``records``: first, last, state, delivery count, owner, pending.
+    """
+
+    fields: Ints
+    log_batches: Ints
+    acquired: Ints
+    acks: Ints
+    types: Ints
+    answers: Ints
+    starts: Ints
+    completes: Ints
+    write_bounds: Ints
+    written: Ints
+    completed: Ints
+    records: Ints
+
+
+def events_of(batch: pa.RecordBatch, members: Members) -> Events:
+    """Return the events of a record batch, unchecked: what is null or unknown stays negative."""
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    result, after = fields_of(columns["result"]), fields_of(columns["after"])
+    fields = np.empty((FIELDS, batch.num_rows), np.int64)
+    _plain(fields, columns, members)
+    _observed(fields, result, after)
+    log_batches = _listed(fields, LOG_FROM, columns["log_batches"])
+    acquired = _listed(fields, ACQUIRED_FROM, result["acquired"])
+    acks = _listed(fields, ACKS_FROM, columns["batches"])
+    writes = _listed(fields, WRITES_FROM, columns["writes"])
+    completed = _listed(fields, COMPLETED_FROM, columns["completed"])
+    records = _listed(fields, RECORDS_FROM, after["records"])
+    types, written = lists_of(acks["types"]), lists_of(writes["state_batches"])
+    return Events(
+        fields,
+        _rows(log_batches, "first", "last"),
+        _rows(acquired, "first", "last", "delivery_count"),
+        rows_of([*_integers(acks, "first", "last"), *types.bounds.T]),
+        _copied(integers(types.items, MISSING)),
+        rows_of([*_integers(writes, "id"), numbered(writes["status"], STATUS_NAMES)]),
+        _copied(integers(writes["start_offset"], MISSING)),
+        _copied(integers(writes["delivery_complete_count"], MISSING)),
+        written.bounds,
+        _rows(fields_of(written.items), "first", "last", "state", "delivery_count"),
+        rows_of([*_integers(completed, "seq"), numbered(completed["status"], STATUS_NAMES)]),
+        _record_rows(records, members),
+    )
+
+
+def _copied(column: Ints) -> Ints:
+    """Return a copy: Arrow's own memory is read-only, which is another type to Numba."""
+    return column.copy()
+
+
+def _integers(columns: dict[str, pa.Array], *names: str) -> list[Ints]:
+    return [integers(columns[name], MISSING) for name in names]
+
+
+def _rows(columns: dict[str, pa.Array], *names: str) -> Ints:
+    return rows_of(_integers(columns, *names))
+
+
+def _listed(fields: Ints, begin: int, array: pa.ListArray) -> dict[str, pa.Array]:
+    """Note the bounds of lists in the fields from ``begin``; return their items by field."""
+    lists: Lists = lists_of(array)
+    fields[begin] = lists.bounds[:, 0]
+    fields[begin + 1] = lists.bounds[:, 1]
+    return fields_of(lists.items)
+
+
+def _plain(fields: Ints, columns: dict[str, pa.Array], members: Members) -> None:
+    for index, name in (
+        (SEQ, "seq"),
+        (TIME, "time_ms"),
+        (BATCH_SIZE, "batch_size"),
+        (MAX_RECORDS, "max_fetch_records"),
+        (FETCH_OFFSET, "fetch_offset"),
+        (ARG_LOG_START, "log_start_offset"),
+        (ARG_LOG_END, "log_end_offset"),
+        (MS, "ms"),
+        (WRITE_ID, "id"),
+        (ARG_OFFSET, "start_offset"),
+    ):
+        fields[index] = integers(columns[name], MISSING)
+    skipped = integers(columns["skipped"], 0)
+    fields[OP] = numbered(columns["op"], OPERATIONS)
+    fields[OP][fields[OP] == SKIP_ACQUIRE] = -1  # Not the name of an operation in a trace.
+    fields[OP][(fields[OP] == ACQUIRE) & (skipped == 1)] = SKIP_ACQUIRE
+    fields[MEMBER] = _member_numbers(columns["member"], members)
+    fields[MODE] = numbered(columns["acquire_mode"], MODE_NAMES)
+    entry = columns["entry"]
+    fields[ENTRY] = numbered(entry.fill_null(ENTRIES[0]) if entry.null_count else entry, ENTRIES)
+
+
+def _observed(fields: Ints, result: dict[str, pa.Array], after: dict[str, pa.Array]) -> None:
+    fields[RESULT] = numbered(result["status"], STATUS_NAMES)
+    fields[CAN_ACQUIRE] = integers(result["can_acquire"], MISSING)
+    fields[ACQUIRED_COUNT] = integers(result["count"], MISSING)
+    fields[AFTER_START] = integers(after["start_offset"], MISSING)
+    fields[AFTER_END] = integers(after["end_offset"], MISSING)
+    fields[AFTER_COMPLETE] = integers(after["delivery_complete_count"], MISSING)
+
+
+def _member_numbers(array: pa.StringArray, members: Members) -> Ints:
+    """Return the numbers of members, NOBODY for null and for a name that is empty."""
+    encoded = array.dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    numbers = [members.number(name) if name else NOBODY for name in names]
+    indices = integers(encoded.indices.cast(pa.int64()), -1)
+    return np.array([*numbers, NOBODY], np.int64)[indices]
+
+
+def _record_rows(records: dict[str, pa.Array], members: Members) -> Ints:
+    first, last, count = _integers(records, "first", "last", "delivery_count")
+    state = numbered(records["state"], _STATE_NAMES)
+    owner = _member_numbers(records["member"], members)
+    return rows_of([first, last, state, count, owner, integers(records["pending"], MISSING)])

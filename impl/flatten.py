@@ -1,0 +1,64 @@
+"""Arrow arrays as int64 arrays: nulls filled, texts numbered, lists as bounds and rows."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from impl.rows import Ints
+
+__all__ = ["Lists", "fields_of", "integers", "lists_of", "numbered", "rows_of"]
+
+
+def fields_of(array: pa.StructArray) -> dict[str, pa.Array]:
+    """Return the fields of structs by name; all of them are null where the struct is."""
+    return dict(zip((field.name for field in array.type), array.flatten(), strict=True))
+
+
+def integers(array: pa.Array, null: int) -> Ints:
+    """Return integers or flags, with ``null`` where there is none."""
+    if pa.types.is_boolean(array.type):
+        array = array.cast(pa.int64())
+    if array.null_count:
+        array = array.fill_null(null)
+    numbers: Ints = array.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def numbered(array: pa.Array, names: Sequence[str]) -> Ints:
+    """Return for each text its place in ``names``; -1 where it is null or not one of them."""
+    places = pc.index_in(array, value_set=pa.array(names, pa.string()))
+    return integers(places.cast(pa.int64()), -1)
+
+
+class Lists:
+    """Lists of an array: ``bounds`` (n, 2) of each in ``items``; both are -1 for a null list."""
+
+    def __init__(self, bounds: Ints, items: pa.Array) -> None:
+        """Take bounds and the items that they refer to."""
+        self.bounds = bounds
+        self.items = items
+
+
+def lists_of(array: pa.ListArray) -> Lists:
+    """Return the lists of an array, of which a slice refers to its own items only."""
+    offsets = array.offsets.to_numpy().astype(np.int64)
+    nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    if nulls is not None and np.diff(offsets)[nulls].any():
+        return lists_of(array.take(pa.array(np.arange(len(array)))))
+    begin, end = int(offsets[0]), int(offsets[-1])
+    bounds = np.empty((len(array), 2), np.int64)
+    bounds[:, 0] = offsets[:-1] - begin
+    bounds[:, 1] = offsets[1:] - begin
+    if nulls is not None:
+        bounds[nulls] = -1
+    return Lists(bounds, array.values.slice(begin, end - begin))
+
+
+def rows_of(columns: Sequence[Ints]) -> Ints:
+    """Return columns of equal length as the rows of one array."""
+    rows = np.empty((len(columns[0]), len(columns)), np.int64)
+    for index, column in enumerate(columns):
+        rows[:, index] = column
+    return rows

@@ -1,0 +1,135 @@
+"""Where everything stands in the arrays of a share-partition, and the numbers for names.
+
+Compiled code knows whole numbers only: rows of int64 columns, a header of single values, and
+numbers for states, statuses and verdicts. All of them are defined here.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import cast
+
+import attrs
+import numpy as np
+
+from model.checks import MAX_INT64
+from model.errors import ErrorCode
+from model.guards import Difference, Guard
+from model.states import RecordState
+
+__all__ = [
+    "ACKNOWLEDGED",
+    "ACQUIRED",
+    "ARCHIVED",
+    "AVAILABLE",
+    "BATCH_OPTIMIZED",
+    "FINE",
+    "MAX",
+    "NEVER",
+    "NOBODY",
+    "NO_WRITE",
+    "RECORD_LIMIT",
+    "STATUSES",
+    "UNSET",
+    "VERDICTS",
+    "Invalid",
+    "verdict",
+]
+
+
+def number(value: int) -> int:
+    """Return a constant of the type int64.
+
+    For a constant of the type int Numba would compile every function that it is passed to anew.
+    """
+    return cast("int", np.int64(value))
+
+
+def numbers(count: int) -> Iterator[int]:
+    """Return as many constants, from 0."""
+    return map(number, range(count))
+
+
+MAX = NEVER = number(MAX_INT64)
+"""The largest number; as a deadline it is not reached."""
+LOWEST = FIRST_GROUP = number(0)
+"""The lowest offset, and the first group of expired locks."""
+UNSET = number(-2)
+"""A choice that was left to the policy; -1 is something that can be recorded."""
+NOBODY = NO_WRITE = NO_CALL = NOWHERE = number(-1)
+"""No owner, no outstanding write, no call that waits for one, no offset."""
+NOTHING = number(0)
+UP, DOWN = number(1), number(-1)
+
+AVAILABLE = number(RecordState.AVAILABLE)
+ACQUIRED = number(RecordState.ACQUIRED)
+ACKNOWLEDGED = number(RecordState.ACKNOWLEDGED)
+ARCHIVED = number(RecordState.ARCHIVED)
+STATES = 5
+
+BATCH_OPTIMIZED, RECORD_LIMIT = range(2)
+EARLIEST, LATEST, BY_DURATION = range(3)
+GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+
+# Columns of the tracked records. A run is a maximal range of offsets whose other columns are
+# equal. WRITE numbers the outstanding write of a pending run; OWNER and DEADLINE of a pending run
+# are what a roll back restores, so they are kept while nobody can see them.
+FIRST, LAST, STATE, COUNT, OWNER, DEADLINE, WRITE, RESTORE = range(8)
+RUN_COLUMNS = 8
+
+# What a pending run becomes when its write fails after the acquisition lock would have expired.
+TO_AVAILABLE, TO_ARCHIVED, VANISHED = range(3)
+
+# Columns of writes made by an operation: FROM and TO delimit its rows of the state batches, GROUP
+# says which group of expired locks it reports.
+W_ID, W_START, W_COMPLETE, W_STATUS, W_FROM, W_TO, W_GROUP = range(7)
+WRITE_COLUMNS = 7
+
+# Columns of an outstanding write. BATCHES counts its rows of the pending state batches.
+O_ID, O_SERIAL, O_CALL, O_START, O_COMPLETE, O_BATCHES = range(6)
+OUTSTANDING_COLUMNS = 6
+
+# The header: single values.
+(
+    HEAD, TAIL, HOLES_HEAD, HOLES_TAIL, OUTSTANDING_TAIL, PENDING_TAIL, DURABLE_TAIL, JOURNAL_TAIL,
+    ACQUIRED_TAIL, WRITES_TAIL, BATCHES_TAIL, RANGES_TAIL,
+    INITIALIZED, START, END, LOG_END, NOW, NEXT_DEADLINE, NEXT_WRITE, NEXT_SERIAL,
+    DELIVERY_LIMIT, MAX_LOCKS, LOCK_DURATION, RENEWAL,
+    RENEWAL_SURVIVES, SHARED_OFFSET, GAPS_COMPLETE, MAY_OVERSHOOT, FREE_GAP,
+    DURABLE_KNOWN, DURABLE_START, DURABLE_COMPLETE, STATE_EPOCH, LEADER_EPOCH,
+    STATUS, WHERE, ANSWERED_CALL, ANSWERED_STATUS, CALL,
+    COUNTS,
+) = range(40)  # fmt: skip
+HEADER_SIZE = COUNTS + STATES
+
+STATUSES = tuple(ErrorCode)
+S_NONE = number(STATUSES.index(ErrorCode.NONE))
+S_PENDING = number(STATUSES.index(ErrorCode.PENDING))
+S_SERVER_ERROR = STATUSES.index(ErrorCode.UNKNOWN_SERVER_ERROR)
+S_INVALID_REQUEST = STATUSES.index(ErrorCode.INVALID_REQUEST)
+S_INVALID_RECORD_STATE = STATUSES.index(ErrorCode.INVALID_RECORD_STATE)
+S_NON_EMPTY_GROUP = STATUSES.index(ErrorCode.NON_EMPTY_GROUP)
+
+
+@attrs.frozen
+class Invalid:
+    """A value that only the state can refuse: the field, and what would be allowed."""
+
+    name: str
+    allowed: str
+
+
+PAST_LOG = Invalid("log_batches", "batches at or after the log end offset")
+SHRINKING_LOG = Invalid("log_end_offset", "at least the log end offset so far")
+NO_RESET = Invalid("reset_offset", "an offset, since by_duration is what decides the start offset")
+TIME_OVERFLOW = Invalid("ms", "a time that keeps the clock within 64 bits")
+WRITE_TWICE = Invalid("writes.id", "an id that no outstanding write has")
+
+VERDICTS: tuple[Enum | Invalid | None, ...] = (
+    None, *Guard, *Difference, PAST_LOG, SHRINKING_LOG, NO_RESET, TIME_OVERFLOW, WRITE_TWICE,
+)  # fmt: skip
+FINE = 0
+
+
+def verdict(of: Enum | Invalid) -> int:
+    """Return the number under which compiled code knows a guard, a difference or a refusal."""
+    return VERDICTS.index(of)

@@ -1,0 +1,202 @@
+"""A leader takes over; the log moves; an administrator resets the start offset."""
+
+from typing import NamedTuple
+
+from impl.durable import note_batch, replace_durable
+from impl.jit import compiled, entry_point
+from impl.layout import (
+    ACQUIRED,
+    BY_DURATION,
+    COUNT,
+    COUNTS,
+    DELIVERY_LIMIT,
+    EARLIEST,
+    END,
+    FINE,
+    HOLES_HEAD,
+    HOLES_TAIL,
+    INITIALIZED,
+    LEADER_EPOCH,
+    LOCK_DURATION,
+    LOG_END,
+    MAX_LOCKS,
+    NEVER,
+    NEXT_DEADLINE,
+    NO_CALL,
+    NO_RESET,
+    NOTHING,
+    NOW,
+    O_CALL,
+    OUTSTANDING_TAIL,
+    PAST_LOG,
+    PENDING_TAIL,
+    RENEWAL,
+    S_NON_EMPTY_GROUP,
+    S_NONE,
+    S_SERVER_ERROR,
+    SHRINKING_LOG,
+    START,
+    STATE_EPOCH,
+    STATUS,
+    TAIL,
+    WHERE,
+    verdict,
+)
+from impl.rows import Ints
+from impl.runs import drop_all, drop_below, join, put, set_state
+from impl.state import State
+from impl.window import finish, learn_hole
+
+__all__ = [
+    "Leader",
+    "advance_log_start",
+    "initialize",
+    "produce",
+    "reset_offset",
+]
+
+_NO_RESET = verdict(NO_RESET)
+_PAST_LOG = verdict(PAST_LOG)
+_SHRINKING_LOG = verdict(SHRINKING_LOG)
+
+
+class Leader(NamedTuple):
+    """What a new leader finds: configuration, log, and durable state with its ``batches``.
+
+    ``reset_offset`` is -1 where there is none; ``batches`` has (first, last, state, delivery
+    count) each.
+    """
+
+    delivery_limit: int
+    max_locks: int
+    lock_duration: int
+    renewal: int
+    reset: int
+    log_start: int
+    log_end: int
+    reset_offset: int
+    time: int
+    start: int
+    complete: int
+    state_epoch: int
+    leader_epoch: int
+    batches: Ints
+
+
+@entry_point
+def initialize(state: State, leader: Leader, start: int) -> int:
+    """Replace the state of the leader before (Kafka: SharePartition.maybeInitialize).
+
+    Durable state that is malformed fails the share-partition. Returns a verdict.
+    """
+    h = state.header
+    first = leader.start
+    if first < 0:
+        if leader.reset == BY_DURATION and leader.reset_offset < 0:
+            return _NO_RESET
+        first = _reset_start(leader)
+    if _is_malformed(leader.batches, first):
+        h[INITIALIZED] = 0
+        h[STATUS] = S_SERVER_ERROR
+        return FINE
+    _adopt(state, leader)
+    h[START] = h[END] = first
+    h[OUTSTANDING_TAIL] = h[PENDING_TAIL] = 0
+    drop_all(h)
+    replace_durable(h, leader.start, leader.complete)
+    h[STATE_EPOCH], h[LEADER_EPOCH] = leader.state_epoch, leader.leader_epoch
+    for i in range(leader.batches.shape[0]):
+        last = leader.batches[i, 1]
+        row = put(h, state.runs, h[TAIL], leader.batches[i, 0], last)
+        set_state(h, state.runs, row, leader.batches[i, 2])
+        state.runs[row, COUNT] = leader.batches[i, 3]
+        note_batch(h, state.journal, leader.batches, i)
+        h[END] = last + 1
+    join(h, state.runs, first, h[END])
+    return finish(state, start)
+
+
+@compiled
+def _reset_start(leader: Leader) -> int:
+    if leader.reset == EARLIEST:
+        return leader.log_start
+    return leader.reset_offset if leader.reset == BY_DURATION else leader.log_end
+
+
+@compiled
+def _is_malformed(batches: Ints, start: int) -> bool:
+    """Tell whether a batch starts below the start offset or inside the one before."""
+    for i in range(batches.shape[0]):
+        if batches[i, 0] < start:
+            return True
+        start = batches[i, 1] + 1
+    return False
+
+
+@compiled
+def _adopt(state: State, leader: Leader) -> None:
+    """Take over the configuration, the clock and the log."""
+    h, holes = state.header, state.holes
+    h[INITIALIZED], h[STATUS] = 1, S_NONE
+    h[DELIVERY_LIMIT], h[MAX_LOCKS] = leader.delivery_limit, leader.max_locks
+    h[LOCK_DURATION], h[RENEWAL] = leader.lock_duration, leader.renewal
+    h[NOW], h[NEXT_DEADLINE] = leader.time, NEVER
+    h[LOG_END] = leader.log_end
+    while h[HOLES_TAIL] > h[HOLES_HEAD] and holes[h[HOLES_TAIL] - 1, 0] >= leader.log_end:
+        h[HOLES_TAIL] -= 1
+    if h[HOLES_TAIL] > h[HOLES_HEAD]:
+        last = h[HOLES_TAIL] - 1
+        holes[last, 1] = min(holes[last, 1], leader.log_end - 1)
+
+
+@entry_point
+def produce(state: State, batches: Ints, log_end: int, start: int) -> int:
+    """Append log batches (first, last); what lies between them is not in the log."""
+    h, holes = state.header, state.holes
+    h[STATUS] = S_NONE
+    at = h[LOG_END]
+    if batches.shape[0] > 0 and batches[0, 0] < at:
+        h[WHERE] = batches[0, 0]
+        return _PAST_LOG
+    if log_end < at:
+        h[WHERE] = log_end
+        return _SHRINKING_LOG
+    for i in range(batches.shape[0]):
+        learn_hole(h, holes, at, batches[i, 0] - 1)
+        at = batches[i, 1] + 1
+    learn_hole(h, holes, at, log_end - 1)
+    h[LOG_END] = log_end
+    return finish(state, start)
+
+
+@entry_point
+def advance_log_start(state: State, log_start: int, start: int) -> int:
+    """Move the log start offset; records below it are gone (Kafka: updateCacheAndOffsets)."""
+    h = state.header
+    h[STATUS] = S_NONE
+    h[LOG_END] = max(h[LOG_END], log_start)
+    if log_start > h[START]:
+        drop_below(h, state.runs, log_start)
+        h[START] = log_start
+        h[END] = max(h[END], log_start)
+    return finish(state, start)
+
+
+@entry_point
+def reset_offset(state: State, offset: int, start: int) -> int:
+    """Alter the start offset of an empty group (KIP-932, AlterShareGroupOffsets)."""
+    h = state.header
+    h[STATUS] = S_NONE
+    busy = h[COUNTS + ACQUIRED] > 0
+    for i in range(h[OUTSTANDING_TAIL]):
+        busy |= state.outstanding[i, O_CALL] != NO_CALL
+    if busy:
+        h[STATUS] = S_NON_EMPTY_GROUP
+        return finish(state, start)
+    epoch = h[STATE_EPOCH] + 1
+    replace_durable(h, offset, NOTHING)
+    h[STATE_EPOCH] = epoch
+    h[OUTSTANDING_TAIL] = h[PENDING_TAIL] = 0
+    drop_all(h)
+    h[START] = h[END] = offset
+    return finish(state, start)

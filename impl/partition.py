@@ -1,0 +1,265 @@
+"""One share-partition with the model's values in and out, over the compiled algorithm."""
+
+import attrs
+
+from impl import acknowledge, acquire, expiry, leadership, window, writes
+from impl.durable import merge_journal
+from impl.encode import (
+    STATUS_NUMBERS,
+    Members,
+    acknowledgement_of,
+    answers_of,
+    expiries_of,
+    fetch_of,
+    leader_of,
+    or_unset,
+    range_rows,
+    taken_of,
+)
+from impl.layout import (
+    ACQUIRED,
+    ACQUIRED_TAIL,
+    ANSWERED_CALL,
+    ANSWERED_STATUS,
+    CALL,
+    COUNT,
+    DURABLE_COMPLETE,
+    DURABLE_START,
+    DURABLE_TAIL,
+    END,
+    FINE,
+    FIRST,
+    HEAD,
+    INITIALIZED,
+    JOURNAL_TAIL,
+    LAST,
+    LEADER_EPOCH,
+    NO_CALL,
+    NO_WRITE,
+    NOBODY,
+    OWNER,
+    START,
+    STATE,
+    STATE_EPOCH,
+    STATUS,
+    STATUSES,
+    TAIL,
+    UNSET,
+    VERDICTS,
+    W_COMPLETE,
+    W_FROM,
+    W_ID,
+    W_START,
+    W_STATUS,
+    W_TO,
+    WHERE,
+    WRITE,
+    WRITES_TAIL,
+    Invalid,
+)
+from impl.rows import Ints
+from impl.state import State, copy_of, new_state, rows_needed, with_room
+from model.checks import whole
+from model.errors import IllegalChoiceError, InvalidValueError
+from model.guards import Guard
+from model.operations import (
+    Acknowledge,
+    Acquire,
+    AdvanceLogStart,
+    AdvanceTime,
+    CompleteWrite,
+    Initialize,
+    Operation,
+    Produce,
+    Release,
+    ResetOffset,
+    SkipAcquire,
+)
+from model.outcome import Answer, Choice, Completion, Outcome, Write
+from model.profile import Profile
+from model.ranges import AcquiredRange, RecordRange, StateBatch
+from model.snapshot import DurableState, SharePartitionSnapshot
+from model.states import RecordState
+
+__all__ = ["FastSharePartition"]
+
+_ANY = Choice()
+_LONG_JOURNAL = 64
+
+
+class FastSharePartition:
+    """A share-partition whose state is an interval list and whose operations are compiled.
+
+    ``profile`` says which reading of the KIPs applies. Offsets and times as in
+    ``model.operations``.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        """Start with a share-partition that no leader has initialized."""
+        self.profile = profile
+        self._state = new_state(profile)
+        self._members = Members()
+
+    def apply(
+        self,
+        operation: Operation,
+        choice: Choice = _ANY,
+        answers: tuple[Answer, ...] = (),
+        seq: int = 0,
+    ) -> Outcome:
+        """Apply an operation; ``answers`` are those to its writes, ``seq`` names it later.
+
+        Raises IllegalChoiceError if a guard refuses the choice, and InvalidValueError for a value
+        that is not allowed; the share-partition is then as it was.
+        """
+        state = copy_of(self._state)
+        rows = rows_needed(state.header, _ranges_named(operation, choice))
+        state = with_room(state, rows)
+        header = state.header
+        header[CALL] = whole("seq", seq, 0)
+        header[ANSWERED_CALL] = NO_CALL
+        if isinstance(operation, Initialize):
+            verdict = leadership.initialize(
+                state, leader_of(operation), or_unset(choice.start_offset)
+            )
+        elif not header[INITIALIZED]:
+            verdict = VERDICTS.index(Guard.PARTITION_IS_INITIALIZED)
+        else:
+            verdict = self._step(state, operation, choice, answers)
+        _raise_refusal(verdict, state.header)
+        if header[JOURNAL_TAIL] > _LONG_JOURNAL:
+            merge_journal(state)
+        outcome = _outcome(state, skipped=isinstance(operation, SkipAcquire))
+        self._state = state
+        return outcome
+
+    def _step(  # noqa: PLR0911 - one for each operation
+        self, state: State, operation: Operation, choice: Choice, answers: tuple[Answer, ...]
+    ) -> int:
+        start = or_unset(choice.start_offset)
+        match operation:
+            case Acquire():
+                fetch = fetch_of(operation, self._members.number(operation.member))
+                return acquire.acquire(state, fetch, taken_of(choice))
+            case Acknowledge():
+                sent = acknowledgement_of(operation, self._members.number(operation.member))
+                refusal = UNSET if choice.refusal is None else STATUS_NUMBERS[choice.refusal]
+                given = answers_of(answers)
+                return acknowledge.acknowledge(state, sent, refusal, given, start)
+            case Release(member):
+                member_number = self._members.number(member)
+                return acknowledge.release(state, member_number, answers_of(answers), start)
+            case AdvanceTime(ms):
+                given = answers_of(answers)
+                return expiry.advance_time(state, ms, expiries_of(choice), given, start)
+            case Produce(batches, log_end):
+                return leadership.produce(state, range_rows(batches), log_end, start)
+            case CompleteWrite(name, status):
+                return writes.complete_write(state, name, STATUS_NUMBERS[status], start)
+            case AdvanceLogStart(log_start):
+                return leadership.advance_log_start(state, log_start, start)
+            case ResetOffset(offset):
+                return leadership.reset_offset(state, offset, start)
+        return acquire.skip_acquire(state, start)
+
+    def snapshot(self) -> SharePartitionSnapshot:
+        """Return the window and its tracked records; empty at 0 before any leader."""
+        header = self._state.header
+        return SharePartitionSnapshot(
+            int(header[START]),
+            int(header[END]),
+            int(window.complete_count(self._state)),
+            _records(self._state, self._members),
+        )
+
+    def durable(self) -> DurableState:
+        """Return what the share coordinator holds: -1 and -1 before any leader."""
+        merge_journal(self._state)
+        header = self._state.header
+        rows = self._state.durable[: header[DURABLE_TAIL]]
+        return DurableState(
+            int(header[DURABLE_START]),
+            int(header[DURABLE_COMPLETE]),
+            _batches(rows),
+            int(header[STATE_EPOCH]),
+            int(header[LEADER_EPOCH]),
+        )
+
+    def lag(self) -> int:
+        """Return the share-partition lag in offsets (KIP-1226), of the state in memory."""
+        return int(window.lag(self._state))
+
+
+def _ranges_named(operation: Operation, choice: Choice) -> int:
+    """Return how many ranges of offsets an operation and its choice name at most."""
+    number = len(choice.acquired or ()) + len(choice.entered or ())
+    number += sum(len(group.locks) for group in choice.expired or ())
+    match operation:
+        case Acquire() | Produce():
+            number += len(operation.log_batches)
+        case Acknowledge():
+            number += sum(len(batch.types) for batch in operation.batches)
+        case Initialize():
+            number += len(operation.persisted.state_batches)
+    return number
+
+
+def _raise_refusal(verdict: int, header: Ints) -> None:
+    if verdict == FINE:
+        return
+    reason, where = VERDICTS[verdict], int(header[WHERE])
+    if isinstance(reason, Invalid):
+        raise InvalidValueError(reason.name, where, reason.allowed)
+    if isinstance(reason, Guard):
+        raise IllegalChoiceError(reason, f"at {where}")
+
+
+def _batches(rows: Ints) -> tuple[StateBatch, ...]:
+    return tuple(
+        StateBatch(first, last, RecordState(state), count)
+        for first, last, state, count in rows.tolist()
+    )
+
+
+def _outcome(state: State, *, skipped: bool) -> Outcome:
+    header = state.header
+    acquired = state.acquired[: header[ACQUIRED_TAIL]].tolist()
+    completed: tuple[Completion, ...] = ()
+    if header[ANSWERED_CALL] != NO_CALL:
+        status = STATUSES[header[ANSWERED_STATUS]]
+        completed = (Completion(int(header[ANSWERED_CALL]), status),)
+    return Outcome(
+        STATUSES[header[STATUS]],
+        tuple(AcquiredRange(*row) for row in acquired),
+        tuple(
+            Write(
+                row[W_ID],
+                row[W_START],
+                row[W_COMPLETE],
+                _batches(state.batches[row[W_FROM] : row[W_TO]]),
+                STATUSES[row[W_STATUS]],
+            )
+            for row in state.writes[: header[WRITES_TAIL]].tolist()
+        ),
+        completed,
+        can_acquire=not skipped,
+    )
+
+
+def _records(state: State, members: Members) -> tuple[RecordRange, ...]:
+    header = state.header
+    ranges: list[RecordRange] = []
+    for row in state.runs[header[HEAD] : header[TAIL]].tolist():
+        pending = row[WRITE] != NO_WRITE
+        owner = members.name(row[OWNER] if row[STATE] == ACQUIRED else NOBODY)
+        run = RecordRange(
+            row[FIRST], row[LAST], RecordState(row[STATE]), row[COUNT], owner, pending
+        )
+        if (
+            ranges
+            and attrs.evolve(ranges[-1], first=run.first, last=run.last) == run
+            and (ranges[-1].last + 1 == run.first)
+        ):
+            run = attrs.evolve(run, first=ranges.pop().first)
+        ranges.append(run)
+    return tuple(ranges)

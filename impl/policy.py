@@ -1,0 +1,108 @@
+"""Which records a fetch takes where nobody chose them."""
+
+from typing import NamedTuple
+
+from impl.jit import compiled
+from impl.layout import (
+    END,
+    FIRST,
+    LAST,
+    MAX,
+    MAX_LOCKS,
+    RANGES_TAIL,
+    RECORD_LIMIT,
+    START,
+    TAIL,
+)
+from impl.rows import Ints
+from impl.runs import is_free, seek, tracked
+from impl.state import State
+from impl.window import furthest_start
+
+__all__ = ["Fetch", "choose_acquired", "window_limit"]
+
+
+class Fetch(NamedTuple):
+    """What a member asked for, and ``batches``, (first, last) of the log batches read for it."""
+
+    member: int
+    mode: int
+    max_records: int
+    offset: int
+    batches: Ints
+
+
+@compiled
+def window_limit(state: State, start: int) -> int:
+    """Return the offset where a window that starts at ``start`` is full."""
+    locks = state.header[MAX_LOCKS]
+    limit: int = locks + min(start, MAX - locks)
+    return limit
+
+
+@compiled
+def choose_acquired(state: State, fetch: Fetch) -> int:
+    """Put what the policy takes, lowest offsets first, in ``state.ranges``; return how many rows.
+
+    batch_optimized takes whole log batches until it has enough, record_limit stops at the maximum
+    (KIP-1206). The window may start a log batch below its limit and never one above it.
+    """
+    h = state.header
+    h[RANGES_TAIL] = 0
+    left = fetch.max_records
+    limit = window_limit(state, _start_for(state, fetch.batches))
+    for i in range(fetch.batches.shape[0]):
+        if left <= 0:
+            break
+        first, last = max(fetch.batches[i, 0], h[START]), fetch.batches[i, 1]
+        if fetch.mode == RECORD_LIMIT:
+            left -= _choose(state, first, min(last, max(limit, h[END]) - 1), left)
+        elif max(first, h[END]) < limit:
+            left -= _choose(state, first, last, MAX)
+        else:
+            left -= _choose(state, first, min(last, h[END] - 1), MAX)
+    return int(h[RANGES_TAIL])
+
+
+@compiled
+def _start_for(state: State, batches: Ints) -> int:
+    """Return where the window would start: a gap at its head does not use it up."""
+    h = state.header
+    if tracked(h) > 0:
+        furthest: int = furthest_start(state, h[END])
+        return furthest
+    for i in range(batches.shape[0]):
+        if batches[i, 1] >= h[START]:
+            first: int = max(batches[i, 0], h[START])
+            return first
+    start: int = h[START]
+    return start
+
+
+@compiled
+def _choose(state: State, first: int, last: int, most: int) -> int:
+    """Take what can be acquired from ``first`` to ``last``; return the number of records."""
+    h, runs = state.header, state.runs
+    i, at, left = seek(h, runs, first), first, most
+    while at <= last and left > 0:
+        if i < h[TAIL] and runs[i, FIRST] <= at:
+            end, free = min(runs[i, LAST], last), is_free(runs, i)
+            i += 1
+        else:
+            end, free = last if i == h[TAIL] else min(last, runs[i, FIRST] - 1), True
+        if free:
+            end = end if end - at < left else at + left - 1
+            left -= end - at + 1
+            _append(h, state.ranges, at, end)
+        at = end + 1
+    return most - left
+
+
+@compiled
+def _append(header: Ints, ranges: Ints, first: int, last: int) -> None:
+    row = header[RANGES_TAIL]
+    if row > 0 and ranges[row - 1, 1] + 1 == first:
+        ranges[row - 1, 1] = last
+        return
+    ranges[row, 0], ranges[row, 1] = first, last
+    header[RANGES_TAIL] = row + 1

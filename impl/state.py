@@ -1,0 +1,163 @@
+"""The arrays of one share-partition, and room in them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from impl.jit import entry_point
+from impl.layout import (
+    ACQUIRED_TAIL,
+    BATCHES_TAIL,
+    DURABLE_COMPLETE,
+    DURABLE_START,
+    DURABLE_TAIL,
+    FREE_GAP,
+    GAPS_COMPLETE,
+    HEAD,
+    HEADER_SIZE,
+    HOLES_HEAD,
+    HOLES_TAIL,
+    JOURNAL_TAIL,
+    MAY_OVERSHOOT,
+    NEVER,
+    NEXT_DEADLINE,
+    OUTSTANDING_COLUMNS,
+    OUTSTANDING_TAIL,
+    PENDING_TAIL,
+    RANGES_TAIL,
+    RENEWAL_SURVIVES,
+    RUN_COLUMNS,
+    SHARED_OFFSET,
+    TAIL,
+    WRITE_COLUMNS,
+    WRITES_TAIL,
+)
+from impl.rows import Ints, move_rows
+from model.profile import Profile
+
+__all__ = ["State", "copy_of", "has_room", "new_state", "rows_needed", "with_room"]
+
+_INITIAL_ROWS = 64
+
+
+class State(NamedTuple):
+    """Everything a share-partition knows. Rows, one range of offsets each, ascending by offset.
+
+    ``header``: single values, by the names of ``impl.layout``. ``runs``: the tracked records.
+    ``holes``: (first, last) known not to be in the log. ``outstanding``: writes without an answer
+    in the order they were made, and in the same order their state batches in ``pending``.
+    ``durable`` and ``journal``: what the share coordinator holds, and what is still to be merged
+    in it. ``acquired``, ``writes``, ``batches``: what the latest operation answered and wrote.
+    ``ranges``: scratch.
+    """
+
+    header: Ints
+    runs: Ints
+    holes: Ints
+    outstanding: Ints
+    pending: Ints
+    durable: Ints
+    journal: Ints
+    acquired: Ints
+    writes: Ints
+    batches: Ints
+    ranges: Ints
+
+
+def _rows(columns: int) -> Ints:
+    return np.zeros((_INITIAL_ROWS, columns), np.int64)
+
+
+def new_state(profile: Profile) -> State:
+    """Return the state of a share-partition that no leader has initialized."""
+    header = np.zeros(HEADER_SIZE, np.int64)
+    header[DURABLE_START] = header[DURABLE_COMPLETE] = -1
+    header[NEXT_DEADLINE] = NEVER
+    header[RENEWAL_SURVIVES] = profile.renewal_survives_refusal
+    header[SHARED_OFFSET] = profile.batches_may_share_an_offset
+    header[GAPS_COMPLETE] = profile.natural_gaps_are_complete
+    header[MAY_OVERSHOOT] = profile.record_limit_may_overshoot
+    header[FREE_GAP] = profile.gap_at_the_end_is_free
+    return State(
+        header,
+        runs=_rows(RUN_COLUMNS),
+        holes=_rows(2),
+        outstanding=_rows(OUTSTANDING_COLUMNS),
+        pending=_rows(4),
+        durable=_rows(4),
+        journal=_rows(4),
+        acquired=_rows(3),
+        writes=_rows(WRITE_COLUMNS),
+        batches=_rows(4),
+        ranges=_rows(2),
+    )
+
+
+def copy_of(state: State) -> State:
+    """Return a copy that shares nothing with ``state``."""
+    return State(*(array.copy() for array in state))
+
+
+@entry_point
+def rows_needed(header: Ints, ranges: int) -> int:
+    """Return how many rows an operation that names this many ranges may add to any array.
+
+    Each range adds at most two runs where it cuts others, and one for each gap between runs.
+    """
+    return int(2 * (header[TAIL] - header[HEAD]) + 4 * ranges + 16)
+
+
+@entry_point
+def has_room(state: State, rows: int) -> bool:
+    """Tell whether every array has room for so many more rows; forget the latest answers.
+
+    Runs and holes move to the front of their arrays where that makes the room.
+    """
+    h = state.header
+    h[ACQUIRED_TAIL] = h[WRITES_TAIL] = h[BATCHES_TAIL] = h[RANGES_TAIL] = 0
+    if h[TAIL] + rows > state.runs.shape[0]:
+        move_rows(state.runs, h[HEAD], h[TAIL], -h[HEAD])
+        h[HEAD], h[TAIL] = 0, h[TAIL] - h[HEAD]
+        if h[TAIL] + 2 * rows > state.runs.shape[0]:
+            return False  # Else a full array would be moved for every operation.
+    if h[HOLES_TAIL] + rows > state.holes.shape[0]:
+        move_rows(state.holes, h[HOLES_HEAD], h[HOLES_TAIL], -h[HOLES_HEAD])
+        h[HOLES_HEAD], h[HOLES_TAIL] = 0, h[HOLES_TAIL] - h[HOLES_HEAD]
+    return bool(
+        h[HOLES_TAIL] + rows <= state.holes.shape[0]
+        and h[OUTSTANDING_TAIL] + rows <= state.outstanding.shape[0]
+        and h[PENDING_TAIL] + rows <= state.pending.shape[0]
+        and 2 * (h[DURABLE_TAIL] + h[JOURNAL_TAIL] + rows) <= state.durable.shape[0]
+        and h[JOURNAL_TAIL] + rows <= state.journal.shape[0]
+        and rows <= min(state.acquired.shape[0], state.writes.shape[0])
+        and rows <= min(state.batches.shape[0], state.ranges.shape[0])
+    )
+
+
+def with_room(state: State, rows: int) -> State:
+    """Return the state, in larger arrays if ``has_room`` says that these have not enough."""
+    if has_room(state, rows):
+        return state
+    h = state.header
+    durable = 2 * (h[DURABLE_TAIL] + h[JOURNAL_TAIL] + rows)
+    return State(
+        h,
+        runs=_wider(state.runs, h[TAIL] + 2 * rows),
+        holes=_wider(state.holes, h[HOLES_TAIL] + rows),
+        outstanding=_wider(state.outstanding, h[OUTSTANDING_TAIL] + rows),
+        pending=_wider(state.pending, h[PENDING_TAIL] + rows),
+        durable=_wider(state.durable, durable),
+        journal=_wider(state.journal, h[JOURNAL_TAIL] + rows),
+        acquired=_wider(state.acquired, rows),
+        writes=_wider(state.writes, rows),
+        batches=_wider(state.batches, rows),
+        ranges=_wider(state.ranges, rows),
+    )
+
+
+def _wider(array: Ints, rows: int) -> Ints:
+    if rows <= len(array):
+        return array
+    wider = np.zeros((2 * rows, array.shape[1]), np.int64)
+    wider[: len(array)] = array
+    return wider

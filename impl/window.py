@@ -1,0 +1,206 @@
+"""The window's start offset, the offsets not in the log, and the delivery complete count."""
+
+from impl.jit import compiled, entry_point
+from impl.layout import (
+    ACKNOWLEDGED,
+    DURABLE_START,
+    END,
+    FINE,
+    FIRST,
+    GAPS_COMPLETE,
+    HEAD,
+    HOLES_HEAD,
+    HOLES_TAIL,
+    LAST,
+    LOG_END,
+    NO_WRITE,
+    START,
+    STATE,
+    TAIL,
+    UNSET,
+    UP,
+    WHERE,
+    WRITE,
+    verdict,
+)
+from impl.rows import Ints, move_rows
+from impl.runs import drop_below, seek, terminal, tracked
+from impl.state import State
+from model.guards import Guard
+
+__all__ = [
+    "complete_count",
+    "finish",
+    "first_unknown",
+    "furthest_start",
+    "lag",
+    "learn_hole",
+    "move_start",
+]
+
+_GOES_BACK = verdict(Guard.START_NEVER_GOES_BACK)
+_PASSES_UNFINISHED = verdict(Guard.START_STOPS_AT_UNFINISHED)
+
+
+@compiled
+def _seek_hole(header: Ints, holes: Ints, offset: int) -> int:
+    """Return the index of the first hole that ends at or after ``offset``, or the tail."""
+    low: int = header[HOLES_HEAD]
+    high: int = header[HOLES_TAIL]
+    if low == high or holes[high - 1, 1] < offset:
+        return high
+    while low < high:
+        middle = (low + high) >> 1
+        if holes[middle, 1] < offset:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def learn_hole(header: Ints, holes: Ints, first: int, last: int) -> None:
+    """Note that the offsets from ``first`` to ``last`` are not in the log (natural gaps)."""
+    if first > last:
+        return
+    tail = header[HOLES_TAIL]
+    i = _seek_hole(header, holes, first - 1)
+    if i < tail and holes[i, 0] <= first and holes[i, 1] >= last:
+        return
+    after = i
+    while after < tail and holes[after, 0] <= last + 1:
+        first, last = min(first, holes[after, 0]), max(last, holes[after, 1])
+        after += 1
+    if after == i:
+        move_rows(holes, i, tail, UP)
+        header[HOLES_TAIL] = tail + 1
+    else:
+        gone = after - i - 1
+        move_rows(holes, after, tail, -gone)
+        header[HOLES_TAIL] = tail - gone
+    holes[i, 0], holes[i, 1] = first, last
+
+
+@compiled
+def first_unknown(state: State, low: int, high: int) -> int:
+    """Return the first offset of [low, high) that is neither tracked nor in a hole, or ``high``."""
+    h, runs, holes = state.header, state.runs, state.holes
+    i, at = seek(h, runs, low), low
+    hole = -1
+    while at < high:
+        if i < h[TAIL] and runs[i, FIRST] <= at:
+            at = runs[i, LAST] + 1
+            i += 1
+            continue
+        hole = _seek_hole(h, holes, at) if hole < 0 else hole
+        while hole < h[HOLES_TAIL] and holes[hole, 1] < at:
+            hole += 1
+        if hole == h[HOLES_TAIL] or holes[hole, 0] > at:
+            return at
+        at = holes[hole, 1] + 1
+        if i < h[TAIL]:
+            at = min(at, runs[i, FIRST])
+    return high
+
+
+@compiled
+def furthest_start(state: State, limit: int) -> int:
+    """Return how far the start offset may be, if that is below ``limit``, and else ``limit``.
+
+    It passes terminal records without an outstanding write, and offsets that are not in the log
+    (KIP-932, Share-partition start offset).
+    """
+    h, runs = state.header, state.runs
+    at: int = h[START]
+    i, tail = h[HEAD], h[TAIL]
+    while at < limit:
+        if i == tail or runs[i, FIRST] > at:
+            gap_end = limit if i == tail else min(limit, runs[i, FIRST])
+            unknown = first_unknown(state, at, gap_end)
+            if unknown < gap_end:
+                return unknown
+            at = gap_end
+        elif runs[i, STATE] < ACKNOWLEDGED or runs[i, WRITE] != NO_WRITE:
+            return at
+        else:
+            at = runs[i, LAST] + 1
+            i += 1
+    return limit
+
+
+@compiled
+def move_start(state: State, chosen: int) -> int:
+    """Move the start offset to ``chosen``, or as far as it may for UNSET, and drop what is below.
+
+    Returns a verdict: the start offset never goes back and never passes an unfinished record.
+    """
+    h = state.header
+    start = h[START]
+    if chosen == UNSET:
+        chosen = furthest_start(state, h[END])
+    elif chosen < start:
+        h[WHERE] = chosen
+        return _GOES_BACK
+    elif chosen > start:
+        reached = furthest_start(state, min(chosen, h[END]))
+        if reached < chosen:
+            h[WHERE] = reached
+            return _PASSES_UNFINISHED
+    if chosen > start:
+        drop_below(h, state.runs, chosen)
+        h[START] = chosen
+    return FINE
+
+
+@compiled
+def finish(state: State, chosen: int) -> int:
+    """End an operation: the start offset moves, and holes that no leader needs are forgotten.
+
+    A new leader starts at the durable start offset, if there is one.
+    """
+    result = move_start(state, chosen)
+    h, holes = state.header, state.holes
+    floor = h[START] if h[DURABLE_START] < 0 else min(h[START], h[DURABLE_START])
+    while h[HOLES_HEAD] < h[HOLES_TAIL] and holes[h[HOLES_HEAD], 1] < floor:
+        h[HOLES_HEAD] += 1
+    return result
+
+
+@compiled
+def _untracked_in_holes(state: State) -> int:
+    h, runs, holes = state.header, state.runs, state.holes
+    number = 0
+    i = h[HEAD]
+    for hole in range(_seek_hole(h, holes, h[START]), h[HOLES_TAIL]):
+        at, end = max(holes[hole, 0], h[START]), min(holes[hole, 1] + 1, h[END])
+        if at >= end:
+            break
+        number += end - at
+        while i < h[TAIL] and runs[i, FIRST] < end:
+            covered = min(runs[i, LAST] + 1, end) - max(runs[i, FIRST], at)
+            number -= max(covered, 0)
+            if runs[i, LAST] >= end:
+                break
+            i += 1
+    return number
+
+
+@entry_point
+def complete_count(state: State) -> int:
+    """Return the delivery complete count: terminal records of the window (KIP-1226).
+
+    Offsets of the window that are not in the log count too where the profile says so.
+    """
+    h = state.header
+    number = terminal(h)
+    if h[GAPS_COMPLETE] and h[END] - h[START] > tracked(h):
+        number += _untracked_in_holes(state)
+    return number
+
+
+@entry_point
+def lag(state: State) -> int:
+    """Return the share-partition lag in offsets (KIP-1226): negative only if the log shrank."""
+    h = state.header
+    offsets: int = h[LOG_END] - h[START] - complete_count(state)
+    return offsets
