@@ -1,1 +1,9 @@
-"""The fast implementation of share groups."""
+"""The fast implementation of share groups: an interval list, compiled, with two faces.
+
+``impl.partition`` takes the model's operations one by one; ``impl.kernel`` replays the columns of
+a recorded trace. Both run the same compiled functions. From the bottom up: ``layout`` and
+``state`` say where everything stands in the arrays; ``rows``, ``runs``, ``window``, ``durable``
+and ``writes`` are what the operations share; ``policy``, ``acquire``, ``acknowledge``,
+``expiry`` and ``leadership`` are the operations; ``encode`` brings in the model's values;
+``flatten``, ``events``, ``faults``, ``compare`` and ``replay`` take and check recorded columns.
+"""

@@ -1,7 +1,5 @@
 """One share-partition with the model's values in and out, over the compiled algorithm."""
 
-import attrs
-
 from impl import acknowledge, acquire, expiry, leadership, window, writes
 from impl.durable import merge_journal
 from impl.encode import (
@@ -247,19 +245,17 @@ def _outcome(state: State, *, skipped: bool) -> Outcome:
 
 
 def _records(state: State, members: Members) -> tuple[RecordRange, ...]:
+    """Return the runs, joined where they differ in what cannot be seen."""
     header = state.header
-    ranges: list[RecordRange] = []
+    seen: list[list[int]] = []
     for row in state.runs[header[HEAD] : header[TAIL]].tolist():
-        pending = row[WRITE] != NO_WRITE
-        owner = members.name(row[OWNER] if row[STATE] == ACQUIRED else NOBODY)
-        run = RecordRange(
-            row[FIRST], row[LAST], RecordState(row[STATE]), row[COUNT], owner, pending
-        )
-        if (
-            ranges
-            and attrs.evolve(ranges[-1], first=run.first, last=run.last) == run
-            and (ranges[-1].last + 1 == run.first)
-        ):
-            run = attrs.evolve(run, first=ranges.pop().first)
-        ranges.append(run)
-    return tuple(ranges)
+        owner = row[OWNER] if row[STATE] == ACQUIRED else NOBODY
+        run = [row[FIRST], row[LAST], row[STATE], row[COUNT], owner, row[WRITE] != NO_WRITE]
+        if seen and seen[-1][1] + 1 == run[0] and seen[-1][2:] == run[2:]:
+            seen[-1][1] = run[1]
+        else:
+            seen.append(run)
+    return tuple(
+        RecordRange(first, last, RecordState(kind), count, members.name(owner), bool(pending))
+        for first, last, kind, count, owner, pending in seen
+    )

@@ -1,0 +1,381 @@
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from impl.kernel import KernelResult, replay_partition
+from impl.partition import FastSharePartition
+from model.errors import InvalidValueError
+from model.guards import Difference, Guard
+from model.profile import KAFKA, KIP, Profile
+from model.states import RecordState
+from model.trace_arrow import table_from_rows
+from tests.impl.helpers import (
+    TRACES,
+    events_by_partition,
+    interpreted,
+    rows_by_partition,
+    table_of,
+)
+from tests.impl.walk import Walk
+
+Row = dict[str, Any]
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name)
+def test_kafka_traces_are_accounted_for(trace: Path) -> None:
+    for partition, rows in rows_by_partition(trace).items():
+        result = replay_partition(table_from_rows(rows), KAFKA)
+        assert result.divergence is None
+        assert result.events == len(rows)
+        events = events_by_partition(trace)[partition]
+        assert result.start_offsets.tolist() == [e.after.start_offset for e in events]
+        assert result.end_offsets.tolist() == [e.after.end_offset for e in events]
+
+
+@pytest.mark.parametrize("profile", [KAFKA, KIP], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("seed", range(20))
+def test_both_faces_and_both_ways_to_run_agree(seed: int, profile: Profile) -> None:
+    walk = Walk(FastSharePartition(profile), seed, profile)
+    table = table_of(walk.run(150))
+    result = replay_partition(table, profile)
+    assert result.divergence is None
+    if seed < 4:
+        again = interpreted("kernel").replay_partition(table, profile)
+        assert _numbers(again) == _numbers(result)
+    assert result.lag[-1] == walk.partition.lag()
+    for event, counts in zip(walk.events, result.counts.tolist(), strict=True):
+        if event.after.records is not None:
+            assert counts == [
+                sum(r.last - r.first + 1 for r in event.after.records if r.state is state)
+                for state in (
+                    RecordState.AVAILABLE,
+                    RecordState.ACQUIRED,
+                    RecordState.ACKNOWLEDGED,
+                    RecordState.ARCHIVED,
+                )
+            ]
+
+
+def _numbers(result: KernelResult) -> list[list[int]]:
+    arrays = (result.lag, result.counts, result.start_offsets, result.end_offsets)
+    return [np.asarray(array).ravel().tolist() for array in arrays]
+
+
+def test_chunks_slices_and_further_columns_make_no_difference() -> None:
+    rows = next(iter(rows_by_partition(TRACES[3]).values()))
+    table = table_from_rows(rows)
+    whole = replay_partition(table, KAFKA)
+    before = table_from_rows(rows[:7])
+    pieces = [before, *(table.slice(i, 13) for i in range(0, len(rows), 13))]
+    sliced = pa.concat_tables(pieces).slice(7)
+    sliced = sliced.append_column("line", pa.array(range(len(rows))))
+    assert _numbers(replay_partition(sliced, KAFKA)) == _numbers(whole)
+
+
+def test_batches_follow_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = next(iter(rows_by_partition(TRACES[3]).values()))
+    whole = replay_partition(table_from_rows(rows), KAFKA)
+    monkeypatch.setattr("impl.kernel._CHUNK", 7)
+    assert _numbers(replay_partition(table_from_rows(rows), KAFKA)) == _numbers(whole)
+    changed = copy.deepcopy(rows)
+    changed[100]["after"]["delivery_complete_count"] += 1
+    found = replay_partition(table_from_rows(changed), KAFKA).divergence
+    assert found
+    assert (found.row, found.kind) == (100, Difference.DELIVERY_COMPLETE_COUNT)
+
+
+def test_a_table_must_have_the_columns_of_a_trace() -> None:
+    with pytest.raises(InvalidValueError, match="column op"):
+        replay_partition(table_from_rows([]).drop_columns("op"), KAFKA)
+    assert replay_partition(table_from_rows([]), KAFKA).events == 0
+
+
+def _with_write(row: Row) -> bool:
+    return row["op"] == "acknowledge" and any(w["state_batches"] for w in row["writes"])
+
+
+def _expiry(row: Row) -> bool:
+    return row["op"] == "advance_time" and bool(row["writes"])
+
+
+def _acquired(row: Row) -> bool:
+    return row["op"] == "acquire" and bool(row["result"].get("acquired"))
+
+
+def _accepted(row: Row) -> bool:
+    return bool(row["op"] == "acknowledge" and row["result"]["status"] == "NONE")
+
+
+def _add(amount: int, *path: str | int) -> Callable[[Row], None]:
+    def change(row: Row) -> None:
+        inner: Any = row
+        for part in path[:-1]:
+            inner = inner[part]
+        inner[path[-1]] += amount
+
+    return change
+
+
+def _put(value: object, *path: str | int) -> Callable[[Row], None]:
+    def change(row: Row) -> None:
+        inner: Any = row
+        for part in path[:-1]:
+            inner = inner[part]
+        inner[path[-1]] = value
+
+    return change
+
+
+def _taken(*ranges: tuple[int, int]) -> Callable[[Row], None]:
+    def change(row: Row) -> None:
+        row["result"]["acquired"] = [
+            {"first": first, "last": last, "delivery_count": 1} for first, last in ranges
+        ]
+        row["result"]["count"] = sum(last - first + 1 for first, last in ranges)
+
+    return change
+
+
+def _too_many(row: Row) -> None:
+    row["acquire_mode"] = "record_limit"
+    row["max_fetch_records"] = 0
+
+
+def _again(row: Row) -> None:
+    first = row["result"]["acquired"][0]
+    row["result"]["acquired"].append(first)
+    row["result"]["count"] += first["last"] - first["first"] + 1
+
+
+CORRUPTIONS: list[tuple[Guard | Difference, Callable[[Row], bool], Callable[[Row], None]]] = [
+    (
+        Difference.STATUS,
+        lambda r: r["op"] == "release",
+        _put("NOT_COORDINATOR", "result", "status"),
+    ),
+    (
+        Difference.STATUS,
+        lambda r: bool(r.get("skipped")),
+        lambda r: r["result"].update({"can_acquire": True}),
+    ),
+    (Difference.ACQUIRED, _acquired, _add(1, "result", "acquired", 0, "delivery_count")),
+    (
+        Difference.WRITTEN_STATE,
+        _with_write,
+        _add(1, "writes", 0, "state_batches", 0, "delivery_count"),
+    ),
+    (Difference.WRITTEN_STATE, _with_write, _put([], "writes")),
+    (Difference.WRITTEN_STATE, _expiry, _add(1, "writes", 0, "state_batches", 0, "delivery_count")),
+    (Difference.WRITTEN_START_OFFSET, _with_write, _add(1, "writes", -1, "start_offset")),
+    (
+        Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
+        _with_write,
+        _add(1, "writes", -1, "delivery_complete_count"),
+    ),
+    (
+        Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
+        _expiry,
+        _add(1, "writes", 0, "delivery_complete_count"),
+    ),
+    (Difference.COMPLETED, lambda r: bool(r["completed"]), _put([], "completed")),
+    (Difference.COMPLETED, lambda r: bool(r["completed"]), _add(1, "completed", 0, "seq")),
+    (Difference.COMPLETED, _accepted, _put([{"seq": 0, "status": "NONE"}], "completed")),
+    (
+        Difference.PERSISTED,
+        lambda r: r["op"] == "initialize" and r["seq"] > 0,
+        _add(1, "persisted", "delivery_complete_count"),
+    ),
+    (Difference.END_OFFSET, lambda r: r["op"] == "release", _add(1, "after", "end_offset")),
+    (
+        Difference.DELIVERY_COMPLETE_COUNT,
+        lambda r: r["op"] == "produce",
+        _add(1, "after", "delivery_complete_count"),
+    ),
+    (
+        Difference.RECORDS,
+        lambda r: r["op"] == "produce" and bool(r["after"]["records"]),
+        _add(1, "after", "records", -1, "delivery_count"),
+    ),
+    (Guard.ONLY_AVAILABLE_IS_ACQUIRED, _acquired, _again),
+    (Guard.ONLY_READ_IS_ACQUIRED, _acquired, _put([], "log_batches")),
+    (Guard.WITHIN_RECORD_LIMIT, _acquired, _too_many),
+    (
+        Guard.CAN_ACQUIRE,
+        lambda r: r["op"] == "produce",
+        lambda r: r.update(op="acquire", skipped=True, member="m", result={"can_acquire": False}),
+    ),
+    (
+        Guard.START_NEVER_GOES_BACK,
+        lambda r: r["op"] == "produce" and r["after"]["start_offset"] > 0,
+        _put(0, "after", "start_offset"),
+    ),
+    (
+        Guard.START_STOPS_AT_UNFINISHED,
+        lambda r: r["op"] == "produce" and bool(r["after"]["records"]),
+        lambda r: r["after"].update(start_offset=r["after"]["end_offset"]),
+    ),
+    (Guard.LOCK_ENDS_ON_TIME, _expiry, _put([], "writes")),
+    (
+        Guard.LOCK_LASTS_ITS_DURATION,
+        _expiry,
+        lambda r: r["writes"].append(r["writes"][0]),
+    ),
+    (
+        Guard.ACKNOWLEDGEMENT_JUDGED,
+        lambda r: r["op"] == "acknowledge" and r["result"]["status"] == "INVALID_RECORD_STATE",
+        _put("NONE", "result", "status"),
+    ),
+    (Guard.WRITE_IS_OUTSTANDING, lambda r: r["op"] == "complete_write", _add(1000, "id")),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "change"),
+    CORRUPTIONS,
+    ids=[f"{number}-{case[0].name}" for number, case in enumerate(CORRUPTIONS)],
+)
+def test_a_planted_divergence_is_found_at_its_row(
+    kind: Guard | Difference, where: Callable[[Row], bool], change: Callable[[Row], None]
+) -> None:
+    for trace in reversed(TRACES):
+        for rows in rows_by_partition(trace).values():
+            places = [place for place, row in enumerate(rows) if where(row)]
+            if not places:
+                continue
+            place = places[len(places) // 2]
+            changed = copy.deepcopy(rows[: place + 5])
+            change(changed[place])
+            found = replay_partition(table_from_rows(changed), KAFKA).divergence
+            assert found
+            assert (found.row, found.kind) == (place, kind)
+            return
+    pytest.fail("no trace has such an event")
+
+
+@pytest.mark.parametrize(
+    ("taken", "end", "kind"),
+    [
+        ([(5, 9)], 10, Guard.NO_RECORD_SKIPPED),
+        ([(0, 14)], 15, Guard.WITHIN_WINDOW_LIMIT),
+        ([(0, 4)], 5, None),
+    ],
+)
+def test_a_window_that_grows_wrongly_is_found(
+    taken: list[tuple[int, int]], end: int, kind: Guard | None
+) -> None:
+    rows = _story(
+        {"op": "produce", "log_batches": _ranges((0, 4), (5, 9), (10, 14)), "log_end_offset": 15},
+        {**_fetched((0, 4), (5, 9), (10, 14)), "after": _after(0, end)},
+    )
+    if kind is Guard.NO_RECORD_SKIPPED:
+        rows[2]["after"]["records"] = []
+    _taken(*taken)(rows[2])
+    found = replay_partition(table_from_rows(rows), KAFKA).divergence
+    assert (found and found.kind) == kind
+
+
+def test_a_record_is_not_acquired_during_a_write() -> None:
+    rows = _story(
+        {"op": "produce", "log_batches": _ranges((0, 4)), "log_end_offset": 5},
+        {**_fetched((0, 4)), "after": _after(0, 5)},
+        {
+            "op": "acknowledge",
+            "member": "m",
+            "batches": [{"first": 0, "last": 4, "types": [2]}],
+            "result": {"status": "PENDING"},
+            "writes": [
+                {
+                    "id": 0,
+                    "start_offset": 0,
+                    "delivery_complete_count": 0,
+                    "state_batches": [{"first": 0, "last": 4, "state": 0, "delivery_count": 1}],
+                    "status": "PENDING",
+                }
+            ],
+            "after": _after(0, 5),
+        },
+        {**_fetched((0, 4)), "after": _after(0, 5)},
+    )
+    _taken((0, 4))(rows[2])
+    _taken((3, 4))(rows[4])
+    found = replay_partition(table_from_rows(rows), KAFKA).divergence
+    assert found
+    assert (found.row, found.kind, found.offset) == (4, Guard.NO_ACQUIRE_DURING_WRITE, 3)
+
+
+def test_nothing_happens_before_a_leader() -> None:
+    row = {"op": "produce", "log_batches": [], "log_end_offset": 0}
+    found = replay_partition(table_from_rows(_story(row)[1:]), KAFKA).divergence
+    assert found
+    assert (found.row, found.kind) == (0, Guard.PARTITION_IS_INITIALIZED)
+
+
+def test_a_value_that_only_the_state_refuses_is_named_with_its_row() -> None:
+    row = {"op": "produce", "log_batches": _ranges((0, 4)), "log_end_offset": 5}
+    with pytest.raises(InvalidValueError, match="log_batches") as raised:
+        replay_partition(table_from_rows(_story(row, row)), KAFKA)
+    assert getattr(raised.value, "row", None) == 2
+
+
+def test_a_divergence_before_a_bad_row_is_what_counts() -> None:
+    rows = copy.deepcopy(next(iter(rows_by_partition(TRACES[0]).values()))[:40])
+    rows[20]["after"]["delivery_complete_count"] += 1
+    rows[30]["op"] = "nothing"
+    found = replay_partition(table_from_rows(rows), KAFKA).divergence
+    assert found
+    assert found.row == 20
+
+
+def _ranges(*pairs: tuple[int, int]) -> list[dict[str, int]]:
+    return [{"first": first, "last": last} for first, last in pairs]
+
+
+def _after(start: int, end: int) -> Row:
+    return {"start_offset": start, "end_offset": end, "delivery_complete_count": 0, "records": None}
+
+
+def _fetched(*pairs: tuple[int, int]) -> Row:
+    return {
+        "op": "acquire",
+        "member": "m",
+        "acquire_mode": "batch_optimized",
+        "batch_size": 500,
+        "max_fetch_records": 500,
+        "fetch_offset": pairs[0][0],
+        "log_batches": _ranges(*pairs),
+    }
+
+
+def _story(*events: Row) -> list[Row]:
+    """Return the rows of an initialization, with a window of 7 records, and of events."""
+    config = {
+        "delivery_count_limit": 5,
+        "partition_max_record_locks": 7,
+        "record_lock_duration_ms": 1000,
+        "auto_offset_reset": "latest",
+        "isolation_level": "read_uncommitted",
+    }
+    first = {
+        "op": "initialize",
+        "config": config,
+        "log_start_offset": 0,
+        "log_end_offset": 0,
+        "persisted": {"start_offset": 0, "delivery_complete_count": 0, "state_batches": []},
+    }
+    usual = {
+        "partition": "g:t:0",
+        "time_ms": 0,
+        "result": {"status": "NONE"},
+        "writes": [],
+        "completed": [],
+        "after": _after(0, 0),
+    }
+    return [
+        {**copy.deepcopy(usual), **copy.deepcopy(event), "seq": seq}
+        for seq, event in enumerate((first, *events))
+    ]

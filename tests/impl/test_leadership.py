@@ -1,0 +1,88 @@
+import pytest
+
+from impl.partition import FastSharePartition
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
+from model.guards import Guard
+from model.operations import AdvanceTime, CompleteWrite, Initialize, Produce, ResetOffset
+from model.profile import KAFKA
+from model.ranges import StateBatch
+from model.snapshot import DurableState
+from model.states import RecordState
+from tests.impl.scenario import ACCEPT, RELEASE, ack, fetch, partition, ranges, shown, wait
+
+
+@pytest.mark.parametrize(
+    ("reset", "start"),
+    [
+        (AutoOffsetReset.EARLIEST, 3),
+        (AutoOffsetReset.LATEST, 9),
+        (AutoOffsetReset.BY_DURATION, 5),
+    ],
+)
+def test_where_a_share_partition_starts(reset: AutoOffsetReset, start: int) -> None:
+    made = FastSharePartition(KAFKA)
+    config = SharePartitionConfig(auto_offset_reset=reset)
+    made.apply(Initialize(config, 3, 9, DurableState(-1, 0), reset_offset=5))
+    assert made.snapshot().start_offset == start
+    assert made.lag() == 9 - start
+
+
+@pytest.mark.parametrize("offset", [None, -1])
+def test_by_duration_needs_an_offset(offset: int | None) -> None:
+    made = FastSharePartition(KAFKA)
+    config = SharePartitionConfig(auto_offset_reset=AutoOffsetReset.BY_DURATION)
+    with pytest.raises(InvalidValueError, match="reset_offset"):
+        made.apply(Initialize(config, 3, 9, DurableState(-1, 0), reset_offset=offset))
+
+
+@pytest.mark.parametrize("batches", [[(4, 6)], [(5, 6), (6, 7)], [(8, 9), (5, 6)]])
+def test_malformed_durable_state_fails_the_share_partition(
+    batches: list[tuple[int, int]],
+) -> None:
+    made = FastSharePartition(KAFKA)
+    state = tuple(StateBatch(f, last, RecordState.AVAILABLE, 1) for f, last in batches)
+    bad = Initialize(SharePartitionConfig(), 0, 10, DurableState(5, 0, state))
+    assert made.apply(bad).status is ErrorCode.UNKNOWN_SERVER_ERROR
+    with pytest.raises(IllegalChoiceError) as raised:
+        made.apply(AdvanceTime(1))
+    assert raised.value.guard is Guard.PARTITION_IS_INITIALIZED
+    made.apply(Initialize(SharePartitionConfig(), 0, 10, DurableState(5, 0)))
+    made.apply(AdvanceTime(1))
+
+
+def test_a_new_leader_knows_what_was_durable_and_no_more() -> None:
+    made = partition((0, 9))
+    fetch(made, "a", (0, 9))
+    ack(made, "a", (0, 1, ACCEPT), (4, 5, RELEASE))
+    ack(made, "a", (6, 6, ACCEPT), answer=ErrorCode.PENDING)
+    durable = made.durable()
+    made.apply(Initialize(SharePartitionConfig(), 0, 10, durable))
+    assert shown(made) == "4-5:A1"
+    assert made.snapshot().start_offset == 2
+    with pytest.raises(IllegalChoiceError):
+        made.apply(CompleteWrite(1, ErrorCode.NONE))
+    assert made.durable() == durable
+    wait(made, 10**6)
+
+
+def test_the_log_only_grows() -> None:
+    made = partition((0, 4))
+    with pytest.raises(InvalidValueError, match="log_batches"):
+        made.apply(Produce(ranges((4, 6)), 7))
+    with pytest.raises(InvalidValueError, match="log_end_offset"):
+        made.apply(Produce((), 4))
+    made.apply(Produce((), 7))
+    assert made.lag() == 7
+
+
+def test_an_offset_is_reset_only_when_nothing_is_going_on() -> None:
+    made = partition((0, 9))
+    fetch(made, "a", (0, 9))
+    assert made.apply(ResetOffset(4)).status is ErrorCode.NON_EMPTY_GROUP
+    ack(made, "a", (0, 9, RELEASE), answer=ErrorCode.PENDING)
+    assert made.apply(ResetOffset(4)).status is ErrorCode.NON_EMPTY_GROUP
+    made.apply(CompleteWrite(0, ErrorCode.NONE))
+    assert made.apply(ResetOffset(4)).status is ErrorCode.NONE
+    assert made.durable() == DurableState(4, 0, state_epoch=1)
+    assert (made.snapshot().start_offset, made.snapshot().end_offset) == (4, 4)

@@ -1,0 +1,60 @@
+import pytest
+
+from model.profile import KAFKA, KIP, Profile
+from model.states import AcquireMode
+from tests.impl.scenario import ACCEPT, RELEASE, ack, fetch, partition, shown
+
+LIMITED = AcquireMode.RECORD_LIMIT
+
+
+def test_batch_optimized_takes_whole_log_batches() -> None:
+    made = partition((0, 4), (5, 9), (10, 14))
+    fetch(made, "a", (0, 4), (5, 9), (10, 14), limit=6)
+    assert shown(made) == "0-9:Q1a"
+
+
+def test_record_limit_stops_at_the_maximum() -> None:
+    made = partition((0, 4), (5, 9))
+    fetch(made, "a", (0, 4), (5, 9), limit=6, mode=LIMITED)
+    assert shown(made) == "0-5:Q1a"
+
+
+def test_the_lowest_available_records_come_first() -> None:
+    made = partition((0, 4), (5, 9))
+    fetch(made, "a", (0, 4))
+    ack(made, "a", (1, 1, RELEASE), (3, 3, RELEASE))
+    outcome = fetch(made, "b", (0, 4), (5, 9), limit=3, mode=LIMITED)
+    assert [(r.first, r.last, r.delivery_count) for r in outcome.acquired] == [
+        (1, 1, 2), (3, 3, 2), (5, 5, 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", AcquireMode)
+def test_nothing_is_asked_for_and_nothing_is_taken(mode: AcquireMode) -> None:
+    made = partition((0, 4))
+    assert fetch(made, "a", (0, 4), limit=0, mode=mode).acquired == ()
+    assert fetch(made, "a", limit=5, mode=mode).acquired == ()
+
+
+def test_a_full_window_takes_no_new_records_but_released_ones() -> None:
+    made = partition((0, 4), (5, 9), (10, 14), partition_max_record_locks=7)
+    fetch(made, "a", (0, 4), (5, 9), (10, 14))
+    assert shown(made) == "0-9:Q1a"
+    ack(made, "a", (2, 3, RELEASE))
+    fetch(made, "b", (0, 4), (5, 9), (10, 14))
+    assert shown(made) == "0-1:Q1a 2-3:Q2b 4-9:Q1a"
+
+
+def test_record_limit_ends_at_the_window_limit() -> None:
+    made = partition((0, 4), (5, 9), partition_max_record_locks=7)
+    fetch(made, "a", (0, 4), (5, 9), mode=LIMITED)
+    assert shown(made) == "0-6:Q1a"
+
+
+@pytest.mark.parametrize("profile", [KIP, KAFKA])
+def test_a_gap_at_the_head_does_not_use_up_the_window(profile: Profile) -> None:
+    made = partition((100, 104), partition_max_record_locks=3, profile=profile)
+    fetch(made, "a", (100, 104), mode=LIMITED)
+    assert shown(made) == "100-102:Q1a"
+    ack(made, "a", (100, 102, ACCEPT))
+    assert made.snapshot().start_offset == 103

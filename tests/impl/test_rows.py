@@ -1,0 +1,26 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.impl.helpers import interpreted
+
+rows = interpreted("rows")
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 3)), max_size=40))
+def test_rows_are_sorted_by_their_first_column(pairs: list[tuple[int, int]]) -> None:
+    array = np.array([(99, 9), *pairs, (-1, 9)], np.int64)
+    rows.sort_rows(array, 1, len(pairs) + 1)
+    inside = [tuple(row) for row in array[1:-1].tolist()]
+    assert sorted(inside) == sorted(pairs)
+    assert [first for first, _ in inside] == sorted(first for first, _ in pairs)
+    assert array[0].tolist() == [99, 9]
+    assert array[-1].tolist() == [-1, 9]
+
+
+def test_rows_move_either_way_over_themselves() -> None:
+    array = np.arange(8).reshape(-1, 1)
+    rows.move_rows(array, 0, 5, 2)
+    assert array[2:7, 0].tolist() == [0, 1, 2, 3, 4]
+    rows.move_rows(array, 2, 7, -1)
+    assert array[1:6, 0].tolist() == [0, 1, 2, 3, 4]
