@@ -126,8 +126,10 @@ def _renamed(table: pa.Table, copy: int) -> pa.Table:
 
 
 def _read(files: list[Path]) -> None:
+    """Read whole files on one core; ``pq.read_table`` would take a second one to fetch ahead."""
     for path in files:
-        pq.read_table(path, use_threads=False)
+        with pq.ParquetFile(path) as file:
+            file.read(use_threads=False)
 
 
 def _tables(files: list[Path]) -> Iterator[pa.Table]:

@@ -21,10 +21,12 @@ from model.guards import Difference, Guard
 from model.operations import Initialize
 from model.profile import Profile
 from model.trace_arrow import check_schema
-from model.trace_codec import event_from_row
+from model.trace_codec import operation_from_row
+from model.trace_schema import OPERATION_FIELDS
 
 __all__ = ["KernelDivergence", "KernelResult", "replay_partition"]
 
+_ARGUMENTS = (*OPERATION_FIELDS["initialize"], "reset_offset")
 _CHUNK = 1 << 16
 """Rows that are flattened at a time, so that little memory is needed beside the table."""
 
@@ -150,9 +152,10 @@ def _initializations(
 ) -> Iterator[tuple[int, Leader | InvalidValueError]]:
     """Yield the rows where a leader takes over: they are rare, so the model reads them."""
     found = pc.indices_nonzero(pc.equal(batch.column("op"), "initialize"))
-    for row in found.to_pylist():
+    rows = batch.select(["op", "time_ms", *_ARGUMENTS]).take(found).to_pylist()
+    for row, values in zip(found.to_pylist(), rows, strict=True):
         try:
-            operation = event_from_row(batch.slice(row, 1).to_pylist()[0]).operation
+            operation = operation_from_row(values)
             if isinstance(operation, Initialize):
                 yield row, leader_of(operation)
         except InvalidValueError as error:

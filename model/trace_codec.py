@@ -16,7 +16,7 @@ from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
 from model.trace_schema import OPERATION_FIELDS
 
-__all__ = ["Row", "event_from_row", "row_from_event"]
+__all__ = ["Row", "event_from_row", "operation_from_row", "row_from_event"]
 
 Row = Mapping[str, Any]
 E_ = TypeVar("E_", bound=Enum)
@@ -28,12 +28,13 @@ def event_from_row(row: Row) -> TraceEvent:
     Raises InvalidValueError for an operation that does not exist, an argument that it needs and
     lacks, and every value that the model does not allow.
     """
-    operation = _operation(row)
-    time_ms = row["time_ms"]
-    if isinstance(operation, ops.Initialize):
-        operation = attrs.evolve(operation, time_ms=time_ms)
     return TraceEvent(
-        row["partition"], row["seq"], time_ms, operation, _outcome(row), _after(row["after"])
+        row["partition"],
+        row["seq"],
+        row["time_ms"],
+        operation_from_row(row),
+        _outcome(row),
+        _after(row["after"]),
     )
 
 
@@ -134,7 +135,8 @@ def _initialize(row: Row) -> ops.Initialize:
             persisted.get("state_epoch") or 0,
             persisted.get("leader_epoch") or 0,
         ),
-        reset_offset=row.get("reset_offset"),
+        row["time_ms"],
+        row.get("reset_offset"),
     )
 
 
@@ -191,7 +193,8 @@ _NAMES: dict[type[Any], str] = {
 }
 
 
-def _operation(row: Row) -> ops.Operation:
+def operation_from_row(row: Row) -> ops.Operation:
+    """Build the operation alone; raises as ``event_from_row`` does."""
     name = "skip_acquire" if row["op"] == "acquire" and row.get("skipped") else row["op"]
     if row["op"] == "skip_acquire" or name not in _BUILDERS:
         allowed = ", ".join(n for n in OPERATION_FIELDS if n != "skip_acquire")

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import attrs
 
-from model.errors import IllegalChoiceError, InvalidValueError
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import AdvanceTime, Initialize
 from model.outcome import Choice, Outcome
 from model.snapshot import SharePartitionSnapshot
@@ -60,6 +60,7 @@ class Follower:
         self.state = SharePartitionSnapshot(0, 0, 0, ())
         self.outcome = Outcome()
         self._every = invariants_every
+        self._led = False
 
     def step(self, event: TraceEvent) -> Finding | None:
         """Apply one event; return what is wrong with it, or None.
@@ -70,7 +71,7 @@ class Follower:
         choice = recorded_choice(event)
         persisted = (
             persisted_mismatch(event, self.engine.durable())
-            if event.seq and isinstance(event.operation, Initialize)
+            if self._led and isinstance(event.operation, Initialize)
             else None
         )
         try:
@@ -79,6 +80,8 @@ class Follower:
             )
         except IllegalChoiceError as error:
             return self._refused(event, choice, error)
+        if isinstance(event.operation, Initialize):
+            self._led |= self.outcome.status is ErrorCode.NONE
         self.state = self.engine.snapshot()
         mismatch = persisted or first_mismatch(event, self.outcome, before, self.state)
         if mismatch is None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Thread
+from typing import TypeVar
 
 import attrs
 import pyarrow as pa
@@ -31,6 +32,11 @@ from replay.survey import Survey, survey
 from replay.verdict import Counts, Divergence, PartitionVerdict, Problem, Verdict, counted
 
 __all__ = ["Replay", "replay_sources"]
+
+TASKS_PER_CORE = 4
+"""How many tasks of Spark each core gets in a stage, about: few cost little, many spread well."""
+
+T_ = TypeVar("T_")
 
 
 @attrs.frozen
@@ -112,7 +118,8 @@ def _first_stage(
     parallelism = session.sparkContext.defaultParallelism
     buckets = bucket_count(files, parallelism)
     lines = [source for source in files if source.form is not Form.PARQUET]
-    tasks: list[Source | GatherTask] = [s for s in files if s.form is Form.PARQUET]
+    in_order = [source for source in files if source.form is Form.PARQUET]
+    tasks: list[tuple[Source, ...] | GatherTask] = [*_shares(in_order, parallelism)]
     tasks += gather_tasks(lines, buckets, folder, 0)
     found, whole = run_tasks(session, "read", tasks, _prepare, progress)
     surveys = [one for one in found if isinstance(one, Survey)]
@@ -126,8 +133,10 @@ def _first_stage(
     return _inputs(gathered, surveys), whole
 
 
-def _prepare(task: Source | GatherTask) -> Iterable[Survey | Gathered]:
-    return [gather(task) if isinstance(task, GatherTask) else survey(task)]
+def _prepare(task: tuple[Source, ...] | GatherTask) -> Iterable[Survey | Gathered]:
+    if isinstance(task, GatherTask):
+        return [gather(task)]
+    return [survey(source) for source in task]
 
 
 def _inputs(gathered: list[Gathered], surveys: list[Survey]) -> _Inputs:
@@ -166,13 +175,20 @@ def _second_stage(
     alone = chosen - conflicts.keys()
     parallelism = session.sparkContext.defaultParallelism
     tasks += ordered_tasks(inputs.surveys, alone, parallelism, len(tasks))
-    found, whole = run_tasks(session, "check", tasks, functools.partial(_check, plan), progress)
+    shares = _shares(tasks, parallelism)
+    found, whole = run_tasks(session, "check", shares, functools.partial(_check, plan), progress)
     # A share-partition in two files of which one lies in order is seen by the other's task alone.
     return list({verdict.partition: verdict for verdict in found}.values()), whole
 
 
-def _check(plan: Plan, task: BucketTask | OrderedTask) -> Iterator[PartitionVerdict]:
-    return run_task(task, plan)
+def _check(plan: Plan, tasks: tuple[BucketTask | OrderedTask, ...]) -> Iterator[PartitionVerdict]:
+    return (verdict for task in tasks for verdict in run_task(task, plan))
+
+
+def _shares(items: Sequence[T_], parallelism: int) -> list[tuple[T_, ...]]:
+    """Return the items in shares: what Spark adds to each task is not small beside a short one."""
+    size = max(1, len(items) // (TASKS_PER_CORE * parallelism))
+    return [tuple(items[i : i + size]) for i in range(0, len(items), size)]
 
 
 def _others(

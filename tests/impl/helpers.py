@@ -8,14 +8,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import attrs
 import numba
 import pyarrow as pa
 
 from model.errors import ErrorCode
-from model.operations import Acknowledge, Acquire, AdvanceTime
-from model.outcome import Answer, Choice, Expiry
-from model.ranges import OffsetRange, RecordRange
+from model.ranges import RecordRange
 from model.states import RecordState
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
@@ -50,47 +47,6 @@ def events_by_partition(path: Path) -> dict[str, tuple[TraceEvent, ...]]:
 def table_of(events: list[TraceEvent]) -> pa.Table:
     """Return events as a table."""
     return table_from_rows([row_from_event(event) for event in events])
-
-
-def choice_of(event: TraceEvent) -> Choice:
-    """Return the choices that an implementation made to give the recorded event."""
-    choice = Choice(end_offset=event.after.end_offset, start_offset=event.after.start_offset)
-    status = event.outcome.status
-    if isinstance(event.operation, Acquire):
-        taken = tuple(OffsetRange(r.first, r.last) for r in event.outcome.acquired)
-        return attrs.evolve(choice, acquired=taken, entered=_entered(event))
-    if isinstance(event.operation, Acknowledge):
-        return attrs.evolve(choice, refusal=status if status in _JUDGEMENTS else ErrorCode.NONE)
-    if isinstance(event.operation, AdvanceTime):
-        return attrs.evolve(
-            choice,
-            expired=tuple(
-                Expiry(
-                    tuple(OffsetRange(b.first, b.last) for b in write.state_batches),
-                    write.start_offset,
-                )
-                for write in event.outcome.writes
-            ),
-        )
-    return choice
-
-
-def _entered(event: TraceEvent) -> tuple[OffsetRange, ...] | None:
-    batches = event.operation.log_batches if isinstance(event.operation, Acquire) else ()
-    if event.after.records is None:
-        return None
-    low, high = (batches[0].first, batches[-1].last) if batches else (0, -1)
-    clipped = (
-        (max(r.first, low), min(r.last, high))
-        for r in event.after.records
-        if (r.state, r.delivery_count, r.pending) == (RecordState.AVAILABLE, 0, False)
-    )
-    return tuple(OffsetRange(first, last) for first, last in clipped if first <= last)
-
-
-def answers_of(event: TraceEvent) -> tuple[Answer, ...]:
-    """Return what the share coordinator answered to the recorded writes."""
-    return tuple(Answer(write.status, write.id) for write in event.outcome.writes)
 
 
 def by_offset(records: tuple[RecordRange, ...], start: int) -> dict[int, tuple[object, ...]]:

@@ -12,11 +12,10 @@ from model.profile import KAFKA, KIP, Profile
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
+from replay.choices import recorded_answers, recorded_choice
 from tests.impl.helpers import (
     TRACES,
-    answers_of,
     by_offset,
-    choice_of,
     events_by_partition,
     interpreted,
 )
@@ -32,7 +31,9 @@ def test_kafka_traces_are_accounted_for(trace: Path) -> None:
             before = made.snapshot().start_offset
             if isinstance(event.operation, Initialize) and event.seq:
                 assert attrs.evolve(made.durable(), state_epoch=0) == event.operation.persisted
-            outcome = made.apply(event.operation, choice_of(event), answers_of(event), event.seq)
+            outcome = made.apply(
+                event.operation, recorded_choice(event), recorded_answers(event), event.seq
+            )
             after, recorded = made.snapshot(), event.outcome
             assert outcome.status is recorded.status
             assert _acquired(outcome) == _acquired(recorded)
