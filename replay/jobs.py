@@ -15,7 +15,7 @@ __all__ = ["Progress", "Silent", "run_tasks"]
 T_ = TypeVar("T_")
 R_ = TypeVar("R_")
 
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.05
 """How often progress is shown."""
 
 

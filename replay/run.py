@@ -33,8 +33,8 @@ from replay.verdict import Counts, Divergence, PartitionVerdict, Problem, Verdic
 
 __all__ = ["Replay", "replay_sources"]
 
-TASKS_PER_CORE = 4
-"""How many tasks of Spark each core gets in a stage, about: few cost little, many spread well."""
+TASKS_PER_CORE = 2
+"""How many tasks of Spark each core gets in a stage, about: few cost little, and more spread better."""
 
 T_ = TypeVar("T_")
 
