@@ -56,6 +56,13 @@ def test_planted_fault_is_noticed(fault: dict[str, str], tmp_path: Path) -> None
     assert result.stdout, result.stderr
 
 
-def test_nothing_is_noticed_without_a_fault(tmp_path: Path) -> None:
-    result = _run(tmp_path, "tests.kill", compiled=True)
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "interpreted"])
+def test_nothing_is_noticed_without_a_fault(tmp_path: Path, *, compiled: bool) -> None:
+    result = _run(tmp_path, "tests.kill", compiled=compiled)
+    assert result.returncode == 0, f"{result.stdout}{result.stderr}"
+
+
+@pytest.mark.parametrize("path", sorted({f["tests"] for f in FAULTS if "tests" in f}))
+def test_tests_that_a_fault_names_pass_without_it(path: str, tmp_path: Path) -> None:
+    result = _run(tmp_path, *PYTEST, str(ROOT / path), compiled=False)
     assert result.returncode == 0, f"{result.stdout}{result.stderr}"
