@@ -12,9 +12,18 @@ from spec.acknowledge import judge
 from spec.partition import SharePartition
 from spec.step import apply
 from spec.view import durable
-from tests.spec.worlds import SMALL, acknowledgement, fetch, refusal, run, started, states, written
+from tests.spec.worlds import (
+    BOTH,
+    SMALL,
+    acknowledgement,
+    fetch,
+    refusal,
+    run,
+    started,
+    states,
+    written,
+)
 
-BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
 HELD_BACK = Choice(start_offset=0)

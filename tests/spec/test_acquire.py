@@ -12,6 +12,7 @@ from spec.acquire import learn
 from spec.partition import SharePartition, complete_count
 from spec.step import apply
 from tests.spec.worlds import (
+    BOTH,
     acknowledgement,
     fetch,
     refusal,
@@ -22,7 +23,6 @@ from tests.spec.worlds import (
     taken,
 )
 
-BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 RECORD_LIMIT = AcquireMode.RECORD_LIMIT
 AVAILABLE = RecordState.AVAILABLE
 

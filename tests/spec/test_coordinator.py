@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from model.errors import ErrorCode
 from model.outcome import Write
-from model.profile import KAFKA, KIP, PROFILES, Profile
+from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import PERSISTED_STATES, RecordState
@@ -25,11 +25,11 @@ from spec.coordinator import (
     write,
 )
 from spec.record import durable_maximum
+from tests.spec.worlds import BOTH
 from tests.strategies import COUNTS, STATE_BATCHES
 
 AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
 ARCHIVED = RecordState.ARCHIVED
-BOTH = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 ENTRIES = st.tuples(st.sampled_from(sorted(PERSISTED_STATES)), COUNTS)
 NUMBERS = st.integers(0, 12)
 

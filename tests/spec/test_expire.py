@@ -6,12 +6,13 @@ from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
 from model.operations import AdvanceTime
 from model.outcome import Answer, Choice, Expiry
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KIP, Profile
 from spec.expire import due_offsets
 from spec.partition import SharePartition
 from spec.step import apply
 from spec.view import durable
 from tests.spec.worlds import (
+    BOTH,
     SMALL,
     acknowledgement,
     fetch,
@@ -22,8 +23,6 @@ from tests.spec.worlds import (
     states,
     written,
 )
-
-BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 
 
 def holding(profile: Profile = KIP) -> SharePartition:

@@ -21,12 +21,11 @@ from spec.lag import durable_lag, lag, share_partition_lag
 from spec.partition import SharePartition, Step
 from spec.step import apply, new_partition
 from spec.view import durable, snapshot
-from tests.spec.worlds import acknowledgement, fetch, spans, started, states
+from tests.spec.worlds import BOTH, acknowledgement, fetch, spans, started, states
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 EXAMPLE = json.loads((GOLDEN / "kip932.json").read_text())
 PICTURE = json.loads((GOLDEN / "picture.json").read_text())
-BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 CONFIG = SharePartitionConfig(**EXAMPLE["config"])
 LOG_END = EXAMPLE["log"]["produced"][1] + 1
 

@@ -6,7 +6,7 @@ from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
 from model.operations import AdvanceTime, Initialize, Produce, Release, ResetOffset
 from model.outcome import Answer
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
@@ -15,6 +15,7 @@ from spec.partition import SharePartition
 from spec.step import apply, new_partition
 from spec.view import durable
 from tests.spec.worlds import (
+    BOTH,
     SMALL,
     acknowledgement,
     fetch,
@@ -26,7 +27,6 @@ from tests.spec.worlds import (
     taken,
 )
 
-BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
 NOWHERE = DurableState(-1, -1)
 

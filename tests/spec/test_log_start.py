@@ -3,13 +3,11 @@ import pytest
 from model.errors import ErrorCode
 from model.operations import AdvanceLogStart, AdvanceTime, Release
 from model.outcome import Answer
-from model.profile import KAFKA, KIP, Profile
+from model.profile import Profile
 from spec.partition import complete_count
 from spec.step import apply
 from spec.view import durable
-from tests.spec.worlds import acknowledgement, fetch, run, started, states
-
-BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+from tests.spec.worlds import BOTH, acknowledgement, fetch, run, started, states
 
 
 @BOTH

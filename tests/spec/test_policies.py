@@ -4,16 +4,15 @@ from hypothesis import strategies as st
 
 from model.operations import Acquire, AdvanceLogStart, AdvanceTime
 from model.outcome import Choice
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KIP, Profile
 from model.ranges import StateBatch
 from model.states import AcquireMode, RecordState
 from spec.invariants import violated
 from spec.partition import SharePartition
 from spec.policies import batch_optimized, chosen_offsets, record_limit
 from spec.step import apply
-from tests.spec.worlds import acknowledgement, fetch, run, spans, started, states, taken
+from tests.spec.worlds import BOTH, acknowledgement, fetch, run, spans, started, states, taken
 
-BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 OPTIMIZED, LIMITED = AcquireMode.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT
 
 

@@ -1,13 +1,9 @@
-import pytest
-
 from model.errors import ErrorCode
 from model.operations import Release
 from model.outcome import Answer
-from model.profile import KAFKA, KIP, Profile
+from model.profile import Profile
 from spec.step import apply
-from tests.spec.worlds import acknowledgement, fetch, run, started, states, written
-
-BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+from tests.spec.worlds import BOTH, acknowledgement, fetch, run, started, states, written
 
 
 @BOTH

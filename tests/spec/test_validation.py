@@ -4,9 +4,8 @@ from model.errors import ErrorCode
 from model.operations import EntryPoint
 from model.profile import KAFKA, KIP, Profile
 from spec.validation import validate
-from tests.spec.worlds import acknowledgement
+from tests.spec.worlds import BOTH, acknowledgement
 
-BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 REQUEST, PARTITION = EntryPoint.REQUEST, EntryPoint.SHARE_PARTITION
 
 

@@ -12,7 +12,7 @@ from model.operations import (
     Release,
 )
 from model.outcome import Answer, Choice, Completion
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KIP, Profile
 from model.states import RecordState
 from spec.lag import lag
 from spec.partition import SharePartition, Step
@@ -21,6 +21,7 @@ from spec.step import apply
 from spec.view import durable
 from spec.writes import make_write, write_and_forget, write_and_wait
 from tests.spec.worlds import (
+    BOTH,
     SMALL,
     acknowledgement,
     fetch,
@@ -35,7 +36,6 @@ from tests.spec.worlds import (
 
 NONE, LOST = ErrorCode.NONE, ErrorCode.NOT_COORDINATOR
 PENDING = Answer(ErrorCode.PENDING)
-BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 
 
 def waiting(

@@ -15,7 +15,7 @@ from model.operations import (
     Operation,
 )
 from model.outcome import Answer, Choice, Outcome, Write
-from model.profile import KIP, Profile
+from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
@@ -26,6 +26,7 @@ from spec.view import snapshot
 from spec.window import Window, extend, replace
 
 __all__ = [
+    "BOTH",
     "SMALL",
     "acknowledgement",
     "fetch",
@@ -38,6 +39,9 @@ __all__ = [
     "window_of",
     "written",
 ]
+
+BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+"""Runs a test under each profile."""
 
 SMALL = SharePartitionConfig(
     delivery_count_limit=2,
