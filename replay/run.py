@@ -34,7 +34,7 @@ from replay.verdict import Counts, Divergence, PartitionVerdict, Problem, Verdic
 __all__ = ["Replay", "replay_sources"]
 
 TASKS_PER_CORE = 2
-"""How many tasks of Spark each core gets in a stage, about: few cost little, and more spread better."""
+"""How many tasks of Spark each core gets in a stage, about: few cost little, more spread well."""
 
 T_ = TypeVar("T_")
 
