@@ -88,7 +88,7 @@ def requests(draw: st.DrawFn, kind: type[StateRequest]) -> list[StateRequest]:
 
 
 @EACH
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_requests_survive_encoding_and_are_those_of_kio(
     kind: type[StateRequest], version: int, data: st.DataObject
@@ -112,7 +112,7 @@ def without_count(request: StateRequest) -> StateRequest:
 
 
 @EACH
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_responses_survive_encoding_and_are_those_of_kio(
     kind: type[StateRequest], version: int, data: st.DataObject

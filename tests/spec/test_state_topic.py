@@ -182,7 +182,7 @@ def _durable(coordinator: ShareCoordinator) -> dict[SharePartitionKey, Durable]:
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestMachine.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
 
 
 def _forgets_batches(before: Durable, after: Durable, _batches: object) -> object:
