@@ -33,7 +33,7 @@ from tests.coordinator_recording import messages
 from tests.strategies import STATE_BATCHES, TOPIC_IDS
 
 NUMBERS = st.integers(-1, 2**31 - 1)
-OFFSETS = st.integers(-1, 2**63 - 1)
+OFFSETS = st.integers(-1, 2**63 - 2)
 CODES = st.sampled_from([code for code in ErrorCode if type(code.value) is int])
 TOPIC = UUID(bytes=bytes(range(1, 17)))
 WRITE = WriteState(SharePartitionKey("g", TOPIC, 1), 2, 3, 100, 7)
