@@ -9,10 +9,13 @@ Read in this order:
 - ``transitions``: what can happen to one record, in one table;
 - ``theorem``: a theorem, and the change to a rule under which it must fail;
 - ``record_theorems``, ``window_theorems``, ``walk_theorems``, ``acquire_theorems``,
-  ``counting_theorems``, ``durable_theorems``, ``recovery_theorems``: the theorems;
+  ``counting_theorems``, ``durable_theorems``, ``coordinator_theorems``, ``recovery_theorems``: the
+  theorems;
 - ``catalogue``: all of them in one table;
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
+- ``coordinator_world``: a share coordinator with two leaders, small enough for ``search`` to visit
+  all that can happen there;
 - ``table``, ``report`` and ``cli_prove``: how it is shown.
 """

@@ -12,4 +12,7 @@ Read in this order, each module resting on those above it:
 - ``policies``: how this project chooses where the rules leave a choice;
 - ``step``: one operation applied; ``view`` and ``lag``: what can be seen from outside;
 - ``invariants``: what is true of every state.
+
+Beside a share-partition stands what keeps its state: ``share_coordinator`` holds the durable state
+of many and serves the requests about them; ``state_topic`` holds the records behind it.
 """
