@@ -12,6 +12,7 @@ from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import Profile
 from model.ranges import StateBatch
+from model.share_state_requests import WriteState
 from model.snapshot import DurableState
 from model.state_topic import ShareSnapshot, ShareUpdate
 from model.states import RecordState
@@ -69,7 +70,7 @@ def merge_start(
     return max(current, (start, count))
 
 
-def merge(durable: Durable, request: Write | ShareUpdate, profile: Profile) -> Durable:
+def merge(durable: Durable, request: Write | WriteState | ShareUpdate, profile: Profile) -> Durable:
     """Merge a write into the durable state (KIP-932, WriteShareGroupState).
 
     Guard: none here; ``write`` fences.
@@ -108,7 +109,7 @@ def _below(durable: Durable, start: int) -> list[int]:
 
 
 def write(
-    durable: Durable, request: Write, epochs: tuple[int, int], profile: Profile
+    durable: Durable, request: Write | WriteState, epochs: tuple[int, int], profile: Profile
 ) -> tuple[ErrorCode, Durable]:
     """Serve WriteShareGroupState from a leader with (leader epoch, state epoch).
 

@@ -13,7 +13,6 @@ from immutables import Map
 
 from model.errors import ErrorCode
 from model.guards import CoordinatorGuard, Guard
-from model.outcome import Write
 from model.profile import Profile
 from model.share_state_requests import (
     DeleteState,
@@ -161,7 +160,7 @@ def read_state(
         return Reply(coordinator, ErrorCode.NONE, state=state)
     _, after = one.read(held.durable, epoch)
     fenced = attrs.evolve(held, leader_fence=epoch)
-    reply = _log(coordinator, WriteState(key, 0, epoch, -1), fenced, after, now, chosen=snapshot)
+    reply = _log(coordinator, request, fenced, after, now, chosen=snapshot)
     return attrs.evolve(reply, state=state)
 
 
@@ -182,8 +181,7 @@ def write_state(
     if status is not ErrorCode.NONE:
         return Reply(coordinator, status)
     held = coordinator.held[key]
-    given = Write(0, request.start_offset, request.delivery_complete_count, request.state_batches)
-    _, after = one.write(held.durable, given, epochs, coordinator.profile)
+    _, after = one.write(held.durable, request, epochs, coordinator.profile)
     return _log(coordinator, request, held, after, now, chosen=snapshot)
 
 
@@ -285,7 +283,7 @@ def _refusal(
 
 def _log(  # noqa: PLR0913 - what a record is made of
     coordinator: ShareCoordinator,
-    request: WriteState,
+    request: ReadState | WriteState,
     held: Held,
     after: Durable,
     now: int,
@@ -300,7 +298,8 @@ def _log(  # noqa: PLR0913 - what a record is made of
         snapshot, after = one.snapshot_record(before, after)
         snapshot = attrs.evolve(snapshot, create_timestamp=now, write_timestamp=now)
         return _hold(coordinator, request.key, Held(after, held.leader_fence, now, now), snapshot)
-    update, after = one.update_record(before, after, request.state_batches)
+    batches = request.state_batches if isinstance(request, WriteState) else ()
+    update, after = one.update_record(before, after, batches)
     return _hold(coordinator, request.key, attrs.evolve(held, durable=after), update)
 
 

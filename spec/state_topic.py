@@ -1,5 +1,7 @@
 """One partition of the topic __share_group_state: what is appended, recovered and pruned."""
 
+import struct
+
 import attrs
 from immutables import Map
 
@@ -40,8 +42,8 @@ def state_partition(key: SharePartitionKey, partitions: int = 50) -> int:
     """
     text = f"{key.group_id}:{uuid_text(key.topic_id)}:{key.partition}".encode("utf-16-be")
     total = 0
-    for high, low in zip(text[::2], text[1::2], strict=True):
-        total = (31 * total + (high << 8 | low)) % _INT32
+    for (unit,) in struct.iter_unpack(">H", text):
+        total = (31 * total + unit) % _INT32
     # Kafka takes the absolute value of an int32, and 0 for the one that has none.
     magnitude = min(total, _INT32 - total)
     return 0 if magnitude == _INT32 // 2 else magnitude % partitions

@@ -7,7 +7,6 @@ import attrs
 import pytest
 from immutables import Map
 
-from model.outcome import Write
 from model.profile import KAFKA, KIP, Profile
 from model.share_state_requests import StateRequest, WriteState
 from model.state_topic import ShareUpdate
@@ -78,7 +77,7 @@ def _without_writing(coordinator: ShareCoordinator, request: StateRequest, now: 
     return reply
 
 
-def _last_alone(durable: Durable, request: Write | ShareUpdate, profile: Profile) -> Durable:
+def _last_alone(durable: Durable, request: WriteState | ShareUpdate, profile: Profile) -> Durable:
     return merge(attrs.evolve(durable, entries=Map()), request, profile)
 
 

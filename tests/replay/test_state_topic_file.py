@@ -1,6 +1,7 @@
 import io
 import json
 import re
+from collections.abc import Callable
 from uuid import UUID
 
 import pytest
@@ -131,6 +132,17 @@ def test_what_cannot_be_read_is_said_with_its_place_and_the_rest_goes_on(
     (problem,) = (each for each in found if isinstance(each, Unreadable))
     assert problem.place == len(first.encode()) + bad.startswith("\n")
     assert re.search(said, problem.message)
+
+
+@given(st.binary(max_size=80), st.integers(0, 400), st.sampled_from([console, dump_log]))
+def test_whatever_stands_in_a_file_what_comes_after_it_is_read(
+    noise: bytes, cut: int, form: Callable[[StateRecord], str]
+) -> None:
+    first, last = form(RECORDS[0]).encode(), form(RECORDS[1]).encode()
+    found = list(read_records(io.BytesIO(first[:cut] + noise + b"\n" + last)))
+    assert found
+    assert isinstance(found[-1], Found)
+    assert found[-1].record == RECORDS[1]
 
 
 def test_bytes_that_are_no_text_are_said() -> None:
