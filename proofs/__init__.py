@@ -14,5 +14,5 @@ Read in this order:
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
-- ``table``, ``report`` and ``cli_prove``: how it is shown.
+- ``table`` and ``generated``, ``report`` and ``cli_prove``: how it is shown.
 """
