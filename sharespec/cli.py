@@ -12,6 +12,9 @@ from rich.progress import Progress
 from model.profile import PROFILES, profile_named
 from proofs.cli_prove import prove_command
 from replay.check import Plan
+from replay.cli_describe import describe_command
+from replay.cli_in_flight import in_flight_command
+from replay.cli_metrics import metrics_command
 from replay.explain import ExplainError, partition_events, steps, table_of
 from replay.generate import Request, TargetNotEmptyError, generate_traces
 from replay.report import Bar, finding_text, json_line, show
@@ -50,6 +53,9 @@ def cli() -> None:
 
 
 cli.add_command(prove_command)
+cli.add_command(describe_command)
+cli.add_command(in_flight_command)
+cli.add_command(metrics_command)
 
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:

@@ -10,10 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from model.profile import KAFKA
 from model.trace import TraceEvent
 from model.trace_arrow import PLACE, SCHEMA, table_from_rows
 from model.trace_codec import event_from_row
 from model.trace_json import line_from_row, row_from_line
+from replay.local import opened_traces, share_partitions
+from replay.walk import Moment, Walked, walk
 
 Row = dict[str, Any]
 TRACES = Path(__file__).parents[1] / "data" / "traces"
@@ -53,6 +56,13 @@ def write_lines(path: Path, rows: Iterable[Row]) -> Path:
 def write_parquet(path: Path, rows: list[Row], rows_per_group: int = 1000) -> Path:
     pq.write_table(table_from_rows(rows), path, row_group_size=rows_per_group)
     return path
+
+
+@functools.cache
+def walked_trace(name: str, moment: Moment) -> dict[str, Walked]:
+    """Return each share-partition of a trace of Apache Kafka as it is at a moment."""
+    with opened_traces([TRACES / f"kafka-{name}.jsonl.gz"]) as traces:
+        return {rows.partition: walk(rows, KAFKA, moment) for rows in share_partitions(traces)}
 
 
 def placed(rows: list[Row], source: str = "trace.jsonl") -> pa.Table:
