@@ -62,7 +62,7 @@ def test_acknowledgements_by_an_independent_count(name: str) -> None:
 
 
 def _succeeded(row: dict[str, Any]) -> bool:
-    return row["op"] == "acknowledge" and row["result"]["status"] == "NONE"
+    return bool(row["op"] == "acknowledge" and row["result"]["status"] == "NONE")
 
 
 @pytest.mark.parametrize("name", NAMES)
