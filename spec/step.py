@@ -83,5 +83,7 @@ def _transition(  # noqa: C901, PLR0911 - one line for each operation
             return advance_log_start(partition, operation)
         case ops.ResetOffset():
             return reset_offset(partition, operation)
+        case ops.MarkInProgress() | ops.FinishDeadLetter() | ops.AlterConfig():
+            raise NotImplementedError(type(operation).__name__)
         case _:
             assert_never(operation)
