@@ -99,7 +99,7 @@ def _in_hole(s: Counted) -> Term:
 
 
 def _is_counted(s: Counted) -> Term:
-    holds = (known.holds(s.record, s.highest) for known in RECORD_INVARIANTS)
+    holds = (known.holds(s.record, s.highest, s.now) for known in RECORD_INVARIANTS)
     return conjunction(
         s.start <= s.at,
         s.at < s.end,

@@ -101,11 +101,11 @@ def _test(transition: Transition, *claims: str) -> tuple[str, ...]:
 
 
 def _keeps(s: OneRecord, transition: Transition, known: RecordInvariant) -> Term:
-    return known.holds(transition.effect(s), s.highest)
+    return known.holds(transition.effect(s), s.highest, s.now)
 
 
 def _recovers(s: OneRecord, known: RecordInvariant) -> Term:
-    return known.holds(rules.recover(s.durable_state, s.durable_count), s.highest)
+    return known.holds(rules.recover(s.durable_state, s.durable_count), s.highest, s.now)
 
 
 def _enters(s: OneRecord, transition: Transition) -> Term:
@@ -136,7 +136,7 @@ def _invariants() -> Iterator[Theorem]:
                 _may(transition),
                 about(_keeps, transition, known),
                 _changed(transition, *INVARIANT_CHANGES[known.name]),
-                _test(transition, f'assert holds("{known.name}", after, highest)'),
+                _test(transition, f'assert holds("{known.name}", after, highest, now)'),
             )
         yield Theorem(
             stated,

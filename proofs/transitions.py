@@ -181,5 +181,8 @@ TRANSITIONS = (
 
 def is_sound(situation: OneRecord) -> Term:
     """Whether every invariant holds of the record, under limits that can be."""
-    holds = (known.holds(situation.record, situation.highest) for known in RECORD_INVARIANTS)
+    holds = (
+        known.holds(situation.record, situation.highest, situation.now)
+        for known in RECORD_INVARIANTS
+    )
     return conjunction(situation.limit <= situation.highest, *holds)

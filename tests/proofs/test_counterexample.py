@@ -19,7 +19,7 @@ def test_counterexample_of_a_rule_is_a_test_of_that_rule() -> None:
         "    highest = 1\n"
         "    assert is_held_by(record, member)\n"
         "    after = acknowledge(record, AcknowledgeType.ACCEPT, limit)\n"
-        '    assert holds("owner_iff_held", after, highest)\n'
+        '    assert holds("owner_iff_held", after, highest, now)\n'
     )
 
 

@@ -41,6 +41,8 @@ def test_delivery_count_within_limit_is_not_inductive_alone() -> None:
     known = next(i for i in RECORD_INVARIANTS if i.name == "delivery_count_within_limit")
     alone = attrs.evolve(
         theorem,
-        hypothesis=lambda s: known.holds(s.record, s.highest) & rules.is_acquirable(s.record),
+        hypothesis=lambda s: (
+            known.holds(s.record, s.highest, s.now) & rules.is_acquirable(s.record)
+        ),
     )
     assert prove(alone).verdict is Verdict.REFUTED
