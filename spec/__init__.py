@@ -1,4 +1,4 @@
-"""The executable specification of a share-partition: pure functions over immutable values.
+"""The executable specification of share groups: pure functions over immutable values.
 
 Read in this order, each module resting on those above it:
 
@@ -12,5 +12,8 @@ Read in this order, each module resting on those above it:
   Guard, Effect, Delivery count, Persistence;
 - ``policies``: how this project chooses where the rules leave a choice;
 - ``step``: one operation applied; ``view`` and ``lag``: what can be seen from outside;
-- ``invariants``: what is true of every state.
+- ``invariants``: what is true of every state;
+- ``share_session``: what a broker remembers of a member; ``share_broker``: many share-partitions
+  and sessions as one value; ``share_request``: serving ShareFetch and ShareAcknowledge;
+  ``share_broker_invariants``: what is true of every broker.
 """
