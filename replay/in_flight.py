@@ -9,6 +9,7 @@ from itertools import groupby
 
 import attrs
 
+from model.config import SharePartitionConfig
 from model.operations import Acknowledge, Acquire, Initialize
 from model.outcome import Outcome
 from model.states import AcknowledgeType, RecordState
@@ -18,10 +19,6 @@ from spec.record import is_held
 from spec.window import tracked
 
 __all__ = ["Hold", "Holds", "InFlight", "Query", "in_flight"]
-
-
-STALENESS_MS = 90_000
-"""After how long without progress a consumer counts as stuck, by the draft's default."""
 
 
 @attrs.frozen
@@ -35,8 +32,8 @@ class Hold:
 class Holds:
     """The deliveries of a share-partition, gathered event by event as ``replay.walk`` follows it.
 
-    ``of`` maps an offset to the last delivery of its record. Progress is an acquisition, a renewal
-    or a mark; the specification keeps only the deadline that follows from it.
+    ``of`` maps an offset to the last delivery of its record. Progress is an acquisition or a
+    renewal, of which the specification keeps only the deadline; a mark it keeps itself.
     """
 
     def __init__(self) -> None:
@@ -72,7 +69,8 @@ class Holds:
 class Query:
     """What to show; None: everything. Times in ms, exceeded if more has gone by.
 
-    ``progress_stale_longer_than_ms`` is also what makes a record stale.
+    ``progress_stale_longer_than_ms`` is also what makes a record stale; without it the group's
+    staleness threshold, once that is reached.
     """
 
     held_longer_than_ms: int | None = None
@@ -117,7 +115,8 @@ def _one(
     record, held, progress = partition.window.records[offset], None, None
     if is_held(record):
         held = partition.now - holds[offset].acquired_ms
-        progress = partition.now - holds[offset].progress_ms
+        last = record.last_progress
+        progress = partition.now - (holds[offset].progress_ms if last is None else last)
     return InFlight(
         offset,
         offset,
@@ -127,13 +126,13 @@ def _one(
         record.owner,
         held,
         progress,
-        progress is not None and progress > _threshold(query),
+        progress is not None and _is_stale(progress, partition.config, query),
     )
 
 
-def _threshold(query: Query) -> int:
+def _is_stale(age: int, config: SharePartitionConfig, query: Query) -> bool:
     given = query.progress_stale_longer_than_ms
-    return STALENESS_MS if given is None else given
+    return age >= config.in_progress_staleness_threshold_ms if given is None else age > given
 
 
 def _is_wanted(record: InFlight, query: Query) -> bool:

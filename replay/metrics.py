@@ -5,7 +5,14 @@ from collections.abc import Callable, Iterable, Mapping
 import attrs
 
 from model.errors import ErrorCode
-from model.operations import Acknowledge, AdvanceTime, CompleteWrite, Initialize, Operation
+from model.operations import (
+    Acknowledge,
+    AdvanceTime,
+    CompleteWrite,
+    FinishDeadLetter,
+    Initialize,
+    Operation,
+)
 from model.outcome import Outcome
 from model.states import AcknowledgeType
 from model.trace import TraceEvent
@@ -42,6 +49,7 @@ class Figures:
     latency_sum: int = 0
     latency_max: int = 0
     timeouts: int = 0
+    dead_letters: int = 0
     width: int = 0
     width_max: int = 0
     began_ms: int | None = None
@@ -73,7 +81,7 @@ class Figures:
 
 _SUMS = (
     "partitions", "requests", "failed_requests", "writes", "late_writes", "latency_sum",
-    "timeouts", "width",
+    "timeouts", "dead_letters", "width",
 )  # fmt: skip
 
 
@@ -131,8 +139,11 @@ class Counter:
         for write in outcome.writes:
             if write.status is ErrorCode.PENDING:
                 self._outstanding[write.id] = event.time_ms
+            offsets = sum(batch.last - batch.first + 1 for batch in write.state_batches)
             if isinstance(event.operation, AdvanceTime):
-                figures.timeouts += sum(b.last - b.first + 1 for b in write.state_batches)
+                figures.timeouts += offsets
+            elif isinstance(event.operation, FinishDeadLetter):
+                figures.dead_letters += offsets
         if isinstance(event.operation, CompleteWrite):
             took = event.time_ms - self._outstanding.pop(event.operation.id, event.time_ms)
             figures.late_writes += 1
@@ -201,6 +212,7 @@ METRICS = (
     Metric("AcquisitionLockTimeoutPerSec", _rate(lambda f: f.timeouts)),
     Metric("InFlightMessageCount", lambda f: f.width),
     Metric("InFlightMessageCount, highest of a share-partition", lambda f: f.width_max),
+    Metric("DeadLetterQueueRecordCount count", lambda f: f.dead_letters),
     Metric("TotalShareAcknowledgementRequests count", lambda f: f.requests),
     Metric("FailedShareAcknowledgementRequests count", lambda f: f.failed_requests),
 )

@@ -3,7 +3,12 @@
 from collections.abc import Mapping
 
 from model.checks import whole
-from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
+from model.config import (
+    AutoOffsetReset,
+    IsolationLevel,
+    SharePartitionConfig,
+    check_in_progress,
+)
 from model.config_table import LIMITS, Scope, Value, effective_values, named
 from model.errors import InvalidValueError
 from model.profile import Profile
@@ -22,7 +27,8 @@ def effective_config(
     records are held is an ``AlterConfig`` with what this returns then.
 
     Raises InvalidValueError for a name that does not exist, a value of another type or out of the
-    configuration's own range, and limits that are not in order.
+    configuration's own range, and limits that are not in order; among these, where records may be
+    marked, the lock duration, the staleness threshold and the longest extension (KAFKA-20458).
     """
     values = effective_values(broker, profile)
     own = _within_limits(values, named(group, Scope.GROUP))
@@ -32,14 +38,21 @@ def effective_config(
     def number(name: str) -> int:
         return int(own.get(f"share.{name}", values[f"group.share.{name}"]))
 
-    return SharePartitionConfig(
+    config = SharePartitionConfig(
         number("delivery.count.limit"),
         number("partition.max.record.locks"),
         number("record.lock.duration.ms"),
         AutoOffsetReset(reset),
         IsolationLevel(str(own["share.isolation.level"])),
         renew_acknowledge_enable=own["share.renew.acknowledge.enable"] is True,
+        dead_letter_queue=bool(own["errors.deadletterqueue.topic.name"]),
+        in_progress_staleness_threshold_ms=number("in.progress.staleness.threshold.ms"),
+        in_progress_max_lock_extension_ms=number("in.progress.max.lock.extension.ms"),
+        in_progress_rebalance_grace_ms=number("in.progress.rebalance.grace.ms"),
     )
+    if profile.in_progress:
+        check_in_progress(config)
+    return config
 
 
 def check_group_values(

@@ -9,12 +9,14 @@ from model.operations import (
     Acquire,
     AdvanceTime,
     Initialize,
+    MarkInProgress,
     Operation,
     Produce,
+    ProgressBatch,
     Release,
 )
 from model.outcome import Answer, Outcome
-from model.profile import KAFKA
+from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.ranges import OffsetRange
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import AcquireMode, RecordState
@@ -29,8 +31,8 @@ PENDING = (Answer(ErrorCode.PENDING),)
 class World:
     """A share-partition of ten records, followed as a trace of it would be."""
 
-    def __init__(self) -> None:
-        self.state = new_partition(KAFKA)
+    def __init__(self, profile: Profile = KAFKA) -> None:
+        self.state = new_partition(profile)
         self.holds = Holds()
         self.do(START)
         self.do(Produce((OffsetRange(0, 9),), 10))
@@ -72,6 +74,24 @@ def test_a_record_is_held_since_its_acquisition_and_a_renewal_is_progress() -> N
         (3, 4, "m1", 5000, 5000, False),
         (5, 9, "m2", 3000, 3000, False),
     ]
+
+
+def test_a_mark_is_progress_and_a_record_is_stale_from_the_threshold_on() -> None:
+    world = World(DRAFT_RESOLVED)
+    world.acquire("m1", 0, 4)
+    world.do(AdvanceTime(20_000))
+    world.do(MarkInProgress("m1", (ProgressBatch(0, 1, 0, 0),)))
+    world.do(AdvanceTime(5000))
+    assert brief(world.seen()) == [
+        (0, 1, "m1", 25_000, 5000, False),
+        (2, 4, "m1", 25_000, 25_000, False),
+    ]
+    only = Query(only_state=RecordState.IN_PROGRESS)
+    assert [(record.first, record.last) for record in world.seen(only)] == [(0, 1)]
+    for threshold, stale in ((5000, True), (5001, False)):
+        config = attrs.evolve(START.config, in_progress_staleness_threshold_ms=threshold)
+        world.state = attrs.evolve(world.state, config=config)
+        assert world.seen()[0].stale is stale
 
 
 def test_a_refused_renewal_is_no_progress() -> None:

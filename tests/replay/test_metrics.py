@@ -5,13 +5,18 @@ from typing import Any
 
 import pytest
 
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import AdvanceTime
+from model.operations import AdvanceTime, AlterConfig, FinishDeadLetter
 from model.outcome import Answer, Outcome
 from model.profile import KAFKA
+from model.ranges import OffsetRange
+from model.snapshot import SharePartitionSnapshot
+from model.trace import TraceEvent
 from replay.cli_metrics import measured
 from replay.local import opened_traces, share_partitions
 from replay.metrics import METRICS, NOT_DETERMINED, Counter, Figures, Interval, pending_locks
+from spec.step import apply
 from tests.replay.samples import events, kafka_rows
 from tests.replay.test_in_flight import World
 from tests.traces import FOLDER, trace_events, trace_lines
@@ -152,6 +157,19 @@ def test_locks_that_end_during_a_write_are_counted_apart() -> None:
     world.do(AdvanceTime(30_000))
     assert pending_locks(world.state, 90_000) == 0
     assert world.seen()[0].pending
+
+
+def test_records_that_went_to_the_dead_letter_queue() -> None:
+    world = World()
+    world.do(AlterConfig(SharePartitionConfig(dead_letter_queue=True)))
+    world.acquire("m1", 0, 4)
+    world.acknowledge(3, 0, 2)
+    finish = FinishDeadLetter((OffsetRange(0, 1),))
+    outcome = apply(world.state, finish).outcome
+    counter, seen = Counter(Interval()), SharePartitionSnapshot(0, 0, 0)
+    counter.note(TraceEvent("p", 0, 0, finish, outcome, seen), outcome, 0)
+    assert value("DeadLetterQueueRecordCount count", counter.figures) == 2
+    assert value("AcquisitionLockTimeout count", counter.figures) == 0
 
 
 def test_what_a_trace_does_not_determine_has_a_reason() -> None:
