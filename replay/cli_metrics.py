@@ -77,16 +77,16 @@ def measured(
     rows: PartitionRows, profile: Profile, interval: Interval
 ) -> tuple[Measured, Problem | None]:
     """Return the figures of one share-partition, and what keeps them from being complete."""
-    recorded = Counter(interval)
+    recorded, moment = Counter(interval), Moment(interval.last_ms)
     try:
-        for event in events_of(rows.table):
+        for event in events_of(rows.table.slice(0, moment.rows(rows.table))):
             after = event.after
             width = after.end_offset - after.start_offset if after.records != () else 0
             recorded.note(event, event.outcome, width)
     except BadRowError:
         pass  # The walk below says so.
     expected = _Expected(interval)
-    walked = walk(rows, profile, Moment(interval.last_ms), expected)
+    walked = walk(rows, profile, moment, expected)
     figures = Measured(recorded.figures, expected.counter.figures, expected.pending_locks)
     return figures, walked.problem
 
