@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-__all__ = ["Difference", "Guard"]
+__all__ = ["CoordinatorGuard", "Difference", "Guard"]
 
 
 class Guard(Enum):
@@ -25,6 +25,13 @@ class Guard(Enum):
     )
     WRITE_IS_OUTSTANDING = "only an outstanding write can be completed"
     PARTITION_IS_INITIALIZED = "a share-partition is initialized before it is used"
+
+
+class CoordinatorGuard(Enum):
+    """A condition that every choice of a share coordinator must meet."""
+
+    SNAPSHOT_ON_TIME = "at most so many updates are written between snapshots (configuration)"
+    PRUNED_IS_REDUNDANT = "only records before every latest snapshot are pruned (KIP-932)"
 
 
 class Difference(Enum):

@@ -20,6 +20,12 @@ class Profile:
     it do not count against the limit of that acquire (they do in the next one).
     ``start_offset_kept_loses_complete_count``: a write whose start offset is -1 leaves the durable
     delivery complete count as it was.
+    ``repeated_initialize_starts_anew``: initializing a share-partition again in the same state
+    epoch discards its state, as a new state epoch does.
+    ``initialize_forgets_the_leader_epoch``: initializing a share-partition again makes its durable
+    leader epoch 0; older leaders stay fenced in memory only, so that a failover can let them in.
+    ``absent_state_is_an_invalid_request``: reading or writing what was never initialized is
+    INVALID_REQUEST instead of UNKNOWN_TOPIC_OR_PARTITION.
     ``default_max_record_locks``: the default width of the window, in offsets.
     ``in_progress``: a consumer may mark the records that it works on (KAFKA-20458, a draft).
     """
@@ -31,6 +37,9 @@ class Profile:
     record_limit_may_overshoot: bool
     gap_at_the_end_is_free: bool
     start_offset_kept_loses_complete_count: bool
+    repeated_initialize_starts_anew: bool
+    initialize_forgets_the_leader_epoch: bool
+    absent_state_is_an_invalid_request: bool
     default_max_record_locks: int
     in_progress: bool
 
@@ -43,6 +52,9 @@ KIP = Profile(
     record_limit_may_overshoot=False,
     gap_at_the_end_is_free=False,
     start_offset_kept_loses_complete_count=False,
+    repeated_initialize_starts_anew=False,
+    initialize_forgets_the_leader_epoch=False,
+    absent_state_is_an_invalid_request=False,
     default_max_record_locks=200,
     in_progress=False,
 )
@@ -56,6 +68,9 @@ KAFKA = Profile(
     record_limit_may_overshoot=True,
     gap_at_the_end_is_free=True,
     start_offset_kept_loses_complete_count=True,
+    repeated_initialize_starts_anew=True,
+    initialize_forgets_the_leader_epoch=True,
+    absent_state_is_an_invalid_request=True,
     default_max_record_locks=2000,
     in_progress=False,
 )

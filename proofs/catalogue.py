@@ -2,6 +2,7 @@
 
 from model.errors import InvalidValueError
 from proofs.acquire_theorems import ACQUIRE_THEOREMS
+from proofs.coordinator_theorems import COORDINATOR_THEOREMS
 from proofs.counting_theorems import COUNTING_THEOREMS
 from proofs.durable_theorems import DURABLE_THEOREMS
 from proofs.record_theorems import RECORD_THEOREMS
@@ -19,6 +20,7 @@ THEOREMS: tuple[Theorem, ...] = (
     *ACQUIRE_THEOREMS,
     *COUNTING_THEOREMS,
     *DURABLE_THEOREMS,
+    *COORDINATOR_THEOREMS,
     *RECOVERY_THEOREMS,
 )
 

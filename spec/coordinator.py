@@ -1,4 +1,7 @@
-"""The share coordinator: what is durable, and how a write changes it (KIP-932, KIP-1226)."""
+"""What is durable of one share-partition, and how a write changes it (KIP-932, KIP-1226).
+
+``spec.share_coordinator`` holds many of these, and ``spec.state_topic`` the records behind them.
+"""
 
 from collections.abc import Iterable
 
@@ -10,23 +13,24 @@ from model.outcome import Write
 from model.profile import Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
+from model.state_topic import ShareSnapshot, ShareUpdate
 from model.states import RecordState
 from spec.ranges import runs
 from spec.record import durable_maximum
 
 __all__ = [
     "Durable",
-    "ShareSnapshot",
-    "ShareUpdate",
     "coalesce",
     "durable_from",
     "durable_state",
     "initialize",
-    "log_record",
     "merge",
     "merge_start",
     "read",
     "replay",
+    "replay_record",
+    "snapshot_record",
+    "update_record",
     "write",
 ]
 
@@ -50,25 +54,6 @@ class Durable:
     updates: int = 0
 
 
-@attrs.frozen
-class ShareSnapshot:
-    """A record of the state topic that holds all the state: nothing before it is needed."""
-
-    snapshot_epoch: int
-    state: DurableState
-
-
-@attrs.frozen
-class ShareUpdate:
-    """A record of the state topic that holds one write; it carries no state epoch (KIP-932)."""
-
-    snapshot_epoch: int
-    leader_epoch: int
-    start_offset: int
-    delivery_complete_count: int
-    state_batches: tuple[StateBatch, ...]
-
-
 def merge_start(
     current: tuple[int, int], given: tuple[int, int], profile: Profile
 ) -> tuple[int, int]:
@@ -78,7 +63,7 @@ def merge_start(
     """
     start, count = given
     if start == -1:
-        if profile.start_offset_kept_loses_complete_count:
+        if profile.start_offset_kept_loses_complete_count and current[0] != -1:
             return current
         start = current[0]
     return max(current, (start, count))
@@ -96,18 +81,24 @@ def merge(durable: Durable, request: Write | ShareUpdate, profile: Profile) -> D
     current = (durable.start_offset, durable.delivery_complete_count)
     given = (request.start_offset, request.delivery_complete_count)
     start, count = merge_start(current, given, profile)
-    entries = durable.entries.mutate()
-    for batch in request.state_batches:
-        for offset in range(max(batch.first, start), batch.last + 1):
-            known = entries.get(offset)
-            entry = (batch.state, batch.delivery_count)
-            entries[offset] = entry if known is None else durable_maximum(*entry, *known)
+    entries = _raised(durable.entries, request.state_batches, start)
     if start > durable.start_offset:
+        rest = entries.mutate()
         for offset in _below(durable, start):
-            del entries[offset]
-    return attrs.evolve(
-        durable, start_offset=start, delivery_complete_count=count, entries=entries.finish()
-    )
+            del rest[offset]
+        entries = rest.finish()
+    return attrs.evolve(durable, start_offset=start, delivery_complete_count=count, entries=entries)
+
+
+def _raised(entries: Map[int, Entry], batches: Iterable[StateBatch], start: int) -> Map[int, Entry]:
+    """Return the entries with what the batches say of offsets from ``start`` on."""
+    raised = entries.mutate()
+    for batch in batches:
+        for offset in range(max(batch.first, start), batch.last + 1):
+            known = raised.get(offset)
+            entry = (batch.state, batch.delivery_count)
+            raised[offset] = entry if known is None else durable_maximum(*entry, *known)
+    return raised.finish()
 
 
 def _below(durable: Durable, start: int) -> list[int]:
@@ -139,7 +130,7 @@ def read(durable: Durable, leader_epoch: int) -> tuple[ErrorCode, Durable]:
     Guard: an older leader epoch is FENCED_LEADER_EPOCH.
     Effect: the coordinator remembers the leader epoch.
     Delivery count: unchanged.
-    Persistence: none.
+    Persistence: the leader epoch if it is new, so that it fences after a failover too.
     """
     if leader_epoch < durable.leader_epoch:
         return ErrorCode.FENCED_LEADER_EPOCH, durable
@@ -150,55 +141,67 @@ def initialize(durable: Durable, start_offset: int, state_epoch: int) -> tuple[E
     """Serve InitializeShareGroupState: a new share-partition, or an altered start offset.
 
     Guard: an older state epoch is FENCED_STATE_EPOCH.
-    Effect: everything in flight is discarded (KIP-932, Managing the SPSO and SPEO).
+    Effect: everything in flight is discarded (KIP-932, Managing the SPSO and SPEO). Older leaders
+    stay fenced.
     Delivery count: all discarded.
     Persistence: the new start offset; -1 leaves it to the first leader that writes.
     """
     if state_epoch < durable.state_epoch:
         return ErrorCode.FENCED_STATE_EPOCH, durable
     count = -1 if start_offset == -1 else 0
-    epoch = durable.snapshot_epoch + 1
     return ErrorCode.NONE, Durable(
-        start_offset, count, state_epoch=state_epoch, snapshot_epoch=epoch
+        start_offset,
+        count,
+        state_epoch=state_epoch,
+        leader_epoch=durable.leader_epoch,
+        snapshot_epoch=durable.snapshot_epoch + 1,
     )
 
 
-def log_record(
-    before: Durable, after: Durable, request: Write, updates_per_snapshot: int
-) -> tuple[ShareSnapshot | ShareUpdate, Durable]:
-    """Return the record which the coordinator appends for a write, and the state with its counts.
+def snapshot_record(before: Durable, after: Durable) -> tuple[ShareSnapshot, Durable]:
+    """Return the record that holds all of ``after``, and ``after`` with its counts.
 
-    A snapshot of ``after`` once ``updates_per_snapshot`` updates have been written since the last
-    one, otherwise an update that carries the write alone.
+    ``before`` is the state that the last record left; its snapshot epoch is followed by the next.
     """
-    if before.updates >= updates_per_snapshot:
-        after = attrs.evolve(after, snapshot_epoch=before.snapshot_epoch + 1, updates=0)
-        return ShareSnapshot(after.snapshot_epoch, durable_state(after)), after
-    update = ShareUpdate(
-        before.snapshot_epoch,
-        after.leader_epoch,
-        request.start_offset,
-        request.delivery_complete_count,
-        request.state_batches,
-    )
+    after = attrs.evolve(after, snapshot_epoch=before.snapshot_epoch + 1, updates=0)
+    return ShareSnapshot(after.snapshot_epoch, durable_state(after)), after
+
+
+def update_record(
+    before: Durable, after: Durable, batches: Iterable[StateBatch]
+) -> tuple[ShareUpdate, Durable]:
+    """Return the record that holds what a write changed, and ``after`` with its counts.
+
+    ``batches`` are those of the write that led from ``before`` to ``after``. The start offset and
+    the delivery complete count are those of ``after``: no update says less than the one before.
+    """
+    start, count = after.start_offset, after.delivery_complete_count
+    said = coalesce(sorted(_raised(Map(), batches, start).items()))
+    update = ShareUpdate(before.snapshot_epoch, after.leader_epoch, start, count, said)
     return update, attrs.evolve(after, updates=before.updates + 1)
 
 
 def replay(records: Iterable[ShareSnapshot | ShareUpdate], profile: Profile) -> Durable:
-    """Return the durable state that a coordinator recovers from the records of its topic.
+    """Return the durable state that a coordinator recovers from the records of its topic."""
+    durable = Durable()
+    for record in records:
+        durable = replay_record(durable, record, profile)
+    return durable
+
+
+def replay_record(
+    durable: Durable, record: ShareSnapshot | ShareUpdate, profile: Profile
+) -> Durable:
+    """Return the durable state after one more record of the topic.
 
     An update that belongs to an earlier snapshot is passed over: the snapshot holds it already.
     """
-    durable = Durable()
-    for record in records:
-        if isinstance(record, ShareSnapshot):
-            durable = attrs.evolve(durable_from(record.state), snapshot_epoch=record.snapshot_epoch)
-        elif record.snapshot_epoch >= durable.snapshot_epoch:
-            merged = merge(durable, record, profile)
-            durable = attrs.evolve(
-                merged, leader_epoch=record.leader_epoch, updates=durable.updates + 1
-            )
-    return durable
+    if isinstance(record, ShareSnapshot):
+        return attrs.evolve(durable_from(record.state), snapshot_epoch=record.snapshot_epoch)
+    if record.snapshot_epoch < durable.snapshot_epoch:
+        return durable
+    merged = merge(durable, record, profile)
+    return attrs.evolve(merged, leader_epoch=record.leader_epoch, updates=durable.updates + 1)
 
 
 def durable_from(state: DurableState) -> Durable:

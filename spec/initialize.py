@@ -75,7 +75,6 @@ def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
         return Step(partition, Outcome(ErrorCode.NON_EMPTY_GROUP))
     start, epoch = operation.start_offset, partition.durable.state_epoch + 1
     _, durable = initialize_durable(partition.durable, start, epoch)
-    durable = attrs.evolve(durable, leader_epoch=partition.durable.leader_epoch)
     window = Window(start, start)
     return Step(attrs.evolve(partition, window=window, outstanding=Map(), durable=durable))
 

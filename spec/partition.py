@@ -5,7 +5,7 @@ from immutables import Map
 
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
-from model.guards import Guard
+from model.guards import CoordinatorGuard, Guard
 from model.outcome import Outcome, Write
 from model.profile import Profile
 from spec.coordinator import Durable
@@ -72,7 +72,7 @@ def new_partition(profile: Profile) -> SharePartition:
     return SharePartition(profile)
 
 
-def require(condition: bool, guard: Guard, detail: str) -> None:  # noqa: FBT001 - reads as a sentence
+def require(condition: bool, guard: Guard | CoordinatorGuard, detail: str) -> None:  # noqa: FBT001 - reads as a sentence
     """Raise IllegalChoiceError, naming the guard, unless the condition holds."""
     if not condition:
         raise IllegalChoiceError(guard, detail)

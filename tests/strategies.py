@@ -5,6 +5,7 @@ Spans are short and most offsets small, so that ranges meet; some are as large a
 
 from collections.abc import Callable
 from typing import Any, TypeVar
+from uuid import UUID
 
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from model.errors import ErrorCode
 from model.outcome import Completion, Outcome, Write
 from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
+from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import DURABLE_STATES as DURABLY
 from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
@@ -31,6 +33,8 @@ __all__ = [
     "OPERATIONS",
     "RECORDS",
     "STATE_BATCHES",
+    "STATE_RECORDS",
+    "TOPIC_IDS",
     "WRITES",
     "pairs",
 ]
@@ -96,6 +100,33 @@ WRITES = st.builds(
 DURABLE_STATES = st.builds(
     DurableState, st.integers(-1, 40), st.integers(-1, 40), STATE_BATCHES, NUMBERS, NUMBERS
 )
+
+TOPIC_IDS = st.sampled_from([UUID(int=1), UUID(int=2**127), UUID(bytes=bytes(range(16)))])
+
+_EPOCHS = st.integers(0, 3) | st.just(2**31 - 1)
+_STARTS = st.integers(-1, 40) | st.just(MAX_INT64 - 1)
+_TIMES = st.integers(-1, MAX_INT64)
+_COMPLETE = st.integers(-1, 40) | st.just(2**31 - 1)
+
+STATE_RECORDS = st.builds(
+    StateRecord,
+    st.builds(
+        SharePartitionKey,
+        st.text(min_size=1, max_size=5),
+        TOPIC_IDS,
+        st.integers(0, 3) | st.just(2**31 - 1),
+    ),
+    st.none()
+    | st.builds(ShareUpdate, _EPOCHS, _EPOCHS, _STARTS, _COMPLETE, STATE_BATCHES)
+    | st.builds(
+        ShareSnapshot,
+        _EPOCHS,
+        st.builds(DurableState, _STARTS, _COMPLETE, STATE_BATCHES, _EPOCHS, _EPOCHS),
+        _TIMES,
+        _TIMES,
+    ),
+)
+"""Records of the state topic as they can be encoded, whatever they say."""
 
 _CONFIGS = st.builds(
     SharePartitionConfig,

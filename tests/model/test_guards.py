@@ -1,12 +1,14 @@
 import pytest
 
-from model.guards import Difference, Guard
+from model.guards import CoordinatorGuard, Difference, Guard
 
-BOTH = pytest.mark.parametrize("kind", [Guard, Difference])
+EACH = pytest.mark.parametrize("kind", [Guard, CoordinatorGuard, Difference])
 
 
-@BOTH
-def test_each_member_has_a_sentence_of_its_own(kind: type[Guard] | type[Difference]) -> None:
+@EACH
+def test_each_member_has_a_sentence_of_its_own(
+    kind: type[Guard] | type[CoordinatorGuard] | type[Difference],
+) -> None:
     assert len(kind.__members__) == len(list(kind))
     for member in kind:
         assert len(member.value.split()) >= 4

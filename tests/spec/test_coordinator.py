@@ -8,20 +8,20 @@ from model.outcome import Write
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
+from model.state_topic import ShareSnapshot, ShareUpdate
 from model.states import PERSISTED_STATES, RecordState
 from spec.coordinator import (
     Durable,
-    ShareSnapshot,
-    ShareUpdate,
     coalesce,
     durable_from,
     durable_state,
     initialize,
-    log_record,
     merge,
     merge_start,
     read,
     replay,
+    snapshot_record,
+    update_record,
     write,
 )
 from spec.record import durable_maximum
@@ -101,6 +101,7 @@ def test_a_merge_keeps_the_largest_of_each_record_from_the_start_offset_on(
         ((5, 3), (4, 9), (5, 3)),
         ((-1, -1), (0, 0), (0, 0)),
         ((0, -1), (0, 0), (0, 0)),
+        ((-1, -1), (-1, 3), (-1, 3)),
         ((5, 3), (5, -1), (5, 3)),
     ],
 )
@@ -170,10 +171,11 @@ def test_a_read_fences_the_leaders_before() -> None:
 
 @pytest.mark.parametrize(("start", "count"), [(7, 0), (0, 0), (-1, -1)])
 def test_initializing_discards_what_was_in_flight(start: int, count: int) -> None:
-    durable = merge(Durable(0, 0), request(0, 1, StateBatch(0, 2, ACKNOWLEDGED, 1)), KIP)
+    durable = Durable(0, 0, leader_epoch=3)
+    durable = merge(durable, request(0, 1, StateBatch(0, 2, ACKNOWLEDGED, 1)), KIP)
     answer, after = initialize(durable, start, 1)
     assert answer is ErrorCode.NONE
-    assert after == Durable(start, count, state_epoch=1, snapshot_epoch=1)
+    assert after == Durable(start, count, state_epoch=1, leader_epoch=3, snapshot_epoch=1)
 
 
 def test_initializing_with_an_older_state_epoch_is_fenced() -> None:
@@ -184,36 +186,49 @@ def test_initializing_with_an_older_state_epoch_is_fenced() -> None:
 
 
 def test_an_update_carries_the_write_alone_and_a_snapshot_everything() -> None:
-    durable = Durable(0, 0, leader_epoch=2, snapshot_epoch=3)
-    records = []
-    for offset in range(4):
-        given_write = request(0, offset + 1, StateBatch(offset, offset, ACKNOWLEDGED, 1))
-        record, durable = log_record(durable, merge(durable, given_write, KIP), given_write, 2)
-        records.append(record)
-    assert records[:2] == [
-        ShareUpdate(3, 2, 0, 1, (StateBatch(0, 0, ACKNOWLEDGED, 1),)),
-        ShareUpdate(3, 2, 0, 2, (StateBatch(1, 1, ACKNOWLEDGED, 1),)),
-    ]
-    everything = DurableState(0, 3, (StateBatch(0, 2, ACKNOWLEDGED, 1),), leader_epoch=2)
-    assert records[2] == ShareSnapshot(4, everything)
-    assert isinstance(records[3], ShareUpdate)
-    assert (durable.snapshot_epoch, durable.updates) == (4, 1)
+    before = Durable(2, 1, leader_epoch=2, snapshot_epoch=3, updates=4)
+    before = merge(before, request(2, 1, StateBatch(3, 3, ACKNOWLEDGED, 1)), KIP)
+    after = merge(before, request(2, 2, StateBatch(5, 5, ARCHIVED, 1)), KIP)
+    update, updated = update_record(before, after, (StateBatch(5, 5, ARCHIVED, 1),))
+    assert update == ShareUpdate(3, 2, 2, 2, (StateBatch(5, 5, ARCHIVED, 1),))
+    assert updated == attrs.evolve(after, updates=5)
+    snapshot, held = snapshot_record(before, after)
+    assert snapshot == ShareSnapshot(4, durable_state(after))
+    assert held == attrs.evolve(after, snapshot_epoch=4, updates=0)
 
 
 @BOTH
-@given(st.lists(st.tuples(ANY_WRITES, st.booleans()), max_size=8), st.integers(0, 3))
+def test_an_update_says_where_the_start_offset_stands_and_what_counts(profile: Profile) -> None:
+    before = Durable(4, 1, snapshot_epoch=1)
+    batches = (StateBatch(2, 6, AVAILABLE, 1), StateBatch(5, 5, ACKNOWLEDGED, 1))
+    after = merge(before, request(-1, 0, *batches), profile)
+    update, _ = update_record(before, after, batches)
+    assert (update.start_offset, update.delivery_complete_count) == (4, 1)
+    assert update.state_batches == (
+        StateBatch(4, 4, AVAILABLE, 1),
+        StateBatch(5, 5, ACKNOWLEDGED, 1),
+        StateBatch(6, 6, AVAILABLE, 1),
+    )
+
+
+@BOTH
+@given(st.lists(st.tuples(ANY_WRITES, st.booleans(), st.booleans()), max_size=8))
 def test_the_records_of_the_topic_replay_to_the_state_in_memory(
-    profile: Profile, writes: list[tuple[Write, bool]], updates_per_snapshot: int
+    profile: Profile, writes: list[tuple[Write, bool, bool]]
 ) -> None:
     _, durable = initialize(Durable(), 2, 1)
     records: list[ShareSnapshot | ShareUpdate] = [
         ShareSnapshot(durable.snapshot_epoch, durable_state(durable))
     ]
-    for given_write, elected in writes:
+    for given_write, elected, snapshot in writes:
         _, durable = read(durable, durable.leader_epoch + elected)
         code, after = write(durable, given_write, (durable.leader_epoch, 1), profile)
         assert code is ErrorCode.NONE
-        record, durable = log_record(durable, after, given_write, updates_per_snapshot)
+        record: ShareSnapshot | ShareUpdate
+        if snapshot:
+            record, durable = snapshot_record(durable, after)
+        else:
+            record, durable = update_record(durable, after, given_write.state_batches)
         records.append(record)
     assert replay(records, profile) == durable
 

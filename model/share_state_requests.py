@@ -1,0 +1,88 @@
+"""What is asked of the share coordinator about one share-partition, and what it answers."""
+
+from uuid import UUID
+
+import attrs
+
+from model.errors import ErrorCode
+from model.ranges import StateBatch
+from model.state_topic import SharePartitionKey
+
+__all__ = [
+    "DeleteState",
+    "InitializeState",
+    "ReadState",
+    "ReadStateSummary",
+    "StateRequest",
+    "StateResult",
+    "WriteState",
+]
+
+
+@attrs.frozen
+class InitializeState:
+    """InitializeShareGroupState: the group coordinator adds a share-partition, or resets one.
+
+    A start offset of -1 leaves it to the first leader.
+    """
+
+    key: SharePartitionKey
+    state_epoch: int
+    start_offset: int
+
+
+@attrs.frozen
+class ReadState:
+    """ReadShareGroupState: a leader takes over."""
+
+    key: SharePartitionKey
+    leader_epoch: int
+
+
+@attrs.frozen
+class WriteState:
+    """WriteShareGroupState: a leader reports states of records.
+
+    A start offset of -1 keeps the one that is durable. Version 0 has no delivery complete count:
+    it is -1 (KIP-1226).
+    """
+
+    key: SharePartitionKey
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int = -1
+    state_batches: tuple[StateBatch, ...] = ()
+
+
+@attrs.frozen
+class ReadStateSummary:
+    """ReadShareGroupStateSummary: the group coordinator asks for offsets and epochs alone."""
+
+    key: SharePartitionKey
+    leader_epoch: int = -1
+
+
+@attrs.frozen
+class DeleteState:
+    """DeleteShareGroupState: the share-partition leaves the group. It carries no epoch."""
+
+    key: SharePartitionKey
+
+
+StateRequest = InitializeState | ReadState | WriteState | ReadStateSummary | DeleteState
+
+
+@attrs.frozen
+class StateResult:
+    """The answer about one share-partition; which of the fields it has depends on the request."""
+
+    topic_id: UUID
+    partition: int
+    status: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = 0
+    delivery_complete_count: int = -1
+    state_batches: tuple[StateBatch, ...] = ()

@@ -1,0 +1,71 @@
+"""The records of the topic __share_group_state, and whose share-partition they are about."""
+
+from uuid import UUID
+
+import attrs
+
+from model.checks import MAX_INT64, non_negative, whole
+from model.errors import InvalidValueError
+from model.ranges import StateBatch
+from model.snapshot import DurableState
+
+__all__ = ["SharePartitionKey", "ShareSnapshot", "ShareUpdate", "StateRecord"]
+
+_INT32 = 2**31
+
+
+def _group(_instance: object, _attribute: object, value: str) -> None:
+    if type(value) is not str or not value:
+        raise InvalidValueError("group_id", value, "a string that is not empty")
+
+
+def _partition(_instance: object, _attribute: object, value: int) -> None:
+    whole("partition", value, -_INT32, _INT32 - 1)
+
+
+def _from_minus_one(_instance: object, attribute: "attrs.Attribute[int]", value: int) -> None:
+    whole(attribute.name, value, -1, MAX_INT64 - 1)
+
+
+@attrs.frozen
+class SharePartitionKey:
+    """A share-partition of a cluster. A request may name a negative partition; nothing has one."""
+
+    group_id: str = attrs.field(validator=_group)
+    topic_id: UUID = attrs.field(validator=attrs.validators.instance_of(UUID))
+    partition: int = attrs.field(validator=_partition)
+
+
+@attrs.frozen
+class ShareSnapshot:
+    """A record that holds all the state: nothing before it is needed (KIP-932).
+
+    Timestamps are in ms: when this state was first written whole, and when last.
+    """
+
+    snapshot_epoch: int = attrs.field(validator=non_negative)
+    state: DurableState
+    create_timestamp: int = 0
+    write_timestamp: int = 0
+
+
+@attrs.frozen
+class ShareUpdate:
+    """A record that holds one write; it carries no state epoch (KIP-932).
+
+    A start offset of -1 leaves it as it was, a delivery complete count of -1 is not known.
+    """
+
+    snapshot_epoch: int = attrs.field(validator=non_negative)
+    leader_epoch: int = attrs.field(validator=non_negative)
+    start_offset: int = attrs.field(validator=_from_minus_one)
+    delivery_complete_count: int = attrs.field(validator=_from_minus_one)
+    state_batches: tuple[StateBatch, ...] = ()
+
+
+@attrs.frozen
+class StateRecord:
+    """A record of the topic. None is a tombstone: the share-partition was deleted."""
+
+    key: SharePartitionKey
+    value: ShareSnapshot | ShareUpdate | None

@@ -1,0 +1,230 @@
+"""Records of __share_group_state as the bytes of their keys and values, and as JSON.
+
+Type 0 is ShareSnapshot and type 1 ShareUpdate: the key's bytes begin with the type, those of the
+value with its version, which is 0. The delivery complete count is a tagged field: a broker that
+does not know it passes it over, and where it is missing it is -1 (KIP-1226).
+"""
+
+import struct
+from typing import Any
+
+from model.errors import InvalidValueError
+from model.ranges import StateBatch
+from model.snapshot import DurableState
+from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
+from model.states import RecordState
+from model.wire import Field, Message, array, decode, encode, from_json, to_json
+
+__all__ = [
+    "STATE_BATCHES",
+    "batch_values",
+    "batches_from",
+    "key_bytes",
+    "record_from_bytes",
+    "record_from_json",
+    "record_to_json",
+    "value_bytes",
+]
+
+STATE_BATCHES = array(
+    "stateBatches",
+    Field("firstOffset", "int64"),
+    Field("lastOffset", "int64"),
+    Field("deliveryState", "int8"),
+    Field("deliveryCount", "int16"),
+)
+"""The state batches of a record or a request."""
+
+_COMPLETE_COUNT = Field("deliveryCompleteCount", "int32", tag=0, default=-1)
+_KEY_FIELDS = (Field("groupId", "string"), Field("topicId", "uuid"), Field("partition", "int32"))
+_SNAPSHOT, _UPDATE = 0, 1
+_KEYS = {
+    _SNAPSHOT: Message("ShareSnapshotKey", _KEY_FIELDS, flexible=False),
+    _UPDATE: Message("ShareUpdateKey", _KEY_FIELDS, flexible=False),
+}
+_VALUES = {
+    _SNAPSHOT: Message(
+        "ShareSnapshotValue",
+        (
+            Field("snapshotEpoch", "int32"),
+            Field("stateEpoch", "int32"),
+            Field("leaderEpoch", "int32"),
+            Field("startOffset", "int64"),
+            _COMPLETE_COUNT,
+            Field("createTimestamp", "int64"),
+            Field("writeTimestamp", "int64"),
+            STATE_BATCHES,
+        ),
+    ),
+    _UPDATE: Message(
+        "ShareUpdateValue",
+        (
+            Field("snapshotEpoch", "int32"),
+            Field("leaderEpoch", "int32"),
+            Field("startOffset", "int64"),
+            _COMPLETE_COUNT,
+            STATE_BATCHES,
+        ),
+    ),
+}
+
+
+def key_bytes(record: StateRecord) -> bytes:
+    """Return the key; a tombstone has that of a snapshot."""
+    kind = _kind(record)
+    return struct.pack(">h", kind) + encode(_KEYS[kind], _key_values(record.key))
+
+
+def value_bytes(record: StateRecord) -> bytes | None:
+    """Return the value; None for a tombstone."""
+    if record.value is None:
+        return None
+    return struct.pack(">h", 0) + encode(_VALUES[_kind(record)], _values(record.value))
+
+
+def record_from_bytes(key: bytes, value: bytes | None) -> StateRecord:
+    """Return the record with that key and value.
+
+    Raises InvalidValueError that names the field which cannot be, or the type or version that is
+    not known.
+    """
+    kind = _known_kind(_prefix(key, "the type of the key"))
+    found = _key(decode(_KEYS[kind], key[2:]))
+    if value is None:
+        _check_tombstone(kind)
+        return StateRecord(found, None)
+    version = _prefix(value, "the version of the value")
+    return StateRecord(found, _record_value(kind, decode(_VALUES[kind], value[2:], version)))
+
+
+def record_to_json(record: StateRecord) -> dict[str, Any]:
+    """Return the record as Kafka's ShareGroupStateMessageFormatter prints it."""
+    kind = _kind(record)
+    key = {"type": kind, "data": to_json(_KEYS[kind], _key_values(record.key))}
+    if record.value is None:
+        return {"key": key, "value": None}
+    data = to_json(_VALUES[kind], _values(record.value))
+    return {"key": key, "value": {"version": 0, "data": data}}
+
+
+def record_from_json(key: object, value: object) -> StateRecord:
+    """Return the record of a key and a value in JSON, as above.
+
+    The type and the version may be strings, as kafka-dump-log prints them. Raises as
+    ``record_from_bytes``.
+    """
+    kind = _known_kind(_number(key, "type", "key"))
+    found = _key(from_json(_KEYS[kind], _member(key, "data", "key")))
+    if value is None:
+        _check_tombstone(kind)
+        return StateRecord(found, None)
+    version = _number(value, "version", "value")
+    if version != 0:
+        raise InvalidValueError(f"{_VALUES[kind].name} version", version, "0")
+    values = from_json(_VALUES[kind], _member(value, "data", "value"))
+    return StateRecord(found, _record_value(kind, values))
+
+
+def batch_values(batches: tuple[StateBatch, ...]) -> list[dict[str, int]]:
+    """Return state batches by the names of their fields."""
+    return [
+        {
+            "firstOffset": batch.first,
+            "lastOffset": batch.last,
+            "deliveryState": int(batch.state),
+            "deliveryCount": batch.delivery_count,
+        }
+        for batch in batches
+    ]
+
+
+def batches_from(values: list[dict[str, Any]]) -> tuple[StateBatch, ...]:
+    """Return state batches; raise InvalidValueError naming the one that cannot be."""
+    return tuple(_batch(one, f"stateBatches[{i}]") for i, one in enumerate(values))
+
+
+def _batch(one: dict[str, Any], place: str) -> StateBatch:
+    first, last, count = one["firstOffset"], one["lastOffset"], one["deliveryCount"]
+    try:
+        return StateBatch(first, last, RecordState(one["deliveryState"]), count)
+    except InvalidValueError as error:
+        raise InvalidValueError(place, one, f"what makes a state batch: {error}") from None
+    except ValueError:
+        state = one["deliveryState"]
+        allowed = "AVAILABLE (0), ACKNOWLEDGED (2), ARCHIVED (4)"
+        raise InvalidValueError(f"{place}.deliveryState", state, allowed) from None
+
+
+def _kind(record: StateRecord) -> int:
+    return _UPDATE if isinstance(record.value, ShareUpdate) else _SNAPSHOT
+
+
+def _known_kind(kind: int) -> int:
+    if kind not in _KEYS:
+        raise InvalidValueError("the type of the key", kind, "0, ShareSnapshot; 1, ShareUpdate")
+    return kind
+
+
+def _check_tombstone(kind: int) -> None:
+    if kind != _SNAPSHOT:
+        raise InvalidValueError("ShareUpdateValue", None, "a value; only a ShareSnapshot has none")
+
+
+def _prefix(data: bytes, place: str) -> int:
+    if len(data) < 2:  # noqa: PLR2004 - an int16
+        raise InvalidValueError(place, data, "two bytes or more")
+    number: int = struct.unpack_from(">h", data)[0]
+    return number
+
+
+def _member(data: object, name: str, place: str) -> object:
+    if not isinstance(data, dict) or name not in data:
+        raise InvalidValueError(place, data, f"a JSON object with {name}")
+    return data[name]
+
+
+def _number(data: object, name: str, place: str) -> int:
+    given = _member(data, name, place)
+    if type(given) is int:
+        return given
+    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6:  # noqa: PLR2004 - the digits of an int16
+        return int(given)
+    raise InvalidValueError(f"{place}.{name}", given, "a number")
+
+
+def _key_values(key: SharePartitionKey) -> dict[str, Any]:
+    return {"groupId": key.group_id, "topicId": key.topic_id, "partition": key.partition}
+
+
+def _key(values: dict[str, Any]) -> SharePartitionKey:
+    return SharePartitionKey(values["groupId"], values["topicId"], values["partition"])
+
+
+def _values(value: ShareSnapshot | ShareUpdate) -> dict[str, Any]:
+    if isinstance(value, ShareUpdate):
+        return {
+            "snapshotEpoch": value.snapshot_epoch,
+            "leaderEpoch": value.leader_epoch,
+            "startOffset": value.start_offset,
+            "deliveryCompleteCount": value.delivery_complete_count,
+            "stateBatches": batch_values(value.state_batches),
+        }
+    return {
+        "snapshotEpoch": value.snapshot_epoch,
+        "stateEpoch": value.state.state_epoch,
+        "leaderEpoch": value.state.leader_epoch,
+        "startOffset": value.state.start_offset,
+        "deliveryCompleteCount": value.state.delivery_complete_count,
+        "createTimestamp": value.create_timestamp,
+        "writeTimestamp": value.write_timestamp,
+        "stateBatches": batch_values(value.state.state_batches),
+    }
+
+
+def _record_value(kind: int, values: dict[str, Any]) -> ShareSnapshot | ShareUpdate:
+    epoch, batches = values["snapshotEpoch"], batches_from(values["stateBatches"])
+    start, complete = values["startOffset"], values["deliveryCompleteCount"]
+    if kind == _UPDATE:
+        return ShareUpdate(epoch, values["leaderEpoch"], start, complete, batches)
+    state = DurableState(start, complete, batches, values["stateEpoch"], values["leaderEpoch"])
+    return ShareSnapshot(epoch, state, values["createTimestamp"], values["writeTimestamp"])

@@ -1,0 +1,318 @@
+"""The share coordinator: the state of many share-partitions, and the five requests (KIP-932).
+
+A request answers, and says which record it appends to the state topic. What is held in memory is
+what replaying those records gives; ``spec.state_topic`` holds the records.
+"""
+
+from collections.abc import Iterator
+from typing import assert_never
+from uuid import UUID
+
+import attrs
+from immutables import Map
+
+from model.errors import ErrorCode
+from model.guards import CoordinatorGuard
+from model.outcome import Write
+from model.profile import Profile
+from model.share_state_requests import (
+    DeleteState,
+    InitializeState,
+    ReadState,
+    ReadStateSummary,
+    StateRequest,
+    WriteState,
+)
+from model.snapshot import DurableState
+from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
+from spec import coordinator as one
+from spec.coordinator import Durable
+from spec.partition import require
+
+__all__ = [
+    "Held",
+    "Reply",
+    "ShareCoordinator",
+    "delete_state",
+    "due_for_snapshot",
+    "forget_topic",
+    "initialize_state",
+    "read_state",
+    "read_state_summary",
+    "serve",
+    "snapshot_again",
+    "write_state",
+]
+
+
+@attrs.frozen
+class Held:
+    """What is held of one share-partition.
+
+    Leaders of an epoch before ``leader_fence`` are fenced: it is the durable leader epoch, or a
+    later one where the profile says that memory knows more. Times are in ms: when the latest
+    snapshot's state was first written whole, and when it was written.
+    """
+
+    durable: Durable
+    leader_fence: int
+    created_ms: int
+    written_ms: int
+
+
+@attrs.frozen
+class ShareCoordinator:
+    """One shard of the coordinator. ``topics`` says how many partitions each topic has.
+
+    ``updates_per_snapshot`` is share.coordinator.snapshot.update.records.per.snapshot.
+    """
+
+    profile: Profile
+    topics: Map[UUID, int] = Map()
+    held: Map[SharePartitionKey, Held] = Map()
+    updates_per_snapshot: int = 500
+
+
+@attrs.frozen
+class Reply:
+    """The coordinator after a request, the answer, and the record that was appended, if any.
+
+    ``state`` is what a read answers; a summary answers all of it but the batches, ReadState all
+    but the leader epoch and the delivery complete count.
+    """
+
+    coordinator: ShareCoordinator
+    status: ErrorCode
+    record: StateRecord | None = None
+    state: DurableState | None = None
+
+
+def serve(
+    coordinator: ShareCoordinator,
+    request: StateRequest,
+    now: int,
+    *,
+    snapshot: bool | None = None,
+) -> Reply:
+    """Serve a request at a time in ms.
+
+    ``snapshot`` chooses the record of a read or a write: a snapshot may come at any time. None:
+    an update, until a snapshot is due. IllegalChoiceError for an update when one is due.
+    """
+    match request:
+        case InitializeState():
+            return initialize_state(coordinator, request, now)
+        case ReadState():
+            return read_state(coordinator, request, now, snapshot=snapshot)
+        case WriteState():
+            return write_state(coordinator, request, now, snapshot=snapshot)
+        case ReadStateSummary():
+            return read_state_summary(coordinator, request)
+        case DeleteState():
+            return delete_state(coordinator, request)
+        case _:
+            assert_never(request)
+
+
+def initialize_state(coordinator: ShareCoordinator, request: InitializeState, now: int) -> Reply:
+    """Serve InitializeShareGroupState (KIP-932): a new share-partition, or an altered start offset.
+
+    Guard: INVALID_REQUEST for a negative partition or state epoch; FENCED_STATE_EPOCH for an older
+    one; UNKNOWN_TOPIC_OR_PARTITION.
+    Effect: what was in flight is discarded; older leaders stay fenced. Repeated in the same state
+    epoch it changes nothing, so that it can be retried; under ``kafka`` it starts anew.
+    Delivery count: all discarded.
+    Persistence: a snapshot of the next snapshot epoch, 0 for what is new.
+    """
+    key, held = request.key, coordinator.held.get(request.key)
+    status = _refusal(coordinator, key, state_epoch=request.state_epoch)
+    if status is not ErrorCode.NONE:
+        return Reply(coordinator, status)
+    before = held.durable if held else Durable(snapshot_epoch=-1)
+    repeated = held is not None and request.state_epoch == before.state_epoch
+    if repeated and not coordinator.profile.repeated_initialize_starts_anew:
+        return Reply(coordinator, ErrorCode.NONE)
+    _, after = one.initialize(before, request.start_offset, request.state_epoch)
+    if coordinator.profile.initialize_forgets_the_leader_epoch:
+        after = attrs.evolve(after, leader_epoch=0)
+    fence = held.leader_fence if held else 0
+    value = ShareSnapshot(after.snapshot_epoch, one.durable_state(after), now, now)
+    return _hold(coordinator, key, Held(after, fence, now, now), value)
+
+
+def read_state(
+    coordinator: ShareCoordinator, request: ReadState, now: int, *, snapshot: bool | None = None
+) -> Reply:
+    """Serve ReadShareGroupState (KIP-932): a leader takes over.
+
+    Guard: INVALID_REQUEST for a negative partition or leader epoch; the state must be there;
+    FENCED_LEADER_EPOCH for an older leader; UNKNOWN_TOPIC_OR_PARTITION.
+    Effect: leaders before this one are fenced.
+    Delivery count: unchanged.
+    Persistence: the leader epoch, if it is new, in an update or a snapshot.
+    """
+    key, epoch = request.key, request.leader_epoch
+    status = _refusal(coordinator, key, leader_epoch=epoch, must_exist=True)
+    if status is not ErrorCode.NONE:
+        return Reply(coordinator, status)
+    held = coordinator.held[key]
+    state = one.durable_state(held.durable)
+    if epoch == held.leader_fence:
+        return Reply(coordinator, ErrorCode.NONE, state=state)
+    _, after = one.read(held.durable, epoch)
+    fenced = attrs.evolve(held, leader_fence=epoch)
+    reply = _log(coordinator, WriteState(key, 0, epoch, -1), fenced, after, now, chosen=snapshot)
+    return attrs.evolve(reply, state=state)
+
+
+def write_state(
+    coordinator: ShareCoordinator, request: WriteState, now: int, *, snapshot: bool | None = None
+) -> Reply:
+    """Serve WriteShareGroupState (KIP-932, KIP-1226).
+
+    Guard: INVALID_REQUEST for a negative partition, leader epoch or state epoch; the state must
+    be there; FENCED_LEADER_EPOCH, then FENCED_STATE_EPOCH; UNKNOWN_TOPIC_OR_PARTITION.
+    Effect, Delivery count: as in ``spec.coordinator.merge``; epochs stay as they were.
+    Persistence: an update, or a snapshot: as chosen, and on time.
+    """
+    key, epochs = request.key, (request.leader_epoch, request.state_epoch)
+    status = _refusal(
+        coordinator, key, leader_epoch=epochs[0], state_epoch=epochs[1], must_exist=True
+    )
+    if status is not ErrorCode.NONE:
+        return Reply(coordinator, status)
+    held = coordinator.held[key]
+    given = Write(0, request.start_offset, request.delivery_complete_count, request.state_batches)
+    _, after = one.write(held.durable, given, epochs, coordinator.profile)
+    return _log(coordinator, request, held, after, now, chosen=snapshot)
+
+
+def read_state_summary(coordinator: ShareCoordinator, request: ReadStateSummary) -> Reply:
+    """Serve ReadShareGroupStateSummary (KIP-932, KIP-1226): what lag is computed of.
+
+    Guard: INVALID_REQUEST for a negative partition; UNKNOWN_TOPIC_OR_PARTITION. No epoch is
+    compared.
+    Effect: none. Of what was never initialized, nothing is known: start offset and count are -1.
+    Delivery count: unchanged.
+    Persistence: none.
+    """
+    status = _refusal(coordinator, request.key)
+    if status is not ErrorCode.NONE:
+        return Reply(coordinator, status)
+    held = coordinator.held.get(request.key)
+    state = one.durable_state(held.durable if held else Durable())
+    return Reply(coordinator, ErrorCode.NONE, state=attrs.evolve(state, state_batches=()))
+
+
+def delete_state(coordinator: ShareCoordinator, request: DeleteState) -> Reply:
+    """Serve DeleteShareGroupState (KIP-932): the share-partition leaves the group.
+
+    Guard: INVALID_REQUEST for a negative partition; UNKNOWN_TOPIC_OR_PARTITION. It carries no
+    epoch, so that none can be compared.
+    Effect: everything is forgotten, epochs too. Nothing, if nothing was there: it can be retried.
+    Delivery count: all discarded.
+    Persistence: a tombstone.
+    """
+    status = _refusal(coordinator, request.key)
+    if status is not ErrorCode.NONE or request.key not in coordinator.held:
+        return Reply(coordinator, status)
+    return _forget(coordinator, request.key)
+
+
+def snapshot_again(coordinator: ShareCoordinator, key: SharePartitionKey, now: int) -> Reply:
+    """Write the state of an idle share-partition again, so that older records can be pruned.
+
+    Guard: the share-partition is held.
+    Effect: none but the snapshot epoch. KIP-932: idle ones get a snapshot periodically.
+    Delivery count: unchanged.
+    Persistence: a snapshot of the next epoch.
+    """
+    held = coordinator.held[key]
+    value, after = one.snapshot_record(held.durable, held.durable)
+    stamped = attrs.evolve(value, create_timestamp=held.created_ms, write_timestamp=now)
+    return _hold(coordinator, key, attrs.evolve(held, durable=after, written_ms=now), stamped)
+
+
+def due_for_snapshot(
+    coordinator: ShareCoordinator, now: int, interval_ms: int
+) -> Iterator[SharePartitionKey]:
+    """Yield the share-partitions whose latest snapshot is as old as the interval, in ms."""
+    for key, held in coordinator.held.items():
+        if now - held.written_ms >= interval_ms:
+            yield key
+
+
+def forget_topic(
+    coordinator: ShareCoordinator, topic_id: UUID
+) -> tuple[ShareCoordinator, tuple[StateRecord, ...]]:
+    """Delete the state of every share-partition of a topic that was deleted; also the tombstones.
+
+    Kafka: ShareCoordinatorShard.maybeCleanupShareState.
+    """
+    tombstones = []
+    for key in [key for key in coordinator.held if key.topic_id == topic_id]:
+        coordinator = _forget(coordinator, key).coordinator
+        tombstones.append(StateRecord(key, None))
+    return coordinator, tuple(tombstones)
+
+
+def _refusal(
+    coordinator: ShareCoordinator,
+    key: SharePartitionKey,
+    *,
+    leader_epoch: int | None = None,
+    state_epoch: int | None = None,
+    must_exist: bool = False,
+) -> ErrorCode:
+    """Return why a request is refused, in Kafka's order (ShareCoordinatorShard), or NONE."""
+    held = coordinator.held.get(key)
+    if any(
+        number is not None and number < 0 for number in (key.partition, leader_epoch, state_epoch)
+    ):
+        return ErrorCode.INVALID_REQUEST
+    if held is None and must_exist:
+        invalid = coordinator.profile.absent_state_is_an_invalid_request
+        return ErrorCode.INVALID_REQUEST if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if held and leader_epoch is not None and leader_epoch < held.leader_fence:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if held and state_epoch is not None and state_epoch < held.durable.state_epoch:
+        return ErrorCode.FENCED_STATE_EPOCH
+    if key.partition >= coordinator.topics.get(key.topic_id, 0):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return ErrorCode.NONE
+
+
+def _log(  # noqa: PLR0913 - what a record is made of
+    coordinator: ShareCoordinator,
+    request: WriteState,
+    held: Held,
+    after: Durable,
+    now: int,
+    *,
+    chosen: bool | None,
+) -> Reply:
+    before = held.durable
+    due = before.updates >= coordinator.updates_per_snapshot
+    detail = f"{before.updates} updates since the last snapshot"
+    require(chosen is not False or not due, CoordinatorGuard.SNAPSHOT_ON_TIME, detail)
+    if chosen or due:
+        snapshot, after = one.snapshot_record(before, after)
+        snapshot = attrs.evolve(snapshot, create_timestamp=now, write_timestamp=now)
+        return _hold(coordinator, request.key, Held(after, held.leader_fence, now, now), snapshot)
+    update, after = one.update_record(before, after, request.state_batches)
+    return _hold(coordinator, request.key, attrs.evolve(held, durable=after), update)
+
+
+def _hold(
+    coordinator: ShareCoordinator,
+    key: SharePartitionKey,
+    held: Held,
+    value: ShareSnapshot | ShareUpdate,
+) -> Reply:
+    after = attrs.evolve(coordinator, held=coordinator.held.set(key, held))
+    return Reply(after, ErrorCode.NONE, StateRecord(key, value))
+
+
+def _forget(coordinator: ShareCoordinator, key: SharePartitionKey) -> Reply:
+    after = attrs.evolve(coordinator, held=coordinator.held.delete(key))
+    return Reply(after, ErrorCode.NONE, StateRecord(key, None))

@@ -1,0 +1,91 @@
+"""One partition of the topic __share_group_state: what is appended, recovered and pruned."""
+
+import attrs
+from immutables import Map
+
+from model.guards import CoordinatorGuard
+from model.profile import Profile
+from model.state_topic import SharePartitionKey, ShareSnapshot, StateRecord
+from spec.coordinator import Durable, replay_record
+from spec.partition import require
+from spec.share_coordinator import Held, ShareCoordinator
+
+__all__ = ["StateTopic", "append", "prune", "recover", "redundant_below", "replay_held"]
+
+
+@attrs.frozen
+class StateTopic:
+    """The records that are still there, in order; the first one is at ``first_offset``."""
+
+    first_offset: int = 0
+    records: tuple[StateRecord, ...] = ()
+
+
+def append(topic: StateTopic, *records: StateRecord | None) -> StateTopic:
+    """Return the topic with these records at its end; None is no record."""
+    more = tuple(record for record in records if record is not None)
+    return attrs.evolve(topic, records=topic.records + more)
+
+
+def recover(topic: StateTopic, coordinator: ShareCoordinator) -> ShareCoordinator:
+    """Start a coordinator from its topic (KIP-932, ShareSnapshot and ShareUpdate).
+
+    Guard: none.
+    Effect: what is held is what the records say; nothing else of the former coordinator is left.
+    Delivery count: as last durable.
+    Persistence: none.
+    """
+    held: Map[SharePartitionKey, Held] = Map()
+    for record in topic.records:
+        after = replay_held(held.get(record.key), record, coordinator.profile)
+        if after is not None:
+            held = held.set(record.key, after)
+        elif record.key in held:
+            held = held.delete(record.key)
+    return attrs.evolve(coordinator, held=held)
+
+
+def replay_held(held: Held | None, record: StateRecord, profile: Profile) -> Held | None:
+    """Return what is held of a share-partition after one more record about it.
+
+    A tombstone leaves nothing: what came before it is of a share-partition that is no more.
+    """
+    value = record.value
+    if value is None:
+        return None
+    before = held or Held(Durable(), 0, 0, 0)
+    after = replay_record(before.durable, value, profile)
+    fence = after.leader_epoch
+    if profile.initialize_forgets_the_leader_epoch:
+        fence = max(fence, before.leader_fence)
+    if isinstance(value, ShareSnapshot):
+        return Held(after, fence, value.create_timestamp, value.write_timestamp)
+    return attrs.evolve(before, durable=after, leader_fence=fence)
+
+
+def redundant_below(topic: StateTopic) -> int:
+    """Return the offset below which no record is needed: that of the oldest latest snapshot.
+
+    Where no share-partition is left, nothing is needed, tombstones neither (KIP-932).
+    """
+    latest: dict[SharePartitionKey, int] = {}
+    for offset, record in enumerate(topic.records, topic.first_offset):
+        if record.value is None:
+            latest.pop(record.key, None)
+        elif isinstance(record.value, ShareSnapshot):
+            latest[record.key] = offset
+    return min(latest.values(), default=topic.first_offset + len(topic.records))
+
+
+def prune(topic: StateTopic, below: int) -> StateTopic:
+    """Delete the records below an offset (KIP-932: ReplicaManager.deleteRecords).
+
+    Guard: ``redundant_below``; how far up to there is the coordinator's choice.
+    Effect: what a coordinator recovers is unchanged.
+    Delivery count: unchanged.
+    Persistence: the first offset of the topic.
+    """
+    limit = redundant_below(topic)
+    require(below <= limit, CoordinatorGuard.PRUNED_IS_REDUNDANT, f"{below} is beyond {limit}")
+    gone = max(below - topic.first_offset, 0)
+    return StateTopic(topic.first_offset + gone, topic.records[gone:])

@@ -1,0 +1,17 @@
+from uuid import UUID
+
+from model.errors import ErrorCode
+from model.share_state_requests import ReadStateSummary, StateResult, WriteState
+from model.state_topic import SharePartitionKey
+
+KEY = SharePartitionKey("g", UUID(int=1), 0)
+
+
+def test_what_version_0_does_not_say_is_not_known() -> None:
+    assert WriteState(KEY, 1, 2, 3).delivery_complete_count == -1
+    assert StateResult(KEY.topic_id, 0).delivery_complete_count == -1
+    assert ReadStateSummary(KEY).leader_epoch == -1
+
+
+def test_an_answer_is_a_success_unless_it_says_otherwise() -> None:
+    assert StateResult(KEY.topic_id, 0).status is ErrorCode.NONE

@@ -1,0 +1,323 @@
+from base64 import urlsafe_b64decode
+from typing import Any
+from uuid import UUID
+
+import attrs
+import pytest
+from immutables import Map
+
+from model.errors import ErrorCode, IllegalChoiceError
+from model.guards import CoordinatorGuard
+from model.profile import KAFKA, KIP, Profile
+from model.ranges import StateBatch
+from model.share_state_requests import (
+    DeleteState,
+    InitializeState,
+    ReadState,
+    ReadStateSummary,
+    StateRequest,
+    StateResult,
+    WriteState,
+)
+from model.share_state_rpc import newest_version, requests_from_bytes, results_from_bytes
+from model.snapshot import DurableState
+from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
+from model.states import RecordState
+from spec.share_coordinator import (
+    Reply,
+    ShareCoordinator,
+    due_for_snapshot,
+    forget_topic,
+    serve,
+    snapshot_again,
+)
+from spec.state_topic import StateTopic, append, prune, recover, redundant_below
+from tests.coordinator_recording import KINDS, lines, record_of
+from tests.spec.worlds import BOTH
+
+TOPIC, GONE = UUID(int=1), UUID(int=2)
+KEY = SharePartitionKey("g", TOPIC, 0)
+BATCH = StateBatch(0, 2, RecordState.ACKNOWLEDGED, 1)
+NONE, INVALID = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
+UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+OLD_LEADER, OLD_STATE = ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_STATE_EPOCH
+
+
+def started(profile: Profile = KIP, *requests: StateRequest, limit: int = 500) -> ShareCoordinator:
+    """A coordinator after some requests, all of which succeed."""
+    coordinator = ShareCoordinator(profile, Map({TOPIC: 2}), updates_per_snapshot=limit)
+    for request in requests:
+        reply = serve(coordinator, request, 10)
+        assert reply.status is NONE
+        coordinator = reply.coordinator
+    return coordinator
+
+
+def write(*epochs: int, start: int = 0, count: int = 0) -> WriteState:
+    leader, state = epochs
+    return WriteState(KEY, state, leader, start, count, (BATCH,))
+
+
+STARTED = (InitializeState(KEY, 2, 0), ReadState(KEY, 5))
+
+
+def test_a_new_share_partition_gets_a_snapshot_of_epoch_0() -> None:
+    reply = serve(started(), InitializeState(KEY, 2, 7), 10)
+    snapshot = ShareSnapshot(0, DurableState(7, 0, (), 2, 0), 10, 10)
+    assert (reply.status, reply.record) == (NONE, StateRecord(KEY, snapshot))
+    unknown = serve(started(), InitializeState(KEY, 2, -1), 10).record
+    assert unknown is not None
+    assert isinstance(unknown.value, ShareSnapshot)
+    assert unknown.value.state == DurableState(-1, -1, (), 2, 0)
+
+
+def test_an_altered_start_offset_discards_the_state_and_keeps_leaders_fenced() -> None:
+    coordinator = started(KIP, *STARTED, write(5, 2))
+    reply = serve(coordinator, InitializeState(KEY, 3, 1), 20)
+    snapshot = ShareSnapshot(1, DurableState(1, 0, (), 3, 5), 20, 20)
+    assert reply.record == StateRecord(KEY, snapshot)
+    assert serve(reply.coordinator, ReadState(KEY, 4), 20).status is OLD_LEADER
+    assert serve(reply.coordinator, write(5, 2), 20).status is OLD_STATE
+
+
+def test_initializing_again_in_the_same_state_epoch_starts_anew_under_kafka_only() -> None:
+    for profile, kept in ((KIP, True), (KAFKA, False)):
+        before = started(profile, *STARTED, write(5, 2))
+        reply = serve(before, InitializeState(KEY, 2, 0), 20)
+        assert reply.status is NONE
+        assert (reply.record is None) == kept
+        assert bool(reply.coordinator.held[KEY].durable.entries) == kept
+
+
+def test_initializing_makes_the_durable_leader_epoch_0_under_kafka_only() -> None:
+    for profile, epoch in ((KIP, 5), (KAFKA, 0)):
+        reply = serve(started(profile, *STARTED), InitializeState(KEY, 3, 1), 20)
+        held = reply.coordinator.held[KEY]
+        assert (held.durable.leader_epoch, held.leader_fence) == (epoch, 5)
+
+
+def test_a_failover_after_pruning_lets_old_leaders_in_under_kafka_only() -> None:
+    for profile, status in ((KIP, OLD_LEADER), (KAFKA, NONE)):
+        coordinator, topic = started(profile), StateTopic()
+        for request in (*STARTED, write(5, 2), InitializeState(KEY, 3, 0)):
+            reply = serve(coordinator, request, 10)
+            coordinator, topic = reply.coordinator, append(topic, reply.record)
+        assert serve(coordinator, ReadState(KEY, 4), 10).status is OLD_LEADER
+        kept = recover(topic, coordinator)
+        assert serve(kept, ReadState(KEY, 4), 10).status is OLD_LEADER
+        pruned = recover(prune(topic, redundant_below(topic)), coordinator)
+        assert serve(pruned, ReadState(KEY, 4), 10).status is status
+
+
+@BOTH
+def test_a_read_answers_the_state_and_writes_a_new_leader_epoch(profile: Profile) -> None:
+    coordinator = started(profile, *STARTED, write(5, 2, start=0, count=3))
+    reply = serve(coordinator, ReadState(KEY, 6), 20)
+    assert reply.state == DurableState(0, 3, (BATCH,), 2, 5)
+    assert reply.record == StateRecord(KEY, ShareUpdate(0, 6, 0, 3))
+    again = serve(reply.coordinator, ReadState(KEY, 6), 30)
+    assert again == Reply(reply.coordinator, NONE, None, DurableState(0, 3, (BATCH,), 2, 6))
+    assert serve(again.coordinator, write(5, 2), 30).status is OLD_LEADER
+
+
+def test_a_write_changes_no_epoch() -> None:
+    coordinator = started(KIP, *STARTED)
+    reply = serve(coordinator, write(9, 9), 20)
+    assert reply.record == StateRecord(KEY, ShareUpdate(0, 5, 0, 0, (BATCH,)))
+    durable = reply.coordinator.held[KEY].durable
+    assert (durable.leader_epoch, durable.state_epoch) == (5, 2)
+
+
+def test_a_summary_answers_all_but_the_batches_and_compares_no_epoch() -> None:
+    coordinator = started(KIP, *STARTED, write(5, 2, count=3))
+    reply = serve(coordinator, ReadStateSummary(KEY, -1), 20)
+    assert reply == Reply(coordinator, NONE, None, DurableState(0, 3, (), 2, 5))
+    unknown = serve(started(), ReadStateSummary(KEY), 20)
+    assert (unknown.status, unknown.state) == (NONE, DurableState(-1, -1))
+
+
+def test_a_deletion_can_be_repeated() -> None:
+    reply = serve(started(KIP, *STARTED), DeleteState(KEY), 20)
+    assert reply.record == StateRecord(KEY, None)
+    assert KEY not in reply.coordinator.held
+    assert serve(reply.coordinator, DeleteState(KEY), 20) == Reply(reply.coordinator, NONE)
+
+
+def test_a_share_partition_made_again_begins_at_snapshot_epoch_0_and_knows_no_leader() -> None:
+    coordinator = started(KIP, *STARTED, write(5, 2), DeleteState(KEY), InitializeState(KEY, 1, 0))
+    held = coordinator.held[KEY]
+    assert (held.durable.snapshot_epoch, held.leader_fence, held.durable.state_epoch) == (0, 0, 1)
+    late = serve(coordinator, write(5, 2), 20)
+    assert late.status is NONE, "a write of before the deletion lands in what was made since"
+
+
+@pytest.mark.parametrize(
+    ("requests", "status"),
+    [
+        ([InitializeState(attrs.evolve(KEY, partition=-1), 0, 0)], INVALID),
+        ([InitializeState(KEY, -1, 0)], INVALID),
+        ([*STARTED, InitializeState(attrs.evolve(KEY, topic_id=GONE), 0, 0)], UNKNOWN),
+        ([*STARTED, InitializeState(KEY, 1, 0)], OLD_STATE),
+        ([InitializeState(attrs.evolve(KEY, partition=2), 0, 0)], UNKNOWN),
+        ([*STARTED, ReadState(attrs.evolve(KEY, partition=-1), 0)], INVALID),
+        ([*STARTED, ReadState(KEY, -1)], INVALID),
+        ([*STARTED, ReadState(KEY, 4)], OLD_LEADER),
+        ([*STARTED, WriteState(attrs.evolve(KEY, partition=-1), 0, 0, 0)], INVALID),
+        ([*STARTED, write(-1, 2)], INVALID),
+        ([*STARTED, write(5, -1)], INVALID),
+        ([*STARTED, write(4, 1)], OLD_LEADER),
+        ([*STARTED, write(5, 1)], OLD_STATE),
+        ([ReadStateSummary(attrs.evolve(KEY, partition=-1))], INVALID),
+        ([ReadStateSummary(attrs.evolve(KEY, partition=2))], UNKNOWN),
+        ([DeleteState(attrs.evolve(KEY, partition=-1))], INVALID),
+        ([DeleteState(attrs.evolve(KEY, topic_id=GONE))], UNKNOWN),
+    ],
+)
+@BOTH
+def test_a_refused_request_changes_nothing(
+    profile: Profile, requests: list[StateRequest], status: ErrorCode
+) -> None:
+    coordinator = started(profile, *requests[:-1])
+    assert serve(coordinator, requests[-1], 20) == Reply(coordinator, status)
+
+
+@pytest.mark.parametrize(("profile", "status"), [(KIP, UNKNOWN), (KAFKA, INVALID)])
+def test_what_was_never_initialized_is_an_invalid_request_under_kafka_only(
+    profile: Profile, status: ErrorCode
+) -> None:
+    for request in (ReadState(KEY, 0), write(0, 0)):
+        assert serve(started(profile), request, 0) == Reply(started(profile), status)
+
+
+def test_a_deleted_topic_is_unknown_until_its_state_is_forgotten() -> None:
+    other = SharePartitionKey("h", TOPIC, 1)
+    coordinator = started(KIP, *STARTED, InitializeState(other, 0, 0))
+    gone = attrs.evolve(coordinator, topics=Map())
+    for request in (write(5, 2), ReadState(KEY, 5), DeleteState(KEY)):
+        assert serve(gone, request, 20).status is UNKNOWN
+    after, tombstones = forget_topic(gone, TOPIC)
+    assert set(tombstones) == {StateRecord(KEY, None), StateRecord(other, None)}
+    assert not after.held
+    assert forget_topic(coordinator, GONE) == (coordinator, ())
+
+
+def test_a_snapshot_comes_after_so_many_updates_and_may_come_before() -> None:
+    coordinator = started(KIP, InitializeState(KEY, 2, 0), limit=2)
+    kinds = []
+    for count in range(6):
+        reply = serve(coordinator, write(0, 2, count=count), 20 + count)
+        assert reply.record is not None
+        kinds.append(type(reply.record.value))
+        coordinator = reply.coordinator
+    assert kinds == [ShareUpdate, ShareUpdate, ShareSnapshot] * 2
+    held = coordinator.held[KEY]
+    assert (held.durable.snapshot_epoch, held.created_ms, held.written_ms) == (2, 25, 25)
+    early = serve(coordinator, write(0, 2), 30, snapshot=True).record
+    assert early is not None
+    assert early.value == ShareSnapshot(3, DurableState(0, 5, (BATCH,), 2, 0), 30, 30)
+
+
+def test_an_update_when_a_snapshot_is_due_breaks_a_guard() -> None:
+    coordinator = started(KIP, InitializeState(KEY, 2, 0), limit=0)
+    with pytest.raises(IllegalChoiceError, match="0 updates since") as refused:
+        serve(coordinator, write(0, 2), 20, snapshot=False)
+    assert refused.value.guard is CoordinatorGuard.SNAPSHOT_ON_TIME
+
+
+def test_an_idle_share_partition_is_written_again_when_its_snapshot_is_old() -> None:
+    coordinator = started(KIP, *STARTED, write(5, 2))
+    assert list(due_for_snapshot(coordinator, 1009, 1000)) == []
+    assert list(due_for_snapshot(coordinator, 1010, 1000)) == [KEY]
+    reply = snapshot_again(coordinator, KEY, 1010)
+    snapshot = ShareSnapshot(1, DurableState(0, 0, (BATCH,), 2, 5), 10, 1010)
+    assert reply.record == StateRecord(KEY, snapshot)
+    assert list(due_for_snapshot(reply.coordinator, 2009, 1000)) == []
+
+
+class Recorded:
+    """A run of Apache Kafka's coordinator, followed step by step."""
+
+    def __init__(self, profile: Profile, head: dict[str, Any]) -> None:
+        topics = Map({_uuid(topic): 2 for topic in head["topics"]})
+        limit = head["updatesPerSnapshot"]
+        self.coordinator = ShareCoordinator(profile, topics, updates_per_snapshot=limit)
+        self.topic = StateTopic()
+
+    def follow(self, line: dict[str, Any]) -> None:
+        written = tuple(record_of(record) for record in line["records"])
+        if line["op"] in KINDS:
+            assert self.serve(line, written) == written
+        elif line["op"] == "cold":
+            due = set(due_for_snapshot(self.coordinator, line["now"], 300_000))
+            assert {record.key for record in written} in (due, set())
+            for record in written:
+                reply = snapshot_again(self.coordinator, record.key, line["now"])
+                assert reply.record == record
+                self.coordinator = reply.coordinator
+        elif line["op"] == "cleanup":
+            self.coordinator, tombstones = forget_topic(self.coordinator, _uuid(line["topicId"]))
+            assert set(tombstones) == set(written)
+        elif line["op"] == "crash":
+            self.coordinator = recover(self.topic, self.coordinator)
+        elif line["offset"] is not None:
+            self.topic = prune(self.topic, line["offset"])
+        self.topic = append(self.topic, *written)
+
+    def serve(
+        self, line: dict[str, Any], written: tuple[StateRecord, ...]
+    ) -> tuple[StateRecord, ...]:
+        kind = KINDS[line["op"]]
+        version = newest_version(kind)
+        request, response = (bytes.fromhex(line[way][version]) for way in ("request", "response"))
+        (asked,) = requests_from_bytes(kind, request, version)
+        (answered,) = results_from_bytes(kind, response, version)
+        snapshot = isinstance(written[0].value, ShareSnapshot) if written else None
+        reply = serve(self.coordinator, asked, line["now"], snapshot=snapshot)
+        assert reply.status is answered.status
+        if reply.state is not None:
+            assert _answer(kind, answered, reply.state) == answered
+        self.coordinator = reply.coordinator
+        return (reply.record,) if reply.record else ()
+
+
+def _answer(kind: type[StateRequest], answered: StateResult, state: DurableState) -> StateResult:
+    found = attrs.evolve(answered, state_epoch=state.state_epoch, start_offset=state.start_offset)
+    if kind is ReadState:
+        return attrs.evolve(found, state_batches=state.state_batches)
+    count, epoch = state.delivery_complete_count, state.leader_epoch
+    return attrs.evolve(found, delivery_complete_count=count, leader_epoch=epoch)
+
+
+def _uuid(text: str) -> UUID:
+    return UUID(bytes=urlsafe_b64decode(text + "=="))
+
+
+def follow_all(profile: Profile) -> int:
+    """Follow the recording; return how many steps there were."""
+    steps = 0
+    for line in lines():
+        if "kafka" in line:
+            recorded = Recorded(profile, line)
+        else:
+            recorded.follow(line)
+            steps += 1
+    return steps
+
+
+def test_apache_kafka_answers_and_writes_what_the_specification_does() -> None:
+    assert follow_all(KAFKA) == 1210
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "repeated_initialize_starts_anew",
+        "initialize_forgets_the_leader_epoch",
+        "absent_state_is_an_invalid_request",
+        "start_offset_kept_loses_complete_count",
+    ],
+)
+def test_the_recording_shows_each_rule_on_which_apache_kafka_differs(name: str) -> None:
+    other = attrs.evolve(KAFKA, **{name: getattr(KIP, name)})
+    with pytest.raises(AssertionError):
+        follow_all(other)
