@@ -90,7 +90,7 @@ def _rules(limit_ms: int) -> tuple[z3.Fixedpoint, z3.FuncDeclRef, OneRecord]:
             after = transition.effect(situation)
             is_final = z3.Or(final, _is_final(after))
             engine.rule(reached(*_terms(after), limit, is_final), z3.And(here, allowed))
-            if transition.name in {"commit", "expire"}:
+            if transition.name in {"commit", "expire", "finish dead letter"}:
                 written = durable(_terms(after)[0], after.delivery_count, limit)
                 engine.rule(written, z3.And(here, allowed))
     known = durable(situation.durable_state, situation.durable_count, limit)

@@ -17,6 +17,7 @@ __all__ = [
     "acquire",
     "can_mark",
     "can_renew",
+    "can_stay",
     "can_vanish",
     "commit",
     "durable_maximum",
@@ -27,7 +28,6 @@ __all__ = [
     "is_acquirable",
     "is_dead_letter",
     "is_finished",
-    "is_fresh",
     "is_held",
     "is_held_by",
     "is_lock_over",
@@ -203,18 +203,21 @@ def mark(record: Record, now: Term, threshold: Term, extension: Term) -> Record:
     )
 
 
-def is_fresh(record: Record, now: Term, threshold: Term) -> Term:
-    """Whether the owner's last sign of progress is younger than ``threshold`` (ms)."""
+def can_stay(record: Record, member: Term, now: Term, threshold: Term) -> Term:
+    """Whether the record stays with this member for a while although the member leaves.
+
+    It is IN_PROGRESS, and the last sign of progress is younger than ``threshold`` (ms).
+    """
     if record.last_progress is None:
         return False
     fresh = now < record.last_progress + threshold
-    return is_held(record) & (record.state == IN_PROGRESS) & fresh
+    return is_held_by(record, member) & (record.state == IN_PROGRESS) & fresh
 
 
 def give_grace(record: Record, until: Term) -> Record:
     """Let an owner that has left keep the record for a while (KAFKA-20458, Rebalance flow).
 
-    Guard: ``is_held_by`` the member that leaves, and ``is_fresh``.
+    Guard: ``can_stay``.
     Effect: the lock lasts until ``until`` (ms), or its own deadline if that is earlier. A mark sets
     a new deadline: the owner is back.
     Delivery count: unchanged.

@@ -5,7 +5,7 @@ import attrs
 from model.operations import Release
 from model.outcome import Answer
 from spec.partition import SharePartition, Step
-from spec.record import Record, failed_state, give_grace, is_fresh, is_held_by, release
+from spec.record import Record, can_stay, failed_state, give_grace, is_held_by, release
 from spec.window import replace
 from spec.writes import write_and_wait
 
@@ -29,7 +29,7 @@ def release_member(partition: SharePartition, operation: Release, answer: Answer
         record = partition.window.records[offset]
         if not is_held_by(record, operation.member):
             continue
-        if is_fresh(record, now, config.in_progress_staleness_threshold_ms):
+        if can_stay(record, operation.member, now, config.in_progress_staleness_threshold_ms):
             kept[offset] = give_grace(record, now + config.in_progress_rebalance_grace_ms)
         else:
             released[offset] = release(record, config.delivery_count_limit, failed)

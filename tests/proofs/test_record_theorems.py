@@ -29,8 +29,8 @@ def test_what_is_proved_is_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     theorem = theorem_named("release available_can_be_delivered")
     assert prove(theorem).verdict is Verdict.PROVED
 
-    def off_by_one(record: rules.Record, limit: Term) -> Term:
-        return either(record.delivery_count > limit, RecordState.ARCHIVED, RecordState.AVAILABLE)
+    def off_by_one(record: rules.Record, limit: Term, failed: Term) -> Term:
+        return either(record.delivery_count > limit, failed, RecordState.AVAILABLE)
 
     monkeypatch.setattr(rules, "_after_attempt", off_by_one)
     assert prove(theorem).verdict is Verdict.REFUTED

@@ -172,10 +172,13 @@ def test_a_mark_sets_one_deadline_by_the_last_and_the_first_sign_of_progress(
 
 
 @pytest.mark.parametrize(("now", "fresh"), [(109, True), (110, False)])
-def test_progress_is_fresh_while_it_is_younger_than_the_threshold(now: int, *, fresh: bool) -> None:
-    assert rules.is_fresh(MARKED, now, 50) is fresh
-    assert not rules.is_fresh(TAKEN, now, 50)
-    assert not rules.is_fresh(attrs.evolve(MARKED, pending=True), now, 50)
+def test_who_leaves_keeps_a_record_whose_progress_is_younger_than_the_threshold(
+    now: int, *, fresh: bool
+) -> None:
+    assert rules.can_stay(MARKED, "c1", now, 50) is fresh
+    assert not rules.can_stay(TAKEN, "c1", now, 50)
+    assert not rules.can_stay(attrs.evolve(MARKED, pending=True), "c1", now, 50)
+    assert not rules.can_stay(MARKED, "c2", now, 50)
 
 
 @pytest.mark.parametrize(("until", "deadline"), [(99, 99), (100, 100), (101, 100)])
@@ -266,7 +269,7 @@ RULES: dict[str, tuple[Callable[..., Term], tuple[z3.ArithRef, ...]]] = {
     "is_held_by": (rules.is_held_by, (X,)),
     "is_lock_over": (rules.is_lock_over, (Y,)),
     "is_dead_letter": (rules.is_dead_letter, ()),
-    "is_fresh": (rules.is_fresh, (Y, X)),
+    "can_stay": (rules.can_stay, (X, Y, Z)),
     "can_renew": (rules.can_renew, (X,)),
     "can_mark": (rules.can_mark, (X, Z, Y, X)),
     "failed_state": (lambda r: rules.failed_state(r.pending), ()),
