@@ -15,7 +15,7 @@ import attrs
 
 from model.errors import InvalidValueError
 
-__all__ = ["Field", "Message", "array", "decode", "encode", "from_json", "to_json"]
+__all__ = ["Field", "Message", "array", "decode", "encode", "from_json", "to_json", "uuid_text"]
 
 _NUMBERS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q"}
 _MAX_SIZE = 2**31 - 1
@@ -86,6 +86,11 @@ def from_json(message: Message, data: object) -> dict[str, Any]:
     Raises InvalidValueError that names the field which is missing or does not fit.
     """
     return _struct_from_json(message.fields, data, "")
+
+
+def uuid_text(value: UUID) -> str:
+    """Return a topic id as Kafka prints it: URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
 
 
 def _check_version(message: Message, version: int) -> None:
@@ -260,7 +265,7 @@ def _struct_to_json(fields: tuple[Field, ...], values: Mapping[str, Any]) -> dic
         if isinstance(field.kind, tuple):
             value = [_struct_to_json(field.kind, item) for item in value]
         elif field.kind == "uuid":
-            value = base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
+            value = uuid_text(value)
         shown[field.name] = value
     return shown
 

@@ -16,6 +16,8 @@ from model.ranges import AcquiredRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 
 __all__ = [
+    "batch_text",
+    "durable_text",
     "marked_text",
     "operation_text",
     "outcome_text",

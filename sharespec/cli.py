@@ -15,6 +15,7 @@ from replay.check import Plan
 from replay.cli_describe import describe_command
 from replay.cli_in_flight import in_flight_command
 from replay.cli_metrics import metrics_command
+from replay.cli_state_topic import state_topic_command
 from replay.explain import ExplainError, partition_events, steps, table_of
 from replay.generate import Request, TargetNotEmptyError, generate_traces
 from replay.report import Bar, finding_text, json_line, show
@@ -56,6 +57,7 @@ cli.add_command(prove_command)
 cli.add_command(describe_command)
 cli.add_command(in_flight_command)
 cli.add_command(metrics_command)
+cli.add_command(state_topic_command)
 
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:

@@ -48,12 +48,13 @@ def recover(topic: StateTopic, coordinator: ShareCoordinator) -> ShareCoordinato
 def replay_held(held: Held | None, record: StateRecord, profile: Profile) -> Held | None:
     """Return what is held of a share-partition after one more record about it.
 
-    A tombstone leaves nothing: what came before it is of a share-partition that is no more.
+    A tombstone leaves nothing: what came before it is of a share-partition that is no more. Where
+    nothing was held, an update says all that is known.
     """
     value = record.value
     if value is None:
         return None
-    before = held or Held(Durable(), 0, 0, 0)
+    before = held or Held(Durable(snapshot_epoch=value.snapshot_epoch), 0, 0, 0)
     after = replay_record(before.durable, value, profile)
     fence = after.leader_epoch
     if profile.initialize_forgets_the_leader_epoch:

@@ -86,7 +86,7 @@ def _last_alone(durable: Durable, request: Write | ShareUpdate, profile: Profile
     ("target", "fault", "reason"),
     [
         ("proofs.coordinator_world.serve", _without_fence, "leader 1 reads although"),
-        ("spec.coordinator.merge", _last_alone, "would be delivered again"),
+        ("spec.coordinator.merge", _last_alone, "replaying the topic is not"),
         ("proofs.coordinator_world.serve", _without_writing, "would be delivered again"),
         ("proofs.coordinator_world.append", lambda topic, _: topic, "replaying the topic is not"),
     ],

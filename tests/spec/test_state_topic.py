@@ -285,3 +285,8 @@ def test_an_update_keeps_the_times_of_the_snapshot() -> None:
     before = Held(Durable(0, 0), 0, 7, 8)
     after = replay_held(before, StateRecord(ONE, ShareUpdate(0, 3, 1, 0)), KIP)
     assert after == Held(Durable(1, 0, leader_epoch=3, updates=1), 3, 7, 8)
+
+
+def test_an_update_before_any_snapshot_is_all_that_is_known() -> None:
+    after = replay_held(None, StateRecord(ONE, ShareUpdate(4, 3, 1, 0)), KIP)
+    assert after == Held(Durable(1, 0, leader_epoch=3, snapshot_epoch=4, updates=1), 3, 0, 0)

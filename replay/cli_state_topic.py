@@ -1,0 +1,139 @@
+"""``sharespec state-topic``: what the records of __share_group_state say."""
+
+import gzip
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+from zlib import error as ZlibError  # noqa: N812 - an exception
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from model.state_topic import SharePartitionKey
+from model.state_topic_codec import batch_values
+from model.wire import uuid_text
+from replay.state_topic import Topic
+from replay.state_topic_file import Found, read_records
+from replay.words import durable_text, printable
+from spec.coordinator import durable_state
+from spec.share_coordinator import Held
+
+__all__ = ["state_topic_command"]
+
+BROKEN, COULD_NOT_READ = 1, 2
+MAX_PROBLEMS = 100
+"""How many problems are shown in full; all are counted."""
+
+_WIDTH = 180
+
+
+@click.command("state-topic")
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
+def state_topic_command(file: str, *, json_lines: bool) -> None:
+    """Read the records of __share_group_state in FILE; - is the standard input.
+
+    FILE is what the console consumer prints with ShareGroupStateMessageFormatter, or
+    kafka-dump-log with --share-group-state-decoder; gzip if the name ends in .gz. Shows the
+    state of each share-partition, and every record that cannot be read or breaks a rule.
+
+    Exits with 0, 1 if there is such a record, 2 if the file cannot be read or has no record.
+    """
+    topic, problems = Topic(), 0
+    try:
+        with _opened(file) as opened:
+            for place, message in _problems(opened, topic):
+                problems += 1
+                if problems <= MAX_PROBLEMS:
+                    _show_problem(place, message, json_lines=json_lines)
+    except (OSError, EOFError, ZlibError) as error:
+        click.echo(f"sharespec: {printable(file)}: {printable(str(error))}", err=True)
+        sys.exit(COULD_NOT_READ)
+    _show(topic, problems, json_lines=json_lines)
+    if not topic.records and not problems:
+        click.echo("sharespec: no record of __share_group_state was found", err=True)
+        sys.exit(COULD_NOT_READ)
+    sys.exit(BROKEN if problems else 0)
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[BinaryIO]:
+    with click.open_file(file, "rb") as raw:
+        if file.endswith(".gz"):
+            with gzip.GzipFile(fileobj=raw) as unpacked:
+                yield unpacked  # type: ignore[misc] # all that is needed of it
+        else:
+            yield raw  # type: ignore[misc] # opened as bytes
+
+
+def _problems(file: BinaryIO, topic: Topic) -> Iterator[tuple[int, str]]:
+    for found in read_records(file):
+        if isinstance(found, Found):
+            name = _name(found.record.key)
+            for broken in topic.take(found.record):
+                yield found.place, f"{name}: {broken}"
+        else:
+            yield found.place, found.message
+
+
+def _show_problem(place: int, message: str, *, json_lines: bool) -> None:
+    if json_lines:
+        click.echo(json.dumps({"byte": place, "problem": message}))
+    else:
+        click.echo(f"at byte {place:,}: {printable(message)}")
+
+
+def _show(topic: Topic, problems: int, *, json_lines: bool) -> None:
+    held = sorted(topic.held.items(), key=lambda pair: _name(pair[0]))
+    if json_lines:
+        for key, each in held:
+            click.echo(json.dumps(_as_json(key, each)))
+        return
+    if problems > MAX_PROBLEMS:
+        click.echo(f"… and {problems - MAX_PROBLEMS:,} more problems")
+    console = Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=_WIDTH)
+    if held:
+        console.print(_table(held))
+    console.print(
+        f"\n{topic.records:,} records, {len(held):,} share-partitions, {problems:,} problems"
+    )
+
+
+def _table(held: list[tuple[SharePartitionKey, Held]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("share-partition", overflow="fold")
+    for name in ("state epoch", "leader epoch", "snapshot", "updates since"):
+        table.add_column(name, justify="right")
+    table.add_column("state", overflow="fold")
+    for key, each in held:
+        durable = each.durable
+        numbers = (durable.state_epoch, durable.leader_epoch, durable.snapshot_epoch)
+        shown = [str(number) for number in (*numbers, durable.updates)]
+        state = printable(durable_text(durable_state(durable)))
+        table.add_row(Text(printable(_name(key))), *shown, Text(state))
+    return table
+
+
+def _as_json(key: SharePartitionKey, held: Held) -> dict[str, Any]:
+    state = durable_state(held.durable)
+    return {
+        "groupId": key.group_id,
+        "topicId": uuid_text(key.topic_id),
+        "partition": key.partition,
+        "stateEpoch": state.state_epoch,
+        "leaderEpoch": state.leader_epoch,
+        "snapshotEpoch": held.durable.snapshot_epoch,
+        "updates": held.durable.updates,
+        "startOffset": state.start_offset,
+        "deliveryCompleteCount": state.delivery_complete_count,
+        "stateBatches": batch_values(state.state_batches),
+    }
+
+
+def _name(key: SharePartitionKey) -> str:
+    return f"{key.group_id}:{uuid_text(key.topic_id)}:{key.partition}"

@@ -1,0 +1,135 @@
+"""What the records of __share_group_state say of each share-partition, and what they break."""
+
+from collections.abc import Iterator
+
+import attrs
+
+from model.checks import MAX_RANGE
+from model.profile import KAFKA
+from model.ranges import StateBatch
+from model.snapshot import DurableState
+from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
+from replay.words import batch_text
+from spec.coordinator import Durable
+from spec.share_coordinator import Held
+from spec.state_topic import replay_held
+
+__all__ = ["Topic", "broken_rules"]
+
+
+@attrs.define
+class Topic:
+    """What is held of each share-partition after the records so far."""
+
+    held: dict[SharePartitionKey, Held] = attrs.field(factory=dict)
+    records: int = 0
+
+    def take(self, record: StateRecord) -> list[str]:
+        """Replay a record; return the rules that it breaks, each as a sentence.
+
+        A record with more offsets than can be held is not replayed.
+        """
+        self.records += 1
+        before = self.held.get(record.key)
+        broken = list(broken_rules(before, record))
+        size = sum(batch.last - batch.first + 1 for batch in _batches(record))
+        if size + (len(before.durable.entries) if before else 0) > MAX_RANGE:
+            return [*broken, f"more than {MAX_RANGE} offsets have a state; it is passed over"]
+        after = replay_held(before, record, KAFKA)
+        if after is None:
+            self.held.pop(record.key, None)
+        else:
+            self.held[record.key] = after
+        return broken
+
+
+def broken_rules(before: Held | None, record: StateRecord) -> Iterator[str]:
+    """Yield what is wrong with a record after what is held of its share-partition.
+
+    None is held where no record came before: then a snapshot must come first.
+    """
+    value = record.value
+    if record.key.partition < 0:
+        yield f"the partition is {record.key.partition}"
+    if value is None:
+        return
+    start = value.state.start_offset if isinstance(value, ShareSnapshot) else value.start_offset
+    yield from _batch_faults(start, _batches(record))
+    if isinstance(value, ShareUpdate):
+        if before is None:
+            yield "an update comes before any snapshot"
+        else:
+            yield from _update_faults(before.durable, value)
+    elif before is not None:
+        yield from _snapshot_faults(before.durable, value)
+
+
+def _batches(record: StateRecord) -> tuple[StateBatch, ...]:
+    match record.value:
+        case ShareSnapshot():
+            return record.value.state.state_batches
+        case ShareUpdate():
+            return record.value.state_batches
+        case _:
+            return ()
+
+
+def _batch_faults(start: int, batches: tuple[StateBatch, ...]) -> Iterator[str]:
+    last = -1
+    for batch in batches:
+        if batch.first < start:
+            yield f"{batch_text(batch)} lies below the start offset {start}"
+        if batch.first <= last:
+            yield f"{batch_text(batch)} comes after offset {last}"
+        last = batch.last
+
+
+def _update_faults(before: Durable, update: ShareUpdate) -> Iterator[str]:
+    if update.snapshot_epoch != before.snapshot_epoch:
+        yield (
+            f"the update is of snapshot epoch {update.snapshot_epoch}, "
+            f"and the latest snapshot of {before.snapshot_epoch}"
+        )
+    yield from _backward("leader epoch", before.leader_epoch, update.leader_epoch)
+    start = update.start_offset
+    yield from _lowered(before, before.start_offset if start == -1 else start, update)
+
+
+def _snapshot_faults(before: Durable, snapshot: ShareSnapshot) -> Iterator[str]:
+    state = snapshot.state
+    if snapshot.snapshot_epoch != before.snapshot_epoch + 1:
+        yield (
+            f"the snapshot epoch is {snapshot.snapshot_epoch} after {before.snapshot_epoch}, "
+            "not the next one"
+        )
+    yield from _backward("state epoch", before.state_epoch, state.state_epoch)
+    if state.state_epoch != before.state_epoch:
+        return
+    yield from _backward("leader epoch", before.leader_epoch, state.leader_epoch)
+    yield from _lowered(before, state.start_offset, state)
+    yield from _forgotten(before, snapshot)
+
+
+def _lowered(before: Durable, start: int, said: ShareUpdate | DurableState) -> Iterator[str]:
+    yield from _backward("start offset", before.start_offset, start)
+    if start == before.start_offset:
+        old, new = before.delivery_complete_count, said.delivery_complete_count
+        yield from _backward("delivery complete count", old, new)
+
+
+def _backward(name: str, old: int, new: int) -> Iterator[str]:
+    if new < old:
+        yield f"the {name} goes back from {old} to {new}"
+
+
+def _forgotten(before: Durable, snapshot: ShareSnapshot) -> Iterator[str]:
+    """Yield the first offset of which a snapshot in the same state epoch knows less."""
+    known = {
+        offset: (batch.delivery_count, batch.state)
+        for batch in snapshot.state.state_batches
+        for offset in range(batch.first, batch.last + 1)
+    }
+    for offset, (state, count) in sorted(before.entries.items()):
+        if offset >= snapshot.state.start_offset and known.get(offset, (-1, 0)) < (count, state):
+            yield f"offset {offset}, {state.name}({count}), is forgotten or goes back"
+            return
