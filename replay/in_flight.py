@@ -15,7 +15,7 @@ from model.outcome import Outcome
 from model.states import AcknowledgeType, RecordState
 from model.trace import TraceEvent
 from spec.partition import SharePartition
-from spec.record import is_held
+from spec.record import is_held, is_held_by
 from spec.window import tracked
 
 __all__ = ["Hold", "Holds", "InFlight", "Query", "in_flight"]
@@ -39,7 +39,6 @@ class Holds:
     def __init__(self) -> None:
         """Begin with no delivery."""
         self.of: dict[int, Hold] = {}
-        self._deadlines: dict[int, int] = {}
 
     def __call__(self, event: TraceEvent, outcome: Outcome, after: SharePartition) -> None:
         """Take note of an event."""
@@ -49,20 +48,15 @@ class Holds:
         elif isinstance(event.operation, Acquire):
             for taken in outcome.acquired:
                 for offset in range(taken.first, taken.last + 1):
-                    self._note(offset, Hold(now, now), after)
+                    self.of[offset] = Hold(now, now)
             self._forget_below(after.window.start_offset)
         elif isinstance(event.operation, Acknowledge):
             for offset in _renewed(event.operation, after):
-                if after.window.records[offset].deadline != self._deadlines[offset]:
-                    self._note(offset, Hold(self.of[offset].acquired_ms, now), after)
-
-    def _note(self, offset: int, hold: Hold, after: SharePartition) -> None:
-        self.of[offset] = hold
-        self._deadlines[offset] = after.window.records[offset].deadline
+                self.of[offset] = Hold(self.of[offset].acquired_ms, now)
 
     def _forget_below(self, start: int) -> None:
         for offset in [offset for offset in self.of if offset < start]:
-            del self.of[offset], self._deadlines[offset]
+            del self.of[offset]
 
 
 @attrs.frozen
@@ -159,9 +153,12 @@ def _sayings(record: InFlight) -> tuple[object, ...]:
 
 
 def _renewed(operation: Acknowledge, after: SharePartition) -> Iterator[int]:
-    """Yield the offsets that an acknowledgement would renew and that are held after it."""
+    """Yield the offsets to renew whose lock lasts as long as one renewed at this moment."""
+    deadline = after.now + after.config.record_lock_duration_ms
     for batch in operation.batches:
         for offset in tracked(after.window, batch.first, batch.last + 1):
             kind = batch.types[0 if len(batch.types) == 1 else offset - batch.first]
-            if kind == AcknowledgeType.RENEW and offset in after.window.held:
+            record = after.window.records[offset]
+            renewed = kind == AcknowledgeType.RENEW and record.deadline == deadline
+            if renewed and is_held_by(record, operation.member):
                 yield offset

@@ -8,6 +8,7 @@ from model.operations import (
     AcknowledgementBatch,
     Acquire,
     AdvanceTime,
+    AlterConfig,
     Initialize,
     MarkInProgress,
     Operation,
@@ -73,6 +74,18 @@ def test_a_record_is_held_since_its_acquisition_and_a_renewal_is_progress() -> N
         (1, 2, "m1", 5000, 3000, False),
         (3, 4, "m1", 5000, 5000, False),
         (5, 9, "m2", 3000, 3000, False),
+    ]
+
+
+def test_a_renewal_is_progress_though_the_lock_ends_when_it_did() -> None:
+    world = World()
+    world.acquire("m1", 0, 1)
+    world.do(AlterConfig(attrs.evolve(START.config, record_lock_duration_ms=20_000)))
+    world.do(AdvanceTime(10_000))
+    world.acknowledge(4, 0, 0)
+    assert brief(world.seen()) == [
+        (0, 0, "m1", 10_000, 0, False),
+        (1, 1, "m1", 10_000, 10_000, False),
     ]
 
 

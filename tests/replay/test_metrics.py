@@ -19,9 +19,9 @@ from replay.metrics import METRICS, NOT_DETERMINED, Counter, Figures, Interval, 
 from spec.step import apply
 from tests.replay.samples import events, kafka_rows
 from tests.replay.test_in_flight import World
-from tests.traces import FOLDER, trace_events, trace_lines
+from tests.traces import EACH_TRACE, FOLDER, trace_events, trace_lines
 
-NAMES = ("core", "log-start", "record-limit", "write-faults")
+FAULTS, LOG_START = "kafka-write-faults.jsonl.gz", "kafka-log-start.jsonl.gz"
 KINDS = ("gap", "accept", "release", "reject", "renew")
 
 
@@ -31,20 +31,20 @@ def value(name: str, figures: Figures) -> float | None:
 
 @cache
 def lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in trace_lines(f"kafka-{name}.jsonl.gz")]
+    return [json.loads(line) for line in trace_lines(name)]
 
 
 @cache
 def recorded(name: str) -> dict[str, Figures]:
     """Return the recorded figures of each share-partition of a trace of Apache Kafka."""
     counters: dict[str, Counter] = {}
-    for event in trace_events(f"kafka-{name}.jsonl.gz"):
+    for event in trace_events(name):
         counter = counters.setdefault(event.partition, Counter(Interval()))
         counter.note(event, event.outcome, event.after.end_offset - event.after.start_offset)
     return {partition: counter.figures for partition, counter in counters.items()}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@EACH_TRACE
 def test_acknowledgements_by_an_independent_count(name: str) -> None:
     """Count the acknowledgements answered with success, at once or when their write ended."""
     rows = {(row["partition"], row["seq"]): row for row in lines(name)}
@@ -70,7 +70,7 @@ def _succeeded(row: dict[str, Any]) -> bool:
     return bool(row["op"] == "acknowledge" and row["result"]["status"] == "NONE")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@EACH_TRACE
 def test_writes_timeouts_and_requests_by_an_independent_count(name: str) -> None:
     rows, total = lines(name), Figures.together(recorded(name).values())
     writes = [(row, write) for row in rows for write in row["writes"]]
@@ -94,19 +94,19 @@ def test_writes_timeouts_and_requests_by_an_independent_count(name: str) -> None
     )
 
 
+@pytest.mark.xdist_group(FAULTS)
 def test_latencies_are_those_of_writes_that_were_answered_later() -> None:
-    total = Figures.together(recorded("write-faults").values())
+    total = Figures.together(recorded(FAULTS).values())
     made: dict[tuple[str, int], int] = {}
     took: list[int] = []
-    for row in lines("write-faults"):
+    for row in lines(FAULTS):
         for write in row["writes"]:
             made[row["partition"], write["id"]] = row["time_ms"]
         if row["op"] == "complete_write":
             took.append(row["time_ms"] - made[row["partition"], row["id"]])
     assert value("write-latency-max", total) == max(took)
     assert value("write-latency-avg", total) == sum(took) / len(took)
-    none = Figures.together(recorded("core").values())
-    assert value("write-latency-avg", none) is value("write-latency-max", none) is None
+    assert value("write-latency-avg", Figures()) is value("write-latency-max", Figures()) is None
 
 
 def test_an_interval_counts_what_lies_in_it_and_two_make_up_the_whole() -> None:
@@ -131,15 +131,16 @@ def test_an_interval_counts_what_lies_in_it_and_two_make_up_the_whole() -> None:
     assert value("write-rate", Figures()) is None
 
 
+@pytest.mark.xdist_group(LOG_START)
 def test_recorded_and_expected_differ_where_kafka_writes_what_the_log_lost() -> None:
     """Kafka lets locks expire of records below the log start offset, and reports them."""
-    with opened_traces([FOLDER / "kafka-log-start.jsonl.gz"]) as traces:
+    with opened_traces([FOLDER / LOG_START]) as traces:
         found = {
             rows.partition: measured(rows, KAFKA, Interval())[0]
             for rows in share_partitions(traces)
         }
     differing = {p for p, m in found.items() if m.recorded.timeouts != m.expected.timeouts}
-    moved = {row["partition"] for row in lines("log-start") if row["op"] == "advance_log_start"}
+    moved = {row["partition"] for row in lines(LOG_START) if row["op"] == "advance_log_start"}
     assert differing
     assert differing <= moved
     for m in found.values():
