@@ -125,7 +125,7 @@ _ALL = (
     _broker("group.share.max.share.sessions", None, 2000, 1, since="4.1"),
     _broker(
         "group.share.assignors", "org.apache.kafka.coordinator.group.share.SimpleAssignor",
-        "simple",
+        "simple", since="4.1",
     ),
     _broker("group.share.initialize.retry.interval.ms", None, 30_000, 1, since="4.1"),
     _broker(
@@ -135,7 +135,7 @@ _ALL = (
     Configuration(
         "group.share.enable", Scope.BROKER, kip=False, kafka=None, aliases=("share.group.enable",)
     ),
-    _broker("group.coordinator.rebalance.protocols", None, "classic,consumer,streams,share"),
+    _broker("group.coordinator.rebalance.protocols", None, "classic,consumer,streams"),
     _state_topic("num.partitions", 50),
     _state_topic("replication.factor", 3),
     _state_topic("segment.bytes", 104_857_600),
@@ -144,7 +144,9 @@ _ALL = (
     _broker("share.coordinator.state.topic.prune.interval.ms", None, 300_000, 1),
     _broker("share.coordinator.threads", 1, 1, 1),
     _broker("share.coordinator.snapshot.update.records.per.snapshot", None, 500, 0, 500),
-    _broker("share.coordinator.cold.partition.snapshot.interval.ms", None, 300_000, 1),
+    _broker(
+        "share.coordinator.cold.partition.snapshot.interval.ms", None, 300_000, 1, since="4.1"
+    ),
     _broker("share.coordinator.write.timeout.ms", None, 5000, 1),
     _broker("share.coordinator.load.buffer.size", None, 5_242_880, 1),
     _broker("share.coordinator.append.linger.ms", None, -1, -1),

@@ -46,7 +46,7 @@ KAFKA_HAS: list[Row] = [
     (BROKER, "group.share.assignors", "simple", None, None),
     (BROKER, "group.share.initialize.retry.interval.ms", 30_000, 1, None),
     (BROKER, "group.share.persister.class.name", PERSISTER, None, None),
-    (BROKER, "group.coordinator.rebalance.protocols", "classic,consumer,streams,share", None, None),
+    (BROKER, "group.coordinator.rebalance.protocols", "classic,consumer,streams", None, None),
     (BROKER, "share.coordinator.state.topic.num.partitions", 50, 1, None),
     (BROKER, "share.coordinator.state.topic.replication.factor", 3, 1, None),
     (BROKER, "share.coordinator.state.topic.segment.bytes", 104_857_600, 1, None),
