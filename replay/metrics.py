@@ -102,11 +102,13 @@ class Counter:
         self._count_acknowledgements(event.seq, event.operation, outcome, figures)
         self._count_writes(event, outcome, figures)
         if within:
-            figures.width = width
-            figures.width_max = max(figures.width_max, width)
+            figures.width, figures.width_max = width, max(figures.width_max, width)
             figures.ended_ms = event.time_ms
             if figures.began_ms is None:
                 figures.began_ms = event.time_ms
+        elif event.time_ms < self._interval.first_ms:
+            # A gauge stands where it was before the interval until something moves it.
+            self.figures.width = self.figures.width_max = width
 
     def _count_acknowledgements(
         self, seq: int, operation: Operation, outcome: Outcome, figures: Figures

@@ -160,6 +160,20 @@ def test_locks_that_end_during_a_write_are_counted_apart() -> None:
     assert world.seen()[0].pending
 
 
+def test_a_gauge_stands_where_it_was_when_the_interval_began() -> None:
+    found = events(kafka_rows(count=60))
+    last = found[-1].time_ms
+    later, middle = Counter(Interval(last + 1)), Counter(Interval(last))
+    for event, width in zip(found, range(60, 0, -1), strict=True):
+        later.note(event, event.outcome, width)
+        middle.note(event, event.outcome, width)
+    assert (later.figures.width, later.figures.width_max) == (1, 1)
+    assert later.figures.requests == 0
+    before = sum(event.time_ms < last for event in found)
+    assert 0 < before < 60
+    assert (middle.figures.width, middle.figures.width_max) == (1, 61 - before)
+
+
 def test_records_that_went_to_the_dead_letter_queue() -> None:
     world = World()
     world.do(AlterConfig(SharePartitionConfig(dead_letter_queue=True)))
