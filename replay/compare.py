@@ -158,7 +158,7 @@ def _floors(event: TraceEvent, expected: Outcome, start: int) -> list[int]:
     if not isinstance(event.operation, AdvanceTime):
         return [start] * len(writes)
     made = {write.id: write.start_offset for write in expected.writes}
-    # A group that made no write had all its offsets below the start offset.
+    # A write that is not expected has no entries that count.
     return [
         made.get(write.id, max((b.last for b in write.state_batches), default=0) + 1)
         for write in writes
