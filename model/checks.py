@@ -7,7 +7,16 @@ from model.errors import InvalidValueError
 if TYPE_CHECKING:
     import attrs
 
-__all__ = ["MAX_INT64", "MAX_RANGE", "count", "member_name", "non_negative", "offset", "whole"]
+__all__ = [
+    "MAX_INT64",
+    "MAX_RANGE",
+    "count",
+    "from_minus_one",
+    "member_name",
+    "non_negative",
+    "offset",
+    "whole",
+]
 
 MAX_INT64 = 2**63 - 1
 MAX_RANGE = 1 << 20
@@ -30,6 +39,11 @@ def offset(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> 
 def non_negative(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
     """Validate an attrs field as a number that is not negative."""
     whole(attribute.name, value, 0)
+
+
+def from_minus_one(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
+    """Validate an attrs field as a number that is -1 where it is not known."""
+    whole(attribute.name, value, -1, MAX_INT64 - 1)
 
 
 def count(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:

@@ -2,15 +2,11 @@
 
 import attrs
 
-from model.checks import MAX_INT64, non_negative, whole
+from model.checks import from_minus_one, non_negative
 from model.errors import ErrorCode
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 
 __all__ = ["Answer", "Choice", "Completion", "Expiry", "Outcome", "Write"]
-
-
-def _start(_instance: object, attribute: "attrs.Attribute[int]", value: int) -> None:
-    whole(attribute.name, value, -1, MAX_INT64 - 1)
 
 
 @attrs.frozen
@@ -22,8 +18,8 @@ class Write:
     """
 
     id: int = attrs.field(validator=non_negative)
-    start_offset: int = attrs.field(validator=_start)
-    delivery_complete_count: int = attrs.field(validator=_start)
+    start_offset: int = attrs.field(validator=from_minus_one)
+    delivery_complete_count: int = attrs.field(validator=from_minus_one)
     state_batches: tuple[StateBatch, ...] = ()
     status: ErrorCode = ErrorCode.NONE
 

@@ -1,9 +1,14 @@
-"""What is asked of the share coordinator about one share-partition, and what it answers."""
+"""What is asked of the share coordinator about one share-partition, and what it answers.
+
+A partition or an epoch may be negative: such a request is answered. Offsets and counts below -1
+are refused where they are read.
+"""
 
 from uuid import UUID
 
 import attrs
 
+from model.checks import from_minus_one
 from model.errors import ErrorCode
 from model.ranges import StateBatch
 from model.state_topic import SharePartitionKey
@@ -28,7 +33,7 @@ class InitializeState:
 
     key: SharePartitionKey
     state_epoch: int
-    start_offset: int
+    start_offset: int = attrs.field(validator=from_minus_one)
 
 
 @attrs.frozen
@@ -50,8 +55,8 @@ class WriteState:
     key: SharePartitionKey
     state_epoch: int
     leader_epoch: int
-    start_offset: int
-    delivery_complete_count: int = -1
+    start_offset: int = attrs.field(validator=from_minus_one)
+    delivery_complete_count: int = attrs.field(default=-1, validator=from_minus_one)
     state_batches: tuple[StateBatch, ...] = ()
 
 

@@ -2,17 +2,11 @@
 
 import attrs
 
-from model.checks import MAX_INT64, non_negative, offset, whole
+from model.checks import from_minus_one, non_negative, offset
 from model.errors import InvalidValueError
 from model.ranges import RecordRange, StateBatch
 
 __all__ = ["DurableState", "SharePartitionSnapshot"]
-
-UNINITIALIZED = -1
-
-
-def _from_minus_one(_instance: object, attribute: "attrs.Attribute[int]", value: int) -> None:
-    whole(attribute.name, value, UNINITIALIZED, MAX_INT64 - 1)
 
 
 @attrs.frozen
@@ -43,8 +37,8 @@ class DurableState:
     that the writer did not know it (KIP-1226).
     """
 
-    start_offset: int = attrs.field(validator=_from_minus_one)
-    delivery_complete_count: int = attrs.field(validator=_from_minus_one)
+    start_offset: int = attrs.field(validator=from_minus_one)
+    delivery_complete_count: int = attrs.field(validator=from_minus_one)
     state_batches: tuple[StateBatch, ...] = ()
     state_epoch: int = attrs.field(default=0, validator=non_negative)
     leader_epoch: int = attrs.field(default=0, validator=non_negative)

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import attrs
 
-from model.checks import MAX_INT64, non_negative, whole
+from model.checks import from_minus_one, non_negative, whole
 from model.errors import InvalidValueError
 from model.ranges import StateBatch
 from model.snapshot import DurableState
@@ -21,10 +21,6 @@ def _group(_instance: object, _attribute: object, value: str) -> None:
 
 def _partition(_instance: object, _attribute: object, value: int) -> None:
     whole("partition", value, -_INT32, _INT32 - 1)
-
-
-def _from_minus_one(_instance: object, attribute: "attrs.Attribute[int]", value: int) -> None:
-    whole(attribute.name, value, -1, MAX_INT64 - 1)
 
 
 @attrs.frozen
@@ -58,8 +54,8 @@ class ShareUpdate:
 
     snapshot_epoch: int = attrs.field(validator=non_negative)
     leader_epoch: int = attrs.field(validator=non_negative)
-    start_offset: int = attrs.field(validator=_from_minus_one)
-    delivery_complete_count: int = attrs.field(validator=_from_minus_one)
+    start_offset: int = attrs.field(validator=from_minus_one)
+    delivery_complete_count: int = attrs.field(validator=from_minus_one)
     state_batches: tuple[StateBatch, ...] = ()
 
 

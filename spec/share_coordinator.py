@@ -12,7 +12,7 @@ import attrs
 from immutables import Map
 
 from model.errors import ErrorCode
-from model.guards import CoordinatorGuard
+from model.guards import CoordinatorGuard, Guard
 from model.outcome import Write
 from model.profile import Profile
 from model.share_state_requests import (
@@ -227,6 +227,7 @@ def snapshot_again(coordinator: ShareCoordinator, key: SharePartitionKey, now: i
     Delivery count: unchanged.
     Persistence: a snapshot of the next epoch.
     """
+    require(key in coordinator.held, Guard.PARTITION_IS_INITIALIZED, str(key))
     held = coordinator.held[key]
     value, after = one.snapshot_record(held.durable, held.durable)
     stamped = attrs.evolve(value, create_timestamp=held.created_ms, write_timestamp=now)

@@ -6,11 +6,22 @@ from immutables import Map
 from model.guards import CoordinatorGuard
 from model.profile import Profile
 from model.state_topic import SharePartitionKey, ShareSnapshot, StateRecord
+from model.wire import uuid_text
 from spec.coordinator import Durable, replay_record
 from spec.partition import require
 from spec.share_coordinator import Held, ShareCoordinator
 
-__all__ = ["StateTopic", "append", "prune", "recover", "redundant_below", "replay_held"]
+__all__ = [
+    "StateTopic",
+    "append",
+    "prune",
+    "recover",
+    "redundant_below",
+    "replay_held",
+    "state_partition",
+]
+
+_INT32 = 1 << 32
 
 
 @attrs.frozen
@@ -19,6 +30,21 @@ class StateTopic:
 
     first_offset: int = 0
     records: tuple[StateRecord, ...] = ()
+
+
+def state_partition(key: SharePartitionKey, partitions: int = 50) -> int:
+    """Return the partition of __share_group_state whose leader coordinates the share-partition.
+
+    KIP-932: the coordinator's key is "groupId:topicId:partition"; Kafka takes Java's hash of it.
+    ``partitions``, at least 1, is share.coordinator.state.topic.num.partitions.
+    """
+    text = f"{key.group_id}:{uuid_text(key.topic_id)}:{key.partition}".encode("utf-16-be")
+    total = 0
+    for high, low in zip(text[::2], text[1::2], strict=True):
+        total = (31 * total + (high << 8 | low)) % _INT32
+    # Kafka takes the absolute value of an int32, and 0 for the one that has none.
+    magnitude = min(total, _INT32 - total)
+    return 0 if magnitude == _INT32 // 2 else magnitude % partitions
 
 
 def append(topic: StateTopic, *records: StateRecord | None) -> StateTopic:

@@ -1,7 +1,7 @@
 import attrs
 import pytest
 
-from model.checks import MAX_INT64, count, member_name, non_negative, offset, whole
+from model.checks import MAX_INT64, count, from_minus_one, member_name, non_negative, offset, whole
 from model.errors import InvalidValueError
 
 
@@ -10,6 +10,7 @@ class Checked:
     offset: int = attrs.field(default=0, validator=offset)
     number: int = attrs.field(default=0, validator=non_negative)
     count: int = attrs.field(default=0, validator=count)
+    known: int = attrs.field(default=0, validator=from_minus_one)
     member: str = attrs.field(default="m", validator=member_name)
 
 
@@ -22,6 +23,8 @@ class Checked:
         ("number", MAX_INT64),
         ("count", 0),
         ("count", 32_767),
+        ("known", -1),
+        ("known", MAX_INT64 - 1),
         ("member", "c1"),
     ],
 )
@@ -35,6 +38,8 @@ def test_the_edges_are_allowed(field: str, value: object) -> None:
         ("offset", -1),
         ("offset", MAX_INT64),
         ("offset", None),
+        ("known", -2),
+        ("known", MAX_INT64),
         ("number", -1),
         ("number", MAX_INT64 + 1),
         ("number", 1.0),

@@ -1,7 +1,9 @@
 from uuid import UUID
 
-from model.errors import ErrorCode
-from model.share_state_requests import ReadStateSummary, StateResult, WriteState
+import pytest
+
+from model.errors import ErrorCode, InvalidValueError
+from model.share_state_requests import InitializeState, ReadStateSummary, StateResult, WriteState
 from model.state_topic import SharePartitionKey
 
 KEY = SharePartitionKey("g", UUID(int=1), 0)
@@ -15,3 +17,12 @@ def test_what_version_0_does_not_say_is_not_known() -> None:
 
 def test_an_answer_is_a_success_unless_it_says_otherwise() -> None:
     assert StateResult(KEY.topic_id, 0).status is ErrorCode.NONE
+
+
+def test_offsets_and_counts_below_minus_one_are_refused() -> None:
+    with pytest.raises(InvalidValueError, match="start_offset is -2"):
+        InitializeState(KEY, 0, -2)
+    with pytest.raises(InvalidValueError, match="start_offset is -2"):
+        WriteState(KEY, 0, 0, -2)
+    with pytest.raises(InvalidValueError, match="delivery_complete_count is -2"):
+        WriteState(KEY, 0, 0, 0, -2)

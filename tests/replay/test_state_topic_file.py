@@ -7,14 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.state_topic_codec import record_to_json
+from model.states import RecordState
 from replay import state_topic_file
 from replay.state_topic_file import Found, Unreadable, read_records
 from tests.coordinator_recording import records
 from tests.strategies import STATE_RECORDS
 
+ACKNOWLEDGED = RecordState.ACKNOWLEDGED
 KEY = SharePartitionKey('g"{"key": payload: ', UUID(int=1), 0)
 RECORDS = [
     StateRecord(KEY, ShareSnapshot(0, DurableState(0, 0))),
@@ -56,6 +59,26 @@ def test_the_console_consumer_prints_objects_with_nothing_between(between: str) 
     assert found == [Found(found[i].place, record) for i, record in enumerate(RECORDS)]
     for each in found:
         assert text.encode()[each.place :].lstrip().startswith(b'{"key":')
+
+
+def test_what_kafkas_tools_print_is_read() -> None:
+    formatter = (
+        '{"key":{"type":1,"data":{"groupId":"gs2","topicId":"r9Nq4xGAQf28jvu36t7gQQ",'
+        '"partition":0}},"value":{"version":0,"data":{"snapshotEpoch":1,"leaderEpoch":25,'
+        '"startOffset":55,"deliveryCompleteCount":7,"stateBatches":[{"firstOffset":100,'
+        '"lastOffset":150,"deliveryState":2,"deliveryCount":1}]}}}'
+    )
+    decoder = (
+        '| offset: 3 key: {"type":"1","data":{"groupId":"gs1","topicId":"Uj5wn_FqTXirEASvVZRY1w",'
+        '"partition":0}} payload: {"version":"0","data":{"snapshotEpoch":0,"leaderEpoch":0,'
+        '"startOffset":0,"stateBatches":[{"firstOffset":0,"lastOffset":4,"deliveryState":2,'
+        '"deliveryCount":1}]}}'
+    )
+    first, second, third = found_in(formatter * 2 + "\n" + decoder)
+    assert first == second
+    assert (first.key.group_id, third.key.group_id) == ("gs2", "gs1")
+    assert first.value == ShareUpdate(1, 25, 55, 7, (StateBatch(100, 150, ACKNOWLEDGED, 1),))
+    assert third.value == ShareUpdate(0, 0, 0, -1, (StateBatch(0, 4, ACKNOWLEDGED, 1),))
 
 
 def test_kafka_dump_log_prints_lines_of_which_some_are_records() -> None:

@@ -7,7 +7,7 @@ import pytest
 from immutables import Map
 
 from model.errors import ErrorCode, IllegalChoiceError
-from model.guards import CoordinatorGuard
+from model.guards import CoordinatorGuard, Guard
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.share_state_requests import (
@@ -19,7 +19,13 @@ from model.share_state_requests import (
     StateResult,
     WriteState,
 )
-from model.share_state_rpc import newest_version, requests_from_bytes, results_from_bytes
+from model.share_state_rpc import (
+    newest_version,
+    request_bytes,
+    requests_from_bytes,
+    response_bytes,
+    results_from_bytes,
+)
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
@@ -232,6 +238,32 @@ def test_an_idle_share_partition_is_written_again_when_its_snapshot_is_old() -> 
     snapshot = ShareSnapshot(1, DurableState(0, 0, (BATCH,), 2, 5), 10, 1010)
     assert reply.record == StateRecord(KEY, snapshot)
     assert list(due_for_snapshot(reply.coordinator, 2009, 1000)) == []
+
+
+def test_what_is_not_held_cannot_be_written_again() -> None:
+    with pytest.raises(IllegalChoiceError) as refused:
+        snapshot_again(started(), KEY, 0)
+    assert refused.value.guard is Guard.PARTITION_IS_INITIALIZED
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("writer", "start", "reader", "expected"),
+    [(0, 0, 1, (0, 3)), (0, 1, 1, (1, -1)), (1, 0, 1, (0, 7)), (1, 1, 0, (1, -1))],
+)
+def test_a_version_without_the_count_neither_lowers_it_nor_makes_one_up(
+    profile: Profile, writer: int, start: int, reader: int, expected: tuple[int, int]
+) -> None:
+    coordinator = started(profile, *STARTED, write(5, 2, start=0, count=3))
+    sent = request_bytes([write(5, 2, start=start, count=7)], writer)
+    (asked,) = requests_from_bytes(WriteState, sent, writer)
+    state = serve(serve(coordinator, asked, 20).coordinator, ReadStateSummary(KEY), 20).state
+    assert state is not None
+    start, count = state.start_offset, state.delivery_complete_count
+    result = StateResult(TOPIC, 0, start_offset=start, delivery_complete_count=count)
+    answer = response_bytes(ReadStateSummary, [result], reader)
+    (seen,) = results_from_bytes(ReadStateSummary, answer, reader)
+    assert (seen.start_offset, seen.delivery_complete_count) == expected
 
 
 class Recorded:

@@ -32,7 +32,15 @@ from model.states import RecordState
 from spec import state_topic
 from spec.coordinator import Durable, durable_state, snapshot_record, update_record
 from spec.share_coordinator import Held, Reply, ShareCoordinator, serve, snapshot_again
-from spec.state_topic import StateTopic, append, prune, recover, redundant_below, replay_held
+from spec.state_topic import (
+    StateTopic,
+    append,
+    prune,
+    recover,
+    redundant_below,
+    replay_held,
+    state_partition,
+)
 from tests.strategies import STATE_BATCHES
 
 TOPIC = UUID(int=1)
@@ -182,7 +190,7 @@ def _durable(coordinator: ShareCoordinator) -> dict[SharePartitionKey, Durable]:
 
 
 TestMachine = Machine.TestCase
-TestMachine.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestMachine.settings = settings(max_examples=80, stateful_step_count=25, deadline=None)
 
 
 def _forgets_batches(before: Durable, after: Durable, _batches: object) -> object:
@@ -290,3 +298,27 @@ def test_an_update_keeps_the_times_of_the_snapshot() -> None:
 def test_an_update_before_any_snapshot_is_all_that_is_known() -> None:
     after = replay_held(None, StateRecord(ONE, ShareUpdate(4, 3, 1, 0)), KIP)
     assert after == Held(Durable(1, 0, leader_epoch=3, snapshot_epoch=4, updates=1), 3, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("group", "topic", "partition", "expected"),
+    [
+        ("g", "523e709ff16a4d78ab1004af559458d7", 0, 33),
+        ("g", "523e709ff16a4d78ab1004af559458d7", 7, 40),
+        ("gs1", "82d6f6b2d198464faf599db3028ce6a0", 0, 27),
+        ("grü😀ppe", "82d6f6b2d198464faf599db3028ce6a0", 7, 26),
+        ("a-longer-group-name", "523e709ff16a4d78ab1004af559458d7", 0, 9),
+    ],
+)
+def test_a_share_partition_is_coordinated_where_apache_kafka_says(
+    group: str, topic: str, partition: int, expected: int
+) -> None:
+    key = SharePartitionKey(group, UUID(topic), partition)
+    assert state_partition(key) == expected
+    assert state_partition(key, 1) == 0
+
+
+def test_the_hash_without_an_absolute_value_is_partition_0() -> None:
+    """Of "8zhfpaa:AAAAAAAAAAAAAAAAAAAAAA:0" it is -2147483648, whose remainder by 3 would be 2."""
+    key = SharePartitionKey("8zhfpaa", UUID(int=0), 0)
+    assert state_partition(key, 3) == 0
