@@ -121,10 +121,9 @@ def _requests(broker: ShareBroker, member: str) -> Iterator[tuple[str, ShareRequ
         yield f"{said} and fetches", fetch(expected, *asked), Conduct()
         for epoch, when in ((expected, ""), (INITIAL_EPOCH, " at 0"), (FINAL_EPOCH, " and closes")):
             yield f"{said}{when}", ShareAcknowledge(GROUP, member, epoch, asked), Conduct()
-        for answer in (FAILS, WAITS) if troubled else ():
-            how = _conduct(PartitionConduct(acknowledge_answer=answer))
-            acknowledges = ShareAcknowledge(GROUP, member, expected, asked)
-            yield f"{said}, write {answer.status.name}", acknowledges, how
+        if troubled:
+            waits = _conduct(PartitionConduct(acknowledge_answer=WAITS))
+            yield f"{said} and waits", ShareAcknowledge(GROUP, member, expected, asked), waits
 
 
 def _all(kind: AcknowledgeType) -> tuple[AcknowledgementBatch, ...]:

@@ -63,7 +63,9 @@ FENCING = frozenset(
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
 )
-"""Answers to a write after which the broker no longer has the share-partition in memory."""
+"""Answers to a write after which the broker no longer has the share-partition in memory.
+
+Not to that of an expiry, which nobody waits for (Kafka: releaseAcquisitionLockOnTimeout)."""
 
 _TOLD = {
     ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -209,7 +211,8 @@ def apply_to(
     status = _TOLD.get(step.outcome.status, step.outcome.status)
     for completion in step.outcome.completed:
         broker = _answer(broker, completion.seq, key[1], status)
-    if status in FENCING and isinstance(operation, Acknowledge | Release | CompleteWrite):
+    awaited = step.outcome.completed or isinstance(operation, Acknowledge | Release)
+    if awaited and status in FENCING:
         broker = _drop(broker, key, status)
     return broker, attrs.evolve(step.outcome, status=status)
 

@@ -97,6 +97,16 @@ def test_the_write_of_an_expiry_is_answered_as_told() -> None:
     assert after.broker.partitions["g", P0].durable.entries[0] == (RecordState.AVAILABLE, 1)
 
 
+def test_the_write_of_an_expiry_does_not_fence() -> None:
+    fenced = Answer(ErrorCode.FENCED_STATE_EPOCH)
+    for answers in ([fenced], [PENDING]):
+        broker = advance(opened(broker_of()), 100, {("g", P0): answers})
+        for write in broker.partitions["g", P0].outstanding:
+            late = CompleteWrite(write, ErrorCode.FENCED_STATE_EPOCH)
+            broker = complete_write(broker, ("g", P0), late).broker
+        assert held(broker, P0) == "0-1:A1"
+
+
 def test_a_response_waits_for_the_write_of_its_acknowledgement() -> None:
     handled = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
     assert handled.response is None
