@@ -14,5 +14,7 @@ Read in this order:
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
+- ``search``: every state that can be reached; ``lifecycle_world`` and ``session_world``: small
+  groups and brokers to search;
 - ``table`` and ``generated``, ``report`` and ``cli_prove``: how it is shown.
 """

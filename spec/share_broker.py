@@ -6,6 +6,7 @@ from typing import TypeAlias
 import attrs
 from immutables import Map
 
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import (
     Acknowledge,
@@ -13,15 +14,20 @@ from model.operations import (
     CompleteWrite,
     Initialize,
     Operation,
+    Produce,
     Release,
 )
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
 from model.share_messages import Conduct, ShareResponse, TopicPartition
+from spec.acquire import produce
+from spec.coordinator import Durable
+from spec.log import Log
 from spec.partition import SharePartition
 from spec.share_session import SessionKey, Sessions
 from spec.step import apply
 from spec.view import durable
+from spec.window import Window
 
 __all__ = [
     "Handled",
@@ -29,11 +35,13 @@ __all__ = [
     "ShareBroker",
     "Waiting",
     "advance",
+    "append",
     "apply_to",
     "collect",
     "complete_write",
     "disconnect",
     "end_session",
+    "lead",
     "load",
     "locate",
     "resign",
@@ -55,7 +63,9 @@ FENCING = frozenset(
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
 )
-"""Answers to a write after which the broker no longer has the share-partition in memory."""
+"""Answers to a write after which the broker no longer has the share-partition in memory.
+
+Not to that of an expiry, which nobody waits for (Kafka: releaseAcquisitionLockOnTimeout)."""
 
 _TOLD = {
     ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -114,6 +124,37 @@ class Handled:
         return self.responses.get(self.seq)
 
 
+def lead(
+    broker: ShareBroker,
+    key: PartitionKey,
+    config: SharePartitionConfig,
+    log: Log,
+    durable_state: Durable,
+) -> ShareBroker:
+    """Have the broker lead a partition of which a share coordinator has the group's state.
+
+    Guard: none.
+    Effect: the share-partition is not in memory until the first fetch.
+    Records: as they were last durable.
+    Persistence: none.
+    """
+    there = SharePartition(broker.profile, config, log=log, durable=durable_state)
+    return attrs.evolve(
+        broker,
+        elsewhere=broker.elsewhere - {key[1]},
+        partitions=broker.partitions.set(key, there),
+    )
+
+
+def append(broker: ShareBroker, at: TopicPartition, operation: Produce) -> ShareBroker:
+    """Append batches to the log of a partition, for every group, as ``acquire.produce``."""
+    partitions = {
+        key: produce(there, operation).partition if key[1] == at else there
+        for key, there in broker.partitions.items()
+    }
+    return attrs.evolve(broker, partitions=Map(partitions))
+
+
 def locate(broker: ShareBroker, at: TopicPartition) -> ErrorCode:
     """Return what is wrong with a partition in the metadata of the cluster, or NONE."""
     if at.topic_id not in broker.topics:
@@ -170,7 +211,8 @@ def apply_to(
     status = _TOLD.get(step.outcome.status, step.outcome.status)
     for completion in step.outcome.completed:
         broker = _answer(broker, completion.seq, key[1], status)
-    if status in FENCING and isinstance(operation, Acknowledge | Release | CompleteWrite):
+    awaited = step.outcome.completed or isinstance(operation, Acknowledge | Release)
+    if awaited and status in FENCING:
         broker = _drop(broker, key, status)
     return broker, attrs.evolve(step.outcome, status=status)
 
@@ -182,7 +224,7 @@ def _drop(broker: ShareBroker, key: PartitionKey, status: ErrorCode) -> ShareBro
         broker = attrs.evolve(broker, partitions=broker.partitions.set(key, step.partition))
         for completion in step.outcome.completed:
             broker = _answer(broker, completion.seq, key[1], status)
-    gone = attrs.evolve(broker.partitions[key], ready=False)
+    gone = attrs.evolve(broker.partitions[key], window=Window(0, 0), ready=False)
     return attrs.evolve(broker, partitions=broker.partitions.set(key, gone))
 
 

@@ -36,7 +36,7 @@ from spec.share_broker import (
     locate,
     settle,
 )
-from spec.share_session import after_response, begin, key_of, rotated
+from spec.share_session import ShareSession, after_response, begin, key_of, rotated
 from spec.validation import validate
 
 __all__ = ["handle", "readable"]
@@ -70,7 +70,8 @@ def handle(
     source = request.member_id if connection is None else connection
     error, sessions = begin(broker.sessions, request, source, broker.most_sessions)
     if error is not NONE:
-        return collect(settle(broker, seq, _given(request, ShareResponse(error))), seq)
+        refused = Waiting(request.group_id, ShareResponse(error), frozenset())
+        return collect(settle(broker, seq, refused), seq)
     broker, said = _acknowledge(attrs.evolve(broker, sessions=sessions), request, conduct, seq)
     left = frozenset(at for at, one in said.items() if one.acknowledge_error is ErrorCode.PENDING)
     if isinstance(request, ShareFetch) and request.session_epoch != FINAL_EPOCH:
@@ -80,10 +81,6 @@ def handle(
     if request.session_epoch == FINAL_EPOCH:
         broker = end_session(broker, key_of(request), conduct)
     return collect(broker, seq)
-
-
-def _given(request: ShareRequest, response: ShareResponse) -> Waiting:
-    return Waiting(request.group_id, response, frozenset())
 
 
 def _acknowledge(
@@ -132,30 +129,35 @@ def _fetch(
     The response names those with records or an error, those that were acknowledged, and those of
     which an answer is due; the first of a session names all.
     """
-    key = key_of(request)
+    if request.max_records == 0 or request.max_bytes == 0:
+        return broker, said
+    key, first = key_of(request), request.session_epoch == INITIAL_EPOCH
     session = broker.sessions[key]
-    order = rotated(session, request.session_epoch) if conduct.order is None else conduct.order
-    if set(order) != {one.at for one in session.partitions} or len(order) != len(set(order)):
-        raise InvalidValueError("order", order, "the share-partitions of the session, each once")
-    due = {one.at for one in session.partitions if one.answer_due}
-    fetches = request.max_records > 0 and request.max_bytes > 0
+    due = {one.at for one in session.partitions if first or one.answer_due}
     fetched: Said = {}
     left = request.max_records
-    for at in order if fetches else ():
+    for at in _order(session, request, conduct):
         broker, one = _fetch_one(broker, request, at, conduct.of(at), left)
         left -= sum(part.last - part.first + 1 for part in one.acquired)
-        named = one.acquired or one.error is not NONE or at in due or at in said
-        if named or request.session_epoch == INITIAL_EPOCH:
+        if at in said:
+            one = attrs.evolve(one, acknowledge_error=said[at].acknowledge_error)
+        if at in due or at in said or one.acquired or one.error is not NONE:
             fetched[at] = one
-    if fetches and request.session_epoch != INITIAL_EPOCH:
+    if not first:
         sessions = broker.sessions.set(key, after_response(session, fetched))
         broker = attrs.evolve(broker, sessions=sessions)
-    acknowledged = {at: one.acknowledge_error for at, one in said.items()}
-    both = {
-        at: attrs.evolve(one, acknowledge_error=acknowledged.get(at, NONE))
-        for at, one in fetched.items()
-    }
-    return broker, {**both, **{at: one for at, one in said.items() if at not in both}}
+    return broker, said | fetched
+
+
+def _order(
+    session: ShareSession, request: ShareFetch, conduct: Conduct
+) -> tuple[TopicPartition, ...]:
+    if conduct.order is None:
+        return rotated(session, request.session_epoch)
+    if sorted(conduct.order) != sorted(one.at for one in session.partitions):
+        allowed = "the share-partitions of the session, each once"
+        raise InvalidValueError("order", conduct.order, allowed)
+    return conduct.order
 
 
 def _fetch_one(

@@ -16,9 +16,11 @@ from model.share_messages import (
     ShareResponse,
     TopicPartition,
 )
-from spec.share_broker import ShareBroker
+from spec.coordinator import Durable
+from spec.log import Log
+from spec.share_broker import ShareBroker, lead
 from spec.share_request import handle
-from tests.spec.worlds import started, states
+from tests.spec.worlds import SMALL, states
 
 __all__ = [
     "P0",
@@ -42,13 +44,10 @@ PENDING = Answer(ErrorCode.PENDING)
 
 def broker_of(profile: Profile = KIP, *, records: int = 6, most_sessions: int = 10) -> ShareBroker:
     """A broker that leads two partitions of a topic, none of which is in memory yet."""
-    fresh = attrs.evolve(started(profile, end=records), ready=False)
-    return ShareBroker(
-        profile,
-        Map({"t": 3}),
-        partitions=Map({("g", P0): fresh, ("g", P1): fresh}),
-        most_sessions=most_sessions,
-    )
+    broker = ShareBroker(profile, Map({"t": 3}), most_sessions=most_sessions)
+    for at in (P0, P1):
+        broker = lead(broker, ("g", at), SMALL, Log(0, records), Durable(0, 0))
+    return broker
 
 
 def asked(at: TopicPartition, *batches: tuple[int, ...]) -> PartitionRequest:

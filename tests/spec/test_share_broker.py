@@ -3,18 +3,21 @@ import pytest
 
 from model.config import AutoOffsetReset
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.operations import CompleteWrite
+from model.operations import CompleteWrite, Produce
 from model.outcome import Answer
-from model.ranges import StateBatch
+from model.ranges import OffsetRange, StateBatch
 from model.share_messages import Conduct, PartitionConduct, TopicPartition
 from model.states import RecordState
 from spec.coordinator import initialize
+from spec.log import Log
 from spec.share_broker import (
     ShareBroker,
     advance,
+    append,
     complete_write,
     disconnect,
     end_session,
+    lead,
     load,
     locate,
     resign,
@@ -94,6 +97,16 @@ def test_the_write_of_an_expiry_is_answered_as_told() -> None:
     assert after.broker.partitions["g", P0].durable.entries[0] == (RecordState.AVAILABLE, 1)
 
 
+def test_the_write_of_an_expiry_does_not_fence() -> None:
+    fenced = Answer(ErrorCode.FENCED_STATE_EPOCH)
+    for answers in ([fenced], [PENDING]):
+        broker = advance(opened(broker_of()), 100, {("g", P0): answers})
+        for write in broker.partitions["g", P0].outstanding:
+            late = CompleteWrite(write, ErrorCode.FENCED_STATE_EPOCH)
+            broker = complete_write(broker, ("g", P0), late).broker
+        assert held(broker, P0) == "0-1:A1"
+
+
 def test_a_response_waits_for_the_write_of_its_acknowledgement() -> None:
     handled = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
     assert handled.response is None
@@ -169,6 +182,25 @@ def test_a_partition_that_moves_away_is_told_as_such() -> None:
     assert violated_by(moved.broker) == []
     _, response = sent(moved.broker, fetching("m", 2, asked(P0, (0, 1, 1))))
     assert errors(response)[P0] == ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION")
+
+
+def test_a_partition_that_comes_back_is_read_again() -> None:
+    broker = resign(opened(broker_of()), P0).broker
+    there = broker.partitions["g", P0]
+    broker = lead(broker, ("g", P0), there.config, there.log, there.durable)
+    _, response = sent(broker, fetching("m", 1, most=9))
+    assert given(response)[P0] == [(0, 2, 1)]
+
+
+def test_batches_are_appended_for_every_group_in_memory_or_not() -> None:
+    broker = opened(broker_of(records=1))
+    other = broker.partitions["g", P1]
+    broker = lead(broker, ("h", P0), other.config, Log(0, 1), other.durable)
+    broker = append(broker, P0, Produce((OffsetRange(1, 2),), 3))
+    ends = {key: there.log.end_offset for key, there in broker.partitions.items()}
+    assert ends == {("g", P0): 3, ("h", P0): 3, ("g", P1): 1}
+    _, response = sent(broker, fetching("n", 0, asked(P0), group="h"))
+    assert given(response) == {P0: [(0, 1, 1)]}
 
 
 def test_a_connection_that_is_gone_ends_its_sessions_and_no_other() -> None:
