@@ -9,12 +9,13 @@ Read in this order:
 - ``transitions``: what can happen to one record, in one table;
 - ``theorem``: a theorem, and the change to a rule under which it must fail;
 - ``record_theorems``, ``window_theorems``, ``walk_theorems``, ``acquire_theorems``,
-  ``counting_theorems``, ``durable_theorems``, ``recovery_theorems``: the theorems;
+  ``counting_theorems``, ``durable_theorems``, ``coordinator_theorems``, ``recovery_theorems``: the
+  theorems;
 - ``catalogue``: all of them in one table;
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
-- ``search``: every state that can be reached; ``lifecycle_world`` and ``session_world``: small
-  groups and brokers to search;
+- ``search``: every state that can be reached; ``lifecycle_world``, ``session_world`` and
+  ``coordinator_world``: small groups, brokers and share coordinators to search;
 - ``table`` and ``generated``, ``report`` and ``cli_prove``: how it is shown.
 """

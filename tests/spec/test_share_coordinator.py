@@ -6,6 +6,7 @@ import attrs
 import pytest
 from immutables import Map
 
+from model.config_table import CONFIGURATIONS, Scope, default_of
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import CoordinatorGuard, Guard
 from model.profile import KAFKA, KIP, Profile
@@ -65,6 +66,12 @@ def write(*epochs: int, start: int = 0, count: int = 0) -> WriteState:
 
 
 STARTED = (InitializeState(KEY, 2, 0), ReadState(KEY, 5))
+
+
+def test_a_coordinator_begins_with_nothing_and_the_default_of_the_configuration() -> None:
+    name = "share.coordinator.snapshot.update.records.per.snapshot"
+    assert default_of(CONFIGURATIONS[Scope.BROKER, name], KIP) == 500
+    assert ShareCoordinator(KIP) == ShareCoordinator(KIP, Map(), Map(), 500)
 
 
 def test_a_new_share_partition_gets_a_snapshot_of_epoch_0() -> None:
