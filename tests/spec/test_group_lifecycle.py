@@ -128,6 +128,13 @@ def test_a_topic_that_is_gone_is_deleted_in_two_stages() -> None:
     assert set(done(there, plan).states) == {B0}
 
 
+def test_a_deletion_of_a_topic_that_is_gone_is_begun_once() -> None:
+    there = attrs.evolve(joined(BOTH_TOPICS), topics=Map({"b": 1}))
+    crashed = carry_out(there, reconcile(there).effects[:2])
+    assert kinds(reconcile(crashed)) == [BeginDeleting, DeleteState, EndDeleting]
+    assert group_of(done(crashed, reconcile(crashed))).epoch == group_of(crashed).epoch
+
+
 def test_without_a_group_there_is_nothing_to_reconcile() -> None:
     assert reconcile(CLUSTER) == Plan()
     assert describe_offsets(CLUSTER) == {}
