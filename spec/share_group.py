@@ -156,17 +156,20 @@ Effect = (
 
 
 def perform(there: Coordinators, effect: Effect) -> tuple[ErrorCode, Coordinators]:
-    """Let one effect take place. Done twice it is as if done once, but for snapshot epochs.
+    """Let one effect take place. Done twice it is as if done once.
 
-    Guard: a share coordinator refuses an older state epoch, FENCED_STATE_EPOCH.
+    Guard: a share coordinator refuses an older state epoch, FENCED_STATE_EPOCH; one that it has
+    initialized in this state epoch it leaves.
     Effect: one record, or one call.
     Delivery count: InitializeState and DeleteState discard those of the share-partition.
     Persistence: this is it.
     """
     match effect:
         case InitializeState(at, start_offset, state_epoch):
-            before = there.states.get(at, Durable())
-            error, after = initialize(before, start_offset, state_epoch)
+            before = there.states.get(at)
+            if before is not None and before.state_epoch == state_epoch:
+                return NONE, there
+            error, after = initialize(before or Durable(), start_offset, state_epoch)
             return error, attrs.evolve(there, states=there.states.set(at, after))
         case DeleteState(at):
             states = there.states.delete(at) if at in there.states else there.states

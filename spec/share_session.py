@@ -19,7 +19,6 @@ from model.share_messages import (
     ShareRequest,
     TopicPartition,
 )
-from spec.logic import Term, either
 
 __all__ = [
     "SessionKey",
@@ -73,9 +72,9 @@ def key_of(request: ShareRequest) -> SessionKey:
     return request.group_id, request.member_id
 
 
-def next_epoch(epoch: Term) -> Term:
+def next_epoch(epoch: int) -> int:
     """Return the epoch after ``epoch``; after the largest comes 1, as 0 would open a session."""
-    return either(epoch == MAX_EPOCH, 1, epoch + 1)
+    return 1 if epoch == MAX_EPOCH else epoch + 1
 
 
 def begin(

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from immutables import Map
 
 from model.errors import InvalidValueError
+from model.profile import KIP
 from model.share_messages import TopicPartition
 from spec import group_lifecycle
 from spec.coordinator import Durable
@@ -24,6 +25,8 @@ from spec.group_lifecycle import (
     reconcile,
     subscribe,
 )
+from spec.log import Log
+from spec.share_broker import ShareBroker, lead
 from spec.share_group import (
     BeginDeleting,
     BeginInitializing,
@@ -39,6 +42,8 @@ from spec.share_group import (
     group_of,
 )
 from spec.share_group_invariants import violated_by
+from tests.spec.share_worlds import acked, asked, errors, fetching, given, sent
+from tests.spec.worlds import SMALL
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 Operation = Callable[[Coordinators], Plan]
@@ -121,6 +126,13 @@ def test_a_topic_that_is_gone_is_deleted_in_two_stages() -> None:
     plan = reconcile(there)
     assert kinds(plan) == [WriteGroup, BeginDeleting, DeleteState, EndDeleting]
     assert set(done(there, plan).states) == {B0}
+
+
+def test_a_deletion_of_a_topic_that_is_gone_is_begun_once() -> None:
+    there = attrs.evolve(joined(BOTH_TOPICS), topics=Map({"b": 1}))
+    crashed = carry_out(there, reconcile(there).effects[:2])
+    assert kinds(reconcile(crashed)) == [BeginDeleting, DeleteState, EndDeleting]
+    assert group_of(done(crashed, reconcile(crashed))).epoch == group_of(crashed).epoch
 
 
 def test_without_a_group_there_is_nothing_to_reconcile() -> None:
@@ -258,6 +270,25 @@ def test_an_effect_that_is_refused_ends_the_operation() -> None:
     there = carry_out(fenced, subscribe(fenced, "m", A).effects)
     assert group_of(there).metadata.initializing == {A0}
     assert there.states == fenced.states
+
+
+def test_a_broker_serves_what_the_coordinators_have() -> None:
+    """A group from its first member to its deletion, as one member sees it."""
+    there = joined()
+    broker = ShareBroker(KIP, there.topics)
+    broker = lead(broker, ("g", A0), SMALL, Log(0, 9), there.states[A0])
+    broker, response = sent(broker, fetching("m", 0, asked(A0), asked(B0), most=3))
+    assert errors(response) == {A0: ("NONE", "NONE"), B0: ("UNKNOWN_TOPIC_OR_PARTITION", "NONE")}
+    assert given(response)[A0] == [(0, 2, 1)]
+    broker, _ = sent(broker, acked("m", -1, asked(A0, (0, 1, 1))))
+    durable = broker.partitions["g", A0].durable
+    there = attrs.evolve(there, states=Map({A0: durable}))
+    there = done(there, leave(there, "m"))
+    there = done(there, alter_offsets(there, {A0: 7}))
+    broker = lead(broker, ("g", A0), SMALL, Log(0, 9), there.states[A0])
+    _, response = sent(broker, fetching("m", 0, asked(A0), most=3))
+    assert given(response) == {A0: [(7, 8, 1)]}
+    assert done(there, delete_group(there)) == CLUSTER
 
 
 TOPICS = st.frozensets(st.sampled_from(["a", "b", "c"]), max_size=3)

@@ -244,6 +244,7 @@ def test_after_the_last_session_nothing_is_in_memory() -> None:
     assert in_memory(broker) == [P0, P1]
     after = end_session(broker, ("g", "m"), Conduct())
     assert in_memory(after) == []
+    assert held(after, P0) == ""
     assert violated_by(after) == []
 
 

@@ -76,6 +76,10 @@ def test_a_share_coordinator_initializes_anew() -> None:
     assert there.states[B0].start_offset == -1
 
 
+def test_a_share_coordinator_initializes_once_in_a_state_epoch() -> None:
+    assert perform(THERE, InitializeState(A1, 5, 2)) == (ErrorCode.NONE, THERE)
+
+
 def test_a_share_coordinator_refuses_an_older_state_epoch() -> None:
     error, there = perform(THERE, InitializeState(A1, 5, 1))
     assert (error, there) == (ErrorCode.FENCED_STATE_EPOCH, THERE)

@@ -1,5 +1,6 @@
 import attrs
 import pytest
+from immutables import Map
 
 from model.errors import IllegalChoiceError, InvalidValueError
 from model.outcome import Choice
@@ -101,6 +102,14 @@ def test_each_acknowledgement_has_its_own_answer() -> None:
         "NONE",
     ]
     assert (held(after, P0), held(after, P1)) == ("", "")
+
+
+def test_a_partition_that_the_metadata_lost_is_not_acknowledged() -> None:
+    broker = attrs.evolve(opened(broker_of(records=1)), topics=Map({"t": 1}))
+    assert held(broker, P1) == "0:Q1@m"
+    after, response = sent(broker, acked("m", 1, asked(P1, (0, 0, 1))))
+    assert errors(response) == {P1: ("NONE", "UNKNOWN_TOPIC_OR_PARTITION")}
+    assert after.partitions == broker.partitions
 
 
 def test_an_acknowledgement_of_nothing_is_answered_and_does_nothing() -> None:
@@ -218,6 +227,13 @@ def test_what_a_broker_chooses_and_reads_can_be_told() -> None:
         handle(broker_of(), strict, 0, Conduct(((P0, chosen),)))
 
 
+def test_a_log_batch_that_goes_beyond_the_maximum_leaves_nothing_for_others() -> None:
+    whole = PartitionConduct(log_batches=(OffsetRange(0, 3),))
+    request = fetching("m", 0, asked(P0), asked(P1), most=2)
+    _, response = sent(broker_of(), request, Conduct(((P0, whole),)))
+    assert given(response) == {P0: [(0, 3, 1)], P1: []}
+
+
 def test_a_broker_that_reads_nothing_gives_nothing() -> None:
     nothing = Conduct(((P0, PartitionConduct(log_batches=())),))
     _, response = sent(broker_of(), fetching("m", 0, asked(P0)), nothing)
@@ -243,4 +259,6 @@ def test_what_is_read_goes_on_until_there_is_enough_to_acquire() -> None:
     assert read(partition, 3) == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
     holes = attrs.evolve(partition, log=learn_hole(partition.log, 6, 6))
     assert read(holes, 3) == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (7, 7)]
+    cut = attrs.evolve(partition, log=attrs.evolve(partition.log, start_offset=4))
+    assert read(cut, 1) == [(4, 4)]
     assert read(run(started(end=2), fetch("c", (0, 1))), 5) == []
