@@ -217,13 +217,18 @@ EVENTS: st.SearchStrategy[TraceEvent] = _events()
 
 @st.composite
 def _records(draw: st.DrawFn) -> Record:
-    state = draw(st.sampled_from([s for s in RecordState if s is not RecordState.ARCHIVING]))
+    state = draw(st.sampled_from(RecordState))
     pending = draw(st.booleans())
-    held = state is RecordState.ACQUIRED and not pending
+    held = state in {RecordState.ACQUIRED, RecordState.IN_PROGRESS} and not pending
+    progress = st.tuples(st.integers(0, 9), st.integers(0, 9))
     lock = st.tuples(st.integers(0, 3), st.integers(0, 9))
     no_lock = st.just((None, None))
     owner, deadline = draw(lock if held else no_lock)
     former_owner, former_deadline = draw(lock | no_lock if pending else no_lock)
+    times = progress | no_lock if pending else no_lock
+    if held and state is RecordState.IN_PROGRESS:
+        times = progress
+    progress_start, last_progress = draw(times)
     return Record(
         state,
         draw(COUNTS),
@@ -233,6 +238,9 @@ def _records(draw: st.DrawFn) -> Record:
         former_owner,
         former_deadline,
         draw(st.booleans()),
+        draw(st.none() | COUNTS if held or pending else st.none()),
+        progress_start,
+        last_progress,
     )
 
 
