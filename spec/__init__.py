@@ -12,5 +12,6 @@ Read in this order, each module resting on those above it:
   Guard, Effect, Delivery count, Persistence;
 - ``policies``: how this project chooses where the rules leave a choice;
 - ``step``: one operation applied; ``view`` and ``lag``: what can be seen from outside;
+- ``draft``: a package of its own, the draft KIP of IN_PROGRESS as its text stands;
 - ``invariants``: what is true of every state.
 """
