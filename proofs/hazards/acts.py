@@ -97,6 +97,7 @@ _ENABLED: dict[Move, Callable[[State, World, bool], Iterator[Act]]] = {
     Move.OLD_MARK: _with_a_record(Move.OLD_MARK),
     Move.ACCEPT: _with_a_record(Move.ACCEPT),
     Move.RELEASE: _with_a_record(Move.RELEASE),
+    Move.REJECT: _with_a_record(Move.REJECT),
     Move.LEAVE: _leaves,
     Move.RETURN: _returns,
     Move.ANSWER: _answers,
@@ -106,7 +107,11 @@ _ENABLED: dict[Move, Callable[[State, World, bool], Iterator[Act]]] = {
     Move.CALL_MARK: _calls,
     Move.POLL: _polls,
 }
-_TYPES = {Move.ACCEPT: AcknowledgeType.ACCEPT, Move.RELEASE: AcknowledgeType.RELEASE}
+_TYPES = {
+    Move.ACCEPT: AcknowledgeType.ACCEPT,
+    Move.RELEASE: AcknowledgeType.RELEASE,
+    Move.REJECT: AcknowledgeType.REJECT,
+}
 
 
 def requests_of(
@@ -129,7 +134,7 @@ def requests_of(
             request = (ops.Acquire(act.member, mode, 1, world.take, 0, log),)
         case Move.MARK | Move.OLD_MARK:
             request = (ops.MarkInProgress(act.member, (_progress(act),)),)
-        case Move.ACCEPT | Move.RELEASE:
+        case Move.ACCEPT | Move.RELEASE | Move.REJECT:
             offset = _subject(act).offset
             batch = ops.AcknowledgementBatch(offset, offset, (_TYPES[act.move],))
             request = (ops.Acknowledge(act.member, (batch,)),)

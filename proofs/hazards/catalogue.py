@@ -16,7 +16,7 @@ def _number(hazard: Hazard) -> tuple[int, str]:
 
 
 HAZARDS = tuple(sorted((*durable.HAZARDS, *timing.HAZARDS, *marking.HAZARDS), key=_number))
-"""Z1 to Z22."""
+"""Z1 to Z23."""
 
 
 def hazard_named(name: str) -> Hazard:

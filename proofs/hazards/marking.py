@@ -1,4 +1,4 @@
-"""Hazards of what a mark means, to whom and for how long: Z13, Z14, Z16 to Z21."""
+"""Hazards of what a mark means, to whom and for how long: Z13, Z14, Z16 to Z21, Z23."""
 
 import attrs
 
@@ -6,7 +6,7 @@ from model.config import SharePartitionConfig
 from proofs.hazards import properties as hold
 from proofs.hazards.hazard import Case, Hazard
 from proofs.hazards.timing import QUARTER
-from proofs.hazards.world import Move, World
+from proofs.hazards.world import Act, Move, World
 from spec.draft.readings import Siblings
 
 __all__ = ["HAZARDS"]
@@ -247,5 +247,24 @@ HAZARDS = (
         "{window} records through in {maximum} ms, {rate} a second. The resolved rules keep this "
         "and bound it: a delivery holds the window for at most the lock duration and the maximum "
         "extension. RENEW (KIP-1222) has no such bound.",
+    ),
+    Hazard(
+        "Z23",
+        "A rejected record holds the start offset",
+        "Reject leads to ARCHIVING, a state that only a dead-letter queue ends; where there is "
+        "none, the start offset never passes the record.",
+        (("§2.2", "IN_PROGRESS → ARCHIVING (REJECT / max-delivery-count)"),),
+        "Write “→ ARCHIVED, or ARCHIVING if the group has a dead-letter queue (KIP-1191)”.",
+        (
+            Case(
+                World(_ON_ITS_WAY | {Move.REJECT}, 30_000, 60_000),
+                hold.a_rejected_record_is_finished,
+                steps=3,
+                options={"archiving_without_a_queue": True},
+                then=(Act(Move.WAIT, number=3_600_000),),
+            ),
+        ),
+        "A record that fails at its limit has the same fate. From ACQUIRED, both lead to ARCHIVED "
+        "where there is no queue.",
     ),
 )

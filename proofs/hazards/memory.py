@@ -96,7 +96,7 @@ def _acknowledged(past: Past, moment: Moment, request: ops.Acknowledge, outcome:
     past = attrs.evolve(past, consumers=consumers)
     records = moment.before.view.records
     offsets = {o for member, o in done if records[o].is_held and records[o].owner == member}
-    if moment.act.move is Move.RELEASE:
+    if moment.act.move in (Move.RELEASE, Move.REJECT):
         return past
     if outcome.status is ErrorCode.NONE:
         return attrs.evolve(past, confirmed=past.confirmed | offsets)

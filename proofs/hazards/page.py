@@ -21,6 +21,7 @@ _DONE = {
     Move.OLD_MARK: "{m} marks {o}, for its former delivery",
     Move.ACCEPT: "{m} accepts {o}",
     Move.RELEASE: "{m} releases {o}",
+    Move.REJECT: "{m} rejects {o}",
     Move.LEAVE: "{m} leaves",
     Move.RETURN: "{m} comes back",
     Move.ANSWER: "the write is answered {answer}",

@@ -18,6 +18,7 @@ __all__ = [
     "a_mark_is_sent_in_time",
     "a_mark_leaves_other_records",
     "a_mark_writes_nothing",
+    "a_rejected_record_is_finished",
     "a_terminal_record_stays",
     "a_waiting_record_is_not_blocked",
     "an_acceptance_survives",
@@ -207,6 +208,18 @@ def a_good_mark_is_accepted(moment: Moment) -> str | None:
         old = first is not None and view.now - first >= config.in_progress_max_lock_extension_ms
         if good and not old and code is not ErrorCode.NONE:
             return f"{shown.owner} holds offset {offset}, marks it and gets {code.name}"
+    return None
+
+
+def a_rejected_record_is_finished(moment: Moment) -> str | None:
+    """Hold that a rejected record is finished where there is no dead-letter queue."""
+    given = moment.act.given
+    if moment.act.move is not Move.REJECT or given is None:
+        return None
+    done = moment.outcomes[0].status is ErrorCode.NONE
+    shown = moment.after.view.records[given.offset]
+    if done and not shown.is_terminal:
+        return f"offset {given.offset} is {_name(shown)}, and nothing ends that"
     return None
 
 

@@ -10,14 +10,6 @@ QUESTIONS = (
     ),
     (
         "§2.2",
-        (
-            "ARCHIVING is reached without a dead-letter queue too, where nothing ends it and the "
-            "start offset stays before it."
-        ),
-        "ARCHIVED, unless there is a queue.",
-    ),
-    (
-        "§2.2",
         "There is no transition for a gap acknowledgement.",
         "IN_PROGRESS → ARCHIVED, as from ACQUIRED.",
     ),

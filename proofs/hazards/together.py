@@ -21,7 +21,7 @@ _SMALL = SharePartitionConfig(
 _SMALLER = attrs.evolve(
     _SMALL, in_progress_staleness_threshold_ms=30_000, in_progress_max_lock_extension_ms=60_000
 )
-_MOVES = frozenset(Move) - {Move.CALL_MARK, Move.POLL}
+_MOVES = frozenset(Move) - {Move.CALL_MARK, Move.POLL, Move.REJECT}
 _ANSWERS = (ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 WORLDS = (

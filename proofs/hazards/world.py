@@ -28,6 +28,7 @@ class Move(Enum):
     OLD_MARK = "marks, from an earlier delivery,"
     ACCEPT = "accepts"
     RELEASE = "releases"
+    REJECT = "rejects"
     LEAVE = "leaves"
     RETURN = "comes back"
     ANSWER = "write answered"

@@ -148,6 +148,13 @@ CASES: list[tuple[Property, dict[str, Any], dict[str, Any], list[Act], str]] = [
         "A holds offset 0, marks it and gets INVALID_RECORD_STATE",
     ),
     (
+        hold.a_rejected_record_is_finished,
+        {},
+        {"archiving_without_a_queue": True},
+        [fetch(), mark(), Act(Move.REJECT, "A", FIRST)],
+        "offset 0 is ARCHIVING, and nothing ends that",
+    ),
+    (
         hold.a_mark_leaves_other_records,
         TWO,
         {"siblings": Siblings.RESCHEDULED},
