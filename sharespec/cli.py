@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from model.profile import PROFILES, profile_named
+from proofs.cli_hazards import hazards_command
 from proofs.cli_prove import prove_command
 from replay.check import Plan
 from replay.cli_describe import describe_command
@@ -58,6 +59,7 @@ cli.add_command(describe_command)
 cli.add_command(in_flight_command)
 cli.add_command(metrics_command)
 cli.add_command(state_topic_command)
+cli.add_command(hazards_command)
 
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
