@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from replay.cli_describe import describe_command
 from replay.cli_in_flight import in_flight_command
 from replay.cli_metrics import metrics_command
+from sharespec.cli import cli
 from tests.test_documents import ROOT
 
 COMMANDS: dict[str, click.Command] = {
@@ -38,3 +39,4 @@ def test_an_example_prints_what_is_shown(
 
 def test_each_command_has_an_example() -> None:
     assert [command.split()[0] for command, _ in EXAMPLES] == list(COMMANDS)
+    assert {name: cli.commands[name] for name in COMMANDS} == COMMANDS
