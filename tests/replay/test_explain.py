@@ -31,7 +31,7 @@ def test_the_only_share_partition_need_not_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "rows", "message"),
     [
-        ("t.jsonl", [*ROWS[:3], *ROWS[4:]], "seq 3 is missing or there twice"),
+        ("t.jsonl", [*ROWS[:3], *ROWS[4:]], "t.jsonl:4: seq 3 is missing: the next one there is 4"),
         ("t.jsonl", [*ROWS[:3], {**ROWS[3], "op": "conquer"}], "op is 'conquer'"),
         ("t.parquet", [*ROWS[:3], {**ROWS[3], "result": None}], "t.parquet:4: result is None"),
     ],
@@ -51,6 +51,9 @@ def test_a_bad_line_of_another_share_partition_is_passed_over(tmp_path: Path) ->
         partition_events(path, "core:orders:0")
     with pytest.raises(ExplainError, match=r"t\.jsonl:6"):
         partition_events(path, "other")
+    path.write_bytes(path.read_bytes() + b"{\n")
+    with pytest.raises(ExplainError, match=r"t\.jsonl:8: line is "):
+        partition_events(path, "core:orders:0")
 
 
 def _printed(rows: list[dict[str, object]], tmp_path: Path, profile: Profile = KAFKA) -> str:
