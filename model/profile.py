@@ -4,7 +4,7 @@ import attrs
 
 from model.errors import InvalidValueError
 
-__all__ = ["KAFKA", "KIP", "PROFILES", "Profile", "profile_named"]
+__all__ = ["DRAFT_RESOLVED", "KAFKA", "KIP", "PROFILES", "Profile", "profile_named"]
 
 
 @attrs.frozen
@@ -27,6 +27,7 @@ class Profile:
     ``absent_state_is_an_invalid_request``: reading or writing what was never initialized is
     INVALID_REQUEST instead of UNKNOWN_TOPIC_OR_PARTITION.
     ``default_max_record_locks``: the default width of the window, in offsets.
+    ``in_progress``: a consumer may mark the records that it works on (KAFKA-20458, a draft).
     """
 
     name: str
@@ -40,6 +41,7 @@ class Profile:
     initialize_forgets_the_leader_epoch: bool
     absent_state_is_an_invalid_request: bool
     default_max_record_locks: int
+    in_progress: bool
 
 
 KIP = Profile(
@@ -54,6 +56,7 @@ KIP = Profile(
     initialize_forgets_the_leader_epoch=False,
     absent_state_is_an_invalid_request=False,
     default_max_record_locks=200,
+    in_progress=False,
 )
 """The KIP texts, as docs/decisions.md settles them."""
 
@@ -69,10 +72,14 @@ KAFKA = Profile(
     initialize_forgets_the_leader_epoch=True,
     absent_state_is_an_invalid_request=True,
     default_max_record_locks=2000,
+    in_progress=False,
 )
 """What Apache Kafka does where it differs and both are defensible."""
 
-PROFILES = {profile.name: profile for profile in (KIP, KAFKA)}
+DRAFT_RESOLVED = attrs.evolve(KIP, name="draft_resolved", in_progress=True)
+"""The KIP texts with the draft of IN_PROGRESS, as docs/decisions.md settles both."""
+
+PROFILES = {profile.name: profile for profile in (KIP, KAFKA, DRAFT_RESOLVED)}
 
 
 def profile_named(name: str) -> Profile:

@@ -12,7 +12,7 @@ from model.errors import InvalidValueError
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
-from model.states import RecordState
+from model.states import DURABLE_STATES, RecordState
 from model.wire import Field, Message, array, decode, encode, from_json, to_json
 
 __all__ = [
@@ -151,7 +151,7 @@ def _batch(one: dict[str, Any], place: str) -> StateBatch:
         raise InvalidValueError(place, one, f"what makes a state batch: {error}") from None
     except ValueError:
         state = one["deliveryState"]
-        allowed = "AVAILABLE (0), ACKNOWLEDGED (2), ARCHIVED (4)"
+        allowed = ", ".join(f"{s.name} ({s.value})" for s in sorted(DURABLE_STATES))
         raise InvalidValueError(f"{place}.deliveryState", state, allowed) from None
 
 

@@ -15,7 +15,7 @@ Read in this order:
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
-- ``coordinator_world``: a share coordinator with two leaders, small enough for ``search`` to visit
-  all that can happen there;
-- ``table``, ``report`` and ``cli_prove``: how it is shown.
+- ``search``: every state that can be reached; ``lifecycle_world``, ``session_world`` and
+  ``coordinator_world``: small groups, brokers and share coordinators to search;
+- ``table`` and ``generated``, ``report`` and ``cli_prove``: how it is shown.
 """

@@ -5,6 +5,7 @@ from proofs.acquire_theorems import ACQUIRE_THEOREMS
 from proofs.coordinator_theorems import COORDINATOR_THEOREMS
 from proofs.counting_theorems import COUNTING_THEOREMS
 from proofs.durable_theorems import DURABLE_THEOREMS
+from proofs.progress_theorems import PROGRESS_THEOREMS
 from proofs.record_theorems import RECORD_THEOREMS
 from proofs.recovery_theorems import RECOVERY_THEOREMS
 from proofs.theorem import Theorem
@@ -22,6 +23,7 @@ THEOREMS: tuple[Theorem, ...] = (
     *DURABLE_THEOREMS,
     *COORDINATOR_THEOREMS,
     *RECOVERY_THEOREMS,
+    *PROGRESS_THEOREMS,
 )
 
 

@@ -1,14 +1,19 @@
-"""The table of proved properties, as a document shows it."""
+"""The tables of proved properties, as documents show them."""
 
-from model.errors import InvalidValueError
+import re
+
 from proofs.catalogue import THEOREMS
+from proofs.generated import with_part
 from proofs.theorem import Theorem
 from proofs.transitions import TRANSITIONS
 
-__all__ = ["BEGIN", "END", "properties_table", "with_table"]
+__all__ = ["BEGIN", "END", "properties_table", "summary_table", "with_summary", "with_table"]
 
 BEGIN = "<!-- begin: proved properties, written by proofs.table -->"
 END = "<!-- end: proved properties -->"
+_BEGIN_SUMMARY = "<!-- begin: summary of proved properties, written by proofs.table -->"
+_END_SUMMARY = "<!-- end: summary of proved properties -->"
+_PROVED = re.compile(r"^\| (\d+) \| (.+?) \| Proved(.*?) \|$", re.MULTILINE)
 _OF_A_RECORD = (*(transition.name for transition in TRANSITIONS), "recover")
 _FEW = 3
 _HEAD = ("| Property | Proved of | KIP section | No. |", "|---|---|---|---|")
@@ -27,13 +32,27 @@ def properties_table() -> str:
     return "\n".join([*_HEAD, *lines])
 
 
+def summary_table(register: str) -> str:
+    """Return one row for each property of the register that is proved, with how many theorems.
+
+    Where the register says of what it is proved, the row does too.
+    """
+    lines = ["| No. | Property | Theorems |", "|---|---|---|"]
+    for number, sentence, extent in _PROVED.findall(register):
+        about = sum(int(number) in theorem.property.numbers for theorem in THEOREMS)
+        within = f" Proved{extent}." if extent.startswith(" ") else ""
+        lines.append(f"| {number} | {sentence}{within} | {about} |")
+    return "\n".join(lines)
+
+
 def with_table(document: str) -> str:
-    """Return the document with the table as it is now between its two markers."""
-    if document.count(BEGIN) != 1 or document.count(END) != 1:
-        raise InvalidValueError("document", document, f"one {BEGIN} and one {END}")
-    before, rest = document.split(BEGIN)
-    _old, after = rest.split(END)
-    return f"{before}{BEGIN}\n\n{properties_table()}\n\n{END}{after}"
+    """Return the document with the table of properties between its markers."""
+    return with_part(document, BEGIN, END, properties_table())
+
+
+def with_summary(document: str, register: str) -> str:
+    """Return the document with the summary between its markers."""
+    return with_part(document, _BEGIN_SUMMARY, _END_SUMMARY, summary_table(register))
 
 
 def _transitions(theorems: list[Theorem]) -> str:

@@ -19,7 +19,7 @@ from model.trace_codec import row_from_event
 from model.trace_json import line_from_row
 from replay.engine import engines_for
 from replay.lag_file import LagFile, Observed, lag_table
-from replay.load import BucketTask, OrderedTask, PartitionRows, load
+from replay.load import BEGINS_LATE, BucketTask, OrderedTask, PartitionRows, loaded
 from replay.partition import DISAGREEMENT, Finding, follow
 from replay.tables import BadRow, BadRowError, events_of, row_of
 from replay.verdict import Divergence, Kind, PartitionVerdict, Problem, Verdict
@@ -62,39 +62,9 @@ def compile_ahead(plan: Plan) -> None:
 def run_task(task: BucketTask | OrderedTask, plan: Plan) -> Iterator[PartitionVerdict]:
     """Yield the verdict on each share-partition of a task."""
     lag_file = LagFile(plan.lag_folder, task.number)
-    for rows in _loaded(task):
-        if isinstance(rows, PartitionVerdict):
-            yield rows
-        else:
-            yield check_partition(rows, plan, lag_file)
+    for rows in loaded(task):
+        yield check_partition(rows, plan, lag_file)
     lag_file.close()
-
-
-def _loaded(task: BucketTask | OrderedTask) -> Iterator[PartitionRows | PartitionVerdict]:
-    """Yield what can be read; a verdict on what cannot be, of which nothing else is lost."""
-    done = set()
-    try:
-        for rows in load(task):
-            yield rows
-            done.add(rows.partition)
-    except (pa.ArrowException, OSError, InvalidValueError) as error:
-        message = f"cannot be read: {' '.join(str(error).split())[:200]}"
-        if isinstance(task, BucketTask):
-            source = task.parts[0].path
-            yield from (_unread(name, 0, source, message) for name in sorted(task.chosen - done))
-            return
-        missed = [run for run in task.runs if run.partition not in done]
-        if len(task.runs) == 1:
-            yield from (_unread(r.partition, r.rows, task.source, message) for r in missed)
-            return
-        # A damaged place concerns the runs that lie there: each of the others is read alone.
-        for run in missed:
-            yield from _loaded(attrs.evolve(task, runs=(run,)))
-
-
-def _unread(partition: str, events: int, source: str, message: str) -> PartitionVerdict:
-    problem = Problem(source, None, message, partition)
-    return PartitionVerdict(partition, Verdict.UNREADABLE, events, 0, problem=problem)
 
 
 def check_partition(rows: PartitionRows, plan: Plan, lag_file: LagFile) -> PartitionVerdict:
@@ -102,7 +72,7 @@ def check_partition(rows: PartitionRows, plan: Plan, lag_file: LagFile) -> Parti
     if not rows.table.num_rows:
         return _verdict(rows, 0, None)
     if rows.table.column("op")[0].as_py() != "initialize":
-        reason = "its first event is not initialize, so what came before is not known"
+        reason = BEGINS_LATE
         return PartitionVerdict(
             rows.partition,
             Verdict.UNREADABLE if rows.problem else Verdict.UNCHECKED,

@@ -9,6 +9,7 @@ from model.profile import Profile
 from model.snapshot import DurableState, SharePartitionSnapshot
 from spec.invariants import violated
 from spec.lag import lag
+from spec.partition import SharePartition
 from spec.step import apply, new_partition
 from spec.view import durable, snapshot
 
@@ -46,6 +47,11 @@ class SpecEngine:
     def __init__(self, profile: Profile) -> None:
         """Begin with a share-partition that is not initialized."""
         self._partition = new_partition(profile)
+
+    @property
+    def partition(self) -> SharePartition:
+        """The share-partition as it is now."""
+        return self._partition
 
     def apply(
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import attrs
-import pyarrow.compute as pc
 from rich.table import Table
 from rich.text import Text
 
@@ -13,22 +12,18 @@ from model.outcome import Outcome
 from model.profile import Profile
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
-from model.trace_arrow import SCHEMA
-from model.trace_codec import event_from_row
 from replay.engine import SpecEngine
-from replay.lines import Bad, partition_hint, read_lines, strict_row
+from replay.load import PartitionRows
+from replay.local import opened_traces, share_partitions
 from replay.partition import Finding, Follower
-from replay.sources import Form, Source, find_sources
-from replay.survey import opened
-from replay.tables import first_bad_row
-from replay.words import operation_text, printable, record_text, write_text
+from replay.tables import BadRowError, events_of
+from replay.verdict import Problem
+from replay.words import marked_text, operation_text, printable, record_text, write_text
 
 __all__ = ["ExplainError", "Step", "partition_events", "steps", "table_of"]
 
 MAX_NAMES = 10
 """How many share-partitions are named where one has to be chosen."""
-
-Row = dict[str, object]
 
 
 class ExplainError(ValueError):
@@ -51,20 +46,19 @@ def partition_events(path: Path, partition: str | None) -> list[TraceEvent]:
 
     Raises NoSuchTraceError and ExplainError.
     """
-    rows: list[tuple[Row, str]] = []
-    names: dict[str, None] = {}
-    for source in find_sources([path]).files:
-        for row, place in _rows(source, partition, names):
-            name = str(row["partition"])
-            if partition in (None, name):
-                rows.append((row, place))
-    if partition is None and len(names) > 1:
-        shown = ", ".join(list(names)[:MAX_NAMES])
-        raise ExplainError(f"--partition is needed; there are {len(names)}: {shown}")
-    if not rows:
-        shown = ", ".join(list(names)[:MAX_NAMES]) or "none that can be read"
-        raise ExplainError(f"{partition} is not in {path}; there are: {shown}")
-    return _events(rows)
+    with opened_traces([path]) as traces:
+        names = list(traces.inputs.places)
+        shown = ", ".join(names[:MAX_NAMES]) or "none that can be read"
+        if partition is None and len(names) > 1:
+            raise ExplainError(f"--partition is needed; there are {len(names)}: {shown}")
+        wanted = partition if partition or not names else names[0]
+        for problem in traces.problems:
+            raise _unexplained(problem)
+        for rows in share_partitions(traces, lambda name: wanted in (None, name)):
+            if rows.problem:
+                raise _unexplained(rows.problem)
+            return _events(rows)
+    raise ExplainError(f"{partition} is not in {path}; there are: {shown}")
 
 
 def steps(events: Iterable[TraceEvent], profile: Profile) -> Iterator[Step]:
@@ -107,6 +101,10 @@ def _cells(step: Step) -> tuple[str, ...]:
     if outcome.acquired:
         taken = ", ".join(f"{r.first}–{r.last} ({r.delivery_count})" for r in outcome.acquired)
         answer = f"{answer}, {taken}"
+    if outcome.acquisition is not None:
+        answer = f"{answer}, acquisition {outcome.acquisition}"
+    if outcome.marked:
+        answer = f"{answer}, {marked_text(outcome.marked)}"
     for completion in outcome.completed:
         answer += f"; to seq {completion.seq}: {completion.status.name}"
     return (
@@ -122,61 +120,14 @@ def _cells(step: Step) -> tuple[str, ...]:
     )
 
 
-def _rows(
-    source: Source, partition: str | None, names: dict[str, None]
-) -> Iterator[tuple[Row, str]]:
-    """Yield rows with their place, of the share-partition at least; ``names`` takes them all."""
-    if source.form is Form.PARQUET:
-        yield from _parquet_rows(source, partition, names)
-        return
-    for line in read_lines(source.path, compressed=source.form is Form.GZIP):
-        place = f"{source.path}:{line.number}"
-        if isinstance(line, Bad):
-            _refuse(line.partition, partition, f"{place}: {line.message}")
-        elif line.content.strip():
-            try:
-                row = strict_row(line.content)
-            except InvalidValueError as error:
-                _refuse(partition_hint(line.content), partition, f"{place}: {error}")
-            else:
-                names.setdefault(str(row["partition"]))
-                yield row, place
-
-
-def _refuse(of: str | None, partition: str | None, message: str) -> None:
-    if partition is None or of in (None, partition):
-        raise ExplainError(message)
-
-
-def _parquet_rows(
-    source: Source, partition: str | None, names: dict[str, None]
-) -> Iterator[tuple[Row, str]]:
-    first = 1
+def _events(rows: PartitionRows) -> list[TraceEvent]:
     try:
-        with opened(source.path) as file:
-            for group in range(file.metadata.num_row_groups):
-                table = file.read_row_group(group, columns=SCHEMA.names)
-                if bad := first_bad_row(table):
-                    raise ExplainError(f"{source.path}:{first + bad.row}: {bad.message}")
-                found = table.num_rows
-                names.update(dict.fromkeys(table.column("partition").unique().to_pylist()))
-                if partition is not None:
-                    table = table.filter(pc.equal(table.column("partition"), partition))
-                for row in table.to_pylist():
-                    yield row, source.path
-                first += found
-    except InvalidValueError as error:
-        raise ExplainError(f"{source.path}: {error}") from None
+        return list(events_of(rows.table))
+    except BadRowError as error:
+        problem = Problem(*rows.place(error.bad.row), error.bad.message)
+        raise _unexplained(problem) from None
 
 
-def _events(rows: list[tuple[Row, str]]) -> list[TraceEvent]:
-    rows.sort(key=lambda found: int(str(found[0]["seq"])))
-    events: list[TraceEvent] = []
-    for number, (row, place) in enumerate(rows):
-        if row["seq"] != number:
-            raise ExplainError(f"{place}: seq {number} is missing or there twice")
-        try:
-            events.append(event_from_row(row))
-        except InvalidValueError as error:
-            raise ExplainError(f"{place}: {error}") from None
-    return events
+def _unexplained(problem: Problem) -> ExplainError:
+    line = "" if problem.line is None else f":{problem.line}"
+    return ExplainError(f"{problem.source}{line}: {problem.message}")

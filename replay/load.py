@@ -16,7 +16,10 @@ from replay.survey import Run, opened
 from replay.tables import first_bad_row
 from replay.verdict import Problem
 
-__all__ = ["BucketTask", "OrderedTask", "Part", "PartitionRows", "load"]
+__all__ = ["BEGINS_LATE", "BucketTask", "OrderedTask", "Part", "PartitionRows", "load", "loaded"]
+
+
+BEGINS_LATE = "its first event is not initialize, so what came before is not known"
 
 
 @attrs.frozen
@@ -81,6 +84,33 @@ class PartitionRows:
 def load(task: BucketTask | OrderedTask) -> Iterator[PartitionRows]:
     """Yield the share-partitions of a task. Raises OSError for a file that has gone."""
     return _from_bucket(task) if isinstance(task, BucketTask) else _from_file(task)
+
+
+def loaded(task: BucketTask | OrderedTask) -> Iterator[PartitionRows]:
+    """Yield the share-partitions of a task; those that cannot be read with no row and a problem."""
+    done = set()
+    try:
+        for rows in load(task):
+            yield rows
+            done.add(rows.partition)
+    except (pa.ArrowException, OSError, InvalidValueError) as error:
+        message = f"cannot be read: {' '.join(str(error).split())[:200]}"
+        if isinstance(task, BucketTask):
+            source = task.parts[0].path
+            yield from (_unread(name, 0, source, message) for name in sorted(task.chosen - done))
+            return
+        missed = [run for run in task.runs if run.partition not in done]
+        if len(task.runs) == 1:
+            yield from (_unread(r.partition, r.rows, task.source, message) for r in missed)
+            return
+        # A damaged place concerns the runs that lie there: each of the others is read alone.
+        for run in missed:
+            yield from loaded(attrs.evolve(task, runs=(run,)))
+
+
+def _unread(partition: str, events: int, source: str, message: str) -> PartitionRows:
+    problem = Problem(source, None, message, partition)
+    return PartitionRows(partition, SCHEMA.empty_table(), events, problem)
 
 
 def _from_bucket(task: BucketTask) -> Iterator[PartitionRows]:

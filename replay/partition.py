@@ -17,7 +17,7 @@ from replay.engine import Engine
 from replay.verdict import Kind
 from replay.words import outcome_text, ranges_text, snapshot_text
 
-__all__ = ["DISAGREEMENT", "Finding", "Follower", "Observer", "follow"]
+__all__ = ["DISAGREEMENT", "Finding", "Follower", "Observer", "checked_clock", "follow"]
 
 DISAGREEMENT = "SPEC_AND_IMPL_DISAGREE"
 
@@ -151,7 +151,7 @@ def follow(
     followers = [Follower(name, engine, invariants_every) for name, engine in engines.items()]
     clock = 0
     for event in events:
-        clock = _checked_clock(event, clock)
+        clock = checked_clock(event, clock)
         findings = [follower.step(event) for follower in followers]
         if found := _agreed(event, followers, findings):
             return found
@@ -160,7 +160,11 @@ def follow(
     return None
 
 
-def _checked_clock(event: TraceEvent, clock: int) -> int:
+def checked_clock(event: TraceEvent, clock: int) -> int:
+    """Return the clock after an event, before which it was ``clock``, in ms.
+
+    Raises InvalidValueError if the event says another.
+    """
     if isinstance(event.operation, Initialize):
         return event.time_ms
     if isinstance(event.operation, AdvanceTime):

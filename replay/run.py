@@ -16,15 +16,14 @@ from pyspark.sql import SparkSession
 
 from replay.check import Plan, compile_ahead, is_sampled, run_task
 from replay.gather import Gathered, GatherTask, gather
+from replay.inputs import Inputs, first_problems, inputs_of
 from replay.jobs import Progress, Silent, run_tasks
 from replay.load import BucketTask, OrderedTask
 from replay.plan import (
-    Found,
     bucket_count,
     bucket_tasks,
     find_conflicts,
     gather_tasks,
-    line_bases,
     ordered_tasks,
 )
 from replay.sources import Form, Source, Sources
@@ -54,17 +53,6 @@ class Replay:
     passed_over: tuple[str, ...] = ()
     generated: bool = False
     interrupted: bool = False
-
-
-@attrs.frozen
-class _Inputs:
-    """What the first stage found, and what of it can be checked."""
-
-    gathered: tuple[Gathered, ...]
-    surveys: tuple[Survey, ...]
-    problems: tuple[Problem, ...]
-    places: dict[str, list[Found]]
-    events: dict[str, int]
 
 
 def replay_sources(
@@ -113,7 +101,7 @@ def replay_sources(
 
 def _first_stage(
     session: SparkSession, files: Sequence[Source], folder: str, progress: Progress
-) -> tuple[_Inputs, bool]:
+) -> tuple[Inputs, bool]:
     """Read what is not in order, and look at what may be."""
     parallelism = session.sparkContext.defaultParallelism
     buckets = bucket_count(files, parallelism)
@@ -130,7 +118,7 @@ def _first_stage(
         sorted_, whole = run_tasks(session, "sort", more, _prepare, progress)
         gathered += [one for one in sorted_ if isinstance(one, Gathered)]
     surveys.sort(key=lambda one: one.source.path)
-    return _inputs(gathered, surveys), whole
+    return inputs_of(gathered, surveys), whole
 
 
 def _prepare(task: tuple[Source, ...] | GatherTask) -> Iterable[Survey | Gathered]:
@@ -139,36 +127,12 @@ def _prepare(task: tuple[Source, ...] | GatherTask) -> Iterable[Survey | Gathere
     return [survey(source) for source in task]
 
 
-def _inputs(gathered: list[Gathered], surveys: list[Survey]) -> _Inputs:
-    gathered.sort(key=lambda part: part.task.number)
-    bases = line_bases(gathered)
-    places: dict[str, list[Found]] = {}
-    events: dict[str, int] = {}
-    problems = [found.problem for found in surveys if found.problem]
-    for part in gathered:
-        base = bases[part.task.number]
-        path = part.task.source.path
-        for name, (line, count) in part.partitions.items():
-            places.setdefault(name, []).append(Found(path, base + line))
-            events[name] = events.get(name, 0) + count
-        problems += [
-            attrs.evolve(problem, line=problem.line and problem.line + base)
-            for problem in part.problems
-        ]
-    for found in surveys:
-        for run in found.runs or ():
-            place = Found(found.source.path, run.first_row + 1)
-            places.setdefault(run.partition, []).append(place)
-            events[run.partition] = events.get(run.partition, 0) + run.rows
-    return _Inputs(tuple(gathered), tuple(surveys), tuple(problems), places, events)
-
-
 def _second_stage(
-    session: SparkSession, inputs: _Inputs, plan: Plan, progress: Progress
+    session: SparkSession, inputs: Inputs, plan: Plan, progress: Progress
 ) -> tuple[list[PartitionVerdict], bool]:
     """Check the share-partitions that are sampled."""
     conflicts = find_conflicts(inputs.places)
-    bad = _first_problems(inputs.problems)
+    bad = first_problems(inputs.problems)
     chosen = frozenset(name for name in inputs.places if is_sampled(name, plan.sample))
     tasks: list[BucketTask | OrderedTask] = []
     tasks += bucket_tasks(inputs.gathered, bad, conflicts, chosen, 0)
@@ -192,11 +156,11 @@ def _shares(items: Sequence[T_], parallelism: int) -> list[tuple[T_, ...]]:
 
 
 def _others(
-    inputs: _Inputs, plan: Plan, verdicts: Iterable[PartitionVerdict]
+    inputs: Inputs, plan: Plan, verdicts: Iterable[PartitionVerdict]
 ) -> Iterator[PartitionVerdict]:
     """Yield a verdict for each share-partition that no task looked at."""
     done = {verdict.partition for verdict in verdicts}
-    bad = _first_problems(inputs.problems)
+    bad = first_problems(inputs.problems)
     bad |= find_conflicts(inputs.places)
     for name in inputs.places.keys() | bad.keys():
         if name in done:
@@ -208,14 +172,6 @@ def _others(
             yield PartitionVerdict(name, Verdict.UNCHECKED, events, 0, "not in the sample")
         else:
             yield PartitionVerdict(name, Verdict.UNCHECKED, events, 0, "stopped before it was")
-
-
-def _first_problems(problems: Iterable[Problem]) -> dict[str, Problem]:
-    first: dict[str, Problem] = {}
-    for problem in problems:
-        if problem.partition is not None:
-            first.setdefault(problem.partition, problem)
-    return first
 
 
 def _cleared(out: Path) -> Path:

@@ -10,8 +10,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from model.profile import PROFILES, profile_named
+from proofs.cli_hazards import hazards_command
 from proofs.cli_prove import prove_command
 from replay.check import Plan
+from replay.cli_describe import describe_command
+from replay.cli_in_flight import in_flight_command
+from replay.cli_metrics import metrics_command
 from replay.cli_state_topic import state_topic_command
 from replay.explain import ExplainError, partition_events, steps, table_of
 from replay.generate import Request, TargetNotEmptyError, generate_traces
@@ -51,7 +55,11 @@ def cli() -> None:
 
 
 cli.add_command(prove_command)
+cli.add_command(describe_command)
+cli.add_command(in_flight_command)
+cli.add_command(metrics_command)
 cli.add_command(state_topic_command)
+cli.add_command(hazards_command)
 
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The executable specification of a share-partition: pure functions over immutable values.
+"""The executable specification of share groups: pure functions over immutable values.
 
 Read in this order, each module resting on those above it:
 
@@ -7,11 +7,19 @@ Read in this order, each module resting on those above it:
 - ``log``, ``window``, ``coordinator``: the log's extent, the records in flight, the durable state;
 - ``partition``: the state of a share-partition as one value, and moving its start offset;
 - ``writes``: the two phases of a write to the share coordinator;
-- ``initialize``, ``acquire``, ``acknowledge``, ``release``, ``expire``, ``log_start``: the
-  transitions, each in four parts: Guard, Effect, Delivery count, Persistence;
+- ``initialize``, ``acquire``, ``acknowledge``, ``release``, ``expire``, ``log_start``,
+  ``mark_in_progress``, ``dead_letters``, ``alter_config``: the transitions, each in four parts:
+  Guard, Effect, Delivery count, Persistence;
 - ``policies``: how this project chooses where the rules leave a choice;
 - ``step``: one operation applied; ``view`` and ``lag``: what can be seen from outside;
-- ``invariants``: what is true of every state.
+- ``invariants``: what is true of every state;
+- ``share_session``: what a broker remembers of a member; ``share_broker``: many share-partitions
+  and sessions as one value; ``share_request``: serving ShareFetch and ShareAcknowledge;
+  ``share_broker_invariants``: what is true of every broker;
+- ``share_group``: a group as its coordinators have it; ``group_lifecycle``: the operations on it,
+  each in two stages; ``share_group_invariants``: what is true wherever a coordinator crashes;
+- ``configuration``: what the broker's and a group's own configurations come to;
+- ``draft``: a package of its own, the draft KIP of IN_PROGRESS as its text stands.
 
 Beside a share-partition stands what keeps its state: ``share_coordinator`` holds the durable state
 of many and serves the requests about them; ``state_topic`` holds the records behind it.

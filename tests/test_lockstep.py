@@ -75,7 +75,7 @@ def test_the_coverage_check_can_fail() -> None:
 
 
 def _missing(reached: Counter[Enum | str]) -> list[str]:
-    wanted: set[Enum] = {*Guard, *ANSWERED}
+    wanted: set[Enum] = {*Guard, *ANSWERED} - {Guard.DEAD_LETTER_IS_ARCHIVING}
     writes = {
         f"{operation} writes {status.name}"
         for operation in ("Acknowledge", "AdvanceTime", "Release")

@@ -2,6 +2,7 @@ import pytest
 
 from model.config_table import (
     CONFIGURATIONS,
+    LIMITS,
     ORDERED,
     Configuration,
     Scope,
@@ -16,6 +17,8 @@ LOCKS = "group.share.partition.max.record.locks"
 EVERY = pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=lambda c: c.name)
 
 Row = tuple[Scope, str, int | str, int | None, int | None]
+
+PERSISTER = "org.apache.kafka.server.share.persister.DefaultStatePersister"
 
 # Apache Kafka 4.4: scope, name, default, least, most.
 KAFKA_HAS: list[Row] = [
@@ -37,20 +40,29 @@ KAFKA_HAS: list[Row] = [
     (BROKER, "group.share.max.size", 200, 1, 1000),
     (BROKER, "group.share.max.share.sessions", 2000, 1, None),
     (BROKER, "group.share.assignment.interval.ms", 1000, 0, None),
+    (BROKER, "group.share.min.assignment.interval.ms", 0, 0, None),
+    (BROKER, "group.share.max.assignment.interval.ms", 15_000, 0, None),
+    (BROKER, "group.share.assignor.offload.enable", True, None, None),
     (BROKER, "group.share.assignors", "simple", None, None),
+    (BROKER, "group.share.initialize.retry.interval.ms", 30_000, 1, None),
+    (BROKER, "group.share.persister.class.name", PERSISTER, None, None),
+    (BROKER, "group.coordinator.rebalance.protocols", "classic,consumer,streams", None, None),
     (BROKER, "share.coordinator.state.topic.num.partitions", 50, 1, None),
     (BROKER, "share.coordinator.state.topic.replication.factor", 3, 1, None),
     (BROKER, "share.coordinator.state.topic.segment.bytes", 104_857_600, 1, None),
     (BROKER, "share.coordinator.state.topic.min.isr", 2, 1, None),
+    (BROKER, "share.coordinator.state.topic.compression.codec", 0, 0, 4),
+    (BROKER, "share.coordinator.state.topic.prune.interval.ms", 300_000, 1, None),
     (BROKER, "share.coordinator.threads", 1, 1, None),
+    (BROKER, "share.coordinator.cold.partition.snapshot.interval.ms", 300_000, 1, None),
+    (BROKER, "share.coordinator.load.buffer.size", 5_242_880, 1, None),
+    (BROKER, "share.coordinator.cached.buffer.max.bytes", 1_048_588, 524_288, None),
     (BROKER, "share.coordinator.snapshot.update.records.per.snapshot", 500, 0, 500),
     (BROKER, "share.coordinator.write.timeout.ms", 5000, 1, None),
     (BROKER, "share.coordinator.append.linger.ms", -1, -1, None),
     (BROKER, "share.fetch.purgatory.purge.interval.requests", 1000, 1, None),
     (BROKER, "errors.deadletterqueue.auto.create.topics.enable", False, None, None),
     (BROKER, "errors.deadletterqueue.topic.name.prefix", "dlq.", None, None),
-    (GROUP, "share.session.timeout.ms", 45_000, 1, None),
-    (GROUP, "share.heartbeat.interval.ms", 5000, 1, None),
     (GROUP, "share.renew.acknowledge.enable", True, None, None),
     (GROUP, "share.isolation.level", "read_uncommitted", None, None),
     (GROUP, "share.auto.offset.reset", "latest", None, None),
@@ -61,17 +73,31 @@ KAFKA_HAS: list[Row] = [
     (CLIENT, "share.acknowledgement.mode", "implicit", None, None),
     (CLIENT, "max.poll.records", 500, 1, 2**31 - 1),
 ]
+RESETS = "latest, earliest, by_duration:P1DT2H3M4S"
 # Overrides of the broker's value, unset unless an administrator sets them: scope, name, limits.
 UNSET = [
-    (GROUP, "share.record.lock.duration.ms", 1000, 3_600_000),
-    (GROUP, "share.delivery.count.limit", 2, 25),
-    (GROUP, "share.partition.max.record.locks", 100, 10_000),
+    (GROUP, "share.record.lock.duration.ms", 1000),
+    (GROUP, "share.delivery.count.limit", 2),
+    (GROUP, "share.partition.max.record.locks", 100),
+    (GROUP, "share.session.timeout.ms", 1),
+    (GROUP, "share.heartbeat.interval.ms", 1),
+    (GROUP, "share.assignment.interval.ms", 0),
+    (GROUP, "share.assignor.offload.enable", None),
 ]
+# What only the KIPs have, and what only the draft of IN_PROGRESS has.
 KIP_ONLY: list[Row] = [
     (BROKER, "group.share.max.groups", 10, 1, 100),
     (BROKER, "group.share.enable", False, None, None),
+    (GROUP, "group.type", "consumer", None, None),
+    (BROKER, "group.share.in.progress.staleness.threshold.ms", 90_000, 0, None),
+    (BROKER, "group.share.in.progress.max.lock.extension.ms", 1_800_000, 0, None),
+    (BROKER, "group.share.in.progress.rebalance.grace.ms", 5000, 0, None),
+    (CLIENT, "max.in-flight.progress.batches", 100, 1, None),
 ]
-KIP_DIFFERS = {LOCKS: 200, "group.share.assignors": "SimpleAssignor"}
+KIP_DIFFERS = {
+    LOCKS: 200,
+    "group.share.assignors": "org.apache.kafka.coordinator.group.share.SimpleAssignor",
+}
 
 
 @pytest.mark.parametrize("row", KAFKA_HAS + KIP_ONLY, ids=lambda row: f"{row[0]}:{row[1]}")
@@ -84,12 +110,31 @@ def test_default_and_range(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", UNSET, ids=lambda row: row[1])
-def test_a_group_override_has_a_range_and_no_default(row: tuple[Scope, str, int, int]) -> None:
-    scope, name, low, high = row
+def test_a_group_value_stands_for_the_brokers_and_has_no_default(
+    row: tuple[Scope, str, int | None],
+) -> None:
+    scope, name, low = row
     configuration = CONFIGURATIONS[scope, name]
     assert default_of(configuration, KAFKA) is default_of(configuration, KIP) is None
-    assert (configuration.low, configuration.high) == (low, high)
+    assert (configuration.low, configuration.high) == (low, None)
     assert name not in effective_values({}, KAFKA, GROUP)
+    assert configuration.broker is not None
+    broker = CONFIGURATIONS[BROKER, configuration.broker]
+    assert broker.since <= configuration.since
+    assert (name in LIMITS) == (broker.low is not None)
+    if name in LIMITS:
+        least, most = LIMITS[name]
+        assert (least, broker.name, most) in ORDERED
+
+
+def test_each_version_that_has_share_groups_brought_configurations() -> None:
+    assert {c.since for c in CONFIGURATIONS.values()} == {"", "4.0", "4.1", "4.2", "4.3", "4.4"}
+    none = {c.name for c in CONFIGURATIONS.values() if not c.since}
+    assert {name for name in none if "in.progress" in name} == {
+        f"group.share.in.progress.{name}"
+        for name in ("staleness.threshold.ms", "max.lock.extension.ms", "rebalance.grace.ms")
+    }
+    assert none <= {row[1] for row in KIP_ONLY}
 
 
 def test_there_is_no_other_configuration() -> None:
@@ -128,7 +173,8 @@ def _order_aside(given: dict[str, int | str | bool], scope: Scope) -> object:
 
 @EVERY
 def test_every_alias_stands_for_the_name(configuration: Configuration) -> None:
-    value = default_of(configuration, KAFKA) or configuration.low
+    default = default_of(configuration, KAFKA)
+    value = configuration.low if default is None else default
     for alias in configuration.aliases:
         assert value is not None
         assert effective_values({alias: value}, KAFKA, configuration.scope)[configuration.name] == (
@@ -145,7 +191,9 @@ def test_the_aliases_are_the_names_of_earlier_texts() -> None:
         "share.delivery.attempt.limit",
         "share.delivery.count.limit",
     }
-    assert len(aliases) == 7
+    assert aliases["share.coordinator.state.topic.min.isr"] == ("group.share.state.topic.min.isr",)
+    assert aliases["group.share.enable"] == ("share.group.enable",)
+    assert len(aliases) == 12
 
 
 @pytest.mark.parametrize("names", ORDERED, ids=lambda names: names[1])
@@ -170,13 +218,27 @@ def test_what_is_not_given_has_its_default() -> None:
 @pytest.mark.parametrize(
     ("scope", "name", "value", "allowed"),
     [
-        (BROKER, "group.share.nothing", 1, "a broker configuration of share groups"),
-        (GROUP, LOCKS, 100, "a group configuration of share groups"),
+        (
+            BROKER,
+            "group.share.sizes",
+            1,
+            "a broker configuration of share groups, of which group.share.max.size comes nearest",
+        ),
+        (
+            GROUP,
+            LOCKS,
+            100,
+            f"a group configuration of share groups, of which {LOCKS[6:]} comes nearest",
+        ),
         (BROKER, LOCKS, "100", "an integer from 100 to 10000"),
         (BROKER, "group.share.session.timeout.ms", 0, "an integer from 1 to 9223372036854775807"),
         (GROUP, "share.renew.acknowledge.enable", 1, "a bool"),
         (GROUP, "share.isolation.level", "committed", "read_uncommitted, read_committed"),
-        (GROUP, "share.auto.offset.reset", "none", "latest, earliest, by_duration:"),
+        (GROUP, "share.auto.offset.reset", "none", RESETS),
+        (GROUP, "share.auto.offset.reset", "by_duration:", RESETS),
+        (GROUP, "share.auto.offset.reset", "by_duration:PT", RESETS),
+        (GROUP, "share.auto.offset.reset", "by_duration:-PT1H", RESETS),
+        (GROUP, "share.assignor.offload.enable", 1, "a bool"),
         (CLIENT, "share.acquire.mode", 1, "a str"),
     ],
 )
@@ -192,6 +254,8 @@ def test_a_bad_value_is_refused_by_name(
     ("scope", "name", "value"),
     [
         (GROUP, "share.auto.offset.reset", "by_duration:PT1H"),
+        (GROUP, "share.auto.offset.reset", "by_duration:P2DT1H0.5S"),
+        (GROUP, "share.assignor.offload.enable", False),
         (GROUP, "share.auto.offset.reset", "earliest"),
         (GROUP, "share.renew.acknowledge.enable", False),
         (GROUP, "errors.deadletterqueue.topic.name", "dlq.orders"),

@@ -14,14 +14,17 @@ from model.guards import Guard
         ("COORDINATOR_LOAD_IN_PROGRESS", 14),
         ("COORDINATOR_NOT_AVAILABLE", 15),
         ("NOT_COORDINATOR", 16),
+        ("UNKNOWN_MEMBER_ID", 25),
         ("INVALID_REQUEST", 42),
         ("NON_EMPTY_GROUP", 68),
         ("GROUP_ID_NOT_FOUND", 69),
         ("FENCED_LEADER_EPOCH", 74),
+        ("UNKNOWN_TOPIC_ID", 100),
         ("INVALID_RECORD_STATE", 121),
         ("SHARE_SESSION_NOT_FOUND", 122),
         ("INVALID_SHARE_SESSION_EPOCH", 123),
         ("FENCED_STATE_EPOCH", 124),
+        ("SHARE_SESSION_LIMIT_REACHED", 133),
         ("PENDING", "PENDING"),
     ],
 )
@@ -30,7 +33,7 @@ def test_the_codes_are_those_of_kafka(name: str, code: int | str) -> None:
 
 
 def test_no_two_names_share_a_code() -> None:
-    assert len(ErrorCode.__members__) == len(ErrorCode) == 16
+    assert len(ErrorCode.__members__) == len(ErrorCode) == 19
 
 
 def test_an_invalid_value_says_which_what_and_what_is_allowed() -> None:

@@ -194,6 +194,6 @@ def test_an_error_code_that_is_not_known_is_refused() -> None:
 def test_state_batches_that_cannot_be_are_refused_by_name() -> None:
     batch = StateBatch(5, 5, RecordState.ACKNOWLEDGED, 1)
     written = request_bytes([attrs.evolve(WRITE, state_batches=(batch,))], 1)
-    wrong = written[:-7] + b"\x03" + written[-6:]
+    wrong = written[:-7] + b"\x01" + written[-6:]
     with pytest.raises(InvalidValueError, match=r"stateBatches\[0\] is .*: state is"):
         requests_from_bytes(WriteState, wrong, 1)

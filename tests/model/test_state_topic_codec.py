@@ -114,7 +114,7 @@ def batch(**change: int) -> dict[str, Any]:
         (KEY_JSON, {"version": 0, "data": {**DATA, "startOffset": -2}}, "start_offset is -2"),
         ({**KEY_JSON, "type": 1}, None, "ShareUpdateValue is None; allowed: a value; only a Sha"),
         (KEY_JSON, batch(deliveryState=1), r"stateBatches\[0\] is .*: state is "),
-        (KEY_JSON, batch(deliveryState=5), r"stateBatches\[0\].deliveryState is 5; allowed: AVAIL"),
+        (KEY_JSON, batch(deliveryState=6), r"stateBatches\[0\].deliveryState is 6; allowed: AVAIL"),
         (KEY_JSON, batch(lastOffset=99), r"stateBatches\[0\] is .*: last is 99"),
         (KEY_JSON, batch(lastOffset=2**40), r"stateBatches\[0\] is .*at most 1048576 offsets"),
         (KEY_JSON, batch(deliveryCount=-1), r"stateBatches\[0\] is .*: delivery_count is -1"),

@@ -10,12 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from model.profile import KAFKA
 from model.trace import TraceEvent
 from model.trace_arrow import PLACE, SCHEMA, table_from_rows
 from model.trace_codec import event_from_row
 from model.trace_json import line_from_row, row_from_line
+from replay.local import opened_traces, share_partitions
+from replay.walk import Moment, Walked, walk
 
 Row = dict[str, Any]
+DRAFT = Path(__file__).parents[1] / "data" / "draft.jsonl"
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 
 
@@ -30,6 +34,11 @@ def kafka_rows(name: str = "core", partition: int = 0, count: int = 60) -> list[
     key = f"{name}:orders:{partition}"
     rows = [row for row in _recorded(name) if row["partition"] == key]
     return copy.deepcopy(rows[:count])
+
+
+def draft_rows() -> list[Row]:
+    """Return events of a leader with records in progress and a dead-letter queue, made by hand."""
+    return [row_from_line(line) for line in DRAFT.read_bytes().splitlines()]
 
 
 def events(rows: Iterable[Row]) -> list[TraceEvent]:
@@ -53,6 +62,13 @@ def write_lines(path: Path, rows: Iterable[Row]) -> Path:
 def write_parquet(path: Path, rows: list[Row], rows_per_group: int = 1000) -> Path:
     pq.write_table(table_from_rows(rows), path, row_group_size=rows_per_group)
     return path
+
+
+@functools.cache
+def walked_trace(name: str, moment: Moment) -> dict[str, Walked]:
+    """Return each share-partition of a trace of Apache Kafka as it is at a moment."""
+    with opened_traces([TRACES / f"kafka-{name}.jsonl.gz"]) as traces:
+        return {rows.partition: walk(rows, KAFKA, moment) for rows in share_partitions(traces)}
 
 
 def placed(rows: list[Row], source: str = "trace.jsonl") -> pa.Table:

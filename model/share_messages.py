@@ -1,0 +1,167 @@
+"""Requests of share sessions and their responses, close to the wire (KIP-932, ShareFetch).
+
+A response holds what the broker decides: no record data, no throttling, no leader of another node.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from model.checks import member_name, non_negative, whole
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import AcknowledgementBatch
+from model.outcome import Answer, Choice
+from model.ranges import AcquiredRange, OffsetRange
+from model.states import AcquireMode
+
+__all__ = [
+    "FINAL_EPOCH",
+    "INITIAL_EPOCH",
+    "MAX_EPOCH",
+    "Conduct",
+    "PartitionConduct",
+    "PartitionRequest",
+    "PartitionResponse",
+    "ShareAcknowledge",
+    "ShareFetch",
+    "ShareRequest",
+    "ShareResponse",
+    "TopicPartition",
+]
+
+INITIAL_EPOCH, FINAL_EPOCH, MAX_EPOCH = 0, -1, 2**31 - 1
+"""Session epochs that open and close a session, and the last one before they begin at 1 again."""
+
+LATEST_VERSION = 2
+
+_FREE, _SAVED = Choice(), Answer()
+
+
+def _int32(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
+    whole(attribute.name, value, -(2**31), MAX_EPOCH)
+
+
+def _version(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
+    whole(attribute.name, value, 1, LATEST_VERSION)
+
+
+@attrs.frozen(order=True)
+class TopicPartition:
+    """A partition of a topic, as requests name it."""
+
+    topic_id: str = attrs.field(validator=member_name)
+    partition: int = attrs.field(validator=non_negative)
+
+
+@attrs.frozen
+class PartitionRequest:
+    """What a request says of one share-partition; without batches it acknowledges nothing."""
+
+    at: TopicPartition
+    batches: tuple[AcknowledgementBatch, ...] = ()
+
+
+def _each_once(_instance: object, attribute: "attrs.Attribute[Any]", given: Iterable[Any]) -> None:
+    seen: set[TopicPartition] = set()
+    for one in given:
+        at = one.at if isinstance(one, PartitionRequest) else one
+        if at in seen:
+            raise InvalidValueError(attribute.name, at, "each share-partition once")
+        seen.add(at)
+
+
+@attrs.frozen
+class ShareFetch:
+    """A ShareFetch request of version 1 or 2.
+
+    ``partitions`` are added to the session, or acknowledge, or both. ``forgotten`` leave the
+    session. Sizes in bytes, waiting in ms; ``max_records`` and ``batch_size`` count records.
+    ``is_renew_ack`` says that batches renew locks (KIP-1222, version 2).
+    """
+
+    group_id: str = attrs.field(validator=member_name)
+    member_id: str = attrs.field(validator=member_name)
+    session_epoch: int = attrs.field(validator=_int32)
+    partitions: tuple[PartitionRequest, ...] = attrs.field(default=(), validator=_each_once)
+    forgotten: tuple[TopicPartition, ...] = attrs.field(default=(), validator=_each_once)
+    max_records: int = attrs.field(default=500, validator=non_negative)
+    batch_size: int = attrs.field(default=500, validator=non_negative)
+    max_bytes: int = attrs.field(default=MAX_EPOCH, validator=non_negative)
+    min_bytes: int = attrs.field(default=1, validator=non_negative)
+    max_wait_ms: int = attrs.field(default=500, validator=non_negative)
+    acquire_mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED
+    is_renew_ack: bool = False
+    version: int = attrs.field(default=LATEST_VERSION, validator=_version)
+
+
+@attrs.frozen
+class ShareAcknowledge:
+    """A ShareAcknowledge request of version 1 or 2."""
+
+    group_id: str = attrs.field(validator=member_name)
+    member_id: str = attrs.field(validator=member_name)
+    session_epoch: int = attrs.field(validator=_int32)
+    partitions: tuple[PartitionRequest, ...] = attrs.field(default=(), validator=_each_once)
+    is_renew_ack: bool = False
+    version: int = attrs.field(default=LATEST_VERSION, validator=_version)
+
+
+ShareRequest = ShareFetch | ShareAcknowledge
+
+
+@attrs.frozen
+class PartitionResponse:
+    """What is answered of one share-partition.
+
+    ``error`` is that of the fetch and ``acknowledge_error`` that of the acknowledgement; a
+    ShareAcknowledge response has only the second.
+    """
+
+    at: TopicPartition
+    error: ErrorCode = ErrorCode.NONE
+    acknowledge_error: ErrorCode = ErrorCode.NONE
+    acquired: tuple[AcquiredRange, ...] = ()
+
+
+@attrs.frozen
+class ShareResponse:
+    """The response to a request; with a top-level ``error`` it has no partitions."""
+
+    error: ErrorCode = ErrorCode.NONE
+    partitions: tuple[PartitionResponse, ...] = ()
+
+
+@attrs.frozen
+class PartitionConduct:
+    """What a broker chooses, reads and is answered while it serves a request at one partition.
+
+    ``log_batches`` is what it reads, from ``fetch_offset`` on; None: every record, one to a batch.
+    ``acknowledge_answer`` and ``release_answer`` are what the share coordinator says to the writes.
+    ``reset_offset`` is what by_duration resolves to, should the share-partition be initialized.
+    """
+
+    acknowledge: Choice = _FREE
+    acquire: Choice = _FREE
+    release: Choice = _FREE
+    fetch_offset: int | None = None
+    log_batches: tuple[OffsetRange, ...] | None = None
+    acknowledge_answer: Answer = _SAVED
+    release_answer: Answer = _SAVED
+    reset_offset: int | None = None
+
+
+@attrs.frozen
+class Conduct:
+    """What a broker chooses while it serves a request.
+
+    ``order``: the share-partitions in the order in which they use up the records that were asked
+    for; None: the session's, rotated by its epoch.
+    """
+
+    partitions: tuple[tuple[TopicPartition, PartitionConduct], ...] = ()
+    order: tuple[TopicPartition, ...] | None = None
+
+    def of(self, at: TopicPartition) -> PartitionConduct:
+        """Return the conduct on one share-partition; by default nothing special."""
+        return dict(self.partitions).get(at, PartitionConduct())

@@ -1,0 +1,17 @@
+"""The generated part of a document, between two markers."""
+
+from model.errors import InvalidValueError
+
+__all__ = ["with_part"]
+
+
+def with_part(document: str, begin: str, end: str, part: str) -> str:
+    """Return the document with ``part`` between its two markers, in the place of what was there.
+
+    Raises InvalidValueError unless each marker stands in the document once.
+    """
+    if document.count(begin) != 1 or document.count(end) != 1:
+        raise InvalidValueError("document", document, f"one {begin} and one {end}")
+    before, rest = document.split(begin)
+    _old, after = rest.split(end)
+    return f"{before}{begin}\n\n{part}\n\n{end}{after}"

@@ -1,0 +1,14 @@
+"""The hazards of the draft of an IN_PROGRESS state, found by search (``sharespec hazards``).
+
+Read in this order:
+
+- ``machine``: the draft as written, and the specification, driven and seen in the same way;
+- ``world``: what can happen in a small world, and what is remembered of it;
+- ``acts``: what can happen next, and what it asks of a leader; ``memory``: what is kept of a step;
+  ``run``: beginning, and following one step;
+- ``properties``: what should hold of every step;
+- ``hazard``: a hazard, and searching for its run, its controls and its absence;
+- ``durable``, ``timing``, ``marking``: the hazards; ``catalogue``: all of them; ``together``: all
+  properties at once in larger worlds;
+- ``figures``: the figures of the texts; ``page``: a hazard as a page; ``review``: the document.
+"""

@@ -1,0 +1,195 @@
+"""A hazard: what goes wrong, where the draft says so, and the worlds in which it is searched."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from proofs.hazards.machine import RESOLVED, draft_machine
+from proofs.hazards.run import begin, follow, steps
+from proofs.hazards.world import Act, Move, Property, Setting, State, World
+from proofs.search import Search, Violation, search
+from spec.draft.readings import DRAFT_LITERAL, MENDED, Readings
+
+__all__ = [
+    "Absence",
+    "Case",
+    "CaseFinding",
+    "Finding",
+    "Hazard",
+    "Run",
+    "absence",
+    "examine",
+    "is_shown",
+]
+
+MOST_STATES = 100_000
+"""A search that needs more has failed: the worlds are made to be small."""
+
+
+@attrs.frozen
+class Case:
+    """One way in which a hazard comes about.
+
+    ``options``: the readings that cause it; every other question is answered as in
+    ``draft_resolved``. Where no reading is to blame but the rule itself, ``control`` names a world
+    in which the property holds. ``beside``: what else has to be chosen for it to happen in the
+    profile draft_literal, all of whose other sentences are taken as written. ``bound``: what the
+    resolved rules guarantee, where they leave the hazard as it is. ``queueing``: the client's
+    reading that the resolved rules are tried with. ``then`` goes on after the broken step.
+    """
+
+    world: World
+    holds: Property
+    steps: int
+    options: Mapping[str, Any] = attrs.field(factory=dict)
+    title: str = ""
+    beside: Mapping[str, Any] = attrs.field(factory=dict)
+    control: tuple[str, World] | None = None
+    bound: Property | None = None
+    queueing: bool = False
+    then: tuple[Act, ...] = ()
+
+
+@attrs.frozen
+class Hazard:
+    """A hazard as its page tells it.
+
+    ``wrong``: what goes wrong, in a sentence. ``quotes``: (section, sentence) of the draft that
+    cause it. ``rule``: the smallest change of the text. ``note``: what else is to be known.
+    ``provided``: what the resolved rules need to be without it.
+    """
+
+    name: str
+    title: str
+    wrong: str
+    quotes: tuple[tuple[str, str], ...]
+    rule: str
+    cases: tuple[Case, ...]
+    note: str = ""
+    provided: str = ""
+
+
+@attrs.frozen
+class Run:
+    """What happened: ``states`` has one more than ``acts``; those from ``broken`` on are after."""
+
+    acts: tuple[Act, ...]
+    states: tuple[State, ...]
+    reason: str
+    broken: int
+
+
+@attrs.frozen
+class Absence:
+    """A search that was to find nothing: where, how much it visited, and what it found after all.
+
+    ``problem`` says why it shows nothing: a violation, too large a world, or one where a move of
+    the world never happened.
+    """
+
+    where: str
+    states: int
+    problem: str | None
+
+
+@attrs.frozen
+class CaseFinding:
+    """What was found of a case: its shortest run, and that there is none where it should not be.
+
+    ``literal`` are the steps of the shortest run in the profile draft_literal. Both are None where
+    there is no run.
+    """
+
+    case: Case
+    run: Run | None
+    literal: int | None
+    controls: tuple[Absence, ...]
+    resolved: Absence
+
+
+@attrs.frozen
+class Finding:
+    """What was found of a hazard, case by case."""
+
+    hazard: Hazard
+    cases: tuple[CaseFinding, ...]
+
+
+def is_shown(found: CaseFinding) -> bool:
+    """Whether the case is what it claims to be: there, as short as said, and absent elsewhere."""
+    absent = all(absence.problem is None for absence in (*found.controls, found.resolved))
+    there = found.run is not None and found.run.broken == found.case.steps
+    return there and absent and bool(found.controls) and found.literal is not None
+
+
+def examine(hazard: Hazard) -> Finding:
+    """Search the runs of a hazard, its controls, and its absence under the resolved rules."""
+    return Finding(hazard, tuple(_examine(case) for case in hazard.cases))
+
+
+def absence(where: str, setting: Setting) -> Absence:
+    """Search a world for a step that breaks the property."""
+    found, moves = _search(setting, leaps=False)
+    problem = None if found.violation is None else found.violation.reason
+    missing = setting.world.moves - moves
+    if problem is None and found.unfinished is not None:
+        problem = found.unfinished
+    if problem is None and missing:
+        problem = "never happened: " + ", ".join(sorted(move.name for move in missing))
+    return Absence(where, found.states, problem)
+
+
+def _examine(case: Case) -> CaseFinding:
+    found = _search(_setting(case, MENDED), leaps=True)[0].violation
+    literal = _setting(case, attrs.evolve(DRAFT_LITERAL, **case.beside))
+    there = _search(literal, leaps=True)[0].violation
+    return CaseFinding(
+        case,
+        None if found is None else _run(case, found),
+        None if there is None else len(there.labels),
+        tuple(_controls(case)),
+        _resolved(case),
+    )
+
+
+def _setting(case: Case, readings: Readings) -> Setting:
+    """Return the case under these readings, but for those that are its cause."""
+    readings = attrs.evolve(readings, **case.options)
+    return Setting(case.world, draft_machine(readings), readings, case.holds)
+
+
+def _controls(case: Case) -> Iterator[Absence]:
+    if case.control is not None:
+        where, world = case.control
+        yield absence(where, attrs.evolve(_setting(case, MENDED), world=world))
+    for name in case.options:
+        others = {other: value for other, value in case.options.items() if other != name}
+        setting = _setting(attrs.evolve(case, options=others), MENDED)
+        yield absence(f"With `{name}` mended", setting)
+
+
+def _resolved(case: Case) -> Absence:
+    client = attrs.evolve(MENDED, marks_wait_for_poll=case.queueing)
+    holds = case.bound or case.holds
+    return absence("draft_resolved", Setting(case.world, RESOLVED, client, holds))
+
+
+def _search(setting: Setting, *, leaps: bool) -> tuple[Search[State, Act], set[Move]]:
+    """Search a world; return also which moves happened in it."""
+    moves = set[Move]()
+    successors = steps(setting, leaps=leaps)
+
+    def seen(state: State) -> list[tuple[Act, State]]:
+        following = list(successors(state))
+        moves.update(act.move for act, _ in following)
+        return following
+
+    return search([begin(setting)], seen, lambda state: state.broken, MOST_STATES), moves
+
+
+def _run(case: Case, found: Violation[State, Act]) -> Run:
+    states = list(found.states)
+    for act in case.then:
+        states.append(follow(_setting(case, MENDED), states[-1], act))
+    return Run((*found.labels, *case.then), tuple(states), found.reason, len(found.labels))

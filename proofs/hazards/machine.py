@@ -1,0 +1,185 @@
+"""Two machines, driven by the same operations and seen in the same way.
+
+The one follows the draft under some reading (``spec.draft``), the other is the specification under
+profile ``draft_resolved`` (``spec.step.apply``).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import attrs
+
+from model import operations as ops
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.outcome import Answer, Outcome
+from model.profile import DRAFT_RESOLVED, KAFKA
+from model.states import RecordState
+from spec import step
+from spec.coordinator import Durable, durable_state
+from spec.draft import leader as draft
+from spec.draft.readings import Readings
+from spec.draft.record import DraftRecord, Rules, instants, timers
+from spec.lag import durable_lag, lag, share_partition_lag
+from spec.partition import SharePartition
+from spec.record import UNDELIVERED
+
+__all__ = ["HELD", "RESOLVED", "Machine", "Shown", "View", "draft_machine", "older_broker_reads"]
+
+HELD = (RecordState.ACQUIRED, RecordState.IN_PROGRESS)
+
+
+@attrs.frozen
+class Shown:
+    """What is seen of a record; ``until``: when a timer ends its delivery (ms), None if none."""
+
+    state: RecordState
+    delivery_count: int
+    owner: str | None = None
+    pending: bool = False
+    until: int | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody holds the record, and no write of its state is outstanding."""
+        return self.state in HELD and not self.pending
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the record is finally ACKNOWLEDGED or ARCHIVED."""
+        finished = self.state in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+        return finished and not self.pending
+
+
+_PASSED = Shown(RecordState.ARCHIVED, 0)
+"""What is before the start offset, of which a leader knows no more (KIP-932)."""
+
+
+@attrs.frozen
+class View:
+    """What is seen of a share-partition: of each offset of the log, and what is durable.
+
+    ``lag`` is the leader's, ``durable_lag`` what is reported from the durable state (KIP-1226).
+    ``waiting`` are the ids of the writes that have not been answered.
+    """
+
+    now: int
+    start: int
+    end: int
+    records: tuple[Shown, ...]
+    durable: Durable
+    lag: int
+    durable_lag: int | None
+    waiting: tuple[int, ...] = ()
+
+
+@attrs.frozen
+class Machine:
+    """A thing that takes operations: ``new`` makes it, ``apply`` runs it, ``view`` looks at it."""
+
+    new: Callable[[], Any]
+    apply: Callable[[Any, ops.Operation, Sequence[Answer]], tuple[Any, Outcome]]
+    view: Callable[[Any], View]
+
+
+def draft_machine(readings: Readings) -> Machine:
+    """Return the draft under these readings."""
+    return Machine(lambda: draft.new_leader(readings), _apply_draft, _view_draft)
+
+
+def older_broker_reads(durable: Durable, log_end: int) -> bool:
+    """Whether a broker that does not know IN_PROGRESS can initialize from this durable state."""
+    broker = step.new_partition(KAFKA)
+    read = ops.Initialize(SharePartitionConfig(), 0, log_end, durable_state(durable))
+    return step.apply(broker, read).outcome.status is ErrorCode.NONE
+
+
+def _apply_draft(
+    leader: draft.Leader, operation: ops.Operation, answers: Sequence[Answer]
+) -> tuple[draft.Leader, Outcome]:
+    done = draft.apply(leader, operation, answers)
+    ids = (waiting.write.id for waiting in done.leader.outstanding)
+    return attrs.evolve(done.leader, writes=_next_id(ids)), done.outcome
+
+
+def _view_draft(leader: draft.Leader) -> View:
+    shown = tuple(
+        Shown(
+            record.state,
+            record.delivery_count,
+            record.owner,
+            record.before is not None,
+            min(_ends(record, leader.rules), default=None),
+        )
+        for record in leader.records[leader.start :]
+    )
+    end = len(leader.records)
+    return View(
+        leader.now,
+        leader.start,
+        leader.end,
+        (_PASSED,) * leader.start + shown,
+        leader.durable,
+        share_partition_lag(end, leader.start, draft.complete_count(leader)),
+        durable_lag(end, durable_state(leader.durable)),
+        tuple(waiting.write.id for waiting in leader.outstanding),
+    )
+
+
+def _ends(record: DraftRecord, rules: Rules) -> list[int]:
+    """Return when timers end the delivery, if it is one, as far as that is known now."""
+    if record.state is RecordState.IN_PROGRESS and record.owner is not None:
+        return instants(record, rules)
+    return timers(record)
+
+
+def _apply_resolved(
+    partition: SharePartition, operation: ops.Operation, answers: Sequence[Answer]
+) -> tuple[SharePartition, Outcome]:
+    if isinstance(operation, ops.AdvanceTime):
+        return _wait(partition, operation.ms)
+    done = step.apply(partition, operation, answers=answers)
+    next_write = _next_id(done.partition.outstanding)
+    return attrs.evolve(done.partition, next_write=next_write), done.outcome
+
+
+def _next_id(outstanding: Iterable[int]) -> int:
+    """Return the lowest id after the outstanding ones: how many writes there were is forgotten."""
+    return max(outstanding, default=-1) + 1
+
+
+def _wait(partition: SharePartition, ms: int) -> tuple[SharePartition, Outcome]:
+    """Let time pass from deadline to deadline, so that each lock ends when it ends."""
+    until = partition.now + ms
+    while partition.now < until:
+        records = partition.window.records.values()
+        ends = [r.deadline for r in records if r.deadline is not None]
+        stop = min([until, *(at for at in ends if at > partition.now)])
+        partition = step.apply(partition, ops.AdvanceTime(stop - partition.now)).partition
+    return attrs.evolve(partition, next_write=_next_id(partition.outstanding)), Outcome()
+
+
+def _view_resolved(partition: SharePartition) -> View:
+    window, durable = partition.window, partition.durable
+    in_flight = (
+        window.records.get(offset, UNDELIVERED)
+        for offset in range(window.start_offset, partition.log.end_offset)
+    )
+    shown = tuple(
+        Shown(RecordState(r.state), r.delivery_count, r.owner, r.pending, r.deadline)
+        for r in in_flight
+    )
+    return View(
+        partition.now,
+        window.start_offset,
+        window.end_offset,
+        (_PASSED,) * window.start_offset + shown,
+        durable,
+        lag(partition),
+        durable_lag(partition.log.end_offset, durable_state(durable)),
+        tuple(sorted(partition.outstanding)),
+    )
+
+
+RESOLVED = Machine(lambda: step.new_partition(DRAFT_RESOLVED), _apply_resolved, _view_resolved)
+"""The specification under profile draft_resolved."""

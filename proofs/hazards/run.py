@@ -1,0 +1,62 @@
+"""Running a small world: from its beginning, step by step."""
+
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from model import operations as ops
+from model.outcome import Answer, Outcome
+from model.snapshot import DurableState
+from proofs.hazards.acts import acts_in, requests_of
+from proofs.hazards.memory import remember
+from proofs.hazards.world import BEGAN, Act, Moment, Move, Past, Setting, State
+from spec.draft.consumer import Consumer
+
+__all__ = ["begin", "follow", "steps"]
+
+
+def begin(setting: Setting) -> State:
+    """Return the world at its beginning: a leader that has just read an untouched durable state."""
+    world, machine = setting.world, setting.machine
+    persisted = DurableState(0, 0, leader_epoch=1)
+    read = ops.Initialize(world.config, 0, world.records, persisted, BEGAN)
+    system, _ = machine.apply(machine.new(), read, ())
+    nothing = (None,) * world.records
+    past = Past((0,) * world.records, nothing, nothing)
+    if {Move.CALL_MARK, Move.POLL} & world.moves:
+        consumers = tuple(
+            Consumer(member, world.explicit, most_waiting=world.most_marks)
+            for member in world.members
+        )
+        past = attrs.evolve(past, consumers=consumers)
+    return State(system, past, machine.view(system))
+
+
+def steps(setting: Setting, *, leaps: bool) -> Callable[[State], Iterator[tuple[Act, State]]]:
+    """Return what leads from a state to the next ones.
+
+    With ``leaps`` a wait may be of any multiple of the quantum, which makes runs short; without,
+    of one only, which visits the same states and looks at each of them.
+    """
+
+    def successors(state: State) -> Iterator[tuple[Act, State]]:
+        for act in acts_in(state, setting.world, leaps=leaps):
+            yield act, follow(setting, state, act)
+
+    return successors
+
+
+def follow(setting: Setting, state: State, act: Act) -> State:
+    """Return the state after the act, with what the property says of the step."""
+    machine = setting.machine
+    consumers, requests = requests_of(state, act, setting.world, setting.readings)
+    system, outcomes = state.system, list[Outcome]()
+    for request in requests:
+        system, outcome = machine.apply(system, request, (Answer(act.answer),))
+        outcomes.append(outcome)
+    past = attrs.evolve(state.past, consumers=consumers)
+    told = tuple(code for outcome in outcomes for code in outcome.marked or (outcome.status,))
+    after = State(system, past, machine.view(system), told)
+    moment = Moment(setting.world, state, act, requests, tuple(outcomes), after)
+    after = attrs.evolve(after, past=remember(moment))
+    return attrs.evolve(after, broken=setting.holds(attrs.evolve(moment, after=after)))

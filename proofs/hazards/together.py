@@ -1,0 +1,70 @@
+"""All properties at once, in larger worlds, under the rules of ``draft_resolved``."""
+
+import attrs
+
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from proofs.hazards.catalogue import HAZARDS
+from proofs.hazards.hazard import Absence, absence
+from proofs.hazards.machine import RESOLVED
+from proofs.hazards.world import Moment, Move, Setting, World
+from spec.draft.readings import MENDED
+
+__all__ = ["WORLDS", "all_together", "everything_holds"]
+
+_SMALL = SharePartitionConfig(
+    delivery_count_limit=2,
+    in_progress_staleness_threshold_ms=60_000,
+    in_progress_max_lock_extension_ms=90_000,
+    in_progress_rebalance_grace_ms=30_000,
+)
+_SMALLER = attrs.evolve(
+    _SMALL, in_progress_staleness_threshold_ms=30_000, in_progress_max_lock_extension_ms=60_000
+)
+_MOVES = frozenset(Move) - {Move.CALL_MARK, Move.POLL, Move.REJECT}
+_ANSWERS = (ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+WORLDS = (
+    World(
+        _MOVES - {Move.OLD_MARK, Move.RELEASE, Move.DOWNGRADE},
+        30_000,
+        60_000,
+        members=("A", "B"),
+        fetches=2,
+        config=_SMALLER,
+        slow=frozenset({Move.ACCEPT}),
+        answers=_ANSWERS,
+    ),
+    World(
+        _MOVES - {Move.LEAVE, Move.RETURN},
+        30_000,
+        120_000,
+        fetches=3,
+        config=_SMALL,
+        slow=frozenset({Move.ACCEPT}),
+        answers=_ANSWERS,
+    ),
+)
+"""Two members that come and go; one member that marks late. Writes fail, leaders change."""
+
+_PROPERTIES = tuple(
+    dict.fromkeys(
+        case.bound or case.holds
+        for hazard in HAZARDS
+        for case in hazard.cases
+        if hazard.name != "Z1b"  # The lag is exact only where no write has failed.
+    )
+)
+
+
+def everything_holds(moment: Moment) -> str | None:
+    """Every property of the hazards holds, or the bound that stands for it."""
+    return next((reason for holds in _PROPERTIES if (reason := holds(moment))), None)
+
+
+def all_together() -> tuple[Absence, ...]:
+    """Search the larger worlds for any hazard."""
+    return tuple(
+        absence("draft_resolved", Setting(world, RESOLVED, MENDED, everything_holds))
+        for world in WORLDS
+    )

@@ -1,0 +1,146 @@
+"""What can happen in a small world, and what is remembered of it."""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+import attrs
+
+from model import operations as ops
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.outcome import Outcome
+from proofs.hazards.machine import Machine, View
+from spec.draft.consumer import MOST_WAITING, Consumer, Given
+from spec.draft.readings import Readings
+
+__all__ = ["BEGAN", "Act", "Moment", "Move", "Past", "Property", "Setting", "State", "World"]
+
+BEGAN = 1_800_000_000_000
+"""When worlds begin, in ms on the brokers' clocks: a time of this century, as they really have."""
+
+
+class Move(Enum):
+    """A kind of thing that can happen."""
+
+    FETCH = "fetches"
+    MARK = "marks"
+    OLD_MARK = "marks, from an earlier delivery,"
+    ACCEPT = "accepts"
+    RELEASE = "releases"
+    REJECT = "rejects"
+    LEAVE = "leaves"
+    RETURN = "comes back"
+    ANSWER = "write answered"
+    WAIT = "passes"
+    FAIL_OVER = "a new leader takes over"
+    DOWNGRADE = "a leader of an older version takes over"
+    CALL_MARK = "calls markInProgress for"
+    POLL = "calls poll()"
+
+
+@attrs.frozen
+class World:
+    """The bounds within which everything is tried.
+
+    ``quantum``: waits are multiples of it, up to ``longest`` at once and ``until`` in all (ms).
+    ``records`` in the log, of which a fetch takes at most ``take``. ``slow``: the moves whose
+    write may be answered later, with one of ``answers``. ``explicit`` and ``most_marks`` are about
+    consumers: how they acknowledge, and how many marks may wait in them for poll().
+    """
+
+    moves: frozenset[Move]
+    quantum: int = 0
+    until: int = 0
+    records: int = 1
+    take: int = 1
+    members: tuple[str, ...] = ("A",)
+    fetches: int = 1
+    config: SharePartitionConfig = SharePartitionConfig()
+    slow: frozenset[Move] = frozenset()
+    answers: tuple[ErrorCode, ...] = (ErrorCode.NONE,)
+    explicit: bool = True
+    most_marks: int = MOST_WAITING
+
+
+@attrs.frozen
+class Act:
+    """One thing that happens: a row of a run. ``given`` is the delivery which it is about."""
+
+    move: Move
+    member: str = ""
+    given: Given | None = None
+    answer: ErrorCode = ErrorCode.NONE
+    number: int = 0
+
+
+@attrs.frozen
+class Past:
+    """What is remembered of a run.
+
+    Of each offset: ``deliveries`` so far, ``sign``: when its delivery last gave a sign of life,
+    ``first_mark``: when it was first marked, both None without one.
+    ``given``: what consumers have in hand, the newest delivery last. ``confirmed``: offsets whose
+    acceptance was answered with success. ``left``: who is away, since when. ``unseen``: offsets
+    whose holder left and has not marked them since. ``blocked``: since when nothing can be
+    fetched though records wait.
+    """
+
+    deliveries: tuple[int, ...]
+    sign: tuple[int | None, ...]
+    first_mark: tuple[int | None, ...]
+    fetches: int = 0
+    given: tuple[tuple[str, Given], ...] = ()
+    confirmed: frozenset[int] = frozenset()
+    accepting: tuple[tuple[int, int], ...] = ()
+    left: tuple[tuple[str, int], ...] = ()
+    unseen: frozenset[int] = frozenset()
+    failed_over: bool = False
+    is_over: bool = False
+    consumers: tuple[Consumer, ...] = ()
+    blocked: int | None = None
+
+    @property
+    def away(self) -> dict[str, int]:
+        """Who is away, and since when (ms)."""
+        return dict(self.left)
+
+
+@attrs.frozen
+class State:
+    """A state of the world.
+
+    ``told``: what the last step was answered. ``broken``: how it broke the property, if it did.
+    """
+
+    system: Any
+    past: Past
+    view: View = attrs.field(eq=False)
+    told: tuple[ErrorCode, ...] = attrs.field(default=(), eq=False)
+    broken: str | None = None
+
+
+@attrs.frozen
+class Moment:
+    """One step: what happened, what was answered, and how it was before and after."""
+
+    world: World
+    before: State
+    act: Act
+    requests: tuple[ops.Operation, ...]
+    outcomes: tuple[Outcome, ...]
+    after: State
+
+
+Property = Callable[[Moment], str | None]
+"""Says how a step breaks what should hold, or None."""
+
+
+@attrs.frozen
+class Setting:
+    """A world, the machine that runs in it, how its consumers behave, and what should hold."""
+
+    world: World
+    machine: Machine
+    readings: Readings
+    holds: Property

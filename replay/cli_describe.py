@@ -1,0 +1,51 @@
+"""``sharespec describe``: what Kafka's own command should print at a moment of a trace."""
+
+from pathlib import Path
+
+import click
+
+from model.profile import profile_named
+from replay.cli_options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
+from replay.describe import Described, described, offsets_text
+from replay.local import opened_traces, share_partitions
+from replay.verdict import Problem
+from replay.walk import Moment, walk
+
+__all__ = ["describe_command"]
+
+
+@click.command("describe")
+@TRACES
+@AT
+@SEQ
+@GROUP
+@click.option("--verbose", is_flag=True, help="Show the leader epoch too.")
+@PROFILE
+@ends_well
+def describe_command(  # noqa: PLR0913 - one argument for each option
+    *,
+    traces: tuple[Path, ...],
+    at: int | None,
+    seq: int | None,
+    group: str | None,
+    verbose: bool,
+    profile: str,
+) -> list[Problem]:
+    """Print what ``kafka-share-groups.sh --describe --offsets`` should print of TRACES.
+
+    Start offset and lag are those of the durable state, with - for what is not known. Exits with
+    0, 1 if a share-partition diverges or cannot be read, whose line then shows how far it was
+    followed, 2 if there is no trace.
+    """
+    lines: list[Described] = []
+    with opened_traces(traces) as opened:
+        problems = list(opened.problems)
+        for rows in share_partitions(opened, in_group(group)):
+            walked = walk(rows, profile_named(profile), Moment(at, seq))
+            if walked.problem:
+                problems.append(walked.problem)
+            name = named(rows, problems)
+            if name and walked.events:
+                lines.append(described(name, walked.state))
+    click.echo(offsets_text(lines, verbose=verbose), nl=False)
+    return problems

@@ -1,0 +1,124 @@
+"""``sharespec in-flight``: which records are held at a moment of a trace, and since when."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from model.profile import profile_named
+from model.states import RecordState
+from replay.cli_options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
+from replay.in_flight import Holds, InFlight, Query, in_flight
+from replay.local import opened_traces, share_partitions
+from replay.naming import SharePartitionName
+from replay.verdict import Problem
+from replay.walk import Moment, walk
+from replay.words import printable, span
+
+__all__ = ["in_flight_command"]
+
+WIDTH = 180
+"""How wide the table is where there is no terminal, in characters."""
+
+_HEAD = (
+    "GROUP", "TOPIC", "PARTITION", "OFFSETS", "STATE", "MEMBER", "DELIVERY-COUNT", "HELD-MS",
+    "PROGRESS-AGE-MS", "",
+)  # fmt: skip
+_NUMBERS = ("PARTITION", "DELIVERY-COUNT", "HELD-MS", "PROGRESS-AGE-MS")
+_MS = click.IntRange(0)
+
+
+@click.command("in-flight")
+@TRACES
+@AT
+@SEQ
+@GROUP
+@click.option("--partition", help="Only this share-partition.")
+@click.option("--held-longer-than-ms", type=_MS, help="Only records held for longer than this.")
+@click.option(
+    "--progress-stale-longer-than-ms",
+    type=_MS,
+    help="Only held records that showed no progress for longer than this.",
+)
+@click.option(
+    "--only-state",
+    type=click.Choice([state.name for state in RecordState]),
+    help="Only this state.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object to a line.")
+@PROFILE
+@ends_well
+def in_flight_command(  # noqa: PLR0913 - one argument for each option
+    *,
+    traces: tuple[Path, ...],
+    at: int | None,
+    seq: int | None,
+    group: str | None,
+    partition: str | None,
+    held_longer_than_ms: int | None,
+    progress_stale_longer_than_ms: int | None,
+    only_state: str | None,
+    as_json: bool,
+    profile: str,
+) -> list[Problem]:
+    """Show the records in flight in TRACES, and mark with STALE those whose consumer seems stuck.
+
+    Progress is an acquisition, a renewal or a progress mark. Exits with 0, 1 if a share-partition
+    diverges or cannot be read, 2 if there is no trace.
+    """
+    state = None if only_state is None else RecordState[only_state]
+    query = Query(held_longer_than_ms, progress_stale_longer_than_ms, state)
+    belongs = in_group(group)
+    shown: dict[SharePartitionName, list[InFlight]] = {}
+    with opened_traces(traces) as opened:
+        problems = list(opened.problems)
+        for rows in share_partitions(opened, lambda n: belongs(n) and partition in (None, n)):
+            holds = Holds()
+            walked = walk(rows, profile_named(profile), Moment(at, seq), holds)
+            if walked.problem:
+                problems.append(walked.problem)
+            if name := named(rows, problems):
+                shown[name] = in_flight(walked.state, holds.of, query)
+    if as_json:
+        for name, record in _sorted(shown):
+            said = {**attrs.asdict(name), **attrs.asdict(record), "state": record.state.name}
+            click.echo(json.dumps(said))
+    else:
+        console = Console(highlight=False)
+        width = None if console.is_terminal else WIDTH
+        Console(highlight=False, width=width).print(_table(shown))
+    return problems
+
+
+def _sorted(
+    shown: dict[SharePartitionName, list[InFlight]],
+) -> Iterator[tuple[SharePartitionName, InFlight]]:
+    return ((name, record) for name in sorted(shown) for record in shown[name])
+
+
+def _table(shown: dict[SharePartitionName, list[InFlight]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in _HEAD:
+        table.add_column(title, justify="right" if title in _NUMBERS else "left")
+    for name, record in _sorted(shown):
+        style = "bold red" if record.stale else ""
+        place = printable(name.group, 120), printable(name.topic, 120), str(name.partition)
+        table.add_row(*(Text(cell, style) for cell in (*place, *_cells(record))))
+    return table
+
+
+def _cells(record: InFlight) -> tuple[str, ...]:
+    return (
+        span(record.first, record.last),
+        record.state.name + (", pending" if record.pending else ""),
+        "-" if record.member is None else printable(record.member, 120),
+        str(record.delivery_count),
+        "-" if record.held_ms is None else str(record.held_ms),
+        "-" if record.progress_age_ms is None else str(record.progress_age_ms),
+        "STALE" if record.stale else "",
+    )

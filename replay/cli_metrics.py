@@ -1,0 +1,192 @@
+"""``sharespec metrics``: a broker's own figures, computed from a trace."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from model.outcome import Outcome
+from model.profile import Profile, profile_named
+from model.trace import TraceEvent
+from replay.cli_options import GROUP, PROFILE, TRACES, ends_well, in_group, named
+from replay.load import PartitionRows
+from replay.local import opened_traces, share_partitions
+from replay.metrics import METRICS, NOT_DETERMINED, Counter, Figures, Interval, pending_locks
+from replay.naming import SharePartitionName
+from replay.tables import BadRowError, events_of
+from replay.verdict import Problem
+from replay.walk import Moment, walk
+from replay.words import printable
+from spec.partition import SharePartition
+
+__all__ = ["Measured", "measured", "metrics_command"]
+
+WIDTH = 160
+"""How wide the table is where there is no terminal, in characters."""
+
+LATE = "of records whose write was outstanding"
+
+
+@attrs.frozen
+class Measured:
+    """The figures as recorded and as the specification expects them.
+
+    ``pending_locks``: how many locks ended while the write of their record was outstanding, which
+    Kafka counts as timeouts although nothing happens to the record.
+    """
+
+    recorded: Figures
+    expected: Figures
+    pending_locks: int
+
+    @classmethod
+    def together(cls, found: list["Measured"]) -> "Measured":
+        """Return what share-partitions come to together."""
+        return cls(
+            Figures.together(one.recorded for one in found),
+            Figures.together(one.expected for one in found),
+            sum(one.pending_locks for one in found),
+        )
+
+
+class _Expected:
+    """Counts what the specification says of each event."""
+
+    def __init__(self, interval: Interval) -> None:
+        self.counter = Counter(interval)
+        self.pending_locks = 0
+        self._interval = interval
+        self._before: SharePartition | None = None
+
+    def __call__(self, event: TraceEvent, outcome: Outcome, after: SharePartition) -> None:
+        window = after.window
+        width = window.end_offset - window.start_offset if window.records else 0
+        self.counter.note(event, outcome, width)
+        if self._before is not None and self._interval.has(event.time_ms):
+            self.pending_locks += pending_locks(self._before, after.now)
+        self._before = after
+
+
+def measured(
+    rows: PartitionRows, profile: Profile, interval: Interval
+) -> tuple[Measured, Problem | None]:
+    """Return the figures of one share-partition, and what keeps them from being complete."""
+    recorded, moment = Counter(interval), Moment(interval.last_ms)
+    try:
+        for event in events_of(rows.table.slice(0, moment.rows(rows.table))):
+            after = event.after
+            width = after.end_offset - after.start_offset if after.records != () else 0
+            recorded.note(event, event.outcome, width)
+    except BadRowError:
+        pass  # The walk below says so.
+    expected = _Expected(interval)
+    walked = walk(rows, profile, moment, expected)
+    figures = Measured(recorded.figures, expected.counter.figures, expected.pending_locks)
+    return figures, walked.problem
+
+
+@click.command("metrics")
+@TRACES
+@click.option(
+    "--from", "first", type=click.IntRange(0), default=0, metavar="MS", help="Count from this time."
+)
+@click.option(
+    "--to", "--at", "last", type=click.IntRange(0), metavar="MS", help="Count up to this time."
+)
+@GROUP
+@click.option("--partitions", is_flag=True, help="Show each share-partition as well.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object to a line.")
+@PROFILE
+@ends_well
+def metrics_command(  # noqa: PLR0913 - one argument for each option
+    *,
+    traces: tuple[Path, ...],
+    first: int,
+    last: int | None,
+    group: str | None,
+    partitions: bool,
+    as_json: bool,
+    profile: str,
+) -> list[Problem]:
+    """Compute the broker metrics of share groups from TRACES, to compare a broker's own with.
+
+    Times in ms on the trace's clock, inclusive. "expected" is shown where the specification comes
+    to another figure than what was recorded; after a divergence it counts no further. Exits with
+    0, 1 if a share-partition diverges or cannot be read, 2 if there is no trace.
+    """
+    found: dict[SharePartitionName, Measured] = {}
+    with opened_traces(traces) as opened:
+        problems = list(opened.problems)
+        for rows in share_partitions(opened, in_group(group)):
+            measures, problem = measured(rows, profile_named(profile), Interval(first, last))
+            if problem:
+                problems.append(problem)
+            if name := named(rows, problems):
+                found[name] = measures
+    lines = list(_lines(found, partitions=partitions))
+    if as_json:
+        for of, figures in lines:
+            click.echo(json.dumps(_said(of, figures)))
+    else:
+        _show(lines)
+    return problems
+
+
+def _lines(
+    found: dict[SharePartitionName, Measured], *, partitions: bool
+) -> Iterator[tuple[str | SharePartitionName, Measured]]:
+    """Yield each group with its figures, and before it its share-partitions if they are wanted."""
+    for group in sorted({name.group for name in found}):
+        names = sorted(name for name in found if name.group == group)
+        if partitions:
+            yield from ((name, found[name]) for name in names)
+        yield group, Measured.together([found[name] for name in names])
+
+
+def _values(figures: Measured) -> Iterator[tuple[str, float | None, float | None]]:
+    """Yield each metric by name, as recorded and as expected."""
+    for metric in METRICS:
+        yield metric.name, metric.value(figures.recorded), metric.value(figures.expected)
+    yield f"AcquisitionLockTimeout count, {LATE}", None, figures.pending_locks
+
+
+def _said(name: str | SharePartitionName, figures: Measured) -> dict[str, Any]:
+    place = {"group": name} if isinstance(name, str) else attrs.asdict(name)
+    values = {metric: (recorded, expected) for metric, recorded, expected in _values(figures)}
+    return {
+        **place,
+        "recorded": {metric: recorded for metric, (recorded, _) in values.items()},
+        "expected": {metric: expected for metric, (_, expected) in values.items()},
+    }
+
+
+def _show(lines: list[tuple[str | SharePartitionName, Measured]]) -> None:
+    console = Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=WIDTH)
+    for name, figures in lines:
+        text = name if isinstance(name, str) else f"{name.group}:{name.topic}:{name.partition}"
+        table = Table(box=None, pad_edge=False)
+        table.add_column(Text(printable(text, 120)), min_width=60)
+        table.add_column("recorded", justify="right", min_width=10)
+        table.add_column("expected", justify="right", min_width=10)
+        for metric, recorded, expected in _values(figures):
+            differs = "" if expected == recorded else _number(expected)
+            table.add_row(Text(metric), _number(recorded), differs)
+        console.print(table)
+        console.print()
+    groups = sum(isinstance(name, str) for name, _ in lines)
+    console.print(f"group-count {groups}. Not determined by a trace:")
+    for metric, reason in NOT_DETERMINED.items():
+        console.print(Text(f"  {metric}: {reason}"), soft_wrap=True)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"

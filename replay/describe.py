@@ -1,0 +1,78 @@
+"""What ``kafka-share-groups.sh --describe --offsets`` prints of a group (KIP-932, KIP-1226)."""
+
+from collections.abc import Iterable
+from itertools import groupby
+
+import attrs
+
+from replay.naming import SharePartitionName
+from replay.words import printable
+from spec.lag import durable_lag
+from spec.partition import SharePartition
+from spec.view import durable
+
+__all__ = ["Described", "described", "offsets_text"]
+
+MISSING = "-"
+"""What Kafka prints for a value that is not known."""
+
+LEAST_WIDTH = 15
+"""How wide Kafka's columns of groups and topics are at least."""
+
+
+@attrs.frozen
+class Described:
+    """One line. None: not known, because no start offset was ever written, or no count."""
+
+    name: SharePartitionName
+    leader_epoch: int | None
+    start_offset: int | None
+    lag: int | None
+
+
+def described(name: SharePartitionName, partition: SharePartition) -> Described:
+    """Return what the group coordinator answers to DescribeShareGroupOffsets.
+
+    All of it is what the share coordinator holds, not what the leader has in memory, but for the
+    end of the log. A lag that is negative, which only a truncated log can make, is not shown.
+    """
+    state = durable(partition)
+    if state.start_offset == -1:
+        return Described(name, None, None, None)
+    lag = durable_lag(partition.log.end_offset, state)
+    known = lag if lag is not None and lag >= 0 else None
+    return Described(name, state.leader_epoch, state.start_offset, known)
+
+
+def offsets_text(lines: Iterable[Described], *, verbose: bool = False) -> str:
+    """Return the lines as Kafka's command prints them, a table for each group."""
+    ordered = sorted(lines, key=lambda line: line.name)
+    groups = groupby(ordered, key=lambda line: line.name.group)
+    return "".join(_table(group, list(found), verbose=verbose) for group, found in groups)
+
+
+def _table(group: str, lines: list[Described], *, verbose: bool) -> str:
+    shown = printable(group)
+    topics = [printable(line.name.topic) for line in lines]
+    widths = [max(LEAST_WIDTH, len(shown)), max(LEAST_WIDTH, *map(len, topics)), 10, 13]
+    head = ["GROUP", "TOPIC", "PARTITION", "START-OFFSET", "LAG"]
+    rows = [
+        [shown, topic, str(line.name.partition), _cell(line.start_offset), _cell(line.lag)]
+        for topic, line in zip(topics, lines, strict=True)
+    ]
+    if verbose:
+        widths.append(13)
+        head.insert(3, "LEADER-EPOCH")
+        for row, line in zip(rows, lines, strict=True):
+            row.insert(3, _cell(line.leader_epoch))
+    return "".join(f"\n{_row(row, widths)}" for row in (head, *rows)) + "\n"
+
+
+def _row(cells: list[str], widths: list[int]) -> str:
+    *fixed, last = cells
+    padded = (f"{cell:<{width}}" for cell, width in zip(fixed, widths, strict=True))
+    return " ".join([*padded, last])
+
+
+def _cell(value: int | None) -> str:
+    return MISSING if value is None else str(value)

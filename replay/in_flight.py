@@ -1,0 +1,164 @@
+"""Which records are in flight, since when each is held, and which show no progress.
+
+The queries of the draft of an IN_PROGRESS state (DescribeShareGroupInFlight), over the state of any
+share-partition under any profile.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+import attrs
+
+from model.config import SharePartitionConfig
+from model.operations import Acknowledge, Acquire, Initialize
+from model.outcome import Outcome
+from model.states import AcknowledgeType, RecordState
+from model.trace import TraceEvent
+from spec.partition import SharePartition
+from spec.record import is_held, is_held_by
+from spec.window import tracked
+
+__all__ = ["Hold", "Holds", "InFlight", "Query", "in_flight"]
+
+
+@attrs.frozen
+class Hold:
+    """A delivery: when it began, and when its consumer last showed that it is at work; in ms."""
+
+    acquired_ms: int
+    progress_ms: int
+
+
+class Holds:
+    """The deliveries of a share-partition, gathered event by event as ``replay.walk`` follows it.
+
+    ``of`` maps an offset to the last delivery of its record. Progress is an acquisition or a
+    renewal, of which the specification keeps only the deadline; a mark it keeps itself.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no delivery."""
+        self.of: dict[int, Hold] = {}
+
+    def __call__(self, event: TraceEvent, outcome: Outcome, after: SharePartition) -> None:
+        """Take note of an event."""
+        now = after.now
+        if isinstance(event.operation, Initialize):
+            self.of.clear()
+        elif isinstance(event.operation, Acquire):
+            for taken in outcome.acquired:
+                for offset in range(taken.first, taken.last + 1):
+                    self.of[offset] = Hold(now, now)
+            self._forget_below(after.window.start_offset)
+        elif isinstance(event.operation, Acknowledge):
+            for offset in _renewed(event.operation, after):
+                self.of[offset] = Hold(self.of[offset].acquired_ms, now)
+
+    def _forget_below(self, start: int) -> None:
+        for offset in [offset for offset in self.of if offset < start]:
+            del self.of[offset]
+
+
+@attrs.frozen
+class Query:
+    """What to show; None: everything. Times in ms, exceeded if more has gone by.
+
+    ``progress_stale_longer_than_ms`` is also what makes a record stale; without it the group's
+    staleness threshold, once that is reached.
+    """
+
+    held_longer_than_ms: int | None = None
+    progress_stale_longer_than_ms: int | None = None
+    only_state: RecordState | None = None
+
+
+@attrs.frozen
+class InFlight:
+    """Offsets from ``first`` to ``last`` of which the same is true.
+
+    ``held_ms`` and ``progress_age_ms`` say how long ago the delivery began and showed progress;
+    None where nobody holds the records. ``stale``: the consumer that holds them seems stuck.
+    """
+
+    first: int
+    last: int
+    state: RecordState
+    pending: bool
+    delivery_count: int
+    member: str | None
+    held_ms: int | None
+    progress_age_ms: int | None
+    stale: bool
+
+
+def in_flight(partition: SharePartition, holds: Mapping[int, Hold], query: Query) -> list[InFlight]:
+    """Return the records between start and end offset that the query asks for, ascending.
+
+    Ages are those at the share-partition's clock. ``holds`` has the delivery of each record that
+    is held, as ``Holds`` gathers them.
+    """
+    window = partition.window
+    offsets = tracked(window, window.start_offset, window.end_offset)
+    found = (_one(offset, partition, holds, query) for offset in offsets)
+    return list(_merged(record for record in found if _is_wanted(record, query)))
+
+
+def _one(
+    offset: int, partition: SharePartition, holds: Mapping[int, Hold], query: Query
+) -> InFlight:
+    record, held, progress = partition.window.records[offset], None, None
+    if is_held(record):
+        held = partition.now - holds[offset].acquired_ms
+        last = record.last_progress
+        progress = partition.now - (holds[offset].progress_ms if last is None else last)
+    return InFlight(
+        offset,
+        offset,
+        RecordState(record.state),
+        record.pending,
+        record.delivery_count,
+        record.owner,
+        held,
+        progress,
+        progress is not None and _is_stale(progress, partition.config, query),
+    )
+
+
+def _is_stale(age: int, config: SharePartitionConfig, query: Query) -> bool:
+    given = query.progress_stale_longer_than_ms
+    return age >= config.in_progress_staleness_threshold_ms if given is None else age > given
+
+
+def _is_wanted(record: InFlight, query: Query) -> bool:
+    if query.only_state not in (None, record.state):
+        return False
+    least = query.held_longer_than_ms
+    if least is not None and (record.held_ms is None or record.held_ms <= least):
+        return False
+    return query.progress_stale_longer_than_ms is None or record.stale
+
+
+def _merged(records: Iterator[InFlight]) -> Iterator[InFlight]:
+    """Yield runs of neighbours of which the same is true."""
+    numbered = enumerate(records)
+    alike = groupby(numbered, lambda item: (item[1].first - item[0], _sayings(item[1])))
+    for _same, group in alike:
+        run = [record for _number, record in group]
+        yield attrs.evolve(run[0], last=run[-1].last)
+
+
+def _sayings(record: InFlight) -> tuple[object, ...]:
+    _first, _last, *said = attrs.astuple(record)
+    return tuple(said)
+
+
+def _renewed(operation: Acknowledge, after: SharePartition) -> Iterator[int]:
+    """Yield the offsets to renew whose lock lasts as long as one renewed at this moment."""
+    deadline = after.now + after.config.record_lock_duration_ms
+    for batch in operation.batches:
+        for offset in tracked(after.window, batch.first, batch.last + 1):
+            kind = batch.types[0 if len(batch.types) == 1 else offset - batch.first]
+            record = after.window.records[offset]
+            renewed = kind == AcknowledgeType.RENEW and record.deadline == deadline
+            if renewed and is_held_by(record, operation.member):
+                yield offset

@@ -1,0 +1,353 @@
+"""A broker that leads share-partitions and keeps share sessions, as one immutable value."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+from immutables import Map
+
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import (
+    Acknowledge,
+    AdvanceTime,
+    CompleteWrite,
+    Initialize,
+    Operation,
+    Produce,
+    Release,
+)
+from model.outcome import Answer, Choice, Outcome
+from model.profile import Profile
+from model.share_messages import Conduct, ShareResponse, TopicPartition
+from spec.acquire import produce
+from spec.coordinator import Durable
+from spec.log import Log
+from spec.partition import SharePartition
+from spec.share_session import SessionKey, Sessions
+from spec.step import apply
+from spec.view import durable
+from spec.window import Window
+
+__all__ = [
+    "Handled",
+    "PartitionKey",
+    "ShareBroker",
+    "Waiting",
+    "advance",
+    "append",
+    "apply_to",
+    "collect",
+    "complete_write",
+    "disconnect",
+    "end_session",
+    "lead",
+    "load",
+    "locate",
+    "resign",
+    "settle",
+]
+
+NONE = ErrorCode.NONE
+_FREE, _ANY = Choice(), Conduct()
+NOBODY = -1
+"""The sequence number of an operation whose answer nobody waits for."""
+
+PartitionKey: TypeAlias = tuple[str, TopicPartition]
+"""The group and the partition."""
+
+FENCING = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+)
+"""Answers to a write after which the broker no longer has the share-partition in memory.
+
+Not to that of an expiry, which nobody waits for (Kafka: releaseAcquisitionLockOnTimeout)."""
+
+_TOLD = {
+    ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+}
+"""What a client is told of an error of the share coordinator, where that is not the same."""
+
+
+@attrs.frozen
+class Waiting:
+    """A response that waits for the writes of the acknowledgements at ``left``."""
+
+    group: str
+    response: ShareResponse
+    left: frozenset[TopicPartition]
+
+
+@attrs.frozen
+class ShareBroker:
+    """All of a broker that share sessions concern; ``now`` in ms.
+
+    ``topics`` gives the number of partitions of each topic there is; ``elsewhere`` are partitions
+    that another broker leads. ``partitions`` are those whose state a share coordinator has; they
+    are ``ready`` while the broker has them in memory. ``waiting`` and ``finished`` are responses
+    by the number of their request.
+    """
+
+    profile: Profile
+    topics: Map[str, int] = Map()
+    elsewhere: frozenset[TopicPartition] = frozenset()
+    partitions: Map[PartitionKey, SharePartition] = Map()
+    sessions: Sessions = Map()
+    most_sessions: int = 2000
+    now: int = 0
+    waiting: Map[int, Waiting] = Map()
+    finished: Map[int, ShareResponse] = Map()
+    next_seq: int = 0
+
+
+@attrs.frozen
+class Handled:
+    """The broker after something happened, and the responses that it gives because of that.
+
+    ``seq`` is the number of the request, if there was one.
+    """
+
+    broker: ShareBroker
+    responses: Map[int, ShareResponse]
+    seq: int = NOBODY
+
+    @property
+    def response(self) -> ShareResponse | None:
+        """The response to this request; None if it waits for a write."""
+        return self.responses.get(self.seq)
+
+
+def lead(
+    broker: ShareBroker,
+    key: PartitionKey,
+    config: SharePartitionConfig,
+    log: Log,
+    durable_state: Durable,
+) -> ShareBroker:
+    """Have the broker lead a partition of which a share coordinator has the group's state.
+
+    Guard: none.
+    Effect: the share-partition is not in memory until the first fetch.
+    Records: as they were last durable.
+    Persistence: none.
+    """
+    there = SharePartition(broker.profile, config, log=log, durable=durable_state)
+    return attrs.evolve(
+        broker,
+        elsewhere=broker.elsewhere - {key[1]},
+        partitions=broker.partitions.set(key, there),
+    )
+
+
+def append(broker: ShareBroker, at: TopicPartition, operation: Produce) -> ShareBroker:
+    """Append batches to the log of a partition, for every group, as ``acquire.produce``."""
+    partitions = {
+        key: produce(there, operation).partition if key[1] == at else there
+        for key, there in broker.partitions.items()
+    }
+    return attrs.evolve(broker, partitions=Map(partitions))
+
+
+def locate(broker: ShareBroker, at: TopicPartition) -> ErrorCode:
+    """Return what is wrong with a partition in the metadata of the cluster, or NONE."""
+    if at.topic_id not in broker.topics:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if at.partition >= broker.topics[at.topic_id]:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return NONE
+
+
+def load(
+    broker: ShareBroker, key: PartitionKey, reset_offset: int | None
+) -> tuple[ErrorCode, ShareBroker]:
+    """Have a share-partition in memory, which a fetch needs (Kafka: getOrCreateSharePartition).
+
+    Guard: the broker leads it, NOT_LEADER_OR_FOLLOWER; the share coordinator has its state, or it
+    is not part of the group, UNKNOWN_TOPIC_OR_PARTITION (KIP-932, ReadShareGroupState).
+    Effect: if it was not in memory, as ``initialize``.
+    Records: as they were last durable.
+    Persistence: none.
+    """
+    if key[1] in broker.elsewhere:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER, broker
+    partition = broker.partitions.get(key)
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, broker
+    if partition.ready:
+        return NONE, broker
+    log = partition.log
+    operation = Initialize(
+        partition.config,
+        log.start_offset,
+        log.end_offset,
+        durable(partition),
+        broker.now,
+        reset_offset,
+    )
+    broker, outcome = apply_to(broker, key, operation)
+    return outcome.status, broker
+
+
+def apply_to(
+    broker: ShareBroker,
+    key: PartitionKey,
+    operation: Operation,
+    way: tuple[Choice, Sequence[Answer]] = (_FREE, ()),
+    seq: int = NOBODY,
+) -> tuple[ShareBroker, Outcome]:
+    """Apply an operation to one share-partition, and answer whoever waited for it.
+
+    ``way`` is what the broker chooses, and what the share coordinator says to the writes.
+    """
+    step = apply(broker.partitions[key], operation, *way, seq)
+    broker = attrs.evolve(broker, partitions=broker.partitions.set(key, step.partition))
+    status = _TOLD.get(step.outcome.status, step.outcome.status)
+    for completion in step.outcome.completed:
+        broker = _answer(broker, completion.seq, key[1], status)
+    awaited = step.outcome.completed or isinstance(operation, Acknowledge | Release)
+    if awaited and status in FENCING:
+        broker = _drop(broker, key, status)
+    return broker, attrs.evolve(step.outcome, status=status)
+
+
+def _drop(broker: ShareBroker, key: PartitionKey, status: ErrorCode) -> ShareBroker:
+    """Have a share-partition no longer in memory; whoever waits for a write there is told why."""
+    for write in broker.partitions[key].outstanding:
+        step = apply(broker.partitions[key], CompleteWrite(write, status))
+        broker = attrs.evolve(broker, partitions=broker.partitions.set(key, step.partition))
+        for completion in step.outcome.completed:
+            broker = _answer(broker, completion.seq, key[1], status)
+    gone = attrs.evolve(broker.partitions[key], window=Window(0, 0), ready=False)
+    return attrs.evolve(broker, partitions=broker.partitions.set(key, gone))
+
+
+def _answer(broker: ShareBroker, seq: int, at: TopicPartition, status: ErrorCode) -> ShareBroker:
+    waiting = broker.waiting.get(seq)
+    if waiting is None:
+        return broker
+    parts = tuple(
+        attrs.evolve(part, acknowledge_error=status) if part.at == at else part
+        for part in waiting.response.partitions
+    )
+    response = attrs.evolve(waiting.response, partitions=parts)
+    return settle(broker, seq, Waiting(waiting.group, response, waiting.left - {at}))
+
+
+def settle(broker: ShareBroker, seq: int, waiting: Waiting) -> ShareBroker:
+    """Give a response, or let it wait while a write is left."""
+    if waiting.left:
+        return attrs.evolve(broker, waiting=broker.waiting.set(seq, waiting))
+    others = broker.waiting.delete(seq) if seq in broker.waiting else broker.waiting
+    finished = broker.finished.set(seq, waiting.response)
+    return attrs.evolve(broker, waiting=others, finished=finished)
+
+
+def collect(broker: ShareBroker, seq: int = NOBODY) -> Handled:
+    """Return the broker without the responses that it has given, and those."""
+    return Handled(attrs.evolve(broker, finished=Map()), broker.finished, seq)
+
+
+def advance(
+    broker: ShareBroker, now: int, answers: Mapping[PartitionKey, Sequence[Answer]] = Map()
+) -> ShareBroker:
+    """Move the clock to ``now`` and let acquisition locks expire.
+
+    Guard: time does not go back.
+    Effect: as ``advance_time`` in every share-partition in memory.
+    Records: those whose lock is over are available, or archived.
+    Persistence: one write for each share-partition where a lock is over; ``answers`` answers it.
+    """
+    if now < broker.now:
+        raise InvalidValueError("now", now, f"at least {broker.now}, which it was")
+    broker = attrs.evolve(broker, now=now)
+    for key, partition in broker.partitions.items():
+        if partition.ready and partition.now < now:
+            step = AdvanceTime(now - partition.now)
+            broker, _ = apply_to(broker, key, step, (_FREE, answers.get(key, ())))
+    return broker
+
+
+def complete_write(broker: ShareBroker, key: PartitionKey, operation: CompleteWrite) -> Handled:
+    """Take the share coordinator's answer to a write (KIP-932, WriteShareGroupState).
+
+    Guard: the write is outstanding.
+    Effect: as ``writes.complete_write``; a response that waited for nothing else is given. After
+    an answer that fences the leader the share-partition is no longer in memory.
+    Records: committed or rolled back.
+    Persistence: as written, if the answer is NONE.
+    """
+    broker, _ = apply_to(broker, key, operation)
+    return collect(_drop_if_idle(broker, key[0]))
+
+
+def end_session(broker: ShareBroker, key: SessionKey, conduct: Conduct) -> ShareBroker:
+    """End a session: the member closes it, or its connection is gone (Kafka: releaseSession).
+
+    Guard: there is such a session.
+    Effect: the session is forgotten. After the last session of a group, and once no write is
+    outstanding, its share-partitions are no longer in memory: the next session reads them again,
+    and so finds an altered start offset (KIP-932, Using the share coordinator).
+    Records: released in the share-partitions of the session, as ``release_member``.
+    Persistence: one write for each share-partition; nobody waits for it.
+    """
+    group, member = key
+    session = broker.sessions[key]
+    broker = attrs.evolve(broker, sessions=broker.sessions.delete(key))
+    for one in session.partitions:
+        there = broker.partitions.get((group, one.at))
+        if there is not None and there.ready:
+            chosen = conduct.of(one.at)
+            way = chosen.release, (chosen.release_answer,)
+            broker, _ = apply_to(broker, (group, one.at), Release(member), way)
+    return _drop_if_idle(broker, group)
+
+
+def disconnect(broker: ShareBroker, connection: str, now: int, conduct: Conduct = _ANY) -> Handled:
+    """End the sessions that were opened over a connection which is gone.
+
+    Guard: none.
+    Effect, Records, Persistence: as ``end_session``.
+    """
+    broker = advance(broker, now)
+    for key, session in broker.sessions.items():
+        if session.connection == connection:
+            broker = end_session(broker, key, conduct)
+    return collect(broker)
+
+
+def resign(broker: ShareBroker, at: TopicPartition) -> Handled:
+    """Stop leading a partition, for every group (Kafka: onBecomingFollower).
+
+    Guard: none.
+    Effect: its share-partitions are no longer in memory; sessions keep naming them, and are told
+    NOT_LEADER_OR_FOLLOWER. So is whoever waits for a write.
+    Records: for the next leader they are as they were last durable.
+    Persistence: none.
+    """
+    broker = attrs.evolve(broker, elsewhere=broker.elsewhere | {at})
+    for key in _in_memory(broker):
+        if key[1] == at:
+            broker = _drop(broker, key, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return collect(broker)
+
+
+def _drop_if_idle(broker: ShareBroker, group: str) -> ShareBroker:
+    keys = [key for key in _in_memory(broker) if key[0] == group]
+    if any(key[0] == group for key in broker.sessions):
+        return broker
+    if any(broker.partitions[key].outstanding for key in keys):
+        return broker
+    for key in keys:
+        broker = _drop(broker, key, NONE)
+    return broker
+
+
+def _in_memory(broker: ShareBroker) -> Iterable[PartitionKey]:
+    return [key for key, partition in broker.partitions.items() if partition.ready]

@@ -1,0 +1,96 @@
+"""What is true of every broker that requests, disconnections and answers lead to."""
+
+from collections.abc import Callable
+
+import attrs
+
+from model.share_messages import INITIAL_EPOCH, MAX_EPOCH
+from spec.invariants import violated
+from spec.share_broker import ShareBroker
+
+__all__ = ["BROKER_INVARIANTS", "BrokerInvariant", "violated_by"]
+
+
+@attrs.frozen
+class BrokerInvariant:
+    """A predicate of a broker."""
+
+    name: str
+    sentence: str
+    holds: Callable[[ShareBroker], bool]
+
+
+def _names_each_once(broker: ShareBroker) -> bool:
+    for session in broker.sessions.values():
+        ats = [one.at for one in session.partitions]
+        if len(ats) != len(set(ats)):
+            return False
+    return True
+
+
+def _idle_groups_are_dropped(broker: ShareBroker) -> bool:
+    live = {group for group, _member in broker.sessions}
+    waiting = {key[0] for key, there in broker.partitions.items() if there.outstanding}
+    ready = {key[0] for key, there in broker.partitions.items() if there.ready}
+    return ready <= live | waiting
+
+
+def _awaited_is_outstanding(broker: ShareBroker) -> bool:
+    outstanding = {
+        (one.seq, key)
+        for key, there in broker.partitions.items()
+        for one in there.outstanding.values()
+    }
+    return all(
+        waiting.left and all((seq, (waiting.group, at)) in outstanding for at in waiting.left)
+        for seq, waiting in broker.waiting.items()
+    )
+
+
+BROKER_INVARIANTS = (
+    BrokerInvariant(
+        "sessions_within_limit",
+        "There are never more sessions than the limit.",
+        lambda b: len(b.sessions) <= b.most_sessions,
+    ),
+    BrokerInvariant(
+        "live_epoch_neither_opens_nor_closes",
+        "The epoch that a session expects is neither that which opens one nor that which closes.",
+        lambda b: all(INITIAL_EPOCH < s.epoch <= MAX_EPOCH for s in b.sessions.values()),
+    ),
+    BrokerInvariant(
+        "session_names_each_once",
+        "A session holds each share-partition once.",
+        _names_each_once,
+    ),
+    BrokerInvariant(
+        "idle_groups_are_dropped",
+        "A group without a session and without an outstanding write has nothing in memory.",
+        _idle_groups_are_dropped,
+    ),
+    BrokerInvariant(
+        "awaited_is_outstanding",
+        "A response waits only for writes that are outstanding, and for at least one.",
+        _awaited_is_outstanding,
+    ),
+    BrokerInvariant(
+        "elsewhere_is_not_in_memory",
+        "No share-partition is in memory of which another broker leads the partition.",
+        lambda b: not any(p.ready and key[1] in b.elsewhere for key, p in b.partitions.items()),
+    ),
+    BrokerInvariant(
+        "clock_is_one",
+        "Every share-partition in memory has the time of the broker.",
+        lambda b: all(p.now == b.now for p in b.partitions.values() if p.ready),
+    ),
+    BrokerInvariant(
+        "share_partitions_are_sound",
+        "Every share-partition in memory keeps its own invariants.",
+        lambda b: not any(violated(p) for p in b.partitions.values()),
+    ),
+)
+
+
+def violated_by(broker: ShareBroker) -> list[str]:
+    """Return the names of the invariants that the broker breaks; none of one that can be."""
+    return [one.name for one in BROKER_INVARIANTS if not one.holds(broker)]

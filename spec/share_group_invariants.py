@@ -1,0 +1,58 @@
+"""What is true of a share group between any two effects, so wherever a coordinator crashes."""
+
+from collections.abc import Callable
+
+import attrs
+
+from spec.share_group import Coordinators, assignable, group_of, listed
+
+__all__ = ["GROUP_INVARIANTS", "GroupInvariant", "violated_by"]
+
+
+@attrs.frozen
+class GroupInvariant:
+    """A predicate of what is durable of a group."""
+
+    name: str
+    sentence: str
+    holds: Callable[[Coordinators], bool]
+
+
+def _stages_are_disjoint(there: Coordinators) -> bool:
+    metadata = group_of(there).metadata
+    stages = (metadata.initializing, metadata.initialized, metadata.deleting)
+    return sum(map(len, stages)) == len(listed(metadata))
+
+
+GROUP_INVARIANTS = (
+    GroupInvariant(
+        "stages_are_disjoint",
+        "A share-partition is initializing, initialized or deleting, and never two of these.",
+        _stages_are_disjoint,
+    ),
+    GroupInvariant(
+        "initialized_has_state",
+        "A share coordinator has the state of every initialized share-partition.",
+        lambda c: group_of(c).metadata.initialized <= set(c.states),
+    ),
+    GroupInvariant(
+        "state_has_an_owner",
+        "A group lists every share-partition of which a share coordinator has state.",
+        lambda c: set(c.states) <= listed(group_of(c).metadata),
+    ),
+    GroupInvariant(
+        "state_epoch_never_ahead",
+        "No state epoch is ahead of the group epoch.",
+        lambda c: all(state.state_epoch <= group_of(c).epoch for state in c.states.values()),
+    ),
+    GroupInvariant(
+        "assigned_has_state",
+        "What may be assigned to a member has state that a leader can read.",
+        lambda c: assignable(c) <= set(c.states),
+    ),
+)
+
+
+def violated_by(there: Coordinators) -> list[str]:
+    """Return the names of the invariants that are broken; none of what can be."""
+    return [one.name for one in GROUP_INVARIANTS if not one.holds(there)]

@@ -1,0 +1,210 @@
+"""Serving ShareFetch and ShareAcknowledge: what a request does to which share-partition."""
+
+from collections.abc import Iterable
+from itertools import islice
+
+import attrs
+
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import Acknowledge, Acquire, EntryPoint
+from model.ranges import OffsetRange
+from model.share_messages import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    Conduct,
+    PartitionConduct,
+    PartitionRequest,
+    PartitionResponse,
+    ShareFetch,
+    ShareRequest,
+    ShareResponse,
+    TopicPartition,
+)
+from model.states import AcknowledgeType
+from spec.log import hole_end
+from spec.partition import SharePartition
+from spec.record import UNDELIVERED, is_acquirable
+from spec.share_broker import (
+    Handled,
+    ShareBroker,
+    Waiting,
+    advance,
+    apply_to,
+    collect,
+    end_session,
+    load,
+    locate,
+    settle,
+)
+from spec.share_session import ShareSession, after_response, begin, key_of, rotated
+from spec.validation import validate
+
+__all__ = ["handle", "readable"]
+
+NONE = ErrorCode.NONE
+_FREE = Conduct()
+Said = dict[TopicPartition, PartitionResponse]
+
+
+def handle(
+    broker: ShareBroker,
+    request: ShareRequest,
+    now: int,
+    conduct: Conduct = _FREE,
+    connection: str | None = None,
+) -> Handled:
+    """Serve a request that came at ``now`` (ms) over a connection, by default the member's own.
+
+    Guard: the session's (``share_session.begin``); a request that it refuses changes nothing.
+    Effect: first the acknowledgements, then the fetch, which does not wait for their writes, then
+    the end of the session if the request closes it. The response waits for the writes of the
+    acknowledgements (KIP-932, ShareFetch).
+    Records: as ``acknowledge_records``, ``acquire_records`` and ``release_member`` say.
+    Persistence: one write for each share-partition that acknowledges, and that releases.
+
+    Raises IllegalChoiceError where ``conduct`` chooses what no rule allows, and InvalidValueError
+    where time goes back or the order is not one of the session's share-partitions.
+    """
+    broker = advance(broker, now)
+    seq, broker = broker.next_seq, attrs.evolve(broker, next_seq=broker.next_seq + 1)
+    source = request.member_id if connection is None else connection
+    error, sessions = begin(broker.sessions, request, source, broker.most_sessions)
+    if error is not NONE:
+        refused = Waiting(request.group_id, ShareResponse(error), frozenset())
+        return collect(settle(broker, seq, refused), seq)
+    broker, said = _acknowledge(attrs.evolve(broker, sessions=sessions), request, conduct, seq)
+    left = frozenset(at for at, one in said.items() if one.acknowledge_error is ErrorCode.PENDING)
+    if isinstance(request, ShareFetch) and request.session_epoch != FINAL_EPOCH:
+        broker, said = _fetch(broker, request, conduct, said)
+    response = ShareResponse(partitions=tuple(said.values()))
+    broker = settle(broker, seq, Waiting(request.group_id, response, left))
+    if request.session_epoch == FINAL_EPOCH:
+        broker = end_session(broker, key_of(request), conduct)
+    return collect(broker, seq)
+
+
+def _acknowledge(
+    broker: ShareBroker, request: ShareRequest, conduct: Conduct, seq: int
+) -> tuple[ShareBroker, Said]:
+    """Apply the acknowledgements of a request, one share-partition after the other.
+
+    A share-partition need not be in the session: records outlive that it is forgotten.
+    """
+    said: Said = {}
+    for asked in request.partitions:
+        if asked.batches or not isinstance(request, ShareFetch):
+            error = _fault(broker, request, asked)
+            if error is NONE and asked.batches:
+                chosen = conduct.of(asked.at)
+                way = chosen.acknowledge, (chosen.acknowledge_answer,)
+                key = (request.group_id, asked.at)
+                broker, outcome = apply_to(broker, key, _operation(request, asked), way, seq)
+                error = outcome.status
+            said[asked.at] = PartitionResponse(asked.at, acknowledge_error=error)
+    return broker, said
+
+
+def _fault(broker: ShareBroker, request: ShareRequest, asked: PartitionRequest) -> ErrorCode:
+    """Return why acknowledgements do not reach their records (Kafka: handleAcknowledgements)."""
+    if asked.at.topic_id not in broker.topics:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    renews = any(AcknowledgeType.RENEW in batch.types for batch in asked.batches)
+    malformed = validate(_operation(request, asked), broker.profile) is not NONE
+    if malformed or (renews and not request.is_renew_ack):
+        return ErrorCode.INVALID_REQUEST
+    there = broker.partitions.get((request.group_id, asked.at))
+    known = locate(broker, asked.at) is NONE and there is not None and there.ready
+    return NONE if known or not asked.batches else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _operation(request: ShareRequest, asked: PartitionRequest) -> Acknowledge:
+    return Acknowledge(request.member_id, asked.batches, EntryPoint.REQUEST)
+
+
+def _fetch(
+    broker: ShareBroker, request: ShareFetch, conduct: Conduct, said: Said
+) -> tuple[ShareBroker, Said]:
+    """Fetch from the share-partitions of the session, in turn, until there are enough records.
+
+    The response names those with records or an error, those that were acknowledged, and those of
+    which an answer is due; the first of a session names all.
+    """
+    if request.max_records == 0 or request.max_bytes == 0:
+        return broker, said
+    key, first = key_of(request), request.session_epoch == INITIAL_EPOCH
+    session = broker.sessions[key]
+    due = {one.at for one in session.partitions if first or one.answer_due}
+    fetched: Said = {}
+    left = request.max_records
+    for at in _order(session, request, conduct):
+        broker, one = _fetch_one(broker, request, at, conduct.of(at), left)
+        left -= sum(part.last - part.first + 1 for part in one.acquired)
+        if at in said:
+            one = attrs.evolve(one, acknowledge_error=said[at].acknowledge_error)
+        if at in due or at in said or one.acquired or one.error is not NONE:
+            fetched[at] = one
+    if not first:
+        sessions = broker.sessions.set(key, after_response(session, fetched))
+        broker = attrs.evolve(broker, sessions=sessions)
+    return broker, said | fetched
+
+
+def _order(
+    session: ShareSession, request: ShareFetch, conduct: Conduct
+) -> tuple[TopicPartition, ...]:
+    if conduct.order is None:
+        return rotated(session, request.session_epoch)
+    if sorted(conduct.order) != sorted(one.at for one in session.partitions):
+        allowed = "the share-partitions of the session, each once"
+        raise InvalidValueError("order", conduct.order, allowed)
+    return conduct.order
+
+
+def _fetch_one(
+    broker: ShareBroker,
+    request: ShareFetch,
+    at: TopicPartition,
+    chosen: PartitionConduct,
+    left: int,
+) -> tuple[ShareBroker, PartitionResponse]:
+    """Fetch from one share-partition at most ``left`` records, as the acquire mode takes it."""
+    key = (request.group_id, at)
+    error = locate(broker, at)
+    if error is NONE:
+        error, broker = load(broker, key, chosen.reset_offset)
+    if error is not NONE or left <= 0:
+        return broker, PartitionResponse(at, error)
+    batches = chosen.log_batches
+    if batches is None:
+        batches = readable(broker.partitions[key], left)
+    first = batches[0].first if batches else 0
+    operation = Acquire(
+        request.member_id,
+        request.acquire_mode,
+        request.batch_size,
+        left,
+        first if chosen.fetch_offset is None else chosen.fetch_offset,
+        batches,
+    )
+    broker, outcome = apply_to(broker, key, operation, (chosen.acquire, ()))
+    return broker, PartitionResponse(at, acquired=outcome.acquired)
+
+
+def readable(partition: SharePartition, most: int) -> tuple[OffsetRange, ...]:
+    """Return what a broker reads that reads enough: from the first record that can be acquired.
+
+    Every record up to the last of the first ``most`` that can be acquired, one to a log batch.
+    """
+    free = list(islice(_acquirable(partition), most))
+    if not free:
+        return ()
+    there = (o for o in range(free[0], free[-1] + 1) if hole_end(partition.log, o) is None)
+    return tuple(OffsetRange(offset, offset) for offset in there)
+
+
+def _acquirable(partition: SharePartition) -> Iterable[int]:
+    log, window = partition.log, partition.window
+    for offset in range(max(log.start_offset, window.start_offset), log.end_offset):
+        free = is_acquirable(window.records.get(offset, UNDELIVERED))
+        if free and hole_end(log, offset) is None:
+            yield offset

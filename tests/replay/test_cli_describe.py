@@ -1,0 +1,57 @@
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from replay.cli_describe import describe_command
+from tests.replay.samples import TRACES, kafka_rows, renamed, write_lines
+
+TABLE = """
+GROUP           TOPIC           PARTITION  START-OFFSET  LAG
+core            orders          3          135           24
+core            orders          4          -             -
+"""
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(describe_command, [str(argument) for argument in arguments])
+
+
+def test_what_kafka_should_print_at_a_moment(tmp_path: Path) -> None:
+    rows = [*kafka_rows(partition=4), *kafka_rows(partition=3)]
+    path = write_lines(tmp_path / "t.jsonl", rows)
+    done = run(path, "--at", 5000)
+    assert (done.exit_code, done.stdout) == (0, TABLE)
+    at_first = run(path, "--seq", 0, "--verbose").stdout
+    assert at_first.splitlines()[1].split() == (
+        ["GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "START-OFFSET", "LAG"]
+    )
+    assert at_first.splitlines()[2:] == [
+        "core            orders          3          0             135           0",
+        "core            orders          4          -             -             -",
+    ]
+
+
+def test_only_a_group_that_is_named(tmp_path: Path) -> None:
+    rows = [*kafka_rows(count=5), *renamed(kafka_rows(count=5), "a:b:orders:7")]
+    path = write_lines(tmp_path / "t.jsonl", rows)
+    done = run(path, "--group", "a:b")
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["GROUP", "a:b"]
+    assert run(path, "--group", "nobody").output == ""
+
+
+def test_a_divergence_is_told_and_the_others_are_shown(tmp_path: Path) -> None:
+    rows = [*kafka_rows(), *kafka_rows(partition=1)]
+    rows[30]["after"]["end_offset"] += 1
+    path = write_lines(tmp_path / "t.jsonl", rows)
+    done = run(path)
+    assert done.exit_code == 1
+    assert f"core:orders:0: {path}:31: diverges at seq 30: END_OFFSET" in done.stderr
+    assert len(done.stdout.splitlines()) == 4
+    assert run(path, "--seq", 29).exit_code == 0
+
+
+def test_no_trace_is_an_error(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert done.exit_code == 2
+    assert "there is no trace" in done.stderr
+    assert run(TRACES, "--at", -1).exit_code == 2

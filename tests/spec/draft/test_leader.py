@@ -1,0 +1,240 @@
+from typing import Any
+
+import attrs
+import pytest
+
+from model import operations as ops
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, InvalidValueError
+from model.outcome import Answer, Outcome
+from model.ranges import OffsetRange, StateBatch
+from model.snapshot import DurableState
+from model.states import AcknowledgeType, AcquireMode, RecordState
+from spec.draft.leader import Leader, apply, complete_count, new_leader
+from spec.draft.readings import MENDED, Siblings
+
+CONFIG = SharePartitionConfig(
+    delivery_count_limit=2,
+    record_lock_duration_ms=3,
+    in_progress_staleness_threshold_ms=8,
+    in_progress_max_lock_extension_ms=20,
+    partition_max_record_locks=3,
+)
+FAILS = Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+LATER = Answer(ErrorCode.PENDING)
+
+
+class Desk:
+    """A leader, and the outcomes of what it was asked."""
+
+    def __init__(
+        self,
+        durable: DurableState = DurableState(0, 0, leader_epoch=1),  # noqa: B008 - frozen
+        config: SharePartitionConfig = CONFIG,
+        **options: Any,  # noqa: ANN401 - whatever the option takes
+    ) -> None:
+        self.leader: Leader = new_leader(attrs.evolve(MENDED, **options))
+        self.ask(ops.Initialize(config, 0, 4, durable, 100))
+
+    def ask(self, operation: ops.Operation, *answers: Answer) -> Outcome:
+        step = apply(self.leader, operation, answers)
+        self.leader = step.leader
+        return step.outcome
+
+    def fetch(self, most: int, member: str = "A") -> Outcome:
+        log = (OffsetRange(0, 3),)
+        return self.ask(ops.Acquire(member, AcquireMode.RECORD_LIMIT, 1, most, 0, log))
+
+    def mark(self, *ranges: tuple[int, int], answer: Answer = Answer()) -> Outcome:  # noqa: B008
+        batches = tuple(ops.ProgressBatch(first, last, 1, 0) for first, last in ranges)
+        return self.ask(ops.MarkInProgress("A", batches), answer)
+
+    def say(self, first: int, last: int, *types: int, answer: Answer = Answer()) -> Outcome:  # noqa: B008
+        batch = ops.AcknowledgementBatch(first, last, types)
+        return self.ask(ops.Acknowledge("A", (batch,)), answer)
+
+    def wait(self, ms: int) -> Outcome:
+        return self.ask(ops.AdvanceTime(ms))
+
+    @property
+    def states(self) -> list[str]:
+        return [f"{r.state.name}({r.delivery_count})" for r in self.leader.records]
+
+
+AVAILABLE, ACQUIRED, MARKED = "AVAILABLE(0)", "ACQUIRED(1)", "IN_PROGRESS(1)"
+
+
+def test_a_fetch_takes_what_is_available_and_in_the_window() -> None:
+    desk = Desk()
+    first = desk.fetch(2)
+    assert ([r.first for r in first.acquired], first.acquisition) == ([0, 1], 0)
+    second = desk.fetch(2, "B")
+    assert ([r.first for r in second.acquired], second.acquisition) == ([2], 1)
+    assert desk.fetch(1) == Outcome()
+    assert desk.states == [ACQUIRED] * 3 + [AVAILABLE]
+
+
+def test_finished_records_leave_the_window() -> None:
+    desk = Desk()
+    desk.fetch(3)
+    desk.say(1, 1, AcknowledgeType.ACCEPT)
+    assert (desk.leader.start, complete_count(desk.leader)) == (0, 1)
+    desk.say(0, 0, AcknowledgeType.ACCEPT)
+    assert (desk.leader.start, complete_count(desk.leader)) == (2, 0)
+    assert desk.fetch(1).acquired[0].first == 3
+
+
+def test_a_batch_of_an_acknowledgement_may_say_something_else_of_each_record() -> None:
+    desk = Desk()
+    desk.fetch(3)
+    desk.say(0, 1, AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE)
+    assert desk.states[:3] == ["ACKNOWLEDGED(1)", "AVAILABLE(1)", ACQUIRED]
+    assert desk.say(1, 1, AcknowledgeType.ACCEPT).status is ErrorCode.INVALID_RECORD_STATE
+    assert desk.say(3, 3, AcknowledgeType.ACCEPT).status is ErrorCode.INVALID_REQUEST
+    desk.wait(1)
+    assert desk.say(2, 2, AcknowledgeType.RENEW) == Outcome()
+    assert desk.leader.records[2].lock_end == 104
+
+
+def test_marks_are_judged_batch_by_batch_or_all_together() -> None:
+    desk, atomic = Desk(), Desk(request_is_atomic=True)
+    refused, accepted = ErrorCode.INVALID_RECORD_STATE, ErrorCode.NONE
+    for each in (desk, atomic):
+        each.fetch(3)
+        each.say(1, 1, AcknowledgeType.ACCEPT)
+    assert desk.mark((0, 0), (1, 1), (2, 2)).marked == (accepted, refused, accepted)
+    assert desk.states[:3] == [MARKED, "ACKNOWLEDGED(1)", MARKED]
+    assert atomic.mark((0, 0), (1, 1), (2, 2)).marked == (refused, refused, refused)
+    assert atomic.states[:3] == [ACQUIRED, "ACKNOWLEDGED(1)", ACQUIRED]
+    assert desk.mark((0, 2)).marked == (refused,)
+
+
+@pytest.mark.parametrize("batch", [(-1, 0), (1, 0), (0, 3)])
+def test_a_malformed_batch_of_marks_is_an_invalid_request(batch: tuple[int, int]) -> None:
+    desk = Desk()
+    desk.fetch(3)
+    assert desk.mark(batch).marked == (ErrorCode.INVALID_REQUEST,)
+
+
+def test_marks_below_the_start_offset_are_passed_over() -> None:
+    desk = Desk()
+    desk.fetch(3)
+    desk.say(0, 0, AcknowledgeType.ACCEPT)
+    assert desk.mark((0, 1)).marked == (ErrorCode.NONE,)
+    assert desk.states[:3] == ["ACKNOWLEDGED(1)", MARKED, ACQUIRED]
+
+
+def test_a_mark_that_is_written_does_not_wait_for_it() -> None:
+    desk = Desk(marks_are_written=True)
+    desk.fetch(1)
+    outcome = desk.mark((0, 0), answer=LATER)
+    assert (outcome.status, outcome.marked) == (ErrorCode.NONE, (ErrorCode.NONE,))
+    assert outcome.writes[0].state_batches == (StateBatch(0, 0, RecordState.IN_PROGRESS, 1),)
+    assert desk.say(0, 0, AcknowledgeType.ACCEPT).status is ErrorCode.NONE
+    desk.ask(ops.CompleteWrite(0, ErrorCode.NONE))
+    assert desk.leader.durable.entries[0] == (RecordState.IN_PROGRESS, 1)
+    assert desk.leader.outstanding == ()
+
+
+def test_a_mark_that_waits_is_pending_and_undone_if_its_write_fails() -> None:
+    desk = Desk(marks_are_written=True, mark_waits_for_its_write=True)
+    desk.fetch(1)
+    assert desk.mark((0, 0), answer=FAILS).marked == (FAILS.status,)
+    assert desk.states[0] == ACQUIRED
+    assert desk.mark((0, 0), answer=LATER).status is ErrorCode.PENDING
+    assert desk.say(0, 0, AcknowledgeType.ACCEPT).status is ErrorCode.INVALID_RECORD_STATE
+    assert desk.ask(ops.CompleteWrite(1, FAILS.status)).status is FAILS.status
+    assert desk.states[0] == ACQUIRED
+    desk.mark((0, 0))
+    assert desk.leader.records[0].before is None
+    with pytest.raises(InvalidValueError, match="id is 1; allowed: the id of an outstanding"):
+        desk.ask(ops.CompleteWrite(1, ErrorCode.NONE))
+
+
+@pytest.mark.parametrize(
+    ("how", "end"),
+    [(Siblings.UNTOUCHED, 103), (Siblings.RESCHEDULED, 105), (Siblings.CANCELLED, None)],
+)
+def test_what_a_mark_does_to_the_other_records_of_its_fetch(how: Siblings, end: int | None) -> None:
+    desk = Desk(siblings=how)
+    desk.fetch(2)
+    desk.fetch(1, "B")
+    desk.wait(2)
+    desk.mark((0, 0))
+    assert desk.leader.records[1].lock_end == end
+    assert desk.leader.records[2].lock_end == 103
+
+
+def test_a_member_that_leaves_keeps_what_it_marked_for_the_grace_time() -> None:
+    desk = Desk()
+    desk.fetch(2)
+    desk.mark((0, 0))
+    assert desk.ask(ops.Release("B")) == Outcome()
+    assert len(desk.ask(ops.Release("A")).writes) == 1
+    assert desk.states[:2] == [MARKED, "AVAILABLE(1)"]
+    assert desk.ask(ops.Release("A")) == Outcome()
+    desk.wait(5000)
+    assert desk.states[0] == "AVAILABLE(1)"
+
+
+def test_time_passes_from_deadline_to_deadline() -> None:
+    desk = Desk()
+    desk.fetch(2)
+    desk.wait(1)
+    desk.mark((0, 0))
+    writes = desk.wait(1000).writes
+    assert [write.state_batches[0].first for write in writes] == [1, 0]
+    assert desk.states[:2] == ["AVAILABLE(1)", "AVAILABLE(1)"]
+    assert desk.wait(0) == Outcome()
+
+
+def test_the_sweeper_runs_every_quarter_of_the_threshold() -> None:
+    desk = Desk(swept_every_quarter=True)
+    desk.wait(1)
+    desk.fetch(1)
+    desk.mark((0, 0))
+    desk.wait(8)
+    assert desk.states[0] == MARKED
+    desk.wait(1)
+    assert desk.states[0] == "AVAILABLE(1)"
+
+
+def test_a_new_leader_knows_what_is_durable() -> None:
+    batches = (
+        StateBatch(0, 0, RecordState.IN_PROGRESS, 1),
+        StateBatch(1, 1, RecordState.ACKNOWLEDGED, 1),
+    )
+    durable = DurableState(0, 1, batches, leader_epoch=1)
+    desk, literal = Desk(durable), Desk(durable, recovered_as_in_progress=True)
+    assert desk.states == ["AVAILABLE(1)", "ACKNOWLEDGED(1)", AVAILABLE, AVAILABLE]
+    assert literal.states[0] == MARKED
+    assert (desk.leader.start, desk.leader.end) == (0, 2)
+    assert [r.first for r in desk.fetch(3).acquired] == [0, 2]
+
+
+def test_thresholds_below_the_lock_duration_are_refused_or_not() -> None:
+    config = attrs.evolve(CONFIG, in_progress_staleness_threshold_ms=2)
+    with pytest.raises(InvalidValueError, match="record_lock_duration_ms"):
+        Desk(config=config)
+    desk = Desk(config=config, thresholds_are_free=True)
+    desk.fetch(1)
+    desk.mark((0, 0))
+    desk.wait(2)
+    assert desk.states[0] == "AVAILABLE(1)"
+
+
+def test_archiving_without_a_queue_holds_the_start_offset() -> None:
+    desk, literal = Desk(), Desk(archiving_without_a_queue=True)
+    for each in (desk, literal):
+        each.fetch(1)
+        each.mark((0, 0))
+        each.say(0, 0, AcknowledgeType.REJECT)
+        each.wait(100_000)
+    assert (desk.leader.start, literal.leader.start) == (1, 0)
+
+
+def test_what_the_draft_does_not_speak_of_is_refused() -> None:
+    with pytest.raises(InvalidValueError, match="start_offset is -1"):
+        Desk(DurableState(-1, -1))
+    with pytest.raises(InvalidValueError, match="operation is AdvanceLogStart"):
+        Desk().ask(ops.AdvanceLogStart(1))

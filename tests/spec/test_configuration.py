@@ -1,0 +1,184 @@
+import pytest
+
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
+from model.config_table import Value
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import AdvanceTime, AlterConfig, SkipAcquire
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP
+from model.ranges import StateBatch
+from model.states import RecordState
+from spec.configuration import check_group_values, effective_config
+from spec.partition import SharePartition
+from spec.step import apply
+from tests.spec.worlds import acknowledgement, fetch, run, started, states
+
+BROKER: dict[str, Value] = {
+    "group.share.max.record.lock.duration.ms": 40_000,
+    "group.share.min.delivery.count.limit": 3,
+    "group.share.max.partition.max.record.locks": 2500,
+}
+
+
+def test_a_group_that_sets_nothing_has_the_brokers_values() -> None:
+    assert effective_config({}, {}, KAFKA) == SharePartitionConfig()
+    assert effective_config({}, {}, KIP).partition_max_record_locks == 200
+    broker: dict[str, Value] = {"group.share.delivery.count.limit": 7}
+    assert effective_config(broker, {}, KAFKA).delivery_count_limit == 7
+
+
+def test_what_a_group_sets_comes_first() -> None:
+    group: dict[str, Value] = {
+        "share.delivery.count.limit": 4,
+        "share.partition.max.record.locks": 500,
+        "record.lock.duration.ms": 20_000,
+        "share.auto.offset.reset": "by_duration:PT1H",
+        "share.isolation.level": "read_committed",
+        "share.renew.acknowledge.enable": False,
+        "errors.deadletterqueue.topic.name": "dlq.orders",
+    }
+    assert effective_config({}, group, KAFKA) == SharePartitionConfig(
+        4,
+        500,
+        20_000,
+        AutoOffsetReset.BY_DURATION,
+        IsolationLevel.READ_COMMITTED,
+        renew_acknowledge_enable=False,
+        dead_letter_queue=True,
+    )
+    check_group_values({}, group, KAFKA)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "effective"),
+    [
+        ("share.record.lock.duration.ms", 40_001, 40_000),
+        ("share.record.lock.duration.ms", 40_000, 40_000),
+        ("share.record.lock.duration.ms", 14_999, 15_000),
+        ("share.delivery.count.limit", 2, 3),
+        ("share.delivery.count.limit", 11, 10),
+        ("share.partition.max.record.locks", 2501, 2500),
+        ("share.partition.max.record.locks", 1, 100),
+    ],
+)
+def test_a_group_value_beyond_the_brokers_limits_is_refused_and_clamped_where_it_stands_already(
+    name: str, value: int, effective: int
+) -> None:
+    group: dict[str, Value] = {name: value}
+    config = effective_config(BROKER, group, KAFKA)
+    field = name.removeprefix("share.").replace(".", "_")
+    assert getattr(config, field) == effective
+    if value == effective:
+        check_group_values(BROKER, group, KAFKA)
+    else:
+        with pytest.raises(InvalidValueError, match=f"^{name} is {value}; allowed: an integer fr"):
+            check_group_values(BROKER, group, KAFKA)
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        ({"share.delivery.limit": 3}, "of which share.delivery.count.limit comes nearest"),
+        ({"share.isolation.level": "none"}, "allowed: read_uncommitted, read_committed"),
+        ({"share.delivery.count.limit": "3"}, "share.delivery.count.limit is '3'; allowed: an int"),
+        ({"share.delivery.count.limit": True}, "share.delivery.count.limit is True; allowed: an i"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_either_way(group: dict[str, Value], message: str) -> None:
+    for refuse in (effective_config, check_group_values):
+        with pytest.raises(InvalidValueError, match=message):
+            refuse({}, group, KAFKA)
+
+
+@pytest.mark.parametrize(
+    ("group", "message"),
+    [
+        (
+            {"share.session.timeout.ms": 45_000, "share.heartbeat.interval.ms": 15_000},
+            None,
+        ),
+        ({"errors.deadletterqueue.topic.name": "dlq"}, None),
+        ({"errors.deadletterqueue.topic.name": "__dlq"}, "a name that does not begin with __"),
+    ],
+)
+def test_what_an_administrator_may_set(group: dict[str, Value], message: str | None) -> None:
+    if message is None:
+        check_group_values({}, group, KAFKA)
+        return
+    with pytest.raises(InvalidValueError, match=message):
+        check_group_values({}, group, KAFKA)
+
+
+def test_a_session_must_outlast_a_heartbeat() -> None:
+    broker: dict[str, Value] = {
+        "group.share.min.session.timeout.ms": 1000,
+        "group.share.max.heartbeat.interval.ms": 15_000,
+    }
+    group: dict[str, Value] = {"share.session.timeout.ms": 5000}
+    with pytest.raises(InvalidValueError, match=r"more than share.heartbeat.*, which is 5000"):
+        check_group_values(broker, group, KAFKA)
+    check_group_values(broker, {"share.session.timeout.ms": 5001}, KAFKA)
+
+
+def test_the_durations_of_records_in_progress_are_in_order_where_there_are_any() -> None:
+    broker: dict[str, Value] = {
+        "group.share.in.progress.staleness.threshold.ms": 29_999,
+        "group.share.in.progress.rebalance.grace.ms": 7000,
+    }
+    config = effective_config(broker, {}, KAFKA)
+    assert config.in_progress_staleness_threshold_ms == 29_999
+    assert config.in_progress_max_lock_extension_ms == 1_800_000
+    assert config.in_progress_rebalance_grace_ms == 7000
+    with pytest.raises(InvalidValueError, match=r"record_lock_duration_ms is 30000; .* 29999$"):
+        effective_config(broker, {}, DRAFT_RESOLVED)
+    group: dict[str, Value] = {"share.record.lock.duration.ms": 20_000}
+    assert effective_config(broker, group, DRAFT_RESOLVED).record_lock_duration_ms == 20_000
+
+
+def held(last: int = 4) -> SharePartition:
+    """Records from 0 to ``last``, delivered twice and held by c1 under Kafka's defaults."""
+    tried = StateBatch(0, last, RecordState.AVAILABLE, 1)
+    config = effective_config({}, {}, KAFKA)
+    return run(started(KAFKA, tried, end=300, config=config), fetch("c1", (0, last)))
+
+
+def changed(**group: Value) -> AlterConfig:
+    """Return the change by which a group has these values."""
+    given = {f"share.{name.replace('_', '.')}": value for name, value in group.items()}
+    check_group_values({}, given, KAFKA)
+    return AlterConfig(effective_config({}, given, KAFKA))
+
+
+def test_a_limit_lowered_while_records_are_held_archives_only_what_is_released() -> None:
+    partition = run(held(), changed(delivery_count_limit=2))
+    assert states(partition) == "0-4:Q2@c1"
+    done = run(partition, acknowledgement("c1", (1, 1, 2)), acknowledgement("c1", (2, 2, 1)))
+    assert states(done) == "0:Q2@c1 1:X2 2:K2 3-4:Q2@c1"
+    assert states(run(done, AdvanceTime(30_000))) == ""
+    assert states(run(held(), AdvanceTime(30_000))) == "0-4:A2"
+
+
+def test_a_duration_changed_while_records_are_held_is_that_of_new_locks_only() -> None:
+    partition = run(held(), changed(record_lock_duration_ms=15_000), fetch("c2", (5, 6)))
+    assert states(run(partition, AdvanceTime(15_000))) == "0-4:Q2@c1 5-6:A1"
+    renewed = run(partition, acknowledgement("c1", (0, 0, 4)), AdvanceTime(15_000))
+    assert states(renewed) == "0:A2 1-4:Q2@c1 5-6:A1"
+
+
+def test_renewal_turned_off_while_records_are_held_refuses_the_next() -> None:
+    partition = run(held(), acknowledgement("c1", (0, 0, 4)))
+    step = apply(
+        run(partition, changed(renew_acknowledge_enable=False)), acknowledgement("c1", (0, 0, 4))
+    )
+    assert step.outcome.status is ErrorCode.INVALID_RECORD_STATE
+    assert states(step.partition) == "0-4:Q2@c1"
+
+
+def test_a_window_limit_lowered_below_the_width_in_use_takes_nothing_new() -> None:
+    partition = run(held(149), changed(partition_max_record_locks=100))
+    assert states(partition) == "0-149:Q2@c1"
+    assert apply(partition, fetch("c2", (150, 160))).outcome.acquired == ()
+    assert not apply(partition, SkipAcquire("c2")).outcome.can_acquire
+    free = run(partition, acknowledgement("c1", (10, 12, 2)))
+    assert states(run(free, fetch("c2", (10, 12)))) == "0-9:Q2@c1 10-12:Q3@c2 13-149:Q2@c1"
+    done = run(partition, acknowledgement("c1", (0, 60, 1)), fetch("c2", (150, 155)))
+    assert states(done) == "61-149:Q2@c1 150-155:Q1@c2"

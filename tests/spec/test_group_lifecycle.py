@@ -1,0 +1,364 @@
+"""Operations on a group: what each does and refuses, and that a crash anywhere does no harm."""
+
+from collections.abc import Callable
+
+import attrs
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from immutables import Map
+
+from model.errors import InvalidValueError
+from model.profile import KIP
+from model.share_messages import TopicPartition
+from spec import group_lifecycle
+from spec.coordinator import Durable
+from spec.group_lifecycle import (
+    Plan,
+    alter_offsets,
+    carry_out,
+    delete_group,
+    delete_offsets,
+    describe_offsets,
+    leave,
+    reconcile,
+    subscribe,
+)
+from spec.log import Log
+from spec.share_broker import ShareBroker, lead
+from spec.share_group import (
+    BeginDeleting,
+    BeginInitializing,
+    Coordinators,
+    DeleteState,
+    Effect,
+    EndDeleting,
+    EndInitializing,
+    EraseGroup,
+    EraseMetadata,
+    InitializeState,
+    WriteGroup,
+    group_of,
+)
+from spec.share_group_invariants import violated_by
+from tests.spec.share_worlds import acked, asked, errors, fetching, given, sent
+from tests.spec.worlds import SMALL
+
+A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
+Operation = Callable[[Coordinators], Plan]
+CLUSTER = Coordinators(Map({"a": 1, "b": 1}))
+A, B, BOTH_TOPICS = frozenset({"a"}), frozenset({"b"}), frozenset({"a", "b"})
+
+
+def done(there: Coordinators, *plans: Plan) -> Coordinators:
+    for plan in plans:
+        assert plan.error.name == "NONE"
+        there = carry_out(there, plan.effects)
+        assert violated_by(there) == []
+    return there
+
+
+def joined(topics: frozenset[str] = A) -> Coordinators:
+    return done(CLUSTER, subscribe(CLUSTER, "m", topics))
+
+
+def emptied(topics: frozenset[str] = A) -> Coordinators:
+    there = joined(topics)
+    return done(there, leave(there, "m"))
+
+
+def kinds(plan: Plan) -> list[type[Effect]]:
+    return [type(effect) for effect in plan.effects]
+
+
+def grown(there: Coordinators) -> Coordinators:
+    return attrs.evolve(there, topics=there.topics.set("a", 2))
+
+
+def test_the_first_member_creates_the_group_in_two_stages() -> None:
+    plan = subscribe(CLUSTER, "m", A)
+    assert kinds(plan) == [
+        WriteGroup,
+        WriteGroup,
+        BeginInitializing,
+        InitializeState,
+        EndInitializing,
+    ]
+    there = done(CLUSTER, plan)
+    assert describe_offsets(there) == {A0: None}
+    assert there.states[A0] == Durable(-1, -1, state_epoch=2, snapshot_epoch=1)
+    assert group_of(there).epoch == 2
+
+
+def test_a_subscription_that_is_as_it_was_only_reconciles() -> None:
+    there = joined()
+    assert subscribe(there, "m", A) == Plan()
+    assert subscribe(grown(there), "m", A) == reconcile(grown(there))
+
+
+def test_a_topic_is_initialized_when_it_is_subscribed_to_and_exists() -> None:
+    there = joined(frozenset({"a", "later"}))
+    assert set(describe_offsets(there)) == {A0}
+    there = attrs.evolve(there, topics=there.topics.set("later", 1))
+    there = done(there, reconcile(there))
+    assert set(describe_offsets(there)) == {A0, TopicPartition("later", 0)}
+
+
+def test_new_partitions_of_a_known_topic_start_at_0() -> None:
+    there = grown(joined())
+    there = done(there, reconcile(there))
+    assert describe_offsets(there) == {A0: None, A1: 0}
+    assert reconcile(there) == Plan()
+
+
+def test_partitions_added_after_a_crash_start_at_0_too() -> None:
+    effects = subscribe(CLUSTER, "m", A).effects
+    there = grown(carry_out(CLUSTER, effects[:3]))
+    assert group_of(there).metadata.initializing == {A0}
+    there = done(there, reconcile(there))
+    assert describe_offsets(there) == {A0: None, A1: 0}
+
+
+def test_a_topic_that_is_gone_is_deleted_in_two_stages() -> None:
+    there = joined(BOTH_TOPICS)
+    there = attrs.evolve(there, topics=Map({"b": 1}))
+    plan = reconcile(there)
+    assert kinds(plan) == [WriteGroup, BeginDeleting, DeleteState, EndDeleting]
+    assert set(done(there, plan).states) == {B0}
+
+
+def test_a_deletion_of_a_topic_that_is_gone_is_begun_once() -> None:
+    there = attrs.evolve(joined(BOTH_TOPICS), topics=Map({"b": 1}))
+    crashed = carry_out(there, reconcile(there).effects[:2])
+    assert kinds(reconcile(crashed)) == [BeginDeleting, DeleteState, EndDeleting]
+    assert group_of(done(crashed, reconcile(crashed))).epoch == group_of(crashed).epoch
+
+
+def test_without_a_group_there_is_nothing_to_reconcile() -> None:
+    assert reconcile(CLUSTER) == Plan()
+    assert describe_offsets(CLUSTER) == {}
+
+
+def test_what_raises_the_group_epoch() -> None:
+    there = joined()
+    epochs = [group_of(there).epoch]
+    operations: list[Operation] = [
+        lambda c: subscribe(c, "n", frozenset()),
+        lambda c: subscribe(c, "n", A),
+        lambda c: leave(c, "n"),
+        lambda c: reconcile(grown(c)),
+        lambda c: leave(c, "m"),
+        lambda c: alter_offsets(c, {A0: 3}),
+    ]
+    for operation in operations:
+        there = done(there, operation(there))
+        epochs.append(group_of(there).epoch)
+    assert epochs == [2, 3, 4, 5, 6, 7, 8]
+    assert group_of(done(there, delete_offsets(there, ("a",)))).epoch == 8
+
+
+def test_altered_offsets_have_the_new_group_epoch_as_state_epoch() -> None:
+    there = emptied()
+    plan = alter_offsets(there, {A0: 3})
+    assert kinds(plan) == [WriteGroup, InitializeState]
+    there = done(there, plan)
+    assert describe_offsets(there) == {A0: 3}
+    assert there.states[A0].state_epoch == group_of(there).epoch == 4
+
+
+def test_altering_adds_partitions_to_the_group_in_two_stages() -> None:
+    there = emptied()
+    plan = alter_offsets(there, {A0: 3, B0: 4})
+    assert plan.effects[1:] == (
+        BeginInitializing(frozenset({B0})),
+        InitializeState(A0, 3, 4),
+        InitializeState(B0, 4, 4),
+        EndInitializing(frozenset({B0})),
+    )
+    assert describe_offsets(done(there, plan)) == {A0: 3, B0: 4}
+
+
+def test_partitions_that_do_not_exist_are_left_out() -> None:
+    there = emptied()
+    plan = alter_offsets(there, {A0: 3, A1: 3, TopicPartition("c", 0): 3})
+    assert {at: error.name for at, error in plan.refused.items()} == {
+        A1: "UNKNOWN_TOPIC_OR_PARTITION",
+        TopicPartition("c", 0): "UNKNOWN_TOPIC_OR_PARTITION",
+    }
+    assert describe_offsets(done(there, plan)) == {A0: 3}
+    assert alter_offsets(there, {A1: 3}).effects == ()
+
+
+def test_a_negative_offset_is_named() -> None:
+    with pytest.raises(InvalidValueError, match="the start offset of a:0 is -1; allowed"):
+        alter_offsets(emptied(), {A0: -1})
+
+
+def test_deleting_offsets_takes_two_stages_and_leaves_other_topics() -> None:
+    there = emptied(BOTH_TOPICS)
+    plan = delete_offsets(there, ("a", "c"))
+    assert kinds(plan) == [BeginDeleting, DeleteState, EndDeleting]
+    assert {topic: error.name for topic, error in plan.refused.items()} == {
+        "c": "UNKNOWN_TOPIC_OR_PARTITION"
+    }
+    there = done(there, plan)
+    assert describe_offsets(there) == {B0: None}
+    assert delete_offsets(there, ("a",)).effects == ()
+
+
+def test_a_topic_whose_offsets_were_deleted_begins_anew() -> None:
+    there = emptied()
+    there = done(there, alter_offsets(there, {A0: 3}))
+    there = done(there, delete_offsets(there, ("a",)))
+    there = done(there, subscribe(there, "m", A))
+    assert describe_offsets(there) == {A0: None}
+
+
+def test_what_is_initializing_is_deleted_as_well() -> None:
+    effects = subscribe(CLUSTER, "m", A).effects
+    there = carry_out(CLUSTER, effects[:4])
+    there = done(there, leave(there, "m"))
+    there = done(there, delete_offsets(there, ("a",)))
+    assert not there.states
+
+
+def test_deleting_a_group_ends_with_its_tombstones() -> None:
+    there = emptied(BOTH_TOPICS)
+    plan = delete_group(there)
+    assert kinds(plan) == [BeginDeleting, DeleteState, DeleteState, EraseMetadata, EraseGroup]
+    assert done(there, plan) == CLUSTER
+    bare = done(CLUSTER, subscribe(CLUSTER, "m", frozenset()))
+    bare = done(bare, leave(bare, "m"))
+    assert kinds(delete_group(bare)) == [EraseMetadata, EraseGroup]
+
+
+def test_a_group_with_members_is_left_alone() -> None:
+    there = joined()
+    for plan in (alter_offsets(there, {A0: 1}), delete_offsets(there, ("a",)), delete_group(there)):
+        assert (plan.error.name, plan.effects) == ("NON_EMPTY_GROUP", ())
+
+
+def test_a_group_that_does_not_exist_is_told() -> None:
+    for plan in (
+        leave(CLUSTER, "m"),
+        alter_offsets(CLUSTER, {A0: 1}),
+        delete_offsets(CLUSTER, ("a",)),
+        delete_group(CLUSTER),
+    ):
+        assert (plan.error.name, plan.effects) == ("GROUP_ID_NOT_FOUND", ())
+
+
+def test_a_member_that_is_not_there_is_told() -> None:
+    assert leave(joined(), "n").error.name == "UNKNOWN_MEMBER_ID"
+
+
+def test_a_deletion_that_was_begun_is_finished_before_anything_is_initialized() -> None:
+    there = grown(joined())
+    there = done(there, reconcile(there))
+    there = done(there, leave(there, "m"))
+    begun = carry_out(there, delete_offsets(there, ("a",)).effects[:2])
+    assert set(begun.states) == {A1}
+    for plan in (alter_offsets(begun, {A0: 5}), subscribe(begun, "m", A), reconcile(begun)):
+        after = done(begun, plan)
+        assert group_of(after).metadata.deleting == frozenset()
+        assert set(after.states) == group_of(after).metadata.initialized
+
+
+def test_an_effect_that_is_refused_ends_the_operation() -> None:
+    fenced = attrs.evolve(CLUSTER, states=Map({A0: Durable(state_epoch=9)}))
+    there = carry_out(fenced, subscribe(fenced, "m", A).effects)
+    assert group_of(there).metadata.initializing == {A0}
+    assert there.states == fenced.states
+
+
+def test_a_broker_serves_what_the_coordinators_have() -> None:
+    """A group from its first member to its deletion, as one member sees it."""
+    there = joined()
+    broker = ShareBroker(KIP, there.topics)
+    broker = lead(broker, ("g", A0), SMALL, Log(0, 9), there.states[A0])
+    broker, response = sent(broker, fetching("m", 0, asked(A0), asked(B0), most=3))
+    assert errors(response) == {A0: ("NONE", "NONE"), B0: ("UNKNOWN_TOPIC_OR_PARTITION", "NONE")}
+    assert given(response)[A0] == [(0, 2, 1)]
+    broker, _ = sent(broker, acked("m", -1, asked(A0, (0, 1, 1))))
+    durable = broker.partitions["g", A0].durable
+    there = attrs.evolve(there, states=Map({A0: durable}))
+    there = done(there, leave(there, "m"))
+    there = done(there, alter_offsets(there, {A0: 7}))
+    broker = lead(broker, ("g", A0), SMALL, Log(0, 9), there.states[A0])
+    _, response = sent(broker, fetching("m", 0, asked(A0), most=3))
+    assert given(response) == {A0: [(7, 8, 1)]}
+    assert done(there, delete_group(there)) == CLUSTER
+
+
+TOPICS = st.frozensets(st.sampled_from(["a", "b", "c"]), max_size=3)
+ATS = st.builds(TopicPartition, st.sampled_from(["a", "b"]), st.integers(0, 3))
+
+
+class Groups(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.there = CLUSTER
+
+    def crash_or_not(self, data: st.DataObject, plan: Plan) -> None:
+        done = data.draw(st.integers(0, len(plan.effects)) | st.just(len(plan.effects)))
+        self.there = carry_out(self.there, plan.effects[:done])
+
+    @rule(data=st.data(), member=st.sampled_from("mn"), topics=TOPICS)
+    def subscribes(self, data: st.DataObject, member: str, topics: frozenset[str]) -> None:
+        self.crash_or_not(data, subscribe(self.there, member, topics))
+
+    @rule(data=st.data(), member=st.sampled_from("mn"))
+    def leaves(self, data: st.DataObject, member: str) -> None:
+        self.crash_or_not(data, leave(self.there, member))
+
+    @rule(data=st.data(), offsets=st.dictionaries(ATS, st.integers(0, 9), max_size=3))
+    def alters(self, data: st.DataObject, offsets: dict[TopicPartition, int]) -> None:
+        plan = alter_offsets(self.there, offsets)
+        self.crash_or_not(data, plan)
+        if not plan.error.value:
+            self.there = carry_out(self.there, alter_offsets(self.there, offsets).effects)
+            shown = describe_offsets(self.there)
+            assert all(shown[at] == offsets[at] for at in offsets if at not in plan.refused)
+
+    @rule(data=st.data(), topics=TOPICS)
+    def deletes_offsets(self, data: st.DataObject, topics: frozenset[str]) -> None:
+        self.crash_or_not(data, delete_offsets(self.there, topics))
+
+    @rule(data=st.data())
+    def deletes(self, data: st.DataObject) -> None:
+        self.crash_or_not(data, delete_group(self.there))
+
+    @rule(data=st.data())
+    def reconciles(self, data: st.DataObject) -> None:
+        self.crash_or_not(data, reconcile(self.there))
+
+    @rule(topic=st.sampled_from(["a", "b"]), more=st.integers(1, 2))
+    def grows(self, topic: str, more: int) -> None:
+        if topic in self.there.topics:
+            topics = self.there.topics.set(topic, self.there.topics[topic] + more)
+            self.there = attrs.evolve(self.there, topics=topics)
+
+    @rule()
+    def b_is_deleted(self) -> None:
+        topics = Map({"a": self.there.topics["a"]})
+        self.there = attrs.evolve(self.there, topics=topics)
+
+    @invariant()
+    def holds(self) -> None:
+        assert violated_by(self.there) == []
+        end = carry_out(self.there, reconcile(self.there).effects)
+        assert reconcile(end) == Plan()
+        metadata = group_of(end).metadata
+        assert (metadata.initializing, metadata.deleting) == (frozenset(), frozenset())
+
+
+Groups.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+test_crashed_operations_keep_the_invariants = Groups.TestCase
+
+
+def test_forgetting_what_was_begun_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = carry_out(CLUSTER, subscribe(CLUSTER, "m", A).effects[:3])
+    monkeypatch.setattr(group_lifecycle, "_resumed", lambda *_arguments: ())
+    left = done(there, leave(there, "m"))
+    assert group_of(done(left, reconcile(left))).metadata.initializing == {A0}

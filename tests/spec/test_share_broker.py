@@ -1,0 +1,280 @@
+import attrs
+import pytest
+
+from model.config import AutoOffsetReset
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
+from model.operations import CompleteWrite, Produce
+from model.outcome import Answer
+from model.ranges import OffsetRange, StateBatch
+from model.share_messages import Conduct, PartitionConduct, TopicPartition
+from model.states import RecordState
+from spec.coordinator import initialize
+from spec.log import Log
+from spec.share_broker import (
+    ShareBroker,
+    advance,
+    append,
+    complete_write,
+    disconnect,
+    end_session,
+    lead,
+    load,
+    locate,
+    resign,
+)
+from spec.share_broker_invariants import violated_by
+from spec.share_request import handle
+from tests.spec.share_worlds import (
+    P0,
+    P1,
+    PENDING,
+    acked,
+    asked,
+    broker_of,
+    errors,
+    fetching,
+    given,
+    held,
+    lost,
+    opened,
+    sent,
+)
+from tests.spec.worlds import SMALL
+
+WAITS = Conduct(((P0, PartitionConduct(acknowledge_answer=PENDING)),))
+RELEASE_WAITS = Conduct(((P0, PartitionConduct(release_answer=PENDING)),))
+ELSEWHERE = TopicPartition("t", 2)
+
+
+def in_memory(broker: ShareBroker) -> list[TopicPartition]:
+    return sorted(at for (_group, at), there in broker.partitions.items() if there.ready)
+
+
+def test_metadata_says_what_there_is() -> None:
+    broker = broker_of()
+    assert locate(broker, P1) is ErrorCode.NONE
+    assert locate(broker, TopicPartition("u", 0)) is ErrorCode.UNKNOWN_TOPIC_ID
+    assert locate(broker, TopicPartition("t", 3)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_share_partition_without_durable_state_is_not_of_the_group() -> None:
+    for key in (("g", ELSEWHERE), ("h", P0)):
+        error, after = load(broker_of(), key, None)
+        assert (error, after) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, broker_of())
+
+
+def test_a_share_partition_whose_state_is_malformed_fails() -> None:
+    broker = broker_of()
+    state = attrs.evolve(broker.partitions["g", P0].durable, start_offset=-1)
+    by_duration = attrs.evolve(SMALL, auto_offset_reset=AutoOffsetReset.BY_DURATION)
+    there = attrs.evolve(broker.partitions["g", P0], durable=state, config=by_duration)
+    broker = attrs.evolve(broker, partitions=broker.partitions.set(("g", P0), there))
+    with pytest.raises(InvalidValueError, match="reset_offset is None"):
+        load(broker, ("g", P0), None)
+    error, after = load(broker, ("g", P0), 4)
+    assert error is ErrorCode.NONE
+    assert after.partitions["g", P0].window.start_offset == 4
+
+
+def test_time_does_not_go_back() -> None:
+    with pytest.raises(InvalidValueError, match="now is 4; allowed: at least 5"):
+        advance(advance(broker_of(), 5), 4)
+
+
+def test_locks_expire_as_time_passes() -> None:
+    broker = opened(broker_of())
+    assert held(advance(broker, 99), P0) == "0-1:Q1@m"
+    after = advance(broker, 100)
+    assert held(after, P0) == "0-1:A1"
+    assert violated_by(after) == []
+
+
+def test_the_write_of_an_expiry_is_answered_as_told() -> None:
+    broker = advance(opened(broker_of()), 100, {("g", P0): [PENDING]})
+    (write,) = broker.partitions["g", P0].outstanding
+    after = complete_write(broker, ("g", P0), CompleteWrite(write, ErrorCode.NONE))
+    assert not after.responses
+    assert after.broker.partitions["g", P0].durable.entries[0] == (RecordState.AVAILABLE, 1)
+
+
+def test_the_write_of_an_expiry_does_not_fence() -> None:
+    fenced = Answer(ErrorCode.FENCED_STATE_EPOCH)
+    for answers in ([fenced], [PENDING]):
+        broker = advance(opened(broker_of()), 100, {("g", P0): answers})
+        for write in broker.partitions["g", P0].outstanding:
+            late = CompleteWrite(write, ErrorCode.FENCED_STATE_EPOCH)
+            broker = complete_write(broker, ("g", P0), late).broker
+        assert held(broker, P0) == "0-1:A1"
+
+
+def test_a_response_waits_for_the_write_of_its_acknowledgement() -> None:
+    handled = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
+    assert handled.response is None
+    assert violated_by(handled.broker) == []
+    (write,) = handled.broker.partitions["g", P0].outstanding
+    done = complete_write(handled.broker, ("g", P0), CompleteWrite(write, ErrorCode.NONE))
+    assert errors(done.responses[handled.seq]) == {P0: ("NONE", "NONE")}
+    assert not done.broker.waiting
+    assert not done.broker.finished
+
+
+def test_a_response_tells_that_the_write_failed() -> None:
+    handled = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
+    (write,) = handled.broker.partitions["g", P0].outstanding
+    answer = CompleteWrite(write, ErrorCode.NOT_COORDINATOR)
+    done = complete_write(handled.broker, ("g", P0), answer)
+    assert errors(done.responses[handled.seq]) == {P0: ("NONE", "COORDINATOR_NOT_AVAILABLE")}
+    assert held(done.broker, P0) == "0-1:Q1@m"
+
+
+def test_a_response_waits_for_each_of_its_writes() -> None:
+    broker = opened(opened(broker_of(records=1)))
+    assert (held(broker, P0), held(broker, P1)) == ("0:Q1@m", "0:Q1@m")
+    both = Conduct(tuple((at, PartitionConduct(acknowledge_answer=PENDING)) for at in (P0, P1)))
+    request = acked("m", 1, asked(P0, (0, 0, 1)), asked(P1, (0, 0, 1)))
+    handled = handle(broker, request, 0, both)
+    one = complete_write(handled.broker, ("g", P1), CompleteWrite(0, ErrorCode.NONE))
+    assert not one.responses
+    two = complete_write(one.broker, ("g", P0), CompleteWrite(0, ErrorCode.NONE))
+    assert errors(two.responses[handled.seq]) == {P0: ("NONE", "NONE"), P1: ("NONE", "NONE")}
+
+
+def test_a_write_is_answered_once() -> None:
+    with pytest.raises(IllegalChoiceError, match="WRITE_IS_OUTSTANDING"):
+        complete_write(opened(broker_of()), ("g", P0), CompleteWrite(7, ErrorCode.NONE))
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (ErrorCode.FENCED_STATE_EPOCH, "NOT_LEADER_OR_FOLLOWER"),
+        (ErrorCode.FENCED_LEADER_EPOCH, "NOT_LEADER_OR_FOLLOWER"),
+        (ErrorCode.GROUP_ID_NOT_FOUND, "GROUP_ID_NOT_FOUND"),
+    ],
+)
+def test_a_fenced_leader_forgets_the_share_partition_and_tells_whoever_waits(
+    code: ErrorCode, told: str
+) -> None:
+    first = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 0, 1))), 0, WAITS)
+    second = handle(first.broker, acked("m", 2, asked(P0, (1, 1, 1))), 0, lost(P0, code))
+    assert in_memory(second.broker) == [P1]
+    told_to = {seq: errors(one) for seq, one in second.responses.items()}
+    assert told_to == {
+        first.seq: {P0: ("NONE", told)},
+        second.seq: {P0: ("NONE", told)},
+    }
+    assert violated_by(second.broker) == []
+    _, response = sent(second.broker, fetching("m", 3, most=9))
+    assert given(response) == {P1: [(0, 5, 1)], P0: [(0, 2, 1)]}
+
+
+def test_another_error_of_the_write_does_not_fence() -> None:
+    conduct = lost(P0, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    broker, response = sent(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), conduct)
+    assert errors(response) == {P0: ("NONE", "COORDINATOR_NOT_AVAILABLE")}
+    assert held(broker, P0) == "0-1:Q1@m"
+
+
+def test_a_partition_that_moves_away_is_told_as_such() -> None:
+    waits = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
+    moved = resign(waits.broker, P0)
+    assert errors(moved.responses[waits.seq]) == {P0: ("NONE", "NOT_LEADER_OR_FOLLOWER")}
+    assert violated_by(moved.broker) == []
+    _, response = sent(moved.broker, fetching("m", 2, asked(P0, (0, 1, 1))))
+    assert errors(response)[P0] == ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION")
+
+
+def test_a_partition_that_comes_back_is_read_again() -> None:
+    broker = resign(opened(broker_of()), P0).broker
+    there = broker.partitions["g", P0]
+    broker = lead(broker, ("g", P0), there.config, there.log, there.durable)
+    _, response = sent(broker, fetching("m", 1, most=9))
+    assert given(response)[P0] == [(0, 2, 1)]
+
+
+def test_batches_are_appended_for_every_group_in_memory_or_not() -> None:
+    broker = opened(broker_of(records=1))
+    other = broker.partitions["g", P1]
+    broker = lead(broker, ("h", P0), other.config, Log(0, 1), other.durable)
+    broker = append(broker, P0, Produce((OffsetRange(1, 2),), 3))
+    ends = {key: there.log.end_offset for key, there in broker.partitions.items()}
+    assert ends == {("g", P0): 3, ("h", P0): 3, ("g", P1): 1}
+    _, response = sent(broker, fetching("n", 0, asked(P0), group="h"))
+    assert given(response) == {P0: [(0, 1, 1)]}
+
+
+def test_a_connection_that_is_gone_ends_its_sessions_and_no_other() -> None:
+    broker = opened(opened(broker_of()), "n")
+    assert (held(broker, P0), held(broker, P1)) == ("0-1:Q1@m 2-3:Q1@n", "")
+    after = disconnect(broker, "m", 10).broker
+    assert set(after.sessions) == {("g", "n")}
+    assert held(after, P0) == "0-1:A1 2-3:Q1@n"
+    assert after.now == 10
+    assert disconnect(after, "m", 10).broker == after
+
+
+def test_a_connection_that_was_replaced_does_not_end_the_new_session() -> None:
+    broker = opened(broker_of())
+    again = handle(broker, fetching("m", 0, asked(P0)), 0, connection="second").broker
+    assert disconnect(again, "m", 0).broker == again
+    assert not disconnect(again, "second", 0).broker.sessions
+
+
+def test_a_closed_session_releases_what_its_partitions_hold_only() -> None:
+    broker, _ = sent(opened(broker_of(records=2)), fetching("m", 1))
+    assert (held(broker, P0), held(broker, P1)) == ("0-1:Q1@m", "0-1:Q1@m")
+    broker = opened(broker, "n")
+    forgets = attrs.evolve(fetching("m", 2), forgotten=(P0,))
+    broker, _ = sent(broker, forgets)
+    after = end_session(broker, ("g", "m"), Conduct())
+    assert (held(after, P0), held(after, P1)) == ("0-1:Q1@m", "0-1:A1")
+    assert held(advance(after, 100), P0) == "0-1:A1"
+
+
+def test_a_release_whose_write_fails_leaves_the_lock_to_expire() -> None:
+    fails = Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    conduct = Conduct(((P0, PartitionConduct(release_answer=fails)),))
+    broker = end_session(opened(opened(broker_of()), "n"), ("g", "m"), conduct)
+    assert held(broker, P0) == "0-1:Q1@m 2-3:Q1@n"
+    assert held(advance(broker, 100), P0) == "0-3:A1"
+
+
+def test_after_the_last_session_nothing_is_in_memory() -> None:
+    broker = opened(broker_of())
+    assert in_memory(broker) == [P0, P1]
+    after = end_session(broker, ("g", "m"), Conduct())
+    assert in_memory(after) == []
+    assert held(after, P0) == ""
+    assert violated_by(after) == []
+
+
+def test_an_outstanding_write_keeps_it_in_memory() -> None:
+    broker = end_session(opened(broker_of()), ("g", "m"), RELEASE_WAITS)
+    assert in_memory(broker) == [P0, P1]
+    assert violated_by(broker) == []
+    after = complete_write(broker, ("g", P0), CompleteWrite(0, ErrorCode.NONE))
+    assert not after.responses
+    assert in_memory(after.broker) == []
+
+
+def test_the_next_session_finds_an_altered_start_offset() -> None:
+    broker = end_session(opened(broker_of()), ("g", "m"), Conduct())
+    before = broker.partitions["g", P0]
+    _, altered = initialize(before.durable, 4, 1)
+    there = attrs.evolve(before, durable=altered)
+    broker = attrs.evolve(broker, partitions=broker.partitions.set(("g", P0), there))
+    _, response = sent(broker, fetching("n", 0, asked(P0)))
+    assert given(response) == {P0: [(4, 5, 1)]}
+
+
+def test_a_share_partition_that_fails_to_initialize_is_an_error_of_it_alone() -> None:
+    broker = broker_of()
+    there = broker.partitions["g", P0]
+    below = StateBatch(0, 1, RecordState.AVAILABLE, 1)
+    entries = dict.fromkeys((0, 1), (below.state, 1))
+    bad = attrs.evolve(there.durable, start_offset=2, entries=there.durable.entries.update(entries))
+    there = attrs.evolve(there, durable=bad)
+    broker = attrs.evolve(broker, partitions=broker.partitions.set(("g", P0), there))
+    _, response = sent(broker, fetching("m", 0, asked(P0), asked(P1)))
+    assert errors(response) == {P0: ("UNKNOWN_SERVER_ERROR", "NONE"), P1: ("NONE", "NONE")}
+    assert given(response)[P1] == [(0, 1, 1)]

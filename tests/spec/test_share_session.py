@@ -1,0 +1,170 @@
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from immutables import Map
+
+from model.errors import ErrorCode
+from model.ranges import AcquiredRange
+from model.share_messages import (
+    MAX_EPOCH,
+    PartitionRequest,
+    PartitionResponse,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareRequest,
+    TopicPartition,
+)
+from spec.share_session import (
+    SessionPartition,
+    Sessions,
+    ShareSession,
+    after_response,
+    begin,
+    is_renewal_well_formed,
+    key_of,
+    next_epoch,
+    rotated,
+)
+from tests.spec.share_worlds import P0, P1, acked, asked, fetching
+
+KEY = ("g", "m")
+LIVE: Sessions = Map({KEY: ShareSession(3, "c", (SessionPartition(P0), SessionPartition(P1)))})
+RENEWAL = ShareFetch(
+    "g", "m", 3, max_records=0, max_bytes=0, min_bytes=0, max_wait_ms=0, is_renew_ack=True
+)
+
+
+def began(request: ShareRequest, sessions: Sessions = LIVE, most: int = 10) -> tuple[str, Sessions]:
+    error, after = begin(sessions, request, "c", most)
+    return error.name, after
+
+
+def parts(sessions: Sessions, member: str = "m") -> list[TopicPartition]:
+    return [one.at for one in sessions["g", member].partitions]
+
+
+def test_epoch_0_opens_a_session_that_expects_1() -> None:
+    error, after = began(fetching("n", 0, asked(P1)))
+    assert error == "NONE"
+    assert after["g", "n"] == ShareSession(1, "c", (SessionPartition(P1),))
+    assert after[KEY] == LIVE[KEY]
+
+
+def test_epoch_0_replaces_the_session_of_the_member() -> None:
+    error, after = began(fetching("m", 0, asked(P1)), most=1)
+    assert error == "NONE"
+    assert dict(after) == {KEY: ShareSession(1, "c", (SessionPartition(P1),))}
+
+
+def test_the_expected_epoch_goes_on_and_the_next_is_one_more() -> None:
+    for request in (fetching("m", 3), acked("m", 3)):
+        error, after = began(request)
+        assert (error, after[KEY].epoch, parts(after)) == ("NONE", 4, [P0, P1])
+
+
+def test_a_session_begins_again_at_1_after_the_largest_epoch() -> None:
+    last = LIVE.set(KEY, attrs.evolve(LIVE[KEY], epoch=MAX_EPOCH))
+    error, after = began(fetching("m", MAX_EPOCH), last)
+    assert (error, after[KEY].epoch) == ("NONE", 1)
+    assert began(fetching("m", 1), after)[0] == "NONE"
+
+
+@given(st.integers(0, MAX_EPOCH))
+def test_the_next_epoch_neither_opens_nor_closes_nor_repeats(epoch: int) -> None:
+    assert 1 <= next_epoch(epoch) <= MAX_EPOCH
+    assert next_epoch(epoch) != epoch
+
+
+@pytest.mark.parametrize("epoch", [2, 4, 1, MAX_EPOCH, -2])
+def test_any_other_epoch_is_wrong_and_changes_nothing(epoch: int) -> None:
+    for request in (fetching("m", epoch, asked(P0)), acked("m", epoch)):
+        assert began(request) == ("INVALID_SHARE_SESSION_EPOCH", LIVE)
+
+
+@pytest.mark.parametrize("epoch", [1, 3, -1, MAX_EPOCH, -2])
+def test_without_a_session_only_epoch_0_is_served(epoch: int) -> None:
+    for request in (fetching("n", epoch), acked("n", epoch)):
+        assert began(request) == ("SHARE_SESSION_NOT_FOUND", LIVE)
+
+
+def test_an_acknowledgement_cannot_open_a_session() -> None:
+    for member in ("m", "n"):
+        assert began(acked(member, 0)) == ("INVALID_SHARE_SESSION_EPOCH", LIVE)
+
+
+def test_a_fetch_that_opens_a_session_cannot_acknowledge() -> None:
+    request = fetching("m", 0, asked(P0), asked(P1, (0, 0, 1)))
+    assert began(request) == ("INVALID_REQUEST", LIVE)
+    assert began(request, most=0) == ("INVALID_REQUEST", LIVE)
+
+
+def test_a_session_beyond_the_limit_is_refused() -> None:
+    assert began(fetching("n", 0), most=1) == ("SHARE_SESSION_LIMIT_REACHED", LIVE)
+
+
+def test_closing_leaves_the_session_until_it_was_served() -> None:
+    assert began(fetching("m", -1)) == ("NONE", LIVE)
+    assert began(acked("m", -1)) == ("NONE", LIVE)
+
+
+def test_partitions_are_added_once_and_then_forgotten() -> None:
+    third = TopicPartition("t", 2)
+    request = ShareFetch("g", "m", 3, (asked(P1), asked(third)), (P0, TopicPartition("u", 0)))
+    _, after = began(request)
+    assert after[KEY].partitions == (SessionPartition(P1), SessionPartition(third, answer_due=True))
+
+
+def test_what_a_request_adds_and_forgets_is_forgotten() -> None:
+    third = TopicPartition("t", 2)
+    _, after = began(ShareFetch("g", "m", 3, (asked(third),), (third,)))
+    assert parts(after) == [P0, P1]
+
+
+def test_an_acknowledgement_leaves_the_partitions_of_the_session() -> None:
+    _, after = began(acked("m", 3, PartitionRequest(TopicPartition("t", 2))))
+    assert parts(after) == [P0, P1]
+
+
+def test_a_renewal_fetches_nothing() -> None:
+    assert is_renewal_well_formed(RENEWAL)
+    for wrong in (
+        attrs.evolve(RENEWAL, max_records=1),
+        attrs.evolve(RENEWAL, max_bytes=1),
+        attrs.evolve(RENEWAL, min_bytes=1),
+        attrs.evolve(RENEWAL, max_wait_ms=1),
+    ):
+        assert began(wrong) == ("INVALID_REQUEST", LIVE)
+
+
+def test_a_renewal_came_with_version_2() -> None:
+    assert began(attrs.evolve(RENEWAL, version=1)) == ("INVALID_REQUEST", LIVE)
+    one = ShareAcknowledge("g", "m", 3, is_renew_ack=True, version=1)
+    assert began(one) == ("INVALID_REQUEST", LIVE)
+    assert began(attrs.evolve(one, version=2))[0] == "NONE"
+
+
+def test_a_malformed_renewal_is_told_before_a_wrong_session() -> None:
+    wrong = attrs.evolve(RENEWAL, max_records=1, session_epoch=9, member_id="n")
+    assert began(wrong)[0] == "INVALID_REQUEST"
+
+
+def test_each_partition_is_first_in_its_turn() -> None:
+    session = LIVE[KEY]
+    assert [rotated(session, epoch) for epoch in (0, 1, 2)] == [(P0, P1), (P1, P0), (P0, P1)]
+    assert rotated(ShareSession(1, "c"), 5) == ()
+
+
+def test_what_was_given_records_goes_to_the_end_and_an_error_is_repeated() -> None:
+    session = ShareSession(1, "c", (SessionPartition(P0), SessionPartition(P1, answer_due=True)))
+    said = {
+        P0: PartitionResponse(P0, acquired=(AcquiredRange(0, 0, 1),)),
+        P1: PartitionResponse(P1, ErrorCode.UNKNOWN_TOPIC_ID),
+    }
+    after = after_response(session, said)
+    assert after.partitions == (SessionPartition(P1, answer_due=True), SessionPartition(P0))
+    assert after_response(after, {}).partitions == (SessionPartition(P1), SessionPartition(P0))
+
+
+def test_a_session_belongs_to_a_member_of_a_group() -> None:
+    assert key_of(fetching("m", 1, group="h")) == ("h", "m")
