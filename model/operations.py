@@ -168,7 +168,7 @@ class ResetOffset:
 
 
 def _number(_instance: object, attribute: "attrs.Attribute[int]", value: int) -> None:
-    whole(attribute.name, value, -MAX_INT64 - 1)
+    whole(attribute.name, value, -MAX_INT64)
 
 
 @attrs.frozen

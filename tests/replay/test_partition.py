@@ -33,7 +33,7 @@ def test_what_apache_kafka_recorded_conforms(name: str) -> None:
     assert seen == list(range(60))
 
 
-DRAFT_ENGINES = ("spec",)
+DRAFT_ENGINES = ("spec", "impl")
 
 
 @pytest.mark.parametrize(
