@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from model.profile import PROFILES, profile_named
+from proofs.cli_mutate import mutate_command
 from proofs.cli_prove import prove_command
 from replay.check import Plan
 from replay.explain import ExplainError, partition_events, steps, table_of
@@ -49,6 +50,7 @@ def cli() -> None:
     """Check share groups of Apache Kafka against an executable specification."""
 
 
+cli.add_command(mutate_command)
 cli.add_command(prove_command)
 
 
