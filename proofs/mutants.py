@@ -180,6 +180,7 @@ def _shown(before: str, after: str) -> tuple[str, str]:
     """Return both, but of long ones only what is near the first difference."""
     if max(len(before), len(after)) <= _LONGEST:
         return before, after
-    same = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
+    pairs = enumerate(zip(before, after, strict=False))
+    same = next((i for i, (one, other) in pairs if one != other), min(len(before), len(after)))
     start = max(same - _LONGEST // 4, 0)
     return before[start:][:_LONGEST], after[start:][:_LONGEST]
