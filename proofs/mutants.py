@@ -142,16 +142,19 @@ def _edits(owner: ast.AST, names: dict[str, Any], function: str) -> Iterator[_Ed
 def _is_inert(node: ast.AST) -> bool:
     """Whether no change to the node can be seen when the module runs, but in a text for people."""
     match node:
-        case ast.Expr(value=ast.Constant()) | ast.JoinedStr() | ast.Assert():
+        case (
+            ast.Expr(value=ast.Constant())
+            | ast.JoinedStr()
+            | ast.Assert()
+            | ast.Import()
+            | ast.ImportFrom()
+            | ast.AnnAssign(annotation=ast.Name(id="TypeAlias"))
+            | ast.If(test=ast.Name(id="TYPE_CHECKING"))
+            | ast.Call(func=ast.Name(id="assert_never"))
+        ):
             return True
-        case ast.Import() | ast.ImportFrom():
-            return True
-        case ast.Assign(targets=[ast.Name(id=name)]) if name == "__all__" or _is_type(name):
-            return True
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-            return True
-        case ast.Call(func=ast.Name(id="TypeVar" | "assert_never")):
-            return True
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return name == "__all__" or _is_type(name) or "TypeVar" in ast.unparse(value)
         case _:
             return False
 

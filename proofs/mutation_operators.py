@@ -97,9 +97,13 @@ def replacements(  # noqa: C901, PLR0912 - one case for each kind of node
 def without_value(node: ast.stmt) -> Iterator[ast.stmt]:
     """Yield the statement with None for its value: for statements that nothing else changes."""
     if isinstance(node, ast.Return | ast.Assign | ast.AnnAssign):
-        value = node.value
-        if value is not None and not (isinstance(value, ast.Constant) and value.value is None):
-            yield _with(node, value=ast.Constant(None))
+        match node.value:
+            case None | ast.Constant(value=None):
+                pass
+            case ast.Constant(value=str(text)) if " " in text:
+                pass  # For people to read.
+            case _:
+                yield _with(node, value=ast.Constant(None))
 
 
 def _with(node: Any, **fields: object) -> Any:  # noqa: ANN401 - any kind of node

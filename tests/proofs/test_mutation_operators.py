@@ -94,7 +94,14 @@ def test_call_as_a_statement_is_left_out() -> None:
 
 @pytest.mark.parametrize(
     ("source", "expected"),
-    [("a = b", ["a = None"]), ("a: int = b", ["a: int = None"]), ("a = None", []), ("f()", [])],
+    [
+        ("a = b", ["a = None"]),
+        ("a: int = b", ["a: int = None"]),
+        ("a = None", []),
+        ("a = 'for people'", []),
+        ("return", []),
+        ("f()", []),
+    ],
 )
 def test_value_is_left_out(source: str, expected: list[str]) -> None:
     node = ast.parse(source).body[0]

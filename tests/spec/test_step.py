@@ -204,6 +204,13 @@ def test_seq_names_the_call_that_a_write_answers() -> None:
     assert [done.seq for done in step.outcome.completed] == [31]
 
 
+def test_seq_is_0_unless_given() -> None:
+    pending = [Answer(ErrorCode.PENDING)]
+    waiting = apply(HELD, acknowledgement("c1", (0, 0, 1)), answers=pending).partition
+    step = apply(waiting, ops.CompleteWrite(0, ErrorCode.NONE))
+    assert [done.seq for done in step.outcome.completed] == [0]
+
+
 def test_a_hole_is_remembered_for_a_new_leader_that_starts_before_it() -> None:
     partition = run(started(), fetch("c1", (0, 1), (5, 6)), acknowledgement("c1", (0, 6, 1)))
     assert partition.window.start_offset == 7
