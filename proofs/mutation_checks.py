@@ -39,6 +39,7 @@ _PROOF_LIMIT_MS = 1_000
 _PYTEST = (
     *("-x", "-q", "--hypothesis-profile=mutants", "--assert=plain"),
     *("-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:unraisableexception"),
+    *("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)),
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # Much is imported already.
 )
 
@@ -111,23 +112,26 @@ class _Finder(MetaPathFinder, Loader):
         exec(self._code, vars(module))  # noqa: S102 - this is how a module is loaded
 
 
-def _imports(module: str) -> str:
-    _import(module)
+def _imports(_module: str) -> str:
     _import("tests.lockstep.driver")
     return ""
 
 
 def _lockstep(steps: int) -> Callable[[str], str]:
-    def drive(_module: str) -> str:
-        _import("tests.lockstep.driver").drive(seed=_SEED, steps=steps)
+    def drive(module: str) -> str:
+        driver = _import("tests.lockstep.driver")
+        if module in sys.modules:
+            driver.drive(seed=_SEED, steps=steps)
         return ""
 
     return drive
 
 
 def _own_tests(module: str) -> str:
+    """Return the first that fails; those of the kernel go with what no lockstep reaches."""
     package, name = module.split(".")
-    return _pytest(f"tests/{package}/test_{name}.py")
+    names = [name] if module in sys.modules or package != "impl" else [name, "kernel"]
+    return _pytest(*(f"tests/{package}/test_{name}.py" for name in dict.fromkeys(names)))
 
 
 def _golden(_module: str) -> str:
@@ -148,8 +152,8 @@ def _proofs(_module: str) -> str:
     return ""
 
 
-def _pytest(path: str) -> str:
-    """Return the first of these tests that fails."""
+def _pytest(*paths: str) -> str:
+    """Return the first that fails of the tests in these files or folders of the checkout."""
     failed: list[str] = []
 
     class Watch:
@@ -163,9 +167,8 @@ def _pytest(path: str) -> str:
             if report.failed:
                 failed.append(report.nodeid)
 
-    given = [*_PYTEST, "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), str(ROOT / path)]
     with contextlib.chdir(ROOT):
-        status = int(_import("pytest").main(given, plugins=[Watch()]))
+        status = int(_import("pytest").main([*_PYTEST, *paths], plugins=[Watch()]))
     return "" if status == 0 else next(iter(failed), f"pytest ended with {status}")
 
 
