@@ -18,4 +18,10 @@ Read in this order:
 - ``search``: every state that can be reached; ``lifecycle_world``, ``session_world`` and
   ``coordinator_world``: small groups, brokers and share coordinators to search;
 - ``table`` and ``generated``, ``report`` and ``cli_prove``: how it is shown.
+
+And how much the checks of the project notice (``sharespec mutate``):
+
+- ``mutation_operators``: what is changed; ``mutants``: every mutant of a module;
+- ``mutation_checks``: what a mutant is put through; ``mutation_run``: each in a process of its own;
+- ``mutation_results``, ``mutation_report`` and ``cli_mutate``: what is kept and how it is shown.
 """

@@ -11,6 +11,7 @@ from rich.progress import Progress
 
 from model.profile import PROFILES, profile_named
 from proofs.cli_hazards import hazards_command
+from proofs.cli_mutate import mutate_command
 from proofs.cli_prove import prove_command
 from replay.check import Plan
 from replay.cli_describe import describe_command
@@ -54,6 +55,7 @@ def cli() -> None:
     """Check share groups of Apache Kafka against an executable specification."""
 
 
+cli.add_command(mutate_command)
 cli.add_command(prove_command)
 cli.add_command(describe_command)
 cli.add_command(in_flight_command)

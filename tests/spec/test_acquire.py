@@ -225,6 +225,12 @@ def test_the_log_batch_that_crosses_the_limit_may_be_taken_whole(profile: Profil
 
 
 @BOTH
+def test_the_log_batch_that_crosses_the_limit_may_be_taken_in_part(profile: Profile) -> None:
+    step = apply(started(profile), fetch("c1", (0, 8), (9, 14)), chosen((0, 12)))
+    assert taken(step.outcome) == [(0, 12, 1)]
+
+
+@BOTH
 def test_a_full_window_does_not_grow_though_the_log_batch_began_in_it(profile: Profile) -> None:
     full = apply(started(profile), fetch("c1", (0, 9)), chosen((0, 9))).partition
     guard, _ = refusal(full, fetch("c2", (0, 14), at=0), chosen((10, 14)))
@@ -248,6 +254,18 @@ def test_under_record_limit_the_rest_of_the_log_batch_enters_under_kafka_only() 
         Guard.WITHIN_WINDOW_LIMIT,
         "the window would span 15 offsets, the limit is 10",
     )
+
+
+def test_under_record_limit_a_log_batch_may_enter_of_which_nothing_is_taken() -> None:
+    operation = fetch("c1", (0, 14), mode=RECORD_LIMIT)
+    step = apply(started(KAFKA), operation, Choice(acquired=(), end_offset=15))
+    assert states(step.partition) == "0-14:A0"
+
+
+def test_under_record_limit_no_log_batch_enters_that_begins_beyond_the_limit() -> None:
+    operation = fetch("c1", (0, 9), (10, 14), mode=RECORD_LIMIT)
+    choice = Choice(acquired=spans((0, 4)), end_offset=15)
+    assert refusal(started(KAFKA), operation, choice)[0] is Guard.WITHIN_WINDOW_LIMIT
 
 
 def test_a_window_beyond_its_limit_may_be_taken_from_again_under_record_limit() -> None:

@@ -163,6 +163,7 @@ def test_a_write_of_an_older_epoch_is_fenced(epochs: tuple[int, int], code: Erro
 def test_a_read_fences_the_leaders_before() -> None:
     durable = Durable(3, 1, leader_epoch=5)
     assert read(durable, 4) == (ErrorCode.FENCED_LEADER_EPOCH, durable)
+    assert read(durable, 5) == (ErrorCode.NONE, durable)
     answer, after = read(durable, 6)
     assert (answer, after) == (ErrorCode.NONE, attrs.evolve(durable, leader_epoch=6))
     fenced, _ = write(after, request(4, 0), (5, 0), KIP)

@@ -158,6 +158,16 @@ BROKEN: list[tuple[str, SharePartition]] = [
 IMPLIED: list[tuple[str, str, SharePartition]] = [
     ("progress_has_an_acquisition", "held_has_an_acquisition", marked(acquisition=None)),
     (
+        "former_owner_only_if_pending",
+        "former_lock_is_whole",
+        with_record(Record(AVAILABLE, 1, former_owner="c1")),
+    ),
+    (
+        "former_owner_only_if_pending",
+        "former_lock_is_whole",
+        with_record(Record(AVAILABLE, 1, former_deadline=100)),
+    ),
+    (
         "window_is_ordered",
         "complete_count_within_window",
         attrs.evolve(NO_RECORDS, window=Window(12, 11)),
@@ -168,7 +178,7 @@ IMPLIED: list[tuple[str, str, SharePartition]] = [
         with_window(attrs.evolve(WINDOW, complete=1)),
     ),
 ]
-"""States that break an invariant which two others imply, so that one of those breaks as well."""
+"""States that cannot break an invariant alone: what they lack is part of another as well."""
 
 
 def names(partition: SharePartition) -> set[str]:
@@ -217,11 +227,18 @@ def test_a_broken_state_is_told_by_the_name_of_its_invariant(
     assert names(partition) == {name}
 
 
-@pytest.mark.parametrize(("name", "other", "partition"), IMPLIED, ids=[row[0] for row in IMPLIED])
+@pytest.mark.parametrize(
+    ("name", "other", "partition"), IMPLIED, ids=[f"{i}-{row[0]}" for i, row in enumerate(IMPLIED)]
+)
 def test_a_state_that_breaks_an_implied_invariant_is_told_by_both(
     name: str, other: str, partition: SharePartition
 ) -> None:
     assert names(partition) == {name, other}
+
+
+def test_a_negative_count_is_told() -> None:
+    negative = attrs.evolve(NO_RECORDS, window=Window(10, 12, complete=-1))
+    assert "complete_count_within_window" in names(negative)
 
 
 def test_every_invariant_is_broken_by_a_state_here() -> None:

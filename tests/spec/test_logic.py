@@ -49,5 +49,6 @@ def test_absent_is_none_in_python_and_minus_one_in_a_term() -> None:
     assert absent(None) is True
     assert absent("c1") is False
     assert absent(0) is False
+    assert absent(-1) is False
     assert z3.is_true(value_of(absent(NUMBER), flag=True, number=-1))
     assert z3.is_false(value_of(absent(NUMBER), flag=True, number=0))

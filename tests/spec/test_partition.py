@@ -1,13 +1,17 @@
 import attrs
 import pytest
+from immutables import Map
 
+from model.config import SharePartitionConfig
 from model.errors import IllegalChoiceError
 from model.guards import Guard
 from model.profile import KAFKA, KIP, Profile
 from model.states import RecordState
+from spec.coordinator import Durable
 from spec.log import Log
 from spec.partition import SharePartition, complete_count, move_start, new_partition, require
 from spec.record import Record
+from spec.window import Window
 from tests.spec.worlds import SMALL, window_of
 
 DONE = Record(RecordState.ACKNOWLEDGED, 1)
@@ -21,11 +25,18 @@ def holding(profile: Profile = KIP) -> SharePartition:
 
 
 def test_a_new_share_partition_knows_nothing() -> None:
-    partition = new_partition(KAFKA)
-    assert not partition.ready
-    assert (partition.window.start_offset, partition.window.end_offset) == (0, 0)
-    assert (partition.durable.start_offset, partition.durable.delivery_complete_count) == (-1, -1)
-    assert partition.profile is KAFKA
+    assert new_partition(KAFKA) == SharePartition(
+        profile=KAFKA,
+        config=SharePartitionConfig(),
+        now=0,
+        log=Log(0, 0, ()),
+        window=Window(0, 0, Map(), Map(), 0, 0),
+        outstanding=Map(),
+        next_write=0,
+        durable=Durable(-1, -1, Map(), 0, 0, 0, 0),
+        ready=False,
+        highest_limit=0,
+    )
 
 
 def test_natural_gaps_count_as_complete_under_the_kips_only() -> None:

@@ -61,6 +61,7 @@ def test_only_the_owner_holds_a_record() -> None:
     assert rules.is_held_by(HELD, "c1")
     assert not rules.is_held_by(HELD, "c2")
     assert not rules.is_held_by(Record(AVAILABLE, 1), "c1")
+    assert not rules.is_held_by(Record(AVAILABLE, 1, "c1"), "c1")
     assert not rules.is_held_by(pending(ACKNOWLEDGED), "c1")
 
 

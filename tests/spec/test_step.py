@@ -10,16 +10,18 @@ from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference, Guard
 from model.outcome import Answer, Choice
 from model.profile import KAFKA, KIP
-from model.ranges import AcquiredRange
+from model.ranges import AcquiredRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
+from model.states import RecordState
 from model.trace import TraceEvent
 from replay.choices import recorded_answers, recorded_choice
 from replay.compare import first_mismatch, persisted_mismatch
+from spec.coordinator import Durable
 from spec.invariants import violated
 from spec.partition import SharePartition, Step
 from spec.step import apply, new_partition
 from spec.view import durable, snapshot
-from tests.spec.worlds import acknowledgement, fetch, refusal, run, spans, started, states
+from tests.spec.worlds import SMALL, acknowledgement, fetch, refusal, run, spans, started, states
 from tests.traces import EACH_TRACE, FOLDER, NAMES, trace_events
 
 KNOWN = json.loads((FOLDER.parent / "known.json").read_text())
@@ -202,6 +204,31 @@ def test_seq_names_the_call_that_a_write_answers() -> None:
     waiting = apply(HELD, acknowledgement("c1", (0, 0, 1)), answers=pending, seq=31).partition
     step = apply(waiting, ops.CompleteWrite(0, ErrorCode.NONE))
     assert [done.seq for done in step.outcome.completed] == [31]
+
+
+def test_a_share_partition_that_failed_stays_as_it_was() -> None:
+    done = apply(HELD, acknowledgement("c1", (0, 0, 1)), Choice(start_offset=0)).partition
+    malformed = DurableState(5, 0, (StateBatch(0, 1, RecordState.AVAILABLE, 1),))
+    step = apply(done, ops.Initialize(SMALL, 0, 100, malformed))
+    assert step.outcome.status is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert step.partition == attrs.evolve(done, ready=False)
+
+
+def test_seq_is_0_unless_given() -> None:
+    pending = [Answer(ErrorCode.PENDING)]
+    waiting = apply(HELD, acknowledgement("c1", (0, 0, 1)), answers=pending).partition
+    step = apply(waiting, ops.CompleteWrite(0, ErrorCode.NONE))
+    assert [done.seq for done in step.outcome.completed] == [0]
+
+
+@pytest.mark.parametrize(("durable_start", "holes"), [(-1, ()), (1, ((2, 4),)), (5, ()), (9, ())])
+def test_holes_are_forgotten_that_end_before_every_leader_starts(
+    durable_start: int, holes: tuple[tuple[int, int], ...]
+) -> None:
+    partition = run(started(), fetch("c1", (0, 1), (5, 6)), acknowledgement("c1", (0, 6, 1)))
+    known = attrs.evolve(partition, durable=Durable(durable_start, 0))
+    assert known.log.holes == ((2, 4),)
+    assert run(known, ops.AdvanceTime(0)).log.holes == holes
 
 
 def test_a_hole_is_remembered_for_a_new_leader_that_starts_before_it() -> None:

@@ -85,10 +85,13 @@ def test_the_start_may_pass_finished_records_and_what_the_log_lacks(
     assert first_unfinished(window, log) == next(blocking, END)
 
 
-def test_the_start_stops_at_a_record_in_flight_that_the_log_lost_meanwhile() -> None:
+@pytest.mark.parametrize("hole", [(5, 40), (5, 15)])
+def test_the_start_stops_at_a_record_in_flight_that_the_log_lost_meanwhile(
+    hole: tuple[int, int],
+) -> None:
     window = window_of(START, END, {15: Record(RecordState.ACQUIRED, 1, "c1", 100)})
-    assert passed(window, Log(0, 100, ((5, 40),)), START) == 15
-    assert first_unfinished(window, Log(0, 100, ((5, 40),))) == 15
+    assert passed(window, Log(0, 100, (hole,)), START) == 15
+    assert first_unfinished(window, Log(0, 100, (hole,))) == 15
 
 
 @pytest.mark.parametrize(

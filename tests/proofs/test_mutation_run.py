@@ -1,0 +1,72 @@
+import os
+from pathlib import Path
+
+from proofs.mutants import Mutant, mutants_of, sampled
+from proofs.mutation_checks import QUICK
+from proofs.mutation_results import equivalents
+from proofs.mutation_run import Judgement, judgements
+
+SAMPLE, LISTED, SEED = 40, 6, 3
+MODULES = [
+    f"{package}.{path.stem}"
+    for package in ("spec", "impl")
+    for path in sorted((Path(__file__).parents[2] / package).glob("*.py"))
+    if path.stem != "__init__"
+]
+
+
+def unchanged(module: str) -> Mutant:
+    return Mutant(module, "", "", "", 0, 1, -1)
+
+
+def named(module: str, function: str, before: str, after: str) -> Mutant:
+    wanted = (module, function, before, after, 0)
+    return next(mutant for mutant in mutants_of(module) if mutant.key == wanted)
+
+
+LATE = named("spec.record", "is_lock_over", "record.deadline <= now", "record.deadline < now")
+ENDLESS = named("spec.acquire", "_check_growth", "offset += 1", "pass")
+UNCOUNTED = named(
+    "spec.record", "acquire", "record.delivery_count + 1", "record.delivery_count - 1"
+)
+
+
+def judged(*mutants: Mutant, checks: tuple[str, ...] | None = None) -> list[Judgement]:
+    found = {j.mutant.key: j for j in judgements(mutants, checks=checks)}
+    return [found[mutant.key] for mutant in mutants]
+
+
+def test_each_kind_of_end_is_told_apart() -> None:
+    whole, late, endless = judged(unchanged("spec.lag"), LATE, ENDLESS, checks=QUICK)
+    assert not whole.killed
+    assert (late.by, late.killed) == ("lockstep", True)
+    assert late.detail.startswith("AssertionError: impl ")
+    assert (endless.by, endless.detail) == ("lockstep", "too much time")
+
+
+def test_what_no_check_looks_at_survives() -> None:
+    found = judged(LATE, checks=("import",))
+    assert [judgement.killed for judgement in found] == [False]
+
+
+def test_proofs_alone_notice_a_mutant() -> None:
+    (found,) = judged(UNCOUNTED, checks=("proofs",))
+    assert found.by == "proofs"
+    assert found.detail.startswith("acquire ")
+
+
+def test_nothing_is_left_in_the_environment() -> None:
+    before = dict(os.environ)
+    judged(checks=QUICK)
+    assert dict(os.environ) == before
+
+
+def test_a_fixed_sample_is_noticed_and_what_is_listed_as_equivalent_is_not() -> None:
+    every = [mutant for module in MODULES for mutant in mutants_of(module)]
+    listed = equivalents()
+    telling = sampled((m for m in every if m.key not in listed), SAMPLE, SEED)
+    missed = [j.mutant for j in judgements(telling) if not j.killed]
+    assert missed == [], "neither noticed nor listed as equivalent"
+    alike = sampled((m for m in every if m.key in listed), LISTED, SEED)
+    refuted = [j for j in judgements(alike, checks=QUICK) if j.killed]
+    assert refuted == [], "listed as equivalent, and yet noticed"
