@@ -14,11 +14,26 @@ from model.operations import (
     Operation,
 )
 from model.outcome import Outcome
+from model.profile import Profile
 from model.states import AcknowledgeType
 from model.trace import TraceEvent
+from replay.load import PartitionRows
+from replay.tables import BadRowError, events_of
+from replay.verdict import Problem
+from replay.walk import Moment, walk
 from spec.partition import SharePartition
 
-__all__ = ["METRICS", "NOT_DETERMINED", "Counter", "Figures", "Interval", "Metric", "pending_locks"]
+__all__ = [
+    "METRICS",
+    "NOT_DETERMINED",
+    "Counter",
+    "Figures",
+    "Interval",
+    "Measured",
+    "Metric",
+    "measured",
+    "pending_locks",
+]
 
 
 @attrs.frozen
@@ -163,6 +178,65 @@ def pending_locks(before: SharePartition, now: int) -> int:
         for offset in waiting.offsets
         if offset in records
     )
+
+
+@attrs.frozen
+class Measured:
+    """The figures as recorded and as the specification expects them.
+
+    ``pending_locks``: how many locks ended while the write of their record was outstanding, which
+    Kafka counts as timeouts although nothing happens to the record.
+    """
+
+    recorded: Figures
+    expected: Figures
+    pending_locks: int
+
+    @classmethod
+    def together(cls, found: list["Measured"]) -> "Measured":
+        """Return what share-partitions come to together."""
+        return cls(
+            Figures.together(one.recorded for one in found),
+            Figures.together(one.expected for one in found),
+            sum(one.pending_locks for one in found),
+        )
+
+
+class _Expected:
+    """Counts what the specification says of each event."""
+
+    def __init__(self, interval: Interval) -> None:
+        self.counter = Counter(interval)
+        self.pending_locks = 0
+        self._interval = interval
+        self._before: SharePartition | None = None
+
+    def __call__(self, event: TraceEvent, outcome: Outcome, after: SharePartition) -> None:
+        window = after.window
+        width = window.end_offset - window.start_offset if window.records else 0
+        self.counter.note(event, outcome, width)
+        passes = isinstance(event.operation, AdvanceTime) and self._interval.has(event.time_ms)
+        if passes and self._before is not None:
+            self.pending_locks += pending_locks(self._before, after.now)
+        self._before = after
+
+
+def measured(
+    rows: PartitionRows, profile: Profile, interval: Interval
+) -> tuple[Measured, Problem | None]:
+    """Return the figures of one share-partition, and what keeps them from being complete."""
+    recorded, moment = Counter(interval), Moment(interval.last_ms)
+    try:
+        for event in events_of(rows.table.slice(0, moment.rows(rows.table))):
+            after = event.after
+            width = after.end_offset - after.start_offset if after.records != () else 0
+            recorded.note(event, event.outcome, width)
+    except BadRowError:
+        pass  # The walk below says so.
+    expected = _Expected(interval)
+    walked = walk(rows, profile, moment, expected)
+    figures = Measured(recorded.figures, expected.counter.figures, expected.pending_locks)
+    return figures, walked.problem
 
 
 @attrs.frozen

@@ -13,9 +13,16 @@ from model.profile import KAFKA
 from model.ranges import OffsetRange
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
-from replay.cli_metrics import measured
 from replay.local import opened_traces, share_partitions
-from replay.metrics import METRICS, NOT_DETERMINED, Counter, Figures, Interval, pending_locks
+from replay.metrics import (
+    METRICS,
+    NOT_DETERMINED,
+    Counter,
+    Figures,
+    Interval,
+    measured,
+    pending_locks,
+)
 from spec.step import apply
 from tests.replay.samples import events, kafka_rows
 from tests.replay.test_in_flight import World
