@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from conformance.cli_verify import verify_command
 from model.profile import PROFILES, profile_named
 from proofs.cli_hazards import hazards_command
 from proofs.cli_mutate import mutate_command
@@ -62,6 +63,7 @@ cli.add_command(in_flight_command)
 cli.add_command(metrics_command)
 cli.add_command(state_topic_command)
 cli.add_command(hazards_command)
+cli.add_command(verify_command)
 
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:

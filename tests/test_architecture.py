@@ -14,7 +14,8 @@ MAY_IMPORT = {
     "impl": {"model"},
     "replay": {"model", "spec", "impl"},
     "proofs": {"model", "spec"},
-    "sharespec": {"model", "spec", "impl", "replay", "proofs"},
+    "conformance": {"model", "spec", "impl", "replay"},
+    "sharespec": {"model", "spec", "impl", "replay", "proofs", "conformance"},
 }
 """The packages of the project that each may import, besides itself."""
 

@@ -1,0 +1,12 @@
+"""Verification of other implementations against the specification.
+
+From the bottom up:
+
+- ``asks``: what the kit may ask of a share-partition, free of numbers that depend on its past;
+- ``protocol``: the messages between the kit and an implementation under test;
+- ``target``, ``process``, ``builtin``, ``miniatures``: implementations, outside and inside;
+- ``scene``: the log, the clock and the judge around one implementation;
+- ``generate``, ``shrink``, ``campaign``: the search for deviations;
+- ``known``: deviations that are known, with their reasons;
+- ``report``, ``cli_verify``: what a person sees.
+"""

@@ -1,0 +1,133 @@
+"""The project's own specification and implementation as implementations under test."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from conformance.target import Capabilities, Hello, Reply, Request
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.operations import (
+    Acquire,
+    AlterConfig,
+    FinishDeadLetter,
+    Initialize,
+    Operation,
+    SkipAcquire,
+)
+from model.outcome import Answer, Choice
+from model.profile import profile_named
+from model.ranges import OffsetRange
+from model.snapshot import SharePartitionSnapshot
+from model.states import AcquireMode, RecordState
+from model.trace import TraceEvent
+from model.trace_codec import event_from_row, row_from_event
+from model.trace_json import line_from_row, row_from_line
+from replay.engine import Engine, engines_for
+
+__all__ = ["EngineTarget", "fetch_offset_of"]
+
+_TOLD = (
+    "result", "writes", "completed", "after", "skipped", "fetch_offset", "log_batches", "ranges",
+)  # fmt: skip
+_NOTHING_SEEN = {
+    "partition": "-",
+    "seq": 0,
+    "writes": [],
+    "completed": [],
+    "after": {"start_offset": 0, "end_offset": 0, "delivery_complete_count": 0},
+}
+
+
+class EngineTarget:
+    """``spec`` or ``impl``, with the choices of this project."""
+
+    def __init__(self, name: str, profile: str = "kip") -> None:
+        """Judge it by a profile."""
+        self._name, self._profile = name, profile
+        self._engine = self._new()
+        self._config = SharePartitionConfig()
+        self._now = 0
+
+    def _new(self) -> Engine:
+        return engines_for((self._name,), profile_named(self._profile))[self._name]
+
+    def hello(self) -> Hello:
+        """Return who this is."""
+        can = Capabilities(
+            pending_writes=True,
+            write_errors=(ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.FENCED_STATE_EPOCH),
+            validates_requests=True,
+            alter_config=True,
+            dead_letter_queue=True,
+        )
+        return Hello(f"sharespec {self._name}", "of this project", self._profile, can)
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._engine, self._now = self._new(), 0
+
+    def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
+        """Apply one operation."""
+        done = self._operation(operation)
+        if operation["op"] == "advance_time":
+            self._now += operation["ms"]
+        given = tuple(Answer(answer) for answer in answers)
+        outcome = self._engine.apply(done, Choice(), given, seq)
+        event = TraceEvent("-", seq, self._now, done, outcome, self._engine.snapshot())
+        told = json.loads(line_from_row(row_from_event(event)))
+        return {key: told[key] for key in _TOLD if key in told}
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go."""
+
+    def _operation(self, operation: Request) -> Operation:
+        if operation["op"] == "finish_dead_letter":
+            return self._finish_dead_letter(operation["nth"])
+        if operation["op"] != "acquire":
+            self._now = operation.get("time_ms", self._now)
+            asked = _event(operation, self._now).operation
+            if isinstance(asked, Initialize | AlterConfig):
+                self._config = asked.config
+            return asked
+        seen = self._engine.snapshot()
+        at = fetch_offset_of(seen)
+        width = seen.end_offset - seen.start_offset
+        if at == seen.end_offset and width >= self._config.partition_max_record_locks:
+            return SkipAcquire(operation["member"])
+        read = [OffsetRange(*batch) for batch in operation["log"] if batch[1] >= at]
+        return Acquire(
+            operation["member"],
+            AcquireMode(operation["acquire_mode"]),
+            operation["batch_size"],
+            operation["max_fetch_records"],
+            at,
+            tuple(read[: operation["max_batches"]]),
+        )
+
+    def _finish_dead_letter(self, nth: int) -> Operation:
+        """Finish the nth run of dead letters that are durable; none if there are none."""
+        seen = self._engine.snapshot().records or ()
+        waiting = [r for r in seen if r.state is RecordState.ARCHIVING and not r.pending]
+        chosen = waiting[nth % len(waiting) :][:1] if waiting else []
+        return FinishDeadLetter(tuple(OffsetRange(r.first, r.last) for r in chosen))
+
+
+def fetch_offset_of(seen: SharePartitionSnapshot) -> int:
+    """Return the first offset that a fetch can look for: available, or never delivered."""
+    at = seen.start_offset
+    for record in seen.records or ():
+        if record.first > at:
+            return at
+        if record.state is RecordState.AVAILABLE and not record.pending:
+            return record.first
+        at = record.last + 1
+    return at
+
+
+def _event(operation: dict[str, Any], now: int) -> TraceEvent:
+    """Return an event with this operation, of which nothing else is known."""
+    result = {"status": operation.get("status", "NONE")}
+    known = {k: v for k, v in operation.items() if k not in ("time_ms", "status")}
+    plain = {**_NOTHING_SEEN, **known, "time_ms": now, "result": result}
+    return event_from_row(row_from_line(json.dumps(plain).encode()))

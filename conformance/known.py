@@ -1,0 +1,109 @@
+"""Known deviations of an implementation: a TOML file, each with a reason and a sequence."""
+
+import json
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import cattrs
+from cattrs.strategies import configure_tagged_union
+
+from conformance import asks
+from conformance.campaign import Fault, play
+from conformance.target import Hello, Target
+from model.errors import ErrorCode
+
+__all__ = ["Known", "KnownError", "Replayed", "plain_sequence", "read_known", "replayed", "unknown"]
+
+
+class KnownError(Exception):
+    """A file of known deviations cannot be read; says where and what is allowed."""
+
+
+@attrs.frozen
+class Known:
+    """A deviation that is known. ``signature``: rule and operation, and of a failure its text.
+
+    ``sequence`` is a shortest one that shows it; ``needs`` what every sequence that shows it has in
+    it, so that others of the same signature are told apart. ``consequence`` is what it means for
+    those who run the implementation, ``cause`` where it comes from.
+    """
+
+    name: str
+    title: str
+    signature: tuple[str, ...]
+    reason: str
+    sequence: tuple[asks.Ask, ...]
+    needs: frozenset[str] = frozenset()
+    consequence: str = ""
+    cause: str = ""
+
+
+@attrs.frozen
+class Replayed:
+    """A known deviation played again: ``fault`` is what it showed, None if it is gone."""
+
+    known: Known
+    fault: Fault | None
+
+
+_CONVERTER = cattrs.Converter(forbid_extra_keys=True)
+_CONVERTER.register_unstructure_hook(ErrorCode, lambda status: status.name)
+_CONVERTER.register_structure_hook(ErrorCode, lambda name, _type: ErrorCode[name])
+configure_tagged_union(asks.Ask, _CONVERTER, tag_name="ask")
+
+
+def plain_sequence(sequence: Sequence[asks.Ask]) -> list[dict[str, Any]]:
+    """Return a sequence as it stands in a file."""
+    return json.loads(json.dumps(_CONVERTER.unstructure(sequence, list[asks.Ask])))  # type: ignore[no-any-return] # a list of objects
+
+
+def read_known(path: Path) -> tuple[Known, ...]:
+    """Return the deviations of a file. Raises KnownError."""
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("deviation", [])
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise KnownError(f"{path}: {error}") from None
+    found = []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            sequence = json.loads(entry.get("sequence", "[]"))
+            found.append(_CONVERTER.structure({**entry, "sequence": sequence}, Known))
+        except (ValueError, TypeError, KeyError, AttributeError, cattrs.BaseValidationError) as e:
+            said = "; ".join(cattrs.transform_error(e))
+            raise KnownError(f"{path}: deviation {number}: {said}") from None
+    names = [known.name for known in found]
+    if doubled := {name for name in names if names.count(name) > 1}:
+        raise KnownError(f"{path}: {min(doubled)} stands twice")
+    return tuple(found)
+
+
+def replayed(target: Target, hello: Hello, known: Sequence[Known]) -> list[Replayed]:
+    """Play the sequence of each known deviation. Raises TargetError."""
+    found = []
+    for one in known:
+        scene, at, deviation = play(target, hello, one.sequence)
+        fault = None
+        if deviation and deviation.signature == one.signature and at == len(one.sequence) - 1:
+            steps, events = tuple(scene.steps), tuple(scene.events)
+            kinds = tuple(sorted({type(ask).__name__ for ask in one.sequence}))
+            fault = Fault(deviation, one.sequence, steps, events, kinds)
+        found.append(Replayed(one, fault))
+    return found
+
+
+def unknown(faults: Sequence[Fault], known: Sequence[Known]) -> list[Fault]:
+    """Return the faults that no known deviation accounts for.
+
+    One does if it has the same signature, and the sequence has in it what it needs.
+    """
+    return [
+        fault
+        for fault in faults
+        if not any(
+            one.signature == fault.deviation.signature and one.needs <= set(fault.kinds)
+            for one in known
+        )
+    ]

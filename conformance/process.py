@@ -1,0 +1,114 @@
+"""A driver in a process of its own, which may hang, die, flood or talk rubbish."""
+
+import os
+import selectors
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+
+from conformance.protocol import MAX_LINE_BYTES, VERSION, decoded, encoded, hello_from
+from conformance.target import Hello, Reply, Request, TargetError
+from model.errors import ErrorCode
+
+__all__ = ["ProcessTarget"]
+
+_TAIL_BYTES = 2000
+_CHUNK = 1 << 16
+_LAST_MOMENT = 0.2
+
+
+class ProcessTarget:
+    """Speaks the protocol with a command's standard input and output.
+
+    ``seconds`` is how long the driver may take for one answer. Its standard error goes to a file
+    of which the end is quoted when something goes wrong.
+    """
+
+    def __init__(self, command: str, seconds: float = 10.0) -> None:
+        """Start the command. Raises TargetError if it cannot be started."""
+        self._seconds = seconds
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close
+        self._read = bytearray()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - the command is what the user gave
+                shlex.split(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                bufsize=0,
+            )
+        except (OSError, ValueError, IndexError) as error:
+            self._errors.close()
+            raise TargetError(f"{command!r} cannot be started: {error}") from None
+        self._ready = selectors.DefaultSelector()
+        self._ready.register(self._stdout, selectors.EVENT_READ)
+
+    @property
+    def _stdout(self) -> int:
+        assert self._process.stdout is not None  # noqa: S101 - asked for above
+        return self._process.stdout.fileno()
+
+    def hello(self) -> Hello:
+        """Return who the driver says it is."""
+        return hello_from(self._asked({"do": "hello", "protocol": VERSION}))
+
+    def reset(self) -> None:
+        """Forget everything."""
+        reply = self._asked({"do": "reset"})
+        if "error" in reply:
+            raise TargetError(f"it cannot reset: {str(reply['error'])[:200]}")
+
+    def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
+        """Apply one operation."""
+        statuses = [answer.name for answer in answers]
+        return self._asked({"do": "apply", "seq": seq, "operation": operation, "answers": statuses})
+
+    def close(self) -> None:
+        """Say goodbye, and end the process if it does not end by itself."""
+        try:
+            self._asked({"do": "goodbye"})
+            self._process.wait(1)
+        except (TargetError, subprocess.TimeoutExpired):
+            self._process.kill()
+            self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors, self._ready):
+            if stream is not None:
+                stream.close()
+
+    def _asked(self, message: dict[str, object]) -> Reply:
+        stdin = self._process.stdin
+        assert stdin is not None  # noqa: S101 - asked for above
+        try:
+            stdin.write(encoded(message))
+        except (OSError, ValueError):
+            raise self._trouble("it is gone") from None
+        return decoded(self._line())
+
+    def _line(self) -> bytes:
+        until = time.monotonic() + self._seconds
+        while (end := self._read.find(b"\n")) < 0:
+            if len(self._read) > MAX_LINE_BYTES:
+                raise self._trouble(f"its answer is longer than {MAX_LINE_BYTES:,} bytes")
+            left = until - time.monotonic()
+            if left <= 0 or not self._ready.select(left):
+                raise self._trouble(f"it was silent for {self._seconds:g} s")
+            chunk = os.read(self._stdout, _CHUNK)
+            if not chunk:
+                raise self._trouble("it ended")
+            self._read += chunk
+        line = bytes(self._read[:end])
+        del self._read[: end + 1]
+        return line
+
+    def _trouble(self, what: str) -> TargetError:
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - _TAIL_BYTES))
+        said = self._errors.read().decode(errors="replace").strip()
+        try:
+            status = self._process.wait(_LAST_MOMENT)
+        except subprocess.TimeoutExpired:
+            status = None
+        ended = "" if status is None else f", exit status {status}"
+        return TargetError(f"{what}{ended}" + (f"; it said: {said}" if said else ""))

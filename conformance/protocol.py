@@ -1,0 +1,81 @@
+"""The messages between the kit and a driver: one JSON object a line each way, version 1.
+
+``protocol.schema.json`` defines them for authors of drivers; docs/verify.md explains them.
+"""
+
+import json
+from typing import Any
+
+from conformance.target import Capabilities, Hello, TargetError
+from model.errors import ErrorCode
+from model.profile import PROFILES
+from model.states import AcquireMode
+
+__all__ = ["MAX_LINE_BYTES", "VERSION", "decoded", "encoded", "hello_from"]
+
+VERSION = 1
+
+MAX_LINE_BYTES = 16 << 20
+"""The longest line that is read of a driver."""
+
+
+def encoded(message: dict[str, Any]) -> bytes:
+    """Return a message as a line with its line feed."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def decoded(line: bytes) -> dict[str, Any]:
+    """Return the message that a line holds. Raises TargetError for anything else."""
+    try:
+        value = json.loads(line.decode())
+    except (ValueError, RecursionError):
+        raise TargetError(f"it answered what is not JSON: {line[:200]!r}") from None
+    if not isinstance(value, dict):
+        raise TargetError(f"it answered what is not an object: {line[:200]!r}")
+    return value
+
+
+def hello_from(message: dict[str, Any]) -> Hello:
+    """Return what a driver says of itself. Raises TargetError naming what is wrong with it."""
+    if message.get("protocol") != VERSION:
+        raise TargetError(f"it speaks protocol {message.get('protocol')!r}, and not {VERSION}")
+    name, version, profile = (_text(message, key) for key in ("name", "version", "profile"))
+    if profile not in PROFILES:
+        raise TargetError(f"its profile is {profile!r}, and not one of {', '.join(PROFILES)}")
+    given = message.get("capabilities", {})
+    if not isinstance(given, dict):
+        raise TargetError("its capabilities are not an object")
+    known = {field.name for field in Capabilities.__attrs_attrs__}
+    if unknown := sorted(set(given) - known):
+        raise TargetError(f"it claims {unknown[0]!r}; capabilities are {', '.join(sorted(known))}")
+    values: dict[str, Any] = {
+        key: _named(key, value) if key in _LISTS else _flag(key, value)
+        for key, value in given.items()
+    }
+    return Hello(name, version, profile, Capabilities(**values))
+
+
+_LISTS: dict[str, dict[str, Any]] = {
+    "acquire_modes": {mode.value: mode.value for mode in AcquireMode},
+    "write_errors": dict(ErrorCode.__members__),
+}
+
+
+def _text(message: dict[str, Any], key: str) -> str:
+    value = message.get(key)
+    if not isinstance(value, str) or not value:
+        raise TargetError(f"its hello has no {key}")
+    return value
+
+
+def _flag(key: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TargetError(f"its capability {key} is {value!r}, and not true or false")
+    return value
+
+
+def _named(key: str, value: object) -> Any:  # noqa: ANN401 - a tuple of what the key lists
+    allowed = _LISTS[key]
+    if not isinstance(value, list) or any(item not in allowed for item in value):
+        raise TargetError(f"its capability {key} is {value!r}; allowed are {', '.join(allowed)}")
+    return tuple(allowed[item] for item in value)

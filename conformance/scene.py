@@ -1,0 +1,250 @@
+"""One implementation with a log and a clock around it, and the specification as its judge."""
+
+import json
+from typing import Any
+
+import attrs
+
+from conformance import asks
+from conformance.target import Hello, Reply, Target
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import AcknowledgementBatch
+from model.profile import profile_named
+from model.snapshot import DurableState
+from model.trace import TraceEvent
+from model.trace_codec import event_from_row
+from model.trace_json import row_from_line
+from replay.engine import SpecEngine
+from replay.partition import Finding, Follower
+from replay.words import operation_text, outcome_text, printable, snapshot_text, span
+from spec.partition import SharePartition
+
+__all__ = ["CRASHED", "UNREADABLE", "Deviation", "Scene", "Signature", "Step"]
+
+CRASHED = "CRASHED"
+UNREADABLE = "UNREADABLE_ANSWER"
+
+_SENTENCES = {
+    CRASHED: "An operation ends with an answer, not with a failure of the implementation.",
+    UNREADABLE: "What an operation answers is possible at all, whatever happened before.",
+}
+_PARTITION = "group:topic:0"
+_MAX_TEXT = 300
+
+Signature = tuple[str, ...]
+"""What makes two deviations alike at first sight: the rule, the operation, and a failure's text."""
+
+
+@attrs.frozen
+class Deviation:
+    """What an implementation did that no rule allows, at the last of a sequence of asks."""
+
+    name: str
+    operation: str
+    sentence: str
+    recorded: str
+    expected: str
+    before: str
+
+    @property
+    def signature(self) -> Signature:
+        """Return the rule and the operation, and of a failure what it said."""
+        said = (self.recorded[:60],) if self.name == CRASHED else ()
+        return (self.name, self.operation, *said)
+
+
+@attrs.frozen
+class Step:
+    """One operation in words: what was asked, what was answered, and the state after it."""
+
+    asked: str
+    answered: str
+    after: str
+
+
+class Scene:
+    """The log, the clock, the implementation and the judge.
+
+    ``steps`` is what happened, in words, and ``events`` the same as events of a trace.
+    """
+
+    def __init__(self, target: Target, hello: Hello) -> None:
+        """Reset the implementation. Raises TargetError if that fails."""
+        self._target = target
+        self._follower = Follower("spec", engine := SpecEngine(profile_named(hello.profile)), 1)
+        self._engine = engine
+        self._waiting: list[int] = []
+        self.log: list[list[int]] = []
+        self.log_start = self.log_end = self.now = 0
+        self.events: list[dict[str, Any]] = []
+        self.steps: list[Step] = []
+        target.reset()
+
+    @property
+    def partition(self) -> SharePartition:
+        """Return the share-partition as it should be."""
+        return self._engine.partition
+
+    def ask(self, ask: asks.Ask) -> Deviation | None:
+        """Ask, and judge the answer. Raises TargetError if there is none."""
+        if isinstance(ask, asks.Compact):
+            if ask.batch < len(self.log):
+                first, last = self.log.pop(ask.batch)
+                self.steps.append(Step(f"the log loses {span(first, last)}", "", ""))
+            return None
+        operation = self._operation(ask)
+        if operation is None:
+            return None
+        reply = self._target.apply(len(self.events), operation, getattr(ask, "answers", ()))
+        name = str(operation["op"])
+        if "error" in reply:
+            asked = ", ".join(f"{key} {operation[key]}" for key in operation if key in _SHOWN)
+            self.steps.append(Step(asked, printable(str(reply["error"]), _MAX_TEXT), ""))
+            return self._failed(CRASHED, name, str(reply["error"]), "an answer")
+        try:
+            event = self._event(operation, reply)
+            finding = self._follower.step(event)
+        except InvalidValueError as error:
+            return self._failed(UNREADABLE, name, str(error), "what is possible")
+        return _deviation(name, finding) if finding else None
+
+    def _failed(self, name: str, operation: str, said: str, expected: str) -> Deviation:
+        text = printable(said, _MAX_TEXT)
+        return Deviation(name, operation, _SENTENCES[name], text, expected, "")
+
+    def _operation(  # noqa: C901, PLR0911 - one a kind
+        self, ask: asks.Ask
+    ) -> dict[str, Any] | None:
+        match ask:
+            case asks.TakeOver(config):
+                return self._take_over(config)
+            case asks.Produce(batches):
+                return self._produce(batches)
+            case asks.Fetch():
+                return {
+                    "op": "acquire",
+                    "member": ask.member,
+                    "acquire_mode": ask.mode.value,
+                    "batch_size": ask.batch_size,
+                    "max_fetch_records": ask.max_records,
+                    "max_batches": ask.max_batches,
+                    "log": self.log,
+                    "log_start_offset": self.log_start,
+                    "log_end_offset": self.log_end,
+                }
+            case asks.Acknowledge(member, batches):
+                rows = [_row(batch) for batch in batches]
+                return {"op": "acknowledge", "member": member, "batches": rows}
+            case asks.Release(member):
+                return {"op": "release", "member": member}
+            case asks.AdvanceTime(ms):
+                self.now += ms
+                return {"op": "advance_time", "ms": ms}
+            case asks.AdvanceLogStart(by):
+                self.log_start = min(self.log_end, self.log_start + by)
+                self.log = [batch for batch in self.log if batch[1] >= self.log_start]
+                return {"op": "advance_log_start", "log_start_offset": self.log_start}
+            case asks.AlterConfig(config):
+                return {"op": "alter_config", "config": _config(config)}
+            case asks.FinishDeadLetter(nth):
+                return {"op": "finish_dead_letter", "nth": nth}
+            case asks.CompleteWrite(nth, status) if self._waiting:
+                id_ = self._waiting.pop(nth % len(self._waiting))
+                return {"op": "complete_write", "id": id_, "status": status.name}
+        return None
+
+    def _take_over(self, config: SharePartitionConfig) -> dict[str, Any]:
+        persisted = self._engine.durable() if self.events else DurableState(0, 0)
+        self._waiting.clear()
+        return {
+            "op": "initialize",
+            "config": _config(config),
+            "log_start_offset": self.log_start,
+            "log_end_offset": self.log_end,
+            "persisted": {
+                "start_offset": persisted.start_offset,
+                "delivery_complete_count": persisted.delivery_complete_count,
+                "state_batches": [
+                    [b.first, b.last, int(b.state), b.delivery_count]
+                    for b in persisted.state_batches
+                ],
+            },
+            "time_ms": self.now,
+        }
+
+    def _produce(self, batches: tuple[tuple[int, int], ...]) -> dict[str, Any]:
+        rows = []
+        for missing, size in batches:
+            first = self.log_end + missing
+            self.log_end = first + size
+            rows.append([first, self.log_end - 1])
+        self.log += rows
+        return {"op": "produce", "log_batches": rows, "log_end_offset": self.log_end}
+
+    def _event(self, operation: dict[str, Any], reply: Reply) -> TraceEvent:
+        """Return what happened as an event of a trace; what was read is the target's to say."""
+        arguments = {k: v for k, v in operation.items() if k not in _NOT_RECORDED[operation["op"]]}
+        told = {key: reply[key] for key in _TOLD if key in reply}
+        if told.get("skipped"):
+            told |= {"fetch_offset": 0, "log_batches": []}
+        plain = {
+            "partition": _PARTITION,
+            "seq": len(self.events),
+            "time_ms": self.now,
+            **arguments,
+            **told,
+        }
+        event = event_from_row(row_from_line(json.dumps(plain).encode()))
+        self.events.append(plain)
+        asked, answered = operation_text(event.operation), outcome_text(event.outcome)
+        after = snapshot_text(event.after)
+        self.steps.append(Step(printable(asked), printable(answered), printable(after)))
+        self._waiting += (w.id for w in event.outcome.writes if w.status is ErrorCode.PENDING)
+        return event
+
+
+_SHOWN = ("op", "member", "acquire_mode", "max_fetch_records", "batches", "ms", "log", "id")
+_TOLD = (
+    "result", "writes", "completed", "after", "skipped", "fetch_offset", "log_batches", "ranges",
+)  # fmt: skip
+_NOT_RECORDED = {
+    "initialize": {"time_ms"},
+    "acquire": {"log", "max_batches", "log_start_offset", "log_end_offset"},
+    "complete_write": {"status"},
+    "produce": set[str](),
+    "acknowledge": set[str](),
+    "release": set[str](),
+    "advance_time": set[str](),
+    "advance_log_start": set[str](),
+    "alter_config": set[str](),
+    "finish_dead_letter": {"nth"},
+}
+"""What a request says beyond the fields that an event of a trace has."""
+
+
+def _row(batch: AcknowledgementBatch) -> list[Any]:
+    return [batch.first, batch.last, list(batch.types)]
+
+
+def _config(config: SharePartitionConfig) -> dict[str, Any]:
+    return {
+        "delivery_count_limit": config.delivery_count_limit,
+        "partition_max_record_locks": config.partition_max_record_locks,
+        "record_lock_duration_ms": config.record_lock_duration_ms,
+        "auto_offset_reset": config.auto_offset_reset.value,
+        "isolation_level": config.isolation_level.value,
+        "renew_acknowledge_enable": config.renew_acknowledge_enable,
+        "dead_letter_queue": config.dead_letter_queue,
+    }
+
+
+def _deviation(operation: str, finding: Finding) -> Deviation:
+    return Deviation(
+        finding.name,
+        operation,
+        finding.sentence,
+        printable(finding.recorded),
+        printable(finding.expected),
+        printable(finding.before),
+    )

@@ -1,0 +1,334 @@
+package kafka.server.share;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.apache.kafka.clients.consumer.internals.ShareAcquireMode;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.TimestampType;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.MemoryRecordsBuilder;
+import org.apache.kafka.common.record.internal.RecordBatch;
+import org.apache.kafka.common.record.internal.SimpleRecord;
+import org.apache.kafka.server.partition.PartitionListener;
+import org.apache.kafka.server.share.PartitionMetadataProvider;
+import org.apache.kafka.server.share.SharePartitionKey;
+import org.apache.kafka.server.share.acknowledge.ShareAcknowledgementBatch;
+import org.apache.kafka.server.share.dlq.ShareGroupDLQManager;
+import org.apache.kafka.server.share.dlq.ShareGroupDLQRecordParameter;
+import org.apache.kafka.server.share.fetch.InFlightBatch;
+import org.apache.kafka.server.share.fetch.InFlightState;
+import org.apache.kafka.server.share.fetch.RecordState;
+import org.apache.kafka.server.share.fetch.ShareAcquiredRecords;
+import org.apache.kafka.server.share.metrics.SharePartitionMetrics;
+import org.apache.kafka.server.share.persister.PersisterStateBatch;
+import org.apache.kafka.server.storage.log.FetchIsolation;
+import org.apache.kafka.server.storage.log.FetchPartitionData;
+import org.apache.kafka.storage.internals.log.LogOffsetMetadata;
+
+/** One share-partition of Apache Kafka, and the operations of the kit's protocol on it. */
+final class Target implements AutoCloseable {
+    private static final String GROUP = "g";
+    private static final TopicIdPartition PARTITION =
+        new TopicIdPartition(new Uuid(1, 1), new TopicPartition("t", 0));
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final Map<Integer, CompletableFuture<Void>> unanswered = new TreeMap<>();
+    private final List<DeadLetters> deadLetters = new ArrayList<>();
+    private SharePartition partition;
+    private SharePartitionMetrics metrics;
+    private ScriptedPersister persister;
+    private VirtualTimer timer;
+    private Settings settings;
+    private int leaderEpoch;
+
+    /** Applies one operation; {@code seq} names it in a later completion. */
+    ObjectNode apply(JsonNode operation, int seq, List<String> answers) throws Exception {
+        ObjectNode reply = JSON.createObjectNode();
+        ObjectNode result = reply.putObject("result");
+        if (persister != null) {
+            persister.script(answers);
+        }
+        switch (operation.get("op").asText()) {
+            case "initialize" -> initialize(operation, result);
+            case "acquire" -> acquire(operation, result, reply);
+            case "acknowledge" -> answer(result, seq, partition.acknowledge(
+                operation.get("member").asText(), batches(operation.get("batches"))));
+            case "release" -> answer(result, seq,
+                partition.releaseAcquiredRecords(operation.get("member").asText()));
+            case "advance_time" -> {
+                timer.advanceClock(operation.get("ms").asLong());
+                result.put("status", Errors.NONE.name());
+            }
+            case "complete_write" -> {
+                String status = operation.get("status").asText();
+                if (!persister.complete(operation.get("id").asInt(), status)) {
+                    throw new IllegalArgumentException("no such write is outstanding");
+                }
+                result.put("status", status);
+            }
+            case "produce" -> result.put("status", Errors.NONE.name());
+            case "advance_log_start" -> {
+                partition.updateCacheAndOffsets(operation.get("log_start_offset").asLong());
+                result.put("status", Errors.NONE.name());
+            }
+            case "finish_dead_letter" -> {
+                ArrayNode ranges = reply.putArray("ranges");
+                if (!deadLetters.isEmpty()) {
+                    DeadLetters done =
+                        deadLetters.remove(operation.get("nth").asInt() % deadLetters.size());
+                    ranges.addArray().add(done.first()).add(done.last());
+                    done.future().complete(null);
+                }
+                result.put("status", Errors.NONE.name());
+            }
+            case "alter_config" -> {
+                settings.read(operation.get("config"));
+                result.put("status", Errors.NONE.name());
+            }
+            default -> throw new IllegalArgumentException("unknown operation " + operation.get("op"));
+        }
+        writes(reply.putArray("writes"));
+        completed(reply.putArray("completed"), seq);
+        after(reply.putObject("after"));
+        return reply;
+    }
+
+    private void initialize(JsonNode operation, ObjectNode result) throws Exception {
+        int nextId = persister == null ? 0 : persister.nextId();
+        close();
+        JsonNode stored = operation.get("persisted");
+        List<PersisterStateBatch> batches = new ArrayList<>();
+        for (JsonNode row : stored.get("state_batches")) {
+            batches.add(new PersisterStateBatch(row.get(0).asLong(), row.get(1).asLong(),
+                (byte) row.get(2).asInt(), (short) row.get(3).asInt()));
+        }
+        timer = new VirtualTimer(operation.path("time_ms").asLong(0));
+        persister = new ScriptedPersister(PARTITION.topicId(), ScriptedPersister.stored(
+            stored.path("state_epoch").asInt(0), stored.get("start_offset").asLong(), batches), nextId);
+        settings = new Settings(operation.get("config"));
+        metrics = new SharePartitionMetrics(GROUP, "t", 0);
+        PartitionMetadataProvider log = new LogEnds(
+            operation.get("log_start_offset").asLong(), operation.get("log_end_offset").asLong(),
+            operation.path("reset_offset").asLong(-1));
+        ShareGroupDLQManager deadLetterQueue = new ShareGroupDLQManager() {
+            @Override
+            public CompletableFuture<Void> enqueue(ShareGroupDLQRecordParameter records) {
+                CompletableFuture<Void> future = new CompletableFuture<>();
+                deadLetters.add(new DeadLetters(records.firstOffset(), records.lastOffset(), future));
+                return future;
+            }
+
+            @Override
+            public void stop() {
+                deadLetters.clear();
+            }
+        };
+        partition = new SharePartition(GROUP, PARTITION, ++leaderEpoch, settings.maxLocks,
+            settings.deliveryLimit, settings.lockMs, timer, timer, persister, log, key -> { }, settings,
+            SharePartition.SharePartitionState.EMPTY,
+            new SharePartitionManager.SharePartitionListener(
+                new SharePartitionKey(GROUP, PARTITION), log, key -> { }, new SharePartitionCache()),
+            metrics, () -> true, deadLetterQueue);
+        CompletableFuture<Void> done = partition.maybeInitialize();
+        result.put("status", done.isDone() ? status(done) : ScriptedPersister.PENDING);
+    }
+
+    /** Fetches as a broker does: from the share-partition's own fetch offset, some batches of the log. */
+    private void acquire(JsonNode operation, ObjectNode result, ObjectNode reply) throws Exception {
+        if (!partition.canAcquireRecords()) {
+            reply.put("skipped", true);
+            result.put("can_acquire", false);
+            return;
+        }
+        long fetchOffset = partition.nextFetchOffset();
+        List<long[]> read = new ArrayList<>();
+        for (JsonNode row : operation.get("log")) {
+            if (row.get(1).asLong() >= fetchOffset && read.size() < operation.get("max_batches").asInt()) {
+                read.add(new long[] {row.get(0).asLong(), row.get(1).asLong()});
+            }
+        }
+        reply.put("fetch_offset", fetchOffset);
+        ArrayNode rows = reply.putArray("log_batches");
+        read.forEach(batch -> rows.addArray().add(batch[0]).add(batch[1]));
+        FetchPartitionData data = new FetchPartitionData(Errors.NONE,
+            operation.get("log_end_offset").asLong(), operation.get("log_start_offset").asLong(),
+            records(read), Optional.empty(), OptionalLong.empty(), Optional.empty(),
+            OptionalInt.empty(), false);
+        ShareAcquiredRecords taken = partition.acquire(operation.get("member").asText(),
+            ShareAcquireMode.of(operation.get("acquire_mode").asText()),
+            operation.get("batch_size").asInt(), operation.get("max_fetch_records").asInt(), fetchOffset,
+            data, FetchIsolation.HIGH_WATERMARK);
+        result.put("status", Errors.NONE.name());
+        ArrayNode acquired = result.putArray("acquired");
+        taken.acquiredRecords().forEach(range -> acquired.addArray()
+            .add(range.firstOffset()).add(range.lastOffset()).add(range.deliveryCount()));
+        result.put("count", taken.count());
+    }
+
+    private static MemoryRecords records(List<long[]> batches) {
+        int size = 0;
+        for (long[] batch : batches) {
+            size += 128 + 32 * (int) (batch[1] - batch[0] + 1);
+        }
+        ByteBuffer buffer = ByteBuffer.allocate(size);
+        for (long[] batch : batches) {
+            MemoryRecordsBuilder builder = MemoryRecords.builder(buffer, RecordBatch.CURRENT_MAGIC_VALUE,
+                Compression.NONE, TimestampType.CREATE_TIME, batch[0]);
+            for (long offset = batch[0]; offset <= batch[1]; offset++) {
+                builder.appendWithOffset(offset, new SimpleRecord(0, (byte[]) null));
+            }
+            buffer = builder.build().buffer();
+            buffer = builder.buffer();
+        }
+        buffer.flip();
+        return MemoryRecords.readableRecords(buffer);
+    }
+
+    private static List<ShareAcknowledgementBatch> batches(JsonNode rows) {
+        List<ShareAcknowledgementBatch> batches = new ArrayList<>();
+        for (JsonNode row : rows) {
+            List<Byte> types = new ArrayList<>();
+            row.get(2).forEach(type -> types.add((byte) type.asInt()));
+            batches.add(new ShareAcknowledgementBatch(row.get(0).asLong(), row.get(1).asLong(), types));
+        }
+        return batches;
+    }
+
+    private void answer(ObjectNode result, int seq, CompletableFuture<Void> future) throws Exception {
+        if (!future.isDone()) {
+            unanswered.put(seq, future);
+        }
+        result.put("status", future.isDone() ? status(future) : ScriptedPersister.PENDING);
+    }
+
+    private static String status(CompletableFuture<Void> future) throws InterruptedException {
+        try {
+            future.get();
+            return Errors.NONE.name();
+        } catch (java.util.concurrent.ExecutionException error) {
+            Throwable cause = error.getCause();
+            while (cause instanceof CompletionException && cause.getCause() != null) {
+                cause = cause.getCause();
+            }
+            return Errors.forException(cause).name();
+        }
+    }
+
+    private void writes(ArrayNode rows) {
+        if (persister == null) {
+            return;
+        }
+        for (ScriptedPersister.Written write : persister.takeWritten()) {
+            ObjectNode row = rows.addObject();
+            row.put("id", write.id());
+            row.put("start_offset", write.data().startOffset());
+            row.put("delivery_complete_count", write.data().deliveryCompleteCount());
+            ArrayNode batches = row.putArray("state_batches");
+            for (PersisterStateBatch batch : write.data().stateBatches()) {
+                batches.addArray().add(batch.firstOffset()).add(batch.lastOffset())
+                    .add(batch.deliveryState()).add(batch.deliveryCount());
+            }
+            row.put("status", write.status());
+        }
+    }
+
+    private void completed(ArrayNode rows, int seq) throws Exception {
+        for (Integer earlier : List.copyOf(unanswered.keySet())) {
+            if (earlier != seq && unanswered.get(earlier).isDone()) {
+                rows.addObject().put("seq", earlier).put("status", status(unanswered.remove(earlier)));
+            }
+        }
+    }
+
+    /** Kafka's end offset is the last one in flight, and the next one where nothing is in flight. */
+    private void after(ObjectNode after) {
+        long start = partition.startOffset();
+        var cached = partition.cachedState();
+        boolean empty = cached.isEmpty() || cached.lastEntry().getValue().lastOffset() < start;
+        after.put("start_offset", start);
+        after.put("end_offset", empty ? partition.endOffset() : partition.endOffset() + 1);
+        after.put("delivery_complete_count", partition.deliveryCompleteCount());
+        ArrayNode rows = after.putArray("records");
+        for (InFlightBatch batch : cached.values()) {
+            if (batch.offsetState() == null) {
+                row(rows, batch.firstOffset(), batch.lastOffset(), batch.batchState(),
+                    batch.batchDeliveryCount(), batch.batchMemberId(), batch.batchHasOngoingStateTransition());
+            } else {
+                batch.offsetState().forEach((offset, state) -> row(rows, offset, offset, state.state(),
+                    state.deliveryCount(), state.memberId(), state.hasOngoingStateTransition()));
+            }
+        }
+    }
+
+    private static void row(ArrayNode rows, long first, long last, RecordState state, int count,
+                            String member, boolean pending) {
+        rows.addArray().add(first).add(last).add(state.name()).add(count)
+            .add(InFlightState.EMPTY_MEMBER_ID.equals(member) ? null : member).add(pending);
+    }
+
+    @Override
+    public void close() throws Exception {
+        unanswered.clear();
+        deadLetters.clear();
+        if (partition != null) {
+            partition.close();
+            metrics.close();
+            timer.close();
+        }
+    }
+
+    /** A range that the dead-letter queue was given. */
+    private record DeadLetters(long first, long last, CompletableFuture<Void> future) { }
+
+    /** Where the log begins and ends, for a share-partition that has no start offset. */
+    private record LogEnds(long earliest, long latest, long resolved) implements PartitionMetadataProvider {
+        @Override
+        public long offsetForEarliestTimestamp(TopicIdPartition partition, int epoch) {
+            return earliest;
+        }
+
+        @Override
+        public long offsetForLatestTimestamp(TopicIdPartition partition, int epoch) {
+            return latest;
+        }
+
+        @Override
+        public long offsetForTimestamp(TopicIdPartition partition, long timestamp, int epoch) {
+            return resolved;
+        }
+
+        @Override
+        public LogOffsetMetadata endOffsetMetadata(TopicIdPartition partition, FetchIsolation isolation) {
+            return new LogOffsetMetadata(latest);
+        }
+
+        @Override
+        public int leaderEpoch(TopicIdPartition partition) {
+            return 0;
+        }
+
+        @Override
+        public boolean addPartitionListener(TopicIdPartition partition, PartitionListener listener) {
+            return true;
+        }
+
+        @Override
+        public void removePartitionListener(TopicIdPartition partition, PartitionListener listener) { }
+    }
+}

@@ -1,0 +1,12 @@
+"""What the kit asks is made of plain values, so that it can be compared, stored and shrunk."""
+
+from typing import get_args
+
+from conformance import asks
+
+
+def test_every_ask_is_a_value() -> None:
+    kinds = get_args(asks.Ask)
+    assert {kind.__name__ for kind in kinds} == set(asks.__all__) - {"Ask"}
+    assert asks.Produce(((0, 2),)) == asks.Produce(((0, 2),))
+    assert len({asks.Release("m1"), asks.Release("m1"), asks.Release("m2")}) == 2

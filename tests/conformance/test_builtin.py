@@ -1,0 +1,41 @@
+"""The project's own engines conform, with the profile they are judged by."""
+
+import attrs
+import pytest
+
+from conformance.builtin import EngineTarget, fetch_offset_of
+from conformance.campaign import Limits, campaign
+from model.ranges import RecordRange
+from model.snapshot import SharePartitionSnapshot
+from model.states import RecordState
+
+
+@pytest.mark.parametrize("profile", ["kip", "kafka"])
+@pytest.mark.parametrize("name", ["spec", "impl"])
+def test_it_conforms(name: str, profile: str) -> None:
+    found = campaign(EngineTarget(name, profile), Limits(sequences=40, seconds=300))
+    assert found.faults == ()
+    assert found.sequences == 40
+    assert found.asked["acquire skipped"] > 0
+
+
+def test_it_does_not_conform_to_another_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = EngineTarget("spec", "kafka")
+    hello = attrs.evolve(target.hello(), profile="kip")
+    monkeypatch.setattr(target, "hello", lambda: hello)
+    assert campaign(target, Limits(sequences=120, examples=1)).faults
+
+
+def test_a_fetch_begins_at_the_first_offset_that_can_be_taken() -> None:
+    held = RecordRange(0, 1, RecordState.ACQUIRED, 1, "m1")
+    waiting = RecordRange(2, 2, RecordState.AVAILABLE, 1, None, pending=True)
+    free = RecordRange(3, 3, RecordState.AVAILABLE, 1)
+    later = RecordRange(4, 4, RecordState.AVAILABLE, 1)
+
+    def offset(*records: RecordRange) -> int:
+        return fetch_offset_of(SharePartitionSnapshot(0, 5, 0, records))
+
+    assert offset(held, waiting, free) == 3
+    assert offset(held, waiting, later) == 3
+    assert offset(held, waiting) == 3
+    assert offset() == 0

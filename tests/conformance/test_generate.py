@@ -1,0 +1,64 @@
+"""Random asks reach what there is to reach, and leave out what an implementation cannot do."""
+
+from random import Random
+from typing import get_args
+
+import attrs
+
+from conformance import asks
+from conformance.campaign import Limits, campaign
+from conformance.generate import Mixture, mixture, next_ask
+from conformance.miniature import Miniature
+from conformance.scene import Scene
+from conformance.target import Capabilities
+from model.errors import ErrorCode
+from model.states import AcknowledgeType
+
+EVERYTHING = Capabilities(
+    pending_writes=True,
+    write_errors=(ErrorCode.COORDINATOR_NOT_AVAILABLE,),
+    alter_config=True,
+    dead_letter_queue=True,
+)
+NOTHING = Capabilities(
+    ("record_limit",), renew=False, advance_log_start=False, take_over=False, pending_writes=False
+)
+
+
+def mixed(seed: int, can: Capabilities = EVERYTHING) -> Mixture:
+    return mixture(Random(seed), can)  # noqa: S311 - tests need no secrets
+
+
+def test_the_same_seed_gives_the_same_mixture() -> None:
+    assert mixed(4) == mixed(4)
+    assert len({str(mixed(seed)) for seed in range(60)}) > 40
+
+
+def test_every_kind_of_ask_is_in_some_mixture_and_left_out_of_another() -> None:
+    kinds = [set(mixed(seed).weights) for seed in range(60)]
+    assert set.union(*kinds) == set(get_args(asks.Ask))
+    always = {asks.Produce, asks.Fetch, asks.Acknowledge, asks.AdvanceTime}
+    assert set.intersection(*kinds) == always
+
+
+def test_what_an_implementation_cannot_do_is_not_asked() -> None:
+    for seed in range(60):
+        mix = mixed(seed, NOTHING)
+        assert not {asks.AdvanceLogStart, asks.TakeOver, asks.CompleteWrite} & set(mix.weights)
+        assert AcknowledgeType.RENEW not in mix.types
+        assert mix.errors == ()
+        assert not mix.malformed
+        assert [mode.value for mode in mix.modes] == ["record_limit"]
+
+
+def test_asks_are_steered_to_what_is_held() -> None:
+    found = campaign(Miniature(), Limits(sequences=60), seed=2)
+    assert found.asked["acknowledge NONE"] > found.asked["acknowledge INVALID_RECORD_STATE"] / 10
+    assert found.asked["complete_write COORDINATOR_NOT_AVAILABLE"] > 0
+
+
+def test_an_ask_is_made_of_what_the_mixture_has() -> None:
+    target = Miniature()
+    mix = attrs.evolve(mixed(1), weights={asks.Compact: 1.0})
+    scene = Scene(target, target.hello())
+    assert next_ask(Random(0), mix, scene) == asks.Compact(0)  # noqa: S311 - as above

@@ -1,0 +1,71 @@
+"""Apache Kafka as a target: built when needed, and told in one line when it cannot be."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.kafka import kafka_target
+from conformance.target import TargetError
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "pom.xml").write_text("<project/>")
+    (tmp_path / "src" / "A.java").write_text("class A {}")
+    return tmp_path
+
+
+def on_path(monkeypatch: pytest.MonkeyPatch, folder: Path, **scripts: str) -> None:
+    folder.mkdir()
+    for name, script in scripts.items():
+        (folder / name).write_text(f"#!{sys.executable}\n{script}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+
+
+JAVA = "import sys; sys.stdin.read()"
+
+
+def test_without_java_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
+) -> None:
+    on_path(monkeypatch, tmp_path / "bin")
+    with pytest.raises(TargetError, match="needs Java 17"):
+        kafka_target(1, project)
+
+
+def test_without_maven_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
+) -> None:
+    on_path(monkeypatch, tmp_path / "bin", java=JAVA)
+    with pytest.raises(TargetError, match="no mvn on the path"):
+        kafka_target(1, project)
+
+
+def test_a_build_that_fails_is_quoted(
+    monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
+) -> None:
+    failing = "import sys; print('[ERROR] no network'); sys.exit(1)"
+    on_path(monkeypatch, tmp_path / "bin", java=JAVA, mvn=failing)
+    with pytest.raises(TargetError, match=r"could not build the driver: .ERROR. no network"):
+        kafka_target(1, project)
+
+
+def test_it_is_built_once_for_the_same_sources(
+    monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
+) -> None:
+    building = "open('builds', 'a').write('x'); import os; os.makedirs('target', exist_ok=True)"
+    on_path(monkeypatch, tmp_path / "bin", java=JAVA, mvn=building)
+    for _ in range(2):
+        kafka_target(1, project).close()
+    assert (project / "builds").read_text() == "x"
+    later = (project / "target" / "built").stat().st_mtime + 5
+    os.utime(project / "src" / "A.java", (later, later))
+    kafka_target(1, project).close()
+    assert (project / "builds").read_text() == "xx"
+    assert shutil.which("java") is not None

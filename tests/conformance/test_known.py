@@ -1,0 +1,94 @@
+"""Known deviations: what a file may say, and that each is played again."""
+
+import json
+from pathlib import Path
+
+import attrs
+import pytest
+
+from conformance.campaign import Fault, Limits, campaign
+from conformance.kafka import KNOWN
+from conformance.known import Known, KnownError, plain_sequence, read_known, replayed, unknown
+from conformance.miniature import FaultKind, Miniature
+
+WRONG = Miniature(FaultKind.COUNT_STAYS)
+
+
+@pytest.fixture(scope="module")
+def fault() -> Fault:
+    return campaign(WRONG, Limits(sequences=40, examples=1)).faults[0]
+
+
+def known(fault: Fault, **changes: object) -> Known:
+    one = Known("n", "t", fault.deviation.signature, "r", fault.sequence)
+    return attrs.evolve(one, **changes)  # type: ignore[arg-type] # any field
+
+
+def written(fault: Fault) -> str:
+    sequence = json.dumps(plain_sequence(fault.sequence))
+    return (
+        f'[[deviation]]\nname = "n"\ntitle = "t"\nreason = "r"\n'
+        f"signature = {list(fault.deviation.signature)}\nsequence = '''{sequence}'''\n"
+    )
+
+
+def test_a_file_is_read_as_it_was_written(tmp_path: Path, fault: Fault) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(written(fault))
+    assert read_known(path) == (known(fault),)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("[[deviation]]", "[[deviation"), "known.toml: "),
+        (('title = "t"', ""), "deviation 1: required field missing @ $.title"),
+        (('reason = "r"', 'reason = "r"\nodd = 1'), "deviation 1: extra fields found (odd)"),
+        (('"Fetch"', '"Fly"'), "deviation 1: "),
+        (("'''[", "'''"), "deviation 1: "),
+    ],
+    ids=str,
+)
+def test_a_file_that_is_wrong_is_told_with_its_place(
+    tmp_path: Path, fault: Fault, change: tuple[str, str], said: str
+) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(written(fault).replace(*change))
+    with pytest.raises(KnownError) as error:
+        read_known(path)
+    assert said in str(error.value)
+
+
+def test_a_name_stands_once(tmp_path: Path, fault: Fault) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(2 * written(fault))
+    with pytest.raises(KnownError, match="n stands twice"):
+        read_known(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(KnownError, match=r"absent\.toml"):
+        read_known(tmp_path / "absent.toml")
+
+
+def test_a_known_deviation_is_played_again(fault: Fault) -> None:
+    (shown,) = replayed(WRONG, WRONG.hello(), [known(fault)])
+    assert shown.fault is not None
+    assert shown.fault.deviation == fault.deviation
+    right = Miniature()
+    assert replayed(right, right.hello(), [known(fault)])[0].fault is None
+    assert replayed(WRONG, WRONG.hello(), [known(fault, signature=("X", "y"))])[0].fault is None
+
+
+def test_only_what_has_the_signature_and_what_it_needs_is_known(fault: Fault) -> None:
+    assert unknown([fault], [known(fault)]) == []
+    assert unknown([fault], [known(fault, needs=frozenset({"Fetch"}))]) == []
+    assert unknown([fault], [known(fault, needs=frozenset({"Compact"}))]) == [fault]
+    assert unknown([fault], [known(fault, signature=("X", "y"))]) == [fault]
+    assert unknown([fault], []) == [fault]
+
+
+def test_what_is_known_of_kafka_can_be_read() -> None:
+    listed = read_known(KNOWN)
+    assert len(listed) >= 9
+    assert all(one.reason and one.cause and one.consequence for one in listed)

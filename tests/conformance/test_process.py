@@ -1,0 +1,84 @@
+"""A driver in a process: it may be good, silent, dead, mad or loud."""
+
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.miniature import FaultKind
+from conformance.process import ProcessTarget
+from conformance.target import TargetError
+
+GOOD = f"{sys.executable} -m conformance.miniature"
+
+
+def driver(code: str, seconds: float = 20.0) -> ProcessTarget:
+    return ProcessTarget(f"{sys.executable} -c '{code}'", seconds)
+
+
+@pytest.fixture
+def good() -> Iterator[ProcessTarget]:
+    target = ProcessTarget(GOOD)
+    yield target
+    target.close()
+
+
+def test_a_driver_introduces_itself_and_answers(good: ProcessTarget) -> None:
+    assert good.hello().name == "miniature: none"
+    good.reset()
+    reply = good.apply(0, {"op": "produce", "log_batches": [], "log_end_offset": 0}, ())
+    assert reply["result"] == {"status": "NONE"}
+
+
+def test_a_fault_is_named_on_the_command_line() -> None:
+    target = ProcessTarget(f'{GOOD} "{FaultKind.COUNT_STAYS}"')
+    assert target.hello().name == "miniature: a redelivery does not count"
+    target.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import time; time.sleep(60)", "it was silent for 0.2 s"),
+        ("import os; os.close(1); import time; time.sleep(60)", "it ended"),
+        ("print(3 * chr(63), flush=True); input()", "it answered what is not JSON"),
+        ("print(1, flush=True); input()", "it answered what is not an object"),
+    ],
+)
+def test_what_a_bad_driver_did_is_said_and_nothing_hangs(code: str, said: str) -> None:
+    began = time.monotonic()
+    target = driver(code, 0.2 if "silent" in said else 20.0)
+    with pytest.raises(TargetError) as error:
+        target.hello()
+    assert said in str(error.value)
+    target.close()
+    assert time.monotonic() - began < 15
+
+
+def test_a_driver_that_dies_is_quoted() -> None:
+    target = driver("import sys; sys.exit(chr(111) * 3)")
+    with pytest.raises(TargetError, match=r"it (ended|is gone).*exit status 1; it said: ooo"):
+        target.hello()
+    target.close()
+
+
+def test_a_driver_that_floods_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.process.MAX_LINE_BYTES", 1000)
+    target = driver("import sys\nwhile True: sys.stdout.write(100 * chr(120))")
+    with pytest.raises(TargetError, match="longer than 1,000 bytes"):
+        target.hello()
+    target.close()
+
+
+@pytest.mark.parametrize("command", ["/no/such/command", "", "'unbalanced"])
+def test_a_command_that_cannot_be_started_is_named(command: str) -> None:
+    with pytest.raises(TargetError, match="cannot be started"):
+        ProcessTarget(command)
+
+
+def test_a_driver_that_cannot_reset_is_told() -> None:
+    target = driver("import json; input(); print(json.dumps(dict(error=1)), flush=True); input()")
+    with pytest.raises(TargetError, match="it cannot reset: 1"):
+        target.reset()
+    target.close()

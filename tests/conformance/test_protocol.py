@@ -1,0 +1,101 @@
+"""Messages of a driver: what is accepted, and what is said of everything else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from conformance import protocol
+from conformance.miniature import Miniature
+from conformance.protocol import decoded, encoded, hello_from
+from conformance.target import TargetError
+from model.errors import ErrorCode
+
+HELLO = {"protocol": 1, "name": "x", "version": "2", "profile": "kip"}
+SCHEMA = json.loads(Path(protocol.__file__).with_name("protocol.schema.json").read_text())
+
+
+def test_a_message_is_a_line() -> None:
+    line = encoded({"do": "hello"})
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    assert decoded(line) == {"do": "hello"}
+
+
+@pytest.mark.parametrize("line", [b"", b"nonsense", b"[1]", b"\xff", b"[" * 100_000], ids=repr)
+def test_what_is_no_message_is_quoted(line: bytes) -> None:
+    with pytest.raises(TargetError, match="it answered what is not"):
+        decoded(line)
+
+
+def test_a_hello_says_what_an_implementation_can_do() -> None:
+    can = {"acquire_modes": ["record_limit"], "renew": False, "write_errors": ["PENDING"]}
+    hello = hello_from({**HELLO, "capabilities": can})
+    assert hello.capabilities.acquire_modes == ("record_limit",)
+    assert not hello.capabilities.renew
+    assert hello.capabilities.write_errors == (ErrorCode.PENDING,)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"protocol": 2}, "it speaks protocol 2, and not 1"),
+        ({"name": ""}, "its hello has no name"),
+        ({"version": 4}, "its hello has no version"),
+        ({"profile": "best"}, "its profile is 'best', and not one of"),
+        ({"capabilities": 1}, "its capabilities are not an object"),
+        ({"capabilities": {"fly": True}}, "it claims 'fly'; capabilities are"),
+        ({"capabilities": {"renew": 1}}, "its capability renew is 1, and not true or false"),
+        ({"capabilities": {"write_errors": ["OOPS"]}}, "its capability write_errors is"),
+        ({"capabilities": {"acquire_modes": "all"}}, "its capability acquire_modes is 'all'"),
+    ],
+    ids=str,
+)
+def test_a_hello_that_is_wrong_is_told_in_one_line(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(TargetError) as error:
+        hello_from({**HELLO, **change})
+    assert str(error.value).startswith(said)
+
+
+def _valid(kind: str, message: object) -> None:
+    jsonschema.validate(message, {**SCHEMA, "oneOf": [{"$ref": f"#/$defs/{kind}"}]})
+
+
+def test_the_schema_describes_what_is_really_said() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    config = {
+        "delivery_count_limit": 2,
+        "partition_max_record_locks": 4,
+        "record_lock_duration_ms": 9,
+        "auto_offset_reset": "earliest",
+    }
+    persisted = {"start_offset": 0, "delivery_complete_count": 0, "state_batches": []}
+    operation = {
+        "op": "initialize",
+        "config": config,
+        "log_start_offset": 0,
+        "log_end_offset": 0,
+        "persisted": persisted,
+        "time_ms": 0,
+    }
+    _valid("request", {"do": "hello", "protocol": 1})
+    _valid("hello", HELLO)
+    _valid("request", {"do": "apply", "seq": 0, "operation": operation, "answers": ["PENDING"]})
+    _valid("reply", Miniature().apply(0, operation, ()))
+    _valid("reply", {"error": "broken"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("request", {"do": "dance"}),
+        ("request", {"do": "apply", "seq": 0, "operation": {"op": "dance"}, "answers": []}),
+        ("hello", {**HELLO, "protocol": 2}),
+        ("reply", {"result": {}}),
+    ],
+)
+def test_the_schema_refuses_other_things(kind: str, message: object) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        _valid(kind, message)

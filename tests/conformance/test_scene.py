@@ -1,0 +1,106 @@
+"""Around an implementation: the log, the clock, the judge, and what is kept of it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from conformance import asks
+from conformance.builtin import EngineTarget
+from conformance.miniature import FaultKind, Miniature
+from conformance.scene import CRASHED, UNREADABLE, Scene
+from conformance.target import Hello, Reply, Target
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.operations import AcknowledgementBatch
+from model.states import AcquireMode
+from model.trace_codec import event_from_row
+from model.trace_json import row_from_line
+
+BEGIN = asks.TakeOver(SharePartitionConfig(2, 8, 100))
+FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
+ACCEPT = AcknowledgementBatch(0, 0, (1,))
+
+
+def scene(target: Target | None = None) -> Scene:
+    target = target or Miniature()
+    return Scene(target, target.hello())
+
+
+def test_a_right_implementation_is_not_blamed() -> None:
+    it = scene()
+    sequence: list[asks.Ask] = [
+        BEGIN,
+        asks.Produce(((0, 2), (1, 1))),
+        FETCH,
+        asks.Acknowledge("m1", (ACCEPT,), (ErrorCode.PENDING,)),
+        asks.CompleteWrite(7, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        asks.Release("m1"),
+        asks.AdvanceTime(100),
+        asks.Compact(0),
+        asks.AdvanceLogStart(1),
+        BEGIN,
+        FETCH,
+    ]
+    assert [it.ask(ask) for ask in sequence] == [None] * len(sequence)
+    assert len(it.events) == len(sequence) - 1
+    assert [step.asked for step in it.steps].count("the log loses 0–1") == 1
+
+
+def test_events_are_those_of_a_trace() -> None:
+    it = scene(EngineTarget("spec"))
+    for ask in (BEGIN, asks.Produce(((0, 1),)), FETCH):
+        it.ask(ask)
+    rows = [row_from_line(json.dumps(event).encode()) for event in it.events]
+    assert [event_from_row(row).seq for row in rows] == [0, 1, 2]
+
+
+def test_a_write_that_is_not_outstanding_is_not_completed() -> None:
+    it = scene()
+    it.ask(BEGIN)
+    assert it.ask(asks.CompleteWrite(0, ErrorCode.NONE)) is None
+    assert len(it.events) == 1
+
+
+def test_a_deviation_names_the_rule() -> None:
+    it = scene(Miniature(FaultKind.WINDOW_HAS_NO_LIMIT))
+    it.ask(BEGIN)
+    it.ask(asks.Produce(((0, 9),)))
+    found = it.ask(FETCH)
+    assert found is not None
+    assert found.signature == ("WITHIN_WINDOW_LIMIT", "acquire")
+    assert "limit" in found.sentence
+
+
+class Broken:
+    """Answers whatever it is told to."""
+
+    def __init__(self, reply: Reply) -> None:
+        self._reply = reply
+
+    def hello(self) -> Hello:
+        return Miniature().hello()
+
+    def reset(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def apply(self, seq: int, operation: dict[str, Any], answers: Sequence[ErrorCode]) -> Reply:  # noqa: ARG002 - of every target
+        return self._reply
+
+
+@pytest.mark.parametrize(
+    ("reply", "name"),
+    [
+        ({"error": "NullPointer\x1b[2J"}, CRASHED),
+        ({"result": {"status": "NONE"}}, UNREADABLE),
+        ({"result": {"status": "ODD"}, "writes": [], "completed": [], "after": {}}, UNREADABLE),
+    ],
+)
+def test_a_failure_and_an_impossible_answer_are_deviations(reply: Reply, name: str) -> None:
+    found = scene(Broken(reply)).ask(BEGIN)
+    assert found is not None
+    assert found.name == name
+    assert "\x1b" not in found.recorded
+    assert found.signature[:2] == (name, "initialize")
