@@ -8,7 +8,7 @@ import pyarrow as pa
 from model.errors import InvalidValueError
 from model.trace_schema import EVENT, Field, Kind
 
-__all__ = ["PLACE", "SCHEMA", "check_schema", "table_from_rows"]
+__all__ = ["PLACE", "SCHEMA", "check_readable", "check_schema", "completed", "table_from_rows"]
 
 _SCALARS = {
     Kind.INTEGER: pa.int64(),
@@ -46,6 +46,40 @@ def check_schema(schema: pa.Schema) -> None:
         if not schema.field(index).type.equals(field.type):
             given = str(schema.field(index).type)
             raise InvalidValueError(f"column {field.name}", given, str(field.type))
+
+
+def check_readable(schema: pa.Schema) -> None:
+    """Raise InvalidValueError for a schema that ``completed`` cannot make one of a trace.
+
+    What is optional may be missing: earlier versions did not have all of it.
+    """
+    for field in EVENT:
+        index = schema.get_field_index(field.name)
+        if index < 0 and not field.optional:
+            raise InvalidValueError(f"column {field.name}", None, f"a column of {_type(field)}")
+        if index >= 0 and not _is_readable(schema.field(index).type, field):
+            given = str(schema.field(index).type)
+            raise InvalidValueError(f"column {field.name}", given, str(_type(field)))
+
+
+def _is_readable(given: pa.DataType, field: Field) -> bool:
+    if field.kind is not Kind.RECORD or not pa.types.is_struct(given):
+        return bool(given.equals(_type(field)))
+    parts = {part.name: part for part in field.parts}
+    there = {given.field(i).name: given.field(i).type for i in range(given.num_fields)}
+    known = all(name in parts and type_.equals(_type(parts[name])) for name, type_ in there.items())
+    return known and all(part.optional or part.name in there for part in field.parts)
+
+
+def completed(table: pa.Table) -> pa.Table:
+    """Return the columns of a trace in their order; what ``check_readable`` forgives is null."""
+    columns = [
+        table.column(field.name).cast(field.type)
+        if field.name in table.column_names
+        else pa.nulls(table.num_rows, field.type)
+        for field in SCHEMA
+    ]
+    return pa.table(columns, schema=SCHEMA)
 
 
 def table_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema = SCHEMA) -> pa.Table:

@@ -13,7 +13,7 @@ from model.outcome import Outcome
 from model.profile import Profile
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
-from model.trace_arrow import SCHEMA
+from model.trace_arrow import SCHEMA, completed
 from model.trace_codec import event_from_row
 from replay.engine import SpecEngine
 from replay.lines import Bad, partition_hint, read_lines, strict_row
@@ -159,7 +159,7 @@ def _parquet_rows(
     try:
         with opened(source.path) as file:
             for group in range(file.metadata.num_row_groups):
-                table = file.read_row_group(group, columns=SCHEMA.names)
+                table = completed(file.read_row_group(group, columns=SCHEMA.names))
                 if bad := first_bad_row(table):
                     raise ExplainError(f"{source.path}:{first + bad.row}: {bad.message}")
                 found = table.num_rows

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model.errors import InvalidValueError
-from model.trace_arrow import PLACE, SCHEMA, table_from_rows
+from model.trace_arrow import PLACE, SCHEMA, completed, table_from_rows
 from replay.lines import Bad, partition_hint, read_lines, strict_row
 from replay.sources import Form, Source
 from replay.survey import opened
@@ -154,7 +154,7 @@ def _from_parquet(task: GatherTask, found: _Found) -> Iterator[pa.Table]:
         for group in range(file.metadata.num_row_groups):
             try:
                 table = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
-                yield _placed(table.select(SCHEMA.names), task.source.path, found)
+                yield _placed(completed(table), task.source.path, found)
             except (pa.ArrowException, OSError) as error:
                 text = f"row group {group} cannot be read: {' '.join(str(error).split())[:200]}"
                 found.refuse(Bad(found.lines + 1, text))

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from model.errors import InvalidValueError
-from model.trace_arrow import SCHEMA
+from model.trace_arrow import SCHEMA, completed
 from replay.gather import STORED
 from replay.survey import Run, opened
 from replay.tables import first_bad_row
@@ -153,7 +153,8 @@ def _from_file(task: OrderedTask) -> Iterator[PartitionRows]:
                 continue
             if first + held.num_rows != starts[group]:
                 held, first, suspect = SCHEMA.empty_table(), starts[group], False
-            more = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
+            read = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
+            more = completed(read)
             # One look at a whole row group: a look at each small share-partition costs more.
             suspect |= first_bad_row(more) is not None
             held = pa.concat_tables([held, more]) if held.num_rows else more

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from model.errors import InvalidValueError
-from model.trace_arrow import check_schema
+from model.trace_arrow import check_readable
 from replay.sources import Source
 from replay.verdict import Problem
 
@@ -59,7 +59,7 @@ def opened(path: str, encoded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InvalidValueError("file", f"{error}".splitlines()[0], "a Parquet file") from None
     with file:
-        check_schema(file.metadata.schema.to_arrow_schema())
+        check_readable(file.metadata.schema.to_arrow_schema())
         _check_sizes(file.metadata)
         yield file
 

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from model.errors import InvalidValueError
 from model.trace import TraceEvent
-from model.trace_arrow import PLACE, SCHEMA, check_schema, table_from_rows
+from model.trace_arrow import (
+    PLACE,
+    SCHEMA,
+    check_readable,
+    check_schema,
+    completed,
+    table_from_rows,
+)
 from model.trace_codec import event_from_row, row_from_event
 from model.trace_schema import EVENT
 from tests.strategies import EVENTS
@@ -67,3 +74,53 @@ def test_a_column_of_another_type_is_named_with_both_types() -> None:
     index = SCHEMA.get_field_index("seq")
     with pytest.raises(InvalidValueError, match=r"column seq is 'int32'; allowed: int64"):
         check_schema(SCHEMA.set(index, pa.field("seq", pa.int32())))
+
+
+def without(column: str, *parts: str) -> pa.Schema:
+    """The schema whose record ``column`` lacks these parts."""
+    index = SCHEMA.get_field_index(column)
+    kept = [part for part in SCHEMA.field(index).type if part.name not in parts]
+    return SCHEMA.set(index, pa.field(column, pa.struct(kept)))
+
+
+@settings(max_examples=25)
+@given(st.lists(EVENTS, max_size=4))
+def test_a_table_that_has_everything_is_complete(events: list[TraceEvent]) -> None:
+    table = table_from_rows(row_from_event(event) for event in events)
+    check_readable(table.schema)
+    assert completed(table).equals(table)
+
+
+def test_what_is_optional_may_be_missing_and_is_null() -> None:
+    earlier = without("result", "acquisition", "marked")
+    earlier = earlier.remove(earlier.get_field_index("progress_batches"))
+    row = {"seq": 4, "op": "release", "result": {"status": "NONE"}}
+    table = table_from_rows([row], earlier)
+    with pytest.raises(InvalidValueError, match="column progress_batches is None"):
+        check_schema(table.schema)
+    check_readable(table.schema)
+    found = completed(table)
+    check_schema(found.schema)
+    assert found.equals(table_from_rows([row]))
+
+
+@pytest.mark.parametrize(
+    ("schema", "column"),
+    [
+        (without("after", "start_offset"), "after"),
+        (SCHEMA.remove(SCHEMA.get_field_index("seq")), "seq"),
+        (SCHEMA.set(SCHEMA.get_field_index("seq"), pa.field("seq", pa.int32())), "seq"),
+        (SCHEMA.set(SCHEMA.get_field_index("after"), pa.field("after", pa.int64())), "after"),
+        (
+            SCHEMA.set(
+                SCHEMA.get_field_index("result"),
+                pa.field("result", pa.struct([("status", pa.int64())])),
+            ),
+            "result",
+        ),
+    ],
+    ids=["required part", "required column", "other type", "no record", "other type of a part"],
+)
+def test_what_no_version_wrote_is_refused_by_name(schema: pa.Schema, column: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"^column {column} is "):
+        check_readable(schema)

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from model.errors import InvalidValueError
@@ -98,3 +99,19 @@ def test_a_file_that_changed_meanwhile_is_an_error(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=25))
     with pytest.raises(InvalidValueError, match="does not change"):
         list(load(OrderedTask(0, str(path), (0,), (Run("core:orders:0", 0, 99),))))
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["in order", "to be sorted"])
+def test_a_file_of_an_earlier_version_is_read(tmp_path: Path, turned: bool) -> None:  # noqa: FBT001
+    rows = kafka_rows(count=20)
+    path = write_parquet(tmp_path / "t.parquet", rows[::-1] if turned else rows, 7)
+    pq.write_table(pq.read_table(path).drop_columns(["progress_batches", "ranges"]), path)
+    (source,) = find_sources([path]).files
+    if not turned:
+        (found,) = load(OrderedTask(0, str(path), (0,), survey(source).runs or ()))
+    else:
+        gathered = gather(GatherTask(0, source, 0, None, 1, str(tmp_path / "out")))
+        part = Part(gathered.task.target, gathered.row_groups[bucket_of("any", 1)], 0)
+        (found,) = load(BucketTask(0, (part,), {}, {}, frozenset(gathered.partitions)))
+    assert [row["seq"] for row in found.table.to_pylist()] == list(range(20))
+    assert found.problem is None
