@@ -36,8 +36,8 @@ def finish_dead_letter(state: State, ranges: Ints, answers: Ints, start: int) ->
     """Archive records that the dead-letter queue is done with (KIP-1191), and write it.
 
     ``ranges``: (first, last) each, ascending by their first offset; below the start offset they
-    are ignored. ``answers``: (id or -1, status) of the write. ``start``: the start offset chosen
-    after it. Returns a verdict.
+    are ignored, but the start offset and the delivery complete count are written. ``answers``:
+    (id or -1, status) of the write. ``start``: the start offset chosen after it. Returns a verdict.
     """
     h = state.header
     h[STATUS] = S_NONE
@@ -52,7 +52,7 @@ def finish_dead_letter(state: State, ranges: Ints, answers: Ints, start: int) ->
             return result
         low, high = min(low, first), last
     result = FINE
-    if low <= high:
+    if ranges.shape[0] > 0:
         result = send_anyway(state, Change(serial, low, high), answers, FIRST_GROUP)
     return result if result != FINE else finish(state, start)
 

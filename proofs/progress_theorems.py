@@ -137,7 +137,7 @@ def _stays_for_the_grace(s: OneRecord) -> Term:
 
 def _keeps_what_it_must(s: OneRecord) -> Term:
     kept = attrs.evolve(s.record, state=IN_PROGRESS)
-    return _same(_mark(s), kept, "deadline", "progress_start", "last_progress", "exhausted")
+    return _same(_mark(s), kept, "deadline", "progress_start", "last_progress")
 
 
 def _is_anothers(s: OneRecord) -> Term:
@@ -199,7 +199,7 @@ def _mark_theorems() -> Iterator[Theorem]:
         (
             ERASED,
             _may_mark,
-            lambda s: _same(erased(_mark(s)), erased(s.record), "deadline", "exhausted"),
+            lambda s: _same(erased(_mark(s)), erased(s.record), "deadline"),
             counts,
         ),
     ):

@@ -17,10 +17,11 @@ def finish_dead_letters(
 ) -> Step:
     """Archive records that the dead-letter queue has, or could not take (KIP-1191).
 
-    Guard: each is ARCHIVING and that is durable. Offsets below the start offset are passed over.
+    Guard: each is ``record.is_dead_letter``. Offsets below the start offset are passed over.
     Effect: each as ``record.finish_dead_letter``, also if there is no queue any more.
     Delivery count: unchanged.
-    Persistence: one write; what becomes of it changes nothing here.
+    Persistence: one write; what becomes of it changes nothing here. Where the start offset has
+    passed all the records, that is written still, and the delivery complete count.
     """
     records = partition.window.records
     finished = {}
@@ -30,7 +31,7 @@ def finish_dead_letters(
         require(archiving, Guard.DEAD_LETTER_IS_ARCHIVING, f"offset {offset} is not ARCHIVING")
         assert record is not None  # noqa: S101 - require has raised; this tells the type checker
         finished[offset] = finish_dead_letter(record)
-    if not finished:
+    if not operation.ranges:
         return Step(partition)
     partition, write = write_and_forget(partition, finished, answer)
     return Step(partition, Outcome(writes=(write,)))

@@ -165,9 +165,7 @@ def renew(record: Record, deadline: Term) -> Record:
     Delivery count: unchanged.
     Persistence: none.
     """
-    return Record(
-        ACQUIRED, record.delivery_count, record.owner, deadline, acquisition=record.acquisition
-    )
+    return attrs.evolve(record, deadline=deadline)
 
 
 def can_mark(record: Record, member: Term, acquisition: Term, now: Term, extension: Term) -> Term:
@@ -192,12 +190,10 @@ def mark(record: Record, now: Term, threshold: Term, extension: Term) -> Record:
     Persistence: none; who holds a record, and how, is never durable.
     """
     start = either(absent(record.progress_start), now, record.progress_start)
-    return Record(
-        IN_PROGRESS,
-        record.delivery_count,
-        record.owner,
-        _earlier(now + threshold, start + extension),
-        acquisition=record.acquisition,
+    return attrs.evolve(
+        record,
+        state=IN_PROGRESS,
+        deadline=_earlier(now + threshold, start + extension),
         progress_start=start,
         last_progress=now,
     )
@@ -223,15 +219,7 @@ def give_grace(record: Record, until: Term) -> Record:
     Delivery count: unchanged.
     Persistence: none.
     """
-    return Record(
-        IN_PROGRESS,
-        record.delivery_count,
-        record.owner,
-        _earlier(until, record.deadline),
-        acquisition=record.acquisition,
-        progress_start=record.progress_start,
-        last_progress=record.last_progress,
-    )
+    return attrs.evolve(record, deadline=_earlier(until, record.deadline))
 
 
 def expire(record: Record, limit: Term, failed: Term = ARCHIVED) -> Record:
@@ -247,7 +235,7 @@ def expire(record: Record, limit: Term, failed: Term = ARCHIVED) -> Record:
 
 
 def is_dead_letter(record: Record) -> Term:
-    """Whether the record is on its way to the dead-letter queue, and that is durable."""
+    """Whether the record is on its way to the dead-letter queue, and no write could undo that."""
     return (record.state == ARCHIVING) & negate(record.pending)
 
 

@@ -86,7 +86,17 @@ def test_when_the_queue_is_done_the_record_is_archived() -> None:
     assert shown(made) == "1-1:G1 2-3:X1 4-4:Q1a"
     assert written(made.apply(FinishDeadLetter(ranges((0, 1))))) == [(1, 3, [(1, 1, 4, 1)])]
     assert made.snapshot().start_offset == 4
-    assert made.apply(FinishDeadLetter(ranges((0, 3)))).writes == ()
+
+
+def test_what_lies_below_the_start_is_ignored_but_written() -> None:
+    made = queued((0, 4))
+    fetch(made, "a", (0, 4))
+    ack(made, "a", (0, 1, ACCEPT), (4, 4, REJECT))
+    below = made.apply(FinishDeadLetter(ranges((0, 1))), answers=(Answer(PENDING, 7),))
+    assert written(below) == [(2, 0, [])]
+    assert made.apply(CompleteWrite(7, ErrorCode.NONE)).completed == ()
+    assert written(made.apply(FinishDeadLetter(ranges((0, 1), (4, 4))))) == [(2, 1, [(4, 4, 4, 1)])]
+    assert made.durable().delivery_complete_count == 1
     assert made.apply(FinishDeadLetter(())).writes == ()
 
 

@@ -14,7 +14,7 @@ from replay.lag_file import LAG, LagFile
 from replay.load import OrderedTask, PartitionRows
 from replay.survey import Run
 from replay.verdict import Kind, PartitionVerdict, Problem, Verdict
-from tests.replay.samples import Row, first_of, kafka_rows, placed, write_parquet
+from tests.replay.samples import Row, draft_rows, first_of, kafka_rows, placed, write_parquet
 
 BOTH, SPEC, IMPL = ("spec", "impl"), ("spec",), ("impl",)
 NOWHERE = LagFile(None, 0)
@@ -25,9 +25,12 @@ def rows_of(rows: list[Row], problem: Problem | None = None) -> PartitionRows:
 
 
 def check(
-    rows: list[Row], against: tuple[str, ...] = BOTH, lag: LagFile = NOWHERE
+    rows: list[Row],
+    against: tuple[str, ...] = BOTH,
+    lag: LagFile = NOWHERE,
+    profile: str = "kafka",
 ) -> PartitionVerdict:
-    return check_partition(rows_of(rows), Plan(against=against), lag)
+    return check_partition(rows_of(rows), Plan(profile, against), lag)
 
 
 def spoiled() -> tuple[list[Row], int]:
@@ -41,6 +44,17 @@ def spoiled() -> tuple[list[Row], int]:
 def test_what_conforms_is_checked_whole(against: tuple[str, ...]) -> None:
     verdict = check(kafka_rows(), against)
     assert (verdict.verdict, verdict.events, verdict.checked) == (Verdict.CONFORMS, 60, 60)
+
+
+@pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])
+def test_records_in_progress_are_checked_as_all_others_are(against: tuple[str, ...]) -> None:
+    verdict = check(draft_rows(), against, profile="draft_resolved")
+    assert (verdict.verdict, verdict.checked) == (Verdict.CONFORMS, 9)
+    rows = draft_rows()
+    rows[2]["result"]["marked"][1] = "NONE"
+    found = check(rows, against, profile="draft_resolved").divergence
+    assert found
+    assert (found.seq, found.name) == (2, Difference.MARKED.name)
 
 
 @pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])

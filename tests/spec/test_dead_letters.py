@@ -97,7 +97,16 @@ def test_offsets_before_the_window_are_passed_over_and_twice_is_once() -> None:
     ahead = run(archiving(), AdvanceLogStart(1))
     step = apply(ahead, FinishDeadLetter(spans((0, 1), (1, 1))))
     assert written(step.outcome.writes[0]) == (1, 1, [(1, 1, 4, 1)])
-    nothing = apply(ahead, FinishDeadLetter(spans((0, 0))))
+
+
+def test_dead_letters_that_the_start_offset_has_passed_still_write_it() -> None:
+    ahead = run(archiving(), AdvanceLogStart(1))
+    later = apply(ahead, FinishDeadLetter(spans((0, 0))), answers=(LATER,))
+    assert [written(write) for write in later.outcome.writes] == [(1, 0, [])]
+    assert later.partition.window == ahead.window
+    done = run(later.partition, CompleteWrite(later.outcome.writes[0].id, ErrorCode.NONE))
+    assert (durable(ahead).start_offset, durable(done).start_offset) == (0, 1)
+    nothing = apply(ahead, FinishDeadLetter(()))
     assert (nothing.partition, nothing.outcome.writes) == (ahead, ())
 
 
