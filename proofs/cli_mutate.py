@@ -70,7 +70,7 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
     judged = _earlier(results, mutants)
     interrupted = False
     try:
-        for judgement in _judged(_left(mutants, judged), listed, results, processes):
+        for judgement in _judged(_left(mutants, judged, listed), listed, results, processes):
             judged[judgement.mutant.key] = judgement
     except KeyboardInterrupt:
         interrupted = True
@@ -107,9 +107,12 @@ def _earlier(results: Path | None, mutants: list[Mutant]) -> dict[Key, Judgement
     return dict(from_lines(results.read_text().splitlines(), mutants))
 
 
-def _left(mutants: list[Mutant], judged: dict[Key, Judgement]) -> list[Mutant]:
-    """Return what is still to be run; what survived earlier may now be noticed."""
-    return [m for m in mutants if m.key not in judged or not judged[m.key].killed]
+def _left(
+    mutants: list[Mutant], judged: dict[Key, Judgement], listed: Collection[Key]
+) -> list[Mutant]:
+    """Return what is still to be run; what survived earlier and is not listed runs again."""
+    settled = {key for key, judgement in judged.items() if judgement.killed or key in listed}
+    return [mutant for mutant in mutants if mutant.key not in settled]
 
 
 def _judged(

@@ -80,7 +80,12 @@ def warm_up() -> None:
     hypothesis = _import("hypothesis")
     found = hypothesis.Phase.explicit, hypothesis.Phase.generate
     hypothesis.settings.register_profile(
-        "mutants", deadline=None, derandomize=True, database=None, phases=found
+        "mutants",
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=found,
+        suppress_health_check=list(hypothesis.HealthCheck),  # They look at the clock.
     )
 
 

@@ -89,6 +89,10 @@ def test_results_are_kept_and_only_survivors_run_again(checks: Checks, tmp_path:
     checks.asked.clear()
     assert mutate("spec.lag", "--results", results).exit_code == 1
     assert [mutant for mutant in checks.asked if mutant.index >= 0] == [SURVIVOR]
+    checks.listed = {SURVIVOR.key: "reason"}
+    checks.asked.clear()
+    assert mutate("spec.lag", "--results", results).exit_code == 0
+    assert checks.asked == []
 
 
 def test_sample_is_the_same_every_time(checks: Checks) -> None:
