@@ -1,4 +1,4 @@
-"""Machine-checked proofs about the specification (``sharespec prove``).
+"""Machine-checked proofs about the specification (``sharespec prove``, ``sharespec explore``).
 
 Nothing here restates a rule: the functions of ``spec`` are called, with Z3 terms for values.
 Read in this order:
@@ -15,4 +15,16 @@ Read in this order:
   as a Python test; ``reachable``: states that runs reach;
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
 - ``table``, ``report`` and ``cli_prove``: how it is shown.
+
+And of the exploration of small worlds, where every state is visited:
+
+- ``world``, ``moves``: how large a world is, and what can happen to a leader in it;
+- ``normal``: what matters of a leader; ``side_by_side``: specification and implementation together;
+- ``leader_graph``, ``leaders``: what leaders do; ``network``, ``durables``: what becomes of writes;
+- ``product``: all of them together, over numbers (``intern``, ``tables``);
+- ``facts``, ``end_to_end``: what should hold between a leader and what is durable;
+- ``liveness``: what comes about in the end;
+- ``run_table``, ``explore_report`` and ``cli_explore``: how it is shown.
+
+``search`` is the plain breadth-first search for everything smaller.
 """

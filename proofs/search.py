@@ -15,7 +15,7 @@ _OFTEN = 10_000
 """After how many states progress is told."""
 
 
-class Stopped(BaseException):  # noqa: N818 - no error
+class Stopped(BaseException):
     """Raised by ``progress`` to end a search early; what it found is kept."""
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from model.profile import PROFILES, profile_named
+from proofs.cli_explore import explore_command
 from proofs.cli_prove import prove_command
 from replay.check import Plan
 from replay.explain import ExplainError, partition_events, steps, table_of
@@ -50,6 +51,7 @@ def cli() -> None:
 
 
 cli.add_command(prove_command)
+cli.add_command(explore_command)
 
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
