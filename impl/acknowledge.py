@@ -6,23 +6,26 @@ from impl.jit import compiled, entry_point
 from impl.layout import (
     ACCEPT,
     ACKNOWLEDGED,
-    ACQUIRED,
     ARCHIVED,
     AVAILABLE,
     DEADLINE,
     END,
     FINE,
     FIRST,
+    GIVEN_UP,
+    GRACE,
     HEAD,
+    IN_PROGRESS,
     LAST,
+    LAST_PROGRESS,
     LOCK_DURATION,
     LOWEST,
     MAX,
     NEXT_DEADLINE,
-    NO_WRITE,
     NOW,
     NOWHERE,
     OWNER,
+    REJECT,
     RELEASE,
     RENEW,
     RENEWAL,
@@ -31,6 +34,7 @@ from impl.layout import (
     S_INVALID_REQUEST,
     S_NONE,
     SHARED_OFFSET,
+    STALENESS,
     START,
     STATE,
     STATUS,
@@ -41,9 +45,9 @@ from impl.layout import (
     verdict,
 )
 from impl.rows import Ints
-from impl.runs import cut, join, seek
+from impl.runs import cut, is_held, join, seek
 from impl.state import State
-from impl.window import finish
+from impl.window import finish, later
 from impl.writes import UNDO, Change, begin_change, send, settle, transition
 from model.guards import Guard
 
@@ -139,9 +143,13 @@ def _touches_unknown(state: State, first: int, last: int) -> bool:
 
 
 @compiled
-def _state_after(kind: int) -> int:
+def _state_after(header: Ints, kind: int) -> int:
+    """Return what a type makes of a record: one that is rejected may go to a dead-letter queue."""
     if kind == ACCEPT:
         return ACKNOWLEDGED
+    if kind == REJECT:
+        given_up: int = header[GIVEN_UP]
+        return given_up
     return AVAILABLE if kind == RELEASE else ARCHIVED
 
 
@@ -149,7 +157,8 @@ def _state_after(kind: int) -> int:
 def _apply_type(state: State, member: int, kind: int, part: Change) -> int:
     """Apply an acknowledge type to a range; return the first offset where it fails, or -1.
 
-    What a RENEW does is left for ``_renew``; here it is only judged.
+    What a RENEW does is left for ``_renew``; here it is only judged. It is not for a record that
+    is IN_PROGRESS, whose lock marks extend.
     """
     h, runs = state.header, state.runs
     if kind == RENEW:
@@ -158,12 +167,12 @@ def _apply_type(state: State, member: int, kind: int, part: Change) -> int:
         cut(h, runs, part.last + 1)
         i = cut(h, runs, part.first)
     while i < h[TAIL] and runs[i, FIRST] <= part.last:
-        held = runs[i, STATE] == ACQUIRED and runs[i, WRITE] == NO_WRITE
-        if not held or runs[i, OWNER] != member or (kind == RENEW and not h[RENEWAL]):
+        refused = kind == RENEW and (not h[RENEWAL] or runs[i, STATE] == IN_PROGRESS)
+        if not is_held(runs, i) or runs[i, OWNER] != member or refused:
             at: int = max(runs[i, FIRST], part.first)
             return at
         if kind != RENEW:
-            transition(h, runs, i, _state_after(kind), part.serial)
+            transition(h, runs, i, _state_after(h, kind), part.serial)
         i += 1
     return NOWHERE
 
@@ -226,7 +235,7 @@ def _renew(state: State, sent: Acknowledgement, batches: int, below: int) -> Non
     that its write fails (KIP-1222).
     """
     h, runs = state.header, state.runs
-    deadline = h[LOCK_DURATION] + min(h[NOW], MAX - h[LOCK_DURATION])
+    deadline = later(h[NOW], h[LOCK_DURATION])
     for batch in range(min(batches + 1, sent.batches.shape[0])):
         at = max(sent.batches[batch, 0], h[START])
         end = min(sent.batches[batch, 1], h[END] - 1)
@@ -304,14 +313,31 @@ def _send_if_changed(state: State, change: Change, answers: Ints) -> int:
 def release(state: State, member: int, answers: Ints, start: int) -> int:
     """Release what a member holds, as when it leaves (Kafka: releaseAcquiredRecords).
 
+    What it marked lately as in progress it keeps for a grace period, in which it may come back.
     Arguments and result are those of ``acknowledge``.
     """
     h, runs = state.header, state.runs
     serial = begin_change(h)
-    first, last = MAX, -1
+    first, last, kept = MAX, -1, False
     for i in range(h[HEAD], h[TAIL]):
-        if runs[i, OWNER] == member and runs[i, STATE] == ACQUIRED and runs[i, WRITE] == NO_WRITE:
+        if runs[i, OWNER] != member or not is_held(runs, i):
+            continue
+        if _is_fresh(h, runs, i):
+            runs[i, DEADLINE] = min(runs[i, DEADLINE], later(h[NOW], h[GRACE]))
+            h[NEXT_DEADLINE] = min(h[NEXT_DEADLINE], runs[i, DEADLINE])
+            kept = True
+        else:
             transition(h, runs, i, AVAILABLE, serial)
             first, last = min(first, runs[i, FIRST]), runs[i, LAST]
+    if kept:
+        join(h, runs, h[START], h[END])
     result = _send_if_changed(state, Change(serial, first, last), answers)
     return result if result != FINE else finish(state, start)
+
+
+@compiled
+def _is_fresh(header: Ints, runs: Ints, index: int) -> bool:
+    """Tell whether a held run was marked less than the staleness threshold ago."""
+    if runs[index, STATE] != IN_PROGRESS:
+        return False
+    return bool(header[NOW] - runs[index, LAST_PROGRESS] < header[STALENESS])

@@ -6,6 +6,7 @@ from impl.jit import compiled, entry_point
 from impl.layout import (
     ACQUIRED,
     ACQUIRED_TAIL,
+    ACQUISITION,
     ARCHIVED,
     AVAILABLE,
     BATCH_OPTIMIZED,
@@ -18,15 +19,21 @@ from impl.layout import (
     FREE_GAP,
     HEAD,
     LAST,
+    LAST_PROGRESS,
     LOCK_DURATION,
     LOG_END,
+    MARKS,
     MAX,
     MAX_LOCKS,
     MAY_OVERSHOOT,
+    NEXT_ACQUISITION,
     NEXT_DEADLINE,
     NO_WRITE,
+    NOT_MARKED,
     NOW,
+    NUMBER,
     OWNER,
+    PROGRESS_START,
     RECORD_LIMIT,
     RESTORE,
     S_NONE,
@@ -44,7 +51,7 @@ from impl.policy import Fetch, choose_acquired, window_limit
 from impl.rows import Ints
 from impl.runs import cut, is_free, join, put, seek, set_state
 from impl.state import State
-from impl.window import finish, first_unknown, learn_hole
+from impl.window import finish, first_unknown, later, learn_hole
 from model.guards import Guard
 
 __all__ = ["Fetch", "Taken", "acquire", "skip_acquire"]
@@ -195,9 +202,13 @@ def _check_limit(header: Ints, fetch: Fetch, ranges: Ints) -> int:
 
 @compiled
 def _take_all(state: State, member: int, ranges: Ints) -> None:
+    """Take all ranges under one acquisition number, where a mark has to name it."""
     h = state.header
     h[ACQUIRED_TAIL] = 0
-    deadline = h[LOCK_DURATION] + min(h[NOW], MAX - h[LOCK_DURATION])
+    if h[MARKS] and ranges.shape[0] > 0:
+        h[NUMBER] = h[NEXT_ACQUISITION]
+        h[NEXT_ACQUISITION] += 1
+    deadline = later(h[NOW], h[LOCK_DURATION])
     for i in range(ranges.shape[0]):
         h[NEXT_DEADLINE] = min(h[NEXT_DEADLINE], deadline)
         _take(state, ranges[i, 0], ranges[i, 1], member, deadline)
@@ -216,6 +227,9 @@ def _take(state: State, first: int, last: int, member: int, deadline: int) -> No
         set_state(h, runs, i, ACQUIRED)
         runs[i, COUNT] += 1
         runs[i, OWNER], runs[i, DEADLINE] = member, deadline
+        if h[MARKS]:
+            runs[i, ACQUISITION] = h[NUMBER]
+            runs[i, PROGRESS_START] = runs[i, LAST_PROGRESS] = NOT_MARKED
         _answer(h, state.acquired, runs, i)
         at = runs[i, LAST] + 1
         i += 1

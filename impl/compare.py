@@ -12,7 +12,11 @@ from impl.events import (
     CAN_ACQUIRE,
     COMPLETED_FROM,
     COMPLETED_TO,
+    MARKED_FROM,
+    MARKED_TO,
+    MISSING,
     OP,
+    RECORDED_NUMBER,
     RECORDS_FROM,
     RECORDS_TO,
     RESULT,
@@ -38,13 +42,16 @@ from impl.layout import (
     FINE,
     FIRST,
     HEAD,
+    IN_PROGRESS,
     LAST,
     LOWEST,
+    MARKED_TAIL,
     NO_CALL,
     NO_WRITE,
     NOBODY,
     NOTHING,
     NOWHERE,
+    NUMBER,
     OWNER,
     START,
     STATE,
@@ -69,6 +76,8 @@ __all__ = ["Part", "compare", "differs_from_durable", "first_difference"]
 
 _STATUS = verdict(Difference.STATUS)
 _ACQUIRED = verdict(Difference.ACQUIRED)
+_ACQUISITION = verdict(Difference.ACQUISITION)
+_MARKED = verdict(Difference.MARKED)
 _WRITTEN_STATE = verdict(Difference.WRITTEN_STATE)
 _WRITTEN_START = verdict(Difference.WRITTEN_START_OFFSET)
 _WRITTEN_COMPLETE = verdict(Difference.WRITTEN_DELIVERY_COMPLETE_COUNT)
@@ -149,14 +158,9 @@ def compare(state: State, events: Events, row: int, before: int, complete: int) 
         status_agrees = f[RESULT, row] == h[STATUS]
     if not status_agrees:
         return _STATUS
-    recorded = Part(events.acquired, f[ACQUIRED_FROM, row], f[ACQUIRED_TO, row])
-    sort_rows(recorded.rows, recorded.low, recorded.high)
-    taken = Part(state.acquired, NOTHING, h[ACQUIRED_TAIL])
-    where = first_difference(taken, recorded, LOWEST)
-    if where != NOWHERE:
-        h[WHERE] = where
-        return _ACQUIRED
-    result = _compare_writes(state, events, row, before)
+    result = _compare_answers(state, events, row)
+    if result == FINE:
+        result = _compare_writes(state, events, row, before)
     if result == FINE and not _completed_agree(h, events, row):
         result = _COMPLETED
     if result == FINE and f[AFTER_START, row] != h[START]:
@@ -171,6 +175,33 @@ def compare(state: State, events: Events, row: int, before: int, complete: int) 
         h[WHERE] = _records_differ(state, recorded)
         result = FINE if h[WHERE] == NOWHERE else _RECORDS
     return result
+
+
+@compiled
+def _compare_answers(state: State, events: Events, row: int) -> int:
+    """Compare what a member was told beside the status."""
+    h, f = state.header, events.fields
+    recorded = Part(events.acquired, f[ACQUIRED_FROM, row], f[ACQUIRED_TO, row])
+    sort_rows(recorded.rows, recorded.low, recorded.high)
+    taken = Part(state.acquired, NOTHING, h[ACQUIRED_TAIL])
+    where = first_difference(taken, recorded, LOWEST)
+    if where != NOWHERE:
+        h[WHERE] = where
+        return _ACQUIRED
+    if f[RECORDED_NUMBER, row] not in (MISSING, h[NUMBER]):
+        return _ACQUISITION
+    return FINE if _marked_agree(state, events, row) else _MARKED
+
+
+@compiled
+def _marked_agree(state: State, events: Events, row: int) -> bool:
+    begin, number = events.fields[MARKED_FROM, row], state.header[MARKED_TAIL]
+    if events.fields[MARKED_TO, row] - begin != number:
+        return False
+    for i in range(number):  # noqa: SIM110 - Numba compiles no generators
+        if events.types[begin + i] != state.ranges[i, 0]:
+            return False
+    return True
 
 
 @compiled
@@ -274,7 +305,8 @@ def _same_record(runs: Ints, run: int, records: Ints, record: int) -> bool:
     status, count, owner, pending = AVAILABLE, NOTHING, NOBODY, False
     if run >= 0:
         status, count = runs[run, STATE], runs[run, COUNT]
-        owner = runs[run, OWNER] if status == ACQUIRED else NOBODY
+        held = status in (ACQUIRED, IN_PROGRESS)
+        owner = runs[run, OWNER] if held else NOBODY
         pending = runs[run, WRITE] != NO_WRITE
     if record < 0:
         return bool(status == AVAILABLE and count == 0 and not pending)

@@ -17,12 +17,13 @@ from impl.layout import (
     STATUSES,
     UNSET,
 )
-from impl.leadership import Leader
+from impl.leadership import Leader, Settings
 from impl.policy import Fetch
+from impl.progress import Mark
 from impl.rows import Ints
 from model.checks import MAX_INT64, whole
-from model.config import AutoOffsetReset
-from model.operations import Acknowledge, Acquire, EntryPoint, Initialize
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.operations import Acknowledge, Acquire, EntryPoint, Initialize, MarkInProgress
 from model.outcome import Answer, Choice
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, AcquireMode
@@ -37,8 +38,10 @@ __all__ = [
     "expiries_of",
     "fetch_of",
     "leader_of",
+    "mark_of",
     "or_unset",
     "range_rows",
+    "settings_of",
     "taken_of",
 ]
 
@@ -126,6 +129,12 @@ def acknowledgement_of(operation: Acknowledge, member: int) -> Acknowledgement:
     )
 
 
+def mark_of(operation: MarkInProgress, member: int) -> Mark:
+    """Return what compiled code takes for a MarkInProgress, whose batches may be malformed."""
+    rows = ((b.first, b.last, b.leader_epoch, b.acquisition) for b in operation.batches)
+    return Mark(member, _array(rows, 4))
+
+
 def answers_of(answers: tuple[Answer, ...]) -> Ints:
     """Return the answers to writes as rows (id or -1, status)."""
     return _array(
@@ -150,21 +159,32 @@ def expiries_of(choice: Choice) -> Expiries:
     )
 
 
+def settings_of(config: SharePartitionConfig) -> Settings:
+    """Return what compiled code takes for a configuration."""
+    return Settings(
+        config.delivery_count_limit,
+        config.partition_max_record_locks,
+        config.record_lock_duration_ms,
+        int(config.renew_acknowledge_enable),
+        int(config.dead_letter_queue),
+        config.in_progress_staleness_threshold_ms,
+        config.in_progress_max_lock_extension_ms,
+        config.in_progress_rebalance_grace_ms,
+    )
+
+
 def leader_of(operation: Initialize) -> Leader:
     """Return what compiled code takes for an Initialize.
 
     Raises InvalidValueError for a reset offset that is not an offset.
     """
-    config, persisted = operation.config, operation.persisted
+    persisted = operation.persisted
     reset = operation.reset_offset
     if reset is not None:
         whole("reset_offset", reset, 0, MAX_INT64 - 1)
     return Leader(
-        config.delivery_count_limit,
-        config.partition_max_record_locks,
-        config.record_lock_duration_ms,
-        int(config.renew_acknowledge_enable),
-        RESETS[config.auto_offset_reset],
+        settings_of(operation.config),
+        RESETS[operation.config.auto_offset_reset],
         operation.log_start_offset,
         operation.log_end_offset,
         -1 if reset is None else reset,

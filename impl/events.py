@@ -21,12 +21,14 @@ MISSING = -(2**63)
 OPERATIONS = tuple(OPERATION_FIELDS)
 (
     INITIALIZE, PRODUCE, ACQUIRE, SKIP_ACQUIRE, ACKNOWLEDGE, RELEASE, ADVANCE_TIME,
-    COMPLETE_WRITE, ADVANCE_LOG_START, RESET_OFFSET,
+    COMPLETE_WRITE, ADVANCE_LOG_START, RESET_OFFSET, MARK_IN_PROGRESS, FINISH_DEAD_LETTER,
+    ALTER_CONFIG,
 ) = (
     OPERATIONS.index(name)
     for name in (
         "initialize", "produce", "acquire", "skip_acquire", "acknowledge", "release",
-        "advance_time", "complete_write", "advance_log_start", "reset_offset",
+        "advance_time", "complete_write", "advance_log_start", "reset_offset", "mark_in_progress",
+        "finish_dead_letter", "alter_config",
     )
 )  # fmt: skip
 
@@ -38,22 +40,24 @@ _STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the
 # Rows of Events.fields: one value for each event. *_FROM and *_TO delimit rows of the arrays.
 (
     OP, SEQ, TIME, MEMBER, MODE, BATCH_SIZE, MAX_RECORDS, FETCH_OFFSET, ARG_LOG_START, ARG_LOG_END,
-    MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, CAN_ACQUIRE, ACQUIRED_COUNT,
+    MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, CAN_ACQUIRE, ACQUIRED_COUNT, RECORDED_NUMBER,
     AFTER_START, AFTER_END, AFTER_COMPLETE,
     LOG_FROM, LOG_TO, ACQUIRED_FROM, ACQUIRED_TO, ACKS_FROM, ACKS_TO, WRITES_FROM, WRITES_TO,
-    COMPLETED_FROM, COMPLETED_TO, RECORDS_FROM, RECORDS_TO,
-) = range(32)  # fmt: skip
-FIELDS = 32
+    COMPLETED_FROM, COMPLETED_TO, RECORDS_FROM, RECORDS_TO, MARKED_FROM, MARKED_TO,
+) = range(35)  # fmt: skip
+FIELDS = 35
 
 
 class Events(NamedTuple):
     """Events of one share-partition; of ranges both ends are inclusive.
 
     ``fields`` (FIELDS, events): one value each. The others have rows of these columns:
-    ``log_batches``: first, last. ``acquired``: first, last, delivery count. ``acks``: first, last
-    and the bounds of ``types``. ``answers``: id and status of a write; ``starts`` and
-    ``completes``: its start offset and delivery complete count; ``write_bounds``: its rows of
-    ``written``, which has first, last, state, delivery count. ``completed``: seq, status.
+    ``log_batches``: first, last, also of the ranges of FinishDeadLetter. ``acquired``: first,
+    last, delivery count. ``acks``: first, last and the bounds of ``types``; of MarkInProgress
+    first, last, leader epoch, acquisition. ``types``: also the statuses of marks. ``answers``: id
+    and status of a write; ``starts`` and ``completes``: its start offset and delivery complete
+    count; ``write_bounds``: its rows of ``written``, which has first, last, state, delivery count.
+    ``completed``: seq, status.
     ``records``: first, last, state, delivery count, owner, pending.
     """
 
@@ -85,12 +89,23 @@ def events_of(batch: pa.RecordBatch, members: Members) -> Events:
     completed = _listed(fields, COMPLETED_FROM, columns["completed"])
     records = _listed(fields, RECORDS_FROM, after["records"])
     types, written = lists_of(acks["types"]), lists_of(writes["state_batches"])
+    ranges, marks = lists_of(columns["ranges"]), lists_of(columns["progress_batches"])
+    _shared(fields, LOG_FROM, FINISH_DEAD_LETTER, ranges, len(log_batches["first"]))
+    _shared(fields, ACKS_FROM, MARK_IN_PROGRESS, marks, len(types.bounds))
+    marked = lists_of(result["marked"])
+    fields[MARKED_FROM : MARKED_TO + 1] = (marked.bounds + len(types.items)).T
     return Events(
         fields,
-        _rows(log_batches, "first", "last"),
+        _both(_rows(log_batches, "first", "last"), _rows(fields_of(ranges.items), "first", "last")),
         _rows(acquired, "first", "last", "delivery_count"),
-        rows_of([*_integers(acks, "first", "last"), *types.bounds.T]),
-        _copied(integers(types.items, MISSING)),
+        _both(
+            rows_of([*_integers(acks, "first", "last"), *types.bounds.T]),
+            _rows(fields_of(marks.items), "first", "last", "leader_epoch", "acquisition"),
+        ),
+        _both(
+            _copied(integers(types.items, MISSING)),
+            numbered(marked.items, STATUS_NAMES),
+        ),
         rows_of([*_integers(writes, "id"), numbered(writes["status"], STATUS_NAMES)]),
         _copied(integers(writes["start_offset"], MISSING)),
         _copied(integers(writes["delivery_complete_count"], MISSING)),
@@ -122,6 +137,17 @@ def _listed(fields: Ints, begin: int, array: pa.ListArray) -> dict[str, pa.Array
     return fields_of(lists.items)
 
 
+def _shared(fields: Ints, begin: int, operation: int, lists: Lists, before: int) -> None:
+    """Note bounds of lists that only one operation has, and that stand after ``before`` rows."""
+    own = fields[OP] == operation
+    bounds = lists.bounds[own]
+    fields[begin : begin + 2, own] = np.where(bounds < 0, -1, bounds + before).T
+
+
+def _both(rows: Ints, more: Ints) -> Ints:
+    return np.concatenate((rows, more)) if len(more) else rows
+
+
 def _plain(fields: Ints, columns: dict[str, pa.Array], members: Members) -> None:
     for index, name in (
         (SEQ, "seq"),
@@ -150,6 +176,7 @@ def _observed(fields: Ints, result: dict[str, pa.Array], after: dict[str, pa.Arr
     fields[RESULT] = numbered(result["status"], STATUS_NAMES)
     fields[CAN_ACQUIRE] = integers(result["can_acquire"], MISSING)
     fields[ACQUIRED_COUNT] = integers(result["count"], MISSING)
+    fields[RECORDED_NUMBER] = integers(result["acquisition"], MISSING)
     fields[AFTER_START] = integers(after["start_offset"], MISSING)
     fields[AFTER_END] = integers(after["end_offset"], MISSING)
     fields[AFTER_COMPLETE] = integers(after["delivery_complete_count"], MISSING)

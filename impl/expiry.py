@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from impl.jit import compiled, entry_point
 from impl.layout import (
-    ACQUIRED,
     AVAILABLE,
     DEADLINE,
     FINE,
@@ -15,25 +14,22 @@ from impl.layout import (
     MAX,
     NEVER,
     NEXT_DEADLINE,
-    NO_WRITE,
     NOW,
     RANGES_TAIL,
     S_NONE,
     START,
-    STATE,
     STATUS,
     TAIL,
     TIME_OVERFLOW,
     UNSET,
     WHERE,
-    WRITE,
     verdict,
 )
 from impl.rows import Ints
-from impl.runs import cut
+from impl.runs import cut, is_held
 from impl.state import State
 from impl.window import finish, move_start
-from impl.writes import Change, begin_change, send_expired, transition
+from impl.writes import Change, begin_change, send_anyway, transition
 from model.guards import Guard
 
 __all__ = ["Expiries", "advance_time"]
@@ -94,7 +90,7 @@ def _find_due(state: State) -> bool:
     h, runs = state.header, state.runs
     h[RANGES_TAIL], h[NEXT_DEADLINE] = 0, NEVER
     for i in range(h[HEAD], h[TAIL]):
-        if runs[i, STATE] != ACQUIRED:
+        if not is_held(runs, i):
             continue
         h[NEXT_DEADLINE] = min(h[NEXT_DEADLINE], runs[i, DEADLINE])
         if runs[i, DEADLINE] <= h[NOW]:
@@ -107,7 +103,10 @@ def _find_due(state: State) -> bool:
 
 @compiled
 def _expire(state: State, ranges: Ints, answers: Ints, group: int) -> int:
-    """Expire the locks of a group and write it; what lies below the start offset is ignored."""
+    """Expire the locks of a group and write it; what lies below the start offset is ignored.
+
+    A group that lies there whole still writes the start offset and the delivery complete count.
+    """
     h = state.header
     serial = begin_change(h)
     low, high = MAX, -1
@@ -120,9 +119,9 @@ def _expire(state: State, ranges: Ints, answers: Ints, group: int) -> int:
         if result != FINE:
             return result
         low, high = min(low, first), last
-    if low > high:
+    if ranges.shape[0] == 0:
         return FINE
-    return send_expired(state, Change(serial, low, high), answers, group)
+    return send_anyway(state, Change(serial, low, high), answers, group)
 
 
 @compiled
@@ -134,8 +133,7 @@ def _expire_range(state: State, part: Change) -> int:
         if (
             i == h[TAIL]
             or runs[i, FIRST] > at
-            or runs[i, STATE] != ACQUIRED
-            or runs[i, WRITE] != NO_WRITE
+            or not is_held(runs, i)
             or runs[i, DEADLINE] > h[NOW]
         ):
             h[WHERE] = at

@@ -23,8 +23,12 @@ from impl.events import (
     COMPLETED_TO,
     ENTRY,
     FETCH_OFFSET,
+    FINISH_DEAD_LETTER,
     LOG_FROM,
     LOG_TO,
+    MARK_IN_PROGRESS,
+    MARKED_FROM,
+    MARKED_TO,
     MAX_RECORDS,
     MEMBER,
     MISSING,
@@ -32,6 +36,7 @@ from impl.events import (
     MS,
     OP,
     PRODUCE,
+    RECORDED_NUMBER,
     RECORDS_FROM,
     RECORDS_TO,
     RELEASE,
@@ -46,7 +51,7 @@ from impl.events import (
     Events,
 )
 from impl.jit import compiled
-from impl.layout import ACKNOWLEDGED, ARCHIVED, AVAILABLE, MAX, S_PENDING
+from impl.layout import ACQUIRED, IN_PROGRESS, MAX, S_PENDING
 from impl.rows import Ints
 from model.checks import MAX_RANGE
 
@@ -79,11 +84,15 @@ FAULTS = (
     ("result.acquired", f"{_RANGES}, with a delivery count of 16 bits"),
     ("result.count", "the number of acquired records"),
     ("writes", "an id, a start offset and a count from -1, state batches and an error code"),
-    ("writes.state_batches", f"{_RANGES}, in state 0, 2 or 4, with a delivery count of 16 bits"),
+    ("writes.state_batches", f"{_RANGES}, in state 0 or 2 to 5, with a delivery count of 16 bits"),
     ("completed", "a seq and an error code"),
     ("after", "a window that starts and ends at offsets, and a count"),
     ("after.records", f"{_RANGES}, with state, delivery count of 16 bits, and pending"),
     ("status", "NONE or an error code"),
+    ("progress_batches", "batches of two offsets, a leader epoch and an acquisition"),
+    ("ranges", _RANGES),
+    ("result.acquisition", _WHOLE),
+    ("result.marked", "names of error codes"),
 )
 """The field that is wrong, and what it may be; by the number that ``fault_of`` returns."""
 
@@ -92,11 +101,12 @@ NO_FAULT = 0
     _OP, SEQUENCE, TIMES, _MEMBER, _MODE, _BATCH_SIZE, _MAX_RECORDS, _FETCH_OFFSET, _LOG_BATCHES,
     _LOG_START, _LOG_END, _MS, _ID, _START_OFFSET, _ENTRY, _BATCHES, _STATUS, _CAN_ACQUIRE,
     _ACQUIRED, _COUNT, _WRITES, _STATE_BATCHES, _COMPLETED, _AFTER, _RECORDS, _ANSWER,
+    _MARKS, _LETTERS, _NUMBER, _MARKED,
 ) = range(1, len(FAULTS))  # fmt: skip
 
 _MAX_OFFSET = MAX - 1
 _MAX_COUNT = 2**15 - 1
-_LAST_STATE = ARCHIVED
+_LAST_STATE = IN_PROGRESS
 
 
 @compiled
@@ -118,11 +128,12 @@ def fault_of(events: Events, row: int) -> int:
 
 
 @compiled
-def _fault_of_arguments(events: Events, row: int) -> int:  # noqa: PLR0911 - a table
+def _fault_of_arguments(events: Events, row: int) -> int:  # noqa: C901, PLR0911 - a table
     """Check what the operation needs; Initialize is read through the model."""
     f = events.fields
     op = f[OP, row]
-    if op in (ACQUIRE, SKIP_ACQUIRE, ACKNOWLEDGE, RELEASE) and f[MEMBER, row] < 0:
+    asks = op in (ACQUIRE, SKIP_ACQUIRE, ACKNOWLEDGE, RELEASE, MARK_IN_PROGRESS)
+    if asks and f[MEMBER, row] < 0:
         return _MEMBER
     if op == ACQUIRE:
         return _fault_of_acquire(events, row)
@@ -130,6 +141,10 @@ def _fault_of_arguments(events: Events, row: int) -> int:  # noqa: PLR0911 - a t
         return _fault_of_acknowledge(events, row)
     if op == PRODUCE:
         return _fault_of_produce(events, row)
+    if op == MARK_IN_PROGRESS:
+        return _fault_of_marks(events, row)
+    if op == FINISH_DEAD_LETTER:
+        return _fault_of_letters(events, row)
     if op == ADVANCE_TIME and f[MS, row] < 0:
         return _MS
     if op == COMPLETE_WRITE and f[WRITE_ID, row] < 0:
@@ -186,6 +201,30 @@ def _fault_of_acknowledge(events: Events, row: int) -> int:
 
 
 @compiled
+def _fault_of_marks(events: Events, row: int) -> int:
+    """Check that the batches are there; what is wrong in them is for the operation to refuse."""
+    f = events.fields
+    if f[ACKS_FROM, row] < 0:
+        return _MARKS
+    for i in range(f[ACKS_FROM, row], f[ACKS_TO, row]):
+        for column in range(events.acks.shape[1]):
+            if events.acks[i, column] == MISSING:
+                return _MARKS
+    return NO_FAULT
+
+
+@compiled
+def _fault_of_letters(events: Events, row: int) -> int:
+    f = events.fields
+    if f[LOG_FROM, row] < 0:
+        return _LETTERS
+    for i in range(f[LOG_FROM, row], f[LOG_TO, row]):
+        if not _is_range(events.log_batches, i):
+            return _LETTERS
+    return NO_FAULT
+
+
+@compiled
 def _fault_of_result(events: Events, row: int) -> int:
     f, acquired = events.fields, events.acquired
     if f[OP, row] == SKIP_ACQUIRE:
@@ -198,8 +237,13 @@ def _fault_of_result(events: Events, row: int) -> int:
         if not _is_range(acquired, i) or not 0 <= acquired[i, 2] <= _MAX_COUNT:
             return _ACQUIRED
         number += acquired[i, 1] - acquired[i, 0] + 1
-    wrong = f[ACQUIRED_COUNT, row] not in (number, MISSING)
-    return _COUNT if wrong else NO_FAULT
+    if f[ACQUIRED_COUNT, row] not in (number, MISSING):
+        return _COUNT
+    for i in range(f[MARKED_FROM, row], f[MARKED_TO, row]):
+        if events.types[i] < 0:
+            return _MARKED
+    wrong = f[RECORDED_NUMBER, row] < 0 and f[RECORDED_NUMBER, row] != MISSING
+    return _NUMBER if wrong else NO_FAULT
 
 
 @compiled
@@ -251,7 +295,7 @@ def _is_range(rows: Ints, index: int) -> bool:
 def _is_state_batch(rows: Ints, index: int) -> bool:
     if not _is_range(rows, index) or not 0 <= rows[index, 3] <= _MAX_COUNT:
         return False
-    return rows[index, 2] in (AVAILABLE, ACKNOWLEDGED, ARCHIVED)
+    return bool(0 <= rows[index, 2] <= _LAST_STATE and rows[index, 2] != ACQUIRED)
 
 
 @compiled

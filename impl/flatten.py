@@ -20,6 +20,8 @@ def integers(array: pa.Array, null: int) -> Ints:
     """Return integers or flags, with ``null`` where there is none."""
     if pa.types.is_boolean(array.type):
         array = array.cast(pa.int64())
+    if array.null_count == len(array):
+        return np.full(len(array), null)
     if array.null_count:
         array = array.fill_null(null)
     numbers: Ints = array.to_numpy(zero_copy_only=False)
@@ -43,6 +45,8 @@ class Lists:
 
 def lists_of(array: pa.ListArray) -> Lists:
     """Return the lists of an array, of which a slice refers to its own items only."""
+    if array.null_count == len(array):
+        return Lists(np.full((len(array), 2), -1), array.values[:0])
     offsets = array.offsets.to_numpy().astype(np.int64)
     nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     if nulls is not None and np.diff(offsets)[nulls].any():

@@ -11,15 +11,16 @@ import pyarrow.compute as pc
 from impl.encode import Members, leader_of
 from impl.events import Events, events_of
 from impl.faults import FAULTS, NO_FAULT
-from impl.layout import FINE, VERDICTS, WHERE, Invalid
+from impl.layout import FINE, LONG_LOCK, LONG_STALENESS, NO_MARKS, VERDICTS, WHERE, Invalid
 from impl.leadership import Leader
-from impl.replay import P_SEQ, POSITION, RESULTS, Leaders, Stop, replay_rows
+from impl.replay import LEADER_COLUMNS, P_SEQ, POSITION, RESULTS, Leaders, Stop, replay_rows
 from impl.rows import Ints
 from impl.state import State, new_state, with_room
 from model.errors import InvalidValueError
 from model.guards import Difference, Guard
-from model.operations import Initialize
+from model.operations import AlterConfig, Initialize, Operation
 from model.profile import Profile
+from model.snapshot import DurableState
 from model.trace_arrow import check_schema
 from model.trace_codec import operation_from_row
 from model.trace_schema import OPERATION_FIELDS
@@ -29,8 +30,6 @@ __all__ = ["KernelDivergence", "KernelResult", "replay_partition"]
 _ARGUMENTS = (*OPERATION_FIELDS["initialize"], "reset_offset")
 _CHUNK = 1 << 16
 """Rows that are flattened at a time, so that little memory is needed beside the table."""
-
-_LEADER_VALUES = 13
 
 
 @attrs.frozen
@@ -51,8 +50,8 @@ class KernelResult:
     """What a replay found, and the state after each event that agreed.
 
     ``events``: how many did. The arrays have one row for each of them: ``lag`` in offsets,
-    ``counts`` of AVAILABLE, ACQUIRED, ACKNOWLEDGED and ARCHIVED records (events, 4), and the
-    window's offsets, the end exclusive.
+    ``counts`` of the records in each state (events, 6), in the order of the ids, and the window's
+    offsets, the end exclusive.
     """
 
     events: int
@@ -113,18 +112,19 @@ class _Replay:
         return stop
 
     def _leaders(self, batch: pa.RecordBatch) -> tuple[Leaders, int]:
-        """Return the leaders that take over in a batch, and how many rows come before a bad one."""
+        """Return the leaders of a batch, and how many rows come before one that is bad."""
         values, batches, bound = [], [np.zeros((0, 4), np.int64)], 0
         readable = batch.num_rows
-        for row, leader in _initializations(batch):
+        for row, leader in _leaders(batch):
             if isinstance(leader, InvalidValueError):
                 self._bad_leader, readable = leader, row
                 break
-            end = bound + len(leader.batches)
-            values.append((*leader[:_LEADER_VALUES], bound, end))
-            batches.append(leader.batches)
+            settings, *single, read = leader
+            end = bound + len(read)
+            values.append((*settings, *single, bound, end))
+            batches.append(read)
             bound = end
-        rows = np.array(values, np.int64).reshape(-1, _LEADER_VALUES + 2)
+        rows = np.array(values, np.int64).reshape(-1, LEADER_COLUMNS)
         return Leaders(rows, np.concatenate(batches)), readable
 
     def error(self, batch: pa.RecordBatch, stop: Stop, row: int) -> InvalidValueError:
@@ -140,27 +140,36 @@ class _Replay:
         """Return the divergence at a row; raise the error if the state refused a value of it."""
         reason, where = VERDICTS[stop.verdict], int(self._state.header[WHERE])
         if isinstance(reason, Invalid):
-            given = _given(batch, reason.name, stop.row)
+            if reason in (LONG_LOCK, LONG_STALENESS):
+                given: object = where
+            else:
+                given = _given(batch, "op" if reason is NO_MARKS else reason.name, stop.row)
             raise _at_row(InvalidValueError(reason.name, given, reason.allowed), row)
         if not isinstance(reason, Guard | Difference):
             raise TypeError(reason)
         return KernelDivergence(row, reason, where if where >= 0 else None)
 
 
-def _initializations(
-    batch: pa.RecordBatch,
-) -> Iterator[tuple[int, Leader | InvalidValueError]]:
-    """Yield the rows where a leader takes over: they are rare, so the model reads them."""
-    found = pc.indices_nonzero(pc.equal(batch.column("op"), "initialize"))
+def _leaders(batch: pa.RecordBatch) -> Iterator[tuple[int, Leader | InvalidValueError]]:
+    """Yield the rows with a configuration: they are rare, so the model reads them."""
+    named = pc.is_in(batch.column("op"), value_set=pa.array(["initialize", "alter_config"]))
+    found = pc.indices_nonzero(named)
     rows = batch.select(["op", "time_ms", *_ARGUMENTS]).take(found).to_pylist()
     for row, values in zip(found.to_pylist(), rows, strict=True):
         try:
-            operation = operation_from_row(values)
-            if isinstance(operation, Initialize):
-                yield row, leader_of(operation)
+            yield row, _leader_of(operation_from_row(values))
         except InvalidValueError as error:
             yield row, error
             return
+
+
+def _leader_of(operation: Operation) -> Leader:
+    """Return a leader; an altered configuration is as good as one that finds nothing."""
+    if isinstance(operation, AlterConfig):
+        operation = Initialize(operation.config, 0, 0, DurableState(0, 0))
+    if not isinstance(operation, Initialize):
+        raise TypeError(operation)
+    return leader_of(operation)
 
 
 def _given(batch: pa.RecordBatch, name: str, row: int) -> object:

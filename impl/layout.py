@@ -20,9 +20,11 @@ __all__ = [
     "ACKNOWLEDGED",
     "ACQUIRED",
     "ARCHIVED",
+    "ARCHIVING",
     "AVAILABLE",
     "BATCH_OPTIMIZED",
     "FINE",
+    "IN_PROGRESS",
     "MAX",
     "NEVER",
     "NOBODY",
@@ -55,16 +57,19 @@ LOWEST = FIRST_GROUP = number(0)
 """The lowest offset, and the first group of expired locks."""
 UNSET = number(-2)
 """A choice that was left to the policy; -1 is something that can be recorded."""
-NOBODY = NO_WRITE = NO_CALL = NOWHERE = number(-1)
-"""No owner, no outstanding write, no call that waits for one, no offset."""
+NOBODY = NO_WRITE = NO_CALL = NOWHERE = NO_NUMBER = NOT_MARKED = number(-1)
+"""No owner, no outstanding write, no call that waits for one, no offset, no acquisition number,
+no time of a mark."""
 NOTHING = number(0)
 UP, DOWN = number(1), number(-1)
 
 AVAILABLE = number(RecordState.AVAILABLE)
 ACQUIRED = number(RecordState.ACQUIRED)
 ACKNOWLEDGED = number(RecordState.ACKNOWLEDGED)
+ARCHIVING = number(RecordState.ARCHIVING)
 ARCHIVED = number(RecordState.ARCHIVED)
-STATES = 5
+IN_PROGRESS = number(RecordState.IN_PROGRESS)
+STATES = 6
 
 BATCH_OPTIMIZED, RECORD_LIMIT = range(2)
 EARLIEST, LATEST, BY_DURATION = range(3)
@@ -76,8 +81,14 @@ GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 FIRST, LAST, STATE, COUNT, OWNER, DEADLINE, WRITE, RESTORE = range(8)
 RUN_COLUMNS = 8
 
+# Further columns that the runs have where the profile knows IN_PROGRESS, and no others: the number
+# of the acquisition, and when the first and the latest mark came, NOT_MARKED while ACQUIRED.
+# Elsewhere they may not be touched: nothing checks bounds.
+ACQUISITION, PROGRESS_START, LAST_PROGRESS = range(8, 11)
+MARKED_RUN_COLUMNS = 11
+
 # What a pending run becomes when its write fails after the acquisition lock would have expired.
-TO_AVAILABLE, TO_ARCHIVED, VANISHED = range(3)
+TO_AVAILABLE, TO_GIVEN_UP, VANISHED = range(3)
 
 # Columns of writes made by an operation: FROM and TO delimit its rows of the state batches, GROUP
 # says which group of expired locks it reports.
@@ -91,14 +102,14 @@ OUTSTANDING_COLUMNS = 6
 # The header: single values.
 (
     HEAD, TAIL, HOLES_HEAD, HOLES_TAIL, OUTSTANDING_TAIL, PENDING_TAIL, DURABLE_TAIL, JOURNAL_TAIL,
-    ACQUIRED_TAIL, WRITES_TAIL, BATCHES_TAIL, RANGES_TAIL,
-    INITIALIZED, START, END, LOG_END, NOW, NEXT_DEADLINE, NEXT_WRITE, NEXT_SERIAL,
-    DELIVERY_LIMIT, MAX_LOCKS, LOCK_DURATION, RENEWAL,
-    RENEWAL_SURVIVES, SHARED_OFFSET, GAPS_COMPLETE, MAY_OVERSHOOT, FREE_GAP,
+    ACQUIRED_TAIL, MARKED_TAIL, WRITES_TAIL, BATCHES_TAIL, RANGES_TAIL,
+    INITIALIZED, START, END, LOG_END, NOW, NEXT_DEADLINE, NEXT_WRITE, NEXT_SERIAL, NEXT_ACQUISITION,
+    DELIVERY_LIMIT, MAX_LOCKS, LOCK_DURATION, RENEWAL, GIVEN_UP, STALENESS, EXTENSION, GRACE,
+    MARKS, RENEWAL_SURVIVES, SHARED_OFFSET, GAPS_COMPLETE, MAY_OVERSHOOT, FREE_GAP,
     DURABLE_KNOWN, DURABLE_START, DURABLE_COMPLETE, STATE_EPOCH, LEADER_EPOCH,
-    STATUS, WHERE, ANSWERED_CALL, ANSWERED_STATUS, CALL,
+    STATUS, WHERE, ANSWERED_CALL, ANSWERED_STATUS, CALL, NUMBER,
     COUNTS,
-) = range(40)  # fmt: skip
+) = range(48)  # fmt: skip
 HEADER_SIZE = COUNTS + STATES
 
 STATUSES = tuple(ErrorCode)
@@ -123,9 +134,15 @@ SHRINKING_LOG = Invalid("log_end_offset", "at least the log end offset so far")
 NO_RESET = Invalid("reset_offset", "an offset, since by_duration is what decides the start offset")
 TIME_OVERFLOW = Invalid("ms", "a time that keeps the clock within 64 bits")
 WRITE_TWICE = Invalid("writes.id", "an id that no outstanding write has")
+LONG_LOCK = Invalid("record_lock_duration_ms", "at most in_progress_staleness_threshold_ms")
+LONG_STALENESS = Invalid(
+    "in_progress_staleness_threshold_ms", "at most in_progress_max_lock_extension_ms"
+)
+NO_MARKS = Invalid("operation", "an operation of the profile, which has no IN_PROGRESS")
 
 VERDICTS: tuple[Enum | Invalid | None, ...] = (
     None, *Guard, *Difference, PAST_LOG, SHRINKING_LOG, NO_RESET, TIME_OVERFLOW, WRITE_TWICE,
+    LONG_LOCK, LONG_STALENESS, NO_MARKS,
 )  # fmt: skip
 FINE = 0
 

@@ -1,6 +1,15 @@
 """One share-partition with the model's values in and out, over the compiled algorithm."""
 
-from impl import acknowledge, acquire, expiry, leadership, window, writes
+from impl import (
+    acknowledge,
+    acquire,
+    dead_letter,
+    expiry,
+    leadership,
+    progress,
+    window,
+    writes,
+)
 from impl.durable import merge_journal
 from impl.encode import (
     STATUS_NUMBERS,
@@ -10,8 +19,10 @@ from impl.encode import (
     expiries_of,
     fetch_of,
     leader_of,
+    mark_of,
     or_unset,
     range_rows,
+    settings_of,
     taken_of,
 )
 from impl.layout import (
@@ -28,13 +39,18 @@ from impl.layout import (
     FINE,
     FIRST,
     HEAD,
+    IN_PROGRESS,
     INITIALIZED,
     JOURNAL_TAIL,
     LAST,
     LEADER_EPOCH,
+    MARKED_TAIL,
     NO_CALL,
+    NO_MARKS,
+    NO_NUMBER,
     NO_WRITE,
     NOBODY,
+    NUMBER,
     OWNER,
     START,
     STATE,
@@ -65,8 +81,11 @@ from model.operations import (
     Acquire,
     AdvanceLogStart,
     AdvanceTime,
+    AlterConfig,
     CompleteWrite,
+    FinishDeadLetter,
     Initialize,
+    MarkInProgress,
     Operation,
     Produce,
     Release,
@@ -131,7 +150,7 @@ class FastSharePartition:
         self._state = state
         return outcome
 
-    def _step(  # noqa: PLR0911 - one for each operation
+    def _step(  # noqa: C901, PLR0911 - one for each operation
         self, state: State, operation: Operation, choice: Choice, answers: tuple[Answer, ...]
     ) -> int:
         start = or_unset(choice.start_offset)
@@ -158,6 +177,16 @@ class FastSharePartition:
                 return leadership.advance_log_start(state, log_start, start)
             case ResetOffset(offset):
                 return leadership.reset_offset(state, offset, start)
+            case AlterConfig(config):
+                return leadership.alter_config(state, settings_of(config), start)
+            case MarkInProgress():
+                if not self.profile.in_progress:
+                    raise InvalidValueError(NO_MARKS.name, operation, NO_MARKS.allowed)
+                mark = mark_of(operation, self._members.number(operation.member))
+                return progress.mark_in_progress(state, mark, start)
+            case FinishDeadLetter(ranges):
+                given = answers_of(answers)
+                return dead_letter.finish_dead_letter(state, range_rows(ranges), given, start)
         return acquire.skip_acquire(state, start)
 
     def snapshot(self) -> SharePartitionSnapshot:
@@ -195,6 +224,10 @@ def _ranges_named(operation: Operation, choice: Choice) -> int:
     match operation:
         case Acquire() | Produce():
             number += len(operation.log_batches)
+        case FinishDeadLetter():
+            number += len(operation.ranges)
+        case MarkInProgress():
+            number += len(operation.batches)
         case Acknowledge():
             number += sum(len(batch.types) for batch in operation.batches)
         case Initialize():
@@ -241,6 +274,8 @@ def _outcome(state: State, *, skipped: bool) -> Outcome:
         ),
         completed,
         can_acquire=not skipped,
+        acquisition=None if header[NUMBER] == NO_NUMBER else int(header[NUMBER]),
+        marked=tuple(STATUSES[row[0]] for row in state.ranges[: header[MARKED_TAIL]].tolist()),
     )
 
 
@@ -249,7 +284,7 @@ def _records(state: State, members: Members) -> tuple[RecordRange, ...]:
     header = state.header
     seen: list[list[int]] = []
     for row in state.runs[header[HEAD] : header[TAIL]].tolist():
-        owner = row[OWNER] if row[STATE] == ACQUIRED else NOBODY
+        owner = row[OWNER] if row[STATE] in (ACQUIRED, IN_PROGRESS) else NOBODY
         run = [row[FIRST], row[LAST], row[STATE], row[COUNT], owner, row[WRITE] != NO_WRITE]
         if seen and seen[-1][1] + 1 == run[0] and seen[-1][2:] == run[2:]:
             seen[-1][1] = run[1]

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from impl.acknowledge import Acknowledgement, acknowledge, release
 from impl.acquire import Taken, acquire, skip_acquire
 from impl.compare import compare, differs_from_durable
+from impl.dead_letter import finish_dead_letter
 from impl.durable import merge_journal
 from impl.events import (
     ACKNOWLEDGE,
@@ -17,15 +18,18 @@ from impl.events import (
     ADVANCE_TIME,
     AFTER_END,
     AFTER_START,
+    ALTER_CONFIG,
     ARG_LOG_END,
     ARG_LOG_START,
     ARG_OFFSET,
     COMPLETE_WRITE,
     ENTRY,
     FETCH_OFFSET,
+    FINISH_DEAD_LETTER,
     INITIALIZE,
     LOG_FROM,
     LOG_TO,
+    MARK_IN_PROGRESS,
     MAX_RECORDS,
     MEMBER,
     MODE,
@@ -48,10 +52,7 @@ from impl.expiry import Expiries, advance_time
 from impl.faults import NO_FAULT, SEQUENCE, TIMES, fault_of
 from impl.jit import compiled, entry_point
 from impl.layout import (
-    ACKNOWLEDGED,
-    ACQUIRED,
     ANSWERED_CALL,
-    ARCHIVED,
     AVAILABLE,
     CALL,
     COUNTS,
@@ -66,24 +67,38 @@ from impl.layout import (
     S_INVALID_REQUEST,
     S_NONE,
     START,
+    STATES,
     verdict,
 )
-from impl.leadership import Leader, advance_log_start, initialize, produce, reset_offset
+from impl.leadership import (
+    Leader,
+    Settings,
+    advance_log_start,
+    alter_config,
+    initialize,
+    produce,
+    reset_offset,
+)
 from impl.policy import Fetch
+from impl.progress import Mark, mark_in_progress
 from impl.rows import Ints, sort_rows
 from impl.state import State, has_room, rows_needed
 from impl.window import complete_count
 from impl.writes import complete_write
 from model.guards import Difference, Guard
 
-__all__ = ["POSITION", "RESULTS", "Leaders", "Stop", "replay_rows"]
+__all__ = ["LEADER_COLUMNS", "POSITION", "RESULTS", "Leaders", "Stop", "replay_rows"]
 
 _NOT_INITIALIZED = verdict(Guard.PARTITION_IS_INITIALIZED)
 _PERSISTED = verdict(Difference.PERSISTED)
 
-# Columns of the results: the state after each event.
-R_START, R_END, R_LAG, R_AVAILABLE, R_ACQUIRED, R_ACKNOWLEDGED, R_ARCHIVED = range(7)
-RESULTS = 7
+# Columns of the results: the state after each event, and how many records are in each state.
+R_START, R_END, R_LAG, R_COUNTS = range(4)
+RESULTS = R_COUNTS + STATES
+
+# The last columns of the leaders, after the settings and the other single values.
+_BATCHES_FROM, _BATCHES_TO = 17, 18
+LEADER_COLUMNS = 19
 
 # Where a replay is, in the order in which it is handed over.
 P_ROW, P_LEADER, P_SEQ, P_CLOCK = range(4)
@@ -93,9 +108,10 @@ _LONG_JOURNAL = 4096
 
 
 class Leaders(NamedTuple):
-    """What the leaders found that take over in these events, in order.
+    """What the leaders found that take over in these events, and altered settings, in order.
 
-    ``values``: the single values of ``Leader``, one row each, and the bounds of its ``batches``.
+    ``values``: the single values of ``Leader``, one row each, of which the first are its settings,
+    and the bounds of its ``batches``.
     """
 
     values: Ints
@@ -162,10 +178,8 @@ def _fault_in_order(events: Events, row: int, position: Ints) -> int:
 def _note(header: Ints, results: Ints, row: int, complete: int) -> None:
     results[row, R_START], results[row, R_END] = header[START], header[END]
     results[row, R_LAG] = header[LOG_END] - header[START] - complete
-    results[row, R_AVAILABLE] = header[COUNTS + AVAILABLE]
-    results[row, R_ACQUIRED] = header[COUNTS + ACQUIRED]
-    results[row, R_ACKNOWLEDGED] = header[COUNTS + ACKNOWLEDGED]
-    results[row, R_ARCHIVED] = header[COUNTS + ARCHIVED]
+    for state in range(STATES):
+        results[row, R_COUNTS + state] = header[COUNTS + state]
 
 
 @compiled
@@ -175,22 +189,27 @@ def _ranges_named(events: Events, leaders: Leaders, position: Ints) -> int:
     number = f[LOG_TO, row] - f[LOG_FROM, row] + f[ACQUIRED_TO, row] - f[ACQUIRED_FROM, row]
     number += f[RECORDS_TO, row] - f[RECORDS_FROM, row]
     for i in range(f[ACKS_FROM, row], f[ACKS_TO, row]):
-        number += events.acks[i, 3] - events.acks[i, 2]
+        number += 1 if f[OP, row] == MARK_IN_PROGRESS else events.acks[i, 3] - events.acks[i, 2]
     for i in range(f[WRITES_FROM, row], f[WRITES_TO, row]):
         number += events.write_bounds[i, 1] - events.write_bounds[i, 0]
     if f[OP, row] == INITIALIZE:
         leader = position[P_LEADER]
-        number += leaders.values[leader, 14] - leaders.values[leader, 13]
+        number += leaders.values[leader, _BATCHES_TO] - leaders.values[leader, _BATCHES_FROM]
     return int(number)
+
+
+@compiled
+def _settings(leaders: Leaders, index: int) -> Settings:
+    v = leaders.values[index]
+    return Settings(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7])
 
 
 @compiled
 def _leader(leaders: Leaders, index: int) -> Leader:
     v = leaders.values[index]
-    batches = leaders.batches[v[13] : v[14]]
-    return Leader(
-        v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], batches
-    )  # fmt: skip
+    batches = leaders.batches[v[_BATCHES_FROM] : v[_BATCHES_TO]]
+    settings = _settings(leaders, index)
+    return Leader(settings, v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15], v[16], batches)
 
 
 @compiled
@@ -206,7 +225,7 @@ def _take_over(state: State, events: Events, leaders: Leaders, position: Ints) -
 
 
 @compiled
-def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int:  # noqa: C901, PLR0911 - one case for each operation
+def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int:  # noqa: C901, PLR0911, PLR0912 - one case for each operation
     """Apply the event at ``position`` with what was chosen in it; return a verdict."""
     h, f, row = state.header, events.fields, position[P_ROW]
     if f[OP, row] == INITIALIZE:
@@ -235,6 +254,14 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
         return advance_log_start(state, f[ARG_LOG_START, row], start)
     if op == RESET_OFFSET:
         return reset_offset(state, f[ARG_OFFSET, row], start)
+    if op == MARK_IN_PROGRESS:
+        batches = events.acks[f[ACKS_FROM, row] : f[ACKS_TO, row]]
+        return mark_in_progress(state, Mark(f[MEMBER, row], batches), start)
+    if op == FINISH_DEAD_LETTER:
+        return _finish_dead_letter(state, events, row)
+    if op == ALTER_CONFIG:
+        position[P_LEADER] += 1
+        return alter_config(state, _settings(leaders, position[P_LEADER] - 1), start)
     return skip_acquire(state, start)
 
 
@@ -298,3 +325,12 @@ def _advance_time(state: State, events: Events, row: int) -> int:
         sort_rows(events.written, events.write_bounds[i, 0], events.write_bounds[i, 1])
     groups = Expiries(1, events.starts[begin:end], events.write_bounds[begin:end], events.written)
     return advance_time(state, f[MS, row], groups, events.answers[begin:end], f[AFTER_START, row])
+
+
+@compiled
+def _finish_dead_letter(state: State, events: Events, row: int) -> int:
+    f = events.fields
+    begin, end = f[LOG_FROM, row], f[LOG_TO, row]
+    sort_rows(events.log_batches, begin, end)
+    answers = events.answers[f[WRITES_FROM, row] : f[WRITES_TO, row]]
+    return finish_dead_letter(state, events.log_batches[begin:end], answers, f[AFTER_START, row])

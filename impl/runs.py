@@ -4,18 +4,25 @@ from impl.jit import compiled
 from impl.layout import (
     ACKNOWLEDGED,
     ACQUIRED,
+    ACQUISITION,
     ARCHIVED,
     AVAILABLE,
     COUNTS,
     DOWN,
     FIRST,
     HEAD,
+    IN_PROGRESS,
     LAST,
+    LAST_PROGRESS,
+    MARKED_RUN_COLUMNS,
+    MARKS,
     NO_WRITE,
     NOBODY,
     OWNER,
+    PROGRESS_START,
     RUN_COLUMNS,
     STATE,
+    STATES,
     TAIL,
     UP,
     WRITE,
@@ -26,7 +33,9 @@ __all__ = [
     "cut",
     "drop_all",
     "drop_below",
+    "is_finished",
     "is_free",
+    "is_held",
     "join",
     "put",
     "seek",
@@ -101,6 +110,8 @@ def put(header: Ints, runs: Ints, index: int, first: int, last: int) -> int:
     i = _open_row(header, runs, index)
     for column in range(RUN_COLUMNS):
         runs[i, column] = 0
+    if header[MARKS]:
+        runs[i, ACQUISITION] = runs[i, PROGRESS_START] = runs[i, LAST_PROGRESS] = 0
     runs[i, FIRST], runs[i, LAST], runs[i, STATE] = first, last, AVAILABLE
     runs[i, OWNER], runs[i, WRITE] = NOBODY, NO_WRITE
     header[COUNTS + AVAILABLE] += last - first + 1
@@ -134,7 +145,7 @@ def drop_below(header: Ints, runs: Ints, start: int) -> None:
 def drop_all(header: Ints) -> None:
     """Forget all records."""
     header[HEAD] = header[TAIL] = 0
-    for state in range(ARCHIVED + 1):
+    for state in range(STATES):
         header[COUNTS + state] = 0
 
 
@@ -148,6 +159,9 @@ def join(header: Ints, runs: Ints, first: int, last: int) -> None:
         same = runs[i, FIRST] == runs[into, LAST] + 1
         for column in range(STATE, RUN_COLUMNS):
             same &= runs[i, column] == runs[into, column]
+        if header[MARKS]:
+            for column in range(RUN_COLUMNS, MARKED_RUN_COLUMNS):
+                same &= runs[i, column] == runs[into, column]
         if same:
             runs[into, LAST] = runs[i, LAST]
         else:
@@ -167,6 +181,18 @@ def is_free(runs: Ints, index: int) -> bool:
 
 
 @compiled
+def is_held(runs: Ints, index: int) -> bool:
+    """Tell whether a member holds a run: ACQUIRED or IN_PROGRESS, and no write outstanding."""
+    return runs[index, STATE] in (ACQUIRED, IN_PROGRESS) and bool(runs[index, WRITE] == NO_WRITE)
+
+
+@compiled
+def is_finished(runs: Ints, index: int) -> bool:
+    """Tell whether the start offset may pass a run: terminal, and no write of it outstanding."""
+    return runs[index, STATE] in (ACKNOWLEDGED, ARCHIVED) and bool(runs[index, WRITE] == NO_WRITE)
+
+
+@compiled
 def terminal(header: Ints) -> int:
     """Return the number of tracked records that are ACKNOWLEDGED or ARCHIVED."""
     number: int = header[COUNTS + ACKNOWLEDGED] + header[COUNTS + ARCHIVED]
@@ -176,5 +202,7 @@ def terminal(header: Ints) -> int:
 @compiled
 def tracked(header: Ints) -> int:
     """Return the number of tracked records."""
-    number: int = terminal(header) + header[COUNTS + AVAILABLE] + header[COUNTS + ACQUIRED]
+    number: int = 0
+    for state in range(STATES):
+        number += header[COUNTS + state]
     return number

@@ -18,9 +18,14 @@ from impl.layout import (
     HOLES_HEAD,
     HOLES_TAIL,
     JOURNAL_TAIL,
+    MARKED_RUN_COLUMNS,
+    MARKED_TAIL,
+    MARKS,
     MAY_OVERSHOOT,
     NEVER,
     NEXT_DEADLINE,
+    NO_NUMBER,
+    NUMBER,
     OUTSTANDING_COLUMNS,
     OUTSTANDING_TAIL,
     PENDING_TAIL,
@@ -48,7 +53,7 @@ class State(NamedTuple):
     in the order they were made, and in the same order their state batches in ``pending``.
     ``durable`` and ``journal``: what the share coordinator holds, and what is still to be merged
     in it. ``acquired``, ``writes``, ``batches``: what the latest operation answered and wrote.
-    ``ranges``: scratch.
+    ``ranges``: scratch, and the statuses that a mark answered.
     """
 
     header: Ints
@@ -73,6 +78,7 @@ def new_state(profile: Profile) -> State:
     header = np.zeros(HEADER_SIZE, np.int64)
     header[DURABLE_START] = header[DURABLE_COMPLETE] = -1
     header[NEXT_DEADLINE] = NEVER
+    header[MARKS] = profile.in_progress
     header[RENEWAL_SURVIVES] = profile.renewal_survives_refusal
     header[SHARED_OFFSET] = profile.batches_may_share_an_offset
     header[GAPS_COMPLETE] = profile.natural_gaps_are_complete
@@ -80,7 +86,7 @@ def new_state(profile: Profile) -> State:
     header[FREE_GAP] = profile.gap_at_the_end_is_free
     return State(
         header,
-        runs=_rows(RUN_COLUMNS),
+        runs=_rows(MARKED_RUN_COLUMNS if profile.in_progress else RUN_COLUMNS),
         holes=_rows(2),
         outstanding=_rows(OUTSTANDING_COLUMNS),
         pending=_rows(4),
@@ -114,7 +120,8 @@ def has_room(state: State, rows: int) -> bool:
     Runs and holes move to the front of their arrays where that makes the room.
     """
     h = state.header
-    h[ACQUIRED_TAIL] = h[WRITES_TAIL] = h[BATCHES_TAIL] = h[RANGES_TAIL] = 0
+    h[ACQUIRED_TAIL] = h[MARKED_TAIL] = h[WRITES_TAIL] = h[BATCHES_TAIL] = h[RANGES_TAIL] = 0
+    h[NUMBER] = NO_NUMBER
     if h[TAIL] + rows > state.runs.shape[0]:
         move_rows(state.runs, h[HEAD], h[TAIL], -h[HEAD])
         h[HEAD], h[TAIL] = 0, h[TAIL] - h[HEAD]

@@ -2,7 +2,6 @@
 
 from impl.jit import compiled, entry_point
 from impl.layout import (
-    ACKNOWLEDGED,
     DURABLE_START,
     END,
     FINE,
@@ -13,18 +12,16 @@ from impl.layout import (
     HOLES_TAIL,
     LAST,
     LOG_END,
-    NO_WRITE,
+    MAX,
     START,
-    STATE,
     TAIL,
     UNSET,
     UP,
     WHERE,
-    WRITE,
     verdict,
 )
 from impl.rows import Ints, move_rows
-from impl.runs import drop_below, seek, terminal, tracked
+from impl.runs import drop_below, is_finished, seek, terminal, tracked
 from impl.state import State
 from model.guards import Guard
 
@@ -34,6 +31,7 @@ __all__ = [
     "first_unknown",
     "furthest_start",
     "lag",
+    "later",
     "learn_hole",
     "move_start",
 ]
@@ -120,7 +118,7 @@ def furthest_start(state: State, limit: int) -> int:
             if unknown < gap_end:
                 return unknown
             at = gap_end
-        elif runs[i, STATE] < ACKNOWLEDGED or runs[i, WRITE] != NO_WRITE:
+        elif not is_finished(runs, i):
             return at
         else:
             at = runs[i, LAST] + 1
@@ -150,6 +148,13 @@ def move_start(state: State, chosen: int) -> int:
         drop_below(h, state.runs, chosen)
         h[START] = chosen
     return FINE
+
+
+@compiled
+def later(now: int, by: int) -> int:
+    """Return the time ``by`` ms after ``now``, or the last one that 64 bits can say."""
+    time: int = by + min(now, MAX - by)
+    return time
 
 
 @compiled

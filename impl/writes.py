@@ -6,9 +6,9 @@ from impl.durable import merge_write, note_batch
 from impl.jit import compiled, entry_point
 from impl.layout import (
     ACQUIRED,
+    ACQUISITION,
     ANSWERED_CALL,
     ANSWERED_STATUS,
-    ARCHIVED,
     AVAILABLE,
     BATCHES_TAIL,
     CALL,
@@ -19,13 +19,18 @@ from impl.layout import (
     FINE,
     FIRST,
     FIRST_GROUP,
+    GIVEN_UP,
+    IN_PROGRESS,
     LAST,
+    LAST_PROGRESS,
+    MARKS,
     NEXT_DEADLINE,
     NEXT_SERIAL,
     NEXT_WRITE,
     NO_CALL,
     NO_WRITE,
     NOBODY,
+    NOT_MARKED,
     NOTHING,
     NOW,
     O_BATCHES,
@@ -37,6 +42,7 @@ from impl.layout import (
     OUTSTANDING_TAIL,
     OWNER,
     PENDING_TAIL,
+    PROGRESS_START,
     RESTORE,
     S_NONE,
     S_PENDING,
@@ -44,8 +50,8 @@ from impl.layout import (
     STATE,
     STATUS,
     TAIL,
-    TO_ARCHIVED,
     TO_AVAILABLE,
+    TO_GIVEN_UP,
     VANISHED,
     W_COMPLETE,
     W_FROM,
@@ -75,7 +81,7 @@ __all__ = [
     "begin_change",
     "complete_write",
     "send",
-    "send_expired",
+    "send_anyway",
     "settle",
     "transition",
 ]
@@ -104,30 +110,35 @@ def begin_change(header: Ints) -> int:
 
 @compiled
 def transition(header: Ints, runs: Ints, index: int, to: int, serial: int) -> None:
-    """Start the transition of an acquired run to ``to``, under a write marked ``serial``.
+    """Start the transition of a held run to ``to``, under a write marked ``serial``.
 
-    A record that would become AVAILABLE is ARCHIVED at the delivery count limit (KIP-932,
-    In-flight records; Kafka: InFlightState.startStateTransition).
+    A record that would become AVAILABLE is given up at the delivery count limit: ARCHIVED, or
+    ARCHIVING where there is a dead-letter queue (KIP-932, In-flight records; KIP-1191; Kafka:
+    InFlightState.startStateTransition).
     """
     at_limit = runs[index, COUNT] >= header[DELIVERY_LIMIT]
     if to == AVAILABLE and at_limit:
-        to = ARCHIVED
+        to = header[GIVEN_UP]
     set_state(header, runs, index, to)
     runs[index, WRITE] = serial
-    runs[index, RESTORE] = TO_ARCHIVED if at_limit else TO_AVAILABLE
+    runs[index, RESTORE] = TO_GIVEN_UP if at_limit else TO_AVAILABLE
 
 
 @compiled
-def _clear(runs: Ints, index: int) -> None:
+def _clear(header: Ints, runs: Ints, index: int) -> None:
     runs[index, OWNER] = NOBODY
     runs[index, DEADLINE] = 0
     runs[index, WRITE] = NO_WRITE
     runs[index, RESTORE] = 0
+    if header[MARKS]:
+        runs[index, ACQUISITION] = 0
+        runs[index, PROGRESS_START] = runs[index, LAST_PROGRESS] = 0
 
 
 @compiled
 def _restore(header: Ints, runs: Ints, index: int) -> None:
-    set_state(header, runs, index, ACQUIRED)
+    marked = header[MARKS] and runs[index, PROGRESS_START] != NOT_MARKED
+    set_state(header, runs, index, IN_PROGRESS if marked else ACQUIRED)
     runs[index, WRITE] = NO_WRITE
     runs[index, RESTORE] = 0
     header[NEXT_DEADLINE] = min(header[NEXT_DEADLINE], runs[index, DEADLINE])
@@ -145,12 +156,13 @@ def settle(header: Ints, runs: Ints, change: Change, how: int) -> None:
         if runs[i, WRITE] == change.serial:
             restore = runs[i, RESTORE]
             if how == COMMIT or restore == VANISHED:
-                _clear(runs, i)
+                _clear(header, runs, i)
             elif how == UNDO or runs[i, DEADLINE] > header[NOW]:
                 _restore(header, runs, i)
             else:
-                set_state(header, runs, i, ARCHIVED if restore == TO_ARCHIVED else AVAILABLE)
-                _clear(runs, i)
+                exhausted = restore == TO_GIVEN_UP
+                set_state(header, runs, i, header[GIVEN_UP] if exhausted else AVAILABLE)
+                _clear(header, runs, i)
         i += 1
     join(header, runs, change.first, change.last)
 
@@ -244,8 +256,11 @@ def send(state: State, change: Change, answers: Ints) -> int:
 
 
 @compiled
-def send_expired(state: State, change: Change, answers: Ints, group: int) -> int:
-    """Write a change that holds whatever the answer: locks that expired; return a verdict."""
+def send_anyway(state: State, change: Change, answers: Ints, group: int) -> int:
+    """Write a change that holds whatever the answer; return a verdict.
+
+    Such are locks that expired, and records that the dead-letter queue is done with.
+    """
     result = _make_write(state, change, answers, group)
     if result == FINE:
         settle(state.header, state.runs, change, COMMIT)

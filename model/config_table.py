@@ -8,7 +8,7 @@ import attrs
 
 from model.checks import MAX_INT64, whole
 from model.errors import InvalidValueError
-from model.profile import Profile
+from model.profile import KAFKA, Profile
 
 __all__ = ["CONFIGURATIONS", "ORDERED", "Configuration", "Scope", "default_of", "effective_values"]
 
@@ -157,7 +157,7 @@ ORDERED = (
 
 def default_of(configuration: Configuration, profile: Profile) -> Value | None:
     """Return the default under ``profile``: the KIPs', or Kafka's where it has its own."""
-    if profile.name == "kip" and configuration.kip is not None:
+    if profile != KAFKA and configuration.kip is not None:
         return configuration.kip
     return configuration.kafka if configuration.kafka is not None else configuration.kip
 

@@ -20,6 +20,9 @@ class Guard(Enum):
     LOCK_LASTS_ITS_DURATION = "an acquisition lock does not expire before its duration (KIP-932)"
     LOCK_ENDS_ON_TIME = "an acquisition lock expires when its duration has elapsed (KIP-932)"
     ACKNOWLEDGEMENT_JUDGED = "an acknowledgement is accepted or refused as its records' states say"
+    DEAD_LETTER_IS_ARCHIVING = (
+        "only an ARCHIVING record leaves for the dead-letter queue (KIP-1191)"
+    )
     WRITE_IS_OUTSTANDING = "only an outstanding write can be completed"
     PARTITION_IS_INITIALIZED = "a share-partition is initialized before it is used"
 
@@ -29,6 +32,8 @@ class Difference(Enum):
 
     STATUS = "the result of the operation"
     ACQUIRED = "the acquired records or their delivery counts"
+    ACQUISITION = "the number of the acquisition, which a mark must name"
+    MARKED = "the answers to the batches of records marked as in progress"
     WRITTEN_STATE = "the state and delivery count written for an offset"
     WRITTEN_START_OFFSET = "the start offset of a write"
     WRITTEN_DELIVERY_COMPLETE_COUNT = "the delivery complete count of a write"

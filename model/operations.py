@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import attrs
 
-from model.checks import member_name, non_negative, offset
+from model.checks import MAX_INT64, member_name, non_negative, offset, whole
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.ranges import OffsetRange
@@ -18,11 +18,15 @@ __all__ = [
     "Acquire",
     "AdvanceLogStart",
     "AdvanceTime",
+    "AlterConfig",
     "CompleteWrite",
     "EntryPoint",
+    "FinishDeadLetter",
     "Initialize",
+    "MarkInProgress",
     "Operation",
     "Produce",
+    "ProgressBatch",
     "Release",
     "ResetOffset",
     "SkipAcquire",
@@ -163,6 +167,46 @@ class ResetOffset:
     start_offset: int = attrs.field(validator=offset)
 
 
+def _number(_instance: object, attribute: "attrs.Attribute[int]", value: int) -> None:
+    whole(attribute.name, value, -MAX_INT64)
+
+
+@attrs.frozen
+class ProgressBatch:
+    """One element of ProgressBatches, as it came: it may be malformed.
+
+    ``leader_epoch`` and ``acquisition`` name the delivery whose progress is reported: the leader
+    epoch of the leader that acquired the records, and the number which it gave the acquisition.
+    """
+
+    first: int = attrs.field(validator=_number)
+    last: int = attrs.field(validator=_number)
+    leader_epoch: int = attrs.field(validator=_number)
+    acquisition: int = attrs.field(validator=_number)
+
+
+@attrs.frozen
+class MarkInProgress:
+    """A member says that it is at work on records (KAFKA-20458, MarkInProgressRequest)."""
+
+    member: str = attrs.field(validator=member_name)
+    batches: tuple[ProgressBatch, ...]
+
+
+@attrs.frozen
+class FinishDeadLetter:
+    """Records have been written to the dead-letter queue, or given up on (KIP-1191)."""
+
+    ranges: tuple[OffsetRange, ...]
+
+
+@attrs.frozen
+class AlterConfig:
+    """The configuration changes while the leader goes on (KIP-1240)."""
+
+    config: SharePartitionConfig
+
+
 Operation = (
     Initialize
     | Produce
@@ -174,4 +218,7 @@ Operation = (
     | CompleteWrite
     | AdvanceLogStart
     | ResetOffset
+    | MarkInProgress
+    | FinishDeadLetter
+    | AlterConfig
 )

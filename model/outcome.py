@@ -85,7 +85,9 @@ class Choice:
 class Outcome:
     """What an operation answers: its status, what was acquired, writes, and calls completed.
 
-    ``can_acquire`` is False exactly for an acquire that was skipped.
+    ``can_acquire`` is False exactly for an acquire that was skipped. ``acquisition`` is the number
+    of an acquisition, where records may be marked in progress; ``marked`` has an answer for each
+    batch of a mark.
     """
 
     status: ErrorCode = ErrorCode.NONE
@@ -93,3 +95,5 @@ class Outcome:
     writes: tuple[Write, ...] = ()
     completed: tuple[Completion, ...] = ()
     can_acquire: bool = True
+    acquisition: int | None = None
+    marked: tuple[ErrorCode, ...] = ()

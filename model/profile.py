@@ -4,7 +4,7 @@ import attrs
 
 from model.errors import InvalidValueError
 
-__all__ = ["KAFKA", "KIP", "PROFILES", "Profile", "profile_named"]
+__all__ = ["DRAFT_RESOLVED", "KAFKA", "KIP", "PROFILES", "Profile", "profile_named"]
 
 
 @attrs.frozen
@@ -21,6 +21,7 @@ class Profile:
     ``start_offset_kept_loses_complete_count``: a write whose start offset is -1 leaves the durable
     delivery complete count as it was.
     ``default_max_record_locks``: the default width of the window, in offsets.
+    ``in_progress``: a consumer may mark the records that it works on (KAFKA-20458, a draft).
     """
 
     name: str
@@ -31,6 +32,7 @@ class Profile:
     gap_at_the_end_is_free: bool
     start_offset_kept_loses_complete_count: bool
     default_max_record_locks: int
+    in_progress: bool
 
 
 KIP = Profile(
@@ -42,6 +44,7 @@ KIP = Profile(
     gap_at_the_end_is_free=False,
     start_offset_kept_loses_complete_count=False,
     default_max_record_locks=200,
+    in_progress=False,
 )
 """The KIP texts, as docs/decisions.md settles them."""
 
@@ -54,10 +57,14 @@ KAFKA = Profile(
     gap_at_the_end_is_free=True,
     start_offset_kept_loses_complete_count=True,
     default_max_record_locks=2000,
+    in_progress=False,
 )
 """What Apache Kafka does where it differs and both are defensible."""
 
-PROFILES = {profile.name: profile for profile in (KIP, KAFKA)}
+DRAFT_RESOLVED = attrs.evolve(KIP, name="draft_resolved", in_progress=True)
+"""The KIP texts with the draft of IN_PROGRESS, as docs/decisions.md settles both."""
+
+PROFILES = {profile.name: profile for profile in (KIP, KAFKA, DRAFT_RESOLVED)}
 
 
 def profile_named(name: str) -> Profile:

@@ -6,7 +6,7 @@ import attrs
 
 from model.checks import MAX_RANGE, count, offset
 from model.errors import InvalidValueError
-from model.states import PERSISTED_STATES, RecordState
+from model.states import DURABLE_STATES, RecordState
 
 __all__ = ["AcquiredRange", "OffsetRange", "RecordRange", "StateBatch"]
 
@@ -38,8 +38,9 @@ class AcquiredRange:
 
 
 def _persistable(_instance: object, _attribute: object, state: RecordState) -> None:
-    if state not in PERSISTED_STATES:
-        raise InvalidValueError("state", state, "AVAILABLE (0), ACKNOWLEDGED (2), ARCHIVED (4)")
+    if state not in DURABLE_STATES:
+        allowed = ", ".join(f"{s.name} ({s.value})" for s in sorted(DURABLE_STATES))
+        raise InvalidValueError("state", state, allowed)
 
 
 @attrs.frozen
@@ -54,7 +55,7 @@ class StateBatch:
 
 @attrs.frozen
 class RecordRange:
-    """In-memory state of records; ``owner`` is None unless acquired.
+    """In-memory state of records; ``owner`` is None unless held.
 
     ``pending`` says that the state was written and the answer is outstanding.
     """

@@ -2,14 +2,21 @@
 
 from enum import IntEnum, StrEnum
 
-__all__ = ["PERSISTED_STATES", "TERMINAL_STATES", "AcknowledgeType", "AcquireMode", "RecordState"]
+__all__ = [
+    "DURABLE_STATES",
+    "PERSISTED_STATES",
+    "TERMINAL_STATES",
+    "AcknowledgeType",
+    "AcquireMode",
+    "RecordState",
+]
 
 
 class RecordState(IntEnum):
     """The state of one record in a share-partition (KIP-932, In-flight records).
 
     The ids are those of ``DeliveryState`` in WriteShareGroupState. ARCHIVING exists only with a
-    dead-letter queue (KIP-1191); no profile of this version reaches it.
+    dead-letter queue (KIP-1191), IN_PROGRESS only under a profile that has it (KAFKA-20458).
     """
 
     AVAILABLE = 0
@@ -17,13 +24,17 @@ class RecordState(IntEnum):
     ACKNOWLEDGED = 2
     ARCHIVING = 3
     ARCHIVED = 4
+    IN_PROGRESS = 5
 
 
 TERMINAL_STATES = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
 """No committed record leaves one of these states."""
 
-PERSISTED_STATES = frozenset({RecordState.AVAILABLE, *TERMINAL_STATES})
-"""What a leader writes to the share coordinator: ACQUIRED is never durable (KIP-932)."""
+PERSISTED_STATES = frozenset({RecordState.AVAILABLE, RecordState.ARCHIVING, *TERMINAL_STATES})
+"""What a leader writes to the share coordinator: who holds a record is never durable (KIP-932)."""
+
+DURABLE_STATES = PERSISTED_STATES | {RecordState.IN_PROGRESS}
+"""What may be read from it: a leader that follows the draft as written writes IN_PROGRESS too."""
 
 
 class AcknowledgeType(IntEnum):

@@ -15,6 +15,7 @@ _SCALARS = {
     Kind.TEXT: pa.string(),
     Kind.FLAG: pa.bool_(),
     Kind.INTEGERS: pa.list_(pa.int64()),
+    Kind.TEXTS: pa.list_(pa.string()),
 }
 
 

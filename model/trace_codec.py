@@ -18,6 +18,13 @@ from model.trace_schema import OPERATION_FIELDS
 
 __all__ = ["Row", "event_from_row", "operation_from_row", "row_from_event"]
 
+_OPTIONAL = (
+    "renew_acknowledge_enable",
+    "dead_letter_queue",
+    "in_progress_staleness_threshold_ms",
+    "in_progress_max_lock_extension_ms",
+    "in_progress_rebalance_grace_ms",
+)
 Row = Mapping[str, Any]
 E_ = TypeVar("E_", bound=Enum)
 
@@ -48,6 +55,8 @@ def row_from_event(event: TraceEvent) -> dict[str, Any]:
         del arguments["status"]
     if isinstance(event.operation, ops.SkipAcquire):
         arguments["skipped"] = True
+    if isinstance(event.operation, ops.MarkInProgress):
+        arguments["progress_batches"] = arguments.pop("batches")
     row: dict[str, Any] = {
         "partition": event.partition,
         "seq": event.seq,
@@ -74,14 +83,15 @@ def _plain(_instance: object, _attribute: object, value: object) -> object:
 def _result(event: TraceEvent) -> dict[str, Any]:
     if isinstance(event.operation, ops.SkipAcquire):
         return {"can_acquire": event.outcome.can_acquire}
-    if not isinstance(event.operation, ops.Acquire):
-        return {"status": event.outcome.status.name}
-    acquired = event.outcome.acquired
-    return {
-        "status": event.outcome.status.name,
-        "acquired": [attrs.asdict(taken) for taken in acquired],
-        "count": sum(taken.last - taken.first + 1 for taken in acquired),
-    }
+    result: dict[str, Any] = {"status": event.outcome.status.name}
+    if isinstance(event.operation, ops.MarkInProgress):
+        result["marked"] = [code.name for code in event.outcome.marked]
+    if isinstance(event.operation, ops.Acquire):
+        acquired = event.outcome.acquired
+        result["acquired"] = [attrs.asdict(taken) for taken in acquired]
+        result["count"] = sum(taken.last - taken.first + 1 for taken in acquired)
+        result["acquisition"] = event.outcome.acquisition
+    return result
 
 
 def _named(kind: type[E_], name: str, value: object) -> E_:
@@ -114,18 +124,22 @@ def _state_batches(rows: list[Row]) -> tuple[StateBatch, ...]:
     )
 
 
+def _config(config: Row) -> SharePartitionConfig:
+    said = {name: config[name] for name in _OPTIONAL if config.get(name) is not None}
+    return SharePartitionConfig(
+        config["delivery_count_limit"],
+        config["partition_max_record_locks"],
+        config["record_lock_duration_ms"],
+        _valued(AutoOffsetReset, "auto_offset_reset", config["auto_offset_reset"]),
+        _valued(IsolationLevel, "isolation_level", config["isolation_level"]),
+        **said,
+    )
+
+
 def _initialize(row: Row) -> ops.Initialize:
-    config, persisted = row["config"], row["persisted"]
-    renew = config.get("renew_acknowledge_enable")
+    persisted = row["persisted"]
     return ops.Initialize(
-        SharePartitionConfig(
-            config["delivery_count_limit"],
-            config["partition_max_record_locks"],
-            config["record_lock_duration_ms"],
-            _valued(AutoOffsetReset, "auto_offset_reset", config["auto_offset_reset"]),
-            _valued(IsolationLevel, "isolation_level", config["isolation_level"]),
-            renew_acknowledge_enable=True if renew is None else renew,
-        ),
+        _config(row["config"]),
         row["log_start_offset"],
         row["log_end_offset"],
         DurableState(
@@ -166,6 +180,16 @@ def _complete_write(row: Row) -> ops.CompleteWrite:
     return ops.CompleteWrite(row["id"], _named(ErrorCode, "status", row["result"].get("status")))
 
 
+def _mark_in_progress(row: Row) -> ops.MarkInProgress:
+    return ops.MarkInProgress(
+        row["member"],
+        tuple(
+            ops.ProgressBatch(b["first"], b["last"], b["leader_epoch"], b["acquisition"])
+            for b in row["progress_batches"]
+        ),
+    )
+
+
 _BUILDERS: dict[str, Callable[[Row], ops.Operation]] = {
     "initialize": _initialize,
     "produce": lambda row: ops.Produce(_ranges(row["log_batches"]), row["log_end_offset"]),
@@ -177,6 +201,9 @@ _BUILDERS: dict[str, Callable[[Row], ops.Operation]] = {
     "complete_write": _complete_write,
     "advance_log_start": lambda row: ops.AdvanceLogStart(row["log_start_offset"]),
     "reset_offset": lambda row: ops.ResetOffset(row["start_offset"]),
+    "mark_in_progress": _mark_in_progress,
+    "finish_dead_letter": lambda row: ops.FinishDeadLetter(_ranges(row["ranges"])),
+    "alter_config": lambda row: ops.AlterConfig(_config(row["config"])),
 }
 
 _NAMES: dict[type[Any], str] = {
@@ -190,6 +217,9 @@ _NAMES: dict[type[Any], str] = {
     ops.CompleteWrite: "complete_write",
     ops.AdvanceLogStart: "advance_log_start",
     ops.ResetOffset: "reset_offset",
+    ops.MarkInProgress: "mark_in_progress",
+    ops.FinishDeadLetter: "finish_dead_letter",
+    ops.AlterConfig: "alter_config",
 }
 
 
@@ -235,6 +265,8 @@ def _outcome(row: Row) -> Outcome:
             for c in row["completed"]
         ),
         can_acquire=bool(result["can_acquire"]) if skipped else True,
+        acquisition=result.get("acquisition"),
+        marked=tuple(_named(ErrorCode, "result.marked", m) for m in result.get("marked") or ()),
     )
 
 

@@ -81,6 +81,8 @@ def _decoded(path: str, value: object, field: Field) -> object:  # noqa: PLR0911
     match field.kind:
         case Kind.INTEGERS:
             return [_integer(path, item) for item in value]
+        case Kind.TEXTS:
+            return [_typed(path, item, str, "a string") for item in value]
         case Kind.ROWS:
             return [_row(path, item, field.parts) for item in value]
     by_name = {part.name: part for part in field.parts}
@@ -109,7 +111,7 @@ def _encoded(field: Field, value: Any) -> object:  # noqa: ANN401 - a value of a
             return [_encoded_record(field, item) for item in value]
         case Kind.ROWS:
             return [[_encoded(p, item.get(p.name)) for p in field.parts] for item in value]
-        case Kind.INTEGERS:
+        case Kind.INTEGERS | Kind.TEXTS:
             return list(value)
     return value
 

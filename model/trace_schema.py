@@ -18,6 +18,7 @@ class Kind(StrEnum):
     TEXT = "text"
     FLAG = "flag"
     INTEGERS = "list of integers"
+    TEXTS = "list of texts"
     RECORD = "record"
     RECORDS = "list of records"
     ROWS = "list of rows"
@@ -43,6 +44,7 @@ def _text(name: str, *, optional: bool = False) -> Field:
 
 _RANGE = (_integer("first"), _integer("last"))
 _STATE_BATCH = (*_RANGE, _integer("state"), _integer("delivery_count"))
+_PROGRESS_BATCH = (*_RANGE, _integer("leader_epoch"), _integer("acquisition"))
 
 _CONFIG = (
     _integer("delivery_count_limit"),
@@ -51,6 +53,10 @@ _CONFIG = (
     _text("auto_offset_reset"),
     _text("isolation_level"),
     Field("renew_acknowledge_enable", Kind.FLAG, optional=True),
+    Field("dead_letter_queue", Kind.FLAG, optional=True),
+    _integer("in_progress_staleness_threshold_ms", optional=True),
+    _integer("in_progress_max_lock_extension_ms", optional=True),
+    _integer("in_progress_rebalance_grace_ms", optional=True),
 )
 _PERSISTED = (
     _integer("start_offset"),
@@ -63,6 +69,8 @@ _RESULT = (
     Field("acquired", Kind.ROWS, (*_RANGE, _integer("delivery_count")), optional=True),
     _integer("count", optional=True),
     Field("can_acquire", Kind.FLAG, optional=True),
+    _integer("acquisition", optional=True),
+    Field("marked", Kind.TEXTS, optional=True),
 )
 _RECORD_RANGE = (
     *_RANGE,
@@ -97,6 +105,8 @@ _ARGUMENTS = (
     _integer("ms", optional=True),
     _integer("id", optional=True),
     _integer("start_offset", optional=True),
+    Field("progress_batches", Kind.ROWS, _PROGRESS_BATCH, optional=True),
+    Field("ranges", Kind.ROWS, _RANGE, optional=True),
 )
 
 EVENT = (
@@ -125,6 +135,9 @@ OPERATION_FIELDS: dict[str, tuple[str, ...]] = {
     "complete_write": ("id",),
     "advance_log_start": ("log_start_offset",),
     "reset_offset": ("start_offset",),
+    "mark_in_progress": ("member", "progress_batches"),
+    "finish_dead_letter": ("ranges",),
+    "alter_config": ("config",),
 }  # fmt: skip
 """The arguments that each operation must have. ``skip_acquire`` is an ``acquire`` that carries
 ``skipped``, as it stands in a trace."""

@@ -4,6 +4,7 @@ from model.errors import InvalidValueError
 from proofs.acquire_theorems import ACQUIRE_THEOREMS
 from proofs.counting_theorems import COUNTING_THEOREMS
 from proofs.durable_theorems import DURABLE_THEOREMS
+from proofs.progress_theorems import PROGRESS_THEOREMS
 from proofs.record_theorems import RECORD_THEOREMS
 from proofs.recovery_theorems import RECOVERY_THEOREMS
 from proofs.theorem import Theorem
@@ -20,6 +21,7 @@ THEOREMS: tuple[Theorem, ...] = (
     *COUNTING_THEOREMS,
     *DURABLE_THEOREMS,
     *RECOVERY_THEOREMS,
+    *PROGRESS_THEOREMS,
 )
 
 

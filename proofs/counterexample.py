@@ -42,10 +42,10 @@ def fails(test: str) -> bool:
     return False
 
 
-def holds(name: str, record: Record, limit: int) -> bool:
+def holds(name: str, record: Record, limit: int, now: int) -> bool:
     """Return whether the invariant of that name holds of a record."""
     known = next(known for known in RECORD_INVARIANTS if known.name == name)
-    return bool(known.holds(record, limit))
+    return bool(known.holds(record, limit, now))
 
 
 def _by_rules(theorem: Theorem, situation: Any) -> list[str]:  # noqa: ANN401 - any situation

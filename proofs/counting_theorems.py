@@ -53,6 +53,12 @@ class Counted:
     deadline: Term = number()
     limit: Term = number(1)
     highest: Term = number(1)
+    acquisition: Term = number()
+    marks: Term = flag()
+    threshold: Term = number()
+    extension: Term = number()
+    grace: Term = number()
+    dead_letter_queue: Term = flag()
 
     @classmethod
     def reached(cls, state: SharePartition) -> "Iterator[Counted]":
@@ -61,6 +67,7 @@ class Counted:
         hole = (*state.log.holes, (far + 8, far + 8))[0]
         for at in range(now.start_offset, now.end_offset + 1):
             there = now.records.get(at)
+            number = there.acquisition if there else None
             for target in (now.start_offset, now.start_offset + 1, far, far + 2):
                 later = state.now + state.config.record_lock_duration_ms
                 for member, clock in (("a", state.now), ("b", state.now), ("b", later)):
@@ -80,6 +87,12 @@ class Counted:
                         later,
                         state.config.delivery_count_limit,
                         state.highest_limit,
+                        number or 0,
+                        state.profile.in_progress,
+                        state.config.in_progress_staleness_threshold_ms,
+                        state.config.in_progress_max_lock_extension_ms,
+                        state.config.in_progress_rebalance_grace_ms,
+                        state.config.dead_letter_queue,
                     )
 
 
@@ -99,7 +112,7 @@ def _in_hole(s: Counted) -> Term:
 
 
 def _is_counted(s: Counted) -> Term:
-    holds = (known.holds(s.record, s.highest) for known in RECORD_INVARIANTS)
+    holds = (known.holds(s.record, s.highest, s.now) for known in RECORD_INVARIANTS)
     return conjunction(
         s.start <= s.at,
         s.at < s.end,
@@ -117,9 +130,11 @@ def _in_both(claim: Callable[[Counted, Profile], Term]) -> Callable[[Counted], T
 CHANGES = {
     "acquire": (0, "Acquiring a record does not change the lag.", (17,)),
     "renew": (0, "Renewing a lock does not change the lag.", (17,)),
+    "mark": (0, "Marking a record in progress does not change the lag.", (17, 38)),
+    "stay for the grace": (0, "A member that leaves for a while does not change the lag.", (17,)),
+    "finish dead letter": (-1, "The end of a dead letter takes one from the lag.", (18,)),
     "commit": (0, "A write that succeeds does not change the lag.", (17, 18)),
     "accept": (-1, "Accepting a record takes one from the lag.", (18,)),
-    "reject": (-1, "Rejecting a record takes one from the lag.", (18,)),
     "acknowledge as gap": (-1, "Acknowledging a gap takes one from the lag.", (18,)),
     "vanish": (-1, "Archiving a record that the log lost takes one from the lag.", (18,)),
 }
@@ -127,6 +142,9 @@ ENDS_AN_ATTEMPT = (
     "The lag falls by one if the record is ARCHIVED at its limit, and is else unchanged."
 )
 UNDOES = "A write that fails gives the lag back what its record took from it."
+
+
+REJECTS = "Rejecting a record takes one from the lag, unless a dead-letter queue is to take it."
 
 
 def _expected(transition: Transition, before: Record, after: Record) -> Term:
@@ -165,7 +183,7 @@ def _record_lags() -> Iterator[Theorem]:
     for transition in TRANSITIONS:
         if transition.name == "enter":
             continue
-        other = UNDOES if transition.name == "roll back" else ENDS_AN_ATTEMPT
+        other = {"roll back": UNDOES, "reject": REJECTS}.get(transition.name, ENDS_AN_ATTEMPT)
         _change, sentence, numbers = CHANGES.get(transition.name, (None, other, (17, 18)))
         yield Theorem(
             Property("lag_follows_each_record", sentence, "KIP-1226, Lag", numbers),

@@ -126,11 +126,10 @@ def second_write(s: TwoWrites) -> Write:
 
 
 def is_persisted(state: Term) -> Term:
-    """Whether the state is one that is written: AVAILABLE, ACKNOWLEDGED or ARCHIVED."""
+    """Whether the state is one that is written: neither ACQUIRED nor IN_PROGRESS."""
     return conjunction(
         state <= RecordState.ARCHIVED,
         negate(state == RecordState.ACQUIRED),
-        negate(state == RecordState.ARCHIVING),
     )
 
 

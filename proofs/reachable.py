@@ -14,26 +14,36 @@ from model.operations import (
     Acquire,
     AdvanceLogStart,
     AdvanceTime,
+    AlterConfig,
     CompleteWrite,
+    FinishDeadLetter,
     Initialize,
+    MarkInProgress,
     Operation,
     Produce,
+    ProgressBatch,
     Release,
 )
 from model.outcome import Answer, Choice
-from model.profile import KIP
+from model.profile import DRAFT_RESOLVED
 from model.ranges import OffsetRange
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode
 from proofs.theorem import Theorem
 from spec.partition import SharePartition
+from spec.record import is_dead_letter
 from spec.step import apply, new_partition
 from spec.view import durable
 
 __all__ = ["Witness", "run_states", "witness"]
 
 CONFIG = SharePartitionConfig(
-    delivery_count_limit=2, partition_max_record_locks=4, record_lock_duration_ms=2
+    delivery_count_limit=2,
+    partition_max_record_locks=4,
+    record_lock_duration_ms=2,
+    in_progress_staleness_threshold_ms=3,
+    in_progress_max_lock_extension_ms=5,
+    in_progress_rebalance_grace_ms=1,
 )
 BATCHES = (OffsetRange(0, 1), OffsetRange(3, 4))
 """The log: offset 2 is a natural gap."""
@@ -70,7 +80,7 @@ def run_states() -> tuple[tuple[int, SharePartition], ...]:
 
 def _run(chance: random.Random) -> Iterator[SharePartition]:
     persisted = DurableState(0, 0, (), 1, 1)
-    state = apply(new_partition(KIP), Initialize(CONFIG, 0, 0, persisted)).partition
+    state = apply(new_partition(DRAFT_RESOLVED), Initialize(CONFIG, 0, 0, persisted)).partition
     yield state
     state = apply(state, Produce(BATCHES, 5)).partition
     yield state
@@ -100,8 +110,16 @@ def _operations(state: SharePartition) -> list[Operation]:
         AdvanceLogStart(start + 1),
         Initialize(state.config, 0, state.log.end_offset, durable(state), state.now),
     ]
+    queue = attrs.evolve(CONFIG, dead_letter_queue=not state.config.dead_letter_queue)
+    found.append(AlterConfig(queue))
+    for offset, record in state.window.records.items():
+        if is_dead_letter(record):
+            found += [FinishDeadLetter((OffsetRange(offset, offset),))] * 2
     for held in state.window.held:
-        member = state.window.records[held].owner
+        record = state.window.records[held]
+        member = record.owner
+        token = (state.durable.leader_epoch, record.acquisition)
+        found += [MarkInProgress(str(member), (ProgressBatch(held, held, *token),))] * 2
         for last in (held, held + 1):
             found += [
                 Acknowledge(str(member), (AcknowledgementBatch(held, last, (kind,)),))

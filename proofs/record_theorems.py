@@ -16,7 +16,7 @@ from spec.record import Record
 __all__ = ["RECORD_THEOREMS"]
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
-ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
+ACKNOWLEDGED, IN_PROGRESS = RecordState.ACKNOWLEDGED, RecordState.IN_PROGRESS
 
 
 def _may(transition: Transition) -> Callable[[OneRecord], Term]:
@@ -47,7 +47,7 @@ INVARIANT_CHANGES: dict[str, tuple[str, Callable[[Record], Record]]] = {
         "forgets a deadline, or leaves one",
         lambda r: attrs.evolve(r, deadline=_flip(r.deadline)),
     ),
-    "acquired_is_not_pending": (
+    "held_is_not_pending": (
         "leaves the record ACQUIRED while its write is outstanding",
         lambda r: attrs.evolve(r, state=ACQUIRED, pending=True),
     ),
@@ -76,14 +76,34 @@ INVARIANT_CHANGES: dict[str, tuple[str, Callable[[Record], Record]]] = {
         lambda r: attrs.evolve(r, pending=True, delivery_count=0),
     ),
     "state_is_of_the_table": (
-        "makes the record ARCHIVING",
-        lambda r: attrs.evolve(r, state=RecordState.ARCHIVING),
+        "gives the record a seventh state",
+        lambda r: attrs.evolve(r, state=max(RecordState) + 1),
+    ),
+    "progress_iff_in_progress": (
+        "forgets when progress began, or makes it up",
+        lambda r: attrs.evolve(r, progress_start=_flip(r.progress_start)),
+    ),
+    "progress_is_in_order": (
+        "has progress begin after it was last seen",
+        lambda r: attrs.evolve(r, progress_start=1, last_progress=0),
+    ),
+    "acquisition_only_if_held_or_pending": (
+        "frees the record and keeps the number of its acquisition",
+        lambda r: attrs.evolve(r, state=AVAILABLE, pending=False, acquisition=0),
+    ),
+    "progress_has_an_acquisition": (
+        "keeps progress and forgets the acquisition",
+        lambda r: attrs.evolve(r, progress_start=0, acquisition=None),
     ),
 }
+HOLDERS = frozenset({"is_held_by", "can_renew", "can_mark", "can_stay"})
+"""The guards of what only the member that holds a record may do."""
 INVARIANT_NUMBERS = {
-    "owner_iff_held": (2,),
-    "deadline_iff_held": (3,),
-    "acquired_is_not_pending": (2, 3),
+    "owner_iff_held": (2, 37),
+    "deadline_iff_held": (3, 37),
+    "held_is_not_pending": (2, 3),
+    "progress_iff_in_progress": (37,),
+    "progress_is_in_order": (37,),
     "delivery_count_within_limit": (4,),
     "available_can_be_delivered": (4,),
     "state_is_of_the_table": (1,),
@@ -101,11 +121,11 @@ def _test(transition: Transition, *claims: str) -> tuple[str, ...]:
 
 
 def _keeps(s: OneRecord, transition: Transition, known: RecordInvariant) -> Term:
-    return known.holds(transition.effect(s), s.highest)
+    return known.holds(transition.effect(s), s.highest, s.now)
 
 
 def _recovers(s: OneRecord, known: RecordInvariant) -> Term:
-    return known.holds(rules.recover(s.durable_state, s.durable_count), s.highest)
+    return known.holds(rules.recover(s.durable_state, s.durable_count), s.highest, s.now)
 
 
 def _enters(s: OneRecord, transition: Transition) -> Term:
@@ -136,7 +156,7 @@ def _invariants() -> Iterator[Theorem]:
                 _may(transition),
                 about(_keeps, transition, known),
                 _changed(transition, *INVARIANT_CHANGES[known.name]),
-                _test(transition, f'assert holds("{known.name}", after, highest)'),
+                _test(transition, f'assert holds("{known.name}", after, highest, now)'),
             )
         yield Theorem(
             stated,
@@ -158,10 +178,9 @@ def _durable_is_sound(situation: OneRecord) -> Term:
     return conjunction(
         situation.limit <= situation.highest,
         negate(state == ACQUIRED),
-        negate(state == RecordState.ARCHIVING),
-        state <= ARCHIVED,
+        state <= IN_PROGRESS,
         count <= situation.highest,
-        implies(state == AVAILABLE, count < situation.highest),
+        implies((state == AVAILABLE) | (state == IN_PROGRESS), count < situation.highest),
         implies(state == ACKNOWLEDGED, count >= 1),
     )
 
@@ -192,7 +211,7 @@ NOT_TWICE = Property(
 )
 ONLY_HOLDERS = Property(
     "only_the_holder_acknowledges",
-    "Nothing changes by an acknowledgement of a member that does not hold the record.",
+    "What a member says of a record that it does not hold, or its leaving, changes nothing.",
     "KIP-932, ShareAcknowledge",
     (11,),
 )
@@ -299,7 +318,7 @@ def _guards() -> Iterator[Theorem]:
         ("assert is_held(record)", "assert not is_acquirable(record)"),
     )
     for transition in TRANSITIONS:
-        if transition.guard == "is_held_by":
+        if transition.guard in HOLDERS:
             yield Theorem(
                 ONLY_HOLDERS,
                 transition.name,

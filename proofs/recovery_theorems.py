@@ -8,6 +8,7 @@ import attrs
 from model.outcome import Write
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
+from model.states import RecordState
 from proofs.durable_situation import durable_of, entries_agree, is_persisted, is_same, law
 from proofs.situation import any_record, flag, number, offset
 from proofs.symbolic import conjunction, implies
@@ -23,31 +24,46 @@ from spec.record import UNDELIVERED, Record
 
 __all__ = ["RECOVERY_THEOREMS", "Recovery"]
 
-WRITES = frozenset({"acknowledge", "release", "expire"})
+ARCHIVING = RecordState.ARCHIVING
+
+WRITES = frozenset({"acknowledge", "release", "expire", "finish_dead_letter"})
+FINAL = frozenset({"commit", "expire", "finish dead letter"})
+"""The transitions after which the record may be durable as the leader has it."""
 
 
-def _is_behind(record: Record, count: Term) -> Term:
-    """Whether a durable delivery count is behind the record, as far as the leader knows."""
+def _is_behind(record: Record, state: Term, count: Term) -> Term:
+    """Whether what is durable is behind the record, as far as the leader knows."""
     waits = rules.is_held(record) | record.pending
-    return (record.delivery_count > count) | (negate(waits) & (record.delivery_count == count))
+    ended = negate(record.state == ARCHIVING) | (state <= ARCHIVING)
+    level = negate(waits) & (record.delivery_count == count) & ended
+    return (record.delivery_count > count) | level
 
 
 def _publishes(transition: Transition) -> Any:  # noqa: ANN401 - a hypothesis
     return lambda s: conjunction(
-        is_sound(s), transition.allows(s), _is_behind(s.record, s.durable_count)
+        is_sound(s),
+        transition.allows(s),
+        _is_behind(s.record, s.durable_state, s.durable_count),
     )
 
 
 def _stays_behind(s: OneRecord, transition: Transition) -> Term:
     after = transition.effect(s)
-    behind = _is_behind(after, s.durable_count)
-    if transition.name in {"commit", "expire"}:
-        return conjunction(behind, _is_behind(after, after.delivery_count))
+    behind = _is_behind(after, s.durable_state, s.durable_count)
+    if transition.name in FINAL:
+        return conjunction(behind, _is_behind(after, after.state, after.delivery_count))
     return behind
 
 
 def _is_newer(s: OneRecord, transition: Transition) -> Term:
-    return transition.effect(s).delivery_count > s.durable_count
+    after = transition.effect(s)
+    return _wins((after.state, after.delivery_count), (s.durable_state, s.durable_count))
+
+
+def _wins(written: tuple[Term, Term], known: tuple[Term, Term]) -> Term:
+    """Whether the coordinator prefers what is written to what it knows, which is not the same."""
+    higher = (written[1] == known[1]) & (written[0] > known[0])
+    return (written[1] > known[1]) | higher
 
 
 def _gives_back(rule: Any) -> Any:  # noqa: ANN401 - any rule
@@ -69,7 +85,7 @@ def _publisher_theorems() -> Iterator[Theorem]:
             yield Theorem(
                 law(
                     "every_write_is_newer",
-                    "A leader writes a record only with more deliveries than are durable of it.",
+                    "What a leader writes of a record wins over what is durable of it.",
                     29,
                     43,
                 ),
@@ -143,7 +159,7 @@ def _is_recovery(s: Recovery) -> Term:
     same = conjunction(
         s.known, is_same((s.state, s.count), (s.record.state, s.record.delivery_count))
     )
-    newer = implies(s.known, s.record.delivery_count > s.count)
+    newer = implies(s.known, _wins((s.record.state, s.record.delivery_count), (s.state, s.count)))
     passed = conjunction(s.before <= s.at, s.at < s.after)
     return conjunction(
         s.start <= s.before,

@@ -99,8 +99,9 @@ def _symbolic_record(name: str, given: list[z3.BoolRef]) -> Record:
 
 def _record_value(symbolic: Record, model: z3.ModelRef) -> Record:
     found = {f.name: _value(getattr(symbolic, f.name), model) for f in attrs.fields(Record)}
-    for name in ("owner", "deadline", "former_owner", "former_deadline"):
-        found[name] = None if found[name] == -1 else found[name]
+    for field in attrs.fields(Record):
+        if field.default is None and found[field.name] == -1:
+            found[field.name] = None
     return Record(**{**found, "state": RecordState(found["state"])})
 
 

@@ -19,10 +19,15 @@ from spec.invariants import RECORD_INVARIANTS
 from spec.logic import Term
 from spec.record import UNDELIVERED, Record
 
-__all__ = ["Inference", "infer", "inferences"]
+__all__ = ["SAFE", "Inference", "infer", "inferences"]
 
 FIELDS = tuple(field.name for field in attrs.fields(Record))
 STAYS = "terminal_records_stay_terminal"
+SAFE = (
+    *(known.name for known in RECORD_INVARIANTS if known.name != "progress_is_in_order"),
+    STAYS,
+)
+"""What the engine is asked: all that does not speak of the clock, of which it is told nothing."""
 CONDITIONS = frozenset({"pending", "exhausted"})
 
 
@@ -38,7 +43,7 @@ class Inference:
 
 def inferences(limit_ms: int, names: Collection[str]) -> Iterator[Inference]:
     """Check the invariants of those names, and that terminal records stay terminal."""
-    for name in (*(known.name for known in RECORD_INVARIANTS), STAYS):
+    for name in SAFE:
         if name in names:
             yield infer(name, limit_ms)
 
@@ -85,7 +90,7 @@ def _rules(limit_ms: int) -> tuple[z3.Fixedpoint, z3.FuncDeclRef, OneRecord]:
             after = transition.effect(situation)
             is_final = z3.Or(final, _is_final(after))
             engine.rule(reached(*_terms(after), limit, is_final), z3.And(here, allowed))
-            if transition.name in {"commit", "expire"}:
+            if transition.name in {"commit", "expire", "finish dead letter"}:
                 written = durable(_terms(after)[0], after.delivery_count, limit)
                 engine.rule(written, z3.And(here, allowed))
     known = durable(situation.durable_state, situation.durable_count, limit)
@@ -100,7 +105,7 @@ def _claim(name: str, situation: OneRecord) -> z3.BoolRef:
     if name == STAYS:
         return z3.Implies(situation.tracked, rules.is_terminal(situation.record))
     known = next(known for known in RECORD_INVARIANTS if known.name == name)
-    return known.holds(situation.record, situation.limit)
+    return known.holds(situation.record, situation.limit, situation.now)
 
 
 def _is_final(record: Record) -> z3.BoolRef:

@@ -12,7 +12,7 @@ from model.ranges import RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
-from replay.words import durable_text, record_text, span
+from replay.words import durable_text, marked_text, record_text, span
 
 __all__ = ["Mismatch", "first_difference", "first_mismatch", "persisted_mismatch"]
 
@@ -43,6 +43,8 @@ def first_mismatch(
     checks: tuple[Callable[[], Mismatch | None], ...] = (
         lambda: _status(event, expected),
         lambda: _acquired(event, expected),
+        lambda: _numbered(event, expected),
+        lambda: _marked(event, expected),
         lambda: _written_state(event, expected, before.start_offset),
         lambda: _written_numbers(event, expected),
         lambda: _completed(event, expected),
@@ -124,6 +126,22 @@ def _acquired(event: TraceEvent, expected: Outcome) -> Mismatch | None:
     )
 
 
+def _numbered(event: TraceEvent, expected: Outcome) -> Mismatch | None:
+    """Compare the number of an acquisition, where it was recorded."""
+    recorded = event.outcome.acquisition
+    if recorded in (None, expected.acquisition):
+        return None
+    wanted = "none" if expected.acquisition is None else str(expected.acquisition)
+    return Mismatch(Difference.ACQUISITION, f"acquisition {recorded}", f"acquisition {wanted}")
+
+
+def _marked(event: TraceEvent, expected: Outcome) -> Mismatch | None:
+    if event.outcome.marked == expected.marked:
+        return None
+    recorded, wanted = (marked_text(o.marked) or "none" for o in (event.outcome, expected))
+    return Mismatch(Difference.MARKED, recorded, wanted)
+
+
 def _written_state(event: TraceEvent, expected: Outcome, start: int) -> Mismatch | None:
     if event.outcome.writes == expected.writes:
         return None
@@ -140,7 +158,7 @@ def _floors(event: TraceEvent, expected: Outcome, start: int) -> list[int]:
     if not isinstance(event.operation, AdvanceTime):
         return [start] * len(writes)
     made = {write.id: write.start_offset for write in expected.writes}
-    # A group that made no write had all its offsets below the start offset.
+    # A write that is not expected has no entries that count.
     return [
         made.get(write.id, max((b.last for b in write.state_batches), default=0) + 1)
         for write in writes

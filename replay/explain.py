@@ -21,7 +21,7 @@ from replay.partition import Finding, Follower
 from replay.sources import Form, Source, find_sources
 from replay.survey import opened
 from replay.tables import first_bad_row
-from replay.words import operation_text, printable, record_text, write_text
+from replay.words import marked_text, operation_text, printable, record_text, write_text
 
 __all__ = ["ExplainError", "Step", "partition_events", "steps", "table_of"]
 
@@ -107,6 +107,10 @@ def _cells(step: Step) -> tuple[str, ...]:
     if outcome.acquired:
         taken = ", ".join(f"{r.first}–{r.last} ({r.delivery_count})" for r in outcome.acquired)
         answer = f"{answer}, {taken}"
+    if outcome.acquisition is not None:
+        answer = f"{answer}, acquisition {outcome.acquisition}"
+    if outcome.marked:
+        answer = f"{answer}, {marked_text(outcome.marked)}"
     for completion in outcome.completed:
         answer += f"; to seq {completion.seq}: {completion.status.name}"
     return (

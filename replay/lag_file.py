@@ -28,6 +28,8 @@ LAG = pa.schema(
         ("acquired", pa.int64()),
         ("acknowledged", pa.int64()),
         ("archived", pa.int64()),
+        ("archiving", pa.int64()),
+        ("in_progress", pa.int64()),
     ]
 )
 """The columns: offsets, ``lag`` in offsets, and the records of each state in the window."""
@@ -37,6 +39,8 @@ _COUNTED = (
     RecordState.ACQUIRED,
     RecordState.ACKNOWLEDGED,
     RecordState.ARCHIVED,
+    RecordState.ARCHIVING,
+    RecordState.IN_PROGRESS,
 )
 
 
@@ -49,7 +53,7 @@ def lag_table(partition: str, events: pa.Table, result: KernelResult) -> pa.Tabl
         events.column("time_ms").slice(0, count),
         *(pa.array(np.asarray(a)[:count]) for a in (result.start_offsets, result.end_offsets)),
         pa.array(np.asarray(result.lag)[:count]),
-        *(pa.array(np.asarray(result.counts)[:count, i]) for i in range(len(_COUNTED))),
+        *(pa.array(np.asarray(result.counts)[:count, state]) for state in _COUNTED),
     ]
     return pa.table(columns, names=LAG.names).cast(LAG)
 

@@ -6,12 +6,17 @@ Text that stands in a file passes through here unchanged; ``printable`` makes it
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+import attrs
+
 from model import operations as ops
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
 from model.outcome import Outcome, Write
 from model.ranges import AcquiredRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 
 __all__ = [
+    "marked_text",
     "operation_text",
     "outcome_text",
     "printable",
@@ -99,9 +104,18 @@ def outcome_text(outcome: Outcome) -> str:
     parts = [outcome.status.name if outcome.can_acquire else "can acquire nothing"]
     if outcome.acquired:
         parts.append("acquired " + _some([_acquired_text(taken) for taken in outcome.acquired]))
+    if outcome.acquisition is not None:
+        parts.append(f"acquisition {outcome.acquisition}")
+    if outcome.marked:
+        parts.append(f"marks {marked_text(outcome.marked)}")
     parts.extend(write_text(write) for write in outcome.writes)
     parts.extend(f"event {c.seq} answered {c.status.name}" for c in outcome.completed)
     return "; ".join(parts)
+
+
+def marked_text(answers: Sequence[ErrorCode]) -> str:
+    """Return the answers to the batches of a mark in one line."""
+    return _some([answer.name for answer in answers])
 
 
 def durable_text(state: DurableState) -> str:
@@ -147,7 +161,31 @@ def _short_text(operation: ops.Operation) -> str:
             return f"log start offset {operation.log_start_offset}"
         case ops.ResetOffset():
             return f"reset to offset {operation.start_offset}"
+    return _rare_text(operation)
+
+
+def _rare_text(operation: ops.Operation) -> str:
+    match operation:
+        case ops.MarkInProgress():
+            batches = _some([_progress_text(batch) for batch in operation.batches])
+            return f"mark in progress by {operation.member}: {batches or 'nothing'}"
+        case ops.FinishDeadLetter():
+            return f"dead letters end: {ranges_text(operation.ranges)}"
+        case ops.AlterConfig():
+            return f"configuration: {_config_text(operation.config)}"
     return type(operation).__name__
+
+
+def _progress_text(batch: ops.ProgressBatch) -> str:
+    token = f"leader epoch {batch.leader_epoch}, acquisition {batch.acquisition}"
+    return f"{span(batch.first, batch.last)} ({token})"
+
+
+def _config_text(config: SharePartitionConfig) -> str:
+    said = attrs.asdict(
+        config, value_serializer=lambda _i, _a, value: getattr(value, "value", value)
+    )
+    return ", ".join(f"{name} {value}" for name, value in said.items())
 
 
 def _acknowledgement_text(batch: ops.AcknowledgementBatch) -> str:

@@ -10,7 +10,7 @@ from model.operations import Acknowledge, AcknowledgementBatch
 from model.outcome import Answer, Choice, Outcome
 from model.states import AcknowledgeType
 from spec.partition import SharePartition, Step, require
-from spec.record import Record, acknowledge, is_held_by, renew
+from spec.record import Record, acknowledge, can_renew, failed_state, is_held_by, renew
 from spec.validation import validate
 from spec.window import Window, replace
 from spec.writes import write_and_wait
@@ -44,9 +44,10 @@ def acknowledge_records(
 ) -> Step:
     """Acknowledge batches of records (KIP-932, ShareAcknowledge).
 
-    Guard: each record is held by the member (``record.is_held_by``). Offsets below the start offset
-    are passed over, whoever names them. Offsets that were never in flight are passed over, or the
-    request is refused: that is the implementation's choice.
+    Guard: each record is held by the member (``record.is_held_by``), and one that is renewed is not
+    IN_PROGRESS (``record.can_renew``). Offsets below the start offset are passed over, whoever
+    names them. Offsets that were never in flight are passed over, or the request is refused: that
+    is the implementation's choice.
     Effect: accepted, every record changes as ``record.acknowledge`` or ``record.renew`` says;
     refused, none does, except that under the profile kafka earlier renewals hold.
     Delivery count: unchanged.
@@ -103,11 +104,13 @@ def _apply(
         return False
     config = partition.config
     if kind != AcknowledgeType.RENEW:
-        found.changed[offset] = acknowledge(record, kind, config.delivery_count_limit)
+        failed = failed_state(config.dead_letter_queue)
+        found.changed[offset] = acknowledge(record, kind, config.delivery_count_limit, failed)
         return True
-    if config.renew_acknowledge_enable:
-        found.renewed[offset] = renew(record, partition.now + config.record_lock_duration_ms)
-    return config.renew_acknowledge_enable
+    if not (config.renew_acknowledge_enable and can_renew(record, member)):
+        return False
+    found.renewed[offset] = renew(record, partition.now + config.record_lock_duration_ms)
+    return True
 
 
 def _each(window: Window, batch: AcknowledgementBatch) -> Iterator[tuple[int, int]]:

@@ -53,7 +53,8 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
     Guard: each record was read from the log and is AVAILABLE, or new to the window; record_limit
     takes at most the maximum; the window grows over no record that stays out of it, and within its
     limit. Which of the records that remain are taken is the implementation's choice.
-    Effect: ACQUIRED by the member until now plus the lock duration; the end offset moves up.
+    Effect: ACQUIRED by the member until now plus the lock duration; the end offset moves up. Where
+    records may be marked in progress, the acquisition has a number, which a mark must name.
     Delivery count: one more for each record acquired.
     Persistence: none.
     """
@@ -69,17 +70,24 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
     end = max([window.end_offset, *(o + 1 for o in taken[-1:]), *(o + 1 for o in entered[-1:])])
     _check_growth(partition, {*taken, *entered}, end)
     deadline = partition.now + partition.config.record_lock_duration_ms
+    number = partition.next_acquisition if taken and partition.profile.in_progress else None
     acquired = {
-        o: acquire(window.records.get(o, UNDELIVERED), operation.member, deadline) for o in taken
+        o: acquire(window.records.get(o, UNDELIVERED), operation.member, deadline, number)
+        for o in taken
     }
     changes = {**dict.fromkeys(entered, UNDELIVERED), **acquired}
-    grown = attrs.evolve(partition, window=replace(extend(window, end), changes))
+    grown = attrs.evolve(
+        partition,
+        window=replace(extend(window, end), changes),
+        next_acquisition=partition.next_acquisition + (number is not None),
+    )
     moved = move_start(grown, choice.start_offset)
     new = [offset for offset in changes if offset >= window.end_offset]
     if new:
         check_width(moved, operation, window.end_offset, min(new), taken)
     counts = ((offset, record.delivery_count) for offset, record in acquired.items())
-    return Step(moved, Outcome(acquired=tuple(AcquiredRange(*run) for run in runs(counts))))
+    ranges = tuple(AcquiredRange(*run) for run in runs(counts))
+    return Step(moved, Outcome(acquired=ranges, acquisition=number))
 
 
 def skip_acquire(partition: SharePartition, _operation: SkipAcquire) -> Step:

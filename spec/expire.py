@@ -12,7 +12,7 @@ from model.outcome import Answer, Choice, Expiry, Outcome, Write
 from model.ranges import OffsetRange
 from spec.partition import SharePartition, Step, move_start, require
 from spec.ranges import offsets, runs
-from spec.record import Record, expire, is_lock_over
+from spec.record import Record, expire, failed_state, is_lock_over
 from spec.writes import write_and_forget
 
 __all__ = ["advance_time", "due_offsets"]
@@ -26,7 +26,8 @@ def advance_time(
     Guard: a lock expires neither before its deadline nor, once the clock has passed it, later.
     Effect: each as ``record.expire``. How many writes report them is the implementation's choice.
     Delivery count: unchanged.
-    Persistence: a write for each group of locks; what becomes of it changes nothing here.
+    Persistence: a write for each group of locks; what becomes of it changes nothing here. A group
+    whose records the start offset has passed still writes that, and the delivery complete count.
     """
     if partition.now + operation.ms > MAX_INT64:
         raise InvalidValueError("ms", operation.ms, "a time that keeps the clock within 64 bits")
@@ -35,7 +36,7 @@ def advance_time(
     for index, group in enumerate(_groups(partition, choice)):
         partition = move_start(partition, group.start_offset)
         expired = _expired(partition, group)
-        if expired:
+        if group.locks:
             answer = answers[index] if index < len(answers) else Answer()
             partition, write = write_and_forget(partition, expired, answer)
             writes.append(write)
@@ -59,7 +60,8 @@ def _groups(partition: SharePartition, choice: Choice) -> tuple[Expiry, ...]:
 
 
 def _expired(partition: SharePartition, group: Expiry) -> dict[int, Record]:
-    window, expired = partition.window, {}
+    window, config, expired = partition.window, partition.config, {}
+    failed = failed_state(config.dead_letter_queue)
     for offset in offsets(group.locks):
         if offset < window.start_offset:
             continue
@@ -67,5 +69,5 @@ def _expired(partition: SharePartition, group: Expiry) -> dict[int, Record]:
         over = record is not None and is_lock_over(record, partition.now)
         require(over, Guard.LOCK_LASTS_ITS_DURATION, f"offset {offset} holds no lock that is over")
         assert record is not None  # noqa: S101 - require has raised; this tells the type checker
-        expired[offset] = expire(record, partition.config.delivery_count_limit)
+        expired[offset] = expire(record, config.delivery_count_limit, failed)
     return expired

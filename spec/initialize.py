@@ -3,7 +3,7 @@
 import attrs
 from immutables import Map
 
-from model.config import AutoOffsetReset
+from model.config import AutoOffsetReset, check_in_progress
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import Initialize, ResetOffset
 from model.outcome import Outcome
@@ -18,24 +18,31 @@ from spec.window import Window, extend, replace
 
 __all__ = ["initialize", "reset_offset"]
 
+_DELIVERABLE = frozenset({RecordState.AVAILABLE, RecordState.IN_PROGRESS})
+
 
 def initialize(partition: SharePartition, operation: Initialize) -> Step:
     """Start a leader from the durable state (KIP-932, ReadShareGroupState).
 
-    Guard: the durable batches ascend from the start offset; otherwise the share-partition fails.
+    Guard: the durable batches ascend from the start offset, and none is IN_PROGRESS unless the
+    profile has that; otherwise the share-partition fails.
     Effect: records are as they were last durable; acquisitions and outstanding writes of the
     former leader are lost. Offsets between batches were never delivered, as far as is known.
     Delivery count: as last durable.
     Persistence: none: a start offset that was never written is resolved again by each leader.
     """
-    start = _start_offset(operation)
-    if not _ascend_from(start, operation.persisted.state_batches):
+    in_progress = partition.profile.in_progress
+    if in_progress:
+        check_in_progress(operation.config)
+    start, batches = _start_offset(operation), operation.persisted.state_batches
+    unknown = any(batch.state is RecordState.IN_PROGRESS for batch in batches) and not in_progress
+    if unknown or not _ascend_from(start, batches):
         failed = attrs.evolve(partition, ready=False)
         return Step(failed, Outcome(ErrorCode.UNKNOWN_SERVER_ERROR))
     known = Log(operation.log_start_offset, operation.log_end_offset, partition.log.holes)
     records = {
         offset: recover(batch.state, batch.delivery_count)
-        for batch in operation.persisted.state_batches
+        for batch in batches
         for offset in range(batch.first, batch.last + 1)
     }
     end = max(records, default=start - 1) + 1
@@ -50,6 +57,7 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
             durable=durable_from(operation.persisted),
             ready=True,
             highest_limit=_highest_limit(partition, operation),
+            next_acquisition=0,
         )
     )
 
@@ -57,7 +65,7 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
 def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
     """Alter the start offset (KIP-932, KafkaAdmin.alterShareGroupOffsets).
 
-    Guard: the group is empty: nothing is acquired and nobody waits for a write.
+    Guard: the group is empty: nothing is held and nobody waits for a write.
     Effect: all records in flight are discarded; the window is empty at the new start offset.
     Delivery count: all discarded.
     Persistence: InitializeShareGroupState with the next state epoch, which fences older writes.
@@ -99,7 +107,7 @@ def _highest_limit(partition: SharePartition, operation: Initialize) -> int:
         partition.highest_limit,
         operation.config.delivery_count_limit,
         *(
-            batch.delivery_count + (batch.state is RecordState.AVAILABLE)
+            batch.delivery_count + (batch.state in _DELIVERABLE)
             for batch in operation.persisted.state_batches
         ),
         0,

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import attrs
 
-from model.states import RecordState
+from model.states import PERSISTED_STATES, RecordState
 from spec.lag import lag
-from spec.logic import Term, absent, negate
+from spec.logic import Term, absent, either, negate
 from spec.partition import SharePartition, complete_count
 from spec.record import Record, is_acquirable, is_held, is_terminal
 from spec.window import Window, tracked
@@ -22,11 +22,11 @@ __all__ = [
 
 @attrs.frozen
 class RecordInvariant:
-    """A predicate of one record and the delivery count limit, on values or Z3 terms."""
+    """A predicate of a record, the delivery count limit and the clock, on values or Z3 terms."""
 
     name: str
     sentence: str
-    holds: Callable[[Record, Term], Term]
+    holds: Callable[[Record, Term, Term], Term]
 
 
 @attrs.frozen
@@ -38,71 +38,101 @@ class PartitionInvariant:
     holds: Callable[[SharePartition], bool]
 
 
+def _held_state(record: Record) -> Term:
+    return (record.state == RecordState.ACQUIRED) | (record.state == RecordState.IN_PROGRESS)
+
+
+def _in_order(record: Record, now: Term) -> Term:
+    start = either(absent(record.progress_start), 0, record.progress_start)
+    last = either(absent(record.last_progress), 0, record.last_progress)
+    return absent(record.progress_start) | ((start <= last) & (last <= now))
+
+
 RECORD_INVARIANTS = (
     RecordInvariant(
         "owner_iff_held",
-        "A record has an owner exactly when it is ACQUIRED.",
-        lambda r, _limit: negate(absent(r.owner)) == (r.state == RecordState.ACQUIRED),
+        "A record has an owner exactly when it is ACQUIRED or IN_PROGRESS.",
+        lambda r, _limit, _now: negate(absent(r.owner)) == _held_state(r),
     ),
     RecordInvariant(
         "deadline_iff_held",
-        "An acquisition lock has a deadline exactly when the record is ACQUIRED.",
-        lambda r, _limit: negate(absent(r.deadline)) == (r.state == RecordState.ACQUIRED),
+        "A record has a deadline exactly when it is ACQUIRED or IN_PROGRESS.",
+        lambda r, _limit, _now: negate(absent(r.deadline)) == _held_state(r),
     ),
     RecordInvariant(
-        "acquired_is_not_pending",
-        "No write is outstanding for a record that is ACQUIRED.",
-        lambda r, _limit: negate((r.state == RecordState.ACQUIRED) & r.pending),
+        "held_is_not_pending",
+        "No write is outstanding for a record that is ACQUIRED or IN_PROGRESS.",
+        lambda r, _limit, _now: negate(_held_state(r) & r.pending),
     ),
     RecordInvariant(
         "delivery_count_within_limit",
         "The delivery count is at least 0 and at most its limit.",
-        lambda r, limit: (r.delivery_count >= 0) & (r.delivery_count <= limit),
+        lambda r, limit, _now: (r.delivery_count >= 0) & (r.delivery_count <= limit),
     ),
     RecordInvariant(
         "available_can_be_delivered",
         "An AVAILABLE record has a delivery attempt left.",
-        lambda r, limit: negate(r.state == RecordState.AVAILABLE) | (r.delivery_count < limit),
+        lambda r, limit, _now: (
+            negate(r.state == RecordState.AVAILABLE) | (r.delivery_count < limit)
+        ),
     ),
     RecordInvariant(
         "held_was_delivered",
-        "A record that is ACQUIRED or ACKNOWLEDGED was delivered at least once.",
-        lambda r, _limit: (
-            negate((r.state == RecordState.ACQUIRED) | (r.state == RecordState.ACKNOWLEDGED))
-            | (r.delivery_count >= 1)
+        "A record that is ACQUIRED, IN_PROGRESS or ACKNOWLEDGED was delivered at least once.",
+        lambda r, _limit, _now: (
+            negate(_held_state(r) | (r.state == RecordState.ACKNOWLEDGED)) | (r.delivery_count >= 1)
         ),
     ),
     RecordInvariant(
         "former_owner_only_if_pending",
         "What a failed write would restore is kept only while the write is outstanding.",
-        lambda r, _limit: r.pending | (absent(r.former_owner) & absent(r.former_deadline)),
+        lambda r, _limit, _now: r.pending | (absent(r.former_owner) & absent(r.former_deadline)),
     ),
     RecordInvariant(
         "former_lock_is_whole",
         "A failed write restores both an owner and a deadline, or neither.",
-        lambda r, _limit: absent(r.former_owner) == absent(r.former_deadline),
+        lambda r, _limit, _now: absent(r.former_owner) == absent(r.former_deadline),
     ),
     RecordInvariant(
         "pending_was_delivered",
         "A record whose write is outstanding was delivered, and is exhausted at its limit.",
-        lambda r, limit: (
+        lambda r, limit, _now: (
             negate(r.pending)
             | ((r.delivery_count >= 1) & (r.exhausted | (r.delivery_count < limit)))
         ),
     ),
     RecordInvariant(
         "state_is_of_the_table",
-        "A record is AVAILABLE, ACQUIRED, ACKNOWLEDGED or ARCHIVED.",
-        lambda r, _limit: (
-            negate(r.state == RecordState.ARCHIVING)
-            & (r.state >= 0)
-            & (r.state <= RecordState.ARCHIVED)
+        "A record is in one of the six states.",
+        lambda r, _limit, _now: (r.state >= 0) & (r.state <= RecordState.IN_PROGRESS),
+    ),
+    RecordInvariant(
+        "progress_iff_in_progress",
+        "A record has times of progress exactly when it is IN_PROGRESS, or may be so again.",
+        lambda r, _limit, _now: (
+            (absent(r.progress_start) == absent(r.last_progress))
+            & (absent(r.progress_start) | (r.state == RecordState.IN_PROGRESS) | r.pending)
+            & (negate(r.state == RecordState.IN_PROGRESS) | negate(absent(r.progress_start)))
         ),
     ),
+    RecordInvariant(
+        "progress_is_in_order",
+        "The first sign of progress is not after the last, and that not after now.",
+        lambda r, _limit, now: _in_order(r, now),
+    ),
+    RecordInvariant(
+        "acquisition_only_if_held_or_pending",
+        "A record has the number of an acquisition only while it is held, or may be so again.",
+        lambda r, _limit, _now: absent(r.acquisition) | _held_state(r) | r.pending,
+    ),
+    RecordInvariant(
+        "progress_has_an_acquisition",
+        "Progress is that of an acquisition with a number.",
+        lambda r, _limit, _now: absent(r.progress_start) | negate(absent(r.acquisition)),
+    ),
 )
-"""``limit`` is the delivery count limit; where it changed, the highest that was in force.
-
-The last three are there to make the others inductive.
+"""``limit`` is the delivery count limit; where it changed, the highest that was in force; ``now``
+the leader's clock. Some are there to make the others inductive.
 """
 
 
@@ -168,6 +198,36 @@ PARTITION_INVARIANTS = (
         _pending_iff_outstanding,
     ),
     PartitionInvariant(
+        "only_persisted_states_are_written",
+        "A leader writes no record as ACQUIRED or IN_PROGRESS.",
+        lambda p: all(
+            batch.state in PERSISTED_STATES
+            for waiting in p.outstanding.values()
+            for batch in waiting.write.state_batches
+        ),
+    ),
+    PartitionInvariant(
+        "in_progress_only_where_it_is_allowed",
+        "A record is IN_PROGRESS or has the number of an acquisition only under a profile for it.",
+        lambda p: _every(
+            p,
+            lambda _offset, r: (
+                p.profile.in_progress
+                or (absent(r.acquisition) and r.state != RecordState.IN_PROGRESS)
+            ),
+        ),
+    ),
+    PartitionInvariant(
+        "held_has_an_acquisition",
+        "Where records may be marked, each that is held has the number of an acquisition made.",
+        lambda p: (
+            not p.profile.in_progress
+            or all(
+                p.window.records[o].acquisition in range(p.next_acquisition) for o in p.window.held
+            )
+        ),
+    ),
+    PartitionInvariant(
         "acquired_is_never_durable",
         "Nothing durable is ACQUIRED or lies below the durable start offset.",
         lambda p: all(
@@ -187,11 +247,13 @@ def violated(partition: SharePartition) -> list[RecordInvariant | PartitionInvar
     """Return the invariants that the share-partition breaks; none of a state that can be."""
     if not partition.ready:
         return []
-    limit = partition.highest_limit
+    limit, now = partition.highest_limit, partition.now
     broken: list[RecordInvariant | PartitionInvariant] = [
         invariant
         for invariant in RECORD_INVARIANTS
-        if not all(invariant.holds(record, limit) for record in partition.window.records.values())
+        if not all(
+            invariant.holds(record, limit, now) for record in partition.window.records.values()
+        )
     ]
     broken += [i for i in PARTITION_INVARIANTS if not i.holds(partition)]
     return broken

@@ -27,7 +27,7 @@ __all__ = [
 class Outstanding:
     """A write whose answer has not come.
 
-    ``offsets`` are the records that are pending on it; none for an expiry, which does not wait.
+    ``offsets`` are the records that are pending on it; none for changes that do not wait for it.
     ``seq`` is the operation that will be answered with it; None if nobody waits.
     """
 
@@ -42,6 +42,8 @@ class SharePartition:
 
     ``ready`` is False until a leader has read the durable state. ``highest_limit`` is the highest
     delivery count limit under which a record of the window was ever delivered, as far as is known.
+    ``next_acquisition`` is the number of the next acquisition, where records may be marked; the
+    leader epoch in ``durable``, that of this leader, and the number together name a delivery.
     """
 
     profile: Profile
@@ -54,6 +56,7 @@ class SharePartition:
     durable: Durable = Durable()
     ready: bool = False
     highest_limit: int = 0
+    next_acquisition: int = 0
 
 
 @attrs.frozen

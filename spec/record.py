@@ -15,16 +15,24 @@ __all__ = [
     "Record",
     "acknowledge",
     "acquire",
+    "can_mark",
+    "can_renew",
+    "can_stay",
     "can_vanish",
     "commit",
     "durable_maximum",
     "expire",
+    "failed_state",
+    "finish_dead_letter",
+    "give_grace",
     "is_acquirable",
+    "is_dead_letter",
     "is_finished",
     "is_held",
     "is_held_by",
     "is_lock_over",
     "is_terminal",
+    "mark",
     "recover",
     "release",
     "renew",
@@ -34,6 +42,7 @@ __all__ = [
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
+ARCHIVING, IN_PROGRESS = RecordState.ARCHIVING, RecordState.IN_PROGRESS
 
 
 @attrs.frozen
@@ -41,9 +50,12 @@ class Record:
     """A record in flight (KIP-932, In-flight records). Fields hold values, or terms in a proof.
 
     ``owner`` and ``deadline``: who holds the acquisition lock and until when (ms); absent when not
-    acquired. ``pending``: the state was written and the answer is outstanding. While it is,
+    held. ``pending``: the state was written and the answer is outstanding. While it is,
     ``former_owner`` and ``former_deadline`` are what a failed write restores, and ``exhausted``
     says whether the delivery count had reached its limit when the transition began.
+    ``acquisition``: the number that tells this delivery from others, where records may be marked.
+    ``progress_start`` and ``last_progress``: when its owner first and last said that it is at work
+    (ms); absent if it never did. A failed write restores these three as well.
     """
 
     state: Term
@@ -54,6 +66,9 @@ class Record:
     former_owner: Term = None
     former_deadline: Term = None
     exhausted: Term = False
+    acquisition: Term = None
+    progress_start: Term = None
+    last_progress: Term = None
 
 
 UNDELIVERED = Record(AVAILABLE, 0)
@@ -76,8 +91,8 @@ def is_acquirable(record: Record) -> Term:
 
 
 def is_held(record: Record) -> Term:
-    """Whether an acquisition lock is on the record."""
-    return (record.state == ACQUIRED) & negate(record.pending)
+    """Whether an acquisition lock is on the record: it is ACQUIRED, or IN_PROGRESS."""
+    return ((record.state == ACQUIRED) | (record.state == IN_PROGRESS)) & negate(record.pending)
 
 
 def is_held_by(record: Record, member: Term) -> Term:
@@ -92,7 +107,15 @@ def is_lock_over(record: Record, now: Term) -> Term:
     return is_held(record) & (record.deadline <= now)
 
 
-def acquire(record: Record, member: Term, deadline: Term) -> Record:
+def failed_state(dead_letter_queue: Term) -> Term:
+    """Return the state of a record that has failed for good (KIP-1191).
+
+    ARCHIVING if there is a dead-letter queue, which takes it from there; otherwise ARCHIVED.
+    """
+    return either(dead_letter_queue, ARCHIVING, ARCHIVED)
+
+
+def acquire(record: Record, member: Term, deadline: Term, acquisition: Term = None) -> Record:
     """Give the record to a member (KIP-932, In-flight records).
 
     Guard: ``is_acquirable``.
@@ -100,59 +123,143 @@ def acquire(record: Record, member: Term, deadline: Term) -> Record:
     Delivery count: one more.
     Persistence: none; an acquisition is never durable.
     """
-    return Record(ACQUIRED, record.delivery_count + 1, member, deadline)
+    return Record(ACQUIRED, record.delivery_count + 1, member, deadline, acquisition=acquisition)
 
 
-def acknowledge(record: Record, kind: Term, limit: Term) -> Record:
+def acknowledge(record: Record, kind: Term, limit: Term, failed: Term = ARCHIVED) -> Record:
     """End the delivery as its consumer says (KIP-932, ShareAcknowledge).
 
     Guard: ``is_held_by`` the member that acknowledges. ``kind`` is not RENEW.
-    Effect: ACCEPT: ACKNOWLEDGED; REJECT and GAP: ARCHIVED; RELEASE: as in ``release``. Nobody owns
-    the record; it is pending until the write is answered.
+    Effect: ACCEPT: ACKNOWLEDGED; REJECT: ``failed``, see ``failed_state``; GAP: ARCHIVED; RELEASE:
+    as in ``release``. Nobody owns the record; it is pending until the write is answered.
     Delivery count: unchanged.
     Persistence: the new state and the delivery count are written.
     """
-    state = either(
-        kind == AcknowledgeType.ACCEPT,
-        ACKNOWLEDGED,
-        either(kind == AcknowledgeType.RELEASE, _after_attempt(record, limit), ARCHIVED),
-    )
-    return _begin(record, state, limit)
+    refused = either(kind == AcknowledgeType.REJECT, failed, ARCHIVED)
+    ended = either(kind == AcknowledgeType.RELEASE, _after_attempt(record, limit, failed), refused)
+    return _begin(record, either(kind == AcknowledgeType.ACCEPT, ACKNOWLEDGED, ended), limit)
 
 
-def release(record: Record, limit: Term) -> Record:
+def release(record: Record, limit: Term, failed: Term = ARCHIVED) -> Record:
     """End the delivery without success: a consumer releases the record or leaves (KIP-932).
 
     Guard: ``is_held_by`` the member.
-    Effect: AVAILABLE, or ARCHIVED if the delivery count has reached the limit. Nobody owns the
+    Effect: AVAILABLE, or ``failed`` if the delivery count has reached the limit. Nobody owns the
     record; it is pending until the write is answered.
     Delivery count: unchanged: the attempt is not given back.
     Persistence: the new state and the delivery count are written.
     """
-    return _begin(record, _after_attempt(record, limit), limit)
+    return _begin(record, _after_attempt(record, limit, failed), limit)
+
+
+def can_renew(record: Record, member: Term) -> Term:
+    """Whether this member may extend its lock: a record IN_PROGRESS is marked instead."""
+    return is_held_by(record, member) & (record.state == ACQUIRED)
 
 
 def renew(record: Record, deadline: Term) -> Record:
     """Extend the acquisition lock (KIP-1222).
 
-    Guard: ``is_held_by`` the member, and renewal is enabled.
+    Guard: ``can_renew``, and renewal is enabled.
     Effect: the lock lasts until the new deadline.
     Delivery count: unchanged.
     Persistence: none.
     """
-    return Record(record.state, record.delivery_count, record.owner, deadline)
+    return Record(
+        ACQUIRED, record.delivery_count, record.owner, deadline, acquisition=record.acquisition
+    )
 
 
-def expire(record: Record, limit: Term) -> Record:
+def can_mark(record: Record, member: Term, acquisition: Term, now: Term, extension: Term) -> Term:
+    """Whether this member may say that it is at work on the record.
+
+    It holds the record by the acquisition which it names, and has not been at work on it for
+    ``extension`` (ms) or longer.
+    """
+    young = True
+    if record.progress_start is not None:
+        young = absent(record.progress_start) | (now - record.progress_start < extension)
+    return is_held_by(record, member) & (record.acquisition == acquisition) & young
+
+
+def mark(record: Record, now: Term, threshold: Term, extension: Term) -> Record:
+    """Take note that the owner is at work on the record (KAFKA-20458, markInProgress).
+
+    Guard: ``can_mark``.
+    Effect: IN_PROGRESS. One deadline takes the place of the one before: ``threshold`` from now,
+    but no later than ``extension`` after the first mark of this delivery (both ms).
+    Delivery count: unchanged.
+    Persistence: none; who holds a record, and how, is never durable.
+    """
+    start = either(absent(record.progress_start), now, record.progress_start)
+    return Record(
+        IN_PROGRESS,
+        record.delivery_count,
+        record.owner,
+        _earlier(now + threshold, start + extension),
+        acquisition=record.acquisition,
+        progress_start=start,
+        last_progress=now,
+    )
+
+
+def can_stay(record: Record, member: Term, now: Term, threshold: Term) -> Term:
+    """Whether the record stays with this member for a while although the member leaves.
+
+    It is IN_PROGRESS, and the last sign of progress is younger than ``threshold`` (ms).
+    """
+    if record.last_progress is None:
+        return False
+    fresh = now < record.last_progress + threshold
+    return is_held_by(record, member) & (record.state == IN_PROGRESS) & fresh
+
+
+def give_grace(record: Record, until: Term) -> Record:
+    """Let an owner that has left keep the record for a while (KAFKA-20458, Rebalance flow).
+
+    Guard: ``can_stay``.
+    Effect: the lock lasts until ``until`` (ms), or its own deadline if that is earlier. A mark sets
+    a new deadline: the owner is back.
+    Delivery count: unchanged.
+    Persistence: none.
+    """
+    return Record(
+        IN_PROGRESS,
+        record.delivery_count,
+        record.owner,
+        _earlier(until, record.deadline),
+        acquisition=record.acquisition,
+        progress_start=record.progress_start,
+        last_progress=record.last_progress,
+    )
+
+
+def expire(record: Record, limit: Term, failed: Term = ARCHIVED) -> Record:
     """End the delivery because its acquisition lock elapsed (KIP-932, In-flight records).
 
     Guard: ``is_lock_over``.
-    Effect: AVAILABLE, or ARCHIVED if the delivery count has reached the limit; at once, whatever
+    Effect: AVAILABLE, or ``failed`` if the delivery count has reached the limit; at once, whatever
     becomes of the write.
     Delivery count: unchanged.
     Persistence: the new state and the delivery count are written.
     """
-    return Record(_after_attempt(record, limit), record.delivery_count)
+    return Record(_after_attempt(record, limit, failed), record.delivery_count)
+
+
+def is_dead_letter(record: Record) -> Term:
+    """Whether the record is on its way to the dead-letter queue, and that is durable."""
+    return (record.state == ARCHIVING) & negate(record.pending)
+
+
+def finish_dead_letter(record: Record) -> Record:
+    """Archive a record that the dead-letter queue has, or could not take (KIP-1191).
+
+    Guard: ``is_dead_letter``.
+    Effect: ARCHIVED; at once, whatever becomes of the write.
+    Delivery count: unchanged.
+    Persistence: the new state and the delivery count are written.
+    """
+    return Record(ARCHIVED, record.delivery_count)
 
 
 def can_vanish(record: Record) -> Term:
@@ -182,18 +289,27 @@ def commit(record: Record) -> Record:
     return Record(record.state, record.delivery_count)
 
 
-def roll_back(record: Record, now: Term) -> Record:
+def roll_back(record: Record, now: Term, failed: Term = ARCHIVED) -> Record:
     """Undo a pending state: its write failed (Kafka: ``InFlightState.completeStateTransition``).
 
     Guard: pending.
-    Effect: ACQUIRED by the former owner until the former deadline; if that has passed, as in
-    ``expire``. A record that vanished meanwhile stays ARCHIVED.
+    Effect: held by the former owner until the former deadline, IN_PROGRESS if it was; if that has
+    passed, AVAILABLE, or ``failed`` if the delivery count had reached the limit when the write was
+    made. A record that vanished meanwhile stays ARCHIVED.
     Delivery count: unchanged.
     Persistence: none.
     """
     count = record.delivery_count
-    restored = Record(ACQUIRED, count, record.former_owner, record.former_deadline)
-    over = Record(either(record.exhausted, ARCHIVED, AVAILABLE), count)
+    restored = Record(
+        either(absent(record.progress_start), ACQUIRED, IN_PROGRESS),
+        count,
+        record.former_owner,
+        record.former_deadline,
+        acquisition=record.acquisition,
+        progress_start=record.progress_start,
+        last_progress=record.last_progress,
+    )
+    over = Record(either(record.exhausted, failed, AVAILABLE), count)
     gone = absent(record.former_owner)
     if gone is True:
         return commit(record)
@@ -204,12 +320,13 @@ def roll_back(record: Record, now: Term) -> Record:
 def recover(state: Term, count: Term) -> Record:
     """Return the record as a new leader finds it in the durable state (KIP-932).
 
-    Guard: the state is one that is written: not ACQUIRED.
-    Effect: nobody owns it and no write is outstanding.
+    Guard: the state is not ACQUIRED.
+    Effect: nobody owns it and no write is outstanding. IN_PROGRESS, which only a leader that
+    follows the draft as written makes durable, is AVAILABLE: its owner is not known any more.
     Delivery count: as last durable.
     Persistence: none.
     """
-    return Record(state, count)
+    return Record(either(state == IN_PROGRESS, AVAILABLE, state), count)
 
 
 def durable_maximum(
@@ -223,8 +340,12 @@ def durable_maximum(
     return either(larger, state, other_state), either(larger, count, other_count)
 
 
-def _after_attempt(record: Record, limit: Term) -> Term:
-    return either(record.delivery_count >= limit, ARCHIVED, AVAILABLE)
+def _after_attempt(record: Record, limit: Term, failed: Term) -> Term:
+    return either(record.delivery_count >= limit, failed, AVAILABLE)
+
+
+def _earlier(one: Term, other: Term) -> Term:
+    return either(one <= other, one, other)
 
 
 def _begin(record: Record, state: Term, limit: Term) -> Record:
@@ -235,4 +356,7 @@ def _begin(record: Record, state: Term, limit: Term) -> Record:
         former_owner=record.owner,
         former_deadline=record.deadline,
         exhausted=record.delivery_count >= limit,
+        acquisition=record.acquisition,
+        progress_start=record.progress_start,
+        last_progress=record.last_progress,
     )

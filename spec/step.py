@@ -10,10 +10,13 @@ from model.guards import Guard
 from model.outcome import Answer, Choice
 from spec.acknowledge import acknowledge_records
 from spec.acquire import acquire_records, produce, skip_acquire
+from spec.alter_config import alter_config
+from spec.dead_letters import finish_dead_letters
 from spec.expire import advance_time
 from spec.initialize import initialize, reset_offset
 from spec.log import forget_below
 from spec.log_start import advance_log_start
+from spec.mark_in_progress import mark_in_progress
 from spec.partition import SharePartition, Step, move_start, new_partition, require
 from spec.release import release_member
 from spec.writes import complete_write
@@ -54,7 +57,7 @@ def _forget(partition: SharePartition) -> SharePartition:
     return partition if log is partition.log else attrs.evolve(partition, log=log)
 
 
-def _transition(  # noqa: C901, PLR0911 - one line for each operation
+def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
     partition: SharePartition,
     operation: ops.Operation,
     choice: Choice,
@@ -83,5 +86,11 @@ def _transition(  # noqa: C901, PLR0911 - one line for each operation
             return advance_log_start(partition, operation)
         case ops.ResetOffset():
             return reset_offset(partition, operation)
+        case ops.MarkInProgress():
+            return mark_in_progress(partition, operation)
+        case ops.FinishDeadLetter():
+            return finish_dead_letters(partition, operation, answer)
+        case ops.AlterConfig():
+            return alter_config(partition, operation)
         case _:
             assert_never(operation)

@@ -14,7 +14,7 @@ from model.outcome import Answer, Completion, Outcome, Write
 from model.states import RecordState
 from spec.coordinator import coalesce, merge
 from spec.partition import Outstanding, SharePartition, Step, complete_count, require
-from spec.record import Record, commit, roll_back
+from spec.record import Record, commit, failed_state, roll_back
 from spec.window import replace
 
 __all__ = ["complete_write", "make_write", "write_and_forget", "write_and_wait"]
@@ -67,7 +67,7 @@ def write_and_wait(
 def write_and_forget(
     partition: SharePartition, changed: Mapping[int, Record], answer: Answer
 ) -> tuple[SharePartition, Write]:
-    """Apply changes that hold whatever becomes of their write: lock expiries.
+    """Apply changes that hold whatever becomes of their write: lock expiries, dead letters.
 
     Guard: as the record's rule says.
     Effect: at once and final.
@@ -107,6 +107,7 @@ def _settle(partition: SharePartition, waiting: Outstanding, status: ErrorCode) 
         settled = {offset: commit(record) for offset, record in there.items()}
         durable = merge(partition.durable, waiting.write, partition.profile)
     else:
-        settled = {offset: roll_back(record, partition.now) for offset, record in there.items()}
+        now, failed = partition.now, failed_state(partition.config.dead_letter_queue)
+        settled = {offset: roll_back(record, now, failed) for offset, record in there.items()}
         durable = partition.durable
     return attrs.evolve(partition, window=replace(partition.window, settled), durable=durable)

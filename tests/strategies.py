@@ -15,7 +15,8 @@ from model.errors import ErrorCode
 from model.outcome import Completion, Outcome, Write
 from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
-from model.states import PERSISTED_STATES, AcquireMode, RecordState
+from model.states import DURABLE_STATES as DURABLY
+from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
 from spec.record import Record
 
@@ -69,7 +70,7 @@ HOLES = ascending(least_gap=1)
 """Ranges as ``spec.log.Log`` keeps them: no two touch."""
 
 _RANGES = ascending().map(lambda found: tuple(OffsetRange(*pair) for pair in found))
-_PERSISTED_STATES = st.sampled_from(sorted(PERSISTED_STATES))
+_DURABLE = st.sampled_from(sorted(DURABLY))
 
 
 def _lists(
@@ -80,7 +81,7 @@ def _lists(
     return st.lists(one, max_size=4).map(tuple)
 
 
-STATE_BATCHES = _lists(StateBatch, OFFSETS, _PERSISTED_STATES, COUNTS)
+STATE_BATCHES = _lists(StateBatch, OFFSETS, _DURABLE, COUNTS)
 """State batches in any order, which may overlap."""
 
 WRITES = st.builds(
@@ -104,6 +105,10 @@ _CONFIGS = st.builds(
     st.sampled_from(AutoOffsetReset),
     st.sampled_from(IsolationLevel),
     renew_acknowledge_enable=st.booleans(),
+    dead_letter_queue=st.booleans(),
+    in_progress_staleness_threshold_ms=NUMBERS,
+    in_progress_max_lock_extension_ms=NUMBERS,
+    in_progress_rebalance_grace_ms=NUMBERS,
 )
 
 
@@ -134,6 +139,9 @@ _BATCHES = st.builds(
     st.lists(st.integers(-1, 6), max_size=4).map(tuple),
 )
 
+_ANY_NUMBERS = st.integers(-2, 40) | st.integers(-MAX_INT64, MAX_INT64)
+_PROGRESS = st.builds(ops.ProgressBatch, _ANY_NUMBERS, _ANY_NUMBERS, _ANY_NUMBERS, _ANY_NUMBERS)
+
 OPERATIONS: st.SearchStrategy[ops.Operation] = st.one_of(
     _initialize(),
     _produce(),
@@ -152,6 +160,9 @@ OPERATIONS: st.SearchStrategy[ops.Operation] = st.one_of(
     st.builds(ops.CompleteWrite, NUMBERS, ANSWERS),
     st.builds(ops.AdvanceLogStart, ANY_OFFSETS),
     st.builds(ops.ResetOffset, ANY_OFFSETS),
+    st.builds(ops.MarkInProgress, MEMBERS, st.lists(_PROGRESS, max_size=3).map(tuple)),
+    st.builds(ops.FinishDeadLetter, _RANGES),
+    st.builds(ops.AlterConfig, _CONFIGS),
 )
 
 
@@ -170,15 +181,19 @@ _RECORD_RANGES = _lists(
 def _outcomes(draw: st.DrawFn, operation: ops.Operation) -> Outcome:
     """Return an outcome that a trace can hold of this operation."""
     skipped = isinstance(operation, ops.SkipAcquire)
+    acquires = isinstance(operation, ops.Acquire)
+    marks = isinstance(operation, ops.MarkInProgress)
     status = ErrorCode.NONE if skipped else draw(STATUSES)
     if isinstance(operation, ops.CompleteWrite):
         status = operation.status
     return Outcome(
         status,
-        draw(_ACQUIRED) if isinstance(operation, ops.Acquire) else (),
+        draw(_ACQUIRED) if acquires else (),
         draw(st.lists(WRITES, max_size=3).map(tuple)),
         draw(st.lists(st.builds(Completion, NUMBERS, STATUSES), max_size=2).map(tuple)),
         can_acquire=draw(st.booleans()) if skipped else True,
+        acquisition=draw(st.none() | NUMBERS) if acquires else None,
+        marked=draw(st.lists(STATUSES, max_size=3).map(tuple)) if marks else (),
     )
 
 
@@ -202,13 +217,18 @@ EVENTS: st.SearchStrategy[TraceEvent] = _events()
 
 @st.composite
 def _records(draw: st.DrawFn) -> Record:
-    state = draw(st.sampled_from([s for s in RecordState if s is not RecordState.ARCHIVING]))
+    state = draw(st.sampled_from(RecordState))
     pending = draw(st.booleans())
-    held = state is RecordState.ACQUIRED and not pending
+    held = state in {RecordState.ACQUIRED, RecordState.IN_PROGRESS} and not pending
+    progress = st.tuples(st.integers(0, 9), st.integers(0, 9))
     lock = st.tuples(st.integers(0, 3), st.integers(0, 9))
     no_lock = st.just((None, None))
     owner, deadline = draw(lock if held else no_lock)
     former_owner, former_deadline = draw(lock | no_lock if pending else no_lock)
+    times = progress | no_lock if pending else no_lock
+    if held and state is RecordState.IN_PROGRESS:
+        times = progress
+    progress_start, last_progress = draw(times)
     return Record(
         state,
         draw(COUNTS),
@@ -218,6 +238,9 @@ def _records(draw: st.DrawFn) -> Record:
         former_owner,
         former_deadline,
         draw(st.booleans()),
+        draw(st.none() | COUNTS if held or pending else st.none()),
+        progress_start,
+        last_progress,
     )
 
 

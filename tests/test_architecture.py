@@ -18,7 +18,7 @@ MAY_IMPORT = {
 }
 """The packages of the project that each may import, besides itself."""
 
-TOPICS = {"spec": {"test_golden"}}
+TOPICS = {"spec": {"test_golden", "test_in_progress_table"}}
 """Test modules that are about more than one source module."""
 
 PACKAGES = pytest.mark.parametrize("package", MAY_IMPORT)

@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-REGISTER = (ROOT / "docs" / "decisions.md").read_text()
-ROWS = [line for line in REGISTER.splitlines() if re.match(r"\| \d+ \|", line)]
+
+
+def _rows(name: str) -> list[str]:
+    text = (ROOT / "docs" / name).read_text()
+    return [line for line in text.splitlines() if re.match(r"\| \d+ \|", line)]
+
+
+ROWS = _rows("decisions.md")
+TABLE = _rows("in-progress.md")
 
 
 def _tests_in(path: Path) -> set[str]:
@@ -26,6 +33,16 @@ def test_decisions_are_numbered_without_a_hole() -> None:
     numbers = [int(row.split("|")[1]) for row in ROWS]
     assert numbers == list(range(1, len(ROWS) + 1))
     assert numbers
+
+
+def test_the_table_of_records_in_progress_is_numbered_without_a_hole() -> None:
+    assert [int(row.split("|")[1]) for row in TABLE] == list(range(1, 23))
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[row.split("|")[1].strip() for row in TABLE])
+def test_every_row_on_records_in_progress_is_pinned_by_a_test_that_exists(row: str) -> None:
+    path, name = _pin(row)
+    assert name in _tests_in(ROOT / path)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.split("|")[1].strip() for row in ROWS])

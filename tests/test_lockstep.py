@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.profile import KAFKA, KIP, Profile
+from model.profile import PROFILES, Profile
 from tests.lockstep.dice import HypothesisDice
 from tests.lockstep.driver import drive
 from tests.lockstep.world import OPERATIONS, World
@@ -32,12 +32,16 @@ ANSWERED = {
 """Every status that a share-partition or the coordinator's answer to it can give."""
 
 
+MARKED = (ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE)
+"""Every answer to a batch of a mark."""
+
+
 class Lockstep(RuleBasedStateMachine):
     """Every operation as a rule; ``Pair`` compares after each."""
 
     world: World
 
-    @initialize(data=st.data(), profile=st.sampled_from((KIP, KAFKA)))
+    @initialize(data=st.data(), profile=st.sampled_from(tuple(PROFILES.values())))
     def begin(self, data: st.DataObject, profile: Profile) -> None:
         self.world = World(profile, HypothesisDice(data))
 
@@ -78,10 +82,11 @@ def _missing(reached: Counter[Enum | str]) -> list[str]:
     wanted: set[Enum] = {*Guard, *ANSWERED}
     writes = {
         f"{operation} writes {status.name}"
-        for operation in ("Acknowledge", "AdvanceTime", "Release")
+        for operation in ("Acknowledge", "AdvanceTime", "FinishDeadLetter", "Release")
         for status in (ErrorCode.NONE, ErrorCode.PENDING, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     }
+    marks = {f"marked {status.name}" for status in MARKED}
     return sorted(
         [member.name for member in wanted if not reached[member]]
-        + [write for write in writes if not reached[write]]
+        + [event for event in writes | marks if not reached[event]]
     )

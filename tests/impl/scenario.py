@@ -12,7 +12,9 @@ from model.operations import (
     AdvanceTime,
     EntryPoint,
     Initialize,
+    MarkInProgress,
     Produce,
+    ProgressBatch,
 )
 from model.outcome import Answer, Choice, Outcome
 from model.profile import KAFKA, Profile
@@ -75,14 +77,27 @@ def ack(  # noqa: PLR0913 - all that a story may say of it
     return made.apply(Acknowledge(member, sent, entry), choice, (Answer(answer),), seq)
 
 
+def mark(
+    made: FastSharePartition, member: str, *batches: tuple[int, int, int], epoch: int = 0
+) -> list[str]:
+    """Let a member mark batches of first, last and acquisition number; return the answers."""
+    sent = tuple(ProgressBatch(first, last, epoch, number) for first, last, number in batches)
+    outcome = made.apply(MarkInProgress(member, sent))
+    assert (outcome.status, outcome.writes) == (ErrorCode.NONE, ())
+    return [status.name for status in outcome.marked]
+
+
 def wait(made: FastSharePartition, ms: int, choice: Choice = ANY) -> Outcome:
     """Let time pass."""
     return made.apply(AdvanceTime(ms), choice)
 
 
 def shown(made: FastSharePartition) -> str:
-    """Return the records as text: A0 for AVAILABLE with delivery count 0, ! for pending."""
-    letters = {0: "A", 1: "Q", 2: "K", 4: "X"}
+    """Return the records as text: A0 for AVAILABLE with delivery count 0, ! for pending.
+
+    Q is ACQUIRED, K ACKNOWLEDGED, G ARCHIVING, X ARCHIVED and P IN_PROGRESS.
+    """
+    letters = {0: "A", 1: "Q", 2: "K", 3: "G", 4: "X", 5: "P"}
     return " ".join(
         f"{r.first}-{r.last}:{letters[r.state]}{r.delivery_count}"
         f"{r.owner or ''}{'!' if r.pending else ''}"

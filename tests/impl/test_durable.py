@@ -10,7 +10,9 @@ from tests.impl.helpers import interpreted
 
 durable = interpreted("durable")
 BATCHES = st.lists(
-    st.tuples(st.integers(0, 30), st.integers(0, 8), st.sampled_from([0, 2, 4]), st.integers(0, 3)),
+    st.tuples(
+        st.integers(0, 30), st.integers(0, 8), st.sampled_from([0, 2, 3, 4, 5]), st.integers(0, 3)
+    ),
     max_size=10,
 )
 

@@ -1,8 +1,18 @@
 import pytest
 
-from impl.encode import Members, answers_of, expiries_of, or_unset, range_rows
+from impl.encode import (
+    Members,
+    answers_of,
+    expiries_of,
+    mark_of,
+    or_unset,
+    range_rows,
+    settings_of,
+)
 from impl.layout import NOBODY, UNSET
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
+from model.operations import MarkInProgress, ProgressBatch
 from model.outcome import Answer, Choice, Expiry
 from tests.impl.scenario import ranges
 
@@ -36,3 +46,23 @@ def test_answers_have_an_id_or_none() -> None:
     assert rows[:, 0].tolist() == [-1, 4]
     with pytest.raises(InvalidValueError):
         answers_of((Answer(id=-1),))
+
+
+def test_a_mark_keeps_what_is_malformed() -> None:
+    found = mark_of(MarkInProgress("a", (ProgressBatch(5, -4, 3, -2),)), 7)
+    assert (found.member, found.batches.tolist()) == (7, [[5, -4, 3, -2]])
+    assert mark_of(MarkInProgress("a", ()), 0).batches.shape == (0, 4)
+
+
+def test_settings_are_those_that_matter_while_a_leader_lasts() -> None:
+    config = SharePartitionConfig(
+        1,
+        2,
+        3,
+        renew_acknowledge_enable=False,
+        dead_letter_queue=True,
+        in_progress_staleness_threshold_ms=4,
+        in_progress_max_lock_extension_ms=5,
+        in_progress_rebalance_grace_ms=6,
+    )
+    assert tuple(settings_of(config)) == (1, 2, 3, 0, 1, 4, 5, 6)

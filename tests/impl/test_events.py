@@ -1,20 +1,31 @@
+from typing import Any
+
 from impl.encode import Members
 from impl.events import (
+    ACKS_FROM,
     ACQUIRED_FROM,
     ACQUIRED_TO,
     FIELDS,
+    LOG_FROM,
+    MARKED_FROM,
+    MARKED_TO,
     MEMBER,
     MISSING,
     MS,
     OP,
     OPERATIONS,
+    RECORDED_NUMBER,
     RECORDS_FROM,
     SKIP_ACQUIRE,
+    STATUS_NAMES,
     TIME,
     events_of,
 )
+from impl.rows import Ints
 from model.trace_arrow import table_from_rows
 from tests.impl.helpers import TRACES, rows_by_partition
+
+Row = dict[str, Any]
 
 
 def test_a_batch_of_rows_and_a_slice_of_it_say_the_same() -> None:
@@ -49,3 +60,42 @@ def test_records_that_were_not_recorded_are_not_none() -> None:
     silent = {**row, "after": {**row["after"], "records": None}}
     batch = table_from_rows([row, silent]).to_batches()[0]
     assert events_of(batch, Members()).fields[RECORDS_FROM].tolist() == [0, -1]
+
+
+def test_what_few_operations_have_stands_behind_what_the_others_have() -> None:
+    usual: Row = {"seq": 0, "time_ms": 0, "result": {}, "writes": [], "completed": [], "after": {}}
+    mark = {"first": 1, "last": 2, "leader_epoch": 3, "acquisition": 4}
+    rows: list[Row] = [
+        {"op": "mark_in_progress", "progress_batches": [mark, mark]},
+        {"op": "finish_dead_letter", "ranges": [{"first": 7, "last": 8}]},
+        {"op": "acknowledge", "batches": [{"first": 5, "last": 6, "types": [1, 2]}]},
+        {"op": "produce", "log_batches": [{"first": 0, "last": 9}], "ranges": []},
+        {"op": "mark_in_progress", "progress_batches": None},
+    ]
+    rows[0] |= {"result": {"marked": ["NONE", "INVALID_REQUEST"], "acquisition": 5}}
+    batch = table_from_rows([{**usual, **row} for row in rows]).to_batches()[0]
+    events = events_of(batch, Members())
+    f = events.fields
+
+    def part(array: Ints, begin: int, row: int) -> object:
+        low, high = f[begin, row], f[begin + 1, row]
+        return None if low < 0 else array[low:high].tolist()
+
+    assert [part(events.acks, ACKS_FROM, row) for row in range(5)] == [
+        [[1, 2, 3, 4], [1, 2, 3, 4]],
+        None,
+        [[5, 6, 0, 2]],
+        None,
+        None,
+    ]
+    assert [part(events.log_batches, LOG_FROM, row) for row in range(5)] == [
+        None,
+        [[7, 8]],
+        None,
+        [[0, 9]],
+        None,
+    ]
+    statuses = [STATUS_NAMES.index(name) for name in ("NONE", "INVALID_REQUEST")]
+    assert part(events.types, MARKED_FROM, 0) == statuses
+    assert (f[MARKED_TO] - f[MARKED_FROM]).tolist() == [2, 0, 0, 0, 0]
+    assert f[RECORDED_NUMBER].tolist() == [5, *[MISSING] * 4]

@@ -61,15 +61,16 @@ def test_a_lock_is_not_expired_twice() -> None:
         wait(made, 10, twice)
 
 
-def test_what_is_below_the_start_is_ignored_and_its_answer_skipped() -> None:
+def test_what_is_below_the_start_is_ignored() -> None:
     made = partition((0, 4), record_lock_duration_ms=10)
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 1, ACCEPT))
-    groups = (Expiry(ranges((0, 1))), Expiry(ranges((1, 4))))
-    answers = (Answer(ErrorCode.PENDING, 90), Answer(ErrorCode.NONE, 91))
+    groups = (Expiry(ranges((0, 1))), Expiry(()), Expiry(ranges((1, 4))))
+    answers = (Answer(ErrorCode.PENDING, 90), Answer(ErrorCode.PENDING), Answer(id=91))
     outcome = made.apply(AdvanceTime(10), Choice(expired=groups), answers)
-    assert [w.id for w in outcome.writes] == [91]
-    assert written(outcome) == [(2, 0, [(2, 4, 0, 1)])]
+    assert [w.id for w in outcome.writes] == [90, 91]
+    assert written(outcome) == [(2, 0, []), (2, 0, [(2, 4, 0, 1)])]
+    assert made.apply(CompleteWrite(90, ErrorCode.NONE)).completed == ()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import copy
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -7,9 +8,10 @@ import pytest
 from impl.kernel import replay_partition
 from model.checks import MAX_RANGE
 from model.errors import InvalidValueError
-from model.profile import KAFKA
+from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.trace_arrow import table_from_rows
-from tests.impl.helpers import TRACES, rows_by_partition
+from tests.impl.helpers import TRACES, interpreted, rows_by_partition
+from tests.impl.walk import Walk
 
 Row = dict[str, Any]
 
@@ -84,6 +86,30 @@ CASES: list[tuple[str, tuple[str | int, ...], object, str]] = [
     ("initialize", ("config", "delivery_count_limit"), 0, "delivery_count_limit"),
     ("initialize", ("config", "auto_offset_reset"), "sometime", "auto_offset_reset"),
     ("initialize", ("log_end_offset",), -4, "log_end_offset"),
+    ("acquire", ("result", "acquisition"), -1, "result.acquisition"),
+    ("acquire", ("result", "marked"), ["FINE"], "result.marked"),
+    ("mark_in_progress", ("member",), None, "member"),
+    ("mark_in_progress", ("progress_batches",), None, "progress_batches"),
+    ("mark_in_progress", ("progress_batches", 0, "last"), None, "progress_batches"),
+    ("mark_in_progress", ("progress_batches", 0, "acquisition"), None, "progress_batches"),
+    ("mark_in_progress", ("result", "marked"), [None], "result.marked"),
+    ("finish_dead_letter", ("ranges",), None, "ranges"),
+    ("finish_dead_letter", ("ranges", 0, "last"), -1, "ranges"),
+    ("finish_dead_letter", ("ranges", 0, "first"), None, "ranges"),
+    ("alter_config", ("config",), None, "config"),
+    ("alter_config", ("config", "delivery_count_limit"), 0, "delivery_count_limit"),
+    (
+        "alter_config",
+        ("config", "in_progress_staleness_threshold_ms"),
+        1,
+        "record_lock_duration_ms",
+    ),
+    (
+        "initialize",
+        ("config", "in_progress_max_lock_extension_ms"),
+        149,
+        "in_progress_staleness_threshold_ms",
+    ),
 ]
 
 
@@ -91,29 +117,41 @@ CASES: list[tuple[str, tuple[str | int, ...], object, str]] = [
 def test_a_bad_value_is_named_with_its_row(
     operation: str, path: tuple[str | int, ...], value: object, field: str
 ) -> None:
-    rows, place = _rows_with(operation, path)
+    profile, rows, place = _rows_with(operation, path)
     changed = copy.deepcopy(rows[place])
     _set(*path)(changed, value)
     table = table_from_rows([*rows[:place], changed, *rows[place + 1 :]])
     with pytest.raises(InvalidValueError) as raised:
-        replay_partition(table, KAFKA)
+        replay_partition(table, profile)
     assert raised.value.name == field
     assert getattr(raised.value, "row", None) == place
 
 
-def _rows_with(operation: str, path: tuple[str | int, ...]) -> tuple[list[Row], int]:
-    """Return rows of a share-partition, and the first of the operation that has this field."""
+@cache
+def _walked() -> list[Row]:
+    walk = Walk(interpreted("partition").FastSharePartition(DRAFT_RESOLVED), 1, DRAFT_RESOLVED)
+    return walk.rows(150)
+
+
+def _rows_with(operation: str, path: tuple[str | int, ...]) -> tuple[Profile, list[Row], int]:
+    """Return rows of a share-partition, and the first of the operation that has this field.
+
+    What brokers do not do yet, or record, is in a random history.
+    """
     must_have = _has(*path[:-1])
-    for trace in TRACES:
-        for rows in rows_by_partition(trace).values():
+    recorded = [rows for trace in TRACES for rows in rows_by_partition(trace).values()]
+    for profile, stories in ((KAFKA, recorded), (DRAFT_RESOLVED, [_walked()])):
+        for rows in stories:
             for place, row in enumerate(rows):
-                if row["op"] == operation and must_have(row) and not row.get("skipped"):
-                    return rows[: place + 3], place
+                known = profile is DRAFT_RESOLVED or not str(path[-1]).startswith("in_progress")
+                if row["op"] == operation and must_have(row) and not row.get("skipped") and known:
+                    return profile, rows[: place + 3], place
     raise AssertionError(operation)
 
 
 def test_what_an_operation_does_not_need_may_be_anything() -> None:
-    rows, place = _rows_with("produce", ("op",))
+    profile, rows, place = _rows_with("produce", ("op",))
     changed = {**rows[place], "ms": -5, "acquire_mode": "none", "id": -3}
-    result = replay_partition(table_from_rows([*rows[:place], changed]), KAFKA)
+    changed |= {"ranges": [{"first": -1, "last": 5}], "progress_batches": [{"first": 9}]}
+    result = replay_partition(table_from_rows([*rows[:place], changed]), profile)
     assert result.divergence is None

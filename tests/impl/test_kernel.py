@@ -11,7 +11,7 @@ from impl.kernel import KernelResult, replay_partition
 from impl.partition import FastSharePartition
 from model.errors import InvalidValueError
 from model.guards import Difference, Guard
-from model.profile import KAFKA, KIP, Profile
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.states import RecordState
 from model.trace_arrow import table_from_rows
 from tests.impl.helpers import (
@@ -37,7 +37,7 @@ def test_kafka_traces_are_accounted_for(trace: Path) -> None:
         assert result.end_offsets.tolist() == [e.after.end_offset for e in events]
 
 
-@pytest.mark.parametrize("profile", [KAFKA, KIP], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("profile", [KAFKA, KIP, DRAFT_RESOLVED], ids=lambda profile: profile.name)
 @pytest.mark.parametrize("seed", range(20))
 def test_both_faces_and_both_ways_to_run_agree(seed: int, profile: Profile) -> None:
     walk = Walk(FastSharePartition(profile), seed, profile)
@@ -52,12 +52,7 @@ def test_both_faces_and_both_ways_to_run_agree(seed: int, profile: Profile) -> N
         if event.after.records is not None:
             assert counts == [
                 sum(r.last - r.first + 1 for r in event.after.records if r.state is state)
-                for state in (
-                    RecordState.AVAILABLE,
-                    RecordState.ACQUIRED,
-                    RecordState.ACKNOWLEDGED,
-                    RecordState.ARCHIVED,
-                )
+                for state in RecordState
             ]
 
 
@@ -255,6 +250,67 @@ def test_a_planted_divergence_is_found_at_its_row(
             assert (found.row, found.kind) == (place, kind)
             return
     pytest.fail("no trace has such an event")
+
+
+DRAFT_CORRUPTIONS: list[tuple[Guard | Difference, str, Callable[[Row], None]]] = [
+    (Difference.ACQUISITION, "acquire", _put(99, "result", "acquisition")),
+    (Difference.ACQUISITION, "produce", _put(0, "result", "acquisition")),
+    (Difference.MARKED, "mark_in_progress", _put("INVALID_REQUEST", "result", "marked", 0)),
+    (Difference.MARKED, "mark_in_progress", _put(None, "result", "marked")),
+    (Difference.MARKED, "produce", _put(["NONE"], "result", "marked")),
+    (
+        Guard.DEAD_LETTER_IS_ARCHIVING,
+        "finish_dead_letter",
+        lambda r: r["ranges"].append({"first": 10**6, "last": 10**6}),
+    ),
+    (Difference.WRITTEN_STATE, "finish_dead_letter", _put([], "writes")),
+    (Difference.RECORDS, "alter_config", _add(1, "after", "records", -1, "delivery_count")),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "operation", "change"),
+    DRAFT_CORRUPTIONS,
+    ids=[f"{number}-{case[0].name}" for number, case in enumerate(DRAFT_CORRUPTIONS)],
+)
+def test_a_planted_divergence_in_a_draft_is_found(
+    kind: Guard | Difference, operation: str, change: Callable[[Row], None]
+) -> None:
+    rows = _walked()
+    place = next(i for i, row in enumerate(rows) if row["op"] == operation and _is_rich(row))
+    assert replay_partition(table_from_rows(rows), DRAFT_RESOLVED).divergence is None
+    change(rows[place])
+    found = replay_partition(table_from_rows(rows), DRAFT_RESOLVED).divergence
+    assert found
+    assert (found.row, found.kind) == (place, kind)
+
+
+def _walked() -> list[Row]:
+    walk = Walk(interpreted("partition").FastSharePartition(DRAFT_RESOLVED), 3, DRAFT_RESOLVED)
+    return walk.rows(200)
+
+
+def _is_rich(row: Row) -> bool:
+    if row["op"] == "alter_config":
+        return bool(row["after"]["records"])
+    if row["op"] == "finish_dead_letter":
+        return bool(row["writes"])
+    return row["op"] != "mark_in_progress" or bool(row["result"]["marked"])
+
+
+def test_a_number_that_was_not_recorded_is_not_compared() -> None:
+    rows = _walked()
+    for row in rows:
+        row["result"].pop("acquisition", None)
+    assert replay_partition(table_from_rows(rows), DRAFT_RESOLVED).divergence is None
+
+
+def test_an_operation_that_the_profile_has_not_is_named_with_its_row() -> None:
+    mark = {"op": "mark_in_progress", "member": "m", "progress_batches": []}
+    with pytest.raises(InvalidValueError, match="mark_in_progress") as raised:
+        replay_partition(table_from_rows(_story(mark)), KIP)
+    assert (raised.value.name, getattr(raised.value, "row", None)) == ("operation", 1)
+    assert replay_partition(table_from_rows(_story(mark)), DRAFT_RESOLVED).divergence is None
 
 
 @pytest.mark.parametrize(

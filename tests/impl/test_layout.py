@@ -4,7 +4,7 @@ from impl import layout
 from model.guards import Difference, Guard
 
 
-@pytest.mark.parametrize("reason", [*Guard, *Difference, layout.PAST_LOG, layout.WRITE_TWICE])
+@pytest.mark.parametrize("reason", [*Guard, *Difference, layout.PAST_LOG, layout.NO_MARKS])
 def test_a_verdict_is_found_again(reason: Guard | Difference | layout.Invalid) -> None:
     assert layout.VERDICTS[layout.verdict(reason)] is reason
     assert layout.verdict(reason) != layout.FINE

@@ -4,12 +4,19 @@ from impl.partition import FastSharePartition
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
-from model.operations import AdvanceTime, CompleteWrite, Initialize, Produce, ResetOffset
-from model.profile import KAFKA
-from model.ranges import StateBatch
+from model.operations import (
+    AdvanceTime,
+    AlterConfig,
+    CompleteWrite,
+    Initialize,
+    Produce,
+    ResetOffset,
+)
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP
+from model.ranges import AcquiredRange, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from tests.impl.scenario import ACCEPT, RELEASE, ack, fetch, partition, ranges, shown, wait
+from tests.impl.scenario import ACCEPT, RELEASE, RENEW, ack, fetch, partition, ranges, shown, wait
 
 
 @pytest.mark.parametrize(
@@ -86,3 +93,60 @@ def test_an_offset_is_reset_only_when_nothing_is_going_on() -> None:
     assert made.apply(ResetOffset(4)).status is ErrorCode.NONE
     assert made.durable() == DurableState(4, 0, state_epoch=1)
     assert (made.snapshot().start_offset, made.snapshot().end_offset) == (4, 4)
+
+
+def test_an_altered_configuration_holds_from_now_on() -> None:
+    made = partition((0, 4), record_lock_duration_ms=10, delivery_count_limit=1)
+    fetch(made, "a", (0, 0))
+    altered = SharePartitionConfig(2, 2, 20, renew_acknowledge_enable=False)
+    outcome = made.apply(AlterConfig(altered))
+    assert (outcome.status, outcome.writes) == (ErrorCode.NONE, ())
+    assert ack(made, "a", (0, 0, RENEW)).status is ErrorCode.INVALID_RECORD_STATE
+    assert fetch(made, "b", (1, 1), (2, 2)).acquired == (AcquiredRange(1, 1, 1),)
+    wait(made, 10)
+    assert shown(made) == "0-0:A1 1-1:Q1b"
+    wait(made, 9)
+    assert shown(made) == "0-0:A1 1-1:Q1b"
+    wait(made, 1)
+    assert shown(made) == "0-1:A1"
+
+
+@pytest.mark.parametrize(
+    ("times", "field"),
+    [
+        ((30, 29, 28), "record_lock_duration_ms"),
+        ((30, 31, 30), "in_progress_staleness_threshold_ms"),
+        ((30, 30, 30), None),
+    ],
+)
+def test_marks_can_only_lengthen_a_lock(times: tuple[int, int, int], field: str | None) -> None:
+    config = SharePartitionConfig(
+        record_lock_duration_ms=times[0],
+        in_progress_staleness_threshold_ms=times[1],
+        in_progress_max_lock_extension_ms=times[2],
+    )
+    begin = Initialize(config, 0, 5, DurableState(-1, 0))
+    for profile in (KIP, KAFKA, DRAFT_RESOLVED):
+        for operation in (begin, AlterConfig(config)):
+            made = partition((0, 4), profile=profile, delivery_count_limit=1)
+            fetch(made, "a", (0, 4))
+            if field is None or profile is not DRAFT_RESOLVED:
+                assert made.apply(operation).status is ErrorCode.NONE
+                continue
+            with pytest.raises(InvalidValueError) as raised:
+                made.apply(operation)
+            assert raised.value.name == field
+            ack(made, "a", (0, 4, RELEASE))
+            assert made.snapshot().start_offset == 5
+
+
+def test_the_order_of_the_times_is_checked_before_all_else_but_a_leader() -> None:
+    bad = SharePartitionConfig(
+        auto_offset_reset=AutoOffsetReset.BY_DURATION, in_progress_staleness_threshold_ms=1
+    )
+    made = FastSharePartition(DRAFT_RESOLVED)
+    with pytest.raises(InvalidValueError, match="record_lock_duration_ms"):
+        made.apply(Initialize(bad, 3, 9, DurableState(-1, 0)))
+    with pytest.raises(IllegalChoiceError) as raised:
+        made.apply(AlterConfig(bad))
+    assert raised.value.guard is Guard.PARTITION_IS_INITIALIZED

@@ -1,11 +1,11 @@
 import pytest
 
-from model.profile import KAFKA, KIP, Profile
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from tests.impl.helpers import interpreted, table_of
 from tests.impl.walk import Walk
 
 
-@pytest.mark.parametrize("profile", [KAFKA, KIP], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("profile", [KAFKA, KIP, DRAFT_RESOLVED], ids=lambda profile: profile.name)
 def test_a_replay_that_lacks_room_goes_on_where_it_stopped(
     profile: Profile, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from impl.layout import HOLES_HEAD, HOLES_TAIL
+from model.checks import MAX_INT64
 from model.errors import IllegalChoiceError
 from model.guards import Guard
 from model.operations import AdvanceLogStart
@@ -86,3 +87,8 @@ def test_the_log_start_takes_the_window_along() -> None:
     assert shown(made) == "3-4:Q1a"
     made.apply(AdvanceLogStart(20))
     assert (made.snapshot().start_offset, made.snapshot().end_offset, made.lag()) == (20, 20, 0)
+
+
+def test_a_time_stays_within_64_bits() -> None:
+    later = interpreted("window").later
+    assert [later(3, 4), later(MAX_INT64 - 1, 5), later(5, MAX_INT64)] == [7, MAX_INT64, MAX_INT64]

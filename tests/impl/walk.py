@@ -1,6 +1,8 @@
 """Random histories of one share-partition, played by the object face itself."""
 
+import json
 import random
+from typing import Any
 
 import attrs
 
@@ -13,11 +15,15 @@ from model.operations import (
     Acquire,
     AdvanceLogStart,
     AdvanceTime,
+    AlterConfig,
     CompleteWrite,
     EntryPoint,
+    FinishDeadLetter,
     Initialize,
+    MarkInProgress,
     Operation,
     Produce,
+    ProgressBatch,
     Release,
     ResetOffset,
     SkipAcquire,
@@ -26,11 +32,17 @@ from model.outcome import Answer, Choice
 from model.profile import Profile
 from model.ranges import OffsetRange
 from model.snapshot import DurableState
-from model.states import AcquireMode
+from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
+from model.trace_codec import row_from_event
 
 CONFIG = SharePartitionConfig(
-    delivery_count_limit=2, partition_max_record_locks=12, record_lock_duration_ms=100
+    delivery_count_limit=2,
+    partition_max_record_locks=12,
+    record_lock_duration_ms=100,
+    in_progress_staleness_threshold_ms=150,
+    in_progress_max_lock_extension_ms=300,
+    in_progress_rebalance_grace_ms=40,
 )
 _ANSWERS = (
     *[ErrorCode.NONE] * 6,
@@ -51,6 +63,8 @@ class Walk:
         self._batches: list[OffsetRange] = []
         self._log_end = 0
         self._pending: list[int] = []
+        self._config = CONFIG
+        self._epoch = self._number = 0
         self.apply(Initialize(CONFIG, 0, 0, DurableState(0, 0)))
 
     def apply(self, operation: Operation, *answers: ErrorCode) -> None:
@@ -59,6 +73,8 @@ class Walk:
         outcome = self.partition.apply(
             operation, Choice(), tuple(Answer(status) for status in answers), seq
         )
+        if outcome.acquisition is not None:
+            self._number = outcome.acquisition
         if isinstance(operation, AdvanceTime):
             self._clock += operation.ms
         self._pending += [w.id for w in outcome.writes if w.status is ErrorCode.PENDING]
@@ -71,11 +87,16 @@ class Walk:
         """Take so many random steps; return all events."""
         steps_of = {
             self._produce: 2, self._acquire: 5, self._acknowledge: 7, self._advance_time: 2,
-            self._release: 1, self._complete_write: 2, self._rare: 1,
+            self._release: 1, self._complete_write: 2, self._rare: 1, self._finish_dead_letter: 1,
+            self._alter_config: 1, self._mark: 4 if self.profile.in_progress else 0,
         }  # fmt: skip
         for step in self.random.choices(list(steps_of), list(steps_of.values()), k=steps):
             step()
         return self.events
+
+    def rows(self, steps: int) -> list[dict[str, Any]]:
+        """Take so many random steps; return all events as rows of a trace file."""
+        return [json.loads(json.dumps(row_from_event(event))) for event in self.run(steps)]
 
     def _answer(self) -> ErrorCode:
         return self.random.choice(_ANSWERS)
@@ -96,7 +117,7 @@ class Walk:
     def _acquire(self) -> None:
         state = self.partition.snapshot()
         free = [r.first for r in state.records or () if r.state == 0 and not r.pending]
-        full = state.end_offset - state.start_offset >= CONFIG.partition_max_record_locks
+        full = state.end_offset - state.start_offset >= self._config.partition_max_record_locks
         if full and not free:
             self.apply(SkipAcquire(self._member()))
             return
@@ -140,6 +161,38 @@ class Walk:
             status = self.random.choice((ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE))
             self.apply(CompleteWrite(name, status))
 
+    def _mark(self) -> None:
+        state = self.partition.snapshot()
+        held = [r for r in state.records or () if r.owner and not r.pending]
+        batches = []
+        for record in self.random.sample(held, min(len(held), self.random.randint(0, 2))):
+            first = self.random.randint(record.first, record.last)
+            last = self.random.randint(first, record.last + self.random.choice((0, 0, 0, 2)))
+            number = self._number - self.random.choice((0, 0, 0, 1, 1, 2))
+            batches.append(ProgressBatch(first, last, self._epoch, number))
+        if self.random.random() < 0.1:
+            batches.append(ProgressBatch(0, self.random.choice((2, 2**60)), self._epoch, -1))
+        owner = held[0].owner if held and self.random.random() < 0.7 else None
+        self.apply(MarkInProgress(owner or self._member(), tuple(batches)))
+
+    def _finish_dead_letter(self) -> None:
+        records = self.partition.snapshot().records or ()
+        waiting = [r for r in records if r.state is RecordState.ARCHIVING and not r.pending]
+        some = self.random.sample(waiting, self.random.randint(0, len(waiting)))
+        self.apply(
+            FinishDeadLetter(tuple(OffsetRange(r.first, r.last) for r in some)), self._answer()
+        )
+
+    def _alter_config(self) -> None:
+        self._config = attrs.evolve(
+            CONFIG,
+            delivery_count_limit=self.random.randint(1, 3),
+            dead_letter_queue=self.random.random() < 0.5,
+            renew_acknowledge_enable=self.random.random() < 0.8,
+            in_progress_staleness_threshold_ms=self.random.choice((100, 150, 200)),
+        )
+        self.apply(AlterConfig(self._config))
+
     def _rare(self) -> None:
         state = self.partition.snapshot()
         kind = self.random.randrange(4)
@@ -153,9 +206,10 @@ class Walk:
         elif kind == 2:
             self._pending.clear()
             self._clock += self.random.choice((0, 50))
-            persisted = self.partition.durable()
+            self._epoch += 1
+            persisted = attrs.evolve(self.partition.durable(), leader_epoch=self._epoch)
             log_start = min(persisted.start_offset, self._log_end)
-            self.apply(Initialize(CONFIG, log_start, self._log_end, persisted, self._clock))
+            self.apply(Initialize(self._config, log_start, self._log_end, persisted, self._clock))
 
     def _forget_fenced(self) -> None:
         if self.events[-1].outcome.status is ErrorCode.NONE:

@@ -8,6 +8,7 @@ from model.errors import IllegalChoiceError, InvalidValueError
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
+from model.states import PERSISTED_STATES
 from spec.invariants import violated
 from spec.lag import lag
 from spec.step import apply, new_partition
@@ -47,6 +48,9 @@ class Pair:
         assert self.impl.snapshot() == snapshot(self.spec), told
         assert self.impl.durable() == durable(self.spec), told
         assert self.impl.lag() == lag(self.spec), told
+        if isinstance(expected, Outcome):
+            states = {batch.state for write in expected.writes for batch in write.state_batches}
+            assert states <= PERSISTED_STATES, told
         broken = [invariant.name for invariant in violated(self.spec)]
         assert not broken, f"{broken} {told}"
         self._count(operation, expected)
@@ -82,3 +86,5 @@ class Pair:
             self.reached[f"{type(operation).__name__} {outcome.status.name}"] += 1
             for write in outcome.writes:
                 self.reached[f"{type(operation).__name__} writes {write.status.name}"] += 1
+            for answer in outcome.marked:
+                self.reached[f"marked {answer.name}"] += 1

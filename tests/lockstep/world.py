@@ -7,12 +7,12 @@ import attrs
 from model import operations as ops
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
-from model.outcome import Answer, Choice, Expiry
+from model.outcome import Answer, Choice, Expiry, Outcome
 from model.profile import Profile
 from model.ranges import OffsetRange, StateBatch
 from model.states import AcquireMode, RecordState
 from spec.expire import due_offsets
-from spec.record import is_acquirable
+from spec.record import is_acquirable, is_dead_letter
 from spec.view import durable
 from spec.window import first_unfinished
 from tests.lockstep.dice import Dice
@@ -34,13 +34,7 @@ class World:
         self.dice = dice
         self.batches: list[OffsetRange] = []
         self.log_start = self.log_end = dice.number(0, 3)
-        self.config = SharePartitionConfig(
-            delivery_count_limit=dice.number(1, 3),
-            partition_max_record_locks=dice.number(4, 12),
-            record_lock_duration_ms=DURATION,
-            auto_offset_reset=dice.one_of(tuple(AutoOffsetReset)),
-            renew_acknowledge_enable=not dice.rarely(),
-        )
+        self.config = attrs.evolve(self._config(), in_progress_staleness_threshold_ms=DURATION)
         if not dice.rarely():
             self.take_over()
 
@@ -55,17 +49,27 @@ class World:
         return self.pair.spec.now
 
     def take_over(self) -> None:
-        """A new leader reads what is durable; now and then what it reads is malformed."""
+        """A new leader reads what is durable; now and then what it reads is malformed.
+
+        Now and then a leader before it made a record durable IN_PROGRESS, as the draft has it.
+        """
         persisted = durable(self.pair.spec)
+        epoch = persisted.leader_epoch + (not self.dice.rarely())
+        persisted = attrs.evolve(persisted, leader_epoch=epoch)
+        if persisted.state_batches and self.dice.rarely():
+            *others, last = persisted.state_batches
+            marked = attrs.evolve(last, state=RecordState.IN_PROGRESS)
+            persisted = attrs.evolve(persisted, state_batches=(*others, marked))
+        config = self.config
+        if self.dice.rarely() and self.dice.rarely():
+            config = attrs.evolve(config, record_lock_duration_ms=100)
         resolved: int | None = self.dice.number(self.log_start, self.log_end)
         if self.dice.rarely():
             bad = StateBatch(self.dice.number(0, 5), 6, RecordState.AVAILABLE, 1)
             persisted = attrs.evolve(persisted, state_batches=(bad, *persisted.state_batches))
             resolved = None
         self.pair.do(
-            ops.Initialize(
-                self.config, self.log_start, self.log_end, persisted, self.now, resolved
-            ),
+            ops.Initialize(config, self.log_start, self.log_end, persisted, self.now, resolved),
             self.start_choice(),
         )
 
@@ -96,7 +100,7 @@ class World:
     def lose_while_pending(self) -> None:
         """The log loses a record whose release awaits its write, and a fetch shows it."""
         records = self.pair.spec.window.records
-        waiting = [o for o, r in records.items() if r.pending and r.state == RecordState.AVAILABLE]
+        waiting = [offset for offset in records if self._is_released(offset)]
         if not waiting:
             self.acknowledge()
             return
@@ -117,6 +121,9 @@ class World:
         taken = [o for o in self._read(fetch) if self._may_take(o) and self.dice.number(0, 3)]
         if self.dice.rarely():
             taken.append(self.dice.one_of((*self._read(fetch), self.dice.number(0, self.log_end))))
+        waiting = [o for o in self._read(fetch) if self._is_released(o)]
+        if waiting and self.dice.rarely():
+            taken.append(waiting[0])
         end = self.pair.spec.window.end_offset
         beyond = [o for o in self._read(fetch) if end <= o and o not in taken]
         entered = [o for o in beyond if not taken or o < taken[-1] or not self.dice.rarely()]
@@ -136,9 +143,7 @@ class World:
     def acknowledge(self) -> None:
         """A member acknowledges what it holds, in one batch for each run of its records."""
         member = self.dice.one_of(MEMBERS)
-        records = self.pair.spec.window.records
-        mine = [o for o in sorted(self.pair.spec.window.held) if records[o].owner == member]
-        mine = [o for o in mine if self.dice.number(0, 2)] or mine
+        mine = self._some_held_by(member)
         batches = [ops.AcknowledgementBatch(o, o, (self._type(),)) for o in mine]
         self.pair.do(
             ops.Acknowledge(member, tuple(batches), self._entry()),
@@ -148,19 +153,86 @@ class World:
 
     def acknowledge_anything(self) -> None:
         """A member acknowledges batches that may touch anything and may be malformed."""
-        batches, at = [], max(0, self.pair.spec.window.start_offset - 2)
+        window = self.pair.spec.window
+        batches, at = [], max(0, window.start_offset - 2)
+        member = self.dice.one_of(MEMBERS)
+        if window.held and self.dice.number(0, 1):
+            at = self.dice.one_of(sorted(window.held))
+            member = str(window.records[at].owner)
         for _ in range(self.dice.number(1, 3)):
-            first = at + self.dice.number(0, 4)
+            first = at + self.dice.number(0, 4) * self.dice.number(0, 1)
             last = first + self.dice.number(0, 4)
             size = 1 if self.dice.number(0, 1) else last - first + 1
             types = tuple(self._type() for _ in range(size))
             batches.append(self._maybe_malformed(first, last, types))
             at = last + 1 - (self.dice.number(0, 2) == 0)
         self.pair.do(
-            ops.Acknowledge(self.dice.one_of(MEMBERS), tuple(batches), self._entry()),
+            ops.Acknowledge(member, tuple(batches), self._entry()),
             attrs.evolve(self.start_choice(), refusal=self._refusal()),
             self.answers(),
         )
+
+    def mark(self) -> None:
+        """A member says that it is at work on some of what it holds."""
+        if not self.pair.spec.profile.in_progress and not self.dice.rarely():
+            self.acknowledge()
+            return
+        member = self.dice.one_of(MEMBERS)
+        batches = [self._progress(o, o) for o in self._some_held_by(member)]
+        self.pair.do(ops.MarkInProgress(member, tuple(batches)), self.start_choice())
+
+    def mark_anything(self) -> None:
+        """A member marks what may be another's, of an earlier delivery, or malformed."""
+        if not self.pair.spec.profile.in_progress:
+            self.acknowledge_anything()
+            return
+        batches, at = [], max(0, self.pair.spec.window.start_offset - 2)
+        for _ in range(self.dice.number(1, 3)):
+            first = at + self.dice.number(0, 3)
+            last = first + self.dice.number(0, 3)
+            batches.append(self._maybe_wrong(self._progress(first, last)))
+            at = max(0, last + 1 - self.dice.number(0, 3))
+        operation = ops.MarkInProgress(self.dice.one_of(MEMBERS), tuple(batches))
+        self.pair.do(operation, self.start_choice())
+
+    def keep_working(self) -> None:
+        """A member marks what it has in progress again and again, until it may no more."""
+        owner = self._at_work()
+        for _ in range(self.dice.number(2, 5) if owner else 0):
+            if self.dice.number(0, 3) == 0:
+                self.alter_config()
+            self.advance_time()
+            batches = [self._progress(o, o) for o in self._some_held_by(str(owner))]
+            self.pair.do(ops.MarkInProgress(str(owner), tuple(batches)), self.start_choice())
+
+    def leave_late(self) -> None:
+        """A member with records in progress says nothing, the configuration changes, it leaves."""
+        owner = self._at_work()
+        if owner:
+            self.alter_config()
+            self.advance_time()
+            self.pair.do(ops.Release(owner), self.start_choice(), self.answers())
+
+    def finish_dead_letters(self) -> None:
+        """The dead-letter queue has some records; now and then it is told of others."""
+        records = self.pair.spec.window.records
+        found = sorted(o for o, r in records.items() if is_dead_letter(r))
+        if not found and not self.dice.rarely():
+            self.acknowledge()
+            return
+        found = [o for o in found if self.dice.number(0, 2)] or found
+        if self.dice.rarely():
+            found.append(self.dice.number(0, self.log_end))
+        if self.dice.rarely():
+            found = [0, *found, *found[:1]]
+        operation = ops.FinishDeadLetter(_single(found))
+        self.pair.do(operation, self.start_choice(), self.answers())
+
+    def alter_config(self) -> None:
+        """The configuration changes; now and then to one that is out of order."""
+        altered = self._config()
+        if isinstance(self.pair.do(ops.AlterConfig(altered), self.start_choice()), Outcome):
+            self.config = altered
 
     def release(self) -> None:
         operation = ops.Release(self.dice.one_of(MEMBERS))
@@ -219,6 +291,50 @@ class World:
         id_ = self.pair.spec.next_write + 2 if self.dice.rarely() else None
         return (Answer(status, id_),)
 
+    def _config(self) -> SharePartitionConfig:
+        threshold = self.dice.number(0 if self.dice.rarely() else DURATION, 2 * DURATION)
+        return SharePartitionConfig(
+            delivery_count_limit=self.dice.number(1, 3),
+            partition_max_record_locks=self.dice.number(4, 12),
+            record_lock_duration_ms=DURATION,
+            auto_offset_reset=self.dice.one_of(tuple(AutoOffsetReset)),
+            renew_acknowledge_enable=not self.dice.rarely(),
+            dead_letter_queue=self.dice.number(0, 2) == 0,
+            in_progress_staleness_threshold_ms=threshold,
+            in_progress_max_lock_extension_ms=DURATION + self.dice.number(DURATION - 1, 30),
+            in_progress_rebalance_grace_ms=self.dice.number(0, 8),
+        )
+
+    def _at_work(self) -> str | None:
+        """Return a member with a record in progress; mark something if there is none."""
+        window = self.pair.spec.window
+        held = [window.records[offset] for offset in sorted(window.held)]
+        owners = [record.owner for record in held if record.state == RecordState.IN_PROGRESS]
+        if not owners:
+            self.mark()
+            return None
+        return str(self.dice.one_of(owners))
+
+    def _some_held_by(self, member: str) -> list[int]:
+        window = self.pair.spec.window
+        mine = [o for o in sorted(window.held) if window.records[o].owner == member]
+        return [o for o in mine if self.dice.number(0, 2)] or mine
+
+    def _progress(self, first: int, last: int) -> ops.ProgressBatch:
+        """A batch with the token of the last record in it that has one."""
+        partition = self.pair.spec
+        there = (partition.window.records.get(offset) for offset in range(first, last + 1))
+        numbers = [r.acquisition for r in there if r is not None and r.acquisition is not None]
+        number = numbers[-1] if numbers else partition.next_acquisition - 1
+        return ops.ProgressBatch(first, last, partition.durable.leader_epoch, number)
+
+    def _maybe_wrong(self, batch: ops.ProgressBatch) -> ops.ProgressBatch:
+        if self.dice.number(0, 3):
+            return batch
+        wrong = self.dice.one_of(("leader_epoch", "acquisition", "last", "first"))
+        to = self.dice.one_of((-1, 1)) * (2**62 if self.dice.rarely() else 1)
+        return attrs.evolve(batch, **{wrong: getattr(batch, wrong) + to})
+
     def _start(self) -> int | None:
         if self.dice.number(0, 4):
             return None
@@ -254,6 +370,11 @@ class World:
         if record is None:
             return offset >= window.start_offset
         return bool(is_acquirable(record))
+
+    def _is_released(self, offset: int) -> bool:
+        """Whether the record is AVAILABLE, and the write of that outstanding."""
+        record = self.pair.spec.window.records.get(offset)
+        return record is not None and record.pending and record.state == RecordState.AVAILABLE
 
     def _read(self, fetch: ops.Acquire) -> list[int]:
         return [o for batch in fetch.log_batches for o in range(batch.first, batch.last + 1)]
@@ -293,7 +414,7 @@ OPERATIONS: dict[Callable[[World], None], int] = {
     World.acquire: 14,
     World.acquire_otherwise: 6,
     World.acknowledge: 12,
-    World.acknowledge_anything: 6,
+    World.acknowledge_anything: 7,
     World.produce: 6,
     World.advance_time: 5,
     World.advance_time_in_groups: 3,
@@ -305,5 +426,11 @@ OPERATIONS: dict[Callable[[World], None], int] = {
     World.advance_log_start: 1,
     World.take_over: 1,
     World.reset_offset: 1,
+    World.mark: 7,
+    World.mark_anything: 4,
+    World.keep_working: 2,
+    World.leave_late: 1,
+    World.finish_dead_letters: 2,
+    World.alter_config: 1,
 }
 """Each operation, and how often the seeded driver does it."""

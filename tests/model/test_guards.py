@@ -17,6 +17,8 @@ def test_there_is_a_difference_for_each_thing_that_a_trace_records() -> None:
     assert {d.name for d in Difference} == {
         "STATUS",
         "ACQUIRED",
+        "ACQUISITION",
+        "MARKED",
         "WRITTEN_STATE",
         "WRITTEN_START_OFFSET",
         "WRITTEN_DELIVERY_COMPLETE_COUNT",

@@ -20,7 +20,7 @@ TOUCHING = (OffsetRange(0, 4), OffsetRange(4, 6))
 
 def test_operation_names_every_operation() -> None:
     exported = {getattr(ops, name) for name in ops.__all__}
-    aside = {ops.Operation, ops.EntryPoint, ops.AcknowledgementBatch}
+    aside = {ops.Operation, ops.EntryPoint, ops.AcknowledgementBatch, ops.ProgressBatch}
     assert set(get_args(ops.Operation)) == exported - aside
 
 
@@ -160,6 +160,8 @@ def test_an_operation_is_a_value(operation: ops.Operation) -> None:
         ),
         (ops.AdvanceLogStart, (-1,), "log_start_offset is -1"),
         (ops.ResetOffset, (-1,), "start_offset is -1"),
+        (ops.MarkInProgress, ("", ()), "member is ''"),
+        (ops.ProgressBatch, (0, None, 0, 0), "last is None; allowed: an integer"),
     ],
 )
 def test_an_argument_that_cannot_be_is_refused(
@@ -179,3 +181,8 @@ def test_the_edges_are_allowed() -> None:
 def test_an_acknowledgement_may_be_malformed_and_enters_at_the_share_partition() -> None:
     batch = ops.AcknowledgementBatch(9, -4, (7,))
     assert ops.Acknowledge("c", (batch,)).entry is ops.EntryPoint.SHARE_PARTITION
+
+
+def test_a_mark_may_be_malformed() -> None:
+    batch = ops.ProgressBatch(9, -4, -1, 2**63 - 1)
+    assert ops.MarkInProgress("c", (batch,)).batches == (batch,)

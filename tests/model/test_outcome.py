@@ -17,6 +17,7 @@ def test_an_outcome_without_more_is_success_and_changes_nothing() -> None:
     assert outcome.status is ErrorCode.NONE
     assert (outcome.acquired, outcome.writes, outcome.completed) == ((), (), ())
     assert outcome.can_acquire
+    assert (outcome.acquisition, outcome.marked) == (None, ())
     assert Answer() == Answer(ErrorCode.NONE, None)
 
 

@@ -3,6 +3,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 
@@ -59,13 +60,19 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "complete_write": {"id": 8},
     "advance_log_start": {"log_start_offset": 3},
     "reset_offset": {"start_offset": 3},
+    "mark_in_progress": {
+        "member": "c1",
+        "progress_batches": [{"first": 0, "last": -1, "leader_epoch": 2, "acquisition": 7}],
+    },
+    "finish_dead_letter": {"ranges": RANGES},
+    "alter_config": {"config": CONFIG},
 }  # fmt: skip
+
+READ = SharePartitionConfig(3, 100, 15_000, AutoOffsetReset.EARLIEST, IsolationLevel.READ_COMMITTED)
 
 OPERATIONS: dict[str, ops.Operation] = {
     "initialize": ops.Initialize(
-        SharePartitionConfig(
-            3, 100, 15_000, AutoOffsetReset.EARLIEST, IsolationLevel.READ_COMMITTED
-        ),
+        READ,
         1,
         9,
         DurableState(2, 1, (StateBatch(2, 4, RecordState.ACKNOWLEDGED, 1),)),
@@ -79,6 +86,9 @@ OPERATIONS: dict[str, ops.Operation] = {
     "complete_write": ops.CompleteWrite(8, ErrorCode.NONE),
     "advance_log_start": ops.AdvanceLogStart(3),
     "reset_offset": ops.ResetOffset(3),
+    "mark_in_progress": ops.MarkInProgress("c1", (ops.ProgressBatch(0, -1, 2, 7),)),
+    "finish_dead_letter": ops.FinishDeadLetter((OffsetRange(0, 4),)),
+    "alter_config": ops.AlterConfig(READ),
 }
 EVERY = pytest.mark.parametrize("name", OPERATIONS)
 
@@ -116,11 +126,18 @@ def test_an_acquire_that_was_skipped_needs_its_member_alone() -> None:
 
 
 def test_what_is_optional_has_its_default() -> None:
-    config, persisted = {**CONFIG, "renew_acknowledge_enable": False}, {**PERSISTED}
+    optional: dict[str, Any] = {
+        "renew_acknowledge_enable": False,
+        "dead_letter_queue": True,
+        "in_progress_staleness_threshold_ms": 0,
+        "in_progress_max_lock_extension_ms": 1,
+        "in_progress_rebalance_grace_ms": 2,
+    }
+    config, persisted = {**CONFIG, **optional}, {**PERSISTED}
     persisted.update(state_epoch=4, leader_epoch=5)
     told = event_from_row(row_of("initialize", config=config, persisted=persisted, reset_offset=7))
     assert isinstance(told.operation, ops.Initialize)
-    assert not told.operation.config.renew_acknowledge_enable
+    assert told.operation.config == attrs.evolve(READ, **optional)
     assert told.operation.reset_offset == 7
     assert (told.operation.persisted.state_epoch, told.operation.persisted.leader_epoch) == (4, 5)
     request = event_from_row(row_of("acknowledge", entry="request")).operation
@@ -156,6 +173,14 @@ def test_a_row_tells_the_whole_outcome() -> None:
     assert event.after == SharePartitionSnapshot(0, 5, 1, (acquired,))
 
 
+def test_marks_are_answered_batch_by_batch_and_an_acquisition_has_a_number() -> None:
+    result: dict[str, Any] = {"status": "NONE", "marked": ["NONE", "INVALID_RECORD_STATE"]}
+    marked = event_from_row(row_of("mark_in_progress", result=result)).outcome
+    assert marked == Outcome(marked=(ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE))
+    result = {"status": "NONE", "acquired": [], "acquisition": 4}
+    assert event_from_row(row_of("acquire", result=result)).outcome == Outcome(acquisition=4)
+
+
 def test_the_status_of_a_completed_write_is_its_result() -> None:
     row = row_of("complete_write", result={"status": "NOT_COORDINATOR"})
     event = event_from_row(row)
@@ -175,6 +200,7 @@ def test_the_status_of_a_completed_write_is_its_result() -> None:
         ("complete_write", {"result": {"status": "PENDING"}}, "status is .*PENDING"),
         ("complete_write", {"result": {"status": "OK"}}, "status is 'OK'; allowed: UNKNOWN"),
         ("release", {"completed": [{"seq": 0, "status": "OK"}]}, "completed.status is 'OK'"),
+        ("mark_in_progress", {"result": {"status": "NONE", "marked": ["OK"]}}, "result.marked is "),
         ("release", {"seq": -1}, "seq is -1; allowed: an integer from 0"),
         ("release", {"time_ms": None}, "time_ms is None; allowed: an integer from 0"),
         ("produce", {"log_end_offset": 4}, "log_end_offset is 4; allowed: past the last log batch"),

@@ -141,6 +141,10 @@ REFUSED = {
         lambda line: line["batches"][0][2].append("accept"),
         "event.batches.types is 'accept'; allowed: a whole number of 64 bits",
     ),
+    "number among texts": (
+        lambda line: line["result"].update(marked=[1]),
+        "event.result.marked is 1; allowed: a string",
+    ),
     "number among records": (
         lambda line: line["completed"].append(1),
         "event.completed is 1; allowed: an object",

@@ -15,7 +15,7 @@ def test_one_line_for_each_transition_and_property() -> None:
     assert result.exit_code == 0
     assert lines[2].startswith("accept preserves owner_iff_held ")
     assert " proved 0." in lines[2]
-    assert lines[-1].startswith("14 of 14 proved, 13 theorems in 13 cases, 1 by Spacer, 13 wit")
+    assert lines[-1].startswith("17 of 17 proved, 16 theorems in 16 cases, 1 by Spacer, 16 wit")
 
 
 def test_controls_are_shown() -> None:

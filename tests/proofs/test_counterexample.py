@@ -8,18 +8,21 @@ def test_counterexample_of_a_rule_is_a_test_of_that_rule() -> None:
     assert check_control(theorem).test == (
         "from model.states import AcknowledgeType, RecordState\n"
         "from proofs.counterexample import holds\n"
-        "from spec.record import Record, acknowledge, is_held_by\n"
+        "from spec.record import Record, acknowledge, failed_state, is_held_by\n"
         "\n\n"
         "def test_accept_owner_iff_held() -> None:\n"
-        '    """A record has an owner exactly when it is ACQUIRED."""\n'
+        '    """A record has an owner exactly when it is ACQUIRED or IN_PROGRESS."""\n'
         "    record = Record(state=RecordState.ACQUIRED, delivery_count=1, "
         'owner="member-0", deadline=0)\n'
         '    member = "member-0"\n'
+        "    now = 0\n"
         "    limit = 1\n"
         "    highest = 1\n"
+        "    dead_letter_queue = False\n"
         "    assert is_held_by(record, member)\n"
-        "    after = acknowledge(record, AcknowledgeType.ACCEPT, limit)\n"
-        '    assert holds("owner_iff_held", after, highest)\n'
+        "    after = acknowledge(record, AcknowledgeType.ACCEPT, limit, "
+        "failed_state(dead_letter_queue))\n"
+        '    assert holds("owner_iff_held", after, highest, now)\n'
     )
 
 

@@ -29,8 +29,8 @@ def test_what_is_proved_is_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     theorem = theorem_named("release available_can_be_delivered")
     assert prove(theorem).verdict is Verdict.PROVED
 
-    def off_by_one(record: rules.Record, limit: Term) -> Term:
-        return either(record.delivery_count > limit, RecordState.ARCHIVED, RecordState.AVAILABLE)
+    def off_by_one(record: rules.Record, limit: Term, failed: Term) -> Term:
+        return either(record.delivery_count > limit, failed, RecordState.AVAILABLE)
 
     monkeypatch.setattr(rules, "_after_attempt", off_by_one)
     assert prove(theorem).verdict is Verdict.REFUTED
@@ -41,6 +41,8 @@ def test_delivery_count_within_limit_is_not_inductive_alone() -> None:
     known = next(i for i in RECORD_INVARIANTS if i.name == "delivery_count_within_limit")
     alone = attrs.evolve(
         theorem,
-        hypothesis=lambda s: known.holds(s.record, s.highest) & rules.is_acquirable(s.record),
+        hypothesis=lambda s: (
+            known.holds(s.record, s.highest, s.now) & rules.is_acquirable(s.record)
+        ),
     )
     assert prove(alone).verdict is Verdict.REFUTED

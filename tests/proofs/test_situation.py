@@ -25,4 +25,4 @@ def test_every_field_is_a_term() -> None:
     situation, _given, _offsets = symbols(OneRecord)
     parts = [getattr(situation, field.name) for field in attrs.fields(OneRecord)]
     assert all(isinstance(part, Record | z3.ExprRef) for part in parts)
-    assert len(list(sizes(situation))) == 13
+    assert len(list(sizes(situation))) == 21

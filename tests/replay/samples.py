@@ -16,6 +16,7 @@ from model.trace_codec import event_from_row
 from model.trace_json import line_from_row, row_from_line
 
 Row = dict[str, Any]
+DRAFT = Path(__file__).parents[1] / "data" / "draft.jsonl"
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 
 
@@ -30,6 +31,11 @@ def kafka_rows(name: str = "core", partition: int = 0, count: int = 60) -> list[
     key = f"{name}:orders:{partition}"
     rows = [row for row in _recorded(name) if row["partition"] == key]
     return copy.deepcopy(rows[:count])
+
+
+def draft_rows() -> list[Row]:
+    """Return events of a leader with records in progress and a dead-letter queue, made by hand."""
+    return [row_from_line(line) for line in DRAFT.read_bytes().splitlines()]
 
 
 def events(rows: Iterable[Row]) -> list[TraceEvent]:

@@ -19,7 +19,12 @@ AFTER = SharePartitionSnapshot(
 )
 WRITE = Write(3, 10, 5, (StateBatch(10, 14, RecordState.ACKNOWLEDGED, 1),), ErrorCode.PENDING)
 OUTCOME = Outcome(
-    ErrorCode.PENDING, (AcquiredRange(12, 15, 2),), (WRITE,), (Completion(1, ErrorCode.NONE),)
+    ErrorCode.PENDING,
+    (AcquiredRange(12, 15, 2),),
+    (WRITE,),
+    (Completion(1, ErrorCode.NONE),),
+    acquisition=7,
+    marked=(ErrorCode.NONE,),
 )
 
 
@@ -48,6 +53,9 @@ def test_what_was_expected_is_no_mismatch() -> None:
         ({"outcome": {"can_acquire": False}}, Difference.STATUS, None),
         ({"outcome": {"acquired": (AcquiredRange(12, 15, 3),)}}, Difference.ACQUIRED, 12),
         ({"outcome": {"acquired": (AcquiredRange(12, 14, 2),)}}, Difference.ACQUIRED, 15),
+        ({"outcome": {"acquisition": 1}}, Difference.ACQUISITION, None),
+        ({"outcome": {"marked": ()}}, Difference.MARKED, None),
+        ({"outcome": {"marked": (ErrorCode.INVALID_REQUEST,)}}, Difference.MARKED, None),
         ({"outcome": {"writes": ()}}, Difference.WRITTEN_STATE, 10),
         (
             {"outcome": {"writes": (attrs.evolve(WRITE, start_offset=9),)}},
@@ -77,6 +85,12 @@ def test_each_difference_is_found_with_its_offset(
     mismatch = found(event(**changes))
     assert (mismatch.difference, mismatch.offset) == (difference, offset)
     assert mismatch.recorded != mismatch.expected
+
+
+def test_the_number_of_an_acquisition_that_was_not_recorded_is_not_compared() -> None:
+    assert first_mismatch(event(outcome={"acquisition": None}), OUTCOME, BEFORE, AFTER) is None
+    none = attrs.evolve(OUTCOME, acquisition=None)
+    assert found(event(), none).expected == "acquisition none"
 
 
 def test_the_first_check_that_fails_is_the_verdict() -> None:

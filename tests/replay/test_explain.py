@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from model.profile import KAFKA
+from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from replay.explain import ExplainError, partition_events, steps, table_of
-from tests.replay.samples import kafka_rows, renamed, write_lines, write_parquet
+from tests.replay.samples import draft_rows, kafka_rows, renamed, write_lines, write_parquet
 
 ROWS = [*kafka_rows(count=30), *kafka_rows(partition=1, count=10)]
 
@@ -53,10 +53,10 @@ def test_a_bad_line_of_another_share_partition_is_passed_over(tmp_path: Path) ->
         partition_events(path, "other")
 
 
-def _printed(rows: list[dict[str, object]], tmp_path: Path) -> str:
+def _printed(rows: list[dict[str, object]], tmp_path: Path, profile: Profile = KAFKA) -> str:
     events = partition_events(write_lines(tmp_path / "t.jsonl", rows), None)
     output = io.StringIO()
-    Console(file=output, width=200).print(table_of(steps(events, KAFKA)))
+    Console(file=output, width=200).print(table_of(steps(events, profile)))
     return output.getvalue()
 
 
@@ -72,6 +72,20 @@ def test_the_table_reads_as_those_of_the_kips(tmp_path: Path) -> None:
         "6–38 ACQUIRED(1) m3",
     ):
         assert cell in text
+
+
+def test_records_in_progress_and_dead_letters_are_shown(tmp_path: Path) -> None:
+    text = _printed(draft_rows(), tmp_path, DRAFT_RESOLVED)
+    for cell in (
+        "acquisition 0",
+        "0–1 IN_PROGRESS(1) m1",
+        "0 ARCHIVING(1)",
+        "INVALID_REQUEST",
+        "dead letters end: 0",
+    ):
+        assert cell in text
+    events = partition_events(tmp_path / "t.jsonl", None)
+    assert not any(step.finding for step in steps(events, DRAFT_RESOLVED))
 
 
 def test_it_stops_at_a_divergence_and_shows_nothing_unescaped(tmp_path: Path) -> None:

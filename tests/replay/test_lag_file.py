@@ -1,24 +1,32 @@
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from impl.kernel import replay_partition
-from model.profile import KAFKA
+from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.trace_arrow import table_from_rows
 from replay.engine import SpecEngine
 from replay.lag_file import LAG, LagFile, Observed, lag_table
 from replay.partition import follow
-from tests.replay.samples import events, kafka_rows
+from tests.replay.samples import Row, draft_rows, events, kafka_rows
 
 
-def test_the_kernel_and_the_specification_give_the_same_rows() -> None:
-    rows = kafka_rows(count=100)
+@pytest.mark.parametrize(
+    ("rows", "profile"), [(kafka_rows(count=100), KAFKA), (draft_rows(), DRAFT_RESOLVED)]
+)
+def test_the_kernel_and_the_specification_give_the_same_rows(
+    rows: list[Row], profile: Profile
+) -> None:
     table = table_from_rows(rows)
     observed = Observed()
-    follow(events(rows), {"spec": SpecEngine(KAFKA)}, 0, observed)
-    found = lag_table("core:orders:0", table, replay_partition(table, KAFKA))
+    follow(events(rows), {"spec": SpecEngine(profile)}, 0, observed)
+    found = lag_table(rows[0]["partition"], table, replay_partition(table, profile))
     assert found.schema.equals(LAG)
     assert found.equals(observed.table())
+    if profile is DRAFT_RESOLVED:
+        assert found.column("in_progress").to_pylist() == [0, 0, 2, 2, 2, 1, 1, 1, 0]
+        assert found.column("archiving").to_pylist() == [0, 0, 0, 0, 0, 1, 0, 0, 0]
     assert Observed().table().equals(LAG.empty_table())
 
 

@@ -7,11 +7,11 @@ from model.errors import InvalidValueError
 from model.guards import Difference, Guard
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
-from model.profile import KAFKA
+from model.profile import DRAFT_RESOLVED, KAFKA
 from replay.engine import Engine, ImplEngine, SpecEngine, engines_for
 from replay.partition import DISAGREEMENT, Finding, follow
 from replay.verdict import Kind
-from tests.replay.samples import Row, events, first_of, kafka_rows
+from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows
 
 
 def found(rows: list[Row], engines: dict[str, Engine] | None = None, every: int = 1) -> Finding:
@@ -31,6 +31,38 @@ def test_what_apache_kafka_recorded_conforms(name: str) -> None:
     )
     assert finding is None
     assert seen == list(range(60))
+
+
+DRAFT_ENGINES = ("spec", "impl")
+
+
+@pytest.mark.parametrize(
+    ("seq", "change", "name"),
+    [
+        (1, lambda r: r["result"].update(acquisition=3), Difference.ACQUISITION.name),
+        (2, lambda r: r["result"]["marked"].pop(), Difference.MARKED.name),
+        (2, lambda r: r["after"]["records"][0].update(member="m2"), Difference.RECORDS.name),
+        (5, lambda r: r["after"].update(start_offset=1), Guard.START_STOPS_AT_UNFINISHED.name),
+        (6, lambda r: r["ranges"][0].update(last=1), Guard.DEAD_LETTER_IS_ARCHIVING.name),
+        (6, lambda r: r["writes"].clear(), Difference.WRITTEN_STATE.name),
+    ],
+)
+def test_a_fault_in_what_the_draft_has_is_found(
+    seq: int, change: Callable[[Row], object], name: str
+) -> None:
+    rows = draft_rows()
+    assert follow(events(rows), engines_for(DRAFT_ENGINES, DRAFT_RESOLVED), 1) is None
+    change(rows[seq])
+    finding = found(rows, engines_for(DRAFT_ENGINES, DRAFT_RESOLVED))
+    assert (finding.seq, finding.name) == (seq, name)
+
+
+def test_what_the_draft_has_is_no_event_of_another_profile() -> None:
+    rows = draft_rows()
+    assert found(rows, {"spec": SpecEngine(KAFKA)}).name == Difference.ACQUISITION.name
+    del rows[1]["result"]["acquisition"]
+    with pytest.raises(InvalidValueError, match="operation is 'mark_in_progress'"):
+        found(rows, {"spec": SpecEngine(KAFKA)})
 
 
 def _is_acquire(row: Row) -> object:

@@ -4,7 +4,7 @@ from model.ranges import OffsetRange, RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from replay.words import operation_text, outcome_text, printable, ranges_text, snapshot_text, span
-from tests.replay.samples import events, kafka_rows
+from tests.replay.samples import draft_rows, events, kafka_rows
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,15 @@ def test_every_operation_and_outcome_of_the_traces_has_words() -> None:
         "write",
         "log",
     }
+
+
+def test_marks_dead_letters_and_configurations_have_words() -> None:
+    found = events(draft_rows())
+    texts = {operation_text(event.operation) for event in found}
+    said = "leader epoch 0, acquisition"
+    marks = f"0–1 ({said} 0), 2–9 ({said} 0), 3 ({said} 1)"
+    assert {f"mark in progress by m1: {marks}", "dead letters end: 0"} <= texts
+    assert any(text.startswith("configuration: delivery_count_limit 2, ") for text in texts)
+    assert outcome_text(found[1].outcome) == "NONE; acquired 0–3 (1); acquisition 0"
+    marked = "NONE; marks NONE, INVALID_REQUEST, INVALID_RECORD_STATE"
+    assert outcome_text(found[2].outcome) == marked

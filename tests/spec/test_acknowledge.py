@@ -7,16 +7,18 @@ from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import AcknowledgementBatch, AdvanceTime, EntryPoint
 from model.outcome import Answer, Choice
-from model.profile import KAFKA, KIP, PROFILES, Profile
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, PROFILES, Profile
 from spec.acknowledge import judge
 from spec.partition import SharePartition
 from spec.step import apply
 from spec.view import durable
 from tests.spec.worlds import (
     BOTH,
+    MARKS,
     SMALL,
     acknowledgement,
     fetch,
+    marking,
     refusal,
     run,
     started,
@@ -328,3 +330,17 @@ def test_a_refused_acknowledgement_changes_nothing_under_the_kips(
     if step.outcome.status is not NONE:
         assert step.partition == holding()
         assert step.outcome.writes == ()
+
+
+def test_a_record_in_progress_is_acknowledged_and_not_renewed() -> None:
+    partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 3)))
+    partition = run(partition, marking("c1", (1, 2)))
+    assert status(partition, (0, 0, 4)) is NONE
+    assert status(partition, (0, 1, 4)) is INVALID_RECORD_STATE
+    assert status(partition, (0, 0, 1), (2, 2, 4)) is INVALID_RECORD_STATE
+    assert status(partition, (0, 3, 1)) is NONE
+    assert status(partition, (1, 2, 1), member="c2") is INVALID_RECORD_STATE
+    refused = Choice(refusal=NONE)
+    assert refusal(partition, acknowledgement("c1", (1, 1, 4)), refused)[0] is (
+        Guard.ACKNOWLEDGEMENT_JUDGED
+    )

@@ -5,7 +5,7 @@ from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
 from model.operations import AdvanceTime, Produce, SkipAcquire
 from model.outcome import Answer, Choice
-from model.profile import KAFKA, KIP, Profile
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.states import AcquireMode, RecordState
 from spec.acquire import learn
@@ -13,6 +13,7 @@ from spec.partition import SharePartition, complete_count
 from spec.step import apply
 from tests.spec.worlds import (
     BOTH,
+    MARKS,
     acknowledgement,
     fetch,
     refusal,
@@ -375,3 +376,22 @@ def test_a_record_whose_write_is_outstanding_is_not_available() -> None:
 def test_ranges_of_a_choice_may_come_in_any_order() -> None:
     choice = Choice(acquired=(OffsetRange(3, 4), OffsetRange(0, 2)))
     assert taken(apply(started(), fetch("c1", (0, 4)), choice).outcome) == [(0, 4, 1)]
+
+
+def test_each_acquisition_that_takes_a_record_has_the_next_number() -> None:
+    partition = started(DRAFT_RESOLVED, config=MARKS)
+    found = []
+    for operation in (fetch("c1", (0, 1)), fetch("c1", (0, 1)), fetch("c2", (2, 2))):
+        step = apply(partition, operation)
+        partition = step.partition
+        found.append(step.outcome.acquisition)
+    assert found == [0, None, 1]
+    numbers = [partition.window.records[offset].acquisition for offset in range(3)]
+    assert numbers == [0, 0, 1]
+
+
+@BOTH
+def test_where_none_may_be_marked_an_acquisition_has_no_number(profile: Profile) -> None:
+    step = apply(started(profile), fetch("c1", (0, 1)))
+    assert step.outcome.acquisition is None
+    assert step.partition.window.records[0].acquisition is None

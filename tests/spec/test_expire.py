@@ -109,13 +109,24 @@ def test_the_start_offset_may_move_before_each_write() -> None:
     assert states(step.partition) == "3-4:A1"
 
 
-def test_a_group_below_the_start_offset_makes_no_write_and_skips_its_answer() -> None:
+def test_a_group_that_the_start_offset_has_passed_still_writes_it() -> None:
     partition = run(holding(), acknowledgement("c1", (0, 0, 1)))
     groups = (Expiry(spans((0, 0))), Expiry(spans((0, 2))))
-    lost = Answer(ErrorCode.NOT_COORDINATOR, 8)
-    step = apply(partition, AdvanceTime(70), Choice(expired=groups), [lost, Answer(id=9)])
-    assert [(write.id, write.status) for write in step.outcome.writes] == [(9, ErrorCode.NONE)]
+    later = Answer(ErrorCode.PENDING, 8)
+    step = apply(partition, AdvanceTime(70), Choice(expired=groups), [later, Answer(id=9)])
+    assert [(write.id, written(write)) for write in step.outcome.writes] == [
+        (8, (1, 0, [])),
+        (9, (1, 0, [(1, 2, 0, 1)])),
+    ]
     assert states(step.partition) == "1-2:A1 3-4:Q1@c2"
+    assert set(step.partition.outstanding) == {8}
+
+
+def test_a_group_of_no_locks_makes_no_write_and_skips_its_answer() -> None:
+    groups = (Expiry(()), Expiry(spans((0, 2))))
+    lost = Answer(ErrorCode.NOT_COORDINATOR, 8)
+    step = apply(holding(), AdvanceTime(70), Choice(expired=groups), [lost, Answer(id=9)])
+    assert [(write.id, write.status) for write in step.outcome.writes] == [(9, ErrorCode.NONE)]
 
 
 @pytest.mark.parametrize(

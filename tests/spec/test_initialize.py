@@ -6,7 +6,7 @@ from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
 from model.operations import AdvanceTime, Initialize, Produce, Release, ResetOffset
 from model.outcome import Answer
-from model.profile import KIP, Profile
+from model.profile import DRAFT_RESOLVED, KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
@@ -16,9 +16,11 @@ from spec.step import apply, new_partition
 from spec.view import durable
 from tests.spec.worlds import (
     BOTH,
+    MARKS,
     SMALL,
     acknowledgement,
     fetch,
+    marking,
     refusal,
     run,
     spans,
@@ -205,3 +207,46 @@ def test_a_failover_can_give_an_attempt_again(profile: Profile) -> None:
     partition = run(partition, Initialize(SMALL, 0, 1, durable(partition)))
     assert states(partition) == "0:A1"
     assert states(run(partition, delivery)) == "0:Q2@c1", "delivered three times, the limit is 2"
+
+
+@BOTH
+def test_in_progress_that_is_durable_fails_a_share_partition_without_it(profile: Profile) -> None:
+    batches = StateBatch(3, 4, AVAILABLE, 1), StateBatch(5, 5, RecordState.IN_PROGRESS, 1)
+    operation = Initialize(MARKS, 0, 9, DurableState(3, 0, batches))
+    step = apply(new_partition(profile), operation)
+    assert step.outcome.status is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert not step.partition.ready
+    assert states(run(new_partition(DRAFT_RESOLVED), operation)) == "3-5:A1"
+
+
+@BOTH
+def test_a_dead_letter_that_is_durable_is_one_for_every_leader(profile: Profile) -> None:
+    batches = (StateBatch(3, 3, RecordState.ARCHIVING, 1),)
+    assert states(started(profile, *batches, start=3)) == "3:Y1"
+
+
+def test_a_record_read_in_progress_at_the_limit_is_delivered_once_more() -> None:
+    read = StateBatch(0, 0, RecordState.IN_PROGRESS, 2)
+    partition = run(started(DRAFT_RESOLVED, read, config=MARKS), fetch("c1", (0, 0)))
+    assert states(partition) == "0:Q3@c1"
+    assert not violated(partition)
+
+
+def test_a_record_in_progress_keeps_the_start_offset_from_being_altered() -> None:
+    partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)))
+    partition = run(partition, marking("c1", (0, 0)))
+    assert apply(partition, ResetOffset(5)).outcome.status is ErrorCode.NON_EMPTY_GROUP
+
+
+def test_acquisitions_are_numbered_anew_by_each_leader() -> None:
+    partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)))
+    partition = run(partition, Initialize(MARKS, 0, 100, durable(partition)))
+    assert apply(partition, fetch("c1", (0, 0))).outcome.acquisition == 0
+
+
+def test_durations_are_looked_at_before_all_else() -> None:
+    disordered = attrs.evolve(
+        MARKS, record_lock_duration_ms=31, auto_offset_reset=AutoOffsetReset.BY_DURATION
+    )
+    with pytest.raises(InvalidValueError, match="record_lock_duration_ms is 31"):
+        apply(new_partition(DRAFT_RESOLVED), Initialize(disordered, 0, 9, NOWHERE))

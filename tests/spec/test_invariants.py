@@ -3,13 +3,14 @@ import pytest
 from immutables import Map
 
 from model.outcome import Write
-from model.profile import KIP
-from model.states import RecordState
+from model.profile import DRAFT_RESOLVED, KIP
+from model.ranges import StateBatch
+from model.states import AcknowledgeType, RecordState
 from spec.coordinator import Durable
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS, violated
 from spec.log import Log
-from spec.partition import Outstanding, SharePartition, new_partition
-from spec.record import Record
+from spec.partition import Outstanding, SharePartition, complete_count, new_partition
+from spec.record import Record, acknowledge
 from spec.window import Window, replace
 from tests.spec.worlds import SMALL, window_of
 
@@ -18,6 +19,9 @@ ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
 HELD = Record(ACQUIRED, 1, "c1", 100)
 WAITING = Record(ACKNOWLEDGED, 1, pending=True, former_owner="c1", former_deadline=100)
 DONE = Record(ARCHIVED, 2)
+MARKED = Record(
+    RecordState.IN_PROGRESS, 1, "c1", 100, acquisition=2, progress_start=40, last_progress=50
+)
 LIMIT = 2
 
 
@@ -60,6 +64,28 @@ def with_durable(durable: Durable) -> SharePartition:
     return attrs.evolve(sound(), durable=durable)
 
 
+def with_write(batch: StateBatch) -> SharePartition:
+    partition = sound()
+    waiting = Outstanding(Write(2, 10, 1, (batch,)))
+    return attrs.evolve(partition, outstanding=partition.outstanding.set(2, waiting))
+
+
+def draft(record: Record) -> SharePartition:
+    """The record alone, under the profile that has records in progress; the clock is at 60."""
+    return attrs.evolve(
+        sound(),
+        profile=DRAFT_RESOLVED,
+        window=window_of(10, 18, {16: record}),
+        outstanding=Map(),
+        now=60,
+        next_acquisition=3,
+    )
+
+
+def marked(**changes: object) -> SharePartition:
+    return draft(attrs.evolve(MARKED, **changes))
+
+
 WINDOW = sound().window
 NO_RECORDS = attrs.evolve(sound(), window=Window(10, 12), outstanding=Map())
 
@@ -68,7 +94,7 @@ BROKEN: list[tuple[str, SharePartition]] = [
     ("owner_iff_held", with_record(attrs.evolve(HELD, owner=None))),
     ("deadline_iff_held", with_record(Record(AVAILABLE, 1, None, 100))),
     ("deadline_iff_held", with_record(attrs.evolve(HELD, deadline=None))),
-    ("acquired_is_not_pending", with_record(attrs.evolve(HELD, pending=True), awaited=True)),
+    ("held_is_not_pending", with_record(attrs.evolve(HELD, pending=True), awaited=True)),
     ("delivery_count_within_limit", with_record(Record(ARCHIVED, LIMIT + 1))),
     ("delivery_count_within_limit", with_record(Record(AVAILABLE, -1))),
     ("available_can_be_delivered", with_record(Record(AVAILABLE, LIMIT))),
@@ -91,8 +117,24 @@ BROKEN: list[tuple[str, SharePartition]] = [
         "pending_was_delivered",
         with_record(attrs.evolve(WAITING, delivery_count=LIMIT), awaited=True),
     ),
-    ("state_is_of_the_table", with_record(Record(RecordState.ARCHIVING, 1))),
-    ("state_is_of_the_table", with_record(Record(5, 1))),
+    ("state_is_of_the_table", with_record(Record(6, 1))),
+    ("state_is_of_the_table", with_record(Record(-1, 1))),
+    ("owner_iff_held", marked(owner=None)),
+    ("deadline_iff_held", marked(deadline=None)),
+    ("held_was_delivered", marked(delivery_count=0)),
+    ("progress_iff_in_progress", marked(progress_start=None, last_progress=None)),
+    ("progress_iff_in_progress", marked(progress_start=None)),
+    ("progress_iff_in_progress", marked(state=ACQUIRED)),
+    ("progress_is_in_order", marked(progress_start=51)),
+    ("progress_is_in_order", marked(last_progress=61)),
+    ("acquisition_only_if_held_or_pending", draft(Record(AVAILABLE, 1, acquisition=0))),
+    ("held_has_an_acquisition", draft(HELD)),
+    ("held_has_an_acquisition", marked(acquisition=3)),
+    ("in_progress_only_where_it_is_allowed", with_record(attrs.evolve(HELD, acquisition=0))),
+    (
+        "only_persisted_states_are_written",
+        with_write(StateBatch(16, 16, RecordState.IN_PROGRESS, 1)),
+    ),
     ("records_lie_in_the_window", outside(9)),
     ("records_lie_in_the_window", outside(18)),
     ("counts_follow_the_records", with_window(attrs.evolve(WINDOW, acquirable=0))),
@@ -114,6 +156,7 @@ BROKEN: list[tuple[str, SharePartition]] = [
 """States that break one invariant and no other."""
 
 IMPLIED: list[tuple[str, str, SharePartition]] = [
+    ("progress_has_an_acquisition", "held_has_an_acquisition", marked(acquisition=None)),
     (
         "window_is_ordered",
         "complete_count_within_window",
@@ -136,6 +179,24 @@ def test_a_sound_state_breaks_none() -> None:
     assert names(sound()) == set()
     assert names(NO_RECORDS) == set()
     assert names(with_record(HELD)) == names(with_record(WAITING, awaited=True)) == set()
+
+
+def test_a_record_in_progress_is_sound_and_so_is_one_whose_write_may_fail() -> None:
+    assert (
+        names(marked())
+        == names(marked(progress_start=50))
+        == names(marked(last_progress=60))
+        == set()
+    )
+    ended = acknowledge(MARKED, AcknowledgeType.ACCEPT, LIMIT)
+    waiting = Map({2: Outstanding(Write(2, 10, 1), (16,), 8)})
+    assert names(attrs.evolve(draft(ended), outstanding=waiting)) == set()
+
+
+def test_a_dead_letter_is_sound_and_not_complete() -> None:
+    archiving = with_record(Record(RecordState.ARCHIVING, 1))
+    assert names(archiving) == set()
+    assert complete_count(archiving) == complete_count(sound())
 
 
 def test_a_record_that_vanished_while_pending_is_sound() -> None:

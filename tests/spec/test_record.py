@@ -15,10 +15,14 @@ from tests.strategies import COUNTS, RECORDS
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
-STATES = [AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED]
+ARCHIVING, IN_PROGRESS = RecordState.ARCHIVING, RecordState.IN_PROGRESS
+STATES = list(RecordState)
+NOT_HELD = [AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED]
 LIMIT = 3
 HELD = Record(ACQUIRED, 1, "c1", 100)
 TRIED_OUT = Record(ACQUIRED, LIMIT, "c1", 100)
+TAKEN = attrs.evolve(HELD, acquisition=7)
+MARKED = attrs.evolve(TAKEN, state=IN_PROGRESS, progress_start=40, last_progress=60)
 
 
 def pending(state: RecordState, count: int = 1, *, exhausted: bool = False) -> Record:
@@ -38,7 +42,8 @@ def test_what_may_be_done_follows_from_the_state(state: RecordState) -> None:
     assert rules.is_terminal(record) == rules.is_finished(record)
     assert rules.is_terminal(record) == (state in {ACKNOWLEDGED, ARCHIVED})
     assert rules.is_acquirable(record) == rules.can_vanish(record) == (state is AVAILABLE)
-    assert rules.is_held(record) == (state is ACQUIRED)
+    assert rules.is_held(record) == (state in {ACQUIRED, IN_PROGRESS})
+    assert rules.is_dead_letter(record) == (state is ARCHIVING)
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -47,6 +52,7 @@ def test_nothing_may_be_done_while_a_write_is_outstanding_but_to_vanish(state: R
     assert not rules.is_acquirable(record)
     assert not rules.is_held(record)
     assert not rules.is_finished(record)
+    assert not rules.is_dead_letter(record)
     assert rules.is_terminal(record) == (state in {ACKNOWLEDGED, ARCHIVED})
     assert rules.can_vanish(record) == (state is AVAILABLE)
 
@@ -68,6 +74,7 @@ def test_a_lock_is_over_from_its_deadline_on(now: int, *, over: bool) -> None:
 def test_acquiring_counts_a_delivery_and_locks_the_record() -> None:
     assert rules.acquire(UNDELIVERED, "c1", 50) == Record(ACQUIRED, 1, "c1", 50)
     assert rules.acquire(Record(AVAILABLE, 2), "c2", 50) == Record(ACQUIRED, 3, "c2", 50)
+    assert rules.acquire(UNDELIVERED, "c1", 100, 7) == TAKEN
 
 
 @pytest.mark.parametrize(
@@ -84,6 +91,27 @@ def test_an_acknowledgement_decides_the_state_and_waits_for_its_write(
 ) -> None:
     assert rules.acknowledge(HELD, kind, LIMIT) == pending(below)
     assert rules.acknowledge(TRIED_OUT, kind, LIMIT) == pending(at_limit, LIMIT, exhausted=True)
+
+
+def test_where_failure_leads_to_follows_from_the_dead_letter_queue() -> None:
+    assert rules.failed_state(dead_letter_queue=False) is ARCHIVED
+    assert rules.failed_state(dead_letter_queue=True) is ARCHIVING
+
+
+def test_a_record_that_fails_for_good_goes_to_the_dead_letter_queue_and_a_gap_does_not() -> None:
+    reject, gap, back = AcknowledgeType.REJECT, AcknowledgeType.GAP, AcknowledgeType.RELEASE
+    assert rules.acknowledge(HELD, reject, LIMIT, ARCHIVING) == pending(ARCHIVING)
+    assert rules.acknowledge(HELD, gap, LIMIT, ARCHIVING) == pending(ARCHIVED)
+    assert rules.acknowledge(HELD, back, LIMIT, ARCHIVING) == pending(AVAILABLE)
+    out = pending(ARCHIVING, LIMIT, exhausted=True)
+    assert rules.acknowledge(TRIED_OUT, back, LIMIT, ARCHIVING) == out
+    assert rules.release(TRIED_OUT, LIMIT, ARCHIVING) == out
+    assert rules.expire(TRIED_OUT, LIMIT, ARCHIVING) == Record(ARCHIVING, LIMIT)
+    assert rules.roll_back(out, 100, ARCHIVING) == Record(ARCHIVING, LIMIT)
+
+
+def test_a_dead_letter_is_archived_in_the_end() -> None:
+    assert rules.finish_dead_letter(Record(ARCHIVING, 2)) == Record(ARCHIVED, 2)
 
 
 def test_a_member_that_leaves_releases_and_its_attempt_counts() -> None:
@@ -103,6 +131,71 @@ def test_a_count_above_a_lowered_limit_is_at_the_limit() -> None:
 
 def test_renewing_moves_the_deadline_and_nothing_else() -> None:
     assert rules.renew(HELD, 170) == attrs.evolve(HELD, deadline=170)
+    assert rules.renew(TAKEN, 170) == attrs.evolve(TAKEN, deadline=170)
+
+
+def test_only_the_holder_renews_and_only_what_is_acquired() -> None:
+    assert rules.can_renew(HELD, "c1")
+    assert not rules.can_renew(HELD, "c2")
+    assert not rules.can_renew(MARKED, "c1")
+
+
+@pytest.mark.parametrize("state", NOT_HELD)
+def test_nobody_marks_what_is_not_held(state: RecordState) -> None:
+    assert not rules.can_mark(attrs.evolve(TAKEN, state=state), "c1", 7, 60, 100)
+
+
+def test_only_the_owner_marks_and_only_the_delivery_that_it_was_given() -> None:
+    assert rules.can_mark(TAKEN, "c1", 7, 60, 0)
+    assert rules.can_mark(MARKED, "c1", 7, 60, 100)
+    for record in (TAKEN, MARKED):
+        assert not rules.can_mark(record, "c2", 7, 60, 100)
+        assert not rules.can_mark(record, "c1", 6, 60, 100)
+        assert not rules.can_mark(attrs.evolve(record, pending=True), "c1", 7, 60, 100)
+
+
+@pytest.mark.parametrize(("now", "may"), [(139, True), (140, False)])
+def test_a_record_is_marked_until_it_has_been_in_progress_for_the_extension(
+    now: int, *, may: bool
+) -> None:
+    assert rules.can_mark(MARKED, "c1", 7, now, 100) is may
+
+
+@pytest.mark.parametrize(("threshold", "deadline"), [(50, 120), (70, 140), (90, 140)])
+def test_a_mark_sets_one_deadline_by_the_last_and_the_first_sign_of_progress(
+    threshold: int, deadline: int
+) -> None:
+    again = attrs.evolve(MARKED, last_progress=70, deadline=deadline)
+    assert rules.mark(MARKED, 70, threshold, 100) == again
+    first = attrs.evolve(MARKED, progress_start=70, last_progress=70, deadline=70 + threshold)
+    assert rules.mark(TAKEN, 70, threshold, 100) == first
+
+
+@pytest.mark.parametrize(("now", "fresh"), [(109, True), (110, False)])
+def test_who_leaves_keeps_a_record_whose_progress_is_younger_than_the_threshold(
+    now: int, *, fresh: bool
+) -> None:
+    assert rules.can_stay(MARKED, "c1", now, 50) is fresh
+    assert not rules.can_stay(TAKEN, "c1", now, 50)
+    assert not rules.can_stay(attrs.evolve(MARKED, pending=True), "c1", now, 50)
+    assert not rules.can_stay(MARKED, "c2", now, 50)
+
+
+@pytest.mark.parametrize(("until", "deadline"), [(99, 99), (100, 100), (101, 100)])
+def test_grace_ends_a_lock_earlier_and_never_later(until: int, deadline: int) -> None:
+    assert rules.give_grace(MARKED, until) == attrs.evolve(MARKED, deadline=deadline)
+
+
+def test_a_record_in_progress_leaves_as_an_acquired_one_does() -> None:
+    for kind in (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT, AcknowledgeType.RELEASE):
+        ended = attrs.evolve(
+            rules.acknowledge(TAKEN, kind, LIMIT), progress_start=40, last_progress=60
+        )
+        assert rules.acknowledge(MARKED, kind, LIMIT) == ended
+        assert rules.commit(ended) == rules.commit(rules.acknowledge(HELD, kind, LIMIT))
+        assert rules.roll_back(ended, 99) == MARKED
+        assert rules.roll_back(ended, 100) == Record(AVAILABLE, 1)
+    assert rules.expire(MARKED, LIMIT) == rules.expire(HELD, LIMIT)
 
 
 @pytest.mark.parametrize("record", [Record(AVAILABLE, 2), pending(AVAILABLE, 2)])
@@ -112,7 +205,7 @@ def test_a_record_that_vanishes_is_archived_and_still_pending_if_it_was(record: 
     assert rules.commit(gone) == rules.roll_back(gone, 0) == Record(ARCHIVED, 2)
 
 
-@pytest.mark.parametrize("state", [AVAILABLE, ACKNOWLEDGED, ARCHIVED])
+@pytest.mark.parametrize("state", NOT_HELD)
 def test_a_write_that_succeeds_makes_the_state_final(state: RecordState) -> None:
     assert rules.commit(pending(state, 2)) == Record(state, 2)
 
@@ -135,9 +228,13 @@ def test_a_write_that_fails_restores_the_lock_unless_it_is_over(
     assert rules.roll_back(pending(ACKNOWLEDGED, exhausted=exhausted), now) == expected
 
 
-@pytest.mark.parametrize("state", [AVAILABLE, ACKNOWLEDGED, ARCHIVED])
+@pytest.mark.parametrize("state", NOT_HELD)
 def test_a_new_leader_finds_a_record_as_it_was_last_durable(state: RecordState) -> None:
     assert rules.recover(state, 2) == Record(state, 2)
+
+
+def test_a_new_leader_finds_a_record_available_that_was_durable_in_progress() -> None:
+    assert rules.recover(IN_PROGRESS, 2) == Record(AVAILABLE, 2)
 
 
 @pytest.mark.parametrize(
@@ -171,21 +268,29 @@ RULES: dict[str, tuple[Callable[..., Term], tuple[z3.ArithRef, ...]]] = {
     "can_vanish": (rules.can_vanish, ()),
     "is_held_by": (rules.is_held_by, (X,)),
     "is_lock_over": (rules.is_lock_over, (Y,)),
-    "acquire": (rules.acquire, (X, Y)),
-    "acknowledge": (rules.acknowledge, (X, Z)),
-    "release": (rules.release, (Z,)),
+    "is_dead_letter": (rules.is_dead_letter, ()),
+    "can_stay": (rules.can_stay, (X, Y, Z)),
+    "can_renew": (rules.can_renew, (X,)),
+    "can_mark": (rules.can_mark, (X, Z, Y, X)),
+    "failed_state": (lambda r: rules.failed_state(r.pending), ()),
+    "acquire": (rules.acquire, (X, Y, Z)),
+    "acknowledge": (rules.acknowledge, (X, Z, Y)),
+    "release": (rules.release, (Z, Y)),
     "renew": (rules.renew, (Y,)),
-    "expire": (rules.expire, (Z,)),
+    "mark": (rules.mark, (Y, X, Z)),
+    "give_grace": (lambda r, now, d: rules.give_grace(attrs.evolve(r, deadline=d), now), (Y, X)),
+    "expire": (rules.expire, (Z, Y)),
+    "finish_dead_letter": (rules.finish_dead_letter, ()),
     "vanish": (rules.vanish, ()),
     "commit": (rules.commit, ()),
-    "roll_back": (rules.roll_back, (Y,)),
+    "roll_back": (rules.roll_back, (Y, Z)),
     "recover": (lambda r, *rest: rules.recover(r.state, *rest), (X,)),
     "durable_maximum": (
         lambda r, *rest: rules.durable_maximum(r.state, r.delivery_count, *rest),
         (X, Z),
     ),
 }
-RULES |= {i.name: (i.holds, (Z,)) for i in RECORD_INVARIANTS}
+RULES |= {i.name: (i.holds, (Z, Y)) for i in RECORD_INVARIANTS}
 
 
 def as_terms(result: object) -> list[z3.ExprRef]:

@@ -12,7 +12,9 @@ from model.operations import (
     Acquire,
     EntryPoint,
     Initialize,
+    MarkInProgress,
     Operation,
+    ProgressBatch,
 )
 from model.outcome import Answer, Choice, Outcome, Write
 from model.profile import KAFKA, KIP, Profile
@@ -27,9 +29,11 @@ from spec.window import Window, extend, replace
 
 __all__ = [
     "BOTH",
+    "MARKS",
     "SMALL",
     "acknowledgement",
     "fetch",
+    "marking",
     "refusal",
     "run",
     "spans",
@@ -50,12 +54,25 @@ SMALL = SharePartitionConfig(
     auto_offset_reset=AutoOffsetReset.EARLIEST,
 )
 
+MARKS = SharePartitionConfig(
+    delivery_count_limit=2,
+    partition_max_record_locks=10,
+    record_lock_duration_ms=10,
+    auto_offset_reset=AutoOffsetReset.EARLIEST,
+    in_progress_staleness_threshold_ms=30,
+    in_progress_max_lock_extension_ms=100,
+    in_progress_rebalance_grace_ms=5,
+)
+"""For records in progress: a lock, the age of the last sign, the age of the first, grace."""
+
 _FREE = Choice()
 _LETTERS = {
     RecordState.AVAILABLE: "A",
     RecordState.ACQUIRED: "Q",
     RecordState.ACKNOWLEDGED: "K",
+    RecordState.ARCHIVING: "Y",
     RecordState.ARCHIVED: "X",
+    RecordState.IN_PROGRESS: "P",
 }
 
 
@@ -89,6 +106,14 @@ def acknowledgement(
     """An acknowledgement of batches (first, last, type, ...)."""
     found = (AcknowledgementBatch(first, last, tuple(types)) for first, last, *types in batches)
     return Acknowledge(member, tuple(found), entry)
+
+
+def marking(
+    member: str, *batches: tuple[int, int], acquisition: int = 0, epoch: int = 0
+) -> MarkInProgress:
+    """A mark of batches (first, last) of the records of one acquisition."""
+    found = (ProgressBatch(first, last, epoch, acquisition) for first, last in batches)
+    return MarkInProgress(member, tuple(found))
 
 
 def spans(*parts: tuple[int, int]) -> tuple[OffsetRange, ...]:

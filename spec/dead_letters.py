@@ -1,0 +1,42 @@
+"""Records that have failed for good leave through a dead-letter queue (KIP-1191)."""
+
+from collections.abc import Iterator
+
+from model.guards import Guard
+from model.operations import FinishDeadLetter
+from model.outcome import Answer, Outcome
+from spec.partition import SharePartition, Step, require
+from spec.record import finish_dead_letter, is_dead_letter
+from spec.writes import write_and_forget
+
+__all__ = ["finish_dead_letters"]
+
+
+def finish_dead_letters(
+    partition: SharePartition, operation: FinishDeadLetter, answer: Answer
+) -> Step:
+    """Archive records that the dead-letter queue has, or could not take (KIP-1191).
+
+    Guard: each is ARCHIVING and that is durable. Offsets below the start offset are passed over.
+    Effect: each as ``record.finish_dead_letter``, also if there is no queue any more.
+    Delivery count: unchanged.
+    Persistence: one write; what becomes of it changes nothing here.
+    """
+    records = partition.window.records
+    finished = {}
+    for offset in _named(partition, operation):
+        record = records.get(offset)
+        archiving = record is not None and is_dead_letter(record)
+        require(archiving, Guard.DEAD_LETTER_IS_ARCHIVING, f"offset {offset} is not ARCHIVING")
+        assert record is not None  # noqa: S101 - require has raised; this tells the type checker
+        finished[offset] = finish_dead_letter(record)
+    if not finished:
+        return Step(partition)
+    partition, write = write_and_forget(partition, finished, answer)
+    return Step(partition, Outcome(writes=(write,)))
+
+
+def _named(partition: SharePartition, operation: FinishDeadLetter) -> Iterator[int]:
+    start = partition.window.start_offset
+    for part in operation.ranges:
+        yield from range(max(part.first, start), part.last + 1)

@@ -1,0 +1,58 @@
+"""A consumer says that it is at work on records (KAFKA-20458, a draft)."""
+
+import attrs
+
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import MarkInProgress, ProgressBatch
+from model.outcome import Outcome
+from spec.partition import SharePartition, Step
+from spec.record import can_mark, mark
+from spec.window import replace, tracked
+
+__all__ = ["mark_in_progress"]
+
+
+def mark_in_progress(partition: SharePartition, operation: MarkInProgress) -> Step:
+    """Mark batches of records as in progress (KAFKA-20458, MarkInProgressRequest).
+
+    Guard: each record of a batch may be marked (``record.can_mark``) by the token which the batch
+    carries: this leader's epoch and the number of the acquisition. Offsets below the start offset,
+    and those never in flight, are passed over.
+    Effect: each batch by itself, in order: all its records as ``record.mark``, or none.
+    Delivery count: unchanged.
+    Persistence: none.
+    """
+    if not partition.profile.in_progress:
+        allowed = "an operation of the profile; it has no records in progress"
+        raise InvalidValueError("operation", "mark_in_progress", allowed)
+    answers = []
+    for batch in operation.batches:
+        answer = _judge(partition, operation.member, batch)
+        if answer is ErrorCode.NONE:
+            partition = _marked(partition, batch)
+        answers.append(answer)
+    return Step(partition, Outcome(marked=tuple(answers)))
+
+
+def _judge(partition: SharePartition, member: str, batch: ProgressBatch) -> ErrorCode:
+    window, config = partition.window, partition.config
+    if not 0 <= batch.first <= batch.last or batch.last >= window.end_offset:
+        return ErrorCode.INVALID_REQUEST
+    extension = config.in_progress_max_lock_extension_ms
+    ours = batch.leader_epoch == partition.durable.leader_epoch
+    for offset in tracked(window, batch.first, batch.last + 1):
+        record = window.records[offset]
+        if not (ours and can_mark(record, member, batch.acquisition, partition.now, extension)):
+            return ErrorCode.INVALID_RECORD_STATE
+    return ErrorCode.NONE
+
+
+def _marked(partition: SharePartition, batch: ProgressBatch) -> SharePartition:
+    window, config = partition.window, partition.config
+    threshold = config.in_progress_staleness_threshold_ms
+    extension = config.in_progress_max_lock_extension_ms
+    marked = {
+        offset: mark(window.records[offset], partition.now, threshold, extension)
+        for offset in tracked(window, batch.first, batch.last + 1)
+    }
+    return attrs.evolve(partition, window=replace(window, marked))

@@ -1,0 +1,188 @@
+import attrs
+import pytest
+
+from impl.partition import FastSharePartition
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, IllegalChoiceError
+from model.guards import Guard
+from model.operations import (
+    AdvanceLogStart,
+    AlterConfig,
+    CompleteWrite,
+    FinishDeadLetter,
+    Initialize,
+    Release,
+)
+from model.outcome import Answer
+from tests.impl.scenario import (
+    ACCEPT,
+    GAP,
+    REJECT,
+    RELEASE,
+    ack,
+    fetch,
+    partition,
+    ranges,
+    shown,
+    wait,
+    written,
+)
+
+NO_QUEUE = attrs.evolve(SharePartitionConfig(), delivery_count_limit=1)
+PENDING = ErrorCode.PENDING
+FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def queued(*batches: tuple[int, int], limit: int = 1, queue: bool = True) -> FastSharePartition:
+    """Return a share-partition with a dead-letter queue and locks of 10 ms."""
+    return partition(
+        *batches,
+        dead_letter_queue=queue,
+        delivery_count_limit=limit,
+        record_lock_duration_ms=10,
+    )
+
+
+def test_what_is_rejected_or_exhausted_waits_for_the_queue() -> None:
+    made = queued((0, 5))
+    fetch(made, "a", (0, 5))
+    outcome = ack(made, "a", (0, 3, REJECT, GAP, ACCEPT, RELEASE))
+    assert written(outcome) == [(0, 2, [(0, 0, 3, 1), (1, 1, 4, 1), (2, 2, 2, 1), (3, 3, 3, 1)])]
+    assert shown(made) == "0-0:G1 1-1:X1 2-2:K1 3-3:G1 4-5:Q1a"
+    assert made.snapshot().start_offset == 0
+    assert made.lag() == 4
+    assert written(wait(made, 10)) == [(0, 2, [(4, 5, 3, 1)])]
+
+
+def test_a_member_that_leaves_at_the_limit() -> None:
+    made = queued((0, 1))
+    fetch(made, "a", (0, 1))
+    assert written(made.apply(Release("a"))) == [(0, 0, [(0, 1, 3, 1)])]
+
+
+def test_below_the_limit_it_is_available_again() -> None:
+    made = queued((0, 1), limit=2)
+    fetch(made, "a", (0, 1))
+    ack(made, "a", (0, 0, RELEASE))
+    wait(made, 10)
+    assert shown(made) == "0-1:A1"
+
+
+def test_an_archiving_record_is_neither_acquired_nor_acknowledged() -> None:
+    made = queued((0, 1))
+    fetch(made, "a", (0, 1))
+    ack(made, "a", (0, 1, REJECT))
+    assert fetch(made, "a", (0, 1)).acquired == ()
+    assert ack(made, "a", (0, 0, ACCEPT)).status is ErrorCode.INVALID_RECORD_STATE
+
+
+def test_when_the_queue_is_done_the_record_is_archived() -> None:
+    made = queued((0, 4))
+    fetch(made, "a", (0, 4))
+    ack(made, "a", (0, 3, REJECT))
+    outcome = made.apply(FinishDeadLetter(ranges((2, 3), (0, 0), (2, 2), (0, 0))))
+    assert outcome.status is ErrorCode.NONE
+    assert written(outcome) == [(0, 3, [(0, 0, 4, 1), (2, 3, 4, 1)])]
+    assert shown(made) == "1-1:G1 2-3:X1 4-4:Q1a"
+    assert written(made.apply(FinishDeadLetter(ranges((0, 1))))) == [(1, 3, [(1, 1, 4, 1)])]
+    assert made.snapshot().start_offset == 4
+    assert made.apply(FinishDeadLetter(ranges((0, 3)))).writes == ()
+    assert made.apply(FinishDeadLetter(())).writes == ()
+
+
+@pytest.mark.parametrize(
+    ("named", "where"),
+    [
+        ([(0, 1)], 1),
+        ([(2, 2)], 2),
+        ([(3, 3)], 3),
+        ([(4, 4)], 4),
+        ([(5, 2**20)], 5),
+        ([(0, 0), (5, 5)], 5),
+    ],
+)
+def test_only_an_archiving_record_leaves_for_the_queue(
+    named: list[tuple[int, int]], where: int
+) -> None:
+    made = queued((0, 4))
+    fetch(made, "a", (0, 4))
+    ack(made, "a", (0, 1, REJECT, ACCEPT), (4, 4, GAP))
+    ack(made, "a", (3, 3, REJECT), answer=PENDING)
+    before = shown(made)
+    with pytest.raises(IllegalChoiceError, match=f"at {where}") as raised:
+        made.apply(FinishDeadLetter(ranges(*named)))
+    assert raised.value.guard is Guard.DEAD_LETTER_IS_ARCHIVING
+    assert shown(made) == before
+
+
+@pytest.mark.parametrize("status", [ErrorCode.NONE, FAILED])
+def test_the_answer_decides_only_what_is_durable(status: ErrorCode) -> None:
+    made = queued((0, 1))
+    fetch(made, "a", (0, 1))
+    ack(made, "a", (0, 1, REJECT))
+    outcome = made.apply(FinishDeadLetter(ranges((0, 1))), answers=(Answer(PENDING, 8),))
+    assert (outcome.status, outcome.writes[0].status) == (ErrorCode.NONE, PENDING)
+    assert made.snapshot().start_offset == 2
+    assert made.apply(CompleteWrite(8, status)).completed == ()
+    states = [int(b.state) for b in made.durable().state_batches]
+    assert states == ([4] if status is ErrorCode.NONE else [3])
+
+
+def test_an_answer_at_once_is_merged_or_ignored() -> None:
+    made = queued((0, 1))
+    fetch(made, "a", (0, 1))
+    ack(made, "a", (0, 1, REJECT))
+    made.apply(FinishDeadLetter(ranges((1, 1))), answers=(Answer(FAILED),))
+    assert shown(made) == "0-0:G1 1-1:X1"
+    assert [int(b.state) for b in made.durable().state_batches] == [3]
+
+
+def test_archiving_survives_a_new_leader_whatever_its_queue() -> None:
+    made = queued((0, 2))
+    fetch(made, "a", (0, 2))
+    ack(made, "a", (0, 1, REJECT))
+    made.apply(Initialize(NO_QUEUE, 0, 3, made.durable()))
+    assert shown(made) == "0-1:G1"
+    made.apply(FinishDeadLetter(ranges((0, 1))))
+    assert made.snapshot().start_offset == 2
+
+
+def test_the_queue_that_counts_is_the_one_that_is_on_now() -> None:
+    made = queued((0, 4))
+    fetch(made, "a", (0, 4))
+    ack(made, "a", (0, 0, REJECT))
+    ack(made, "a", (1, 2, ACCEPT), answer=PENDING)
+    made.apply(AlterConfig(NO_QUEUE))
+    ack(made, "a", (3, 3, REJECT))
+    wait(made, 10)
+    made.apply(CompleteWrite(1, FAILED))
+    assert shown(made) == "0-0:G1 1-4:X1"
+
+
+def test_a_queue_that_comes_takes_what_is_rolled_back() -> None:
+    made = queued((0, 1), queue=False)
+    fetch(made, "a", (0, 1))
+    ack(made, "a", (0, 0, ACCEPT), answer=PENDING)
+    made.apply(AlterConfig(attrs.evolve(NO_QUEUE, dead_letter_queue=True)))
+    wait(made, 10)
+    made.apply(CompleteWrite(0, FAILED))
+    assert shown(made) == "0-1:G1"
+
+
+def test_a_pending_rejection_that_fails_is_taken_back() -> None:
+    made = queued((0, 0))
+    fetch(made, "a", (0, 0))
+    ack(made, "a", (0, 0, REJECT), answer=PENDING)
+    assert shown(made) == "0-0:G1!"
+    made.apply(CompleteWrite(0, FAILED))
+    assert shown(made) == "0-0:Q1a"
+
+
+def test_what_vanishes_from_the_log_stays_archiving() -> None:
+    made = queued((0, 4), (5, 5))
+    fetch(made, "a", (0, 4))
+    ack(made, "a", (0, 0, REJECT))
+    fetch(made, "b", (5, 5), offset=0)
+    assert shown(made) == "0-0:G1 1-4:Q1a 5-5:Q1b"
+    made.apply(AdvanceLogStart(1))
+    assert shown(made) == "1-4:Q1a 5-5:Q1b"

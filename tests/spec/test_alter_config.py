@@ -1,0 +1,74 @@
+import attrs
+import pytest
+
+from model.config import SharePartitionConfig
+from model.errors import InvalidValueError
+from model.operations import AdvanceTime, AlterConfig
+from model.outcome import Outcome
+from model.profile import DRAFT_RESOLVED, KIP, Profile
+from model.ranges import StateBatch
+from model.states import RecordState
+from spec.step import apply
+from tests.spec.worlds import (
+    BOTH,
+    MARKS,
+    SMALL,
+    acknowledgement,
+    fetch,
+    marking,
+    run,
+    started,
+    states,
+)
+
+DISORDERED = attrs.evolve(MARKS, in_progress_staleness_threshold_ms=9)
+
+
+@BOTH
+def test_locks_keep_their_deadlines_and_new_ones_last_as_is_configured_now(
+    profile: Profile,
+) -> None:
+    partition = run(started(profile), fetch("c1", (0, 0)))
+    step = apply(partition, AlterConfig(attrs.evolve(SMALL, record_lock_duration_ms=20)))
+    assert step.outcome == Outcome()
+    altered = run(step.partition, fetch("c1", (1, 1)))
+    assert states(run(altered, AdvanceTime(20))) == "0:Q1@c1 1:A1"
+    assert states(run(altered, AdvanceTime(100))) == "0-1:A1"
+
+
+def test_a_lowered_limit_applies_when_a_delivery_ends() -> None:
+    tried = StateBatch(0, 0, RecordState.AVAILABLE, 1)
+    lowered = run(started(KIP, tried), AlterConfig(attrs.evolve(SMALL, delivery_count_limit=1)))
+    assert states(lowered) == "0:A1"
+    assert states(run(lowered, fetch("c1", (0, 1)), acknowledgement("c1", (0, 0, 2)))) == "1:Q1@c1"
+
+
+def test_a_raised_limit_gives_another_attempt_and_is_remembered() -> None:
+    partition = run(started(KIP), AlterConfig(attrs.evolve(SMALL, delivery_count_limit=4)))
+    assert partition.highest_limit == 4
+    assert run(partition, AlterConfig(SMALL)).highest_limit == 4
+
+
+def test_a_mark_follows_the_durations_of_its_moment() -> None:
+    longer = attrs.evolve(MARKS, in_progress_staleness_threshold_ms=50)
+    partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 1)))
+    partition = run(partition, marking("c1", (0, 0)), AlterConfig(longer), marking("c1", (1, 1)))
+    assert [partition.window.records[offset].deadline for offset in (0, 1)] == [30, 50]
+
+
+def test_durations_out_of_order_are_refused_where_records_may_be_marked() -> None:
+    partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)))
+    with pytest.raises(InvalidValueError, match=r"record_lock_duration_ms is 10; .* 9$"):
+        apply(partition, AlterConfig(DISORDERED))
+    with pytest.raises(InvalidValueError, match=r"record_lock_duration_ms is 10; .* 9$"):
+        started(DRAFT_RESOLVED, config=DISORDERED)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "config", [DISORDERED, SharePartitionConfig(record_lock_duration_ms=10**9)]
+)
+def test_where_none_may_be_marked_their_order_does_not_matter(
+    profile: Profile, config: SharePartitionConfig
+) -> None:
+    assert run(started(profile, config=config), AlterConfig(DISORDERED)).config is DISORDERED

@@ -1,0 +1,113 @@
+import attrs
+import pytest
+
+from model.errors import ErrorCode
+from model.guards import Guard
+from model.operations import (
+    AdvanceLogStart,
+    AdvanceTime,
+    AlterConfig,
+    CompleteWrite,
+    FinishDeadLetter,
+    Initialize,
+    Release,
+)
+from model.outcome import Answer
+from model.profile import KIP, Profile
+from model.ranges import StateBatch
+from model.states import RecordState
+from spec.lag import lag
+from spec.partition import SharePartition, complete_count
+from spec.step import apply
+from spec.view import durable
+from tests.spec.worlds import (
+    BOTH,
+    SMALL,
+    acknowledgement,
+    fetch,
+    refusal,
+    run,
+    spans,
+    started,
+    states,
+    written,
+)
+
+REJECT = 3
+QUEUE = attrs.evolve(SMALL, dead_letter_queue=True)
+LATER, LOST = Answer(ErrorCode.PENDING), Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+def archiving(profile: Profile = KIP) -> SharePartition:
+    """0 and 1 are ARCHIVING, 2 is acquired."""
+    partition = run(started(profile, config=QUEUE), fetch("c1", (0, 2)))
+    return run(partition, acknowledgement("c1", (0, 1, REJECT)))
+
+
+@BOTH
+def test_a_dead_letter_blocks_the_start_offset_and_is_lag_until_it_is_archived(
+    profile: Profile,
+) -> None:
+    partition = archiving(profile)
+    assert states(partition) == "0-1:Y1 2:Q1@c1"
+    assert (partition.window.start_offset, complete_count(partition), lag(partition)) == (0, 0, 100)
+    assert durable(partition).state_batches == (StateBatch(0, 1, RecordState.ARCHIVING, 1),)
+    step = apply(partition, FinishDeadLetter(spans((0, 1))))
+    assert states(step.partition) == "2:Q1@c1"
+    assert written(step.outcome.writes[0]) == (0, 2, [(0, 1, 4, 1)])
+    assert lag(step.partition) == 98
+
+
+def test_each_way_to_fail_for_good_leads_there() -> None:
+    tried = StateBatch(0, 0, RecordState.AVAILABLE, 1)
+    last = run(started(KIP, tried, config=QUEUE), fetch("c1", (0, 0)))
+    assert states(run(last, AdvanceTime(100))) == "0:Y2"
+    assert states(run(last, Release("c1"))) == "0:Y2"
+    assert states(run(last, acknowledgement("c1", (0, 0, 2)))) == "0:Y2"
+
+
+def test_it_is_archived_whatever_becomes_of_the_write() -> None:
+    finish = FinishDeadLetter(spans((1, 1)))
+    lost = apply(archiving(), finish, answers=(LOST,))
+    assert states(lost.partition) == "0:Y1 1:X1 2:Q1@c1"
+    assert lost.outcome.status is ErrorCode.NONE
+    assert durable(lost.partition) == durable(archiving())
+    later = apply(archiving(), finish, answers=(LATER,))
+    assert states(later.partition) == "0:Y1 1:X1 2:Q1@c1"
+    step = apply(later.partition, CompleteWrite(later.outcome.writes[0].id, ErrorCode.NONE))
+    assert step.outcome.completed == ()
+    entries = step.partition.durable.entries
+    assert (entries[0], entries[1]) == ((RecordState.ARCHIVING, 1), (RecordState.ARCHIVED, 1))
+
+
+@pytest.mark.parametrize("offset", [2, 3, 99])
+def test_only_what_is_archiving_leaves(offset: int) -> None:
+    guard, detail = refusal(archiving(), FinishDeadLetter(spans((0, 1), (offset, offset))))
+    assert (guard, detail) == (Guard.DEAD_LETTER_IS_ARCHIVING, f"offset {offset} is not ARCHIVING")
+
+
+def test_a_dead_letter_that_awaits_its_write_does_not_leave() -> None:
+    partition = run(started(KIP, config=QUEUE), fetch("c1", (0, 0)))
+    waiting = run(partition, acknowledgement("c1", (0, 0, REJECT)), answer=LATER)
+    guard, _ = refusal(waiting, FinishDeadLetter(spans((0, 0))))
+    assert guard is Guard.DEAD_LETTER_IS_ARCHIVING
+
+
+def test_offsets_before_the_window_are_passed_over_and_twice_is_once() -> None:
+    ahead = run(archiving(), AdvanceLogStart(1))
+    step = apply(ahead, FinishDeadLetter(spans((0, 1), (1, 1))))
+    assert written(step.outcome.writes[0]) == (1, 1, [(1, 1, 4, 1)])
+    nothing = apply(ahead, FinishDeadLetter(spans((0, 0))))
+    assert (nothing.partition, nothing.outcome.writes) == (ahead, ())
+
+
+def test_a_queue_that_is_switched_off_still_ends_what_it_began() -> None:
+    off = run(archiving(), AlterConfig(SMALL))
+    assert states(run(off, FinishDeadLetter(spans((0, 1))))) == "2:Q1@c1"
+
+
+def test_a_new_leader_finds_dead_letters_whatever_its_configuration() -> None:
+    partition = archiving()
+    found = run(partition, Initialize(SMALL, 0, 100, durable(partition)))
+    assert states(found) == "0-1:Y1"
+    assert states(run(found, FinishDeadLetter(spans((0, 1))))) == ""
