@@ -44,6 +44,7 @@ _FLAGS = {
     "gaps": "Offsets may be missing from the log.",
     "failovers": "New leaders take over, as often as they like.",
     "resets": "The start offset is altered, as often as one likes.",
+    "dead_letters": "There is a dead-letter queue, switched off and on.",
     "symmetry": "Members that differ in name only are alike.",
 }
 
@@ -55,7 +56,7 @@ def _sized(command: Callable[..., None]) -> Callable[..., None]:
         option = f"--{name.replace('_', '-')}"
         value = getattr(default, name)
         kind = int if name in _SIZES else bool
-        option += f"/--no-{name}" if name in _FLAGS else ""
+        option += f"/--no-{name.replace('_', '-')}" if name in _FLAGS else ""
         command = click.option(option, type=kind, default=value, show_default=True, help=text)(
             command
         )

@@ -1,7 +1,8 @@
 """What properties of the whole world look at: of a leader, and of a durable state, as numbers.
 
-What is durable of an offset is one byte: bit 7 says that it is terminal or lies before the start
-offset, bits 4 to 6 are the state's id, bits 0 to 3 the delivery count; 0 is never delivered.
+What is durable of an offset is one byte. Bit 7 says that it is not delivered again: it has a state
+other than AVAILABLE, or lies before the start offset. Bits 4 to 6 are the state's id, bits 0 to 3
+the delivery count; 0 is never delivered.
 """
 
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from model.states import RecordState
 from proofs.world import Leader, World, present
 from spec.coordinator import Durable
 from spec.log import Log
-from spec.record import Record, is_acquirable, is_terminal
+from spec.record import Record, is_acquirable, is_dead_letter, is_terminal
 
 __all__ = ["DurableFacts", "Facts", "durable_facts", "facts_of"]
 
@@ -29,7 +30,8 @@ class Facts:
     ACKNOWLEDGED, and ACQUIRED with the delivery count last given.
     ``unfinished``: records that are in the log and not terminal; ``awaited``: those whose write is
     outstanding; ``takeable``: those in the window which a fetch should be able to take;
-    ``held``: those under an acquisition lock; ``present``: those in the log.
+    ``held``: those under an acquisition lock; ``archiving``:
+    those on their way to the dead-letter queue; ``present``: those in the log.
     ``behind``: the leader has yet to notice that the log start offset passed its own.
     ``quiet``: no answer is awaited; ``full``: the window is as wide as it may be.
     """
@@ -46,6 +48,7 @@ class Facts:
     awaited: int
     takeable: int
     held: int
+    archiving: int
     present: int
     behind: bool
 
@@ -92,6 +95,7 @@ def facts_of(world: World, leader: Leader) -> Facts:
         _bits(o for o, r in tracked.items() if r.pending),
         0 if behind else _bits(o for o, r in tracked.items() if is_acquirable(r)),
         _bits(window.held),
+        _bits(o for o, r in tracked.items() if is_dead_letter(r)),
         _bits(inside),
         behind,
     )
@@ -120,13 +124,13 @@ def _committed(start: int, offset: int, record: Record | None) -> tuple[int, int
         return PASSED, PASSED
     if record is None:
         return 0, WHOLE
-    if record.state == RecordState.ACQUIRED:
+    if record.owner is not None:
         return record.delivery_count - 1, WHOLE
     return _code(record.state, record.delivery_count), WHOLE
 
 
 def _code(state: int, count: int) -> int:
-    terminal = state in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+    terminal = state != RecordState.AVAILABLE
     return terminal << 7 | int(state) << 4 | count
 
 

@@ -13,7 +13,7 @@ import attrs
 from model.errors import ErrorCode
 from model.operations import CompleteWrite
 from model.outcome import Outcome, Write
-from model.states import TERMINAL_STATES
+from model.states import RecordState
 from proofs.facts import Facts, facts_of
 from proofs.moves import Kind, Move, moves
 from proofs.network import Act, Action
@@ -39,8 +39,8 @@ class Fault:
 class Edge:
     """A move that changes something, as others see it.
 
-    ``acquired`` and ``confirmed`` are masks of offsets: taken by the fetch; said to be terminal by
-    a write which was answered with success. ``failed``: a write was answered with an error.
+    ``acquired`` and ``confirmed`` are masks of offsets: taken by the fetch; said to be delivered no
+    more, by a write answered with success. ``failed``: a write was answered with an error.
     """
 
     move: int
@@ -64,6 +64,9 @@ class Expansion:
     edges: list[Edge] = attrs.Factory(list)
     found: list[tuple[bytes, Facts, bytes]] = attrs.Factory(list)
     fault: Fault | None = None
+
+
+_NOT_VOID = "it changes something for one who does not hold the record by this delivery"
 
 
 class Expander:
@@ -91,6 +94,9 @@ class Expander:
                 continue
             after = made.after.leader
             seen = self._view(after)
+            if move.is_void and seen.key != before.key:
+                expansion.fault = Fault(number, _NOT_VOID)
+                break
             if seen.key not in self._told:
                 self._told.add(seen.key)
                 expansion.found.append((seen.key, facts_of(self.world, after), pack(made.after)))
@@ -147,10 +153,10 @@ def _arrivals(leader: Leader, key: bytes) -> list[Edge]:
 
 
 def _terminal(write: Write) -> int:
-    """Return the mask of the offsets that a write says are terminal."""
+    """Return the mask of the offsets that, as a write says, are not delivered again."""
     return sum(
         1 << offset
         for batch in write.state_batches
-        if batch.state in TERMINAL_STATES
+        if batch.state is not RecordState.AVAILABLE
         for offset in range(batch.first, batch.last + 1)
     )

@@ -134,7 +134,7 @@ _EDGE = ("move", "kind", "target", "event", "acquired", "confirmed", "failed")
 _FACTS = (
     "log", "start", "quiet", "full", "committed", "committed_mask", "available", "available_mask",
     "acknowledged", "acknowledged_mask", "delivered", "delivered_mask",
-    "unfinished", "awaited", "takeable", "held", "present", "behind", "log_end",
+    "unfinished", "awaited", "takeable", "held", "archiving", "present", "behind", "log_end",
 )  # fmt: skip
 
 
@@ -152,6 +152,7 @@ def _row_of(facts: Facts, log: int) -> tuple[int, ...]:
         facts.awaited,
         facts.takeable,
         facts.held,
+        facts.archiving,
         facts.present,
         int(facts.behind),
         facts.log.end_offset,

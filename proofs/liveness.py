@@ -36,6 +36,7 @@ ASSUMPTIONS = {
     "answers": "every write is answered in the end",
     "fetching": "what can be fetched again and again is fetched in the end",
     "renewals": "locks are renewed only so many times",
+    "dead-letters": "every dead letter is finished in the end",
     "notice": "a leader notices in the end that the log start offset moved",
 }
 """What fairness assumes; without one of them the properties fail, which shows that it is needed."""
@@ -96,7 +97,7 @@ def graph_of(leaders: Leaders) -> Graph:
     )
 
 
-_FACTS = ("unfinished", "awaited", "takeable", "start", "full", "behind")
+_FACTS = ("unfinished", "awaited", "takeable", "start", "full", "behind", "archiving")
 
 
 def available_untakeable(graph: Graph) -> Ints:
@@ -134,9 +135,11 @@ def lasso_where(graph: Graph, bad: Mask, without: str = "") -> Lasso | None:
 def _is_unfair(graph: Graph, component: Ints, within: Ints, without: str) -> bool:
     """Whether no fair run stays in the component, however it goes round."""
     stuck = int(np.bitwise_and.reduce(graph.facts["awaited"][component]))
+    archiving = int(np.bitwise_and.reduce(graph.facts["archiving"][component]))
     return (
         (without != "time" and not (graph.kind[within] == Kind.TIME).any())
         or (without != "answers" and stuck != 0)
+        or (without != "dead-letters" and archiving != 0)
         or (without != "notice" and bool(graph.facts["behind"][component].all()))
     )
 

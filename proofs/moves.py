@@ -19,7 +19,7 @@ from proofs.normal import View
 from proofs.world import TICK_MS, Leader, World, present
 from spec.log import Log, learn_hole
 from spec.ranges import runs
-from spec.record import is_acquirable
+from spec.record import is_acquirable, is_dead_letter
 
 __all__ = ["FAILED", "Kind", "Move", "moves"]
 
@@ -42,6 +42,7 @@ class Kind(IntEnum):
     ANSWER = 3
     RENEW = 4
     RESET = 5
+    DEAD_LETTER = 6
 
 
 _FREE = Choice()
@@ -49,13 +50,18 @@ _FREE = Choice()
 
 @attrs.frozen
 class Move:
-    """An operation with what is chosen in it, the answers to its writes and the log after it."""
+    """An operation with what is chosen in it, the answers to its writes and the log after it.
+
+    ``is_void``: it may change nothing, since it comes from a member, or for a delivery, that does
+    not hold the record.
+    """
 
     kind: Kind
     operation: ops.Operation
     log: Log
     choice: Choice = _FREE
     answers: tuple[Answer, ...] = ()
+    is_void: bool = False
 
 
 def moves(world: World, leader: Leader, view: View) -> list[Move]:
@@ -105,7 +111,8 @@ def _acknowledge(world: World, leader: Leader, view: View) -> Iterator[Move]:
         yield attrs.evolve(renewal, kind=Kind.RENEW)
         for other in view.members[:2]:
             if other != owner:
-                yield _acknowledged(leader, other, ((offset, _ACCEPT),))
+                void = _acknowledged(leader, other, ((offset, _ACCEPT),))
+                yield attrs.evolve(void, is_void=True)
 
 
 def _acknowledge_two(world: World, leader: Leader, _view: View) -> Iterator[Move]:
@@ -166,6 +173,38 @@ def _reset(world: World, leader: Leader, _view: View) -> Iterator[Move]:
         yield Move(Kind.RESET, ops.ResetOffset(start), leader.log)
 
 
+def _mark(world: World, leader: Leader, view: View) -> Iterator[Move]:
+    if not world.profile.in_progress:
+        return
+    partition, epoch = leader.partition, leader.partition.durable.leader_epoch
+    for offset, owner in _held(leader):
+        number = partition.window.records[offset].acquisition
+        yield _marked(leader, owner, offset, (epoch, number))
+        another = next((member for member in view.members if member != owner), owner)
+        for member, token in (
+            (owner, (epoch, partition.next_acquisition)),
+            (owner, (epoch - 1, number)),
+            (another, (epoch, number)),
+        ):
+            if (member, token) != (owner, (epoch, number)):
+                yield attrs.evolve(_marked(leader, member, offset, token), is_void=True)
+
+
+def _finish_dead_letter(world: World, leader: Leader, _view: View) -> Iterator[Move]:
+    for offset, record in sorted(leader.partition.window.records.items()):
+        if is_dead_letter(record):
+            operation = ops.FinishDeadLetter((OffsetRange(offset, offset),))
+            for answers in _answers(world, leader):
+                yield Move(Kind.DEAD_LETTER, operation, leader.log, answers=answers)
+
+
+def _alter_config(world: World, leader: Leader, _view: View) -> Iterator[Move]:
+    if world.dead_letters:
+        config = leader.partition.config
+        altered = attrs.evolve(config, dead_letter_queue=not config.dead_letter_queue)
+        yield Move(Kind.OTHER, ops.AlterConfig(altered), leader.log)
+
+
 _OFFERS: tuple[Callable[[World, Leader, View], Iterator[Move]], ...] = (
     _produce,
     _acquire,
@@ -177,6 +216,9 @@ _OFFERS: tuple[Callable[[World, Leader, View], Iterator[Move]], ...] = (
     _complete,
     _log_start,
     _reset,
+    _mark,
+    _finish_dead_letter,
+    _alter_config,
 )
 
 
@@ -189,6 +231,11 @@ def _acknowledged(
     batches = tuple(ops.AcknowledgementBatch(offset, offset, (kind,)) for offset, kind in parts)
     operation = ops.Acknowledge(member, batches)
     return Move(Kind.OTHER, operation, leader.log, answers=answers)
+
+
+def _marked(leader: Leader, member: str, offset: int, token: tuple[int, int]) -> Move:
+    batch = ops.ProgressBatch(offset, offset, *token)
+    return Move(Kind.OTHER, ops.MarkInProgress(member, (batch,)), leader.log)
 
 
 def _answers(world: World, leader: Leader, writes: int = 1) -> Iterator[tuple[Answer, ...]]:

@@ -3,8 +3,9 @@
 Two leaders of one normal form have the same future. Left out are: what the clock shows (deadlines
 count from now, and one that has passed is 0), the names of members (numbered in the order of the
 offsets that they hold or held), the numbers of writes and of calls (writes are sorted by what they
-say), the durable state (no rule of a leader looks at it), and the configuration, which is the
-world's. ``tests/proofs/test_normal.py`` and ``test_product.py`` check that nothing is lost.
+say), the durable state (no rule of a leader looks at it), the numbers of acquisitions, and of the
+configuration what no move alters. ``tests/proofs/test_normal.py`` and ``test_product.py`` check
+that nothing is lost.
 """
 
 import marshal
@@ -22,6 +23,8 @@ __all__ = ["Content", "View", "content", "view"]
 
 Content: TypeAlias = tuple[int, int, tuple[tuple[int, int, int, int], ...]]
 """What a write says: start offset, delivery complete count, batches (first, last, state, count)."""
+
+_Numbers: TypeAlias = dict[Any, int]
 
 _STABLE = 2
 """A version of marshal whose bytes depend on the value alone."""
@@ -49,10 +52,11 @@ def content(write: Write) -> Content:
 def view(leader: Leader, names: tuple[str, ...], *, symmetry: bool = True) -> View:
     """Return the normal form of a leader whose members have these names."""
     partition, window = leader.partition, leader.partition.window
-    numbers = {} if symmetry else {name: number for number, name in enumerate(names)}
+    numbers: _Numbers = {} if symmetry else {name: number for number, name in enumerate(names)}
     now = partition.now
+    deliveries: _Numbers = {}
     records = tuple(
-        (offset, *_record(window.records[offset], numbers, now))
+        (offset, *_record(window.records[offset], numbers, deliveries, now))
         for offset in tracked(window, window.start_offset, window.end_offset)
     )
     waiting = sorted(
@@ -64,6 +68,7 @@ def view(leader: Leader, names: tuple[str, ...], *, symmetry: bool = True) -> Vi
         window.start_offset,
         window.end_offset,
         partition.highest_limit,
+        partition.config.dead_letter_queue,
         records,
         tuple(w[:3] for w in waiting),
         _log(partition.log, window.start_offset),
@@ -75,13 +80,20 @@ def view(leader: Leader, names: tuple[str, ...], *, symmetry: bool = True) -> Vi
     return View(marshal.dumps(key, _STABLE), tuple(numbers), involved, tuple(w[3] for w in waiting))
 
 
-def _record(record: Record, numbers: dict[str, int], now: int) -> tuple[object, ...]:
-    def number(name: str | None) -> int:
+def _record(
+    record: Record, members: _Numbers, deliveries: _Numbers, now: int
+) -> tuple[object, ...]:
+    def number(name: object, numbers: _Numbers = members) -> int:
         return -1 if name is None else numbers.setdefault(name, len(numbers))
+
+    def age(since: int | None) -> int:
+        return -1 if since is None else now - since
 
     def left(deadline: int | None) -> int:
         return -1 if deadline is None else max(0, deadline - now)
 
+    # Of a delivery that can no longer be restored, nothing but that there was one matters.
+    lives = record.owner is not None or left(record.former_deadline) > 0
     return (
         int(record.state),
         record.delivery_count,
@@ -91,6 +103,9 @@ def _record(record: Record, numbers: dict[str, int], now: int) -> tuple[object, 
         number(record.former_owner),
         left(record.former_deadline),
         bool(record.exhausted),
+        number(record.acquisition, deliveries) if lives else -1,
+        age(record.progress_start) if lives else -1,
+        age(record.last_progress) if lives else -1,
     )
 
 

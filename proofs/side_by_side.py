@@ -10,11 +10,13 @@ from impl.partition import FastSharePartition
 from model.errors import IllegalChoiceError, InvalidValueError
 from model.outcome import Outcome
 from model.snapshot import DurableState
+from model.states import RecordState
 from proofs.moves import Move
 from proofs.world import Leader, World, initialize
 from spec.invariants import violated
 from spec.lag import lag
 from spec.log import Log
+from spec.partition import SharePartition
 from spec.step import apply
 from spec.view import durable, snapshot
 
@@ -88,6 +90,17 @@ def _refusal(error: IllegalChoiceError | InvalidValueError) -> tuple[str, object
     return "refused", what
 
 
+def _too_long_in_progress(partition: SharePartition) -> int | None:
+    config, now = partition.config, partition.now
+    for offset, record in partition.window.records.items():
+        if record.state == RecordState.IN_PROGRESS and not (
+            now - record.progress_start < config.in_progress_max_lock_extension_ms
+            and now - record.last_progress < config.in_progress_staleness_threshold_ms
+        ):
+            return offset
+    return None
+
+
 def _difference(pair: Pair) -> str | None:
     partition, impl = pair.leader.partition, pair.impl
     for name, found, expected in (
@@ -97,5 +110,7 @@ def _difference(pair: Pair) -> str | None:
     ):
         if found != expected:
             return f"the implementation's {name} is {found}, the specification's {expected}"
+    if (late := _too_long_in_progress(partition)) is not None:
+        return f"offset {late} is IN_PROGRESS for too long, or too long without a sign of it"
     broken = [invariant.sentence for invariant in violated(partition)]
     return f"not true: {' '.join(broken)}" if broken else None

@@ -38,7 +38,10 @@ class World:
     nobody waits for them; ``log_start``: how far the log start offset may move up; ``gaps``:
     whether offsets may be missing from the log; ``failovers`` and ``resets``: whether new leaders
     take over, and an administrator alters the start offset, as often as they like. ``symmetry``:
-    whether states that differ in the names of members are one state.
+    whether states that differ in the names of members are one state. ``dead_letters``: there is a
+    dead-letter queue, and it is switched off and on. Where records may be IN_PROGRESS, they are so
+    for a tick more than a lock lasts without a sign of progress, for two more at most, and for one
+    after their owner has left.
     """
 
     profile: Profile = KIP
@@ -53,6 +56,7 @@ class World:
     gaps: bool = True
     failovers: bool = True
     resets: bool = False
+    dead_letters: bool = False
     symmetry: bool = True
 
     @property
@@ -64,7 +68,14 @@ class World:
     def config(self) -> SharePartitionConfig:
         """The configuration that every leader has."""
         return SharePartitionConfig(
-            self.limit, self.window, self.lock * TICK_MS, AutoOffsetReset.EARLIEST
+            self.limit,
+            self.window,
+            self.lock * TICK_MS,
+            AutoOffsetReset.EARLIEST,
+            dead_letter_queue=self.dead_letters,
+            in_progress_staleness_threshold_ms=(self.lock + 1) * TICK_MS,
+            in_progress_max_lock_extension_ms=(self.lock + 2) * TICK_MS,
+            in_progress_rebalance_grace_ms=TICK_MS,
         )
 
 

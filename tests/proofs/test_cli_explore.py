@@ -71,7 +71,7 @@ def test_bad_arguments_give_one_clear_line(arguments: tuple[str, ...], words: st
 
 
 def test_a_fault_exits_1_with_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writes, "roll_back", lambda record, _now: commit(record))
+    monkeypatch.setattr(writes, "roll_back", lambda record, *_: commit(record))
     result = _run()
     assert result.exit_code == 1
     assert "FAILS" in result.stdout

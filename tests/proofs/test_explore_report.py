@@ -40,7 +40,7 @@ def test_what_was_not_visited_whole_is_not_judged() -> None:
 
 
 def test_a_fault_comes_first_with_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writes, "roll_back", lambda record, _now: commit(record))
+    monkeypatch.setattr(writes, "roll_back", lambda record, *_: commit(record))
     product, found = explored(TINY)
     report = report_on(product, found, PROMISES)
     assert report.is_wrong

@@ -2,14 +2,18 @@
 
 from collections import Counter
 
+import attrs
+import pytest
+
 from model import operations as ops
 from model.errors import ErrorCode
 from model.outcome import Answer
 from model.ranges import OffsetRange
 from model.states import AcquireMode
 from proofs.leader_graph import ARRIVAL, Expander, Expansion
-from proofs.moves import Kind, Move
+from proofs.moves import Kind, Move, moves
 from proofs.network import Act
+from proofs.normal import view
 from proofs.side_by_side import Pair, first_pair, make, pack
 from proofs.world import NEVER_WRITTEN, World
 from spec.log import Log
@@ -61,6 +65,15 @@ def test_an_awaited_write_may_arrive_unanswered() -> None:
         (0, True),
         (0, True),
     ]
+
+
+def test_what_may_change_nothing_is_a_fault_if_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = moves(WORLD, _pair().leader, view(_pair().leader, WORLD.names))
+    void = [attrs.evolve(move, is_void=True) for move in everything]
+    monkeypatch.setattr("proofs.leader_graph.moves", lambda *_: void)
+    fault = _expanded().fault
+    assert fault is not None
+    assert (fault.move, fault.sentence[:20]) == (0, "it changes something")
 
 
 def test_a_state_is_told_of_once() -> None:

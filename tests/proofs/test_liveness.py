@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from model.profile import DRAFT_RESOLVED
 from proofs.liveness import (
     ASSUMPTIONS,
     PROMISES,
@@ -35,7 +36,7 @@ def test_a_fair_run_keeps_the_promise(promise: Promise) -> None:
     assert unkept(_explored()[1], promise) is None
 
 
-@pytest.mark.parametrize("assumption", ASSUMPTIONS)
+@pytest.mark.parametrize("assumption", [name for name in ASSUMPTIONS if name != "dead-letters"])
 def test_no_assumption_can_be_left_out(assumption: str) -> None:
     product, graph = _explored()
     lasso = unkept(graph, TERMINAL, assumption)
@@ -53,6 +54,16 @@ def test_no_assumption_can_be_left_out(assumption: str) -> None:
     assert (Kind.RENEW in kinds) == (assumption == "renewals")
 
 
+def test_marks_need_no_end_and_dead_letters_do() -> None:
+    """Marks are bounded by themselves, renewals are not: so the promise needs nothing of them."""
+    product, _ = explored(
+        World(profile=DRAFT_RESOLVED, offsets=1, late=0, outstanding=0, dead_letters=True)
+    )
+    graph = graph_of(product.leaders)
+    assert unkept(graph, TERMINAL) is None
+    assert unkept(graph, TERMINAL, "dead-letters") is not None
+
+
 def test_a_full_window_may_stay_full_if_locks_are_renewed_for_ever() -> None:
     assert unkept(_explored()[1], DRAINS, "renewals") is not None
 
@@ -67,6 +78,9 @@ def test_what_is_available_in_a_full_window_can_be_taken() -> None:
     graph.takes[free[0]] = graph_of(product.leaders).takes[free[0]]
 
 
+FACTS = ("unfinished", "awaited", "takeable", "start", "full", "behind", "archiving")
+
+
 def _ring(kind: Kind, takes: int = 0) -> Graph:
     """Two states that lead to each other, of which the second can fetch offset 0 and leave."""
     none = np.zeros(3, np.int64)
@@ -78,7 +92,7 @@ def _ring(kind: Kind, takes: int = 0) -> Graph:
         edges=np.arange(3),
         takes=np.array([0, takes, 0]),
         fetch=2,
-        facts=dict.fromkeys(("unfinished", "awaited", "takeable", "start", "full", "behind"), none),
+        facts=dict.fromkeys(FACTS, none),
     )
 
 

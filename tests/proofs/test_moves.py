@@ -4,6 +4,7 @@ from collections import Counter
 
 from model import operations as ops
 from model.errors import ErrorCode
+from model.profile import DRAFT_RESOLVED
 from proofs.moves import Kind, Move, moves
 from proofs.normal import view
 from proofs.world import NEVER_WRITTEN, Leader, World, initialize
@@ -72,6 +73,23 @@ def test_a_leader_behind_the_log_start_may_only_notice_it() -> None:
     behind = Leader(leader.partition, Log(1, 2))
     names = _names(_offered(world, behind))
     assert (names["AdvanceLogStart"], names["Acquire"]) == (1, 0)
+
+
+def test_records_in_progress_are_marked_rightly_and_wrongly() -> None:
+    world = World(profile=DRAFT_RESOLVED, offsets=1, dead_letters=True)
+    leader, _ = initialize(world, Log(0, 1), NEVER_WRITTEN)
+    held = _after(leader, next(m for m in _offered(world, leader) if m.kind is Kind.FETCH))
+    marks = [m for m in _offered(world, held) if isinstance(m.operation, ops.MarkInProgress)]
+    assert [move.is_void for move in marks] == [False, True, True, True]
+    assert _names(_offered(world, held))["AlterConfig"] == 1
+    reject = next(move for move in _offered(world, held) if _is_reject(move))
+    answers = [m for m in _offered(world, _after(held, reject)) if m.kind is Kind.DEAD_LETTER]
+    assert len(answers) == 3
+
+
+def _is_reject(move: Move) -> bool:
+    operation = move.operation
+    return isinstance(operation, ops.Acknowledge) and operation.batches[0].types == (3,)
 
 
 def _awaits(move: Move) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from impl.partition import FastSharePartition
 from model.errors import ErrorCode
 from model.operations import Release
+from model.profile import DRAFT_RESOLVED
 from proofs import durables
 from proofs.durables import Coordinator
 from proofs.search import Stopped
@@ -24,10 +25,13 @@ PLAIN = [
     (World(offsets=1, lock=2, outstanding=2), 6),
     (World(offsets=2, window=1), 5),
     (World(offsets=2, members=1, limit=1, resets=True), 5),
+    (World(profile=DRAFT_RESOLVED, offsets=1, dead_letters=True), 6),
 ]
 
 
-@pytest.mark.parametrize(("world", "depth"), PLAIN, ids=["one record", "two records", "resets"])
+@pytest.mark.parametrize(
+    ("world", "depth"), PLAIN, ids=["one record", "two records", "resets", "in progress"]
+)
 def test_the_composed_search_finds_the_states_of_the_plain_one(world: World, depth: int) -> None:
     """Level by level, so that shortest runs are as long, and no state is too many or missing."""
     plain = [{abstract(world, s) for s in level} for level in states_to(world, depth)]
@@ -69,15 +73,15 @@ def _renamed(key: bytes) -> bytes:
     whole = list(marshal.loads(key))  # noqa: S302 - of our own making
     numbers = {-1: -1}
     records = []
-    for offset, state, count, owner, left, pending, former, *rest in whole[4]:
+    for offset, state, count, owner, left, pending, former, *rest in whole[5]:
         who, was = (numbers.setdefault(m, len(numbers) - 1) for m in (owner, former))
         records.append((offset, state, count, who, left, pending, was, *rest))
-    whole[4] = tuple(records)
+    whole[5] = tuple(records)
     return marshal.dumps(tuple(whole), 2)
 
 
 def _involved(key: bytes) -> int:
-    records = marshal.loads(key)[4]  # noqa: S302 - of our own making
+    records = marshal.loads(key)[5]  # noqa: S302 - of our own making
     return len({member for record in records for member in (record[3], record[6])} - {-1})
 
 
@@ -98,7 +102,7 @@ def _never_merges(_self: Coordinator, _actions: object, state: int) -> int:
 
 FAULTS = [
     (acknowledge, "is_held_by", lambda r, _m: r.owner is not None, "step", 4),
-    (writes, "roll_back", lambda record, _now: commit(record), "step", 3),
+    (writes, "roll_back", lambda record, *_: commit(record), "step", 3),
     (expire, "is_lock_over", lambda r, now: r.deadline is not None and r.deadline < now, "step", 3),
     (acquire, "is_acquirable", lambda record: record.state == 0, "step", 5),
     (FastSharePartition, "apply", _forgets_releases, "step", 3),
