@@ -12,10 +12,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from model.errors import InvalidValueError
 from proofs.tables import Ints
 
-__all__ = ["PROPERTIES", "Mask", "Property", "Seen", "property_named"]
+__all__ = ["PROPERTIES", "Mask", "Property", "Seen"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -48,14 +47,6 @@ class Property:
     broken: Callable[[Seen], Mask]
     number: int | None = None
     why_not: str = ""
-
-
-def property_named(name: str) -> Property:
-    """Return the property of that name; raise InvalidValueError naming those there are."""
-    for found in PROPERTIES:
-        if found.name == name:
-            return found
-    raise InvalidValueError("--property", name, ", ".join(p.name for p in PROPERTIES))
 
 
 def _differs(seen: Seen, name: str) -> Mask:
@@ -118,7 +109,7 @@ PROPERTIES = (
         "A record that the leader has AVAILABLE again is not found terminal by a new leader.",
         lambda seen: _is_still(seen) & _differs(seen, "available"),
         29,
-        f"{_FAILED_BUT_APPLIED}: a reject did, and the release that followed cannot take it back.",
+        f"{_FAILED_BUT_APPLIED}: an accept did, and the release that followed cannot undo it.",
     ),
     Property(
         "acknowledged_is_found_acknowledged",

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from model.errors import InvalidValueError
-from proofs.end_to_end import PROPERTIES, Property, property_named
+from proofs.end_to_end import PROPERTIES, Property
 from proofs.tables import Ints
 from proofs.world import World
 from tests.proofs.explored import explored
@@ -88,9 +87,3 @@ def test_the_document_says_what_is_not_true_and_why() -> None:
     text = (Path(__file__).parents[2] / "docs" / "exploration.md").read_text()
     rows = [f"| `{p.name}` | {p.sentence} | {p.why_not} |" for p in PROPERTIES if p.why_not]
     assert "\n".join(rows) in text
-
-
-def test_an_unknown_name_is_refused() -> None:
-    assert property_named("lag_never_too_low").number == 29
-    with pytest.raises(InvalidValueError, match="durable_start_never_ahead"):
-        property_named("lag")

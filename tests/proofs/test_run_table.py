@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from proofs.end_to_end import property_named
+from proofs.end_to_end import PROPERTIES
 from proofs.liveness import PROMISES, graph_of, unkept
 from proofs.run_table import lasso_rows, rows_of, table_of
 from proofs.world import World
@@ -12,7 +12,7 @@ from tests.proofs.explored import TINY, explored
 
 
 def test_a_run_shows_what_the_leader_and_the_coordinator_have() -> None:
-    only = (property_named("available_is_not_durably_terminal"),)
+    only = tuple(p for p in PROPERTIES if p.name == "available_is_not_durably_terminal")
     product, found = explored(World(offsets=1, members=1, log_start=0), properties=only)
     rows = rows_of(product, found.expected[0].steps, found.expected[0].states)
     assert [row.event.split(":")[0] for row in rows] == [
