@@ -12,7 +12,13 @@ from impl.layout import (
 from impl.rows import Ints, copy_row, move_rows
 from impl.state import State
 
-__all__ = ["merge_journal", "merge_write", "note_batch", "replace_durable"]
+__all__ = [
+    "merge_answered",
+    "merge_journal",
+    "merge_write",
+    "note_batch",
+    "replace_durable",
+]
 
 
 @compiled
@@ -63,6 +69,15 @@ def merge_journal(state: State) -> None:
             _raise(h, durable, journal, entry)
     h[JOURNAL_TAIL] = 0
     _clip_and_join(h, durable, start)
+
+
+@entry_point
+def merge_answered(state: State, start: int, complete: int, batches: Ints) -> None:
+    """Merge one write at once: its start offset, complete count and rows of state batches."""
+    merge_write(state.header, start, complete)
+    for index in range(batches.shape[0]):
+        note_batch(state.header, state.journal, batches, index)
+    merge_journal(state)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Machine-checked proofs about the specification (``sharespec prove``).
+"""Machine-checked proofs about the specification (``sharespec prove``, ``sharespec explore``).
 
 Nothing here restates a rule: the functions of ``spec`` are called, with Z3 terms for values.
 Read in this order:
@@ -24,4 +24,14 @@ And how much the checks of the project notice (``sharespec mutate``):
 - ``mutation_operators``: what is changed; ``mutants``: every mutant of a module;
 - ``mutation_checks``: what a mutant is put through; ``mutation_run``: each in a process of its own;
 - ``mutation_results``, ``mutation_report`` and ``cli_mutate``: what is kept and how it is shown.
+
+And of the exploration of small worlds, where every state is visited:
+
+- ``world``, ``moves``: how large a world is, and what can happen to a leader in it;
+- ``normal``: what matters of a leader; ``side_by_side``: specification and implementation together;
+- ``leader_graph``, ``leaders``: what leaders do; ``network``, ``durables``: what becomes of writes;
+- ``product``: all of them together, over numbers (``intern``, ``tables``);
+- ``facts``, ``end_to_end``: what should hold between a leader and what is durable;
+- ``liveness``: what comes about in the end;
+- ``run_table``, ``explore_report`` and ``cli_explore``: how it is shown.
 """

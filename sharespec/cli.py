@@ -11,6 +11,7 @@ from rich.progress import Progress
 
 from conformance.cli_verify import verify_command
 from model.profile import PROFILES, profile_named
+from proofs.cli_explore import explore_command
 from proofs.cli_hazards import hazards_command
 from proofs.cli_mutate import mutate_command
 from proofs.cli_prove import prove_command
@@ -64,6 +65,7 @@ cli.add_command(metrics_command)
 cli.add_command(state_topic_command)
 cli.add_command(hazards_command)
 cli.add_command(verify_command)
+cli.add_command(explore_command)
 
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ MAY_IMPORT = {
     "spec": {"model"},
     "impl": {"model"},
     "replay": {"model", "spec", "impl"},
-    "proofs": {"model", "spec"},
+    "proofs": {"model", "spec", "impl", "replay"},
     "conformance": {"model", "spec", "impl", "replay"},
     "sharespec": {"model", "spec", "impl", "replay", "proofs", "conformance"},
 }

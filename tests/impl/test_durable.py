@@ -46,3 +46,11 @@ def test_the_start_never_goes_back_and_an_equal_one_keeps_the_larger_count() -> 
         durable.merge_write(header, start, complete)
         seen.append(header[DURABLE_START : DURABLE_START + 2].tolist())
     assert seen == [[5, 3], [5, 3], [5, 4], [5, 4], [7, 0]]
+
+
+def test_a_whole_write_is_merged_at_once() -> None:
+    state = interpreted("state").new_state(KAFKA)
+    durable.merge_answered(state, 1, 2, np.array([[0, 3, 0, 1]], np.int64))
+    durable.merge_answered(state, 2, 0, np.array([[2, 2, 4, 1], [3, 3, 2, 0]], np.int64))
+    assert state.header[DURABLE_START : DURABLE_START + 2].tolist() == [2, 0]
+    assert state.durable[: state.header[DURABLE_TAIL]].tolist() == [[2, 2, 4, 1], [3, 3, 0, 1]]
