@@ -79,9 +79,7 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
     except KeyboardInterrupt:
         interrupted = True
     found = scores(mutants_in, judged.values(), listed)
-    for score in found:
-        for line in [as_json(score)] if json_lines else as_lines(score):
-            click.echo(line)
+    click.echo("\n".join(as_json(s) if json_lines else "\n".join(as_lines(s)) for s in found))
     if interrupted:
         sys.exit(INTERRUPTED)
     if document:
