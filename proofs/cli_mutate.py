@@ -61,13 +61,17 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
     try:
         require_checkout()
         mutants = selected(modules)
+        mutants_in = Counter(mutant.module for mutant in mutants)
+        if sample is not None:
+            mutants = sampled(mutants, sample, seed)
+        judged = _earlier(results, mutants)
+        if document:
+            with_scores(document.read_text(), (), "")
     except (NoCheckoutError, InvalidValueError) as error:
         _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}")
     listed = equivalents()
-    mutants_in = Counter(mutant.module for mutant in mutants)
-    if sample is not None:
-        mutants = sampled(mutants, sample, seed)
-    judged = _earlier(results, mutants)
     interrupted = False
     try:
         for judgement in _judged(_left(mutants, judged, listed), listed, results, processes):
@@ -75,9 +79,7 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
     except KeyboardInterrupt:
         interrupted = True
     found = scores(mutants_in, judged.values(), listed)
-    for score in found:
-        for line in [as_json(score)] if json_lines else as_lines(score):
-            click.echo(line)
+    click.echo("\n".join(as_json(s) if json_lines else "\n".join(as_lines(s)) for s in found))
     if interrupted:
         sys.exit(INTERRUPTED)
     if document:
@@ -102,8 +104,10 @@ def selected(names: Sequence[str]) -> list[Mutant]:
 
 
 def _earlier(results: Path | None, mutants: list[Mutant]) -> dict[Key, Judgement]:
-    if results is None or not results.exists():
+    """Return the results in the file, which is made if there is none."""
+    if results is None:
         return {}
+    results.touch()
     return dict(from_lines(results.read_text().splitlines(), mutants))
 
 

@@ -112,6 +112,23 @@ def test_document_gets_the_scores(checks: Checks, tmp_path: Path) -> None:
     assert f"| `spec.lag` | {len(MUTANTS)} | {len(MUTANTS)} | " in document.read_text()
 
 
+def test_files_that_cannot_be_used_exit_2_before_anything_runs(
+    checks: Checks, tmp_path: Path
+) -> None:
+    nowhere = tmp_path / "no folder" / "results.jsonl"
+    result = mutate("spec.lag", "--results", nowhere)
+    assert (result.exit_code, result.output) == (
+        2,
+        f"Error: {nowhere}: No such file or directory\n",
+    )
+    plain = tmp_path / "plain.md"
+    plain.write_text("no table")
+    result = mutate("spec.lag", "--document", plain)
+    assert result.exit_code == 2
+    assert result.output.startswith("Error: document is 'no table'; allowed: one <!-- begin")
+    assert checks.asked == []
+
+
 def test_checks_that_fail_without_a_mutant_exit_2(checks: Checks) -> None:
     checks.without_mutant = "own tests"
     result = mutate("spec.lag")
