@@ -69,7 +69,7 @@ def test_records_may_enter_the_window_untaken() -> None:
     assert shown(made) == "0-1:A0 2-2:Q1a 3-6:A0"
     with pytest.raises(IllegalChoiceError) as raised:
         fetch(made, "a", (5, 9), choice=Choice(acquired=(), entered=ranges((7, 11))))
-    assert raised.value.guard is Guard.ONLY_READ_IS_ACQUIRED
+    assert (raised.value.guard, raised.value.detail) == (Guard.ONLY_READ_IS_ACQUIRED, "at 10")
 
 
 @pytest.mark.parametrize(

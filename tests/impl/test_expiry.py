@@ -35,19 +35,21 @@ def test_one_write_may_report_each_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ms", "locks", "guard"),
+    ("ms", "locks", "guard", "at"),
     [
-        (9, [(0, 4)], Guard.LOCK_LASTS_ITS_DURATION),
-        (10, [(0, 5)], Guard.LOCK_LASTS_ITS_DURATION),
-        (10, [(0, 3)], Guard.LOCK_ENDS_ON_TIME),
+        (9, [(0, 4)], Guard.LOCK_LASTS_ITS_DURATION, 0),
+        (10, [(0, 5)], Guard.LOCK_LASTS_ITS_DURATION, 5),
+        (10, [(0, 3)], Guard.LOCK_ENDS_ON_TIME, 4),
     ],
 )
-def test_neither_early_nor_late(ms: int, locks: list[tuple[int, int]], guard: Guard) -> None:
+def test_neither_early_nor_late(
+    ms: int, locks: list[tuple[int, int]], guard: Guard, at: int
+) -> None:
     made = partition((0, 4), record_lock_duration_ms=10)
     fetch(made, "a", (0, 4))
     with pytest.raises(IllegalChoiceError) as raised:
         wait(made, ms, Choice(expired=(Expiry(ranges(*locks)),)))
-    assert raised.value.guard is guard
+    assert (raised.value.guard, raised.value.detail) == (guard, f"at {at}")
     assert shown(made) == "0-4:Q1a"
 
 

@@ -30,6 +30,14 @@ def test_the_cache_falls_back_to_a_temporary_directory(
     assert not jit.cache_directory().startswith(str(tmp_path))
 
 
+def test_the_cache_is_in_the_home_folder_unless_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Path(jit.cache_directory()).parent == tmp_path / ".cache" / "sharespec"
+
+
 def test_the_cache_is_named_after_the_sources(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

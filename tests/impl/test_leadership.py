@@ -58,6 +58,14 @@ def test_malformed_durable_state_fails_the_share_partition(
     made.apply(AdvanceTime(1))
 
 
+def test_a_new_leader_reads_any_number_of_batches() -> None:
+    kept = tuple(StateBatch(2 * i, 2 * i, RecordState.AVAILABLE, 1) for i in range(300))
+    made = FastSharePartition(KAFKA)
+    made.apply(Initialize(SharePartitionConfig(), 0, 600, DurableState(0, 0, kept)))
+    assert len(made.snapshot().records or ()) == 300
+    assert made.durable().state_batches == kept
+
+
 def test_a_new_leader_knows_what_was_durable_and_no_more() -> None:
     made = partition((0, 9))
     fetch(made, "a", (0, 9))

@@ -46,6 +46,16 @@ def test_room_is_told_to_the_row(array: str, tail: str, needed_each: int) -> Non
     assert has_room(wider, 61)
 
 
+def test_room_for_runs_is_told_to_the_row() -> None:
+    state = new_state(KAFKA)
+    wide = {name: np.zeros((900, rows.shape[1]), np.int64) for name, rows in fields(state)}
+    state = state._replace(**{**wide, "runs": wide["runs"][:200], "header": state.header})
+    state.header[TAIL] = 140
+    assert has_room(state, 60)
+    assert not has_room(state, 61)
+    assert len(with_room(state, 61).runs) == 2 * (140 + 2 * 61)
+
+
 @pytest.mark.parametrize("array", ["acquired", "writes", "batches", "ranges"])
 def test_room_for_answers_is_told_to_the_row(array: str) -> None:
     state = new_state(KAFKA)
