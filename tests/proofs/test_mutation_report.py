@@ -18,7 +18,14 @@ JUDGED = [
     *(Judgement(mutant, "", "", 0.1) for mutant in MUTANTS[6:8]),
 ]
 LISTED = {MUTANTS[0].key, MUTANTS[6].key}
-SURVIVORS: dict[str, int] = {}
+SURVIVORS: dict[str, int] = {
+    "spec.draft.consumer": 9,
+    "spec.group_lifecycle": 6,
+    "spec.share_broker": 2,
+    "spec.share_coordinator": 1,
+    "spec.share_request": 3,
+    "spec.state_topic": 2,
+}
 """How many mutants of a module of the specification nothing notices yet: to be made fewer."""
 SCORES = scores(Counter({"spec.lag": len(MUTANTS), "spec.log": 3}), JUDGED, LISTED)
 
