@@ -268,6 +268,14 @@ def test_batches_of_a_request_ascend() -> None:
     assert errors(response) == {P0: ("NONE", "INVALID_REQUEST")}
 
 
+def test_a_partition_for_which_no_record_is_left_is_not_read() -> None:
+    told = PartitionConduct(fetch_offset=0, log_batches=(OffsetRange(2, 3),))
+    broker, _ = sent(
+        broker_of(), fetching("m", 0, asked(P0), asked(P1), most=2), Conduct(((P1, told),))
+    )
+    assert broker.partitions["g", P1].log.holes == ()
+
+
 def test_a_broker_that_reads_nothing_gives_nothing() -> None:
     nothing = Conduct(((P0, PartitionConduct(log_batches=())),))
     _, response = sent(broker_of(), fetching("m", 0, asked(P0)), nothing)
