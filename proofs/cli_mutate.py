@@ -91,16 +91,21 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
 def selected(names: Sequence[str]) -> list[Mutant]:
     """Return the mutants of modules and packages, of all if none is named."""
     every = [
-        f"{package}.{path.stem}"
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for package in _PACKAGES
-        for path in sorted((ROOT / package).glob("*.py"))
+        for path in sorted((ROOT / package).rglob("*.py"))
         if not path.stem.startswith("__")
     ]
     for name in names:
-        if name not in {*every, *_PACKAGES}:
+        if not any(_is_in(module, name) for module in every):
             raise InvalidValueError("MODULE", name, "spec, impl or a module of them: spec.record")
-    chosen = [m for m in every if not names or m in names or m.split(".")[0] in names]
+    chosen = [m for m in every if not names or any(_is_in(m, name) for name in names)]
     return [mutant for module in chosen for mutant in mutants_of(module)]
+
+
+def _is_in(module: str, name: str) -> bool:
+    """Whether the name is that of the module or of a package around it."""
+    return f"{module}.".startswith(f"{name}.")
 
 
 def _earlier(results: Path | None, mutants: list[Mutant]) -> dict[Key, Judgement]:

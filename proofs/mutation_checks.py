@@ -134,9 +134,9 @@ def _lockstep(steps: int) -> Callable[[str], str]:
 
 def _own_tests(module: str) -> str:
     """Return the first that fails; those of the kernel go with what no lockstep reaches."""
-    package, name = module.split(".")
-    names = [name] if module in sys.modules or package != "impl" else [name, "kernel"]
-    return _pytest(*(f"tests/{package}/test_{name}.py" for name in dict.fromkeys(names)))
+    *folders, name = module.split(".")
+    names = [name] if module in sys.modules or folders != ["impl"] else [name, "kernel"]
+    return _pytest(*(f"tests/{'/'.join(folders)}/test_{name}.py" for name in dict.fromkeys(names)))
 
 
 def _golden(_module: str) -> str:
@@ -144,14 +144,13 @@ def _golden(_module: str) -> str:
 
 
 def _all_tests(module: str) -> str:
-    package, _name = module.split(".")
-    return _pytest(f"tests/{package}")
+    return _pytest(f"tests/{module.split('.', maxsplit=1)[0]}")
 
 
-def _proofs(_module: str) -> str:
+def _proofs(module: str) -> str:
     """Return the first theorem that the mutant refutes; that Z3 needs longer shows nothing."""
-    harness = _import("proofs.harness")
-    for theorem in _import("proofs.catalogue").THEOREMS:
+    harness, catalogue = _import("proofs.harness"), _import("proofs.catalogue")
+    for theorem in catalogue.THEOREMS if module in sys.modules else ():
         if harness.prove(theorem, _PROOF_LIMIT_MS).verdict is harness.Verdict.REFUTED:
             return str(theorem.name())
     return ""

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from proofs import cli_mutate
-from proofs.cli_mutate import mutate_command
+from proofs.cli_mutate import mutate_command, selected
 from proofs.mutants import Key, Mutant, mutants_of
 from proofs.mutation_checks import QUICK, NoCheckoutError
 from proofs.mutation_report import BEGIN, END
@@ -134,6 +134,12 @@ def test_checks_that_fail_without_a_mutant_exit_2(checks: Checks) -> None:
     result = mutate("spec.lag")
     assert result.exit_code == 2
     assert "Error: without a mutant, own tests fails: noticed" in result.output
+
+
+def test_a_package_inside_a_package_is_named_as_its_modules_are() -> None:
+    found = {mutant.module for mutant in selected(["spec.draft"])}
+    assert found == {f"spec.draft.{name}" for name in ("consumer", "leader", "readings", "record")}
+    assert found < {mutant.module for mutant in selected(["spec"])}
 
 
 def test_unknown_module_exits_2_with_one_line() -> None:

@@ -8,9 +8,9 @@ from proofs.mutants import Mutant, code_of, mutants_of, sampled, source_of
 
 ROOT = Path(__file__).parents[2]
 MODULES = [
-    f"{package}.{path.stem}"
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for package in ("spec", "impl")
-    for path in sorted((ROOT / package).glob("*.py"))
+    for path in sorted((ROOT / package).rglob("*.py"))
     if path.stem != "__init__"
 ]
 EACH = pytest.mark.parametrize("module", MODULES)

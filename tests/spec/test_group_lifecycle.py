@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from immutables import Map
 
-from model.errors import InvalidValueError
+from model.errors import ErrorCode, InvalidValueError
 from model.profile import KIP
 from model.share_messages import TopicPartition
 from spec import group_lifecycle
@@ -188,6 +188,27 @@ def test_partitions_that_do_not_exist_are_left_out() -> None:
     }
     assert describe_offsets(done(there, plan)) == {A0: 3}
     assert alter_offsets(there, {A1: 3}).effects == ()
+
+
+def test_share_coordinators_are_called_in_the_order_of_the_partitions() -> None:
+    last_first = {TopicPartition(topic, 0): 5 for topic in "edcba"}
+    there = emptied()
+    there = attrs.evolve(there, topics=Map(dict.fromkeys("abcde", 1)))
+    plan = alter_offsets(there, last_first)
+    begun = [effect.at for effect in plan.effects if isinstance(effect, InitializeState)]
+    assert begun == sorted(last_first)
+    deleted = delete_offsets(done(there, plan), tuple("abcde")).effects
+    assert [one.at for one in deleted if isinstance(one, DeleteState)] == sorted(last_first)
+
+
+def test_where_no_partition_exists_nothing_is_done_and_each_is_told() -> None:
+    absent = TopicPartition("z", 0)
+    plan = alter_offsets(emptied(), {absent: 0})
+    assert (plan.effects, dict(plan.refused)) == (
+        (),
+        {absent: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
+    )
+    assert Plan().refused == Map()
 
 
 def test_a_negative_offset_is_named() -> None:

@@ -250,3 +250,9 @@ def test_durations_are_looked_at_before_all_else() -> None:
     )
     with pytest.raises(InvalidValueError, match="record_lock_duration_ms is 31"):
         apply(new_partition(DRAFT_RESOLVED), Initialize(disordered, 0, 9, NOWHERE))
+
+
+@BOTH
+def test_durations_of_progress_are_not_looked_at_where_there_is_none(profile: Profile) -> None:
+    config = attrs.evolve(SMALL, in_progress_staleness_threshold_ms=1)
+    assert started(profile, config=config).ready

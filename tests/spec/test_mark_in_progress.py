@@ -47,6 +47,22 @@ def test_batches_are_judged_one_by_one_in_order() -> None:
     assert states(step.partition) == "0-1:P1@c1 2:Q1@c1 3:P1@c1 4-5:Q1@c2"
 
 
+def test_each_record_of_a_batch_is_judged() -> None:
+    for member, acquisition in (("c1", 0), ("c2", 1)):
+        marks = marking(member, (3, 4), acquisition=acquisition)
+        assert apply(held(), marks).outcome.marked == (INVALID_RECORD_STATE,)
+
+
+def test_deadline_is_the_threshold_from_now_and_at_most_the_extension_from_the_first_mark() -> None:
+    partition = run(held(), AdvanceTime(7), marking("c1", (0, 0)))
+    for now, deadline in ((7, 37), (34, 64), (61, 91), (88, 107)):
+        later = AdvanceTime(now - partition.now)
+        partition = run(partition, later, marking("c1", (0, 0)))
+        record = partition.window.records[0]
+        times = record.progress_start, record.last_progress, record.deadline
+        assert times == (7, now, deadline)
+
+
 def test_batches_may_overlap_and_repeat() -> None:
     step = apply(held(), marking("c1", (0, 1), (0, 3), (0, 3)))
     assert step.outcome.marked == (NONE, NONE, NONE)

@@ -1,12 +1,14 @@
 import attrs
 import pytest
+from immutables import Map
 
 from model.config import AutoOffsetReset
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import CompleteWrite, Produce
 from model.outcome import Answer
+from model.profile import KIP
 from model.ranges import OffsetRange, StateBatch
-from model.share_messages import Conduct, PartitionConduct, TopicPartition
+from model.share_messages import Conduct, PartitionConduct, ShareResponse, TopicPartition
 from model.states import RecordState
 from spec.coordinator import initialize
 from spec.log import Log
@@ -14,6 +16,7 @@ from spec.share_broker import (
     ShareBroker,
     advance,
     append,
+    collect,
     complete_write,
     disconnect,
     end_session,
@@ -24,6 +27,7 @@ from spec.share_broker import (
 )
 from spec.share_broker_invariants import violated_by
 from spec.share_request import handle
+from spec.window import Window
 from tests.spec.share_worlds import (
     P0,
     P1,
@@ -139,6 +143,52 @@ def test_a_response_waits_for_each_of_its_writes() -> None:
     assert errors(two.responses[handled.seq]) == {P0: ("NONE", "NONE"), P1: ("NONE", "NONE")}
 
 
+def test_the_failure_of_one_write_is_told_of_its_own_partition() -> None:
+    broker = opened(opened(broker_of(records=1)))
+    both = Conduct(tuple((at, PartitionConduct(acknowledge_answer=PENDING)) for at in (P0, P1)))
+    request = acked("m", 1, asked(P0, (0, 0, 1)), asked(P1, (0, 0, 1)))
+    handled = handle(broker, request, 0, both)
+    one = complete_write(handled.broker, ("g", P1), CompleteWrite(0, ErrorCode.NONE))
+    fenced = CompleteWrite(0, ErrorCode.FENCED_STATE_EPOCH)
+    two = complete_write(one.broker, ("g", P0), fenced)
+    told = {P0: ("NONE", "NOT_LEADER_OR_FOLLOWER"), P1: ("NONE", "NONE")}
+    assert errors(two.responses[handled.seq]) == told
+    assert in_memory(two.broker) == [P1]
+
+
+def test_a_release_that_is_fenced_forgets_the_share_partition() -> None:
+    fenced = PartitionConduct(release_answer=Answer(ErrorCode.FENCED_STATE_EPOCH))
+    broker = opened(opened(broker_of()), "n")
+    assert in_memory(end_session(broker, ("g", "m"), Conduct(((P0, fenced),)))) == [P1]
+
+
+def test_a_new_broker_has_nothing_and_answers_nobody() -> None:
+    broker = ShareBroker(KIP)
+    assert locate(broker, P0) is ErrorCode.UNKNOWN_TOPIC_ID
+    assert broker.most_sessions == 2000
+    answered = attrs.evolve(broker, finished=Map(dict.fromkeys(range(3), ShareResponse())))
+    assert collect(answered).response is None
+
+
+def test_a_broker_that_resigned_twice_leads_neither_and_ends_the_session() -> None:
+    one = resign(opened(broker_of()), P0).broker
+    assert in_memory(one) == [P1]
+    assert not end_session(one, ("g", "m"), Conduct()).sessions
+    two = resign(one, P1).broker
+    assert two.elsewhere == {P0, P1}
+    _, response = sent(two, fetching("m", 1))
+    assert {found for found, _ in errors(response).values()} == {"NOT_LEADER_OR_FOLLOWER"}
+
+
+def test_the_end_of_a_groups_last_session_leaves_other_groups_in_memory() -> None:
+    broker = opened(broker_of())
+    there = broker.partitions["g", P0]
+    broker = lead(broker, ("h", P0), there.config, there.log, there.durable)
+    broker, _ = sent(broker, fetching("n", 0, asked(P0), group="h"))
+    after = end_session(broker, ("g", "m"), Conduct())
+    assert [key for key, found in after.partitions.items() if found.ready] == [("h", P0)]
+
+
 def test_a_write_is_answered_once() -> None:
     with pytest.raises(IllegalChoiceError, match="WRITE_IS_OUTSTANDING"):
         complete_write(opened(broker_of()), ("g", P0), CompleteWrite(7, ErrorCode.NONE))
@@ -150,6 +200,7 @@ def test_a_write_is_answered_once() -> None:
         (ErrorCode.FENCED_STATE_EPOCH, "NOT_LEADER_OR_FOLLOWER"),
         (ErrorCode.FENCED_LEADER_EPOCH, "NOT_LEADER_OR_FOLLOWER"),
         (ErrorCode.GROUP_ID_NOT_FOUND, "GROUP_ID_NOT_FOUND"),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "UNKNOWN_TOPIC_OR_PARTITION"),
     ],
 )
 def test_a_fenced_leader_forgets_the_share_partition_and_tells_whoever_waits(
@@ -164,6 +215,8 @@ def test_a_fenced_leader_forgets_the_share_partition_and_tells_whoever_waits(
         second.seq: {P0: ("NONE", told)},
     }
     assert violated_by(second.broker) == []
+    gone = second.broker.partitions["g", P0]
+    assert (gone.window, dict(gone.outstanding)) == (Window(0, 0), {})
     _, response = sent(second.broker, fetching("m", 3, most=9))
     assert given(response) == {P1: [(0, 5, 1)], P0: [(0, 2, 1)]}
 

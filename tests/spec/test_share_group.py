@@ -45,6 +45,11 @@ EFFECTS: list[tuple[Effect, PartitionMetadata]] = [
         BeginDeleting(frozenset({A0, A1})),
         PartitionMetadata(frozenset(), frozenset(), frozenset({A0, A1, B0})),
     ),
+    (
+        BeginDeleting(frozenset({A0})),
+        PartitionMetadata(frozenset(), STAGES.initialized, frozenset({A0, B0})),
+    ),
+    (EndDeleting(frozenset({A0})), STAGES),
     (EndDeleting(frozenset({B0})), PartitionMetadata(STAGES.initializing, STAGES.initialized)),
     (EraseMetadata(), PartitionMetadata()),
     (WriteGroup(4, WANTED), STAGES),
@@ -97,6 +102,19 @@ def test_only_what_is_initialized_wanted_and_there_is_assignable() -> None:
         assert assignable(Coordinators(topics, THERE.group)) == frozenset()
     nobody = ShareGroup(3, Map({"m": frozenset({"b"})}), STAGES)
     assert assignable(Coordinators(THERE.topics, nobody)) == frozenset()
+
+
+def test_nothing_of_a_topic_that_is_gone_is_assignable() -> None:
+    held = PartitionMetadata(initialized=frozenset({B0}))
+    assert assignable(Coordinators(Map({"b": 1}), ShareGroup(1, WANTED, held))) == {B0}
+    assert assignable(Coordinators(Map(), ShareGroup(1, WANTED, held))) == frozenset()
+
+
+def test_a_group_of_which_nothing_is_said_has_nothing() -> None:
+    nothing: frozenset[TopicPartition] = frozenset()
+    none = PartitionMetadata(nothing, nothing, nothing)
+    assert ShareGroup() == ShareGroup(0, Map(), none)
+    assert Coordinators() == Coordinators(Map(), None, Map())
 
 
 def test_what_is_listed_is_at_some_stage() -> None:

@@ -16,7 +16,7 @@ from model.share_messages import (
 from model.states import AcquireMode
 from spec.log import learn_hole
 from spec.partition import SharePartition
-from spec.share_broker import ShareBroker, advance
+from spec.share_broker import ShareBroker, advance, resign
 from spec.share_request import handle, readable
 from tests.spec.share_worlds import (
     P0,
@@ -185,7 +185,7 @@ def test_records_are_used_up_in_the_order_of_the_partitions() -> None:
 
 @pytest.mark.parametrize("order", [(P0,), (P0, P1, P1), (P0, UNKNOWN)])
 def test_an_order_names_the_partitions_of_the_session(order: tuple[TopicPartition, ...]) -> None:
-    with pytest.raises(InvalidValueError, match=r"order is .*each once"):
+    with pytest.raises(InvalidValueError, match=r"^order is \(.*; allowed: .* each once"):
         handle(broker_of(), fetching("m", 0, asked(P0), asked(P1)), 0, Conduct(order=order))
 
 
@@ -232,6 +232,48 @@ def test_a_log_batch_that_goes_beyond_the_maximum_leaves_nothing_for_others() ->
     request = fetching("m", 0, asked(P0), asked(P1), most=2)
     _, response = sent(broker_of(), request, Conduct(((P0, whole),)))
     assert given(response) == {P0: [(0, 3, 1)], P1: []}
+
+
+def test_records_left_over_by_one_partition_are_asked_of_the_next() -> None:
+    request = fetching("m", 0, asked(P0), asked(P1), most=6)
+    _, response = sent(opened(broker_of(), "n"), request)
+    assert given(response) == {P0: [(2, 5, 1)], P1: [(0, 1, 1)]}
+
+
+def test_a_partition_is_read_from_the_first_record_that_is_free_or_as_told() -> None:
+    broker = opened(opened(broker_of()), "n")
+    assert broker.partitions["g", P0].log.holes == ()
+    told = PartitionConduct(fetch_offset=0, log_batches=(OffsetRange(2, 3),))
+    broker, _ = sent(broker_of(), fetching("m", 0, asked(P0)), Conduct(((P0, told),)))
+    assert broker.partitions["g", P0].log.holes == ((0, 1),)
+
+
+def test_a_partition_that_is_new_to_the_session_is_answered_though_there_is_nothing() -> None:
+    broker, _ = sent(broker_of(records=0), fetching("m", 0, asked(P0)))
+    broker, response = sent(broker, fetching("m", 1, asked(P1)))
+    assert errors(response) == {P1: ("NONE", "NONE")}
+    _, response = sent(resign(broker, P0).broker, fetching("m", 2))
+    assert errors(response) == {P0: ("NOT_LEADER_OR_FOLLOWER", "NONE")}
+
+
+def test_a_partition_acknowledged_and_forgotten_at_once_is_answered() -> None:
+    request = attrs.evolve(fetching("m", 1, asked(P0, (0, 1, 1))), forgotten=(P0,))
+    broker, response = sent(opened(broker_of()), request)
+    assert errors(response) == {P0: ("NONE", "NONE"), P1: ("NONE", "NONE")}
+    assert held(broker, P0) == ""
+
+
+def test_batches_of_a_request_ascend() -> None:
+    _, response = sent(opened(broker_of()), acked("m", 1, asked(P0, (1, 1, 1), (0, 0, 1))))
+    assert errors(response) == {P0: ("NONE", "INVALID_REQUEST")}
+
+
+def test_a_partition_for_which_no_record_is_left_is_not_read() -> None:
+    told = PartitionConduct(fetch_offset=0, log_batches=(OffsetRange(2, 3),))
+    broker, _ = sent(
+        broker_of(), fetching("m", 0, asked(P0), asked(P1), most=2), Conduct(((P1, told),))
+    )
+    assert broker.partitions["g", P1].log.holes == ()
 
 
 def test_a_broker_that_reads_nothing_gives_nothing() -> None:
