@@ -249,11 +249,11 @@ def roll_back(record: DraftRecord, now: int, rules: Rules) -> DraftRecord:
     """
     restored = record.before
     assert restored is not None  # noqa: S101 - the guard; this tells the type checker
+    if record.state == IN_PROGRESS and rules.readings.failed_mark_loses_the_timer:
+        return attrs.evolve(restored, lock_end=None)
     over = expire(restored, now, rules)
     if over is None and not rules.readings.swept_every_quarter:
         over = sweep(restored, now, rules)
-    if record.state == IN_PROGRESS and rules.readings.failed_mark_loses_the_timer:
-        return attrs.evolve(restored, lock_end=None)
     return over or restored
 
 
@@ -271,6 +271,7 @@ def recover(state: RecordState, count: int, readings: Readings) -> DraftRecord:
 
 
 def _is_stale(record: DraftRecord, now: int, rules: Rules) -> bool:
+    """Whether progress is older than the threshold; without a sweeper, as old is enough."""
     if record.last_progress == NEVER and not rules.readings.never_marked_is_ancient:
         return False
     threshold = rules.config.in_progress_staleness_threshold_ms

@@ -14,7 +14,8 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "in-progress-review.md"
 
 def test_the_document_says_what_is_found_now() -> None:
     written = review([examine(hazard) for hazard in HAZARDS], all_together())
-    assert written == DOCUMENT.read_text(), "sharespec hazards --markdown > docs/..."
+    again = f"run: sharespec hazards --markdown > docs/{DOCUMENT.name}"
+    assert written == DOCUMENT.read_text(), again
 
 
 def test_every_way_out_of_a_durable_in_progress_falls() -> None:
