@@ -4,9 +4,9 @@ From the bottom up:
 
 - ``asks``: what the kit may ask of a share-partition, free of numbers that depend on its past;
 - ``protocol``: the messages between the kit and an implementation under test;
-- ``target``, ``process``, ``builtin``, ``miniatures``: implementations, outside and inside;
+- ``target``, ``process``, ``builtin``, ``miniature``, ``kafka``: implementations, outside and inside;
 - ``scene``: the log, the clock and the judge around one implementation;
 - ``generate``, ``shrink``, ``campaign``: the search for deviations;
-- ``known``: deviations that are known, with their reasons;
+- ``known``, ``findings``: deviations that are known, with their reasons, and their table;
 - ``report``, ``cli_verify``: what a person sees.
 """
