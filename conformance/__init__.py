@@ -4,7 +4,7 @@ From the bottom up:
 
 - ``asks``: what the kit may ask of a share-partition, free of numbers that depend on its past;
 - ``protocol``: the messages between the kit and an implementation under test;
-- ``target``, ``process``, ``builtin``, ``miniature``, ``kafka``: implementations, outside and inside;
+- ``target``, ``process``, ``kafka``, ``builtin``, ``miniature``: implementations, out and inside;
 - ``scene``: the log, the clock and the judge around one implementation;
 - ``generate``, ``shrink``, ``campaign``: the search for deviations;
 - ``known``, ``findings``: deviations that are known, with their reasons, and their table;
