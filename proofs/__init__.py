@@ -19,12 +19,6 @@ Read in this order:
   ``coordinator_world``: small groups, brokers and share coordinators to search;
 - ``table`` and ``generated``, ``report`` and ``cli_prove``: how it is shown.
 
-And how much the checks of the project notice (``sharespec mutate``):
-
-- ``mutation_operators``: what is changed; ``mutants``: every mutant of a module;
-- ``mutation_checks``: what a mutant is put through; ``mutation_run``: each in a process of its own;
-- ``mutation_results``, ``mutation_report`` and ``cli_mutate``: what is kept and how it is shown.
-
 And of the exploration of small worlds, where every state is visited:
 
 - ``world``, ``moves``: how large a world is, and what can happen to a leader in it;
@@ -34,4 +28,7 @@ And of the exploration of small worlds, where every state is visited:
 - ``facts``, ``end_to_end``: what should hold between a leader and what is durable;
 - ``liveness``: what comes about in the end;
 - ``run_table``, ``explore_report`` and ``cli_explore``: how it is shown.
+
+``hazards`` are those of the draft of an IN_PROGRESS state; ``mutation`` is how much all these
+checks notice.
 """

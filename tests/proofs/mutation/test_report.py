@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from model.errors import InvalidValueError
-from proofs.mutants import mutants_of
-from proofs.mutation_report import BEGIN, END, as_json, as_lines, rows_of, scores, with_scores
-from proofs.mutation_run import Judgement
+from proofs.mutation.mutants import mutants_of
+from proofs.mutation.report import BEGIN, END, as_json, as_lines, rows_of, scores, with_scores
+from proofs.mutation.run import Judgement
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "mutation.md").read_text()
 MUTANTS = mutants_of("spec.lag")
 JUDGED = [

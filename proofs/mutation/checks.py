@@ -29,7 +29,7 @@ __all__ = [
     "warm_up",
 ]
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 """The checkout, if this is one."""
 
 _BELOW = {"spec": {"spec", "proofs", "replay", "tests"}, "impl": {"impl", "replay", "tests"}}

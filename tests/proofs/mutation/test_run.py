@@ -1,10 +1,10 @@
 import os
 
-from proofs.cli_mutate import selected
-from proofs.mutants import Mutant, mutants_of, sampled
-from proofs.mutation_checks import QUICK
-from proofs.mutation_results import equivalents
-from proofs.mutation_run import Judgement, judgements
+from proofs.mutation.checks import QUICK
+from proofs.mutation.cli import selected
+from proofs.mutation.mutants import Mutant, mutants_of, sampled
+from proofs.mutation.results import equivalents
+from proofs.mutation.run import Judgement, judgements
 
 SAMPLE, LISTED, SEED = {"spec": 26, "impl": 12}, 6, 3
 

@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 import attrs
 
-from proofs.mutants import Mutant, code_of
-from proofs.mutation_checks import checks_of, install, warm_up
+from proofs.mutation.checks import checks_of, install, warm_up
+from proofs.mutation.mutants import Mutant, code_of
 
 __all__ = ["Judgement", "judgements"]
 
