@@ -70,6 +70,8 @@ def _begin() -> None:
 
 def _judge(mutant: Mutant, checks: Sequence[str] | None) -> Judgement:
     """Run the checks in a copy of this process, which says what it does on a pipe."""
+    for prepared in checks_of(mutant.module.split(".")[0], checks):
+        prepared.prepare()
     began = time.perf_counter()
     read, write = os.pipe()
     child = os.fork()

@@ -15,8 +15,8 @@ def test_without_the_tests_there_is_one_clear_error(
         require_checkout()
 
 
-def test_spec_is_put_through_every_check_and_impl_through_those_that_know_it() -> None:
-    assert tuple(checks_of("spec")) == CHECKS
+def test_spec_and_impl_are_put_through_the_checks_that_know_them() -> None:
+    assert [check.name for check in CHECKS if check not in checks_of("spec")] == ["recorded events"]
     assert [check.name for check in CHECKS if check not in checks_of("impl")] == [
         "golden vectors",
         "proofs",

@@ -1,0 +1,187 @@
+"""What worlds of the lockstep recorded, whole and with one value spoiled, for the columnar kernel.
+
+What it should find is what the specification finds, event by event.
+"""
+
+import copy
+import json
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import attrs
+import pyarrow as pa
+
+from impl.kernel import replay_partition
+from model.errors import InvalidValueError
+from model.guards import Difference
+from model.profile import PROFILES, Profile
+from model.trace import TraceEvent
+from model.trace_arrow import table_from_rows
+from model.trace_codec import row_from_event
+from replay.engine import engines_for
+from replay.lag_file import Observed, lag_table
+from replay.partition import follow
+from replay.tables import BadRowError, events_of, first_bad_row
+from tests.lockstep.dice import SeededDice
+from tests.lockstep.driver import weighted_operations
+from tests.lockstep.world import World
+
+__all__ = ["Case", "cases", "found_by_kernel", "found_by_specification"]
+
+Row = dict[str, Any]
+Found = tuple[object, ...]
+
+SHORTEST, LONGEST = 30, 60
+"""How many operations a world does."""
+_AT_AN_OFFSET = {
+    difference.name
+    for difference in (Difference.ACQUIRED, Difference.WRITTEN_STATE, Difference.RECORDS)
+}
+_FIXED = ("partition", "op", "seq")
+"""What the first stage of a replay looks at."""
+BEHIND = 2
+"""How many events follow the spoiled one."""
+
+
+@attrs.frozen
+class Case:
+    """Events to replay, and what was spoiled in them: empty if nothing was."""
+
+    profile: Profile
+    table: pa.Table
+    spoiled: str
+
+
+def cases(seed: int, stories: int, spoilings: int) -> Iterator[Case]:
+    """Yield so many stories of each profile, and each so many times with one value spoiled."""
+    random = Random(seed)  # noqa: S311 - a test, no secret
+    for number in range(stories):
+        for profile in PROFILES.values():
+            rows = _story(profile, SeededDice(seed * 1_000_003 + number))
+            yield Case(profile, table_from_rows(rows), "")
+            for _ in range(spoilings if rows else 0):
+                yield _spoiled(profile, rows, random)
+
+
+def found_by_specification(case: Case) -> Found:
+    """Return where and what the specification finds wrong, where no event stands, or each state."""
+    bad = first_bad_row(case.table)
+    events = _Counted(case.table.slice(0, bad.row) if bad else case.table)
+    states = Observed()
+    try:
+        found = follow(events, engines_for(("spec",), case.profile), 0, states)
+    except (BadRowError, InvalidValueError):
+        return "unreadable", events.row
+    if found:
+        return _located(events.row, found.name, found.offset)
+    return ("unreadable", bad.row) if bad else ("conforms", states.table())
+
+
+def found_by_kernel(case: Case) -> Found:
+    """Return the same of the kernel."""
+    try:
+        result = replay_partition(case.table, case.profile)
+    except InvalidValueError as error:
+        return "unreadable", getattr(error, "row", None)
+    if found := result.divergence:
+        return _located(found.row, found.kind.name, found.offset)
+    return "conforms", lag_table("lockstep", case.table, result)
+
+
+def _located(row: int, name: str, offset: int | None) -> Found:
+    """Name what is wrong; where several offsets are as they should not be, none is told."""
+    return row, name, offset if name in _AT_AN_OFFSET else None
+
+
+class _Counted:
+    """The events of a table, and the row of the last that was read."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self.row = 0
+
+    def __iter__(self) -> Iterator[TraceEvent]:
+        for row in range(self._table.num_rows):
+            self.row = row
+            yield from events_of(self._table.slice(row, 1))
+
+
+def _story(profile: Profile, dice: SeededDice) -> list[Row]:
+    world = World(profile, dice)
+    for _ in range(dice.number(SHORTEST, LONGEST)):
+        world.step(dice.one_of(weighted_operations()))
+    return [json.loads(json.dumps(row_from_event(event))) for event in world.pair.events]
+
+
+def _spoiled(profile: Profile, rows: list[Row], random: Random) -> Case:
+    """Spoil one value of one event, of an operation drawn first, for some are rare."""
+    op = random.choice(sorted({row["op"] for row in rows}))
+    place = random.choice([i for i, row in enumerate(rows) if row["op"] == op])
+    changed = copy.deepcopy(rows[: place + 1 + BEHIND])
+    row = changed[place]
+    paths = list(_paths(row, ()))
+    kind = random.choice(sorted({_kind(path) for path in paths}))
+    path = random.choice([path for path in paths if _kind(path) == kind])
+    alike = [value for other in rows for value in _values_at(other, kind)]
+    random.shuffle(alike)
+    inner: Any = row
+    for part in path[:-1]:
+        inner = inner[part]
+    old = inner[path[-1]]
+    others = _others(old, alike)
+    if path[0] not in ("config", "persisted", "reset_offset"):
+        others.append(None)
+    if path[0] in ("after", "persisted"):
+        others = [new for new in others if not _overlaps(path[-1], old, new)]
+    new = inner[path[-1]] = random.choice(others or [old])
+    table = table_from_rows(changed)
+    return Case(profile, table, f"{op} {place}: {'.'.join(map(str, path))} {old!r} -> {new!r}")
+
+
+def _kind(path: tuple[str | int, ...]) -> str:
+    return ".".join(part if isinstance(part, str) else "[]" for part in path)
+
+
+def _paths(value: object, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name not in _FIXED:
+                yield from _paths(inner, (*path, name))
+        return
+    yield path
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _paths(inner, (*path, index))
+
+
+def _values_at(row: Row, kind: str) -> Iterator[object]:
+    for path in _paths(row, ()):
+        if _kind(path) == kind:
+            value: Any = row
+            for part in path:
+                value = value[part]
+            yield value
+
+
+def _others(old: object, alike: list[object]) -> list[object]:
+    """Return other values: near it, or that stand there elsewhere."""
+    match old:
+        case bool():
+            near: list[object] = [not old]
+        case int():
+            near = [old + 1, old + 2, *(lower for lower in (old - 1, old - 2) if lower >= 0)]
+        case list():
+            near = [old[:-1], old[1:], [*old, *old[-1:]], []]
+        case str():
+            near = [""]
+        case _:
+            near = []
+    return [value for value in [*near, *near, *alike[:4]] if value != old]
+
+
+def _overlaps(name: str | int, old: object, new: object) -> bool:
+    """Whether a range that is changed so may overlap another: what that says nobody defines."""
+    if not (isinstance(old, int) and isinstance(new, int)):
+        return False
+    return (name == "first" and new < old) or (name == "last" and new > old)
