@@ -76,11 +76,11 @@ def test_many_steps_agree_and_reach_every_rule(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_the_kernel_finds_in_spoiled_events_what_the_specification_finds(seed: int) -> None:
     noticed = 0
-    for case in cases(seed, stories=3, spoilings=25):
+    for case in cases(seed, stories=2, spoilings=20):
         found = found_by_kernel(case)
         assert found == found_by_specification(case), case.spoiled
         noticed += found[0] != "conforms"
-    assert noticed > 100, "most of what is spoiled is noticed"
+    assert noticed > 50, "much of what is spoiled is noticed"
 
 
 def test_the_coverage_check_can_fail() -> None:

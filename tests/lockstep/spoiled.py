@@ -34,6 +34,7 @@ Found = tuple[object, ...]
 
 SHORTEST, LONGEST = 30, 60
 """How many operations a world does."""
+_NULLS = 0.05
 _AT_AN_OFFSET = {
     difference.name
     for difference in (Difference.ACQUIRED, Difference.WRITTEN_STATE, Difference.RECORDS)
@@ -111,7 +112,11 @@ def _story(profile: Profile, dice: SeededDice) -> list[Row]:
     world = World(profile, dice)
     for _ in range(dice.number(SHORTEST, LONGEST)):
         world.step(dice.one_of(weighted_operations()))
-    return [json.loads(json.dumps(row_from_event(event))) for event in world.pair.events]
+    rows = [json.loads(json.dumps(row_from_event(event))) for event in world.pair.events]
+    for row in rows:
+        if dice.number(0, 2) == 0:
+            row["after"]["records"] = None
+    return rows
 
 
 def _spoiled(profile: Profile, rows: list[Row], random: Random) -> Case:
@@ -130,10 +135,10 @@ def _spoiled(profile: Profile, rows: list[Row], random: Random) -> Case:
         inner = inner[part]
     old = inner[path[-1]]
     others = _others(old, alike)
-    if path[0] not in ("config", "persisted", "reset_offset"):
-        others.append(None)
+    if path[0] not in ("config", "persisted", "reset_offset") and random.random() < _NULLS:
+        others = [None]
     if path[0] in ("after", "persisted"):
-        others = [new for new in others if not _overlaps(path[-1], old, new)]
+        others = [new for new in others if _keeps_order(path[-1], old, new)]
     new = inner[path[-1]] = random.choice(others or [old])
     table = table_from_rows(changed)
     return Case(profile, table, f"{op} {place}: {'.'.join(map(str, path))} {old!r} -> {new!r}")
@@ -172,7 +177,7 @@ def _others(old: object, alike: list[object]) -> list[object]:
         case int():
             near = [old + 1, old + 2, *(lower for lower in (old - 1, old - 2) if lower >= 0)]
         case list():
-            near = [old[:-1], old[1:], [*old, *old[-1:]], []]
+            near = [old[:-1], old[1:], [*old, *old[-1:]], old[::-1], []]
         case str():
             near = [""]
         case _:
@@ -180,8 +185,10 @@ def _others(old: object, alike: list[object]) -> list[object]:
     return [value for value in [*near, *near, *alike[:4]] if value != old]
 
 
-def _overlaps(name: str | int, old: object, new: object) -> bool:
-    """Whether a range that is changed so may overlap another: what that says nobody defines."""
-    if not (isinstance(old, int) and isinstance(new, int)):
-        return False
-    return (name == "first" and new < old) or (name == "last" and new > old)
+def _keeps_order(name: str | int, old: object, new: object) -> bool:
+    """Whether ranges still ascend and none overlaps another: what others say nobody defines."""
+    if isinstance(old, list) and isinstance(new, list):
+        return new == sorted(new, key=lambda row: row["first"])
+    if isinstance(old, int) and isinstance(new, int):
+        return (name != "first" or new >= old) and (name != "last" or new <= old)
+    return True
