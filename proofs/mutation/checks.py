@@ -38,7 +38,7 @@ _BELOW = {
     "impl": {"impl", "proofs", "replay", "tests"},
 }
 """What rests on each package, and must be imported again on top of its mutant."""
-_SHORT_STEPS, _LONG_STEPS, _SEED = 400, 20_000, 7
+_SHORT_STEPS, _LONG_STEPS, _SEED = 1_600, 20_000, 7
 _STORIES, _SPOILINGS = 8, 14
 _EXPLORED_OFFSETS, _EXPLORED_DEPTH = 2, 6
 _PROOF_LIMIT_MS = 1_000
@@ -219,7 +219,7 @@ def _import(name: str) -> Any:  # noqa: ANN401 - any module
 
 CHECKS = (
     Check("import", _imports, 2),
-    Check("lockstep", _lockstep(_SHORT_STEPS), 1.5),
+    Check("lockstep", _lockstep(_SHORT_STEPS), 3),
     Check("recorded events", _recorded_events, 5, ("impl",), _recorded),
     Check("own tests", _own_tests, 40),
     Check("golden vectors", _golden, 10, ("spec",)),
