@@ -39,7 +39,7 @@ _BELOW = {
 }
 """What rests on each package, and must be imported again on top of its mutant."""
 _SHORT_STEPS, _LONG_STEPS, _SEED = 1_600, 20_000, 7
-_STORIES, _SPOILINGS = 8, 14
+_STORIES, _SPOILINGS = 12, 14
 _EXPLORED_OFFSETS, _EXPLORED_DEPTH = 2, 6
 _PROOF_LIMIT_MS = 1_000
 _PYTEST = (

@@ -31,6 +31,7 @@ __all__ = ["Case", "cases", "found_by_kernel", "found_by_specification"]
 
 Row = dict[str, Any]
 Found = tuple[object, ...]
+Path = tuple[str | int, ...]
 
 SHORTEST, LONGEST = 30, 60
 """How many operations a world does."""
@@ -120,35 +121,38 @@ def _story(profile: Profile, dice: SeededDice) -> list[Row]:
 
 
 def _spoiled(profile: Profile, rows: list[Row], random: Random) -> Case:
-    """Spoil one value of one event, of an operation drawn first, for some are rare."""
-    op = random.choice(sorted({row["op"] for row in rows}))
-    place = random.choice([i for i, row in enumerate(rows) if row["op"] == op])
+    """Spoil one value of one event; which field it is of is drawn first, for some are rare."""
+    places: dict[str, list[tuple[int, Path]]] = {}
+    for number, row in enumerate(rows):
+        for path in _paths(row, ()):
+            places.setdefault(_kind(path), []).append((number, path))
+    kind = random.choice(sorted(places))
+    place, path = random.choice(places[kind])
+    alike = [_at(rows[number], other) for number, other in random.choices(places[kind], k=4)]
     changed = copy.deepcopy(rows[: place + 1 + BEHIND])
-    row = changed[place]
-    paths = list(_paths(row, ()))
-    kind = random.choice(sorted({_kind(path) for path in paths}))
-    path = random.choice([path for path in paths if _kind(path) == kind])
-    alike = [value for other in rows for value in _values_at(other, kind)]
-    random.shuffle(alike)
-    inner: Any = row
-    for part in path[:-1]:
-        inner = inner[part]
-    old = inner[path[-1]]
+    old = _at(changed[place], path)
     others = _others(old, alike)
     if path[0] not in ("config", "persisted", "reset_offset") and random.random() < _NULLS:
         others = [None]
-    if path[0] in ("after", "persisted"):
+    if path[0] in ("after", "persisted", "writes"):
         others = [new for new in others if _keeps_order(path[-1], old, new)]
-    new = inner[path[-1]] = random.choice(others or [old])
-    table = table_from_rows(changed)
-    return Case(profile, table, f"{op} {place}: {'.'.join(map(str, path))} {old!r} -> {new!r}")
+    new = _at(changed[place], path[:-1])[path[-1]] = random.choice(others or [old])
+    text = f"{rows[place]['op']} {place}: {'.'.join(map(str, path))} {old!r} -> {new!r}"
+    return Case(profile, table_from_rows(changed), text)
 
 
-def _kind(path: tuple[str | int, ...]) -> str:
+def _at(row: Row, path: Path) -> Any:  # noqa: ANN401 - any part of a row
+    inner: Any = row
+    for part in path:
+        inner = inner[part]
+    return inner
+
+
+def _kind(path: Path) -> str:
     return ".".join(part if isinstance(part, str) else "[]" for part in path)
 
 
-def _paths(value: object, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+def _paths(value: object, path: Path) -> Iterator[Path]:
     if isinstance(value, dict):
         for name, inner in value.items():
             if name not in _FIXED:
@@ -158,15 +162,6 @@ def _paths(value: object, path: tuple[str | int, ...]) -> Iterator[tuple[str | i
     if isinstance(value, list):
         for index, inner in enumerate(value):
             yield from _paths(inner, (*path, index))
-
-
-def _values_at(row: Row, kind: str) -> Iterator[object]:
-    for path in _paths(row, ()):
-        if _kind(path) == kind:
-            value: Any = row
-            for part in path:
-                value = value[part]
-            yield value
 
 
 def _others(old: object, alike: list[object]) -> list[object]:
@@ -182,13 +177,13 @@ def _others(old: object, alike: list[object]) -> list[object]:
             near = [""]
         case _:
             near = []
-    return [value for value in [*near, *near, *alike[:4]] if value != old]
+    return [value for value in [*near, *near, *alike] if value != old]
 
 
 def _keeps_order(name: str | int, old: object, new: object) -> bool:
     """Whether ranges still ascend and none overlaps another: what others say nobody defines."""
     if isinstance(old, list) and isinstance(new, list):
-        return new == sorted(new, key=lambda row: row["first"])
+        return new == sorted(new, key=lambda row: row.get("first", 0))
     if isinstance(old, int) and isinstance(new, int):
         return (name != "first" or new >= old) and (name != "last" or new <= old)
     return True
