@@ -253,6 +253,14 @@ def test_a_member_that_leaves_keeps_what_it_marked_for_the_grace_time() -> None:
     assert desk.states[0] == "AVAILABLE(1)"
 
 
+def test_a_mark_that_awaits_its_write_outlasts_its_member() -> None:
+    desk = Desk(marks_are_written=True, mark_waits_for_its_write=True)
+    desk.fetch(1)
+    desk.mark((0, 0), answer=LATER)
+    assert desk.ask(ops.Release("A")) == Outcome()
+    assert desk.states[0] == MARKED
+
+
 def test_time_passes_from_deadline_to_deadline() -> None:
     desk = Desk()
     desk.fetch(2)
@@ -273,6 +281,22 @@ def test_the_sweeper_runs_every_quarter_of_the_threshold() -> None:
     assert desk.states[0] == MARKED
     desk.wait(1)
     assert desk.states[0] == "AVAILABLE(1)"
+
+
+@pytest.mark.parametrize(("threshold", "quarter"), [(12, 3), (8, 2), (3, 1)])
+def test_what_was_marked_a_quarter_later_is_swept_a_quarter_later(
+    threshold: int, quarter: int
+) -> None:
+    config = attrs.evolve(
+        CONFIG, record_lock_duration_ms=5, in_progress_staleness_threshold_ms=threshold
+    )
+    desk = Desk(config=config, swept_every_quarter=True, thresholds_are_free=True)
+    desk.fetch(2)
+    desk.mark((0, 0))
+    desk.wait(quarter)
+    desk.mark((1, 1))
+    writes = desk.wait(1000).writes
+    assert [write.state_batches[0].first for write in writes] == [0, 1]
 
 
 def test_the_sweeper_counts_from_when_the_leader_took_over() -> None:
