@@ -162,6 +162,7 @@ def _own_tests(module: str) -> str:
     """Return the first that fails; those of the kernel go with what no lockstep reaches."""
     *folders, name = module.split(".")
     names = [name]
+    _imports(module)
     if folders == ["impl"] and module not in sys.modules:
         names += ["kernel", "faults"]
     return _pytest(*(f"tests/{'/'.join(folders)}/test_{name}.py" for name in dict.fromkeys(names)))
