@@ -8,9 +8,11 @@ Read in this order:
 - ``situation``: what a theorem speaks about, as terms, as values, and as reached by a run;
 - ``transitions``: what can happen to one record, in one table;
 - ``theorem``: a theorem, and the change to a rule under which it must fail;
+- ``induction``: lemmas, each with a base and a step; ``count`` and ``count_lemmas``: counts over
+  ranges of any width;
 - ``record_theorems``, ``window_theorems``, ``walk_theorems``, ``acquire_theorems``,
-  ``counting_theorems``, ``durable_theorems``, ``coordinator_theorems``, ``recovery_theorems``: the
-  theorems;
+  ``counting_theorems``, ``complete_count_theorems``, ``durable_theorems``,
+  ``coordinator_theorems``, ``recovery_theorems``, ``progress_theorems``: the theorems;
 - ``catalogue``: all of them in one table;
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;
