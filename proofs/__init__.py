@@ -17,8 +17,6 @@ Read in this order:
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
-- ``search``: every state that can be reached; ``lifecycle_world``, ``session_world`` and
-  ``coordinator_world``: small groups, brokers and share coordinators to search;
 - ``table`` and ``generated``, ``report`` and ``cli_prove``: how it is shown.
 
 And how much the checks of the project notice (``sharespec mutate``):
@@ -27,13 +25,5 @@ And how much the checks of the project notice (``sharespec mutate``):
 - ``mutation_checks``: what a mutant is put through; ``mutation_run``: each in a process of its own;
 - ``mutation_results``, ``mutation_report`` and ``cli_mutate``: what is kept and how it is shown.
 
-And of the exploration of small worlds, where every state is visited:
-
-- ``world``, ``moves``: how large a world is, and what can happen to a leader in it;
-- ``normal``: what matters of a leader; ``side_by_side``: specification and implementation together;
-- ``leader_graph``, ``leaders``: what leaders do; ``network``, ``durables``: what becomes of writes;
-- ``product``: all of them together, over numbers (``intern``, ``tables``);
-- ``facts``, ``end_to_end``: what should hold between a leader and what is durable;
-- ``liveness``: what comes about in the end;
-- ``run_table``, ``explore_report`` and ``cli_explore``: how it is shown.
+The exploration of small worlds is in ``exploration``, the hazards of the draft in ``hazards``.
 """
