@@ -10,5 +10,6 @@ Read in this order:
 - ``product``: all of them together, over numbers (``intern``, ``tables``);
 - ``facts``, ``end_to_end``: what should hold between a leader and what is durable;
 - ``liveness``: what comes about in the end;
+- ``unmarked_world``: a run and the same one without its marks;
 - ``run_table``, ``report`` and ``cli``: how it is shown.
 """
