@@ -12,7 +12,8 @@ Read in this order:
   ranges of any width;
 - ``record_theorems``, ``window_theorems``, ``walk_theorems``, ``acquire_theorems``,
   ``counting_theorems``, ``complete_count_theorems``, ``durable_theorems``,
-  ``coordinator_theorems``, ``recovery_theorems``, ``progress_theorems``: the theorems;
+  ``coordinator_theorems``, ``recovery_theorems``, ``progress_theorems``, ``session_theorems``,
+  ``group_theorems``: the theorems;
 - ``catalogue``: all of them in one table;
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;

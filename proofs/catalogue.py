@@ -10,10 +10,12 @@ from proofs.coordinator_theorems import COORDINATOR_THEOREMS
 from proofs.count_lemmas import COUNT_LEMMAS
 from proofs.counting_theorems import COUNTING_THEOREMS
 from proofs.durable_theorems import DURABLE_THEOREMS
+from proofs.group_theorems import GROUP_THEOREMS
 from proofs.induction import Lemma, obligations
 from proofs.progress_theorems import PROGRESS_THEOREMS
 from proofs.record_theorems import RECORD_THEOREMS
 from proofs.recovery_theorems import RECOVERY_THEOREMS
+from proofs.session_theorems import SESSION_THEOREMS
 from proofs.theorem import Theorem
 from proofs.walk_theorems import WALK_LEMMAS, WALK_THEOREMS
 from proofs.window_theorems import WINDOW_THEOREMS
@@ -41,6 +43,8 @@ THEOREMS: tuple[Theorem, ...] = (
     *COORDINATOR_THEOREMS,
     *RECOVERY_THEOREMS,
     *PROGRESS_THEOREMS,
+    *SESSION_THEOREMS,
+    *GROUP_THEOREMS,
 )
 
 
