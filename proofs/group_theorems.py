@@ -35,25 +35,25 @@ __all__ = ["GROUP_THEOREMS", "OneAssigned"]
 
 TOPIC, MEMBER = "t", "m"
 AT = TopicPartition(TOPIC, 0)
+_STAGES = (1, 2, 3)
 RUNS, LENGTH = 30, 12
 
 
 @attrs.frozen
 class OneAssigned:
-    """A share-partition of a group, the stages at which it is, and its durable state.
+    """A share-partition of a group, the stage at which it is, and its durable state.
 
-    ``group``: there is the group; ``exists``: the topic; ``subscribed``: a member has the topic.
-    ``known``: a share coordinator has the state, initialized at ``start`` in ``state_epoch``.
-    ``target`` is the start offset that an administrator sets.
+    ``stage``: 0 none, 1 initializing, 2 initialized, 3 deleting. ``group``: there is the group;
+    ``exists``: the topic; ``subscribed``: a member has the topic. ``known``: a share coordinator
+    has the state, initialized at ``start`` in ``state_epoch``. ``target`` is the start offset that
+    an administrator sets.
     """
 
     group: Term = flag()
     epoch: Term = number()
     subscribed: Term = flag()
     exists: Term = flag()
-    initializing: Term = flag()
-    initialized: Term = flag()
-    deleting: Term = flag()
+    stage: Term = number()
     known: Term = flag()
     start: Term = number(-1)
     state_epoch: Term = number()
@@ -69,9 +69,7 @@ class OneAssigned:
             group.epoch,
             bool(group.subscriptions),
             TOPIC in there.topics,
-            AT in group.metadata.initializing,
-            AT in group.metadata.initialized,
-            AT in group.metadata.deleting,
+            next((stage for stage, at in enumerate(_stages(group), 1) if AT in at), 0),
             state is not None,
             *((0, 0) if state is None else (state.start_offset, state.state_epoch)),
             target=5,
@@ -124,9 +122,15 @@ def _there(s: OneAssigned) -> Coordinators:
     return Coordinators(topics, _group(s) if s.group else None, states)
 
 
+def _stages(group: ShareGroup) -> tuple[frozenset[TopicPartition], ...]:
+    metadata = group.metadata
+    return metadata.initializing, metadata.initialized, metadata.deleting
+
+
 def _group(s: OneAssigned) -> ShareGroup:
-    stages = (s.initializing, s.initialized, s.deleting)
-    metadata = PartitionMetadata(*(frozenset({AT}) if stage else frozenset() for stage in stages))
+    stage = next((stage for stage in _STAGES if s.stage == stage), 0)
+    there = (frozenset({AT}) if stage == one else frozenset() for one in _STAGES)
+    metadata = PartitionMetadata(*there)
     members = Map({MEMBER: frozenset({TOPIC})}) if s.subscribed else Map()
     return ShareGroup(s.epoch, members, metadata)
 
@@ -137,11 +141,8 @@ def _holds(there: Coordinators) -> Term:
 
 def _is_sound(s: OneAssigned) -> Term:
     """Whether every invariant holds; without a group there is nothing of it."""
-    nothing = conjunction(
-        negate(s.subscribed),
-        negate(s.initializing | s.initialized | s.deleting | s.known),
-    )
-    if not (s.group | nothing):
+    nothing = conjunction(negate(s.subscribed | s.known), s.stage == 0)
+    if not conjunction(s.stage <= len(_STAGES), s.group | nothing):
         return False
     return _holds(_there(s))
 
@@ -155,7 +156,9 @@ def _crashes(there: Coordinators, plan: Plan) -> Iterator[Coordinators]:
 
 
 def _does_something(s: OneAssigned, planned: Planned) -> Term:
-    return conjunction(_is_sound(s), bool(planned(_there(s), s.target).effects))
+    if not _is_sound(s):
+        return False
+    return bool(planned(_there(s), s.target).effects)
 
 
 def _is_sound_wherever(s: OneAssigned, planned: Planned) -> Term:
