@@ -1,0 +1,135 @@
+"""The vectors as other programs read them: what is asked, and all that the specification says."""
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import attrs
+
+from conformance import asks
+from conformance.builtin import EngineTarget
+from conformance.scene import Scene
+from conformance.target import Hello, Reply, Request
+from conformance.vectors.free import free
+from conformance.vectors.play import needs
+from conformance.vectors.source import Case
+from model.errors import ErrorCode
+from model.operations import AdvanceLogStart, Initialize
+from model.trace_codec import event_from_row
+from model.trace_json import row_from_line
+from spec.lag import lag
+from spec.view import durable
+
+__all__ = ["FORMAT", "VectorError", "document", "vectors"]
+
+FORMAT = 1
+"""The version of the format of the files."""
+
+
+class VectorError(Exception):
+    """The specification does not show what a vector says."""
+
+
+def document(listed: Sequence[Case]) -> str:
+    """Return the file with the vectors of one concern: a step a line. Raises VectorError."""
+    rows = [_text(vector) for case in listed for vector in vectors(case)]
+    head = {"format": FORMAT, "specification": version("sharespec")}
+    return f'{json.dumps(head)[:-1]}, "vectors": [\n' + ",\n".join(rows) + "\n]}\n"
+
+
+def _text(vector: dict[str, Any]) -> str:
+    head = json.dumps({key: value for key, value in vector.items() if key != "steps"})
+    steps = ",\n  ".join(json.dumps(step) for step in vector["steps"])
+    return f'{head[:-1]}, "steps": [\n  {steps}\n]}}'
+
+
+def vectors(case: Case) -> Iterator[dict[str, Any]]:
+    """Yield the vector of a case: one for each profile where their answers differ."""
+    found = {profile: list(_steps(case, profile)) for profile in case.profiles}
+    different: list[list[str]] = []
+    for profile, steps in found.items():
+        same = next((names for names in different if found[names[0]] == steps), None)
+        if same is None:
+            different.append([profile])
+        else:
+            same.append(profile)
+    for names in different:
+        yield {
+            "name": case.name if len(different) == 1 else f"{case.name}/{names[0]}",
+            "pins": list(case.pins),
+            "rests_on": attrs.asdict(case.rests_on),
+            "profiles": names,
+            "needs": needs(case.asks),
+            "steps": found[names[0]],
+        }
+
+
+class _Recorder:
+    """The specification as a target that keeps the last request and reply."""
+
+    def __init__(self, profile: str) -> None:
+        self._engine = EngineTarget("spec", profile)
+        self.last: tuple[dict[str, Any], Reply] | None = None
+
+    def hello(self) -> Hello:
+        return self._engine.hello()
+
+    def reset(self) -> None:
+        self._engine.reset()
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
+        reply = self._engine.apply(seq, operation, answers)
+        names = [answer.name for answer in answers]
+        self.last = {"do": "apply", "seq": seq, "operation": operation, "answers": names}, reply
+        return reply
+
+
+def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
+    target = _Recorder(profile)
+    scene = Scene(target, target.hello())
+    said: list[str] = []
+    lowest = 0
+    for words, ask in zip(case.said, case.asks, strict=True):
+        before, target.last = scene.partition, None
+        if found := scene.ask(ask):
+            raise VectorError(f"{case.name}: {words}: {found.sentence}")
+        said.append(words)
+        if target.last is None:
+            if not isinstance(ask, asks.Compact):
+                raise VectorError(f"{case.name}: {words}: there is nothing to ask")
+            continue
+        request, reply = json.loads(json.dumps(target.last))
+        event = event_from_row(row_from_line(json.dumps(scene.events[-1]).encode()))
+        match event.operation:
+            case Initialize():
+                lowest = event.after.start_offset
+            case AdvanceLogStart():
+                lowest = max(lowest, event.operation.log_start_offset)
+        yield {
+            "says": "; ".join(said),
+            "request": request,
+            "reply": reply,
+            "free": free(before, event, lowest),
+            "durable": _durable(scene),
+            "lag": lag(scene.partition) if scene.partition.ready else None,
+        }
+        said.clear()
+    last = f"{scene.steps[-1].answered}; {scene.steps[-1].after}"
+    for text in case.shows:
+        if text not in last:
+            raise VectorError(f"{case.name}: {text!r} does not show under {profile}: {last}")
+
+
+def _durable(scene: Scene) -> dict[str, Any]:
+    held = durable(scene.partition)
+    return {
+        "start_offset": held.start_offset,
+        "delivery_complete_count": held.delivery_complete_count,
+        "state_batches": [
+            [b.first, b.last, int(b.state), b.delivery_count] for b in held.state_batches
+        ],
+    }
