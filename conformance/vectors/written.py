@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -15,16 +16,22 @@ from conformance.vectors.free import free
 from conformance.vectors.play import needs
 from conformance.vectors.source import Case
 from model.errors import ErrorCode
-from model.operations import AdvanceLogStart, Initialize
 from model.trace_codec import event_from_row
 from model.trace_json import row_from_line
 from spec.lag import lag
 from spec.view import durable
 
-__all__ = ["FORMAT", "VectorError", "document", "vectors"]
+__all__ = ["DATA", "FORMAT", "VectorError", "document", "vectors"]
+
+DATA = Path(__file__).parent / "data"
+"""Where the vectors of this installation are."""
 
 FORMAT = 1
 """The version of the format of the files."""
+
+
+_AS_IT_LIKES = ("fetch_offset", "log_batches")
+"""What a reply says of the read, which is the implementation's own business."""
 
 
 class VectorError(Exception):
@@ -92,7 +99,7 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
     target = _Recorder(profile)
     scene = Scene(target, target.hello())
     said: list[str] = []
-    lowest = 0
+    durable_before = None
     for words, ask in zip(case.said, case.asks, strict=True):
         before, target.last = scene.partition, None
         if found := scene.ask(ask):
@@ -104,20 +111,17 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
             continue
         request, reply = json.loads(json.dumps(target.last))
         event = event_from_row(row_from_line(json.dumps(scene.events[-1]).encode()))
-        match event.operation:
-            case Initialize():
-                lowest = event.after.start_offset
-            case AdvanceLogStart():
-                lowest = max(lowest, event.operation.log_start_offset)
-        yield {
+        step = {
             "says": "; ".join(said),
             "request": request,
-            "reply": reply,
-            "free": free(before, event, lowest),
-            "durable": _durable(scene),
-            "lag": lag(scene.partition) if scene.partition.ready else None,
+            "reply": {name: told for name, told in reply.items() if name not in _AS_IT_LIKES},
         }
         said.clear()
+        if choices := free(before, event):
+            step["free"] = choices
+        if (held := _durable(scene)) != durable_before:
+            step["durable"] = durable_before = held
+        yield step | ({"lag": lag(scene.partition)} if scene.partition.ready else {})
     last = f"{scene.steps[-1].answered}; {scene.steps[-1].after}"
     for text in case.shows:
         if text not in last:
