@@ -104,7 +104,7 @@ class Miniature:
         self._limit = config["delivery_count_limit"]
         self._width = config["partition_max_record_locks"]
         self._lock = config["record_lock_duration_ms"]
-        self._renews = config["renew_acknowledge_enable"]
+        self._renews = config.get("renew_acknowledge_enable", True)
         self._waiting.clear()
         self._now, start = operation["time_ms"], stored["start_offset"]
         if start == -1:

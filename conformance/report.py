@@ -38,7 +38,7 @@ class Report:
     campaign: Campaign
     replayed: tuple[Replayed, ...]
     new: tuple[Fault, ...]
-    vectors: Played = Played()
+    vectors: Played = attrs.Factory(Played)
 
     @property
     def gone(self) -> tuple[Replayed, ...]:

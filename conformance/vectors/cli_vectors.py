@@ -1,4 +1,4 @@
-"""``sharespec vectors``: write the test vectors, or say whether those that are there are current."""
+"""``sharespec vectors``: write the test vectors, or say whether the files are current."""
 
 import sys
 from pathlib import Path

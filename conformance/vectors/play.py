@@ -23,7 +23,7 @@ _SETTLED = (ErrorCode.NONE, ErrorCode.PENDING)
 
 @attrs.frozen
 class Played:
-    """How many vectors were played, what they showed, and how often each reason to skip one held."""
+    """How many vectors were played, what they showed, and how many were skipped for which reason."""
 
     number: int = 0
     faults: tuple[Fault, ...] = ()

@@ -16,7 +16,7 @@ from model.errors import InvalidValueError
 from model.profile import KAFKA, KIP
 from model.snapshot import DurableState
 
-__all__ = ["CASES", "Case", "Citation", "CaseError", "cases", "read_cases"]
+__all__ = ["CASES", "Case", "CaseError", "Citation", "cases", "read_cases"]
 
 CASES = Path(__file__).parent / "cases"
 """Where the sources are: ``texts.toml`` with the sentences of the KIPs, and one file a concern."""
@@ -92,9 +92,7 @@ def read_cases(folder: Path) -> dict[str, tuple[Case, ...]]:
         name: _structured(said, Citation, _TEXTS) for name, said in _read(folder / _TEXTS).items()
     }
     found = {
-        path.stem: tuple(
-            _case(entry, texts, path.name) for entry in _read(path).get("vector", [])
-        )
+        path.stem: tuple(_case(entry, texts, path.name) for entry in _read(path).get("vector", []))
         for path in sorted(folder.glob("*.toml"))
         if path.name != _TEXTS
     }

@@ -73,11 +73,11 @@ def vectors(case: Case) -> Iterator[dict[str, Any]]:
 
 
 class _Recorder:
-    """The specification as a target that keeps the last request and reply."""
+    """The specification as a target that remembers what it was asked last, and its reply."""
 
     def __init__(self, profile: str) -> None:
         self._engine = EngineTarget("spec", profile)
-        self.last: tuple[dict[str, Any], Reply] | None = None
+        self._last: tuple[dict[str, Any], Reply] | None = None
 
     def hello(self) -> Hello:
         return self._engine.hello()
@@ -91,8 +91,13 @@ class _Recorder:
     def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
         reply = self._engine.apply(seq, operation, answers)
         names = [answer.name for answer in answers]
-        self.last = {"do": "apply", "seq": seq, "operation": operation, "answers": names}, reply
+        self._last = {"do": "apply", "seq": seq, "operation": operation, "answers": names}, reply
         return reply
+
+    def taken(self) -> tuple[dict[str, Any], Reply] | None:
+        """Return the last request and reply, once; None if there was none since."""
+        last, self._last = self._last, None
+        return last
 
 
 def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
@@ -101,15 +106,15 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
     said: list[str] = []
     durable_before = None
     for words, ask in zip(case.said, case.asks, strict=True):
-        before, target.last = scene.partition, None
+        before = scene.partition
         if found := scene.ask(ask):
             raise VectorError(f"{case.name}: {words}: {found.sentence}")
         said.append(words)
-        if target.last is None:
+        if (last := target.taken()) is None:
             if not isinstance(ask, asks.Compact):
                 raise VectorError(f"{case.name}: {words}: there is nothing to ask")
             continue
-        request, reply = json.loads(json.dumps(target.last))
+        request, reply = json.loads(json.dumps(last))
         event = event_from_row(row_from_line(json.dumps(scene.events[-1]).encode()))
         step = {
             "says": "; ".join(said),
@@ -122,10 +127,10 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
         if (held := _durable(scene)) != durable_before:
             step["durable"] = durable_before = held
         yield step | ({"lag": lag(scene.partition)} if scene.partition.ready else {})
-    last = f"{scene.steps[-1].answered}; {scene.steps[-1].after}"
+    seen = f"{scene.steps[-1].answered}; {scene.steps[-1].after}"
     for text in case.shows:
-        if text not in last:
-            raise VectorError(f"{case.name}: {text!r} does not show under {profile}: {last}")
+        if text not in seen:
+            raise VectorError(f"{case.name}: {text!r} does not show under {profile}: {seen}")
 
 
 def _durable(scene: Scene) -> dict[str, Any]:
