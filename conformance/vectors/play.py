@@ -23,7 +23,7 @@ _SETTLED = (ErrorCode.NONE, ErrorCode.PENDING)
 
 @attrs.frozen
 class Played:
-    """How many vectors were played, what they showed, and how many were skipped for which reason."""
+    """How many vectors were played, what they showed, and how many were skipped for what reason."""
 
     number: int = 0
     faults: tuple[Fault, ...] = ()

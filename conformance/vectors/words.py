@@ -35,7 +35,9 @@ def ask_in_words(text: str, config: SharePartitionConfig) -> Ask:
         answers = tuple(ErrorCode[name] for name in answered.split(", ") if name)
         for pattern, maker in _STEPS:
             if match := re.fullmatch(pattern, said):
-                return maker(match, config, answers)
+                ask = maker(match, config, answers)
+                if getattr(ask, "answers", ()) == answers:
+                    return ask
     except (KeyError, TypeError, ValueError):
         pass  # A word in it that is not known.
     raise InvalidValueError("steps", text, _ALLOWED)
@@ -67,7 +69,7 @@ def _acknowledge(match: re.Match[str], _config: SharePartitionConfig, answers: A
 def _batch(text: str, kind: int | None) -> AcknowledgementBatch:
     found = re.fullmatch(r"(-?\d+)(?:-(\d+))?((?: \w+)*)", text)
     if found is None:
-        raise KeyError(text)
+        raise ValueError(text)
     named = tuple(int(t) if t.isdigit() else _TYPES[t] for t in found[3].split())
     first, types = int(found[1]), named if kind is None else (kind,)
     return AcknowledgementBatch(first, int(found[2] or first), types)

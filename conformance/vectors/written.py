@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -53,22 +54,17 @@ def _text(vector: dict[str, Any]) -> str:
 
 def vectors(case: Case) -> Iterator[dict[str, Any]]:
     """Yield the vector of a case: one for each profile where their answers differ."""
-    found = {profile: list(_steps(case, profile)) for profile in case.profiles}
-    different: list[list[str]] = []
-    for profile, steps in found.items():
-        same = next((names for names in different if found[names[0]] == steps), None)
-        if same is None:
-            different.append([profile])
-        else:
-            same.append(profile)
-    for names in different:
+    profiles: dict[str, list[str]] = {}
+    for profile in case.profiles:
+        profiles.setdefault(json.dumps(list(_steps(case, profile))), []).append(profile)
+    for steps, names in profiles.items():
         yield {
-            "name": case.name if len(different) == 1 else f"{case.name}/{names[0]}",
+            "name": case.name if len(profiles) == 1 else f"{case.name}/{names[0]}",
             "pins": list(case.pins),
             "rests_on": attrs.asdict(case.rests_on),
             "profiles": names,
             "needs": needs(case.asks),
-            "steps": found[names[0]],
+            "steps": json.loads(steps),
         }
 
 
@@ -91,7 +87,8 @@ class _Recorder:
     def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
         reply = self._engine.apply(seq, operation, answers)
         names = [answer.name for answer in answers]
-        self._last = {"do": "apply", "seq": seq, "operation": operation, "answers": names}, reply
+        asked = deepcopy(operation)  # The log in it is the scene's, and goes on.
+        self._last = {"do": "apply", "seq": seq, "operation": asked, "answers": names}, reply
         return reply
 
     def taken(self) -> tuple[dict[str, Any], Reply] | None:
@@ -114,7 +111,7 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
             if not isinstance(ask, asks.Compact):
                 raise VectorError(f"{case.name}: {words}: there is nothing to ask")
             continue
-        request, reply = json.loads(json.dumps(last))
+        request, reply = last
         event = event_from_row(row_from_line(json.dumps(scene.events[-1]).encode()))
         step = {
             "says": "; ".join(said),
@@ -127,7 +124,10 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
         if (held := _durable(scene)) != durable_before:
             step["durable"] = durable_before = held
         yield step | ({"lag": lag(scene.partition)} if scene.partition.ready else {})
-    seen = f"{scene.steps[-1].answered}; {scene.steps[-1].after}"
+    _check_shown(case, f"{scene.steps[-1].answered}; {scene.steps[-1].after}", profile)
+
+
+def _check_shown(case: Case, seen: str, profile: str) -> None:
     for text in case.shows:
         if text not in seen:
             raise VectorError(f"{case.name}: {text!r} does not show under {profile}: {seen}")

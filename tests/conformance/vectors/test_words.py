@@ -64,6 +64,7 @@ def test_a_step_asks_what_its_words_say(text: str, ask: asks.Ask) -> None:
         "m1 acknowledges 0 maybe",
         "produce",
         "m1 leaves -> SOON",
+        "m1 fetches -> PENDING",
         "write 0 ends SOON",
         "delivery_count_limit becomes large",
         "delivery_count_limit becomes 0",
