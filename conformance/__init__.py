@@ -8,5 +8,6 @@ From the bottom up:
 - ``scene``: the log, the clock and the judge around one implementation;
 - ``generate``, ``shrink``, ``campaign``: the search for deviations;
 - ``known``, ``findings``: deviations that are known, with their reasons, and their table;
+- ``vectors``: short sequences with what the specification answers, for any language;
 - ``report``, ``cli_verify``: what a person sees.
 """

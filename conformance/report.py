@@ -12,8 +12,12 @@ from rich.text import Text
 from conformance.campaign import Campaign, Fault
 from conformance.known import Replayed, plain_sequence
 from conformance.scene import Step
+from conformance.vectors.play import Played
 
 __all__ = ["Report", "Verdict", "as_json", "as_markdown", "show", "show_known", "steps_table"]
+
+_MAX_DETAILED = 20
+"""Of how many new faults the steps are printed; the others have a line."""
 
 
 class Verdict(StrEnum):
@@ -26,11 +30,15 @@ class Verdict(StrEnum):
 
 @attrs.frozen
 class Report:
-    """A search, the known deviations played again, and the faults that none of them explains."""
+    """A search, the known deviations played again, and the faults that none of them explains.
+
+    ``vectors`` is what the test vectors showed, which were played before the search.
+    """
 
     campaign: Campaign
     replayed: tuple[Replayed, ...]
     new: tuple[Fault, ...]
+    vectors: Played = attrs.Factory(Played)
 
     @property
     def gone(self) -> tuple[Replayed, ...]:
@@ -42,7 +50,8 @@ class Report:
         """Return what the whole comes to."""
         if self.new or self.gone:
             return Verdict.DEVIATES
-        return Verdict.CONFORMS if self.campaign.steps else Verdict.UNKNOWN
+        tried = self.campaign.steps or self.vectors.number
+        return Verdict.CONFORMS if tried else Verdict.UNKNOWN
 
 
 def show(report: Report, console: Console) -> None:
@@ -51,12 +60,14 @@ def show(report: Report, console: Console) -> None:
     hello = campaign.hello
     console.print(f"{hello.name} {hello.version}, profile {hello.profile}", markup=False)
     console.print(_asked_table(campaign))
+    console.print(_vectors_line(report.vectors), markup=False)
     for one in report.replayed:
         state = "known" if one.fault else "known, but it does not show any more"
         console.print(f"{state}: {one.known.name}: {one.known.title}", markup=False)
     for number, fault in enumerate(report.new, start=1):
         console.print(f"\n{number}. {_headline(fault)}", markup=False, style="bold red")
-        _show_fault(fault, console)
+        if number <= _MAX_DETAILED:
+            _show_fault(fault, console)
     seconds = max(campaign.seconds, 1e-9)
     stopped = ", interrupted" if campaign.interrupted else ""
     console.print(
@@ -66,6 +77,12 @@ def show(report: Report, console: Console) -> None:
         f"in {seconds:.0f} s{stopped}",
         markup=False,
     )
+
+
+def _vectors_line(vectors: Played) -> str:
+    skipped = "; ".join(f"{count} {reason}" for reason, count in sorted(vectors.skipped.items()))
+    left = f", {sum(vectors.skipped.values())} not played: {skipped}" if skipped else ""
+    return f"{vectors.number} vectors, {len(vectors.faults)} deviate{left}"
 
 
 def show_known(one: Replayed, console: Console) -> None:
@@ -103,6 +120,11 @@ def as_json(report: Report) -> Iterator[str]:
             "operations": campaign.steps,
             "seconds": round(campaign.seconds, 3),
             "asked": campaign.asked,
+            "vectors": {
+                "played": report.vectors.number,
+                "deviate": [fault.deviation.name for fault in report.vectors.faults],
+                "skipped": report.vectors.skipped,
+            },
             "interrupted": campaign.interrupted,
         }
     )

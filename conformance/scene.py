@@ -117,8 +117,8 @@ class Scene:
         self, ask: asks.Ask
     ) -> dict[str, Any] | None:
         match ask:
-            case asks.TakeOver(config):
-                return self._take_over(config)
+            case asks.TakeOver():
+                return self._take_over(ask)
             case asks.Produce(batches):
                 return self._produce(batches)
             case asks.Fetch():
@@ -154,12 +154,13 @@ class Scene:
                 return {"op": "complete_write", "id": id_, "status": status.name}
         return None
 
-    def _take_over(self, config: SharePartitionConfig) -> dict[str, Any]:
-        persisted = self._engine.durable() if self.events else DurableState(0, 0)
+    def _take_over(self, ask: asks.TakeOver) -> dict[str, Any]:
+        first = ask.persisted or DurableState(0, 0)
+        persisted = self._engine.durable() if self.events else first
         self._waiting.clear()
         return {
             "op": "initialize",
-            "config": _config(config),
+            "config": _config(ask.config),
             "log_start_offset": self.log_start,
             "log_end_offset": self.log_end,
             "persisted": {
