@@ -48,7 +48,11 @@ class Fault:
 
 @attrs.frozen
 class Campaign:
-    """What a search did and found. ``asked`` counts operations by kind and status."""
+    """What a search did and found.
+
+    ``asked`` counts operations by kind and status, and ``exercised`` what they met, by the names of
+    ``universe``. ``seed`` gives the same search again.
+    """
 
     hello: Hello
     faults: tuple[Fault, ...]
@@ -57,6 +61,8 @@ class Campaign:
     seconds: float
     asked: dict[str, int]
     interrupted: bool = False
+    exercised: dict[str, int] = attrs.field(factory=dict)
+    seed: int = 0
 
 
 def campaign(
@@ -85,6 +91,8 @@ def campaign(
         time.monotonic() - began,
         dict(sorted(search.asked.items())),
         interrupted,
+        dict(sorted(search.exercised.items())),
+        seed,
     )
 
 
@@ -106,6 +114,7 @@ class _Search:
         self._target, self._hello, self._limits = target, hello, limits
         self.seen: Counter[Signature] = Counter()
         self.asked: Counter[str] = Counter()
+        self.exercised: Counter[str] = Counter()
         self.faults: dict[tuple[Signature, tuple[str, ...]], Fault] = {}
 
     def sequence(self, random: Random) -> None:
@@ -118,6 +127,7 @@ class _Search:
             sequence.append(next_ask(random, mix, scene))
             found = scene.ask(sequence[-1])
         self.asked.update(_answered(event) for event in scene.events)
+        self.exercised.update(scene.exercised)
         if found:
             self._note(found, tuple(sequence))
 
