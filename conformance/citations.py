@@ -221,10 +221,43 @@ _KIT = {
     DISAGREEMENT: Citation("Of this project", "The specification and the implementation agree."),
 }
 
+_BROKER = {
+    "SESSION_ERROR": Citation(
+        f"{_FETCH}; Share sessions",
+        "A request names the next epoch of its share session; another is refused, and so is a "
+        "request whose form is wrong.",
+    ),
+    "FETCH_ERROR": Citation(
+        _FETCH, "A share-partition that cannot be fetched from has an error code of its own."
+    ),
+    "ACKNOWLEDGE_ERROR": Citation(
+        f"{_FETCH}; ShareAcknowledge",
+        "Acknowledgements have an error code of their own in each share-partition of a response.",
+    ),
+    "DELIVERY_COUNT": _COUNT,
+    "ONLY_LOGGED_IS_ACQUIRED": Citation(
+        _HOLDING.source, "The records of a share-partition are those of its topic-partition."
+    ),
+    "ACQUIRED_IS_SENT": Citation(
+        f"{_FETCH}; AcquiredRecords",
+        "A response carries the records that it says are acquired.",
+    ),
+    "AVAILABLE_RECORDS_ARE_DELIVERED": Citation(
+        _RECORDS, "A record that is available is eligible for delivery to the next who fetches."
+    ),
+    "LOCK_TIMEOUT": Citation(_FETCH, "A response says how long its acquisition locks last."),
+    "LAG": Citation(
+        _LAG,
+        "The lag is what lies from the start offset to the end of the log, less what is processed.",
+    ),
+}
+"""Rules of a broker's answers, of which some have the names of those above."""
+
 CITATIONS: dict[str, Citation] = {
     **{guard.name: citation for guard, citation in _GUARDS.items()},
     **{difference.name: citation for difference, citation in _DIFFERENCES.items()},
     **_INVARIANTS,
+    **_BROKER,
     **_KIT,
 }
 """By the name of the rule."""

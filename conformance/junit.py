@@ -84,6 +84,7 @@ def _properties(report: Report) -> dict[str, str]:
         "seed": str(campaign.seed),
         "sequences": str(campaign.sequences),
         "operations": str(campaign.steps),
+        "unjudged": str(campaign.unjudged),
         "interrupted": str(campaign.interrupted).lower(),
         "verdict": report.verdict.value,
     }
@@ -97,13 +98,14 @@ def _cases(report: Report) -> Iterator[_Case]:
     faults: dict[str, list[Fault]] = {}
     for fault in report.new:
         faults.setdefault(fault.deviation.name, []).append(fault)
-    reasons = _not_at_stake(report) if campaign.steps else {}
-    at_stake = (i.name for i, _count in report.exercised.met if i.group is Group.RULE)
-    for rule in dict.fromkeys((*_ALWAYS, *at_stake, *reasons, *faults)):
+    reasons = _not_at_stake(report)
+    at_stake = [i.name for i, _count in report.exercised.met if i.group is Group.RULE]
+    always = _ALWAYS if at_stake or reasons else ()
+    for rule in dict.fromkeys((*always, *at_stake, *reasons, *faults)):
         broken = faults.get(rule, [])
         for number, fault in enumerate(broken, start=1):
             yield _failed(rule if number == 1 else f"{rule} ({number})", fault)
-        if not broken and campaign.steps:
+        if not broken:
             reason = reasons.get(rule, "")
             yield _Case("rule", rule, "skipped" if reason else "", reason)
     for one in report.replayed:

@@ -56,7 +56,12 @@ class Report:
 
     @property
     def exercised(self) -> Exercised:
-        """Return what the search met, what it did not, and what the implementation cannot do."""
+        """Return what the search met, what it did not, and what the implementation cannot do.
+
+        Nothing at all where that was not counted.
+        """
+        if not self.campaign.exercised:
+            return Exercised((), (), ())
         return exercised(self.campaign.exercised, self.campaign.hello.capabilities)
 
     @property

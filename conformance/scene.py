@@ -78,8 +78,11 @@ class Scene:
     """The log, the clock, the implementation and the judge.
 
     ``steps`` is what happened, in words, and ``events`` the same as events of a trace;
-    ``exercised`` counts what was met, by the names of ``universe``.
+    ``exercised`` counts what was met, by the names of ``universe``. The judge can always follow, so
+    it is never ``over``.
     """
+
+    over = False
 
     def __init__(self, target: Target, hello: Hello) -> None:
         """Reset the implementation. Raises TargetError if that fails."""
@@ -125,6 +128,9 @@ class Scene:
             return _deviation(name, finding, self._follower.state)
         self.exercised.update(met(before, event, self.partition, self.log))
         return None
+
+    def close(self) -> None:
+        """Do nothing: the next scene resets the implementation."""
 
     def _failed(self, name: str, operation: str, said: str, expected: str) -> Deviation:
         text = printable(said, _MAX_TEXT)

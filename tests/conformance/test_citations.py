@@ -8,10 +8,24 @@ from model.guards import Difference, Guard
 from replay.partition import DISAGREEMENT
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
+BROKER = (
+    "SESSION_ERROR",
+    "FETCH_ERROR",
+    "ACKNOWLEDGE_ERROR",
+    "DELIVERY_COUNT",
+    "ONLY_LOGGED_IS_ACQUIRED",
+    "ACQUIRED_IS_SENT",
+    "AVAILABLE_RECORDS_ARE_DELIVERED",
+    "LOCK_TIMEOUT",
+    "LAG",
+)
+"""Rules that only the answers of a broker are judged by."""
+
 RULES = (
     *(guard.name for guard in Guard),
     *(difference.name for difference in Difference),
     *(invariant.name for invariant in (*RECORD_INVARIANTS, *PARTITION_INVARIANTS)),
+    *BROKER,
     CRASHED,
     UNREADABLE,
     DISAGREEMENT,

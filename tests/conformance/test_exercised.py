@@ -7,6 +7,7 @@ import pytest
 from conformance import asks, generate
 from conformance.builtin import EngineTarget
 from conformance.campaign import Campaign, Limits, campaign, play
+from conformance.cores import CORES
 from conformance.exercised import exercised
 from conformance.miniature import FaultKind, Miniature
 from conformance.universe import Group, universe
@@ -175,7 +176,7 @@ def test_what_is_met_is_declared(searched: Campaign) -> None:
 def test_what_is_seldom_met_can_be(name: str) -> None:
     scene, _at, found = play(SPEC, SPEC.hello(), sequence(*SELDOM[name]))
     assert found is None
-    assert scene.exercised[name] > 0
+    assert CORES.met(scene)[name] > 0
 
 
 def test_what_need_not_happen_is_said_to_be_free() -> None:
@@ -214,5 +215,5 @@ def test_an_operation_that_deviates_is_not_counted() -> None:
     steps = [*sequence(2, ONE), asks.Produce(((0, 20),)), FETCH]
     scene, _at, found = play(wide, wide.hello(), steps)
     assert found is not None
-    assert scene.exercised["acquire is answered NONE"] == 1
-    assert scene.exercised["a fetch is stopped by its maximum of records"] == 1
+    assert CORES.met(scene)["acquire is answered NONE"] == 1
+    assert CORES.met(scene)["a fetch is stopped by its maximum of records"] == 1
