@@ -12,7 +12,7 @@ import attrs
 
 from conformance.campaign import Fault
 from conformance.citations import CITATIONS, DRAFT, citation_of
-from conformance.report import Report, plain_steps
+from conformance.report import Report, Verdict, plain_steps
 from conformance.scene import CRASHED, UNREADABLE
 from conformance.universe import Group
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
@@ -92,9 +92,9 @@ def _properties(report: Report) -> dict[str, str]:
 
 def _cases(report: Report) -> Iterator[_Case]:
     campaign = report.campaign
-    nothing = "" if campaign.steps else "nothing was tried, so nothing is known"
-    kind = "error" if nothing else ""
-    yield _Case("search", "operations were asked", kind, nothing, seconds=campaign.seconds)
+    idle = report.verdict is Verdict.UNKNOWN
+    kind, said = ("error", "nothing was tried, so nothing is known") if idle else ("", "")
+    yield _Case("search", "operations were asked", kind, said, seconds=campaign.seconds)
     faults: dict[str, list[Fault]] = {}
     for fault in report.new:
         faults.setdefault(fault.deviation.name, []).append(fault)

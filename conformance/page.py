@@ -20,7 +20,6 @@ MAX_BYTES = 2_000_000
 """How large a page may be; what does not fit is counted on it."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-_MAX_NAME = 200
 
 
 def as_html(report: Report, max_bytes: int = MAX_BYTES) -> str:
@@ -64,7 +63,7 @@ def _page(title: str, *body: Child) -> Markup:
         tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"sharespec verify: {printable(title, _MAX_NAME)}"),
+        tag("title", f"sharespec verify: {title}"),
         # The style is a constant, in which nothing needs to be escaped.
         tag("style", Markup(STYLE)),
     )
@@ -88,7 +87,7 @@ def _top(report: Report, title: str) -> Markup:
     return tag(
         "header",
         tag("p", "sharespec verify", class_="kicker"),
-        tag("h1", printable(title, _MAX_NAME)),
+        tag("h1", title),
         tag("p", tag("strong", verdict, class_=f"verdict {verdict}"), f" {_meaning(report)}"),
         tag("dl", tiles, class_="tiles"),
         tag(
