@@ -11,7 +11,7 @@ from model.states import RecordState
 
 __all__ = ["CODES", "MAX_COLUMNS", "Cell", "Picture", "Row", "picture"]
 
-MAX_COLUMNS = 24
+MAX_COLUMNS = 16
 """How many offsets a picture shows."""
 
 CODES = {
