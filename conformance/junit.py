@@ -108,6 +108,8 @@ def _cases(report: Report) -> Iterator[_Case]:
         if not broken:
             reason = reasons.get(rule, "")
             yield _Case("rule", rule, "skipped" if reason else "", reason)
+    for said in report.cannot:
+        yield _Case("capability", said, "skipped", "it cannot be asked")
     for one in report.replayed:
         known = one.known
         if one.fault is None:

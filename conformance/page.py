@@ -228,6 +228,9 @@ def _bottom(report: Report) -> Markup:
     parts = [
         tag("section", tag("h2", "What was asked"), _asked(report)),
         tag("section", tag("h2", "What was exercised"), _exercised(found)) if found.met else "",
+        tag("section", tag("h2", "What could not be asked"), _listed(report.cannot))
+        if report.cannot
+        else "",
         tag("footer", tag("p", totals_text(report)), tag("p", "Written by sharespec verify.")),
     ]
     return joined(parts)

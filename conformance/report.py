@@ -15,6 +15,7 @@ from conformance.citations import citation_of
 from conformance.exercised import Exercised, exercised
 from conformance.known import Replayed, plain_sequence
 from conformance.scene import Step
+from replay.words import printable
 
 __all__ = [
     "Report",
@@ -65,6 +66,11 @@ class Report:
         return exercised(self.campaign.exercised, self.campaign.hello.capabilities)
 
     @property
+    def cannot(self) -> tuple[str, ...]:
+        """Return what a broker says cannot be asked of it, each with the reason."""
+        return tuple(getattr(self.campaign.hello, "skipped", ()))
+
+    @property
     def verdict(self) -> Verdict:
         """Return what the whole comes to."""
         if self.new or self.gone:
@@ -86,6 +92,8 @@ def show(report: Report, console: Console) -> None:
         _show_fault(fault, console)
     for line in _exercised_lines(report.exercised):
         console.print(line, markup=False)
+    for said in report.cannot:
+        console.print(f"skipped: {printable(said)}", markup=False)
     console.print(f"\n{totals_text(report)}", markup=False)
 
 
@@ -93,10 +101,11 @@ def totals_text(report: Report) -> str:
     """Return the verdict and the totals in one line."""
     campaign = report.campaign
     stopped = ", interrupted" if campaign.interrupted else ""
+    left = f", {campaign.unjudged} not judged to their end" if campaign.unjudged else ""
     return (
         f"{report.verdict.value}: {len(report.new)} new, "
         f"{len(report.replayed) - len(report.gone)} known, {len(report.gone)} gone; "
-        f"{campaign.sequences:,} sequences, {campaign.steps:,} operations "
+        f"{campaign.sequences:,} sequences{left}, {campaign.steps:,} operations "
         f"in {campaign.seconds:.0f} s{stopped}"
     )
 
@@ -149,6 +158,7 @@ def as_json(report: Report) -> Iterator[str]:
             "met": {item.name: count for item, count in found.met},
             "not_exercised": [item.name for item in found.missed],
             "skipped": {item.name: reason for item, reason in found.skipped},
+            "cannot": report.cannot,
         }
     )
     yield json.dumps(
@@ -157,6 +167,7 @@ def as_json(report: Report) -> Iterator[str]:
             "verdict": report.verdict.value,
             "target": attrs.asdict(campaign.hello, filter=lambda a, _v: a.name != "capabilities"),
             "sequences": campaign.sequences,
+            "unjudged": campaign.unjudged,
             "operations": campaign.steps,
             "seconds": round(campaign.seconds, 3),
             "seed": campaign.seed,
@@ -185,7 +196,10 @@ def as_markdown(report: Report) -> str:
             f"\nCause: {known.cause}\n",
         ]
     sections += [f"## Gone: {one.known.title}\n" for one in report.gone]
-    return "\n".join((*sections, *_exercised_markdown(report.exercised)))
+    sections += _exercised_markdown(report.exercised)
+    if report.cannot:
+        sections += ["## What could not be asked\n", *(f"- {_cell(s)}" for s in report.cannot), ""]
+    return "\n".join(sections)
 
 
 def _fault_markdown(fault: Fault) -> Iterator[str]:

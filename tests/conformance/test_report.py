@@ -8,11 +8,14 @@ import pytest
 from rich.console import Console
 
 from conformance.campaign import Limits, campaign
+from conformance.junit import as_junit
 from conformance.known import Known, Replayed
 from conformance.miniature import FaultKind, Miniature
+from conformance.page import as_html
 from conformance.report import Report, Verdict, as_json, as_markdown, show
 from conformance.target import Capabilities
 from conformance.universe import universe
+from conformance.wire.target import WireHello
 from model.errors import ErrorCode
 
 
@@ -103,3 +106,14 @@ def test_where_everything_was_exercised_nothing_is_left(report: Report) -> None:
     whole = attrs.evolve(report.campaign, hello=hello, exercised=counts)
     assert "Nothing is left." in as_markdown(Report(whole, (), ()))
     assert "not exercised" not in text(Report(whole, (), ()))
+
+
+def test_what_a_broker_cannot_be_asked_is_in_every_report(report: Report) -> None:
+    broker = WireHello("broker", "1", "kip", skipped=("lag: it tells none",))
+    asked = attrs.evolve(report.campaign, hello=broker, exercised={}, unjudged=3)
+    found = Report(asked, (), ())
+    reports = (text(found), "".join(as_json(found)), as_markdown(found))
+    for said in (*reports, as_html(found), as_junit(found)):
+        assert "lag: it tells none" in said
+    assert "40 sequences, 3 not judged to their end" in text(found)
+    assert "exercised: " not in text(found)
