@@ -11,6 +11,7 @@ From the bottom up:
 - ``generate``, ``cores``: random asks of such an implementation, and simpler ones;
 - ``kind``, ``shrink``, ``campaign``: the search for deviations, of implementations of any kind;
 - ``known``, ``findings``: deviations that are known, with their reasons, and their table;
+- ``vectors``: short sequences with what the specification answers, for any language;
 - ``citations``: what each rule rests on;
 - ``report``, ``junit``, ``cli_verify``: what a person and other programs see;
 - ``markup``, ``picture``, ``page``, ``page_style``: the same as one page of HTML.

@@ -17,6 +17,7 @@ from conformance.page import as_html
 from conformance.process import ProcessTarget
 from conformance.report import Report, Verdict, as_json, as_markdown, show, show_known
 from conformance.target import Target, TargetError
+from conformance.vectors.play import all_cases, play_vectors
 from replay.words import printable
 
 __all__ = ["verify_command"]
@@ -77,6 +78,8 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
 ) -> None:
     """Search for what an implementation does that no rule allows: spec, impl, kafka or --exec.
 
+    The test vectors are played first; with --sequences 0 they only.
+
     Exits with 0 if nothing new was found, 1 if something was or a known deviation is gone, 2 if
     the implementation could not be driven.
     """
@@ -129,11 +132,13 @@ def _target(name: str | None, command: str | None, silence: float) -> Target:
 
 
 def _verified(target: Target, known: tuple[Known, ...], limits: Limits, seed: int) -> Report:
+    played = play_vectors(target, target.hello(), all_cases())
     found = _searched(target, limits, seed)
     return Report(
         found,
         tuple(replayed(target, found.hello, known)),
-        tuple(unknown(found.faults, known)),
+        tuple(unknown((*played.faults, *found.faults), known)),
+        played,
     )
 
 

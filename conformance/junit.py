@@ -1,6 +1,7 @@
 """What a verification found as JUnit XML, which systems for continuous integration show.
 
-A case for each rule, for each further way in which a rule is broken, and for each known deviation.
+A case for each rule, for each further way in which a rule is broken, for each test vector and for
+each known deviation.
 """
 
 import re
@@ -95,9 +96,24 @@ def _cases(report: Report) -> Iterator[_Case]:
     idle = report.verdict is Verdict.UNKNOWN
     kind, said = ("error", "nothing was tried, so nothing is known") if idle else ("", "")
     yield _Case("search", "operations were asked", kind, said, seconds=campaign.seconds)
+    yield from _rules(report)
+    yield from _vectors(report)
+    for said in report.cannot:
+        yield _Case("capability", said, "skipped", "it cannot be asked")
+    for one in report.replayed:
+        known = one.known
+        if one.fault is None:
+            gone = "the deviation is known, but it does not show any more"
+            yield _Case("known", known.name, "failure", gone, known.title)
+        else:
+            yield _Case("known", known.name, "skipped", f"known: {known.title}: {known.reason}")
+
+
+def _rules(report: Report) -> Iterator[_Case]:
     faults: dict[str, list[Fault]] = {}
     for fault in report.new:
-        faults.setdefault(fault.deviation.name, []).append(fault)
+        if fault.deviation.name not in report.vectors.names:
+            faults.setdefault(fault.deviation.name, []).append(fault)
     reasons = _not_at_stake(report)
     at_stake = [i.name for i, _count in report.exercised.met if i.group is Group.RULE]
     always = _ALWAYS if at_stake or reasons else ()
@@ -108,15 +124,17 @@ def _cases(report: Report) -> Iterator[_Case]:
         if not broken:
             reason = reasons.get(rule, "")
             yield _Case("rule", rule, "skipped" if reason else "", reason)
-    for said in report.cannot:
-        yield _Case("capability", said, "skipped", "it cannot be asked")
-    for one in report.replayed:
-        known = one.known
-        if one.fault is None:
-            gone = "the deviation is known, but it does not show any more"
-            yield _Case("known", known.name, "failure", gone, known.title)
+
+
+def _vectors(report: Report) -> Iterator[_Case]:
+    new = {fault.deviation.name: fault for fault in report.new}
+    known = {fault.deviation.name for fault in report.vectors.faults} - new.keys()
+    for name in report.vectors.names:
+        if name in new:
+            yield _failed(name, new[name], "vector")
         else:
-            yield _Case("known", known.name, "skipped", f"known: {known.title}: {known.reason}")
+            said = "known: a known deviation names it" if name in known else ""
+            yield _Case("vector", name, "skipped" if said else "", said)
 
 
 def _not_at_stake(report: Report) -> dict[str, str]:
@@ -130,9 +148,9 @@ def _is_rule(group: Group) -> bool:
     return group is Group.RULE
 
 
-def _failed(name: str, fault: Fault) -> _Case:
+def _failed(name: str, fault: Fault, suite: str = "rule") -> _Case:
     deviation = fault.deviation
-    citation = citation_of(deviation.name)
+    citation = citation_of(deviation.broken)
     lines = [
         deviation.sentence,
         f"rests on: {citation.source}: {citation.says}" if citation else "",
@@ -141,7 +159,7 @@ def _failed(name: str, fault: Fault) -> _Case:
         *plain_steps(fault),
     ]
     message = f"{deviation.name} in {deviation.operation}: {deviation.recorded}"
-    return _Case("rule", name, "failure", message, "\n".join(line for line in lines if line))
+    return _Case(suite, name, "failure", message, "\n".join(line for line in lines if line))
 
 
 def _add(suite: ET.Element, case: _Case) -> None:

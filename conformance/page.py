@@ -10,7 +10,7 @@ from conformance.known import Known
 from conformance.markup import Child, Markup, joined, tag
 from conformance.page_style import STYLE
 from conformance.picture import CODES, Cell, Picture, Row, picture
-from conformance.report import Report, headline, totals_text
+from conformance.report import Report, Verdict, headline, totals_text, vectors_text
 from conformance.universe import Group
 from replay.words import printable
 
@@ -93,6 +93,7 @@ def _top(report: Report, title: str) -> Markup:
         tag(
             "p", f"Profile {campaign.hello.profile}, seed {campaign.seed}.{stopped}", class_="note"
         ),
+        tag("p", f"{vectors_text(report.vectors)}.", class_="note") if report.vectors.names else "",
     )
 
 
@@ -101,9 +102,9 @@ def _meaning(report: Report) -> str:
         return "It does what no rule allows and nobody knew of."
     if report.gone:
         return "A deviation that is known does not show any more."
-    if report.campaign.steps:
-        return "Nothing was found that is not known."
-    return "Nothing was tried, so nothing is known."
+    if report.verdict is Verdict.UNKNOWN:
+        return "Nothing was tried, so nothing is known."
+    return "Nothing was found that is not known."
 
 
 def _articles(report: Report) -> Iterator[tuple[str, Markup]]:
@@ -121,11 +122,11 @@ def _articles(report: Report) -> Iterator[tuple[str, Markup]]:
 
 
 def _deviation(kind: str, title: str, fault: Fault, known: Known | None = None) -> Markup:
-    deviation, citation = fault.deviation, citation_of(fault.deviation.name)
+    deviation, citation = fault.deviation, citation_of(fault.deviation.broken)
     facts: list[tuple[str, Child]] = [
         ("Observed", deviation.recorded),
         ("Expected", deviation.expected),
-        ("Rule", [tag("code", deviation.name), f" — {deviation.sentence}"]),
+        ("Rule", [tag("code", deviation.broken), f" — {deviation.sentence}"]),
     ]
     if citation:
         facts.append(("Rests on", [tag("cite", citation.source), f" — {citation.says}"]))

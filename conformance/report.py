@@ -15,6 +15,7 @@ from conformance.citations import citation_of
 from conformance.exercised import Exercised, exercised
 from conformance.known import Replayed, plain_sequence
 from conformance.scene import Step
+from conformance.vectors.play import Played
 from replay.words import printable
 
 __all__ = [
@@ -28,10 +29,14 @@ __all__ = [
     "show_known",
     "steps_table",
     "totals_text",
+    "vectors_text",
 ]
 
 _MAX_LISTED = 10
 """How many things that were not exercised are listed for a person at a terminal."""
+
+_MAX_DETAILED = 20
+"""Of how many new faults the steps are printed; the others have a line."""
 
 
 class Verdict(StrEnum):
@@ -44,11 +49,15 @@ class Verdict(StrEnum):
 
 @attrs.frozen
 class Report:
-    """A search, the known deviations played again, and the faults that none of them explains."""
+    """A search, the known deviations played again, and the faults that none of them explains.
+
+    ``vectors`` is what the test vectors showed, which were played before the search.
+    """
 
     campaign: Campaign
     replayed: tuple[Replayed, ...]
     new: tuple[Fault, ...]
+    vectors: Played = attrs.Factory(Played)
 
     @property
     def gone(self) -> tuple[Replayed, ...]:
@@ -75,7 +84,8 @@ class Report:
         """Return what the whole comes to."""
         if self.new or self.gone:
             return Verdict.DEVIATES
-        return Verdict.CONFORMS if self.campaign.steps else Verdict.UNKNOWN
+        tried = self.campaign.steps or self.vectors.number
+        return Verdict.CONFORMS if tried else Verdict.UNKNOWN
 
 
 def show(report: Report, console: Console) -> None:
@@ -84,12 +94,14 @@ def show(report: Report, console: Console) -> None:
     hello = campaign.hello
     console.print(f"{hello.name} {hello.version}, profile {hello.profile}", markup=False)
     console.print(_asked_table(campaign))
+    console.print(vectors_text(report.vectors), markup=False)
     for one in report.replayed:
         state = "known" if one.fault else "known, but it does not show any more"
         console.print(f"{state}: {one.known.name}: {one.known.title}", markup=False)
     for number, fault in enumerate(report.new, start=1):
         console.print(f"\n{number}. {headline(fault)}", markup=False, style="bold red")
-        _show_fault(fault, console)
+        if number <= _MAX_DETAILED:
+            _show_fault(fault, console)
     for line in _exercised_lines(report.exercised):
         console.print(line, markup=False)
     for said in report.cannot:
@@ -124,6 +136,13 @@ def _exercised_lines(found: Exercised) -> Iterator[str]:
         yield f"skipped: {number}: {reason}"
 
 
+def vectors_text(vectors: Played) -> str:
+    """Return what the test vectors showed in one line."""
+    skipped = "; ".join(f"{count} {reason}" for reason, count in sorted(vectors.skipped.items()))
+    left = f", {sum(vectors.skipped.values())} not played: {skipped}" if skipped else ""
+    return f"{vectors.number} vectors, {len(vectors.faults)} deviate{left}"
+
+
 def show_known(one: Replayed, console: Console) -> None:
     """Print a known deviation with its steps, or that it does not show any more."""
     console.print(f"{one.known.name}: {one.known.title}", markup=False)
@@ -140,7 +159,7 @@ def _show_fault(fault: Fault, console: Console) -> None:
     console.print(steps_table(fault.steps))
     console.print(f"   observed  {fault.deviation.recorded}", markup=False)
     console.print(f"   expected  {fault.deviation.expected}", markup=False)
-    if citation := citation_of(fault.deviation.name):
+    if citation := citation_of(fault.deviation.broken):
         console.print(f"   rests on  {citation.source}: {citation.says}", markup=False)
 
 
@@ -172,6 +191,11 @@ def as_json(report: Report) -> Iterator[str]:
             "seconds": round(campaign.seconds, 3),
             "seed": campaign.seed,
             "asked": campaign.asked,
+            "vectors": {
+                "played": report.vectors.number,
+                "deviate": [fault.deviation.name for fault in report.vectors.faults],
+                "skipped": report.vectors.skipped,
+            },
             "interrupted": campaign.interrupted,
         }
     )
@@ -182,7 +206,7 @@ def as_markdown(report: Report) -> str:
     version = f"{report.campaign.hello.name} {report.campaign.hello.version}"
     sections = []
     for fault in report.new:
-        seen = f"Rule `{fault.deviation.name}`, seen in {_cell(version)}, not known before.\n"
+        seen = f"Rule `{fault.deviation.broken}`, seen in {_cell(version)}, not known before.\n"
         sections += [f"## New: {_cell(headline(fault))}\n", seen, *_fault_markdown(fault), ""]
     for one in report.replayed:
         known = one.known
@@ -209,7 +233,7 @@ def _fault_markdown(fault: Fault) -> Iterator[str]:
     yield f"\n- Observed: {_cell(fault.deviation.recorded)}"
     yield f"- Expected: {_cell(fault.deviation.expected)}"
     yield f"- Rule: {fault.deviation.sentence}"
-    if citation := citation_of(fault.deviation.name):
+    if citation := citation_of(fault.deviation.broken):
         yield f"- Rests on: {citation.source}: {citation.says}"
 
 
@@ -266,7 +290,7 @@ def _asked_table(campaign: Campaign) -> Table:
 
 
 def _plain(fault: Fault) -> dict[str, object]:
-    deviation, citation = fault.deviation, citation_of(fault.deviation.name)
+    deviation, citation = fault.deviation, citation_of(fault.deviation.broken)
     return {
         "rule": deviation.name,
         "operation": deviation.operation,

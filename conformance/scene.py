@@ -43,7 +43,8 @@ Signature = tuple[str, ...]
 class Deviation:
     """What an implementation did that no rule allows, at the last of a sequence of asks.
 
-    ``state`` is the one that was expected after it; None where the rules do not say which.
+    ``state`` is the one that was expected after it; None where the rules do not say which. ``rule``
+    is what is broken where ``name`` is that of something else, such as a test vector.
     """
 
     name: str
@@ -53,6 +54,12 @@ class Deviation:
     expected: str
     before: str
     state: SharePartitionSnapshot | None = None
+    rule: str = ""
+
+    @property
+    def broken(self) -> str:
+        """Return the rule that was broken."""
+        return self.rule or self.name
 
     @property
     def signature(self) -> Signature:
@@ -140,8 +147,8 @@ class Scene:
         self, ask: asks.Ask
     ) -> dict[str, Any] | None:
         match ask:
-            case asks.TakeOver(config):
-                return self._take_over(config)
+            case asks.TakeOver():
+                return self._take_over(ask)
             case asks.Produce(batches):
                 return self._produce(batches)
             case asks.Fetch():
@@ -177,12 +184,13 @@ class Scene:
                 return {"op": "complete_write", "id": id_, "status": status.name}
         return None
 
-    def _take_over(self, config: SharePartitionConfig) -> dict[str, Any]:
-        persisted = self._engine.durable() if self.events else DurableState(0, 0)
+    def _take_over(self, ask: asks.TakeOver) -> dict[str, Any]:
+        first = ask.persisted or DurableState(0, 0)
+        persisted = self._engine.durable() if self.events else first
         self._waiting.clear()
         return {
             "op": "initialize",
-            "config": _config(config),
+            "config": _config(ask.config),
             "log_start_offset": self.log_start,
             "log_end_offset": self.log_end,
             "persisted": {

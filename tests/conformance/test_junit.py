@@ -10,6 +10,7 @@ from conformance.junit import as_junit
 from conformance.known import Known, Replayed
 from conformance.miniature import FaultKind, Miniature
 from conformance.report import Report
+from conformance.vectors.play import Played
 
 ATTRIBUTES = {
     "testsuites": set[str](),
@@ -103,6 +104,19 @@ def test_what_could_not_be_broken_is_skipped_with_the_reason(report: Report) -> 
     little = attrs.evolve(report.campaign, exercised={"acquire is answered NONE": 1})
     (missed,) = case(suite(Report(little, (), ())), "rule", "CAN_ACQUIRE")
     assert missed.attrib["message"] == "not exercised: no sequence put it at stake"
+
+
+def test_each_vector_has_a_case(report: Report) -> None:
+    fault = report.new[0]
+    named = attrs.evolve(fault.deviation, name="broken", rule=fault.deviation.name)
+    broken = attrs.evolve(fault, deviation=named)
+    listed = attrs.evolve(broken, deviation=attrs.evolve(named, name="listed"))
+    vectors = Played(3, (broken, listed), {}, ("broken", "listed", "right"))
+    found = suite(attrs.evolve(report, new=(broken,), vectors=vectors))
+    assert "rests on: KIP-" in (case(found, "vector", "broken")[0].text or "")
+    assert case(found, "vector", "listed")[0].attrib["message"].startswith("known: ")
+    assert len(case(found, "vector", "right")) == 0
+    assert len(case(found, "rule", fault.deviation.name)) == 0
 
 
 def test_the_properties_say_how_to_do_it_again(report: Report) -> None:
