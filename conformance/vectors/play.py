@@ -23,11 +23,15 @@ _SETTLED = (ErrorCode.NONE, ErrorCode.PENDING)
 
 @attrs.frozen
 class Played:
-    """How many vectors were played, what they showed, and how many were skipped for what reason."""
+    """How many vectors were played, what they showed, and how many were skipped for what reason.
+
+    ``names`` are those of the vectors that were played.
+    """
 
     number: int = 0
     faults: tuple[Fault, ...] = ()
     skipped: dict[str, int] = attrs.Factory(dict)
+    names: tuple[str, ...] = ()
 
 
 def all_cases() -> tuple[Case, ...]:
@@ -37,22 +41,21 @@ def all_cases() -> tuple[Case, ...]:
 
 def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played:
     """Play the vectors that the implementation can play. Raises TargetError."""
-    number, faults, skipped = 0, [], Counter[str]()
+    names, faults, skipped = [], [], Counter[str]()
     for case in listed:
         if reason := reason_to_skip(case, hello):
             skipped[reason] += 1
             continue
-        number += 1
+        names.append(case.name)
         scene, at, found = play(target, hello, case.asks)
         if found:
             pins = f"vector {case.name}, which pins {', '.join(case.pins)}"
-            named = attrs.evolve(
-                found, name=case.name, sentence=f"{found.name}: {found.sentence} ({pins})"
-            )
+            sentence = f"{found.name}: {found.sentence} ({pins})"
+            named = attrs.evolve(found, name=case.name, sentence=sentence, rule=found.name)
             asked = case.asks[: at + 1]
             kinds = tuple(sorted({type(ask).__name__ for ask in asked}))
             faults.append(Fault(named, asked, tuple(scene.steps), tuple(scene.events), kinds, 1))
-    return Played(number, tuple(faults), dict(skipped))
+    return Played(len(names), tuple(faults), dict(skipped), tuple(names))
 
 
 def reason_to_skip(case: Case, hello: Hello) -> str | None:

@@ -36,8 +36,8 @@ def test_a_driver_that_deviates_is_told_how() -> None:
     result = run("--exec", WRONG, *QUICK, "--json")
     assert result.exit_code == 1
     lines = [json.loads(line) for line in result.stdout.splitlines()]
-    assert VECTOR in {line["rule"] for line in lines[:-1]}
-    assert "WITHIN_WINDOW_LIMIT" in {line["rule"] for line in lines[:-1]}
+    assert VECTOR in {line["rule"] for line in lines[:-2]}
+    assert "WITHIN_WINDOW_LIMIT" in {line["rule"] for line in lines[:-2]}
     assert lines[-1]["verdict"] == "deviates"
     assert VECTOR in lines[-1]["vectors"]["deviate"]
 
@@ -57,7 +57,7 @@ def test_what_is_known_is_no_deviation_until_it_is_gone(tmp_path: Path) -> None:
     page = tmp_path / "known.md"
     known = ["--known", str(path), "--markdown", str(page)]
     assert run("--exec", WRONG, *QUICK, *known).exit_code == 0
-    assert page.read_text().startswith("## Wide.")
+    assert page.read_text().startswith("## Wide.\n")
     assert run("spec", *QUICK, *known).exit_code == 1
     only = ["--known", str(path), "--only", "wide"]
     shown = run("--exec", WRONG, *only)
@@ -66,6 +66,17 @@ def test_what_is_known_is_no_deviation_until_it_is_gone(tmp_path: Path) -> None:
     assert "expected" in shown.stdout
     assert run("spec", *only).stdout == "wide: Wide.\nIt does not show any more.\n"
     assert run("spec", "--known", str(path), "--only", "thin").exit_code == 2
+
+
+def test_reports_are_written_to_files(tmp_path: Path) -> None:
+    files = {kind: tmp_path / kind for kind in ("junit", "html", "markdown")}
+    options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
+    assert run("--exec", WRONG, *QUICK, *options).exit_code == 1
+    assert files["junit"].read_text().startswith("<?xml")
+    assert files["html"].read_text().startswith("<!doctype html>")
+    assert files["markdown"].read_text().startswith("## New: ")
+    for name in ("WITHIN_WINDOW_LIMIT", VECTOR):
+        assert all(name in path.read_text() for path in files.values())
 
 
 @pytest.mark.parametrize(
@@ -79,6 +90,8 @@ def test_what_is_known_is_no_deviation_until_it_is_gone(tmp_path: Path) -> None:
         (["--exec", "/no/such/driver"], "cannot be started"),
         (["--exec", f"{sys.executable} -c 1"], "it ended"),
         (["spec", "--known", "/no/such/file"], "/no/such/file"),
+        (["spec", "--junit", "/no/such/folder/x"], "there is no folder /no/such/folder"),
+        (["spec", "--html", "/"], "is a directory"),
     ],
     ids=str,
 )
