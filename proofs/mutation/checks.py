@@ -178,7 +178,10 @@ def _all_tests(module: str) -> str:
 
 def _exploration(module: str) -> str:
     """Return what is wrong in a small world, of which every state of so many steps is visited."""
-    explored, world = _import("tests.proofs.explored").explored, _import("proofs.world").World
+    explored, world = (
+        _import("tests.proofs.explored").explored,
+        _import("proofs.exploration.world").World,
+    )
     if module not in sys.modules:
         return ""
     _, found = explored(world(offsets=_EXPLORED_OFFSETS), _EXPLORED_DEPTH)
