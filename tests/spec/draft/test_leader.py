@@ -288,15 +288,15 @@ def test_what_was_marked_a_quarter_later_is_swept_a_quarter_later(
     threshold: int, quarter: int
 ) -> None:
     config = attrs.evolve(
-        CONFIG, record_lock_duration_ms=5, in_progress_staleness_threshold_ms=threshold
+        CONFIG, record_lock_duration_ms=50, in_progress_staleness_threshold_ms=threshold
     )
     desk = Desk(config=config, swept_every_quarter=True, thresholds_are_free=True)
-    desk.fetch(2)
-    desk.mark((0, 0))
-    desk.wait(quarter)
-    desk.mark((1, 1))
-    writes = desk.wait(1000).writes
-    assert [write.state_batches[0].first for write in writes] == [0, 1]
+    desk.fetch(3)
+    for offset in range(3):
+        desk.mark((offset, offset))
+        desk.wait(quarter)
+    writes = (*desk.wait(1).writes, *desk.wait(1000).writes)
+    assert [write.state_batches[0].first for write in writes] == [0, 1, 2]
 
 
 def test_the_sweeper_counts_from_when_the_leader_took_over() -> None:
