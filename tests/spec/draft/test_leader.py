@@ -272,6 +272,62 @@ def test_time_passes_from_deadline_to_deadline() -> None:
     assert desk.wait(0) == Outcome()
 
 
+def test_each_timer_fires_when_its_time_comes() -> None:
+    desk = Desk()
+    desk.fetch(1)
+    desk.wait(1)
+    desk.fetch(1)
+    assert [write.state_batches[0].first for write in desk.wait(100).writes] == [0, 1]
+
+
+def test_progress_is_judged_when_it_becomes_too_old() -> None:
+    desk = Desk()
+    desk.fetch(2)
+    for offset in (0, 1):
+        desk.wait(1)
+        desk.mark((offset, offset))
+    assert [write.state_batches[0].first for write in desk.wait(100).writes] == [0, 1]
+
+
+def test_a_timer_that_is_over_does_not_hold_the_clock() -> None:
+    desk = Desk()
+    desk.fetch(1)
+    assert desk.say(0, 0, AcknowledgeType.ACCEPT, answer=LATER).writes[0].status is LATER.status
+    desk.wait(10)
+    assert (desk.leader.now, desk.leader.start) == (110, 0)
+    desk.ask(ops.CompleteWrite(0, FAILS.status))
+    assert desk.states[0] == "AVAILABLE(1)"
+
+
+def test_writes_are_answered_in_any_order() -> None:
+    desk = Desk()
+    desk.fetch(2)
+    for offset in (0, 1):
+        desk.say(offset, offset, AcknowledgeType.ACCEPT, answer=LATER)
+    desk.ask(ops.CompleteWrite(1, ErrorCode.NONE))
+    assert [record.before is None for record in desk.leader.records[:2]] == [False, True]
+    assert dict(desk.leader.durable.entries) == {1: (RecordState.ACKNOWLEDGED, 1)}
+    desk.ask(ops.CompleteWrite(0, ErrorCode.NONE))
+    assert desk.leader.start == 2
+
+
+def test_what_is_written_is_in_the_order_of_the_offsets() -> None:
+    desk = Desk()
+    desk.fetch(2)
+    accept = (AcknowledgeType.ACCEPT,)
+    batches = tuple(ops.AcknowledgementBatch(offset, offset, accept) for offset in (1, 0))
+    (write,) = desk.ask(ops.Acknowledge("A", batches)).writes
+    assert write.state_batches == (StateBatch(0, 1, RecordState.ACKNOWLEDGED, 1),)
+
+
+def test_a_mark_that_does_not_wait_stays_when_its_write_fails() -> None:
+    desk = Desk(marks_are_written=True)
+    desk.fetch(1)
+    desk.mark((0, 0), answer=LATER)
+    desk.ask(ops.CompleteWrite(0, FAILS.status))
+    assert desk.states[0] == MARKED
+
+
 def test_the_sweeper_runs_every_quarter_of_the_threshold() -> None:
     desk = Desk(swept_every_quarter=True)
     desk.wait(1)
