@@ -133,7 +133,7 @@ def test_an_id_that_is_outstanding_is_not_given_again() -> None:
     fetch(made, "a", (0, 1))
     ack(made, "a", (1, 1, REJECT))
     ack(made, "a", (0, 0, ACCEPT), answer=PENDING)
-    with pytest.raises(InvalidValueError, match="writes.id"):
+    with pytest.raises(InvalidValueError, match=r"writes\.id"):
         made.apply(FinishDeadLetter(ranges((1, 1))), answers=(Answer(PENDING, 1),))
 
 

@@ -299,6 +299,14 @@ def test_a_timer_that_is_over_does_not_hold_the_clock() -> None:
     assert desk.states[0] == "AVAILABLE(1)"
 
 
+def test_a_mark_that_awaits_its_write_outlasts_its_times() -> None:
+    desk = Desk(marks_are_written=True, mark_waits_for_its_write=True)
+    desk.fetch(1)
+    desk.mark((0, 0), answer=LATER)
+    assert desk.wait(100) == Outcome()
+    assert (desk.leader.now, desk.states[0]) == (200, MARKED)
+
+
 def test_writes_are_answered_in_any_order() -> None:
     desk = Desk()
     desk.fetch(2)
