@@ -207,6 +207,12 @@ def test_an_update_carries_the_write_alone_and_a_snapshot_everything() -> None:
     assert held == attrs.evolve(after, snapshot_epoch=4, updates=0)
 
 
+def test_an_update_says_what_is_alike_once_however_much_it_is() -> None:
+    batches = (StateBatch(0, 99, ACKNOWLEDGED, 1),)
+    after = merge(Durable(0, 0), request(0, 100, *batches), KIP)
+    assert update_record(Durable(0, 0), after, batches)[0].state_batches == batches
+
+
 @BOTH
 def test_an_update_says_where_the_start_offset_stands_and_what_counts(profile: Profile) -> None:
     before = Durable(4, 1, snapshot_epoch=1)
