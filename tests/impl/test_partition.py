@@ -212,3 +212,9 @@ def test_room_is_made_for_every_range_that_an_operation_or_a_choice_names(
     with pytest.raises(InterruptedError):
         made.apply(operation, choice)
     assert asked == [number]
+
+
+def test_a_seq_is_at_least_0() -> None:
+    made = FastSharePartition(KAFKA)
+    with pytest.raises(InvalidValueError, match="seq is -1"):
+        made.apply(Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)), seq=-1)
