@@ -175,6 +175,22 @@ def test_there_is_an_example_for_each_invariant() -> None:
     assert tuple(one.name for one in BROKER_INVARIANTS) == NAMES
 
 
+def test_a_write_that_is_outstanding_keeps_a_group_in_memory() -> None:
+    good = opened(broker_of())
+    one = Outstanding(Write(0, 0, 0, (), ErrorCode.PENDING))
+    partitions = {
+        at: attrs.evolve(there, outstanding=Map({0: one})) for at, there in good.partitions.items()
+    }
+    assert violated_by(attrs.evolve(good, sessions=Map(), partitions=Map(partitions))) == []
+
+
+def test_what_is_not_in_memory_may_be_elsewhere() -> None:
+    good = opened(broker_of())
+    gone = attrs.evolve(good.partitions["g", P0], ready=False)
+    partitions = good.partitions.set(("g", P0), gone)
+    assert violated_by(attrs.evolve(good, partitions=partitions, elsewhere=frozenset({P0}))) == []
+
+
 def test_the_greatest_epoch_is_live() -> None:
     good = opened(broker_of())
     session = attrs.evolve(good.sessions["g", "m"], epoch=MAX_EPOCH)
