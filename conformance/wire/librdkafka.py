@@ -12,7 +12,7 @@ from pathlib import Path
 
 from conformance.target import TargetError
 
-__all__ = ["LIBRDKAFKA", "WHEEL", "MockCluster"]
+__all__ = ["LIBRDKAFKA", "WHEEL", "MockCluster", "library_path"]
 
 WHEEL = "2.16.1"
 """The version of confluent-kafka that is needed."""
@@ -114,7 +114,7 @@ class MockCluster:
 
 @cache
 def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(_path()))
+    library = ctypes.CDLL(str(library_path()))
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -124,7 +124,8 @@ def _library() -> ctypes.CDLL:
     return library
 
 
-def _path() -> Path:
+def library_path() -> Path:
+    """Return where the wheel has librdkafka. Raises TargetError: it is missing, or another one."""
     install = f"pip install confluent-kafka=={WHEEL}"
     try:
         wheel = distribution("confluent-kafka")
