@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from conformance.target import TargetError
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 
 __all__ = ["LIBRDKAFKA", "WHEEL", "MockCluster", "library_path"]
 
@@ -21,8 +22,9 @@ LIBRDKAFKA = "2.16.0"
 """The version of librdkafka in it."""
 
 _PRODUCER = 0
-_EARLIEST = 1
 _MESSAGE_BYTES = 512
+_RESETS = (AutoOffsetReset.LATEST, AutoOffsetReset.EARLIEST)
+_LEVELS = (IsolationLevel.READ_UNCOMMITTED, IsolationLevel.READ_COMMITTED)
 
 _SIGNATURES = {
     "rd_kafka_version_str": (c_char_p, ()),
@@ -41,15 +43,12 @@ _SIGNATURES = {
     "rd_kafka_mock_sharegroup_set_max_delivery_attempts": (None, (c_void_p, c_int)),
     "rd_kafka_mock_sharegroup_set_max_record_locks": (None, (c_void_p, c_int)),
     "rd_kafka_mock_sharegroup_set_auto_offset_reset": (None, (c_void_p, c_int)),
+    "rd_kafka_mock_sharegroup_set_isolation_level": (None, (c_void_p, c_int)),
 }
 
 
 class MockCluster:
-    """A mock cluster of one broker on 127.0.0.1; close it when done. All errors are TargetError.
-
-    Settings hold for every group, those that there are and those to come. Groups read from the
-    start of the log.
-    """
+    """A mock cluster of one broker on 127.0.0.1; close it when done. All errors are TargetError."""
 
     def __init__(self) -> None:
         """Start it."""
@@ -65,7 +64,6 @@ class MockCluster:
         if not self._cluster:
             self.close()
             raise TargetError("librdkafka does not start a mock cluster")
-        self._library.rd_kafka_mock_sharegroup_set_auto_offset_reset(self._cluster, _EARLIEST)
 
     @property
     def bootstrap(self) -> str:
@@ -73,12 +71,17 @@ class MockCluster:
         told: bytes = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster)
         return told.decode()
 
-    def configure(self, lock_ms: int, delivery_limit: int, lock_limit: int) -> None:
-        """Set the lock duration, and how often and how many records are acquired."""
-        set_to = self._library
-        set_to.rd_kafka_mock_sharegroup_set_record_lock_duration(self._cluster, lock_ms)
-        set_to.rd_kafka_mock_sharegroup_set_max_delivery_attempts(self._cluster, delivery_limit)
-        set_to.rd_kafka_mock_sharegroup_set_max_record_locks(self._cluster, lock_limit)
+    def configure(self, config: SharePartitionConfig) -> None:
+        """Set what holds for every group: those that there are, and those to come."""
+        settings = {
+            "record_lock_duration": config.record_lock_duration_ms,
+            "max_delivery_attempts": config.delivery_count_limit,
+            "max_record_locks": config.partition_max_record_locks,
+            "auto_offset_reset": _RESETS.index(config.auto_offset_reset),
+            "isolation_level": _LEVELS.index(config.isolation_level),
+        }
+        for name, value in settings.items():
+            getattr(self._library, f"rd_kafka_mock_sharegroup_set_{name}")(self._cluster, value)
 
     def create_topic(self, name: str, partitions: int) -> None:
         """Create a topic."""
