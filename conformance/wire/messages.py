@@ -15,10 +15,11 @@ from uuid import UUID
 
 import attrs
 from kio.index import load_entity_schema, load_response_schema
+from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
-__all__ = ["MalformedError", "Message", "decoded", "encoded", "request", "response"]
+__all__ = ["MalformedError", "Message", "built", "decoded", "encoded", "request", "response"]
 
 Message: TypeAlias = Any
 """A message or a part of one; the classes that kio generates have no base that they share."""
@@ -77,15 +78,15 @@ def _field(field: Kind) -> _Field:
 
 
 def request(name: str, version: int, **values: Message) -> Message:
-    """Return a request of kio's, made of plain values: dicts, lists, and ms for durations.
+    """Return a request of kio's; ``name`` is that of its module, such as share_fetch."""
+    return built(load_entity_schema(name, version, EntityType.request), values)
 
-    ``name`` is that of kio's module, such as share_fetch. Raises TypeError for a field that this
-    version does not have, or lacks.
+
+def built(kind: Kind, values: dict[str, Any]) -> Message:
+    """Return one of kio's values, made of plain ones: dicts, lists, numbers, ms for durations.
+
+    Raises TypeError for a field that this version does not have, or lacks.
     """
-    return _entity(load_entity_schema(name, version, EntityType.request), values)
-
-
-def _entity(kind: Kind, values: dict[str, Any]) -> Message:
     known = {field.name: field for field in _fields(kind)}
     return kind(**{name: _plain(known.get(name), value) for name, value in values.items()})
 
@@ -94,17 +95,19 @@ def _plain(field: _Field | None, value: Message) -> Message:
     if field is None or value is None:
         return value
     if field.entity and field.array:
-        return tuple(_entity(field.entity, one) for one in value)
+        return tuple(built(field.entity, one) for one in value)
     if field.entity:
-        return _entity(field.entity, value)
+        return built(field.entity, value)
     if field.primitive in _MS:
         return timedelta(milliseconds=value)
+    if field.primitive == "error_code":
+        return ErrorCode(value)
     return tuple(value) if field.array else value
 
 
 def encoded(message: Message, correlation_id: int) -> bytes:
     """Return a request with its header, without the length of the frame."""
-    header = _entity(
+    header = built(
         message.__header_schema__,
         {
             "request_api_key": message.__api_key__,
