@@ -81,10 +81,10 @@ class SpecBroker:
     def open(self, config: SharePartitionConfig, partitions: int) -> Place:
         """Begin anew: every place has the same names, and the same choices are made in it."""
         self._random = Random(f"{self._seed}:{config}:{partitions}")  # noqa: S311 - no secret
-        self._lock_ms = faulty_config(self._fault, config).record_lock_duration_ms
+        config = faulty_config(self._fault, config)
+        self._lock_ms = config.record_lock_duration_ms
         broker = ShareBroker(profile_named(self._profile), topics=Map({_TOPIC: partitions}))
         for at in (TopicPartition(_TOPIC, p) for p in range(partitions)):
-            config = faulty_config(self._fault, config)
             broker = lead(broker, (_GROUP, at), config, Log(0, 0), Durable())
         if self._one_in(2):
             staying = {(_GROUP, "-"): ShareSession(1, "-")}
@@ -146,6 +146,8 @@ class SpecBroker:
         Choices depend on the request and the share-partitions only, so that a sequence can be
         shortened.
         """
+        if not self._open:
+            raise TargetError(f"{place.group} is not open")
         seen = [snapshot(there) for there in self._broker.partitions.values()]
         plain = attrs.evolve(request, session_epoch=0)
         self._random = Random(f"{self._seed}:{plain}:{seen}")  # noqa: S311 - no secret
