@@ -24,6 +24,8 @@ _PLAIN = {
 }
 """Of each field of an ask the plainest value."""
 
+_WRONG = (asks.Epoch.AGAIN, asks.Epoch.SKIP)
+
 
 def _simpler(ask: asks.Ask) -> Iterator[asks.Ask]:
     """Yield asks that are simpler in one respect, the simplest first."""
@@ -84,8 +86,30 @@ def _simpler_batches(
                 yield (*before, change, *after)
 
 
+def _features(ask: asks.Ask) -> Iterator[str]:
+    """Yield the name of its class, and whatever is not as in every request."""
+    name = type(ask).__name__
+    yield name
+    if isinstance(ask, asks.Fetch | asks.Acknowledge):
+        odd = "wrong epoch" if ask.epoch in _WRONG else f"{name} epoch {ask.epoch}"
+        yield from (odd,) if ask.epoch is not asks.Epoch.NEXT else ()
+        yield from (f"absent {ask.stranger}",) if ask.stranger else ()
+        shapes = (batch.shape for one in ask.acknowledged for batch in one.batches)
+        yield from (shape.value for shape in shapes if shape)
+    if isinstance(ask, asks.Fetch):
+        yield from ("forgotten",) if ask.forgotten else ()
+        yield from ("piggybacked",) if ask.acknowledged else ()
+
+
 BROKERS = Kind(
-    asks.Ask, WireScene, begin, next_ask, _simpler, lambda _ask: 0, lambda ask, _less: ask
+    asks.Ask,
+    WireScene,
+    begin,
+    next_ask,
+    _simpler,
+    lambda _ask: 0,
+    lambda ask, _less: ask,
+    _features,
 )
 """The kind of which every target of ``conformance.wire.target`` is.
 

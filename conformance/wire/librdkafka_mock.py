@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import attrs
 
@@ -15,10 +14,7 @@ from conformance.wire.target import WireCapabilities
 from model.config import SharePartitionConfig
 from model.ranges import OffsetRange
 
-__all__ = ["KNOWN", "MockHooks", "librdkafka_mock"]
-
-KNOWN = Path(__file__).parents[1] / "targets" / "librdkafka-mock" / "known.toml"
-"""What is known of librdkafka's mock cluster."""
+__all__ = ["MockHooks", "librdkafka_mock"]
 
 _LOCK_MS, _SWEEP_MS = 500, 1100
 _DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (3, 10, 200)
@@ -83,8 +79,11 @@ class MockHooks:
 
 
 @contextmanager
-def librdkafka_mock() -> Iterator[BrokerTarget]:
-    """Run a mock cluster, judged as the KIP says: its source cites that. Raises TargetError."""
+def librdkafka_mock(seconds: float = 10.0) -> Iterator[BrokerTarget]:
+    """Run a mock cluster, which may take so long for an answer. Raises TargetError.
+
+    It is judged as the KIP says, since its source cites that.
+    """
     with closing(MockCluster()) as cluster:
         target = BrokerTarget(
             cluster.bootstrap,
@@ -92,7 +91,8 @@ def librdkafka_mock() -> Iterator[BrokerTarget]:
             name="librdkafka mock cluster",
             version=LIBRDKAFKA,
             profile="kip",
-            bounds=Bounds(surplus_bytes=1),  # Metadata ends with two empty lists of tags.
+            # Metadata ends with two empty lists of tags.
+            bounds=Bounds(seconds=seconds, surplus_bytes=1),
         )
         with closing(target):
             yield target
