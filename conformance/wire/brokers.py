@@ -8,6 +8,7 @@ from conformance.kind import Kind
 from conformance.wire import asks
 from conformance.wire.generate import begin, next_ask
 from conformance.wire.scene import MEMBERS, WireScene
+from model.states import AcknowledgeType
 
 __all__ = ["BROKERS"]
 
@@ -87,18 +88,19 @@ def _simpler_batches(
 
 
 def _features(ask: asks.Ask) -> Iterator[str]:
-    """Yield the name of its class, and whatever is not as in every request."""
+    """Yield the name of its class, and what is not as in most requests."""
     name = type(ask).__name__
     yield name
     if isinstance(ask, asks.Fetch | asks.Acknowledge):
         odd = "wrong epoch" if ask.epoch in _WRONG else f"{name} epoch {ask.epoch}"
         yield from (odd,) if ask.epoch is not asks.Epoch.NEXT else ()
         yield from (f"absent {ask.stranger}",) if ask.stranger else ()
-        shapes = (batch.shape for one in ask.acknowledged for batch in one.batches)
-        yield from (shape.value for shape in shapes if shape)
+        for batch in (batch for one in ask.acknowledged for batch in one.batches):
+            yield from (batch.shape.value,) if batch.shape else ()
+            yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()
     if isinstance(ask, asks.Fetch):
         yield from ("forgotten",) if ask.forgotten else ()
-        yield from ("piggybacked",) if ask.acknowledged else ()
+        yield from ("at most 0",) if ask.max_records == 0 else ()
 
 
 BROKERS = Kind(
