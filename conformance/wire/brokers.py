@@ -109,9 +109,9 @@ BROKERS = Kind(
     begin,
     next_ask,
     _simpler,
-    lambda _ask: 0,
-    lambda ask, _less: ask,
-    _features,
+    produced=lambda _ask: 0,
+    moved_down=lambda ask, _less: ask,
+    features=_features,
 )
 """The kind of which every target of ``conformance.wire.target`` is.
 

@@ -230,8 +230,7 @@ def _illegal(
 ) -> Mismatch:
     """Say what guard the answer breaks, and whether of records that the member holds."""
     if error.guard is Guard.ACKNOWLEDGEMENT_JUDGED:
-        statuses = {one.acknowledge_error.name for one in response.partitions}
-        about = f"acknowledge answered {', '.join(sorted(statuses))}"
+        about = "acknowledge answered " + error.detail.removeprefix("the answer ").split(",")[0]
     else:
         about = "fetch of what the member holds" if _again(broker, request, response) else "fetch"
     return Mismatch(

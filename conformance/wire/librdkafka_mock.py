@@ -16,7 +16,7 @@ from model.ranges import OffsetRange
 
 __all__ = ["MockHooks", "librdkafka_mock"]
 
-_LOCK_MS, _SWEEP_MS = 500, 1100
+_LOCK_MS, _SWEEP_MS = 1000, 1100
 _DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (3, 10, 200)
 
 
