@@ -44,6 +44,7 @@ class Kind:
     yields asks that are simpler in one respect, the simplest first. ``produced`` is how many
     offsets an ask appends to a log, and ``moved_down`` the ask that names offsets so many less.
     ``features`` says what tells an ask from others: the name of its class, and what is unusual.
+    ``plainer`` yields whole sequences that are simpler, such as with fewer members.
     """
 
     asks: Any
@@ -53,6 +54,7 @@ class Kind:
     simpler: Callable[[Ask], Iterable[Ask]]
     produced: Callable[[Ask], int]
     moved_down: Callable[[Ask, int], Ask]
+    plainer: Callable[[tuple[Ask, ...]], Iterable[tuple[Ask, ...]]] = lambda _sequence: ()
     features: Callable[[Ask], Iterable[str]] = lambda ask: (type(ask).__name__,)
 
     def features_of(self, sequence: Sequence[Ask]) -> tuple[str, ...]:

@@ -103,6 +103,32 @@ def _features(ask: asks.Ask) -> Iterator[str]:
         yield from ("at most 0",) if ask.max_records == 0 else ()
 
 
+def _plainer(sequence: tuple[asks.Ask, ...]) -> Iterator[tuple[asks.Ask, ...]]:
+    """Yield the sequence with an earlier member in the place of another."""
+    for last, member in enumerate(MEMBERS):
+        for other in MEMBERS[:last]:
+            yield tuple(_with(ask, member, other) for ask in sequence)
+
+
+def _with(ask: asks.Ask, member: str, other: str) -> asks.Ask:
+    if isinstance(ask, asks.Disconnect):
+        return attrs.evolve(ask, member=other) if ask.member == member else ask
+    if not isinstance(ask, asks.Fetch | asks.Acknowledge):
+        return ask
+    acknowledged = tuple(
+        attrs.evolve(
+            one,
+            batches=tuple(
+                attrs.evolve(batch, whose=other) if batch.whose == member else batch
+                for batch in one.batches
+            ),
+        )
+        for one in ask.acknowledged
+    )
+    who = other if ask.member == member else ask.member
+    return attrs.evolve(ask, member=who, acknowledged=acknowledged)
+
+
 BROKERS = Kind(
     asks.Ask,
     WireScene,
@@ -112,6 +138,7 @@ BROKERS = Kind(
     produced=lambda _ask: 0,
     moved_down=lambda ask, _less: ask,
     features=_features,
+    plainer=_plainer,
 )
 """The kind of which every target of ``conformance.wire.target`` is.
 

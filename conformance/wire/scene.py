@@ -110,7 +110,7 @@ class WireScene:
         self._place = self._target.open(config, partitions)
         timing = Timing(self._can.lock_ms, self._can.sweep_ms)
         profile = profile_named(self._hello.profile)
-        self._judge = Judge(profile, self._place, config, timing)
+        self._judge = Judge(profile, self._place, config, timing, _NAMES)
         self._told(
             "open",
             f"{partitions} partitions, delivery limit {config.delivery_count_limit}, "
