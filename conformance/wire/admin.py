@@ -14,7 +14,7 @@ import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
 from conformance.target import TargetError
-from conformance.wire.codec import error_name, topic_uuid
+from conformance.wire.codec import error_name, may_pass, topic_uuid
 from conformance.wire.connection import Answer, Wire
 from conformance.wire.messages import request
 from conformance.wire.records import Producer
@@ -357,17 +357,10 @@ class Admin:
             code, found = attempt()
             if not code:
                 return found
-            if not _may_pass(code) or time.monotonic() > until:
+            if not may_pass(code) or time.monotonic() > until:
                 _check(what, code)
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
-
-
-def _may_pass(code: int) -> bool:
-    try:
-        return KafkaError(code).retriable
-    except ValueError:
-        return False
 
 
 def _check(what: str, code: int, said: str | None = None) -> None:
