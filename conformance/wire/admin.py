@@ -300,9 +300,10 @@ class Admin:
         self._settled(f"joining group {group}", attempt)
 
     def leave(self, group: str, member: str) -> None:
-        """Leave a share group."""
+        """Leave a share group; a member whose session is over has left already."""
         body = self._heartbeat(group, member, _LEAVE, None)
-        _check(f"leaving group {group}", body.error_code, body.error_message)
+        if body.error_code != KafkaError.unknown_member_id:
+            _check(f"leaving group {group}", body.error_code, body.error_message)
 
     def _heartbeat(
         self, group: str, member: str, epoch: int, topics: list[str] | None

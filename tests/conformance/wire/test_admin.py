@@ -146,6 +146,14 @@ def test_an_error_is_told_with_what_the_broker_said_of_it(fake: Fake, admin: Adm
         admin.configure("g", {})
 
 
+def test_a_member_whose_session_is_over_has_left(fake: Fake, admin: Admin) -> None:
+    failing(fake, "share_group_heartbeat", 1, lambda said: said | {"error_code": 25})
+    admin.leave("g", "m")
+    failing(fake, "share_group_heartbeat", 1, lambda said: said | {"error_code": 42})
+    with pytest.raises(TargetError, match="leaving group g: INVALID_REQUEST"):
+        admin.leave("g", "m")
+
+
 def test_a_group_that_is_gone_is_deleted(fake: Fake, admin: Admin) -> None:
     gone = {"results": [{"group_id": "g", "error_code": 69}]}
     failing(fake, "delete_groups", 1, lambda _said: gone)
