@@ -1,6 +1,6 @@
 """What tells one kind of implementation under test from another, as data for the search."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any, Protocol
 
@@ -43,6 +43,7 @@ class Kind:
     draws a mixture and the first ask for a hello, and ``next_ask`` each later one. ``simpler``
     yields asks that are simpler in one respect, the simplest first. ``produced`` is how many
     offsets an ask appends to a log, and ``moved_down`` the ask that names offsets so many less.
+    ``features`` says what tells an ask from others: the name of its class, and what is unusual.
     ``plainer`` yields whole sequences that are simpler, such as with fewer members.
     """
 
@@ -54,3 +55,8 @@ class Kind:
     produced: Callable[[Ask], int]
     moved_down: Callable[[Ask, int], Ask]
     plainer: Callable[[tuple[Ask, ...]], Iterable[tuple[Ask, ...]]] = lambda _sequence: ()
+    features: Callable[[Ask], Iterable[str]] = lambda ask: (type(ask).__name__,)
+
+    def features_of(self, sequence: Sequence[Ask]) -> tuple[str, ...]:
+        """Return what tells a sequence from others, sorted."""
+        return tuple(sorted({feature for ask in sequence for feature in self.features(ask)}))
