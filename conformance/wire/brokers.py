@@ -105,7 +105,9 @@ def _features(ask: asks.Ask) -> Iterator[str]:
 
 
 def _plainer(sequence: tuple[asks.Ask, ...]) -> Iterator[tuple[asks.Ask, ...]]:
-    """Yield the sequence with an earlier member in the place of another."""
+    """Yield the sequence with one partition, and with an earlier member instead of another."""
+    if isinstance(sequence[0], asks.Open):
+        yield (attrs.evolve(sequence[0], partitions=1), *sequence[1:])
     for last, member in enumerate(MEMBERS):
         for other in MEMBERS[:last]:
             yield tuple(_with(ask, member, other) for ask in sequence)
