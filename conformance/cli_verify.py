@@ -22,7 +22,7 @@ __all__ = ["verify_command"]
 
 DEVIATES, COULD_NOT_RUN = 1, 2
 _WIDTH = 180
-_SHRINK_SECONDS = 20.0
+_SHRINK_SECONDS = 10.0
 """How long a sequence of a broker is shortened: its clock cannot be hurried."""
 
 

@@ -302,8 +302,6 @@ class WireScene:
             {"op": op, "asked": asked, "answered": answered, "result": {"status": error.name}}
         )
         after = self.judge.state_text() if answered else ""
-        for id_, member in _NAMES.items():
-            after = after.replace(id_, member)
         self.steps.append(Step(printable(asked), printable(answered), after))
 
 
