@@ -54,7 +54,7 @@ class WireScene:
         """Nothing is asked of the broker yet: the first ask opens a place."""
         self._target, self._hello, self._can = target, hello, hello.capabilities
         self._connections: dict[str, int] = {}
-        self._now = 0.0
+        self._now = self._began = 0.0
         self._judge: Judge | None = None
         self.events: list[dict[str, Any]] = []
         self.steps: list[Step] = []
@@ -67,8 +67,9 @@ class WireScene:
 
     @property
     def over(self) -> bool:
-        """Whether the judge cannot follow any more."""
-        return self._judge is not None and self._judge.over
+        """Whether the judge cannot follow any more, or the place may soon be gone."""
+        late = self._now - self._began > self._can.max_sequence_ms
+        return self._judge is not None and (late or self._judge.over)
 
     @property
     def partitions(self) -> int:
@@ -188,7 +189,7 @@ class WireScene:
         self._steer_clear(wait + _MARGIN_MS)
         connection = self._connection(member)
         exchange = self._target.ask(self._place, request, connection)
-        self._now = exchange.received_ms
+        self._now, self._began = exchange.received_ms, self._began or exchange.sent_ms
         wrong = self.judge.exchange(request, connection, exchange)
         op = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
         said = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
