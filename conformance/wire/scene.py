@@ -152,7 +152,7 @@ class WireScene:
         for left in reversed(range(tries)):
             self._steer_clear(_MARGIN_MS)
             told = self._target.describe(self._place, partition)
-            self._now = told.received_ms
+            self._answered(told)
             wrong = self.judge.described(partition, told)
             if wrong is None or left == 0:
                 break
@@ -189,12 +189,16 @@ class WireScene:
         self._steer_clear(wait + _MARGIN_MS)
         connection = self._connection(member)
         exchange = self._target.ask(self._place, request, connection)
-        self._now, self._began = exchange.received_ms, self._began or exchange.sent_ms
+        self._answered(exchange)
         wrong = self.judge.exchange(request, connection, exchange)
         op = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
         said = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
         self._told(op, request_text(request, _NAMES), said, _status(exchange))
         return wrong, exchange
+
+    def _answered(self, told: Exchange | Described) -> None:
+        """Take note of the time: the first answer shows which clock it is."""
+        self._now, self._began = told.received_ms, self._began or told.sent_ms
 
     def _steer_clear(self, ms: float) -> None:
         """Wait until it is certain which locks are over, if it might not be so soon."""

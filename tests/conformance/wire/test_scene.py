@@ -229,6 +229,15 @@ def test_a_sequence_ends_before_its_place_may_be_gone() -> None:
     assert made.over
 
 
+def test_a_sequence_may_begin_with_any_answer_at_any_time() -> None:
+    broker = Recorder()
+    broker.wait(10**9)
+    made = WireScene(broker, broker.hello())
+    for ask in (asks.Open(CONFIG), asks.Describe(0), asks.Fetch("m1")):
+        made.ask(ask)
+        assert not made.over
+
+
 def test_a_place_is_removed_when_a_search_is_interrupted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
