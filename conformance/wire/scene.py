@@ -54,7 +54,7 @@ class WireScene:
         """Nothing is asked of the broker yet: the first ask opens a place."""
         self._target, self._hello, self._can = target, hello, hello.capabilities
         self._connections: dict[str, int] = {}
-        self._now = 0.0
+        self._now = self._began = 0.0
         self._judge: Judge | None = None
         self.events: list[dict[str, Any]] = []
         self.steps: list[Step] = []
@@ -67,8 +67,9 @@ class WireScene:
 
     @property
     def over(self) -> bool:
-        """Whether the judge cannot follow any more."""
-        return self._judge is not None and self._judge.over
+        """Whether the judge cannot follow any more, or the place may soon be gone."""
+        late = self._now - self._began > self._can.max_sequence_ms
+        return self._judge is not None and (late or self._judge.over)
 
     @property
     def partitions(self) -> int:
@@ -151,7 +152,7 @@ class WireScene:
         for left in reversed(range(tries)):
             self._steer_clear(_MARGIN_MS)
             told = self._target.describe(self._place, partition)
-            self._now = told.received_ms
+            self._answered(told)
             wrong = self.judge.described(partition, told)
             if wrong is None or left == 0:
                 break
@@ -188,12 +189,16 @@ class WireScene:
         self._steer_clear(wait + _MARGIN_MS)
         connection = self._connection(member)
         exchange = self._target.ask(self._place, request, connection)
-        self._now = exchange.received_ms
+        self._answered(exchange)
         wrong = self.judge.exchange(request, connection, exchange)
         op = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
         said = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
         self._told(op, request_text(request, _NAMES), said, _status(exchange))
         return wrong, exchange
+
+    def _answered(self, told: Exchange | Described) -> None:
+        """Take note of the time: the first answer shows which clock it is."""
+        self._now, self._began = told.received_ms, self._began or told.sent_ms
 
     def _steer_clear(self, ms: float) -> None:
         """Wait until it is certain which locks are over, if it might not be so soon."""
@@ -302,8 +307,6 @@ class WireScene:
             {"op": op, "asked": asked, "answered": answered, "result": {"status": error.name}}
         )
         after = self.judge.state_text() if answered else ""
-        for id_, member in _NAMES.items():
-            after = after.replace(id_, member)
         self.steps.append(Step(printable(asked), printable(answered), after))
 
 
