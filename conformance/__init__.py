@@ -6,7 +6,8 @@ From the bottom up:
 - ``protocol``: the messages between the kit and an implementation under test;
 - ``target``, ``process``, ``kafka``, ``builtin``, ``miniature``: implementations, out and inside;
 - ``scene``: the log, the clock and the judge around one implementation;
-- ``generate``, ``shrink``, ``campaign``: the search for deviations;
+- ``generate``, ``cores``: random asks of such an implementation, and simpler ones;
+- ``kind``, ``shrink``, ``campaign``: the search for deviations, of implementations of any kind;
 - ``known``, ``findings``: deviations that are known, with their reasons, and their table;
 - ``report``, ``cli_verify``: what a person sees.
 """

@@ -3,15 +3,16 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from random import Random
+from typing import Any
 
 import attrs
 
-from conformance import asks
-from conformance.generate import mixture, next_ask
-from conformance.scene import Deviation, Scene, Signature, Step
+from conformance.cores import CORES
+from conformance.kind import Ask, Kind, Stage
+from conformance.scene import Deviation, Signature, Step
 from conformance.shrink import shrunk
-from conformance.target import Hello, Target
 
 __all__ = ["Campaign", "Fault", "Limits", "campaign", "play"]
 
@@ -21,13 +22,14 @@ class Limits:
     """When a search ends, whichever comes first; a sequence has at most so many asks.
 
     ``examples``: how many sequences of one signature are shrunk, since deviations of the same
-    signature can have different causes.
+    signature can have different causes. ``shrink_seconds``: how long one of them at most.
     """
 
     seconds: float = 60.0
     sequences: int = 1_000_000
     length: int = 40
     examples: int = 6
+    shrink_seconds: float = float("inf")
 
 
 @attrs.frozen
@@ -39,7 +41,7 @@ class Fault:
     """
 
     deviation: Deviation
-    sequence: tuple[asks.Ask, ...]
+    sequence: tuple[Ask, ...]
     steps: tuple[Step, ...]
     events: tuple[dict[str, object], ...]
     kinds: tuple[str, ...]
@@ -48,26 +50,32 @@ class Fault:
 
 @attrs.frozen
 class Campaign:
-    """What a search did and found. ``asked`` counts operations by kind and status."""
+    """What a search did and found. ``asked`` counts operations by kind and status.
 
-    hello: Hello
+    ``hello`` says who was asked, with a name, a version and a profile. ``unjudged`` sequences were
+    left before their end, because the judge could not follow any more.
+    """
+
+    hello: Any
     faults: tuple[Fault, ...]
     sequences: int
     steps: int
     seconds: float
     asked: dict[str, int]
     interrupted: bool = False
+    unjudged: int = 0
 
 
 def campaign(
-    target: Target,
+    target: Any,  # noqa: ANN401 - what the kind's stages are made of
     limits: Limits,
     seed: int = 0,
     progress: Callable[[int, int], None] = lambda _sequences, _faults: None,
+    kind: Kind = CORES,
 ) -> Campaign:
     """Search until a limit is reached. Raises TargetError if the target cannot be driven."""
     hello = target.hello()
-    search = _Search(target, hello, limits)
+    search = _Search(target, hello, limits, kind)
     began = time.monotonic()
     sequences, interrupted = 0, False
     try:
@@ -85,41 +93,47 @@ def campaign(
         time.monotonic() - began,
         dict(sorted(search.asked.items())),
         interrupted,
+        search.unjudged,
     )
 
 
 def play(
-    target: Target, hello: Hello, sequence: Sequence[asks.Ask]
-) -> tuple[Scene, int, Deviation | None]:
-    """Play a sequence up to its first deviation; return the scene, at which ask, and what."""
-    scene = Scene(target, hello)
-    for at, ask in enumerate(sequence):
-        if found := scene.ask(ask):
-            return scene, at, found
-    return scene, len(sequence), None
+    target: Any,  # noqa: ANN401 - what the kind's stages are made of
+    hello: Any,  # noqa: ANN401 - as the target says it
+    sequence: Sequence[Ask],
+    kind: Kind = CORES,
+) -> tuple[Stage, int, Deviation | None]:
+    """Play a sequence up to its first deviation; return the stage, at which ask, and what."""
+    with closing(kind.stage(target, hello)) as stage:
+        for at, ask in enumerate(sequence):
+            if found := stage.ask(ask):
+                return stage, at, found
+    return stage, len(sequence), None
 
 
 class _Search:
     """What a search has found so far."""
 
-    def __init__(self, target: Target, hello: Hello, limits: Limits) -> None:
-        self._target, self._hello, self._limits = target, hello, limits
+    def __init__(self, target: object, hello: object, limits: Limits, kind: Kind) -> None:
+        self._target, self._hello, self._limits, self._kind = target, hello, limits, kind
         self.seen: Counter[Signature] = Counter()
         self.asked: Counter[str] = Counter()
         self.faults: dict[tuple[Signature, tuple[str, ...]], Fault] = {}
+        self.unjudged = 0
 
     def sequence(self, random: Random) -> None:
         """Play one random sequence, and look closer at what it shows."""
-        mix = mixture(random, self._hello.capabilities)
-        scene = Scene(self._target, self._hello)
-        sequence: list[asks.Ask] = [asks.TakeOver(mix.config)]
-        found = scene.ask(sequence[0])
-        while not found and len(sequence) < self._limits.length:
-            sequence.append(next_ask(random, mix, scene))
-            found = scene.ask(sequence[-1])
-        self.asked.update(_answered(event) for event in scene.events)
+        mix, first = self._kind.begin(random, self._hello)
+        sequence = [first]
+        with closing(self._kind.stage(self._target, self._hello)) as stage:
+            found = stage.ask(first)
+            while not (found or stage.over) and len(sequence) < self._limits.length:
+                sequence.append(self._kind.next_ask(random, mix, stage))
+                found = stage.ask(sequence[-1])
+        self.asked.update(_answered(event) for event in stage.events)
+        self.unjudged += stage.over
         if found:
-            self._note(found, tuple(sequence))
+            self._note(_fault(found, tuple(sequence), stage))
 
     def found(self) -> list[Fault]:
         """Return the faults, those that were met most often first."""
@@ -128,22 +142,34 @@ class _Search:
             key=lambda f: (-self.seen[f.deviation.signature], f.deviation.signature, f.kinds),
         )
 
-    def _note(self, found: Deviation, sequence: tuple[asks.Ask, ...]) -> None:
-        signature = found.signature
+    def _note(self, fault: Fault) -> None:
+        signature = fault.deviation.signature
         self.seen[signature] += 1
         if self.seen[signature] > self._limits.examples:
             return
-        short = shrunk(sequence, lambda s: self._shows(s, signature))
-        scene, _at, again = play(self._target, self._hello, short)
-        kinds = tuple(sorted({type(ask).__name__ for ask in short}))
-        known = self.faults.get((signature, kinds))
-        if again and (known is None or len(short) < len(known.sequence)):
-            steps, events = tuple(scene.steps), tuple(scene.events)
-            self.faults[signature, kinds] = Fault(again, short, steps, events, kinds)
+        best, until = fault, time.monotonic() + self._limits.shrink_seconds
 
-    def _shows(self, sequence: tuple[asks.Ask, ...], signature: Signature) -> int | None:
-        _scene, at, found = play(self._target, self._hello, sequence)
-        return at if found and found.signature == signature else None
+        def shows(sequence: tuple[Ask, ...]) -> int | None:
+            nonlocal best
+            if time.monotonic() > until:
+                return None
+            stage, at, found = play(self._target, self._hello, sequence, self._kind)
+            if found is None or found.signature != signature:
+                return None
+            best = _fault(found, sequence[: at + 1], stage)
+            return at
+
+        try:
+            shrunk(fault.sequence, shows, self._kind)
+        finally:
+            known = self.faults.get((signature, best.kinds))
+            if known is None or len(best.sequence) < len(known.sequence):
+                self.faults[signature, best.kinds] = best
+
+
+def _fault(found: Deviation, sequence: tuple[Ask, ...], stage: Stage) -> Fault:
+    kinds = tuple(sorted({type(ask).__name__ for ask in sequence}))
+    return Fault(found, sequence, tuple(stage.steps), tuple(stage.events), kinds)
 
 
 def _answered(event: dict[str, object]) -> str:

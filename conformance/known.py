@@ -10,9 +10,9 @@ import attrs
 import cattrs
 from cattrs.strategies import configure_tagged_union
 
-from conformance import asks
 from conformance.campaign import Fault, play
-from conformance.target import Hello, Target
+from conformance.cores import CORES
+from conformance.kind import Ask, Kind
 from model.errors import ErrorCode
 
 __all__ = ["Known", "KnownError", "Replayed", "plain_sequence", "read_known", "replayed", "unknown"]
@@ -35,7 +35,7 @@ class Known:
     title: str
     signature: tuple[str, ...]
     reason: str
-    sequence: tuple[asks.Ask, ...]
+    sequence: tuple[Ask, ...]
     needs: frozenset[str] = frozenset()
     consequence: str = ""
     cause: str = ""
@@ -49,19 +49,26 @@ class Replayed:
     fault: Fault | None
 
 
-_CONVERTER = cattrs.Converter(forbid_extra_keys=True)
-_CONVERTER.register_unstructure_hook(ErrorCode, lambda status: status.name)
-_CONVERTER.register_structure_hook(ErrorCode, lambda name, _type: ErrorCode[name])
-configure_tagged_union(asks.Ask, _CONVERTER, tag_name="ask")
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    converter.register_unstructure_hook(ErrorCode, lambda status: status.name)
+    converter.register_structure_hook(ErrorCode, lambda name, _type: ErrorCode[name])
+    return converter
 
 
-def plain_sequence(sequence: Sequence[asks.Ask]) -> list[dict[str, Any]]:
-    """Return a sequence as it stands in a file."""
-    return json.loads(json.dumps(_CONVERTER.unstructure(sequence, list[asks.Ask])))  # type: ignore[no-any-return] # a list of objects
+_PLAIN = _converter()
 
 
-def read_known(path: Path) -> tuple[Known, ...]:
-    """Return the deviations of a file. Raises KnownError."""
+def plain_sequence(sequence: Sequence[Ask]) -> list[dict[str, Any]]:
+    """Return a sequence of asks, of whatever kind, as it stands in a file."""
+    asked = [{**_PLAIN.unstructure(ask), "ask": type(ask).__name__} for ask in sequence]
+    return json.loads(json.dumps(asked))  # type: ignore[no-any-return] # a list of objects
+
+
+def read_known(path: Path, kind: Kind = CORES) -> tuple[Known, ...]:
+    """Return the deviations of a file, with asks of a kind. Raises KnownError."""
+    converter = _converter()
+    configure_tagged_union(kind.asks, converter, tag_name="ask")
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("deviation", [])
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -69,8 +76,10 @@ def read_known(path: Path) -> tuple[Known, ...]:
     found = []
     for number, entry in enumerate(entries, start=1):
         try:
-            sequence = json.loads(entry.get("sequence", "[]"))
-            found.append(_CONVERTER.structure({**entry, "sequence": sequence}, Known))
+            plain = json.loads(entry.get("sequence", "[]"))
+            sequence = tuple(converter.structure(ask, kind.asks) for ask in plain)
+            known = converter.structure({**entry, "sequence": []}, Known)
+            found.append(attrs.evolve(known, sequence=sequence))
         except (ValueError, TypeError, KeyError, AttributeError, cattrs.BaseValidationError) as e:
             said = "; ".join(cattrs.transform_error(e))
             raise KnownError(f"{path}: deviation {number}: {said}") from None
@@ -80,11 +89,16 @@ def read_known(path: Path) -> tuple[Known, ...]:
     return tuple(found)
 
 
-def replayed(target: Target, hello: Hello, known: Sequence[Known]) -> list[Replayed]:
+def replayed(
+    target: Any,  # noqa: ANN401 - what the kind's stages are made of
+    hello: Any,  # noqa: ANN401 - as the target says it
+    known: Sequence[Known],
+    kind: Kind = CORES,
+) -> list[Replayed]:
     """Play the sequence of each known deviation. Raises TargetError."""
     found = []
     for one in known:
-        scene, at, deviation = play(target, hello, one.sequence)
+        scene, at, deviation = play(target, hello, one.sequence, kind)
         fault = None
         if deviation and deviation.signature == one.signature and at == len(one.sequence) - 1:
             steps, events = tuple(scene.steps), tuple(scene.events)

@@ -66,8 +66,11 @@ class Step:
 class Scene:
     """The log, the clock, the implementation and the judge.
 
-    ``steps`` is what happened, in words, and ``events`` the same as events of a trace.
+    ``steps`` is what happened, in words, and ``events`` the same as events of a trace. The judge
+    can always follow, so it is never ``over``.
     """
+
+    over = False
 
     def __init__(self, target: Target, hello: Hello) -> None:
         """Reset the implementation. Raises TargetError if that fails."""
@@ -108,6 +111,9 @@ class Scene:
         except InvalidValueError as error:
             return self._failed(UNREADABLE, name, str(error), "what is possible")
         return _deviation(name, finding) if finding else None
+
+    def close(self) -> None:
+        """Do nothing: the next scene resets the implementation."""
 
     def _failed(self, name: str, operation: str, said: str, expected: str) -> Deviation:
         text = printable(said, _MAX_TEXT)

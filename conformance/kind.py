@@ -1,0 +1,51 @@
+"""What tells one kind of implementation under test from another, as data for the search."""
+
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any, Protocol
+
+import attrs
+
+from conformance.scene import Deviation, Step
+
+__all__ = ["Ask", "Kind", "Stage"]
+
+Ask = Any
+"""A frozen value of one of the classes that a kind has."""
+
+
+class Stage(Protocol):
+    """One implementation, fresh, with a judge beside it.
+
+    ``steps`` is what happened, in words, and ``events`` the same for programs: each has ``op`` and
+    ``result``. ``over`` says that the judge cannot follow any more, so that asking on is idle.
+    """
+
+    steps: list[Step]
+    events: list[dict[str, Any]]
+    over: bool
+
+    def ask(self, ask: Ask) -> Deviation | None:
+        """Ask, and judge the answer. Raises TargetError if there is none."""
+
+    def close(self) -> None:
+        """Let go what was made for this stage."""
+
+
+@attrs.frozen
+class Kind:
+    """A kind of implementation: how it is asked, and how a sequence of asks is made simpler.
+
+    ``asks`` is the union of its asks. ``stage`` makes a stage of a target and its hello; ``begin``
+    draws a mixture and the first ask for a hello, and ``next_ask`` each later one. ``simpler``
+    yields asks that are simpler in one respect, the simplest first. ``produced`` is how many
+    offsets an ask appends to a log, and ``moved_down`` the ask that names offsets so many less.
+    """
+
+    asks: Any
+    stage: Callable[[Any, Any], Stage]
+    begin: Callable[[Random, Any], tuple[Any, Ask]]
+    next_ask: Callable[[Random, Any, Any], Ask]
+    simpler: Callable[[Ask], Iterable[Ask]]
+    produced: Callable[[Ask], int]
+    moved_down: Callable[[Ask, int], Ask]

@@ -1,0 +1,4 @@
+"""Verification of brokers by what can be seen on the wire.
+
+- ``target``: a broker as the kit sees it.
+"""

@@ -1,0 +1,26 @@
+"""The kind of cores: how its asks are made simpler, and what they say of a log."""
+
+from conformance import asks
+from conformance.cores import CORES
+from model.operations import AcknowledgementBatch
+
+ACKNOWLEDGE = asks.Acknowledge("m2", (AcknowledgementBatch(3, 6, (1,)),))
+
+
+def test_simpler_asks_differ_in_one_respect() -> None:
+    assert list(CORES.simpler(asks.AdvanceLogStart(3))) == [asks.AdvanceLogStart(2)]
+    assert list(CORES.simpler(asks.AdvanceLogStart(1))) == []
+    found = list(CORES.simpler(ACKNOWLEDGE))
+    assert asks.Acknowledge("m1", ACKNOWLEDGE.batches) in found
+    assert asks.Acknowledge("m2", (AcknowledgementBatch(3, 3, (1,)),)) in found
+
+
+def test_a_produce_says_how_many_offsets_it_appends() -> None:
+    assert CORES.produced(asks.Produce(((1, 2), (0, 4)))) == 7
+    assert CORES.produced(ACKNOWLEDGE) == 0
+
+
+def test_offsets_move_down_but_not_below_the_log() -> None:
+    moved = asks.Acknowledge("m2", (AcknowledgementBatch(0, 2, (1,)),))
+    assert CORES.moved_down(ACKNOWLEDGE, 4) == moved
+    assert CORES.moved_down(asks.Release("m1"), 4) == asks.Release("m1")
