@@ -5,7 +5,8 @@ From the bottom up:
 - ``asks``: what the kit may ask of a share-partition, free of numbers that depend on its past;
 - ``protocol``: the messages between the kit and an implementation under test;
 - ``target``, ``process``, ``kafka``, ``builtin``, ``miniature``: implementations, out and inside;
-- ``scene``: the log, the clock and the judge around one implementation;
+- ``scene``: the log, the clock and the judge around one implementation; ``transactions``: a fetch
+  that meets aborted transactions, as the judge sees it;
 - ``generate``, ``cores``: random asks of such an implementation, and simpler ones;
 - ``kind``, ``shrink``, ``campaign``: the search for deviations, of implementations of any kind;
 - ``known``, ``findings``: deviations that are known, with their reasons, and their table;

@@ -22,6 +22,7 @@ __all__ = [
     "Fetch",
     "FinishDeadLetter",
     "Produce",
+    "ProduceAborted",
     "Release",
     "TakeOver",
 ]
@@ -41,6 +42,13 @@ class Produce:
     """Log batches are appended, each as (offsets that are missing before it, its size)."""
 
     batches: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
+class ProduceAborted:
+    """A transaction of so many records is appended and aborted: a log batch, then its marker."""
+
+    size: int
 
 
 @attrs.frozen
@@ -128,4 +136,5 @@ Ask = (
     | AdvanceLogStart
     | AlterConfig
     | FinishDeadLetter
+    | ProduceAborted
 )

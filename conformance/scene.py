@@ -7,14 +7,16 @@ import attrs
 
 from conformance import asks
 from conformance.target import Hello, Reply, Target
+from conformance.transactions import parts_of
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import AcknowledgementBatch
 from model.profile import profile_named
+from model.ranges import OffsetRange
 from model.snapshot import DurableState
 from model.trace import TraceEvent
-from model.trace_codec import event_from_row
-from model.trace_json import row_from_line
+from model.trace_codec import event_from_row, row_from_event
+from model.trace_json import line_from_row, row_from_line
 from replay.engine import SpecEngine
 from replay.partition import Finding, Follower
 from replay.words import operation_text, outcome_text, printable, snapshot_text, span
@@ -79,6 +81,7 @@ class Scene:
         self._engine = engine
         self._waiting: list[int] = []
         self.log: list[list[int]] = []
+        self.aborted: list[list[int]] = []
         self.log_start = self.log_end = self.now = 0
         self.events: list[dict[str, Any]] = []
         self.steps: list[Step] = []
@@ -106,11 +109,18 @@ class Scene:
             self.steps.append(Step(asked, printable(str(reply["error"]), _MAX_TEXT), ""))
             return self._failed(CRASHED, name, str(reply["error"]), "an answer")
         try:
-            event = self._event(operation, reply)
-            finding = self._follower.step(event)
+            finding = self._judged(operation, reply)
         except InvalidValueError as error:
             return self._failed(UNREADABLE, name, str(error), "what is possible")
         return _deviation(name, finding) if finding else None
+
+    def _judged(self, operation: dict[str, Any], reply: Reply) -> Finding | None:
+        read = [OffsetRange(*part) for part in operation.get("aborted", ())]
+        for event in parts_of(self._event(operation, reply), self.partition, read):
+            self._note(event)
+            if found := self._follower.step(event):
+                return found
+        return None
 
     def close(self) -> None:
         """Do nothing: the next scene resets the implementation."""
@@ -127,6 +137,9 @@ class Scene:
                 return self._take_over(config)
             case asks.Produce(batches):
                 return self._produce(batches)
+            case asks.ProduceAborted(size):
+                self.aborted.append([self.log_end, self.log_end + size - 1])
+                return self._produce(((0, size), (0, 1)))
             case asks.Fetch():
                 return {
                     "op": "acquire",
@@ -136,6 +149,7 @@ class Scene:
                     "max_fetch_records": ask.max_records,
                     "max_batches": ask.max_batches,
                     "log": self.log,
+                    "aborted": [batch for batch in self.aborted if batch in self.log],
                     "log_start_offset": self.log_start,
                     "log_end_offset": self.log_end,
                 }
@@ -201,13 +215,15 @@ class Scene:
             **arguments,
             **told,
         }
-        event = event_from_row(row_from_line(json.dumps(plain).encode()))
-        self.events.append(plain)
+        return event_from_row(row_from_line(json.dumps(plain).encode()))
+
+    def _note(self, event: TraceEvent) -> None:
+        event = attrs.evolve(event, seq=len(self.events))
+        self.events.append(json.loads(line_from_row(row_from_event(event))))
         asked, answered = operation_text(event.operation), outcome_text(event.outcome)
         after = snapshot_text(event.after)
         self.steps.append(Step(printable(asked), printable(answered), printable(after)))
         self._waiting += (w.id for w in event.outcome.writes if w.status is ErrorCode.PENDING)
-        return event
 
 
 _SHOWN = ("op", "member", "acquire_mode", "max_fetch_records", "batches", "ms", "log", "id")
@@ -216,7 +232,7 @@ _TOLD = (
 )  # fmt: skip
 _NOT_RECORDED = {
     "initialize": {"time_ms"},
-    "acquire": {"log", "max_batches", "log_start_offset", "log_end_offset"},
+    "acquire": {"log", "aborted", "max_batches", "log_start_offset", "log_end_offset"},
     "complete_write": {"status"},
     "produce": set[str](),
     "acknowledge": set[str](),
