@@ -241,7 +241,7 @@ class World:
             first = max(0, window.start_offset - 2) + self.dice.number(0, 9)
             found.append(OffsetRange(first, first + self.dice.number(0, 9)))
         if self.dice.rarely():
-            found = found[::-1]
+            found.reverse()
         if isinstance(self.pair.do(ops.ArchiveAborted(tuple(found)), self.start_choice()), Outcome):
             for offset in {o for batch in found for o in range(batch.first, batch.last + 1)}:
                 record = window.records.get(offset)

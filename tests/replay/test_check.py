@@ -14,7 +14,15 @@ from replay.lag_file import LAG, LagFile
 from replay.load import OrderedTask, PartitionRows
 from replay.survey import Run
 from replay.verdict import Kind, PartitionVerdict, Problem, Verdict
-from tests.replay.samples import Row, aborted_rows, draft_rows, first_of, kafka_rows, placed, write_parquet
+from tests.replay.samples import (
+    Row,
+    aborted_rows,
+    draft_rows,
+    first_of,
+    kafka_rows,
+    placed,
+    write_parquet,
+)
 
 BOTH, SPEC, IMPL = ("spec", "impl"), ("spec",), ("impl",)
 NOWHERE = LagFile(None, 0)

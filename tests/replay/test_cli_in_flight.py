@@ -40,7 +40,11 @@ def test_nobody_holds_what_was_kept_back_of_aborted_transactions() -> None:
     done = run(ABORTED, "--seq", 2, "--json")
     said = [json.loads(line) for line in done.stdout.splitlines()]
     found = [(one["first"], one["state"], one["member"], one["held_ms"]) for one in said]
-    assert found == [(0, "ACQUIRED", "m1", 0), (2, "ARCHIVED", None, None), (6, "ACQUIRED", "m1", 0)]
+    assert found == [
+        (0, "ACQUIRED", "m1", 0),
+        (2, "ARCHIVED", None, None),
+        (6, "ACQUIRED", "m1", 0),
+    ]
 
 
 def test_how_long_each_is_held_by_an_independent_count(path: Path) -> None:
