@@ -119,7 +119,7 @@ class EngineTarget:
         level = self._config.isolation_level
         if not isinstance(done, Acquire) or level is IsolationLevel.READ_UNCOMMITTED:
             return ()
-        listed = (OffsetRange(*part) for part in asked["aborted"])
+        listed = (OffsetRange(*part) for part in asked.get("aborted", ()))
         return tuple(part for part in listed if part in done.log_batches)
 
     def _finish_dead_letter(self, nth: int) -> Operation:

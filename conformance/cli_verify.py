@@ -1,6 +1,7 @@
 """``sharespec verify``: check an implementation against the specification."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -9,17 +10,34 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from conformance.builtin import EngineTarget
 from conformance.campaign import Campaign, Limits, campaign
+from conformance.junit import as_junit
 from conformance.kafka import KNOWN, kafka_target
 from conformance.known import Known, KnownError, Replayed, read_known, replayed, unknown
+from conformance.page import as_html
 from conformance.process import ProcessTarget
 from conformance.report import Report, Verdict, as_json, as_markdown, show, show_known
 from conformance.target import Target, TargetError
+from conformance.vectors.play import all_cases, play_vectors
 from replay.words import printable
 
 __all__ = ["verify_command"]
 
 DEVIATES, COULD_NOT_RUN = 1, 2
 _WIDTH = 180
+
+
+def _in_a_folder(
+    _context: click.Context, _option: click.Parameter, path: Path | None
+) -> Path | None:
+    """Refuse a file that could not be written, before and not after a long search."""
+    if path is not None and not path.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {path.parent}")
+    return path
+
+
+def _file_option(name: str, said: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    kind = click.Path(dir_okay=False, writable=True, path_type=Path)
+    return click.option(name, type=kind, metavar="FILE", callback=_in_a_folder, help=said)
 
 
 @click.command("verify")
@@ -39,7 +57,9 @@ _WIDTH = 180
 )
 @click.option("--known", type=click.Path(dir_okay=False, path_type=Path), help="Known deviations.")
 @click.option("--only", metavar="NAME", help="Play only this known deviation, and show its steps.")
-@click.option("--markdown", type=click.Path(path_type=Path), help="Write what is known here.")
+@_file_option("--markdown", "Write every deviation here, as Markdown.")
+@_file_option("--junit", "Write JUnit XML here, a test case for each rule.")
+@_file_option("--html", "Write a page here that shows everything.")
 @click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
 def verify_command(  # noqa: PLR0913 - one argument for each option
     *,
@@ -52,9 +72,13 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     known: Path | None,
     only: str | None,
     markdown: Path | None,
+    junit: Path | None,
+    html: Path | None,
     json_lines: bool,
 ) -> None:
     """Search for what an implementation does that no rule allows: spec, impl, kafka or --exec.
+
+    The test vectors are played first; with --sequences 0 they only.
 
     Exits with 0 if nothing new was found, 1 if something was or a known deviation is gone, 2 if
     the implementation could not be driven.
@@ -77,9 +101,9 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
         click.echo(f"sharespec: {printable(str(error))}", err=True)
         sys.exit(COULD_NOT_RUN)
     _printed(report, json_lines=json_lines)
-    if markdown:
-        hello = report.campaign.hello
-        markdown.write_text(as_markdown(report.replayed, f"{hello.name} {hello.version}"))
+    for path, written in ((markdown, as_markdown), (junit, as_junit), (html, as_html)):
+        if path:
+            path.write_text(written(report), encoding="utf-8")
     if report.verdict is Verdict.UNKNOWN:
         click.echo("sharespec: nothing was tried, so nothing is known", err=True)
         sys.exit(COULD_NOT_RUN)
@@ -108,11 +132,13 @@ def _target(name: str | None, command: str | None, silence: float) -> Target:
 
 
 def _verified(target: Target, known: tuple[Known, ...], limits: Limits, seed: int) -> Report:
+    played = play_vectors(target, target.hello(), all_cases())
     found = _searched(target, limits, seed)
     return Report(
         found,
         tuple(replayed(target, found.hello, known)),
-        tuple(unknown(found.faults, known)),
+        tuple(unknown((*played.faults, *found.faults), known)),
+        played,
     )
 
 

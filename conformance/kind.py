@@ -1,6 +1,6 @@
 """What tells one kind of implementation under test from another, as data for the search."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any, Protocol
 
@@ -40,6 +40,7 @@ class Kind:
     draws a mixture and the first ask for a hello, and ``next_ask`` each later one. ``simpler``
     yields asks that are simpler in one respect, the simplest first. ``produced`` is how many
     offsets an ask appends to a log, and ``moved_down`` the ask that names offsets so many less.
+    ``met`` is what a stage has met, by the names of ``universe``; nothing where none counts it.
     """
 
     asks: Any
@@ -49,3 +50,4 @@ class Kind:
     simpler: Callable[[Ask], Iterable[Ask]]
     produced: Callable[[Ask], int]
     moved_down: Callable[[Ask, int], Ask]
+    met: Callable[[Any], Mapping[str, int]] = lambda _stage: {}

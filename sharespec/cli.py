@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from conformance.cli_verify import verify_command
+from conformance.vectors.cli_vectors import vectors_command
 from model.profile import PROFILES, profile_named
 from proofs.cli_explore import explore_command
 from proofs.cli_hazards import hazards_command
@@ -66,6 +67,7 @@ cli.add_command(state_topic_command)
 cli.add_command(hazards_command)
 cli.add_command(verify_command)
 cli.add_command(explore_command)
+cli.add_command(vectors_command)
 
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
