@@ -6,15 +6,12 @@ from impl.layout import (
     ARCHIVED,
     COMMITTED_ONLY,
     FIRST,
-    NO_WRITE,
     NOWHERE,
     S_NONE,
-    START,
     STATE,
     STATUS,
     TAIL,
     WHERE,
-    WRITE,
     verdict,
 )
 from impl.rows import Ints
@@ -43,18 +40,17 @@ def archive_aborted(state: State, ranges: Ints, start: int) -> int:
         h[WHERE] = NOWHERE
         return _NOT_COMMITTED_ONLY
     for i in range(ranges.shape[0]):
-        first, last = max(ranges[i, 0], h[START]), ranges[i, 1]
-        if first <= last:
-            _archive(h, state.runs, first, last)
+        _archive(h, state.runs, ranges[i, 0], ranges[i, 1])
     return finish(state, start)
 
 
 @compiled
 def _archive(header: Ints, runs: Ints, first: int, last: int) -> None:
+    """Archive what is ACQUIRED in a range: of a pending run, that is no longer its state."""
     cut(header, runs, last + 1)
     i = cut(header, runs, first)
     while i < header[TAIL] and runs[i, FIRST] <= last:
-        if runs[i, STATE] == ACQUIRED and runs[i, WRITE] == NO_WRITE:
+        if runs[i, STATE] == ACQUIRED:
             set_state(header, runs, i, ARCHIVED)
             clear(header, runs, i)
         i += 1
