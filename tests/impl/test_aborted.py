@@ -134,13 +134,13 @@ def test_what_is_in_progress_stays() -> None:
 
 
 def test_what_was_kept_back_under_different_acquisitions_is_one_run() -> None:
-    made = committed((0, 1), (2, 3), profile=DRAFT_RESOLVED)
+    made = committed((0, 1), (2, 3), (4, 5), profile=DRAFT_RESOLVED)
     fetch(made, "a", (0, 1))
     wait(made, 5)
     fetch(made, "b", (2, 3))
-    keep_back(made, (1, 1))
-    keep_back(made, (2, 2))
-    assert shown(made) == "0-0:Q1a 1-2:X1 3-3:Q1b"
+    fetch(made, "c", (4, 5))
+    keep_back(made, (1, 4))
+    assert shown(made) == "0-0:Q1a 1-4:X1 5-5:Q1c"
     header = made._state.header  # noqa: SLF001 - runs that look the same are shown as one anyway
     assert header[TAIL] - header[HEAD] == 3
 
