@@ -104,8 +104,8 @@ def replayed(
         fault = None
         if deviation and deviation.signature == one.signature and at == len(one.sequence) - 1:
             steps, events = tuple(scene.steps), tuple(scene.events)
-            kinds = tuple(sorted({type(ask).__name__ for ask in one.sequence}))
-            fault = Fault(deviation, one.sequence, steps, events, kinds)
+            features = kind.features_of(one.sequence)
+            fault = Fault(deviation, one.sequence, steps, events, features)
         found.append(Replayed(one, fault))
     return found
 
