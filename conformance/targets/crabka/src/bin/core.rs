@@ -7,8 +7,10 @@
 //! does wrong, so that a search can look behind it.
 
 use std::io::{BufRead, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use crabka_broker::codes;
 use crabka_broker::share_coordinator::persistence::StateBatch;
 use crabka_broker::share_partition::state::{
     AckType, AcquisitionState, DS_ACKNOWLEDGED, DS_ARCHIVED, DS_AVAILABLE,
@@ -24,7 +26,6 @@ const MENDS: [&str; 5] = [
 ];
 const RENEW: i64 = 4;
 const RELEASE: i64 = 2;
-const INVALID_RECORD_STATE: &str = "INVALID_RECORD_STATE";
 
 /// A run of records, as the core's `Debug` shows them: it has no other way to be seen.
 #[derive(Clone)]
@@ -64,7 +65,10 @@ fn main() {
                 driver = Driver::new(driver.mends);
                 json!({})
             }
-            "apply" => driver.apply(&request["operation"]),
+            "apply" => {
+                let applied = AssertUnwindSafe(|| driver.apply(&request["operation"]));
+                catch_unwind(applied).unwrap_or_else(|_| json!({"error": "it panicked"}))
+            }
             _ => json!({}),
         };
         writeln!(out, "{reply}")
@@ -149,11 +153,11 @@ impl Driver {
                 let asked = operation["batches"].as_array().expect("batches");
                 let done = asked
                     .iter()
-                    .try_for_each(|b| self.acknowledge(member, b, &mut changed));
+                    .try_for_each(|b| self.acknowledge(member, b, start, &mut changed));
                 if done.is_err() {
                     self.core = before;
                     changed.clear();
-                    reply["result"]["status"] = json!(INVALID_RECORD_STATE);
+                    reply["result"]["status"] = json!("INVALID_RECORD_STATE");
                 }
             }
             "release" if self.mended("leave") => self.leave(member, &mut changed),
@@ -250,13 +254,14 @@ impl Driver {
         &mut self,
         member: &str,
         row: &Value,
+        start: i64,
         changed: &mut Vec<Value>,
     ) -> Result<(), i16> {
         let (mut first, last) = (number(&row[0]), number(&row[1]));
         let types = row[2].as_array().expect("types");
         let asked = first;
         if self.mended("passed") {
-            first = first.max(self.core.start_offset);
+            first = first.max(start);
         }
         if types.len() == 1 {
             return if first > last && self.mended("passed") {
@@ -279,6 +284,9 @@ impl Driver {
         kind: i64,
         changed: &mut Vec<Value>,
     ) -> Result<(), i16> {
+        if kind == RENEW && self.config["renew_acknowledge_enable"] == json!(false) {
+            return Err(codes::INVALID_RECORD_STATE);
+        }
         if kind == RENEW {
             return self
                 .core
