@@ -23,6 +23,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for argument in std::env::args().skip(1) {
         configure(&mut config, &argument)?;
     }
+    // What clients are told must be known before it starts, so that the port is chosen here.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    config.listen_addr = port;
+    config.advertised_listener = port.to_string();
     let broker = Broker::start(config).await?;
     println!("{} {}", broker.listen_addr(), sharespec_crabka::version());
     let mut rest = Vec::new();
