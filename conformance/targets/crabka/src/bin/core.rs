@@ -300,10 +300,16 @@ impl Driver {
             self.note(&held, kind, changed);
             return Ok(());
         }
-        if runs_in(&self.core, first, last).is_empty() {
+        let found = runs_in(&self.core, first, last);
+        if found
+            .iter()
+            .map(|run| run.last - run.first + 1)
+            .sum::<i64>()
+            < last - first + 1
+        {
             return self.core.acknowledge(member, first, last, ack, self.now());
         }
-        for run in runs_in(&self.core, first, last) {
+        for run in found {
             let over = run.count >= self.limit();
             let (ack, kind) = if over {
                 (AckType::Reject, 3)
