@@ -18,12 +18,15 @@ class Stage(Protocol):
     """One implementation, fresh, with a judge beside it.
 
     ``steps`` is what happened, in words, and ``events`` the same for programs: each has ``op`` and
-    ``result``. ``over`` says that the judge cannot follow any more, so that asking on is idle.
+    ``result``.
     """
 
     steps: list[Step]
     events: list[dict[str, Any]]
-    over: bool
+
+    @property
+    def over(self) -> bool:
+        """Whether the judge cannot follow any more."""
 
     def ask(self, ask: Ask) -> Deviation | None:
         """Ask, and judge the answer. Raises TargetError if there is none."""
