@@ -41,7 +41,6 @@ class CrabkaHooks:
         return attrs.evolve(
             self._others.capabilities(),
             config=False,
-            delete_records=False,
             sweep_ms=_SWEEP_MS + _LATE_MS,
             lock_ms=_LOCK_MS,
             delivery_limits=(_DELIVERY_LIMIT,),

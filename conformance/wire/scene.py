@@ -9,7 +9,7 @@ from conformance.scene import Deviation, Step
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
 from conformance.wire.judge import Judge
-from conformance.wire.target import Described, Exchange, WireHello, WireTarget
+from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.words import request_text, response_text
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -22,14 +22,16 @@ from model.share_messages import (
     ShareAcknowledge,
     ShareFetch,
     ShareRequest,
+    ShareResponse,
     TopicPartition,
 )
 from model.states import AcknowledgeType
 from replay.words import printable, ranges_text
 
-__all__ = ["MEMBERS", "WireScene", "member_id"]
+__all__ = ["MEMBERS", "UNANSWERED", "WireScene", "member_id"]
 
 MEMBERS = ("m1", "m2", "m3")
+UNANSWERED = "UNANSWERED"
 ABSENT_TOPIC = "00000000-0000-0000-0000-00000000beef"
 ABSENT_PARTITION = 99
 QUICK_MS, PATIENT_MS = 50, 500
@@ -187,13 +189,22 @@ class WireScene:
         wait = request.max_wait_ms if isinstance(request, ShareFetch) else 0
         self._steer_clear(wait + _MARGIN_MS)
         connection = self._connection(member)
-        exchange = self._target.ask(self._place, request, connection)
+        op = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
+        try:
+            exchange = self._target.ask(self._place, request, connection)
+        except UnansweredError:
+            return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
         self._now = exchange.received_ms
         wrong = self.judge.exchange(request, connection, exchange)
-        op = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
         said = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
         self._told(op, request_text(request, _NAMES), said, _status(exchange))
         return wrong, exchange
+
+    def _unanswered(self, op: str, request: ShareRequest) -> Deviation:
+        closed, before = "the connection was closed", self.judge.state_text()
+        self._told(op, request_text(request, _NAMES), closed, ErrorCode.UNKNOWN_SERVER_ERROR)
+        sentence = "a request is answered, and its connection stays"
+        return Deviation(UNANSWERED, op, sentence, closed, "an answer", before)
 
     def _steer_clear(self, ms: float) -> None:
         """Wait until it is certain which locks are over, if it might not be so soon."""
