@@ -59,10 +59,11 @@ def show(report: Report, console: Console) -> None:
         _show_fault(fault, console)
     seconds = max(campaign.seconds, 1e-9)
     stopped = ", interrupted" if campaign.interrupted else ""
+    left = f", {campaign.unjudged} not judged to their end" if campaign.unjudged else ""
     console.print(
         f"\n{report.verdict.value}: {len(report.new)} new, "
         f"{len(report.replayed) - len(report.gone)} known, {len(report.gone)} gone; "
-        f"{campaign.sequences:,} sequences, {campaign.steps:,} operations "
+        f"{campaign.sequences:,} sequences{left}, {campaign.steps:,} operations "
         f"in {seconds:.0f} s{stopped}",
         markup=False,
     )
@@ -100,6 +101,7 @@ def as_json(report: Report) -> Iterator[str]:
             "verdict": report.verdict.value,
             "target": attrs.asdict(campaign.hello, filter=lambda a, _v: a.name != "capabilities"),
             "sequences": campaign.sequences,
+            "unjudged": campaign.unjudged,
             "operations": campaign.steps,
             "seconds": round(campaign.seconds, 3),
             "asked": campaign.asked,

@@ -88,19 +88,23 @@ def _acknowledge(
 ) -> tuple[ShareBroker, Said]:
     """Apply the acknowledgements of a request, one share-partition after the other.
 
-    A share-partition need not be in the session: records outlive that it is forgotten.
+    A share-partition need not be in the session: records outlive that it is forgotten. One of
+    which a ShareAcknowledge says nothing is named only if there is no such partition.
     """
     said: Said = {}
     for asked in request.partitions:
-        if asked.batches or not isinstance(request, ShareFetch):
-            error = _fault(broker, request, asked)
-            if error is NONE and asked.batches:
-                chosen = conduct.of(asked.at)
-                way = chosen.acknowledge, (chosen.acknowledge_answer,)
-                key = (request.group_id, asked.at)
-                broker, outcome = apply_to(broker, key, _operation(request, asked), way, seq)
-                error = outcome.status
-            said[asked.at] = PartitionResponse(asked.at, acknowledge_error=error)
+        if not asked.batches and isinstance(request, ShareFetch):
+            continue
+        error = _fault(broker, request, asked)
+        if error is NONE:
+            if not asked.batches:
+                continue
+            chosen = conduct.of(asked.at)
+            way = chosen.acknowledge, (chosen.acknowledge_answer,)
+            key = (request.group_id, asked.at)
+            broker, outcome = apply_to(broker, key, _operation(request, asked), way, seq)
+            error = outcome.status
+        said[asked.at] = PartitionResponse(asked.at, acknowledge_error=error)
     return broker, said
 
 
@@ -113,8 +117,9 @@ def _fault(broker: ShareBroker, request: ShareRequest, asked: PartitionRequest) 
     if malformed or (renews and not request.is_renew_ack):
         return ErrorCode.INVALID_REQUEST
     there = broker.partitions.get((request.group_id, asked.at))
-    known = locate(broker, asked.at) is NONE and there is not None and there.ready
-    return NONE if known or not asked.batches else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if asked.batches and (there is None or not there.ready):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return locate(broker, asked.at)
 
 
 def _operation(request: ShareRequest, asked: PartitionRequest) -> Acknowledge:

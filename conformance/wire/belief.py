@@ -34,7 +34,7 @@ from spec.share_broker import (
     lead,
 )
 from spec.share_session import ShareSession
-from spec.window import Window, replace
+from spec.window import replace
 
 __all__ = [
     "SLACK_MS",
@@ -90,13 +90,12 @@ Locks = Map[int, Lock]
 class Belief:
     """One state that a broker may be in.
 
-    ``log_starts`` are log start offsets that the leader has yet to notice. ``gone`` are connections
-    that are closed, with the time (ms) by which that is noticed.
+    A log that starts after its window is what the leader has yet to notice. ``gone`` are
+    connections that are closed, with the time (ms) by which that is noticed.
     """
 
     broker: ShareBroker
     locks: Map[PartitionKey, Locks] = Map()
-    log_starts: Map[PartitionKey, int] = Map()
     gone: Map[str, float] = Map()
 
 
@@ -127,10 +126,10 @@ def appended(
 
 def lost_records(belief: Belief, key: PartitionKey, before: int) -> Belief:
     """Return the belief after the log lost its records below ``before``, which nobody noticed."""
-    there = belief.broker.partitions[key]
-    if there.ready and there.window.start_offset < before:
-        return attrs.evolve(belief, log_starts=belief.log_starts.set(key, before))
-    return _noticed(belief, key, before)
+    broker, there = belief.broker, belief.broker.partitions[key]
+    there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=before))
+    broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
+    return attrs.evolve(belief, broker=broker)
 
 
 def lost_connection(belief: Belief, connection: str, latest: float) -> Belief:
@@ -150,11 +149,8 @@ def possible(belief: Belief, sent: float, received: float) -> Iterator[Belief]:
             if any(until <= sent and c not in connections for c, until in belief.gone.items()):
                 continue
             left = _disconnected(timed, connections)
-            for keys in _subsets(list(belief.log_starts)):
-                noticed = left
-                for key in keys:
-                    noticed = _noticed(noticed, key, belief.log_starts[key])
-                yield noticed
+            for keys in _subsets(_unnoticed(left)):
+                yield _noticed(left, keys)
 
 
 def uncertain(belief: Belief, sent: float, received: float) -> float:
@@ -178,12 +174,7 @@ def relocked(
         held = {o: new if window.records[o].deadline == taken else before[o] for o in window.held}
         if held:
             locks[key] = Map(held)
-    ready = [key for key in belief.log_starts if broker.partitions[key].ready]
-    log_starts: Map[PartitionKey, int] = Map({key: belief.log_starts[key] for key in ready})
-    after = attrs.evolve(belief, broker=broker, locks=Map(locks), log_starts=log_starts)
-    for key in set(belief.log_starts) - set(ready):
-        after = _noticed(after, key, belief.log_starts[key])
-    return after
+    return attrs.evolve(belief, broker=broker, locks=Map(locks))
 
 
 def _latest(received: float, timing: Timing) -> float:
@@ -247,18 +238,21 @@ def _disconnected(belief: Belief, connections: Sequence[str]) -> Belief:
     return belief
 
 
-def _noticed(belief: Belief, key: PartitionKey, before: int) -> Belief:
-    """Return the belief in which the leader knows that the log begins at ``before``."""
-    broker, there = belief.broker, belief.broker.partitions[key]
-    if there.ready:
-        broker, _ = apply_to(broker, key, AdvanceLogStart(before))
-    else:
-        end = max(there.log.end_offset, before)
-        log = attrs.evolve(there.log, start_offset=max(there.log.start_offset, before))
-        there = attrs.evolve(there, log=attrs.evolve(log, end_offset=end), window=Window(0, 0))
-        broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
-    starts = belief.log_starts.delete(key) if key in belief.log_starts else belief.log_starts
-    return attrs.evolve(_pruned(belief, broker), log_starts=starts)
+def _unnoticed(belief: Belief) -> list[PartitionKey]:
+    return [
+        key
+        for key, there in belief.broker.partitions.items()
+        if there.ready and there.log.start_offset > there.window.start_offset
+    ]
+
+
+def _noticed(belief: Belief, keys: Sequence[PartitionKey]) -> Belief:
+    """Return the belief in which the leader knows where the logs of these start."""
+    broker = belief.broker
+    for key in keys:
+        operation = AdvanceLogStart(broker.partitions[key].log.start_offset)
+        broker, _ = apply_to(broker, key, operation)
+    return _pruned(belief, broker)
 
 
 def _pruned(belief: Belief, broker: ShareBroker) -> Belief:

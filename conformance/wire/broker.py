@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from uuid import uuid4
 
+import attrs
+
 from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.codec import exchange, message
@@ -32,14 +34,19 @@ class BrokerTarget:
         name: str = "",
         version: str = "",
         profile: str = "kip",
+        lock_ms: int | None = None,
         bounds: Bounds | None = None,
     ) -> None:
-        """Connect to nothing yet. Raises TargetError if ``bootstrap`` is not HOST:PORT."""
+        """Connect to nothing yet. Raises TargetError if ``bootstrap`` is not HOST:PORT.
+
+        ``lock_ms`` is the lock duration to run with, if not the shortest that the broker allows.
+        """
         bounds = bounds or Bounds()
         self._wire = Wire(Address.parse(bootstrap), bounds)
         self._admin = Admin(self._wire, bounds.seconds)
         self._hooks = hooks(self._admin)
         self._named = name or str(self._wire.address), version, profile
+        self._lock_ms = lock_ms
         self._hello: WireHello | None = None
         self._token = uuid4().hex[:8]
         self._made = 0
@@ -55,7 +62,9 @@ class BrokerTarget:
                 versions = f"ShareFetch {told[0]} to {told[1]}" if told else "no ShareFetch"
                 raise TargetError(f"{address} has {versions}; share groups need version 1 or 2")
             self._admin.check_alone()
-            self._hello = WireHello(*self._named, self._hooks.capabilities())
+            can = self._hooks.capabilities()
+            can = attrs.evolve(can, lock_ms=self._lock_ms or can.lock_ms)
+            self._hello = WireHello(*self._named, can)
         return self._hello
 
     def open(self, config: SharePartitionConfig, partitions: int) -> Place:

@@ -129,6 +129,7 @@ def _readings(
 
 def _names_passed(there: SharePartition, asked: PartitionRequest) -> bool:
     first, end = there.log.start_offset, there.window.start_offset
+    first = first if first <= end else 0
     return any(max(first, b.first) <= min(b.last, end - 1) for b in asked.batches)
 
 

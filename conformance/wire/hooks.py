@@ -56,9 +56,9 @@ _DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (100, 200)
 class AdminHooks:
     """Does everything over Kafka's protocol, as Apache Kafka has it."""
 
-    def __init__(self, admin: Admin) -> None:
-        """Work over ``admin``."""
-        self._admin = admin
+    def __init__(self, admin: Admin, sweep_ms: int = 1000) -> None:
+        """Work over ``admin``; locks that are over end within ``sweep_ms``."""
+        self._admin, self._sweep_ms = admin, sweep_ms
         name = f"sharespec-{uuid4().hex[:12]}"
         self._marking, self._aborting = f"{name}-marking", f"{name}-aborting"
         self._members: dict[str, str] = {}
@@ -85,6 +85,7 @@ class AdminHooks:
             gaps=transactions,
             aborted=transactions,
             config=spoken("incremental_alter_configs") is not None,
+            sweep_ms=self._sweep_ms,
         )
         if spoken("describe_configs") is None:
             return can

@@ -26,7 +26,6 @@ _MAGIC = 2
 _COMPRESSED, _TRANSACTIONAL, _CONTROL = 0b111, 1 << 4, 1 << 5
 _MOST_RANGES = 100_000
 _VARINT_BYTES = 10
-_EPOCH = TZAwareMicros.parse(datetime.fromtimestamp(0, UTC))
 
 
 @attrs.frozen
@@ -49,10 +48,11 @@ class LogBatch:
 def record_batch(size: int, producer: Producer | None = None) -> bytes:
     """Return one batch of ``size`` small records, of a transaction if there is a producer."""
     who = producer or Producer()
+    now = TZAwareMicros.parse(datetime.now(UTC))  # Older records would be removed, or roll a log.
     records = tuple(
         Record(
             attributes=i8(0),
-            timestamp=_EPOCH,
+            timestamp=now,
             offset=i64(nth),
             key=None,
             value=b"%d" % nth,

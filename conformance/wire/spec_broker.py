@@ -33,7 +33,7 @@ from spec.lag import durable_lag, lag
 from spec.log import Log
 from spec.partition import SharePartition
 from spec.share_broker import Handled, ShareBroker, advance, append, apply_to, disconnect, lead
-from spec.share_request import handle
+from spec.share_request import handle, readable
 from spec.share_session import ShareSession
 from spec.view import durable, snapshot
 from spec.window import replace
@@ -81,10 +81,10 @@ class SpecBroker:
     def open(self, config: SharePartitionConfig, partitions: int) -> Place:
         """Begin anew: every place has the same names, and the same choices are made in it."""
         self._random = Random(f"{self._seed}:{config}:{partitions}")  # noqa: S311 - no secret
-        self._lock_ms = faulty_config(self._fault, config).record_lock_duration_ms
+        config = faulty_config(self._fault, config)
+        self._lock_ms = config.record_lock_duration_ms
         broker = ShareBroker(profile_named(self._profile), topics=Map({_TOPIC: partitions}))
         for at in (TopicPartition(_TOPIC, p) for p in range(partitions)):
-            config = faulty_config(self._fault, config)
             broker = lead(broker, (_GROUP, at), config, Log(0, 0), Durable())
         if self._one_in(2):
             staying = {(_GROUP, "-"): ShareSession(1, "-")}
@@ -146,13 +146,15 @@ class SpecBroker:
         Choices depend on the request and the share-partitions only, so that a sequence can be
         shortened.
         """
+        if not self._open:
+            raise TargetError(f"{place.group} is not open")
         seen = [snapshot(there) for there in self._broker.partitions.values()]
         plain = attrs.evolve(request, session_epoch=0)
         self._random = Random(f"{self._seed}:{plain}:{seen}")  # noqa: S311 - no secret
         sent = self._clock
         self._clock += self._random.random() * _TRIP_MS
         self._pass_time()
-        self._notice(place, request)
+        self._notice(request)
         before, taken = faulty_request(self._fault, self._broker, request)
         handled = self._handled(before, taken, connection)
         self._broker, response = faulty_response(self._fault, before, handled, request)
@@ -188,31 +190,33 @@ class SpecBroker:
     def _conduct(self, broker: ShareBroker, request: ShareRequest) -> Conduct:
         chosen = []
         for group, at in broker.partitions:
-            acquire = self._acquire(broker.partitions[group, at])
-            nothing = not _is_patient(request) and self._one_in(10)
-            batches = () if nothing else self._batches(broker.partitions[group, at], at)
+            there = broker.partitions[group, at]
+            further = self._random.randint(1, 3) if self._one_in(5) else None
+            batches = self._batches(there, at, one=further is not None)
+            if not _is_patient(request) and self._one_in(10):
+                batches = ()
+            acquire = Choice(
+                start_offset=there.window.start_offset if self._one_in(5) else None,
+                end_offset=there.window.end_offset + further if further else None,
+            )
             chosen.append((at, PartitionConduct(acquire=acquire, log_batches=batches)))
         return Conduct(tuple(chosen))
 
-    def _acquire(self, there: SharePartition) -> Choice:
-        """Choose when the start offset advances, and what else enters the window."""
-        late = there.ready and self._one_in(5)
-        further = self._random.randint(1, 3) if self._one_in(5) else None
-        return Choice(
-            start_offset=there.window.start_offset if late else None,
-            end_offset=there.window.end_offset + further if further else None,
-        )
+    def _batches(
+        self, there: SharePartition, at: TopicPartition, *, one: bool
+    ) -> tuple[OffsetRange, ...] | None:
+        """Read every log batch from the first available record on, or only the first one.
 
-    def _batches(self, there: SharePartition, at: TopicPartition) -> tuple[OffsetRange, ...] | None:
-        """Read every log batch from the start offset on; None: every record that fits.
-
-        A log that lost records cannot be read before that is noticed.
+        A log that lost records cannot be read before that is noticed. None: every record that
+        fits, one to a batch.
         """
         if at in self._log_starts and self._fault is not WireFault.LOG_START_IGNORED:
             return ()
-        start = max(there.window.start_offset, there.log.start_offset)
-        known = [batch for batch in self._logs.get(at, []) if batch.last >= start]
-        return tuple(known) if self._one_in(2) and known else None
+        free = readable(there, 1)
+        known = [batch for batch in self._logs.get(at, []) if free and batch.last >= free[0].first]
+        if one:
+            return tuple(known[:1])
+        return tuple(known) if self._one_in(2) else None
 
     def _pass_time(self) -> None:
         """Move the clock on; a lock that is over may last some more, but not for long."""
@@ -238,26 +242,25 @@ class SpecBroker:
                 if deadline == self._broker.now + self._lock_ms:
                     self._due[key[1], offset] = deadline
 
-    def _notice(self, place: Place, request: ShareRequest) -> None:
+    def _notice(self, request: ShareRequest) -> None:
         """Notice, or not yet, that connections are gone and that logs lost records."""
         for connection, time in list(self._gone.items()):
             if self._clock >= time:
                 self._broker = disconnect(self._broker, connection, self._broker.now).broker
                 del self._gone[connection]
-        for at, before in list(self._log_starts.items()):
-            key = (place.group, at)
-            there = self._broker.partitions[key]
+        for key, there in self._broker.partitions.items():
+            before = self._log_starts.get(key[1], there.log.start_offset)
             if not there.ready:
-                log = attrs.evolve(there.log, start_offset=before)
-                there = attrs.evolve(there, log=log)
+                there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=before))  # noqa: PLW2901 - the same, changed
                 partitions = self._broker.partitions.set(key, there)
                 self._broker = attrs.evolve(self._broker, partitions=partitions)
-                del self._log_starts[at]
-            elif self._fault is not WireFault.LOG_START_IGNORED and (
+            elif self._fault is WireFault.LOG_START_IGNORED or not (
                 _is_patient(request) or self._one_in(2)
             ):
+                continue
+            else:
                 self._broker, _ = apply_to(self._broker, key, AdvanceLogStart(before))
-                del self._log_starts[at]
+            self._log_starts.pop(key[1], None)
 
     def _one_in(self, number: int) -> bool:
         return self._random.randrange(number) == 0

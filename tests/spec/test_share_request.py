@@ -112,10 +112,15 @@ def test_a_partition_that_the_metadata_lost_is_not_acknowledged() -> None:
     assert after.partitions == broker.partitions
 
 
-def test_an_acknowledgement_of_nothing_is_answered_and_does_nothing() -> None:
+def test_an_acknowledgement_of_nothing_only_tells_what_is_not_there() -> None:
     broker = opened(broker_of())
-    after, response = sent(broker, acked("m", 1, asked(P0), asked(ABSENT)))
-    assert errors(response) == {P0: ("NONE", "NONE"), ABSENT: ("NONE", "NONE")}
+    not_led = TopicPartition("t", 2)
+    request = acked("m", 1, asked(P0), asked(not_led), asked(ABSENT), asked(UNKNOWN))
+    after, response = sent(broker, request)
+    assert errors(response) == {
+        ABSENT: ("NONE", "UNKNOWN_TOPIC_OR_PARTITION"),
+        UNKNOWN: ("NONE", "UNKNOWN_TOPIC_ID"),
+    }
     assert after.partitions == broker.partitions
 
 
