@@ -49,6 +49,8 @@ class WireDifference(Enum):
     DELIVERY_COUNT = "each delivery counts once, and nothing else does (KIP-932)"
     ONLY_LOGGED_IS_ACQUIRED = "an acquired offset is in the log"
     ACQUIRED_IS_SENT = "an acquired record is in the response"
+    ANSWERED_ONCE = "a response says one thing of each share-partition, not two"
+    SENT_ONCE = "no log batch is in a response twice"
     AVAILABLE_RECORDS_ARE_DELIVERED = "a record that stays available is delivered to who asks"
     LOCK_TIMEOUT = "a response tells how long the acquisition locks last (KIP-932, ShareFetch)"
     START_OFFSET = "the start offset told is that in memory, or the durable one (KIP-932)"
