@@ -28,6 +28,7 @@ _SOMETIMES = {
 _TYPES = (
     (AcknowledgeType.ACCEPT,),
     (AcknowledgeType.RELEASE,),
+    (AcknowledgeType.RENEW,),
     (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE),
     (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.GAP),
     tuple(AcknowledgeType),
@@ -35,6 +36,10 @@ _TYPES = (
 _ODD = (asks.Epoch.OPEN, asks.Epoch.CLOSE, asks.Epoch.CLOSE, asks.Epoch.AGAIN, asks.Epoch.SKIP)
 _BAD = tuple(shape for shape in asks.Shape if shape is not asks.Shape.WELL_FORMED)
 _WIDE = 50
+"""Window limits above this are reached with large batches only."""
+
+_WAITING = 6.0
+"""How likely a wait is where locks are renewed: only time shows whether they were."""
 
 
 @attrs.frozen
@@ -76,7 +81,10 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
         optional.pop(asks.Disconnect, None)
     modes = [tuple(AcquireMode(mode) for mode in can.acquire_modes)]
     modes += [(mode,) for mode in modes[0]]
-    types = random.choice(_TYPES)
+    renewing = (AcknowledgeType.RENEW,)
+    types = random.choice([some for some in _TYPES if can.renew or some != renewing])
+    if types == renewing:
+        optional[asks.Wait] = _WAITING
     if not can.renew:
         types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
     limit = random.choice(can.lock_limits)
@@ -203,6 +211,8 @@ def _batches(random: Random, mix: Mixture, member: str, held: int) -> tuple[asks
     if not held or random.random() < 0.15:
         whose = random.choice(("", "", *mix.members))
         return (_batch(random, mix, whose, random.randint(-2, 6), random.randint(1, 4)),)
+    if mix.types == (AcknowledgeType.RENEW,) and random.random() < 0.7:
+        return tuple(_batch(random, mix, member, nth, 1) for nth in range(held))
     if random.random() < 0.5:
         return (_batch(random, mix, member, random.randrange(held), random.randint(1, held)),)
     some = sorted(random.sample(range(held), min(held, random.randint(1, 4))))

@@ -5,6 +5,7 @@ that objects is wrong. With a fault from ``conformance.wire.faults`` it is a wro
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from random import Random
 
 import attrs
@@ -92,7 +93,6 @@ class SpecBroker:
         self._tells_durable = self._one_in(2)
         self._broker = attrs.evolve(broker, now=int(self._clock))
         self._logs: dict[TopicPartition, list[OffsetRange]] = {}
-        self._log_starts: dict[TopicPartition, int] = {}
         self._gone: dict[str, float] = {}
         self._due: dict[tuple[TopicPartition, int], float] = {}
         self._open = True
@@ -121,7 +121,12 @@ class SpecBroker:
 
     def delete_records(self, place: Place, partition: int, before: int) -> None:
         """Move the log start offset up; the leader notices with some later request."""
-        self._log_starts[TopicPartition(place.topic_id, partition)] = before
+        key = (place.group, TopicPartition(place.topic_id, partition))
+        there = self._broker.partitions[key]
+        if self._fault is not WireFault.LOG_START_IGNORED:
+            there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=before))
+            partitions = self._broker.partitions.set(key, there)
+            self._broker = attrs.evolve(self._broker, partitions=partitions)
 
     def disconnect(self, connection: str) -> None:
         """Close a connection, which is noticed some time later."""
@@ -179,13 +184,13 @@ class SpecBroker:
         return Described(ErrorCode.NONE, start, told, sent, self._clock)
 
     def _handled(self, broker: ShareBroker, request: ShareRequest, connection: str) -> Handled:
-        """Serve a request in a random way, or in the plain one if that breaks a rule."""
+        """Serve a request in a random way, the plain one, or giving nothing: what is legal."""
+        nothing = PartitionConduct(acquire=Choice(acquired=(), entered=()), log_batches=())
+        idle = Conduct(tuple((at, nothing) for _group, at in broker.partitions))
         for conduct in (self._conduct(broker, request), Conduct()):
-            try:
+            with suppress(IllegalChoiceError):
                 return handle(broker, request, broker.now, conduct, connection)
-            except IllegalChoiceError:
-                continue
-        raise TargetError("the plain way breaks a rule")
+        return handle(broker, request, broker.now, idle, connection)
 
     def _conduct(self, broker: ShareBroker, request: ShareRequest) -> Conduct:
         chosen = []
@@ -210,7 +215,7 @@ class SpecBroker:
         A log that lost records cannot be read before that is noticed. None: every record that
         fits, one to a batch.
         """
-        if at in self._log_starts and self._fault is not WireFault.LOG_START_IGNORED:
+        if _is_behind(there):
             return ()
         free = readable(there, 1)
         known = [batch for batch in self._logs.get(at, []) if free and batch.last >= free[0].first]
@@ -249,18 +254,9 @@ class SpecBroker:
                 self._broker = disconnect(self._broker, connection, self._broker.now).broker
                 del self._gone[connection]
         for key, there in self._broker.partitions.items():
-            before = self._log_starts.get(key[1], there.log.start_offset)
-            if not there.ready:
-                there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=before))  # noqa: PLW2901 - the same, changed
-                partitions = self._broker.partitions.set(key, there)
-                self._broker = attrs.evolve(self._broker, partitions=partitions)
-            elif self._fault is WireFault.LOG_START_IGNORED or not (
-                _is_patient(request) or self._one_in(2)
-            ):
-                continue
-            else:
-                self._broker, _ = apply_to(self._broker, key, AdvanceLogStart(before))
-            self._log_starts.pop(key[1], None)
+            if _is_behind(there) and (_is_patient(request) or self._one_in(2)):
+                operation = AdvanceLogStart(there.log.start_offset)
+                self._broker, _ = apply_to(self._broker, key, operation)
 
     def _one_in(self, number: int) -> bool:
         return self._random.randrange(number) == 0
@@ -283,3 +279,8 @@ class SpecBroker:
 
 def _is_patient(request: ShareRequest) -> bool:
     return isinstance(request, ShareFetch) and request.max_wait_ms >= _PATIENT_MS
+
+
+def _is_behind(there: SharePartition) -> bool:
+    """Whether the leader has yet to notice where the log starts."""
+    return there.ready and there.window.start_offset < there.log.start_offset
