@@ -43,6 +43,8 @@ class Kind:
     draws a mixture and the first ask for a hello, and ``next_ask`` each later one. ``simpler``
     yields asks that are simpler in one respect, the simplest first. ``produced`` is how many
     offsets an ask appends to a log, and ``moved_down`` the ask that names offsets so many less.
+    ``tries``: how often a known sequence is played before its deviation counts as gone; what runs
+    in real time can miss one.
     """
 
     asks: Any
@@ -52,3 +54,4 @@ class Kind:
     simpler: Callable[[Ask], Iterable[Ask]]
     produced: Callable[[Ask], int]
     moved_down: Callable[[Ask, int], Ask]
+    tries: int = 1

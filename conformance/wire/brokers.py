@@ -85,7 +85,7 @@ def _simpler_batches(
 
 
 BROKERS = Kind(
-    asks.Ask, WireScene, begin, next_ask, _simpler, lambda _ask: 0, lambda ask, _less: ask
+    asks.Ask, WireScene, begin, next_ask, _simpler, lambda _ask: 0, lambda ask, _less: ask, tries=3
 )
 """The kind of which every target of ``conformance.wire.target`` is.
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import attrs
 
@@ -15,12 +14,9 @@ from conformance.wire.target import WireCapabilities, WireTarget
 from model.config import SharePartitionConfig
 from model.ranges import OffsetRange
 
-__all__ = ["KNOWN", "CrabkaHooks", "crabka_target"]
+__all__ = ["CrabkaHooks", "crabka_target"]
 
-KNOWN = Path(__file__).parents[1] / "targets" / "crabka" / "known.toml"
-"""What is known of crabka."""
-
-_LOCK_MS, _DELIVERY_LIMIT, _LOCK_LIMIT = 400, 3, 10
+_LOCK_MS, _DELIVERY_LIMIT, _LOCK_LIMIT = 800, 3, 10
 _SWEEP_MS, _LATE_MS = _LOCK_MS // 2, 200
 _CONFIGS = {
     "group.share.record.lock.duration.ms": str(_LOCK_MS),

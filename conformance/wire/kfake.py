@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import attrs
 
@@ -15,13 +14,10 @@ from conformance.wire.target import WireCapabilities, WireTarget
 from model.config import SharePartitionConfig
 from model.ranges import OffsetRange
 
-__all__ = ["KNOWN", "KfakeHooks", "kfake_target"]
-
-KNOWN = Path(__file__).parents[1] / "targets" / "kfake" / "known.toml"
-"""What is known of kfake."""
+__all__ = ["KfakeHooks", "kfake_target"]
 
 _SWEEP_MS, _LATE_MS = 20, 180
-_LOCK_MS = 300
+_LOCK_MS = 500
 
 
 class KfakeHooks:

@@ -22,7 +22,17 @@ from model.share_messages import (
     TopicPartition,
 )
 
-__all__ = ["BATCHES", "CONFIG", "PARTITIONS", "Scenario", "UNKNOWN", "WARM", "answer", "asked", "play"]
+__all__ = [
+    "BATCHES",
+    "CONFIG",
+    "PARTITIONS",
+    "Scenario",
+    "UNKNOWN",
+    "WARM",
+    "answer",
+    "asked",
+    "play",
+]
 
 Scenario = dict[str, Any]
 
