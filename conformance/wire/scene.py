@@ -312,8 +312,15 @@ class WireScene:
         self.events.append(
             {"op": op, "asked": asked, "answered": answered, "result": {"status": error.name}}
         )
-        after = self.judge.state_text() if answered else ""
+        after = _named(self.judge.state_text()) if answered else ""
         self.steps.append(Step(printable(asked), printable(answered), after))
+
+
+def _named(text: str) -> str:
+    """Return a text with the names of members instead of their ids."""
+    for id_, name in _NAMES.items():
+        text = text.replace(id_, name)
+    return text
 
 
 def _misshapen(batch: AcknowledgementBatch, shape: asks.Shape) -> AcknowledgementBatch:
