@@ -1,5 +1,9 @@
 """Verification of brokers by what can be seen on the wire.
 
 - ``target``: a broker as the kit sees it;
+- ``messages``, ``records``, ``connection``: Kafka's protocol, where nothing received is believed;
+- ``codec``, ``admin``: share sessions, and everything else that is asked of a broker;
+- ``hooks``, ``broker``: any broker at an address, and what differs between them;
+- ``kafka_broker``: Apache Kafka, started for the purpose;
 - ``servers``, ``kfake``, ``crabka``: brokers in other languages, started and stopped, as targets.
 """

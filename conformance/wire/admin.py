@@ -14,12 +14,12 @@ import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
 from conformance.target import TargetError
-from conformance.wire.codec import error_name, topic_uuid
+from conformance.wire.codec import error_name, may_pass, topic_uuid
 from conformance.wire.connection import Answer, Wire
 from conformance.wire.messages import request
 from conformance.wire.records import Producer
 
-__all__ = ["SPOKEN", "Admin", "Api"]
+__all__ = ["SPOKEN", "Admin", "Api", "Transaction"]
 
 T = TypeVar("T")
 
@@ -31,6 +31,16 @@ class Api:
     key: int
     lowest: int
     highest: int
+
+
+@attrs.frozen
+class Transaction:
+    """A transaction of one partition that has begun."""
+
+    id: str
+    producer: Producer
+    topic: str
+    partition: int
 
 
 SPOKEN = {
@@ -180,7 +190,7 @@ class Admin:
         found = _only(_only(body.topics).partitions)
         _check(f"deleting records of {topic}", found.error_code)
 
-    def begin(self, transactional_id: str, topic: str, partition: int) -> Producer:
+    def begin(self, transactional_id: str, topic: str, partition: int) -> Transaction:
         """Begin a transaction that has one partition, once the one before is over."""
         self.find_coordinator(transactional_id, _TRANSACTION)
 
@@ -196,7 +206,7 @@ class Admin:
 
         producer = self._settled("beginning a transaction", initialize)
 
-        def add() -> tuple[int, Producer]:
+        def add() -> tuple[int, None]:
             body = self._ask(
                 "add_partitions_to_txn",
                 v3_and_below_transactional_id=transactional_id,
@@ -205,34 +215,27 @@ class Admin:
                 v3_and_below_topics=[{"name": topic, "partitions": [partition]}],
             ).body
             one = _only(_only(body.results_by_topic_v3_and_below).results_by_partition)
-            return one.partition_error_code, producer
+            return one.partition_error_code, None
 
-        return self._settled("beginning a transaction", add)
+        self._settled("beginning a transaction", add)
+        return Transaction(transactional_id, producer, topic, partition)
 
-    def end(
-        self,
-        transactional_id: str,
-        producer: Producer,
-        topic: str,
-        partition: int,
-        marker: int,
-        *,
-        committed: bool,
-    ) -> None:
+    def end(self, transaction: Transaction, marker: int, *, committed: bool) -> None:
         """End a transaction and wait until its marker is written, at offset ``marker``."""
+        one = transaction
 
         def attempt() -> tuple[int, None]:
             body = self._ask(
                 "end_txn",
-                transactional_id=transactional_id,
-                producer_id=producer.id,
-                producer_epoch=producer.epoch,
+                transactional_id=one.id,
+                producer_id=one.producer.id,
+                producer_epoch=one.producer.epoch,
                 committed=committed,
             ).body
             return body.error_code, None
 
         def written() -> tuple[int, None]:
-            return (0 if self.end_offset(topic, partition) > marker else _NOT_YET), None
+            return (0 if self.end_offset(one.topic, one.partition) > marker else _NOT_YET), None
 
         self._settled("ending a transaction", attempt)
         self._settled("waiting for a transaction's marker", written)
@@ -302,9 +305,10 @@ class Admin:
         self._settled(f"joining group {group}", attempt)
 
     def leave(self, group: str, member: str) -> None:
-        """Leave a share group."""
+        """Leave a share group; a member whose session is over has left already."""
         body = self._heartbeat(group, member, _LEAVE, None)
-        _check(f"leaving group {group}", body.error_code, body.error_message)
+        if body.error_code != KafkaError.unknown_member_id:
+            _check(f"leaving group {group}", body.error_code, body.error_message)
 
     def _heartbeat(
         self, group: str, member: str, epoch: int, topics: list[str] | None
@@ -359,17 +363,10 @@ class Admin:
             code, found = attempt()
             if not code:
                 return found
-            if not _may_pass(code) or time.monotonic() > until:
+            if not may_pass(code) or time.monotonic() > until:
                 _check(what, code)
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
-
-
-def _may_pass(code: int) -> bool:
-    try:
-        return KafkaError(code).retriable
-    except ValueError:
-        return False
 
 
 def _check(what: str, code: int, said: str | None = None) -> None:

@@ -26,7 +26,7 @@ from model.share_messages import (
 )
 from model.states import AcquireMode
 
-__all__ = ["error_name", "exchange", "message", "topic_uuid"]
+__all__ = ["error_name", "exchange", "may_pass", "message", "topic_uuid"]
 
 _NO_ID = UUID(int=0)
 
@@ -45,6 +45,14 @@ def error_name(code: int) -> str:
         return KafkaError(code).name.upper()
     except ValueError:
         return f"error {code}"
+
+
+def may_pass(code: int) -> bool:
+    """Whether an error is one after which Kafka has clients try again."""
+    try:
+        return KafkaError(code).retriable
+    except ValueError:
+        return False
 
 
 def message(asked: ShareRequest) -> Message:

@@ -7,7 +7,7 @@ from uuid import uuid4
 import attrs
 
 from conformance.target import TargetError
-from conformance.wire.admin import Admin
+from conformance.wire.admin import Admin, Transaction
 from conformance.wire.records import record_batch
 from conformance.wire.target import WireCapabilities
 from model.config import AutoOffsetReset, SharePartitionConfig
@@ -104,24 +104,30 @@ class AdminHooks:
     ) -> tuple[OffsetRange, ...]:
         """Append each batch with one request; what is missing is markers of transactions."""
         at = self._admin.end_offset(topic, partition)
-        ours = self._aborting if aborted else None
-        producer = self._admin.begin(ours, topic, partition) if ours else None
-        made = []
+        ours = self._admin.begin(self._aborting, topic, partition) if aborted else None
+        made, written = [], 0
         for missing, size in batches:
             for _ in range(missing):
                 marking = self._admin.begin(self._marking, topic, partition)
-                self._admin.end(self._marking, marking, topic, partition, at, committed=True)
+                self._admin.end(marking, at, committed=True)
                 at += 1
-            first = self._admin.produce(topic, partition, record_batch(size, producer), ours)
+            first = self._append(topic, partition, size, ours, written)
             if first != at:
                 raise TargetError(f"a batch went to offset {first} of {topic}, not to {at}")
             made.append(OffsetRange(at, at + size - 1))
             at += size
-            if producer:
-                producer = attrs.evolve(producer, sequence=producer.sequence + size)
-        if ours and producer:
-            self._admin.end(ours, producer, topic, partition, at, committed=False)
+            written += size
+        if ours:
+            self._admin.end(ours, at, committed=False)
         return tuple(made)
+
+    def _append(
+        self, topic: str, partition: int, size: int, within: Transaction | None, sequence: int
+    ) -> int:
+        if within is None:
+            return self._admin.produce(topic, partition, record_batch(size))
+        producer = attrs.evolve(within.producer, sequence=sequence)
+        return self._admin.produce(topic, partition, record_batch(size, producer), within.id)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Move the log start offset up."""

@@ -59,7 +59,7 @@ def kafka_broker() -> Iterator[BrokerTarget]:
     broker does not start: then with the end of what it said.
     """
     java, path = kafka_java()
-    version = next((Path(path.rpartition(":")[2]).parent.glob("kafka_2.13-*.jar"))).stem
+    version = next(Path(path.rpartition(":")[2]).parent.glob("kafka_2.13-*.jar")).stem
     with tempfile.TemporaryDirectory(prefix="sharespec-kafka-") as folder:
         command = f"{java} {_FLAGS} -cp '{path}' sharespec.Broker"
         with _running(command, Path(folder)) as address:
@@ -96,10 +96,11 @@ def _running(command: str, folder: Path) -> Iterator[Address]:
         _await(process, address, errors)
         yield address
     finally:
-        process.kill()
-        process.wait(_STOP_SECONDS)
-        if process.stdin:
-            process.stdin.close()
+        try:
+            process.communicate(timeout=_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
 
 
 def _await(process: "subprocess.Popen[bytes]", address: Address, errors: Path) -> None:

@@ -3,12 +3,18 @@
 A scenario is a list of steps in a fresh group with a topic ``t`` of two partitions, each with the
 log batches 0-1 and 2-3. There is no topic ``u``. A step is one of ``fetch``, ``acknowledge``,
 ``wait_ms`` and ``disconnect``; partitions are named as in ``t:0``, acknowledgement batches are
-[first, last, [type, ...]] and acquired records [first, last, delivery count].
+[first, last, [type, ...]] and acquired records [first, last, delivery count]. ``differs`` says why
+the specification, which answers ``expected``, does not do what was recorded.
+
+``python -m tests.conformance.wire.recorded`` records the answers anew from Apache Kafka.
 """
 
+import json
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from conformance.wire.kafka_broker import kafka_broker
 from conformance.wire.target import Place, WireTarget
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
@@ -21,20 +27,13 @@ from model.share_messages import (
     ShareResponse,
     TopicPartition,
 )
+from model.states import AcquireMode
 
-__all__ = [
-    "BATCHES",
-    "CONFIG",
-    "PARTITIONS",
-    "Scenario",
-    "UNKNOWN",
-    "WARM",
-    "answer",
-    "asked",
-    "play",
-]
+__all__ = ["BATCHES", "CONFIG", "PARTITIONS", "WARM", "answer", "asked", "play", "scenarios"]
 
 Scenario = dict[str, Any]
+
+RECORDED = Path(__file__).parents[2] / "data" / "golden" / "kafka-4.4.0-share-requests.json"
 
 CONFIG = SharePartitionConfig(
     partition_max_record_locks=200,
@@ -59,12 +58,15 @@ def asked(step: dict[str, Any], group: str, topic_id: str) -> ShareRequest:
     of = dict(step.get("fetch") or step["acknowledge"])
     partitions = tuple(
         PartitionRequest(
-            _at(name, topic_id), tuple(AcknowledgementBatch(f, l, tuple(t)) for f, l, t in batches)
+            _at(name, topic_id),
+            tuple(AcknowledgementBatch(low, high, tuple(types)) for low, high, types in batches),
         )
         for name, batches in of.pop("partitions", {}).items()
     )
-    member, epoch = of.pop("member"), of.pop("epoch")
+    member, epoch, group = of.pop("member"), of.pop("epoch"), of.pop("group", group)
+    of["acquire_mode"] = AcquireMode(of.get("acquire_mode", "batch_optimized"))
     if "acknowledge" in step:
+        del of["acquire_mode"]
         return ShareAcknowledge(group, member, epoch, partitions, **of)
     wait_ms = of.pop("max_wait_ms", _WAIT_MS)
     forgotten = tuple(_at(name, topic_id) for name in of.pop("forgotten", ()))
@@ -116,3 +118,33 @@ def _played(target: WireTarget, place: Place, step: dict[str, Any]) -> dict[str,
         exchange = target.ask(place, request, step.get("connection", request.member_id))
         return answer(exchange.response, place.topic_id)
     return None
+
+
+def scenarios() -> list[Scenario]:
+    """Return what was recorded."""
+    found: list[Scenario] = json.loads(RECORDED.read_text())
+    return found
+
+
+def text(recorded: list[Scenario]) -> str:
+    """Return scenarios as they stand in the file: a step a line."""
+    parts = []
+    for scenario in recorded:
+        steps = ",\n".join(f"  {json.dumps(step)}" for step in scenario["steps"])
+        parts.append(f'{{"name": {json.dumps(scenario["name"])}, "steps": [\n{steps}\n]}}')
+    return "[\n" + ",\n".join(parts) + "\n]\n"
+
+
+def main() -> None:
+    """Record the answers of every scenario in the file anew."""
+    recorded = scenarios()
+    with kafka_broker() as target:
+        for scenario in recorded:
+            for step, found in zip(scenario["steps"], play(target, scenario), strict=True):
+                if found is not None:
+                    step["answer"] = found
+    RECORDED.write_text(text(recorded))
+
+
+if __name__ == "__main__":
+    main()

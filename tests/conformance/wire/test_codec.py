@@ -11,7 +11,7 @@ from kio.index import load_response_schema
 from kio.serial import entity_reader, entity_writer
 
 from conformance.target import TargetError
-from conformance.wire.codec import error_name, exchange, message, topic_uuid
+from conformance.wire.codec import error_name, exchange, may_pass, message, topic_uuid
 from conformance.wire.connection import Answer
 from conformance.wire.messages import Message, built, decoded
 from conformance.wire.records import record_batch
@@ -26,7 +26,7 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcquireMode
-from tests.conformance.wire.test_records import CONTROL, at, flagged
+from tests.conformance.wire.batches import CONTROL, at, flagged
 
 A, B = (str(UUID(int=n)) for n in (1, 2))
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -169,6 +169,7 @@ def test_an_error_that_the_model_does_not_have_is_named() -> None:
     assert found.response.partitions[0].acknowledge_error is ErrorCode.UNKNOWN_SERVER_ERROR
     assert found.unknown_errors == ("OFFSET_OUT_OF_RANGE",)
     assert error_name(30_000) == "error 30000"
+    assert [may_pass(code) for code in (14, 121, 30_000)] == [True, False, False]
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ impl Driver {
         let mut read = log
             .iter()
             .take(most)
-            .last()
+            .next_back()
             .map_or(at, |(_, last)| last + 1);
         let locks = number(&self.config["partition_max_record_locks"]);
         if self.mended("window") {
@@ -297,7 +297,7 @@ impl Driver {
             let held = runs_in(&self.core, first, last);
             self.core
                 .acknowledge(member, first, last, ack, self.now())?;
-            self.note(&held, kind, changed);
+            note(&held, kind, changed);
             return Ok(());
         }
         let found = runs_in(&self.core, first, last);
@@ -318,21 +318,9 @@ impl Driver {
             };
             self.core
                 .acknowledge(member, run.first, run.last, ack, self.now())?;
-            self.note(&[run], kind, changed);
+            note(&[run], kind, changed);
         }
         Ok(())
-    }
-
-    /// Notes what an acknowledgement made of records that it found so.
-    fn note(&self, held: &[Run], kind: i64, changed: &mut Vec<Value>) {
-        for run in held {
-            let state = match kind {
-                1 => DS_ACKNOWLEDGED,
-                RELEASE => DS_AVAILABLE,
-                _ => DS_ARCHIVED,
-            };
-            changed.push(json!([run.first, run.last, state, run.count]));
-        }
     }
 
     /// Releases what a member holds. The core has no such operation, and crabka releases nothing.
@@ -429,6 +417,18 @@ impl Driver {
 
     fn runs(&self) -> Vec<Run> {
         runs_in(&self.core, i64::MIN, i64::MAX)
+    }
+}
+
+/// Notes what an acknowledgement made of records that it found so.
+fn note(held: &[Run], kind: i64, changed: &mut Vec<Value>) {
+    for run in held {
+        let state = match kind {
+            1 => DS_ACKNOWLEDGED,
+            RELEASE => DS_AVAILABLE,
+            _ => DS_ARCHIVED,
+        };
+        changed.push(json!([run.first, run.last, state, run.count]));
     }
 }
 
