@@ -1,6 +1,6 @@
 """What tells one kind of implementation under test from another, as data for the search."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any, Protocol
 
@@ -43,6 +43,8 @@ class Kind:
     draws a mixture and the first ask for a hello, and ``next_ask`` each later one. ``simpler``
     yields asks that are simpler in one respect, the simplest first. ``produced`` is how many
     offsets an ask appends to a log, and ``moved_down`` the ask that names offsets so many less.
+    ``features`` says what tells an ask from others: the name of its class, and what is unusual.
+    ``plainer`` yields whole sequences that are simpler, such as with fewer members.
     ``tries``: how often a known sequence is played before its deviation counts as gone; what runs
     in real time can miss one.
     """
@@ -54,4 +56,10 @@ class Kind:
     simpler: Callable[[Ask], Iterable[Ask]]
     produced: Callable[[Ask], int]
     moved_down: Callable[[Ask, int], Ask]
+    plainer: Callable[[tuple[Ask, ...]], Iterable[tuple[Ask, ...]]] = lambda _sequence: ()
+    features: Callable[[Ask], Iterable[str]] = lambda ask: (type(ask).__name__,)
     tries: int = 1
+
+    def features_of(self, sequence: Sequence[Ask]) -> tuple[str, ...]:
+        """Return what tells a sequence from others, sorted."""
+        return tuple(sorted({feature for ask in sequence for feature in self.features(ask)}))

@@ -104,8 +104,8 @@ def _replayed(target: Any, hello: Any, one: Known, kind: Kind) -> Replayed:  # n
         scene, at, deviation = play(target, hello, one.sequence, kind)
         if deviation and deviation.signature == one.signature and at == len(one.sequence) - 1:
             steps, events = tuple(scene.steps), tuple(scene.events)
-            kinds = tuple(sorted({type(ask).__name__ for ask in one.sequence}))
-            return Replayed(one, Fault(deviation, one.sequence, steps, events, kinds))
+            features = kind.features_of(one.sequence)
+            return Replayed(one, Fault(deviation, one.sequence, steps, events, features))
     return Replayed(one, None)
 
 

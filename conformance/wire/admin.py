@@ -241,7 +241,9 @@ class Admin:
         self._settled("waiting for a transaction's marker", written)
 
     def find_coordinator(self, key: str, kind: int = _GROUP) -> None:
-        """Wait until this broker coordinates a group or a transaction."""
+        """Wait until this broker coordinates a group or a transaction, if it can be asked."""
+        if self.spoken("find_coordinator") is None:
+            return
 
         def attempt() -> tuple[int, None]:
             body = self._ask("find_coordinator", key_type=kind, coordinator_keys=[key]).body

@@ -6,7 +6,7 @@ that a broker takes to notice. The leader notices that the log lost records with
 that. And a connection that is closed is noticed within some time.
 
 The clock of the specification does not run with the wall's: each step takes 1 ms of it, and the
-deadlines of the records are set to whatever happens in that step.
+deadlines of the records are moved to whatever happens in that step.
 """
 
 from collections.abc import Iterator, Sequence
@@ -222,12 +222,13 @@ def _ended(belief: Belief, ended: frozenset[tuple[PartitionKey, Lock]]) -> Belie
 
 
 def _timed(partition: SharePartition, over: set[int], now: int) -> SharePartition:
-    window = partition.window
-    timed = {
-        offset: attrs.evolve(window.records[offset], deadline=now + (offset not in over))
-        for offset in window.held
-    }
-    return attrs.evolve(partition, window=replace(window, timed))
+    """Return the share-partition in which these locks are due, and no others."""
+    records = partition.window.records
+    due = {o: attrs.evolve(records[o], deadline=now) for o in over}
+    for offset in partition.window.held:
+        if offset not in over and records[offset].deadline <= now:
+            due[offset] = attrs.evolve(records[offset], deadline=now + 1)
+    return attrs.evolve(partition, window=replace(partition.window, due))
 
 
 def _disconnected(belief: Belief, connections: Sequence[str]) -> Belief:

@@ -8,6 +8,7 @@ from conformance.kind import Kind
 from conformance.wire import asks
 from conformance.wire.generate import begin, next_ask
 from conformance.wire.scene import MEMBERS, WireScene
+from model.states import AcknowledgeType
 
 __all__ = ["BROKERS"]
 
@@ -23,6 +24,8 @@ _PLAIN = {
     "partition": 0,
 }
 """Of each field of an ask the plainest value."""
+
+_WRONG = (asks.Epoch.AGAIN, asks.Epoch.SKIP)
 
 
 def _simpler(ask: asks.Ask) -> Iterator[asks.Ask]:
@@ -84,8 +87,61 @@ def _simpler_batches(
                 yield (*before, change, *after)
 
 
+def _features(ask: asks.Ask) -> Iterator[str]:
+    """Yield the name of its class, and what is not as in most requests."""
+    name = type(ask).__name__
+    yield name
+    if isinstance(ask, asks.Fetch | asks.Acknowledge):
+        odd = "wrong epoch" if ask.epoch in _WRONG else f"{name} epoch {ask.epoch}"
+        yield from (odd,) if ask.epoch is not asks.Epoch.NEXT else ()
+        yield from (f"absent {ask.stranger}",) if ask.stranger else ()
+        for batch in (batch for one in ask.acknowledged for batch in one.batches):
+            yield from (batch.shape.value,) if batch.shape else ()
+            yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()
+    if isinstance(ask, asks.Fetch):
+        yield from ("forgotten",) if ask.forgotten else ()
+        yield from ("at most 0",) if ask.max_records == 0 else ()
+
+
+def _plainer(sequence: tuple[asks.Ask, ...]) -> Iterator[tuple[asks.Ask, ...]]:
+    """Yield the sequence with one partition, and with an earlier member instead of another."""
+    if isinstance(sequence[0], asks.Open):
+        yield (attrs.evolve(sequence[0], partitions=1), *sequence[1:])
+    for last, member in enumerate(MEMBERS):
+        for other in MEMBERS[:last]:
+            yield tuple(_with(ask, member, other) for ask in sequence)
+
+
+def _with(ask: asks.Ask, member: str, other: str) -> asks.Ask:
+    if isinstance(ask, asks.Disconnect):
+        return attrs.evolve(ask, member=other) if ask.member == member else ask
+    if not isinstance(ask, asks.Fetch | asks.Acknowledge):
+        return ask
+    acknowledged = tuple(
+        attrs.evolve(
+            one,
+            batches=tuple(
+                attrs.evolve(batch, whose=other) if batch.whose == member else batch
+                for batch in one.batches
+            ),
+        )
+        for one in ask.acknowledged
+    )
+    who = other if ask.member == member else ask.member
+    return attrs.evolve(ask, member=who, acknowledged=acknowledged)
+
+
 BROKERS = Kind(
-    asks.Ask, WireScene, begin, next_ask, _simpler, lambda _ask: 0, lambda ask, _less: ask, tries=3
+    asks.Ask,
+    WireScene,
+    begin,
+    next_ask,
+    _simpler,
+    produced=lambda _ask: 0,
+    moved_down=lambda ask, _less: ask,
+    features=_features,
+    plainer=_plainer,
+    tries=3,
 )
 """The kind of which every target of ``conformance.wire.target`` is.
 

@@ -45,12 +45,16 @@ class Address:
 
 @attrs.frozen
 class Bounds:
-    """What a broker may take: seconds for one answer, bytes of one, connections, and requests."""
+    """What a broker may take: seconds for one answer, bytes of one, connections, and requests.
+
+    ``surplus_bytes``: so many at most may follow a response in its frame, which no client minds.
+    """
 
     seconds: float = 10.0
     frame_bytes: int = 8 << 20
     connections: int = 100
     requests: int = 10_000_000
+    surplus_bytes: int = 0
 
 
 @attrs.frozen
@@ -110,7 +114,7 @@ class Wire:
             async with asyncio.timeout(seconds):
                 if name not in self._open:
                     self._open[name] = await self._connect()
-                return await self._open[name].ask(message, self._bounds.frame_bytes)
+                return await self._open[name].ask(message, self._bounds)
         except TimeoutError:
             raise TargetError(f"{self.address} did not answer {api} in {seconds:g} s") from None
         except MalformedError as error:
@@ -137,7 +141,7 @@ class _Connection:
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer, self._asked = reader, writer, 0
 
-    async def ask(self, message: Message, most_bytes: int) -> Answer:
+    async def ask(self, message: Message, bounds: Bounds) -> Answer:
         """Send a request and return its response."""
         self._asked += 1
         frame = encoded(message, self._asked)
@@ -145,11 +149,12 @@ class _Connection:
         self._writer.write(len(frame).to_bytes(_HEADER, "big") + frame)
         await self._writer.drain()
         size = int.from_bytes(await self._reader.readexactly(_HEADER), "big", signed=True)
-        if not 0 <= size <= most_bytes:
-            raise MalformedError(f"a frame of {size:,} bytes; at most {most_bytes:,} are read")
+        if not 0 <= size <= bounds.frame_bytes:
+            most = f"at most {bounds.frame_bytes:,} are read"
+            raise MalformedError(f"a frame of {size:,} bytes; {most}")
         answer = await self._reader.readexactly(size)
         received = monotonic_ms()
-        correlation, body = response(message, answer)
+        correlation, body = response(message, answer, bounds.surplus_bytes)
         if correlation != self._asked:
             raise MalformedError(f"correlation id {correlation}, not {self._asked}")
         return Answer(body, sent, received)

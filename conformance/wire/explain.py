@@ -86,7 +86,7 @@ def explained(
             try:
                 handled = handle(broker, asked, broker.now, conduct, connection)
             except IllegalChoiceError as error:
-                wrong: Mismatch | None = _illegal(error, response)
+                wrong: Mismatch | None = _illegal(error, broker, asked, response)
             else:
                 assert handled.response is not None  # noqa: S101 - every write is answered at once
                 wrong = _difference(request, response, handled.response, excused)
@@ -227,16 +227,29 @@ def _sorted(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
     return tuple(sorted(ranges, key=lambda one: (one.first, one.last)))
 
 
-def _illegal(error: IllegalChoiceError, response: ShareResponse) -> Mismatch:
-    """Say what guard the answer breaks."""
+def _illegal(
+    error: IllegalChoiceError, broker: ShareBroker, request: ShareRequest, response: ShareResponse
+) -> Mismatch:
+    """Say what guard the answer breaks, and whether of records that the member holds."""
     if error.guard is Guard.ACKNOWLEDGEMENT_JUDGED:
-        statuses = {one.acknowledge_error.name for one in response.partitions}
-        about = f"acknowledge answered {', '.join(sorted(statuses))}"
+        about = "acknowledge answered " + error.detail.removeprefix("the answer ").split(",")[0]
     else:
-        about = "fetch"
+        about = "fetch of what the member holds" if _again(broker, request, response) else "fetch"
     return Mismatch(
         error.guard.name, error.guard.value, about, response_text(response), error.detail
     )
+
+
+def _again(broker: ShareBroker, request: ShareRequest, response: ShareResponse) -> bool:
+    """Whether a member acquires what it holds, and nothing that anybody else holds."""
+    owners = {
+        record.owner
+        for one in response.partitions
+        if (there := broker.partitions.get((request.group_id, one.at))) is not None
+        for offset in _counts(one)
+        if (record := there.window.records.get(offset)) is not None
+    }
+    return owners - {None} == {request.member_id}
 
 
 def _difference(
@@ -247,8 +260,8 @@ def _difference(
 ) -> Mismatch | None:
     """Return the first difference between a response and one that is possible."""
     if seen.error is not made.error:
-        about = "session"
-        return _mismatch(WireDifference.SESSION_ERROR, about, seen.error.name, made.error.name)
+        about, names = f"session answered {seen.error.name}", (seen.error.name, made.error.name)
+        return _mismatch(WireDifference.SESSION_ERROR, about, *names)
     acknowledged = {one.at for one in request.partitions if one.batches} - excused
     there, possible = ({one.at: one for one in r.partitions} for r in (seen, made))
     for at in sorted({*there, *possible}):

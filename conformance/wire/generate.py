@@ -47,7 +47,7 @@ class Mixture:
     """What a sequence is made of: kinds of ask with their weights, and values to choose from.
 
     ``odd``: how likely a request has another epoch than the next, if it has; ``sizes`` are those
-    of the log batches.
+    of the log batches. ``tidy``: members do not fetch while they hold records.
     """
 
     config: SharePartitionConfig
@@ -62,6 +62,7 @@ class Mixture:
     malformed: bool
     strangers: bool
     piggybacked: bool
+    tidy: bool
 
 
 def begin(random: Random, hello: WireHello) -> tuple[Mixture, asks.Open]:
@@ -107,6 +108,7 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
         malformed=random.random() < 0.2,
         strangers=random.random() < 0.2,
         piggybacked=random.random() < 0.7,
+        tidy=random.random() < 0.3,
     )
 
 
@@ -124,7 +126,10 @@ def _produce(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
 
 
 def _fetch(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
-    member = random.choice(mix.members)
+    idle = [member for member in mix.members if not _holds(mix, scene, member)]
+    if mix.tidy and not idle:
+        return _acknowledge(random, mix, scene)
+    member = random.choice(idle if mix.tidy else mix.members)
     some = tuple(p for p in range(mix.partitions) if random.random() < 0.5)
     acknowledged = _acknowledged(random, mix, scene, member) if mix.piggybacked else ()
     return asks.Fetch(
@@ -143,7 +148,7 @@ def _fetch(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
 
 def _acknowledge(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
     """Acknowledge mostly what is held; where nothing is, it is better to fetch."""
-    holding = [m for m in mix.members if any(scene.held(p, m) for p in range(mix.partitions))]
+    holding = [member for member in mix.members if _holds(mix, scene, member)]
     if not holding and random.random() < 0.8:
         return _fetch(random, mix, scene)
     member = random.choice(holding if holding and random.random() < 0.9 else mix.members)
@@ -192,6 +197,10 @@ def _epoch(random: Random, mix: Mixture) -> asks.Epoch:
 def _stranger(random: Random, mix: Mixture) -> asks.Stranger:
     strange = mix.strangers and random.random() < 0.1
     return random.choice(tuple(asks.Stranger)) if strange else asks.Stranger.NONE
+
+
+def _holds(mix: Mixture, scene: WireScene, member: str) -> bool:
+    return any(scene.held(partition, member) for partition in range(mix.partitions))
 
 
 def _acknowledged(

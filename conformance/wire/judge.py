@@ -72,9 +72,15 @@ class Judge:
     """
 
     def __init__(
-        self, profile: Profile, place: Place, config: SharePartitionConfig, timing: Timing
+        self,
+        profile: Profile,
+        place: Place,
+        config: SharePartitionConfig,
+        timing: Timing,
+        names: Mapping[str, str] | None = None,
     ) -> None:
-        """Begin with empty partitions and a group without sessions."""
+        """Begin with empty partitions and a group without sessions; ``names`` are of members."""
+        self._names = names or {}
         self._place = place
         self._config = config
         self._timing = attrs.evolve(timing, lock_ms=config.record_lock_duration_ms)
@@ -196,7 +202,10 @@ class Judge:
             )
             for group, at in sorted(partitions)
         )
-        return printable("; ".join(texts))
+        text = printable("; ".join(texts))
+        for id_, name in self._names.items():
+            text = text.replace(id_, name)
+        return text
 
     def _concluded(
         self, after: Mapping[Belief, None], refused: list[tuple[Belief, Mismatch]], sent: float

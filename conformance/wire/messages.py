@@ -122,13 +122,16 @@ def encoded(message: Message, correlation_id: int) -> bytes:
     return buffer.getvalue()
 
 
-def response(message: Message, frame: bytes) -> tuple[int, SimpleNamespace]:
-    """Return the correlation id and the response to ``message``. Raises MalformedError."""
+def response(message: Message, frame: bytes, surplus: int = 0) -> tuple[int, SimpleNamespace]:
+    """Return the correlation id and the response to ``message``. Raises MalformedError.
+
+    ``surplus``: so many bytes at most may follow the response.
+    """
     kind: Kind = load_response_schema(message.__api_key__, message.__version__)
     reader = _Reader(frame)
     header = reader.entity(kind.__header_schema__)
     body = reader.entity(kind)
-    reader.end()
+    reader.end(surplus)
     return header.correlation_id, body
 
 
@@ -149,9 +152,10 @@ class _Reader:
     def __init__(self, data: bytes) -> None:
         self._data, self._at, self._elements = data, 0, 0
 
-    def end(self) -> None:
-        if self._at != len(self._data):
-            raise MalformedError(f"{len(self._data) - self._at} bytes are left over")
+    def end(self, surplus: int = 0) -> None:
+        left = len(self._data) - self._at
+        if left > surplus:
+            raise MalformedError(f"{left} bytes are left over")
 
     def entity(self, kind: Kind) -> SimpleNamespace:
         """Read a struct; a tagged field that is not there has its default."""

@@ -30,7 +30,7 @@ def _starter(module: str, name: str, *, timed: bool) -> Starter:
 
 
 NAMES: dict[str, Starter] = {
-    "librdkafka-mock": _starter("librdkafka_mock", "librdkafka_mock", timed=False),
+    "librdkafka-mock": _starter("librdkafka_mock", "librdkafka_mock", timed=True),
     "kafka-broker": _starter("kafka_broker", "kafka_broker", timed=False),
     "kfake": _starter("kfake", "kfake_target", timed=True),
     "crabka": _starter("crabka", "crabka_target", timed=True),

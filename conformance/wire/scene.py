@@ -112,7 +112,7 @@ class WireScene:
         self._place = self._target.open(config, partitions)
         timing = Timing(self._can.lock_ms, self._can.sweep_ms)
         profile = profile_named(self._hello.profile)
-        self._judge = Judge(profile, self._place, config, timing)
+        self._judge = Judge(profile, self._place, config, timing, _NAMES)
         self._told(
             "open",
             f"{partitions} partitions, delivery limit {config.delivery_count_limit}, "
@@ -312,15 +312,10 @@ class WireScene:
         self.events.append(
             {"op": op, "asked": asked, "answered": answered, "result": {"status": error.name}}
         )
-        after = _named(self.judge.state_text()) if answered else ""
+        after = self.judge.state_text() if answered else ""
+        for id_, member in _NAMES.items():
+            after = after.replace(id_, member)
         self.steps.append(Step(printable(asked), printable(answered), after))
-
-
-def _named(text: str) -> str:
-    """Return a text with the names of members instead of their ids."""
-    for id_, name in _NAMES.items():
-        text = text.replace(id_, name)
-    return text
 
 
 def _misshapen(batch: AcknowledgementBatch, shape: asks.Shape) -> AcknowledgementBatch:

@@ -77,13 +77,10 @@ def fetched(  # noqa: PLR0913 - what differs between the tests
     *batches: AcknowledgementBatch,
     member: str = "member",
     connection: str = "",
-    max_records: int = 500,
     max_wait_ms: int = 0,
 ) -> Exchange:
     at = PartitionRequest(TopicPartition(place.topic_id, 0), batches)
-    wanted = ShareFetch(
-        place.group, member, epoch, (at,), max_records=max_records, max_wait_ms=max_wait_ms
-    )
+    wanted = ShareFetch(place.group, member, epoch, (at,), max_wait_ms=max_wait_ms)
     return target.ask(place, wanted, connection or member)
 
 
@@ -99,14 +96,6 @@ def test_it_does_not_heed_the_lock_duration_of_a_group(target: BrokerTarget) -> 
     admin = target._admin  # noqa: SLF001 - only a test asks for what the kit does not
     admin.configure(place.group, {"share.record.lock.duration.ms": "12345"})
     assert fetched(target, place, 0).lock_timeout_ms == CONFIG.record_lock_duration_ms
-    target.finish(place)
-
-
-def test_it_takes_no_records_for_five_hundred(target: BrokerTarget) -> None:
-    place = target.open(CONFIG, 1)
-    target.produce(place, 0, [(0, 2)])
-    (answered,) = fetched(target, place, 0, max_records=0).response.partitions
-    assert answered.acquired == (AcquiredRange(0, 1, 1),)
     target.finish(place)
 
 

@@ -182,3 +182,10 @@ def test_a_frame_has_a_header_and_so_has_its_response() -> None:
     assert body.api_keys == ()
     with pytest.raises(MalformedError, match="left over"):
         response(message, b"\0\0\0\x05" + b"\0\0" + b"\0\0\0\0" + b"!")
+
+
+def test_as_much_surplus_is_passed_over_as_is_allowed() -> None:
+    frame = b"\0\0\0\x05" + b"\0\0" + b"\0\0\0\0"
+    assert response(request("api_versions", 0), frame + b"!", 1)[0] == 5
+    with pytest.raises(MalformedError, match="2 bytes are left over"):
+        response(request("api_versions", 0), frame + b"!!", 1)
