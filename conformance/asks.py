@@ -9,6 +9,7 @@ import attrs
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
+from model.snapshot import DurableState
 from model.states import AcquireMode
 
 __all__ = [
@@ -31,9 +32,10 @@ Answers = tuple[ErrorCode, ...]
 
 @attrs.frozen
 class TakeOver:
-    """A new leader reads what is durable; the first one finds nothing there."""
+    """A new leader reads what is durable; the first one finds ``persisted``, or nothing yet."""
 
     config: SharePartitionConfig
+    persisted: DurableState | None = None
 
 
 @attrs.frozen

@@ -50,7 +50,10 @@ class Fault:
 
 @attrs.frozen
 class Campaign:
-    """What a search did and found. ``asked`` counts operations by kind and status.
+    """What a search did and found.
+
+    ``asked`` counts operations by kind and status, and ``exercised`` what they met, by the names of
+    ``universe``. ``seed`` gives the same search again.
 
     ``hello`` says who was asked, with a name, a version and a profile. ``unjudged`` sequences were
     left before their end, because the judge could not follow any more.
@@ -63,6 +66,8 @@ class Campaign:
     seconds: float
     asked: dict[str, int]
     interrupted: bool = False
+    exercised: dict[str, int] = attrs.field(factory=dict)
+    seed: int = 0
     unjudged: int = 0
 
 
@@ -93,6 +98,8 @@ def campaign(
         time.monotonic() - began,
         dict(sorted(search.asked.items())),
         interrupted,
+        dict(sorted(search.exercised.items())),
+        seed,
         search.unjudged,
     )
 
@@ -118,6 +125,7 @@ class _Search:
         self._target, self._hello, self._limits, self._kind = target, hello, limits, kind
         self.seen: Counter[Signature] = Counter()
         self.asked: Counter[str] = Counter()
+        self.exercised: Counter[str] = Counter()
         self.faults: dict[tuple[Signature, tuple[str, ...]], Fault] = {}
         self.unjudged = 0
 
@@ -131,6 +139,7 @@ class _Search:
                 sequence.append(self._kind.next_ask(random, mix, stage))
                 found = stage.ask(sequence[-1])
         self.asked.update(_answered(event) for event in stage.events)
+        self.exercised.update(self._kind.met(stage))
         self.unjudged += stage.over
         if found:
             self._note(_fault(found, tuple(sequence), stage, self._kind))

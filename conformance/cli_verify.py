@@ -1,6 +1,7 @@
 """``sharespec verify``: check an implementation against the specification."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from conformance.campaign import Campaign, Limits, campaign
+from conformance.junit import as_junit
 from conformance.kind import Kind
 from conformance.known import Known, KnownError, Replayed, read_known, replayed, unknown
+from conformance.page import as_html
 from conformance.report import Report, Verdict, as_json, as_markdown, show, show_known
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
+from conformance.vectors.play import all_cases, play_vectors
 from conformance.wire.brokers import BROKERS
 from replay.words import printable
 
@@ -22,8 +26,22 @@ __all__ = ["verify_command"]
 
 DEVIATES, COULD_NOT_RUN = 1, 2
 _WIDTH = 180
-_SHRINK_SECONDS = 20.0
+_SHRINK_SECONDS = 10.0
 """How long a sequence of a broker is shortened: its clock cannot be hurried."""
+
+
+def _in_a_folder(
+    _context: click.Context, _option: click.Parameter, path: Path | None
+) -> Path | None:
+    """Refuse a file that could not be written, before and not after a long search."""
+    if path is not None and not path.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {path.parent}")
+    return path
+
+
+def _file_option(name: str, said: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    kind = click.Path(dir_okay=False, writable=True, path_type=Path)
+    return click.option(name, type=kind, metavar="FILE", callback=_in_a_folder, help=said)
 
 
 @click.command("verify")
@@ -63,7 +81,9 @@ _SHRINK_SECONDS = 20.0
 )
 @click.option("--known", type=click.Path(dir_okay=False, path_type=Path), help="Known deviations.")
 @click.option("--only", metavar="NAME", help="Play only this known deviation, and show its steps.")
-@click.option("--markdown", type=click.Path(path_type=Path), help="Write what is known here.")
+@_file_option("--markdown", "Write every deviation here, as Markdown.")
+@_file_option("--junit", "Write JUnit XML here, a test case for each rule.")
+@_file_option("--html", "Write a page here that shows everything.")
 @click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
 def verify_command(  # noqa: PLR0913 - one argument for each option
     *,
@@ -80,13 +100,17 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     known: Path | None,
     only: str | None,
     markdown: Path | None,
+    junit: Path | None,
+    html: Path | None,
     json_lines: bool,
 ) -> None:
     """Search for what an implementation does that no rule allows.
 
     NAME is one of the cores spec, impl and kafka, or a broker that the kit starts itself; or give
-    --exec or --bootstrap. Exits with 0 if nothing new was found, 1 if something was or a known
-    deviation is gone, 2 if the implementation could not be driven.
+    --exec or --bootstrap. A core plays the test vectors first; with --sequences 0 they only.
+
+    Exits with 0 if nothing new was found, 1 if something was or a known deviation is gone, 2 if
+    the implementation could not be driven.
     """
     if sum(given is not None for given in (name, command, bootstrap)) != 1:
         names = ", ".join(SUBJECT_NAMES)
@@ -107,9 +131,9 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
         click.echo(f"sharespec: {printable(str(error))}", err=True)
         sys.exit(COULD_NOT_RUN)
     _printed(report, json_lines=json_lines)
-    if markdown:
-        hello = report.campaign.hello
-        markdown.write_text(as_markdown(report.replayed, f"{hello.name} {hello.version}"))
+    for path, written in ((markdown, as_markdown), (junit, as_junit), (html, as_html)):
+        if path:
+            path.write_text(written(report), encoding="utf-8")
     if report.verdict is Verdict.UNKNOWN:
         click.echo("sharespec: nothing was tried, so nothing is known", err=True)
         sys.exit(COULD_NOT_RUN)
@@ -136,11 +160,14 @@ def _verified(
     seed: int,
     kind: Kind,
 ) -> Report:
+    cases = () if kind is BROKERS else all_cases()
+    played = play_vectors(target, target.hello(), cases)
     found = _searched(target, limits, seed, kind)
     return Report(
         found,
         tuple(replayed(target, found.hello, known, kind)),
-        tuple(unknown(found.faults, known)),
+        tuple(unknown((*played.faults, *found.faults), known)),
+        played,
     )
 
 

@@ -1,5 +1,6 @@
 """Cores: implementations of one share-partition that are asked operations, as a kind."""
 
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
@@ -83,5 +84,9 @@ def _simpler_acknowledges(ask: asks.Acknowledge) -> Iterator[asks.Ask]:
             yield attrs.evolve(ask, batches=(*before, single, *after))
 
 
-CORES = Kind(asks.Ask, Scene, _begin, next_ask, _simpler, _produced, _moved_down)
+def _met(scene: Scene) -> Counter[str]:
+    return scene.exercised
+
+
+CORES = Kind(asks.Ask, Scene, _begin, next_ask, _simpler, _produced, _moved_down, _met)
 """The kind of which every target of ``conformance.target`` is."""

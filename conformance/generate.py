@@ -17,6 +17,8 @@ from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.states import AcknowledgeType, AcquireMode
+from spec.partition import SharePartition
+from spec.record import is_dead_letter
 
 __all__ = ["Mixture", "mixture", "next_ask"]
 
@@ -30,14 +32,26 @@ _SOMETIMES = {
     asks.CompleteWrite: 5.0,
     asks.Compact: 2.0,
     asks.AdvanceLogStart: 1.0,
-    asks.TakeOver: 0.4,
-    asks.AlterConfig: 0.5,
-    asks.FinishDeadLetter: 4.0,
+    asks.TakeOver: 0.6,
+    asks.AlterConfig: 1.0,
+    asks.FinishDeadLetter: 2.0,
 }
+_WHILE_WRITING = {
+    asks.AdvanceTime: 3.0,
+    asks.AdvanceLogStart: 4.0,
+    asks.Compact: 3.0,
+    asks.TakeOver: 3.0,
+}
+"""How much likelier an ask is while a write is outstanding: what happens then is seldom tried."""
+
+_WHILE_ARCHIVING = {asks.FinishDeadLetter: 3.0, asks.AdvanceLogStart: 2.0, asks.TakeOver: 3.0}
+"""The same while records wait for the dead-letter queue."""
+
 _TYPES = (
     (AcknowledgeType.ACCEPT,),
     (AcknowledgeType.RELEASE,),
     (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE),
+    (AcknowledgeType.ACCEPT, AcknowledgeType.RENEW),
     (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.GAP),
     tuple(AcknowledgeType),
 )
@@ -76,7 +90,7 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
         types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
     return Mixture(
         SharePartitionConfig(
-            delivery_count_limit=random.choice((2, 3, 5)),
+            delivery_count_limit=random.choice((2, 2, 3, 5)),
             partition_max_record_locks=random.choice((4, 8, 20)),
             record_lock_duration_ms=DURATION,
             auto_offset_reset=AutoOffsetReset.EARLIEST,
@@ -93,8 +107,23 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
 
 def next_ask(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
     """Return the next ask of a sequence."""
-    (kind,) = random.choices(list(mix.weights), list(mix.weights.values()))
+    weights = _steered(mix.weights, scene.partition)
+    (kind,) = random.choices(list(weights), list(weights.values()))
     return _MAKERS[kind](random, mix, scene)
+
+
+def _steered(weights: dict[type[asks.Ask], float], partition: SharePartition) -> dict[Any, float]:
+    """Return the weights for the state at hand: what would do nothing is left for other times."""
+    writing = bool(partition.outstanding)
+    archiving = any(is_dead_letter(r) for r in partition.window.records.values())
+    idle = {asks.CompleteWrite: not writing, asks.FinishDeadLetter: not archiving}
+    return {
+        kind: weight
+        * (_WHILE_WRITING.get(kind, 1.0) if writing else 1.0)
+        * (_WHILE_ARCHIVING.get(kind, 1.0) if archiving else 1.0)
+        * (0.1 if idle.get(kind) else 1.0)
+        for kind, weight in weights.items()
+    }
 
 
 def _produce(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
@@ -122,7 +151,7 @@ def _release(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
 
 
 def _advance_time(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
-    ms = random.choice((DURATION // 10, DURATION // 2, DURATION, DURATION))
+    ms = random.choice((DURATION // 10, DURATION // 2, DURATION // 2, DURATION, DURATION))
     return asks.AdvanceTime(ms, _answers(random, mix))
 
 
@@ -132,11 +161,17 @@ def _complete_write(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
 
 
 def _compact(random: Random, _mix: Mixture, scene: Scene) -> asks.Ask:
-    return asks.Compact(random.randrange(len(scene.log) or 1))
+    """Mostly near the start of the log, where records are in flight."""
+    number = len(scene.log) or 1
+    return asks.Compact(min(random.randrange(number), random.randrange(number)))
 
 
-def _advance_log_start(random: Random, _mix: Mixture, _scene: Scene) -> asks.Ask:
-    return asks.AdvanceLogStart(random.randint(1, 6))
+def _advance_log_start(random: Random, _mix: Mixture, scene: Scene) -> asks.Ask:
+    """Mostly into the window or just past it, wherever the log starts now."""
+    window, by = scene.partition.window, random.randint(1, 6)
+    to_start = window.start_offset - scene.log_start
+    inside = random.randint(1, window.end_offset - window.start_offset + 2)
+    return asks.AdvanceLogStart(by if random.random() < 0.3 else max(1, to_start + inside))
 
 
 def _take_over(_random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
@@ -174,9 +209,9 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, Scene], asks.Ask]] = {
 
 
 def _answers(random: Random, mix: Mixture) -> tuple[ErrorCode, ...]:
-    if asks.CompleteWrite not in mix.weights or random.random() < 0.5:
+    if asks.CompleteWrite not in mix.weights or random.random() < 0.3:
         return ()
-    statuses = (ErrorCode.PENDING, ErrorCode.PENDING, ErrorCode.NONE, *mix.errors)
+    statuses = (*[ErrorCode.PENDING] * 5, ErrorCode.NONE, *mix.errors)
     return tuple(random.choice(statuses) for _ in range(random.randint(1, 4)))
 
 

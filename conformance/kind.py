@@ -1,6 +1,6 @@
 """What tells one kind of implementation under test from another, as data for the search."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, Protocol
 
@@ -45,6 +45,7 @@ class Kind:
     offsets an ask appends to a log, and ``moved_down`` the ask that names offsets so many less.
     ``features`` says what tells an ask from others: the name of its class, and what is unusual.
     ``plainer`` yields whole sequences that are simpler, such as with fewer members.
+    ``met`` is what a stage has met, by the names of ``universe``; nothing where none counts it.
     ``tries``: how often a known sequence is played before its deviation counts as gone; what runs
     in real time can miss one.
     """
@@ -56,6 +57,7 @@ class Kind:
     simpler: Callable[[Ask], Iterable[Ask]]
     produced: Callable[[Ask], int]
     moved_down: Callable[[Ask, int], Ask]
+    met: Callable[[Any], Mapping[str, int]] = lambda _stage: {}
     plainer: Callable[[tuple[Ask, ...]], Iterable[tuple[Ask, ...]]] = lambda _sequence: ()
     features: Callable[[Ask], Iterable[str]] = lambda ask: (type(ask).__name__,)
     tries: int = 1

@@ -27,8 +27,9 @@ class Known:
     """A deviation that is known. ``signature``: rule and operation, and of a failure its text.
 
     ``sequence`` is a shortest one that shows it; ``needs`` what every sequence that shows it has in
-    it, so that others of the same signature are told apart. ``consequence`` is what it means for
-    those who run the implementation, ``cause`` where it comes from.
+    it, so that others of the same signature are told apart. ``vectors`` names the test vectors that
+    show it too. ``consequence`` is what it means for those who run the implementation, ``cause``
+    where it comes from.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Known:
     reason: str
     sequence: tuple[Ask, ...]
     needs: frozenset[str] = frozenset()
+    vectors: frozenset[str] = frozenset()
     consequence: str = ""
     cause: str = ""
 
@@ -112,13 +114,15 @@ def _replayed(target: Any, hello: Any, one: Known, kind: Kind) -> Replayed:  # n
 def unknown(faults: Sequence[Fault], known: Sequence[Known]) -> list[Fault]:
     """Return the faults that no known deviation accounts for.
 
-    One does if it has the same signature, and the sequence has in it what it needs.
+    One does if it names the vector, or has the same signature and the sequence has in it what it
+    needs.
     """
     return [
         fault
         for fault in faults
         if not any(
-            one.signature == fault.deviation.signature and one.needs <= set(fault.kinds)
+            fault.deviation.name in one.vectors
+            or (one.signature == fault.deviation.signature and one.needs <= set(fault.kinds))
             for one in known
         )
     ]

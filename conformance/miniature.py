@@ -99,19 +99,29 @@ class Miniature:
         finished = [r for r in self._records.values() if r["state"] in (ACKNOWLEDGED, ARCHIVED)]
         return len(finished) + len(gaps)
 
-    def _initialize(self, operation: Request) -> None:
+    def _initialize(self, operation: Request) -> dict[str, Any] | None:
         config, stored = operation["config"], operation["persisted"]
         self._limit = config["delivery_count_limit"]
         self._width = config["partition_max_record_locks"]
         self._lock = config["record_lock_duration_ms"]
+        self._renews = config.get("renew_acknowledge_enable", True)
         self._waiting.clear()
-        self._now, self._start = operation["time_ms"], stored["start_offset"]
+        self._now, start = operation["time_ms"], stored["start_offset"]
+        if start == -1:
+            earliest = config["auto_offset_reset"] == "earliest"
+            start = operation["log_start_offset" if earliest else "log_end_offset"]
+        bounds = [start, *(o + at for b in stored["state_batches"] for at, o in enumerate(b[:2]))]
+        if bounds != sorted(bounds):
+            self.reset()
+            return {"result": {"status": "UNKNOWN_SERVER_ERROR"}}
+        self._start = start
         self._records = {
             offset: {**self._new, "state": _NAMES[state], "count": count}
             for first, last, state, count in stored["state_batches"]
             for offset in range(first, last + 1)
         }
         self._end = max(self._records, default=self._start - 1) + 1
+        return None
 
     def _produce(self, operation: Request) -> None:
         for first, last in operation["log_batches"]:
@@ -173,7 +183,7 @@ class Miniature:
                     continue
                 owns = record["owner"] == operation["member"]
                 owns = owns or self._fault is FaultKind.ANYBODY_ACKNOWLEDGES
-                if record["state"] != ACQUIRED or not owns:
+                if record["state"] != ACQUIRED or not owns or (kind == _RENEW and not self._renews):
                     return self._refused(before, changed, _INVALID)
                 if kind != _RENEW:
                     self._finish(record, kind)
@@ -205,7 +215,7 @@ class Miniature:
             record["state"] = ACKNOWLEDGED if wrong else ARCHIVED
         record["owner"] = None
 
-    def _after_attempt(self, record: Record, ignores: FaultKind) -> str:
+    def _after_attempt(self, record: Record, ignores: FaultKind | None = None) -> str:
         over = record["count"] >= self._limit and self._fault is not ignores
         return ARCHIVED if over else AVAILABLE
 
@@ -283,7 +293,7 @@ class Miniature:
             if former["deadline"] > self._now:
                 self._records[offset] = former
             else:
-                state = self._after_attempt(former, FaultKind.NONE)
+                state = self._after_attempt(former)
                 self._records[offset] = {**self._new, "state": state, "count": former["count"]}
 
     def _passed(self) -> int:

@@ -10,6 +10,7 @@ from conformance.target import Capabilities, Hello, TargetError
 from model.errors import ErrorCode
 from model.profile import PROFILES
 from model.states import AcquireMode
+from replay.words import printable
 
 __all__ = ["MAX_LINE_BYTES", "VERSION", "decoded", "encoded", "hello_from"]
 
@@ -61,11 +62,14 @@ _LISTS: dict[str, dict[str, Any]] = {
 }
 
 
+_MAX_NAME = 200
+
+
 def _text(message: dict[str, Any], key: str) -> str:
     value = message.get(key)
     if not isinstance(value, str) or not value:
         raise TargetError(f"its hello has no {key}")
-    return value
+    return printable(value, _MAX_NAME)
 
 
 def _flag(key: str, value: object) -> bool:

@@ -1,6 +1,7 @@
 """What a verification found, for people, for programs and for documents."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
@@ -10,10 +11,32 @@ from rich.table import Table
 from rich.text import Text
 
 from conformance.campaign import Campaign, Fault
+from conformance.citations import citation_of
+from conformance.exercised import Exercised, exercised
 from conformance.known import Replayed, plain_sequence
 from conformance.scene import Step
+from conformance.vectors.play import Played
+from replay.words import printable
 
-__all__ = ["Report", "Verdict", "as_json", "as_markdown", "show", "show_known", "steps_table"]
+__all__ = [
+    "Report",
+    "Verdict",
+    "as_json",
+    "as_markdown",
+    "headline",
+    "plain_steps",
+    "show",
+    "show_known",
+    "steps_table",
+    "totals_text",
+    "vectors_text",
+]
+
+_MAX_LISTED = 10
+"""How many things that were not exercised are listed for a person at a terminal."""
+
+_MAX_DETAILED = 20
+"""Of how many new faults the steps are printed; the others have a line."""
 
 
 class Verdict(StrEnum):
@@ -26,11 +49,15 @@ class Verdict(StrEnum):
 
 @attrs.frozen
 class Report:
-    """A search, the known deviations played again, and the faults that none of them explains."""
+    """A search, the known deviations played again, and the faults that none of them explains.
+
+    ``vectors`` is what the test vectors showed, which were played before the search.
+    """
 
     campaign: Campaign
     replayed: tuple[Replayed, ...]
     new: tuple[Fault, ...]
+    vectors: Played = attrs.Factory(Played)
 
     @property
     def gone(self) -> tuple[Replayed, ...]:
@@ -38,11 +65,27 @@ class Report:
         return tuple(one for one in self.replayed if one.fault is None)
 
     @property
+    def exercised(self) -> Exercised:
+        """Return what the search met, what it did not, and what the implementation cannot do.
+
+        Nothing at all where that was not counted.
+        """
+        if not self.campaign.exercised:
+            return Exercised((), (), ())
+        return exercised(self.campaign.exercised, self.campaign.hello.capabilities)
+
+    @property
+    def cannot(self) -> tuple[str, ...]:
+        """Return what a broker says cannot be asked of it, each with the reason."""
+        return tuple(getattr(self.campaign.hello, "skipped", ()))
+
+    @property
     def verdict(self) -> Verdict:
         """Return what the whole comes to."""
         if self.new or self.gone:
             return Verdict.DEVIATES
-        return Verdict.CONFORMS if self.campaign.steps else Verdict.UNKNOWN
+        tried = self.campaign.steps or self.vectors.number
+        return Verdict.CONFORMS if tried else Verdict.UNKNOWN
 
 
 def show(report: Report, console: Console) -> None:
@@ -51,22 +94,54 @@ def show(report: Report, console: Console) -> None:
     hello = campaign.hello
     console.print(f"{hello.name} {hello.version}, profile {hello.profile}", markup=False)
     console.print(_asked_table(campaign))
+    if report.vectors.number or report.vectors.skipped:
+        console.print(vectors_text(report.vectors), markup=False)
     for one in report.replayed:
         state = "known" if one.fault else "known, but it does not show any more"
         console.print(f"{state}: {one.known.name}: {one.known.title}", markup=False)
     for number, fault in enumerate(report.new, start=1):
-        console.print(f"\n{number}. {_headline(fault)}", markup=False, style="bold red")
-        _show_fault(fault, console)
-    seconds = max(campaign.seconds, 1e-9)
+        console.print(f"\n{number}. {headline(fault)}", markup=False, style="bold red")
+        if number <= _MAX_DETAILED:
+            _show_fault(fault, console)
+    for line in _exercised_lines(report.exercised):
+        console.print(line, markup=False)
+    for said in report.cannot:
+        console.print(f"skipped: {printable(said)}", markup=False)
+    console.print(f"\n{totals_text(report)}", markup=False)
+
+
+def totals_text(report: Report) -> str:
+    """Return the verdict and the totals in one line."""
+    campaign = report.campaign
     stopped = ", interrupted" if campaign.interrupted else ""
     left = f", {campaign.unjudged} not judged to their end" if campaign.unjudged else ""
-    console.print(
-        f"\n{report.verdict.value}: {len(report.new)} new, "
+    return (
+        f"{report.verdict.value}: {len(report.new)} new, "
         f"{len(report.replayed) - len(report.gone)} known, {len(report.gone)} gone; "
         f"{campaign.sequences:,} sequences{left}, {campaign.steps:,} operations "
-        f"in {seconds:.0f} s{stopped}",
-        markup=False,
+        f"in {campaign.seconds:.0f} s{stopped}"
     )
+
+
+def _exercised_lines(found: Exercised) -> Iterator[str]:
+    if not found.met:
+        return
+    totals = ", ".join(f"{met} of {of} {group.value}" for group, met, of in found.totals())
+    yield f"\nexercised: {totals}"
+    for item in found.missed[:_MAX_LISTED]:
+        free = " (it need not ever happen)" if item.free else ""
+        yield f"not exercised: {item.name}{free}"
+    if (more := len(found.missed) - _MAX_LISTED) > 0:
+        yield f"not exercised: {more} more, which every report to a file lists"
+    for reason, number in Counter(reason for _item, reason in found.skipped).items():
+        yield f"skipped: {number}: {reason}"
+
+
+def vectors_text(vectors: Played) -> str:
+    """Return what the test vectors showed in one line."""
+    skipped = "; ".join(f"{count} {reason}" for reason, count in sorted(vectors.skipped.items()))
+    left = f", {sum(vectors.skipped.values())} not played: {skipped}" if skipped else ""
+    return f"{vectors.number} vectors, {len(vectors.faults)} deviate{left}"
 
 
 def show_known(one: Replayed, console: Console) -> None:
@@ -85,16 +160,27 @@ def _show_fault(fault: Fault, console: Console) -> None:
     console.print(steps_table(fault.steps))
     console.print(f"   observed  {fault.deviation.recorded}", markup=False)
     console.print(f"   expected  {fault.deviation.expected}", markup=False)
+    if citation := citation_of(fault.deviation.broken):
+        console.print(f"   rests on  {citation.source}: {citation.says}", markup=False)
 
 
 def as_json(report: Report) -> Iterator[str]:
-    """Yield a line for each new fault and known deviation, and one for the whole."""
+    """Yield a line for each new fault and known deviation, what was exercised, and the whole."""
     for fault in report.new:
         yield json.dumps({"kind": "new", **_plain(fault)})
     for one in report.replayed:
         shows = one.fault is not None
         yield json.dumps({"kind": "known", "name": one.known.name, "shows": shows})
-    campaign = report.campaign
+    campaign, found = report.campaign, report.exercised
+    yield json.dumps(
+        {
+            "kind": "exercised",
+            "met": {item.name: count for item, count in found.met},
+            "not_exercised": [item.name for item in found.missed],
+            "skipped": {item.name: reason for item, reason in found.skipped},
+            "cannot": report.cannot,
+        }
+    )
     yield json.dumps(
         {
             "kind": "summary",
@@ -104,35 +190,75 @@ def as_json(report: Report) -> Iterator[str]:
             "unjudged": campaign.unjudged,
             "operations": campaign.steps,
             "seconds": round(campaign.seconds, 3),
+            "seed": campaign.seed,
             "asked": campaign.asked,
+            "vectors": {
+                "played": report.vectors.number,
+                "deviate": [fault.deviation.name for fault in report.vectors.faults],
+                "skipped": report.vectors.skipped,
+            },
             "interrupted": campaign.interrupted,
         }
     )
 
 
-def as_markdown(replayed: Sequence[Replayed], version: str) -> str:
-    """Return a section for each known deviation, as its maintainers may want to read it."""
+def as_markdown(report: Report) -> str:
+    """Return a section for each deviation, new ones first, and one on what was exercised."""
+    version = f"{report.campaign.hello.name} {report.campaign.hello.version}"
     sections = []
-    for one in replayed:
-        known, fault = one.known, one.fault
-        if fault is None:
+    for fault in report.new:
+        seen = f"Rule `{fault.deviation.broken}`, seen in {_cell(version)}, not known before.\n"
+        sections += [f"## New: {_cell(headline(fault))}\n", seen, *_fault_markdown(fault), ""]
+    for one in report.replayed:
+        known = one.known
+        if one.fault is None:
             continue
-        rows = [
-            f"| {number} | {_cell(step.asked)} | {_cell(step.answered)} | {_cell(step.after)} |"
-            for number, step in enumerate(fault.steps, start=1)
-        ]
         sections += [
             f"## {known.title}\n",
-            f"`{known.name}`, rule `{known.signature[0]}`, seen in {version}.\n",
+            f"`{known.name}`, rule `{known.signature[0]}`, seen in {_cell(version)}.\n",
             f"{known.consequence}\n",
-            "| | Operation | Answer | State after it |\n|---|---|---|---|",
-            "\n".join(rows) + "\n",
-            f"- Observed: {_cell(fault.deviation.recorded)}",
-            f"- Expected: {_cell(fault.deviation.expected)}",
-            f"- Rule: {fault.deviation.sentence}\n",
-            f"Cause: {known.cause}\n",
+            *_fault_markdown(one.fault),
+            f"\nCause: {known.cause}\n",
         ]
+    sections += [f"## Gone: {one.known.title}\n" for one in report.gone]
+    sections += _exercised_markdown(report.exercised)
+    if report.cannot:
+        sections += ["## What could not be asked\n", *(f"- {_cell(s)}" for s in report.cannot), ""]
     return "\n".join(sections)
+
+
+def _fault_markdown(fault: Fault) -> Iterator[str]:
+    yield "| | Operation | Answer | State after it |\n|---|---|---|---|"
+    for number, step in enumerate(fault.steps, start=1):
+        yield f"| {number} | {_cell(step.asked)} | {_cell(step.answered)} | {_cell(step.after)} |"
+    yield f"\n- Observed: {_cell(fault.deviation.recorded)}"
+    yield f"- Expected: {_cell(fault.deviation.expected)}"
+    yield f"- Rule: {fault.deviation.sentence}"
+    if citation := citation_of(fault.deviation.broken):
+        yield f"- Rests on: {citation.source}: {citation.says}"
+
+
+def _exercised_markdown(found: Exercised) -> Iterator[str]:
+    if not found.met:
+        return
+    yield "## What was exercised\n"
+    for group, met, of in found.totals():
+        yield f"- {met} of {of} {group.value}"
+    yield "\n### Not exercised\n"
+    for item in found.missed:
+        yield f"- {item.name}"
+    for item, reason in found.skipped:
+        yield f"- {item.name} (skipped: {reason})"
+    if not (found.missed or found.skipped):
+        yield "Nothing is left."
+    yield ""
+
+
+def plain_steps(fault: Fault) -> Iterator[str]:
+    """Yield the steps of a deviation as lines of text."""
+    for number, step in enumerate(fault.steps, start=1):
+        yield f"{number}. {step.asked}"
+        yield from (f"   {said}" for said in (step.answered, step.after) if said)
 
 
 def steps_table(steps: Sequence[Step]) -> Table:
@@ -145,7 +271,8 @@ def steps_table(steps: Sequence[Step]) -> Table:
     return table
 
 
-def _headline(fault: Fault) -> str:
+def headline(fault: Fault) -> str:
+    """Return a deviation in one line."""
     deviation = fault.deviation
     return f"{deviation.name} in {deviation.operation}, met {fault.seen}×: {deviation.sentence}"
 
@@ -164,7 +291,7 @@ def _asked_table(campaign: Campaign) -> Table:
 
 
 def _plain(fault: Fault) -> dict[str, object]:
-    deviation = fault.deviation
+    deviation, citation = fault.deviation, citation_of(fault.deviation.broken)
     return {
         "rule": deviation.name,
         "operation": deviation.operation,
@@ -172,7 +299,11 @@ def _plain(fault: Fault) -> dict[str, object]:
         "observed": deviation.recorded,
         "expected": deviation.expected,
         "met": fault.seen,
-        "steps": [attrs.asdict(step) for step in fault.steps],
+        "rests_on": attrs.asdict(citation) if citation else None,
+        "steps": [
+            {"asked": step.asked, "answered": step.answered, "after": step.after}
+            for step in fault.steps
+        ],
         "sequence": plain_sequence(fault.sequence),
     }
 

@@ -1,22 +1,25 @@
 """One implementation with a log and a clock around it, and the specification as its judge."""
 
 import json
+from collections import Counter
 from typing import Any
 
 import attrs
 
 from conformance import asks
+from conformance.exercised import met
 from conformance.target import Hello, Reply, Target
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import AcknowledgementBatch
 from model.profile import profile_named
-from model.snapshot import DurableState
+from model.snapshot import DurableState, SharePartitionSnapshot
 from model.trace import TraceEvent
 from model.trace_codec import event_from_row
 from model.trace_json import row_from_line
 from replay.engine import SpecEngine
 from replay.partition import Finding, Follower
+from replay.verdict import Kind
 from replay.words import operation_text, outcome_text, printable, snapshot_text, span
 from spec.partition import SharePartition
 
@@ -38,7 +41,11 @@ Signature = tuple[str, ...]
 
 @attrs.frozen
 class Deviation:
-    """What an implementation did that no rule allows, at the last of a sequence of asks."""
+    """What an implementation did that no rule allows, at the last of a sequence of asks.
+
+    ``state`` is the one that was expected after it; None where the rules do not say which. ``rule``
+    is what is broken where ``name`` is that of something else, such as a test vector.
+    """
 
     name: str
     operation: str
@@ -46,6 +53,13 @@ class Deviation:
     recorded: str
     expected: str
     before: str
+    state: SharePartitionSnapshot | None = None
+    rule: str = ""
+
+    @property
+    def broken(self) -> str:
+        """Return the rule that was broken."""
+        return self.rule or self.name
 
     @property
     def signature(self) -> Signature:
@@ -56,18 +70,23 @@ class Deviation:
 
 @attrs.frozen
 class Step:
-    """One operation in words: what was asked, what was answered, and the state after it."""
+    """One operation in words: what was asked, what was answered, and the state after it.
+
+    ``state`` is that state as the implementation showed it; None where it is not known.
+    """
 
     asked: str
     answered: str
     after: str
+    state: SharePartitionSnapshot | None = None
 
 
 class Scene:
     """The log, the clock, the implementation and the judge.
 
-    ``steps`` is what happened, in words, and ``events`` the same as events of a trace. The judge
-    can always follow, so it is never ``over``.
+    ``steps`` is what happened, in words, and ``events`` the same as events of a trace;
+    ``exercised`` counts what was met, by the names of ``universe``. The judge can always follow, so
+    it is never ``over``.
     """
 
     over = False
@@ -82,6 +101,7 @@ class Scene:
         self.log_start = self.log_end = self.now = 0
         self.events: list[dict[str, Any]] = []
         self.steps: list[Step] = []
+        self.exercised: Counter[str] = Counter()
         target.reset()
 
     @property
@@ -107,10 +127,14 @@ class Scene:
             return self._failed(CRASHED, name, str(reply["error"]), "an answer")
         try:
             event = self._event(operation, reply)
+            before = self.partition
             finding = self._follower.step(event)
         except InvalidValueError as error:
             return self._failed(UNREADABLE, name, str(error), "what is possible")
-        return _deviation(name, finding) if finding else None
+        if finding:
+            return _deviation(name, finding, self._follower.state)
+        self.exercised.update(met(before, event, self.partition, self.log))
+        return None
 
     def close(self) -> None:
         """Do nothing: the next scene resets the implementation."""
@@ -123,8 +147,8 @@ class Scene:
         self, ask: asks.Ask
     ) -> dict[str, Any] | None:
         match ask:
-            case asks.TakeOver(config):
-                return self._take_over(config)
+            case asks.TakeOver():
+                return self._take_over(ask)
             case asks.Produce(batches):
                 return self._produce(batches)
             case asks.Fetch():
@@ -160,12 +184,13 @@ class Scene:
                 return {"op": "complete_write", "id": id_, "status": status.name}
         return None
 
-    def _take_over(self, config: SharePartitionConfig) -> dict[str, Any]:
-        persisted = self._engine.durable() if self.events else DurableState(0, 0)
+    def _take_over(self, ask: asks.TakeOver) -> dict[str, Any]:
+        first = ask.persisted or DurableState(0, 0)
+        persisted = self._engine.durable() if self.events else first
         self._waiting.clear()
         return {
             "op": "initialize",
-            "config": _config(config),
+            "config": _config(ask.config),
             "log_start_offset": self.log_start,
             "log_end_offset": self.log_end,
             "persisted": {
@@ -205,7 +230,8 @@ class Scene:
         self.events.append(plain)
         asked, answered = operation_text(event.operation), outcome_text(event.outcome)
         after = snapshot_text(event.after)
-        self.steps.append(Step(printable(asked), printable(answered), printable(after)))
+        words = printable(asked), printable(answered), printable(after)
+        self.steps.append(Step(*words, event.after))
         self._waiting += (w.id for w in event.outcome.writes if w.status is ErrorCode.PENDING)
         return event
 
@@ -245,7 +271,7 @@ def _config(config: SharePartitionConfig) -> dict[str, Any]:
     }
 
 
-def _deviation(operation: str, finding: Finding) -> Deviation:
+def _deviation(operation: str, finding: Finding, state: SharePartitionSnapshot) -> Deviation:
     return Deviation(
         finding.name,
         operation,
@@ -253,4 +279,5 @@ def _deviation(operation: str, finding: Finding) -> Deviation:
         printable(finding.recorded),
         printable(finding.expected),
         printable(finding.before),
+        None if finding.kind is Kind.GUARD else state,
     )

@@ -8,15 +8,16 @@ Read in this order:
 - ``situation``: what a theorem speaks about, as terms, as values, and as reached by a run;
 - ``transitions``: what can happen to one record, in one table;
 - ``theorem``: a theorem, and the change to a rule under which it must fail;
+- ``induction``: lemmas, each with a base and a step; ``count`` and ``count_lemmas``: counts over
+  ranges of any width;
 - ``record_theorems``, ``window_theorems``, ``walk_theorems``, ``acquire_theorems``,
-  ``counting_theorems``, ``durable_theorems``, ``coordinator_theorems``, ``recovery_theorems``: the
-  theorems;
+  ``counting_theorems``, ``complete_count_theorems``, ``durable_theorems``,
+  ``coordinator_theorems``, ``recovery_theorems``, ``progress_theorems``, ``session_theorems``,
+  ``group_theorems``: the theorems;
 - ``catalogue``: all of them in one table;
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
-- ``search``: every state that can be reached; ``lifecycle_world``, ``session_world`` and
-  ``coordinator_world``: small groups, brokers and share coordinators to search;
 - ``table`` and ``generated``, ``report`` and ``cli_prove``: how it is shown.
 
 And how much the checks of the project notice (``sharespec mutate``):
@@ -25,13 +26,5 @@ And how much the checks of the project notice (``sharespec mutate``):
 - ``mutation_checks``: what a mutant is put through; ``mutation_run``: each in a process of its own;
 - ``mutation_results``, ``mutation_report`` and ``cli_mutate``: what is kept and how it is shown.
 
-And of the exploration of small worlds, where every state is visited:
-
-- ``world``, ``moves``: how large a world is, and what can happen to a leader in it;
-- ``normal``: what matters of a leader; ``side_by_side``: specification and implementation together;
-- ``leader_graph``, ``leaders``: what leaders do; ``network``, ``durables``: what becomes of writes;
-- ``product``: all of them together, over numbers (``intern``, ``tables``);
-- ``facts``, ``end_to_end``: what should hold between a leader and what is durable;
-- ``liveness``: what comes about in the end;
-- ``run_table``, ``explore_report`` and ``cli_explore``: how it is shown.
+The exploration of small worlds is in ``exploration``, the hazards of the draft in ``hazards``.
 """

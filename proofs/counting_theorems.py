@@ -1,7 +1,6 @@
-"""How lag and the delivery complete count follow what happens (KIP-1226).
+"""How lag and the delivery complete count follow what happens to one offset (KIP-1226).
 
-Each theorem is about one offset. That a count over a window of any width is right follows by
-induction over its offsets: the base is an empty window, the step one offset more.
+That they are right for a whole window, of any width, is in ``complete_count_theorems``.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from model.operations import AdvanceLogStart, Produce, ResetOffset
 from model.profile import KAFKA, KIP, Profile
 from proofs.points import Points
 from proofs.situation import any_record, flag, number, offset
-from proofs.symbolic import conjunction, implies
+from proofs.symbolic import conjunction
 from proofs.theorem import Control, Property, Theorem, about
 from proofs.transitions import TRANSITIONS, Transition
 from spec import acquire, initialize, log_start, window
@@ -25,7 +24,7 @@ from spec.partition import SharePartition, complete_count
 from spec.record import UNDELIVERED, Record, is_acquirable, is_finished, is_held, is_terminal
 from spec.window import Window
 
-__all__ = ["COUNTING_THEOREMS", "Counted"]
+__all__ = ["COUNTING_THEOREMS", "DOUBLES", "FORGETFUL", "MISCOUNTS", "Counted"]
 
 
 @attrs.frozen
@@ -334,74 +333,4 @@ _OPERATION_LAGS = (
 )
 
 
-WITHIN = Property(
-    "complete_count_within_window",
-    "The delivery complete count is at least 0 and at most the width of the window.",
-    "KIP-1226, Delivery complete count",
-    (22,),
-)
-IDENTITY = Property(
-    "lag_counts_the_unfinished",
-    "The lag is what lies after the window plus what is unfinished in it; so it is never negative.",
-    "KIP-1226, Lag",
-    (15,),
-)
-
-
-def _starts_empty(s: Counted, profile: Profile) -> Term:
-    return complete_count(_state(s, profile, Window(s.start, s.start))) == 0
-
-
-def _counts_one_more(s: Counted, profile: Profile) -> Term:
-    """Widen a window by one offset, whatever is there, and compare what is counted."""
-    narrow = _state(s, profile, _window(attrs.evolve(s, tracked=False), s.end))
-    wide = _state(s, profile, _window(s, s.end + 1))
-    more = complete_count(wide) - complete_count(narrow)
-    missing = conjunction(profile.natural_gaps_are_complete, negate(s.tracked), _in_hole(s))
-    finished = conjunction(s.tracked, is_terminal(s.record))
-    if missing or finished:
-        return more == 1
-    return more == 0
-
-
-def _lag_is_unfinished(s: Counted, profile: Profile) -> Term:
-    state = _state(s, profile)
-    complete = complete_count(state)
-    unfinished = s.end - s.start - complete
-    return conjunction(
-        lag(state) == (s.log_end - s.end) + unfinished,
-        implies(conjunction(complete >= 0, unfinished >= 0), lag(state) >= 0),
-    )
-
-
-def _count_theorems() -> Iterator[Theorem]:
-    yield Theorem(
-        WITHIN,
-        "base",
-        Counted,
-        lambda s: s.hole_first <= s.hole_last,
-        _in_both(_starts_empty),
-        Control(
-            "delivery_complete_count begins at one",
-            "spec.window:delivery_complete_count",
-            lambda rule: lambda *of, **how: rule(*of, **how) + 1,
-        ),
-    )
-    yield Theorem(
-        WITHIN,
-        "step",
-        Counted,
-        lambda s: conjunction(s.start <= s.end, s.at == s.end, s.hole_first <= s.hole_last),
-        _in_both(_counts_one_more),
-        Control(
-            "a hole counts although a record of it is in flight",
-            "spec.window:tracked",
-            lambda _rule: lambda _window, _first, _end: [],
-        ),
-    )
-    yield Theorem(
-        IDENTITY, "any state", Counted, _is_counted, _in_both(_lag_is_unfinished), DOUBLES
-    )
-
-
-COUNTING_THEOREMS = (*_record_lags(), *_OPERATION_LAGS, *_count_theorems())
+COUNTING_THEOREMS = (*_record_lags(), *_OPERATION_LAGS)

@@ -6,13 +6,17 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
+from functools import partial
+from itertools import chain
 from typing import Any
 from unittest.mock import patch
 
 import attrs
 import z3
 
+from proofs.count import small
 from proofs.counterexample import as_test, fails
+from proofs.induction import instance, obligations
 from proofs.situation import sizes, symbols, values
 from proofs.symbolic import UndecidedError, branches, meaning
 from proofs.theorem import Control, Theorem
@@ -66,7 +70,27 @@ class Refutation:
 
 
 def prove(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Proof:
-    """Prove that the claim holds in every situation where the hypothesis does."""
+    """Prove that the claim holds in every situation where the hypothesis does.
+
+    Where it cites a lemma whose base or step is not proved, neither is the theorem.
+    """
+    missing = _unproved(theorem, limit_ms)
+    if missing is not None:
+        reason = (
+            f"it cites {missing.property.name}, of which the {missing.transition} is not proved"
+        )
+        return Proof(theorem, Verdict.UNKNOWN, 0.0, reason=reason)
+    return _proof(theorem, limit_ms)
+
+
+def _unproved(theorem: Theorem, limit_ms: int) -> Theorem | None:
+    """Return a base or a step, of a lemma that the theorem cites, which is not proved."""
+    parts = chain.from_iterable(obligations(citation.lemma) for citation in theorem.cites)
+    return next((p for p in parts if prove(p, limit_ms).verdict is not Verdict.PROVED), None)
+
+
+def _proof(theorem: Theorem, limit_ms: int) -> Proof:
+    """Prove the claim from the hypothesis and from what the lemmas say that it cites."""
     began = time.perf_counter()
     try:
         verdict, cases, found = _decide(theorem, limit_ms)
@@ -80,10 +104,11 @@ def check_control(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Refutation:
     """Change the rule as the control says, and show that the proof fails then.
 
     Z3 gives a situation; that becomes a test, which must fail under the change and not without it.
+    Lemmas that the theorem cites stand as they are.
     """
     began = time.perf_counter()
     with changed(theorem.control):
-        proof = prove(theorem, limit_ms)
+        proof = _proof(theorem, limit_ms)
         test = ""
         shown = False
         if proof.verdict is Verdict.REFUTED:
@@ -103,13 +128,14 @@ def changed(control: Control) -> Iterator[None]:
     module, name = control.target.split(":")
     right = getattr(importlib.import_module(module), name)
     wrong = control.change(right)
-    with _everywhere(name, right, wrong):
+    package, _, _ = module.partition(".")
+    with _everywhere(package, name, right, wrong):
         yield
 
 
 @contextmanager
-def _everywhere(name: str, right: object, wrong: object) -> Iterator[None]:
-    places = [m for n, m in list(sys.modules.items()) if n.startswith("spec.")]
+def _everywhere(package: str, name: str, right: object, wrong: object) -> Iterator[None]:
+    places = [m for n, m in list(sys.modules.items()) if n.startswith(f"{package}.")]
     patches = [patch.object(m, name, wrong) for m in places if getattr(m, name, None) is right]
     for one in patches:
         one.start()
@@ -125,19 +151,27 @@ def _decide(theorem: Theorem, limit_ms: int) -> tuple[Verdict, int, object]:
     kind: type[Any] = theorem.situation
     situation, given, offsets = symbols(kind)
     hypothesis = branches(lambda: theorem.hypothesis(situation), given, limit_ms, offsets)
-    given = [*given, meaning(hypothesis)]
+    said = (partial(instance, citation, situation) for citation in theorem.cites)
+    lemmas = [meaning(branches(one, given, limit_ms, offsets)) for one in said]
+    given = [*given, meaning(hypothesis), *lemmas]
     solver = z3.Solver()
     solver.set("timeout", limit_ms)
     solver.add(given)
     ways: list[z3.BoolRef] = []
+    unexplained = False
     for branch in branches(lambda: theorem.claim(situation), given, limit_ms, offsets):
         ways.append(branch.condition)
         solver.push()
         solver.add(branch.condition, z3.Not(branch.value))
         if _is_possible(solver):
-            found = values(situation, _smallest(solver, sizes(situation)))
-            return Verdict.REFUTED, len(ways), found
+            solver.add(*small(solver.assertions()))
+            if _is_possible(solver):
+                found = values(situation, _smallest(solver, sizes(situation)))
+                return Verdict.REFUTED, len(ways), found
+            unexplained = True
         solver.pop()
+    if unexplained:
+        raise UndecidedError("it is false only of counts that cannot be, or of long ranges")
     if _is_possible(solver, z3.Not(z3.Or(ways))):
         raise UndecidedError("not every way through the claim was followed")
     return Verdict.PROVED, len(ways), None

@@ -1,8 +1,9 @@
-"""States of a share-partition that runs of the specification reach, as witnesses for theorems."""
+"""States that runs of the specification reach, as witnesses for theorems."""
 
 import random
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import attrs
 
@@ -35,7 +36,7 @@ from spec.record import is_dead_letter
 from spec.step import apply, new_partition
 from spec.view import durable
 
-__all__ = ["Witness", "run_states", "witness"]
+__all__ = ["Witness", "run_states", "states_of", "witness"]
 
 CONFIG = SharePartitionConfig(
     delivery_count_limit=2,
@@ -60,11 +61,20 @@ class Witness:
 
 def witness(theorem: Theorem) -> Witness | None:
     """Return a situation which a run reaches, of which the theorem says something, and rightly."""
-    for depth, state in run_states():
+    for depth, state in states_of(theorem.situation):
         for situation in theorem.situation.reached(state):  # type: ignore[attr-defined] # each has it
             if theorem.hypothesis(situation):
                 return Witness(situation, depth) if theorem.claim(situation) else None
     return None
+
+
+def states_of(kind: type) -> tuple[tuple[int, Any], ...]:
+    """Return states that runs reach, each with the number of operations to it, of a kind.
+
+    They are share-partitions, unless the kind of situation has ``states`` of its own.
+    """
+    found: tuple[tuple[int, Any], ...] = getattr(kind, "states", run_states)()
+    return found
 
 
 @lru_cache(maxsize=1)

@@ -7,8 +7,10 @@ from typing import Any
 import attrs
 
 from proofs.harness import Proof, Refutation, Verdict
+from proofs.induction import PARTS
 from proofs.reachable import Witness
 from proofs.spacer import Inference
+from proofs.theorem import Theorem
 
 __all__ = ["Finding", "as_json", "as_lines", "is_proved", "totals"]
 
@@ -31,6 +33,11 @@ def is_proved(finding: Finding | Inference) -> bool:
     return finding.proof.verdict is Verdict.PROVED and finding.witness is not None and controlled
 
 
+def _cited(theorem: Theorem) -> list[str]:
+    """Return the names of the lemmas on which the proof of the theorem rests."""
+    return [citation.lemma.property.name for citation in theorem.cites]
+
+
 def as_lines(finding: Finding | Inference) -> Iterator[str]:
     """Yield the lines of a finding; a refuted theorem comes with its test."""
     if isinstance(finding, Inference):
@@ -40,10 +47,13 @@ def as_lines(finding: Finding | Inference) -> Iterator[str]:
         return
     proof = finding.proof
     theorem = proof.theorem
-    said = f"{theorem.transition} preserves {theorem.property.name}"
+    joined = "of" if theorem.transition in PARTS else "preserves"
+    said = f"{theorem.transition} {joined} {theorem.property.name}"
     yield f"{said:<68} {_verdict(proof.verdict, proof.seconds)}"
     if proof.reason:
         yield f"    undecided: {proof.reason}"
+    if theorem.cites:
+        yield f"    by {', '.join(_cited(theorem))}"
     if finding.witness is None:
         yield "    no run reaches a state of which it says something"
     if finding.refutation is not None:
@@ -72,6 +82,7 @@ def as_json(finding: Finding | Inference) -> str:
         "numbers": theorem.property.numbers,
         "verdict": finding.proof.verdict.value,
         "seconds": round(finding.proof.seconds, 6),
+        "cites": _cited(theorem),
         "cases": finding.proof.cases,
         "witness_after_operations": finding.witness and finding.witness.operations,
         "counterexample": finding.test or None,

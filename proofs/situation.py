@@ -11,10 +11,11 @@ import attrs
 import z3
 
 from model.states import RecordState
+from proofs.count import OFFSETS, has
 from spec.logic import Term
 from spec.record import UNDELIVERED, Record
 
-__all__ = ["any_record", "flag", "number", "offset", "sizes", "symbols", "values"]
+__all__ = ["any_marks", "any_record", "flag", "number", "offset", "sizes", "symbols", "values"]
 
 S = TypeVar("S")
 
@@ -34,6 +35,11 @@ def flag() -> Any:  # noqa: ANN401 - as attrs.field
     return attrs.field(default=False, metadata={"kind": "flag"})
 
 
+def any_marks() -> Any:  # noqa: ANN401 - as attrs.field
+    """Return a field for marks, as ``proofs.count`` counts them: any offsets may be marked."""
+    return attrs.field(default=frozenset(), metadata={"kind": "marks"})
+
+
 def any_record() -> Any:  # noqa: ANN401 - as attrs.field
     """Return a field for a record in any state."""
     return attrs.field(default=UNDELIVERED, metadata={"kind": "record"})
@@ -48,6 +54,8 @@ def symbols(kind: type[S]) -> tuple[S, list[z3.BoolRef], tuple[z3.ArithRef, ...]
         match field.metadata["kind"]:
             case "flag":
                 fields[field.name] = z3.Bool(field.name)
+            case "marks":
+                fields[field.name] = z3.Array(field.name, z3.IntSort(), z3.BoolSort())
             case "record":
                 fields[field.name] = _symbolic_record(field.name, given)
             case what:
@@ -63,10 +71,14 @@ def values(symbolic: S, model: z3.ModelRef) -> S:
     found: dict[str, Term] = {}
     for field in _fields(type(symbolic)):
         term = getattr(symbolic, field.name)
-        if field.metadata["kind"] == "record":
-            found[field.name] = _record_value(term, model)
-        else:
-            found[field.name] = _value(term, model)
+        match field.metadata["kind"]:
+            case "record":
+                found[field.name] = _record_value(term, model)
+            case "marks":
+                marked = (at for at in OFFSETS if _value(has(term, z3.IntVal(at)), model))
+                found[field.name] = frozenset(marked)
+            case _:
+                found[field.name] = _value(term, model)
     return type(symbolic)(**found)
 
 

@@ -1,11 +1,14 @@
 """A theorem, and the change to a rule under which its proof must fail."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from spec.logic import Term
+
+if TYPE_CHECKING:
+    from proofs.induction import Citation
 
 __all__ = ["Control", "Property", "Theorem", "about"]
 
@@ -45,7 +48,7 @@ class Theorem:
     """A property of one transition, in every situation of a kind where a hypothesis holds.
 
     ``test`` says the same as lines of Python about the fields of the situation, where that is
-    shorter than naming the theorem.
+    shorter than naming the theorem. ``cites`` are lemmas on which the proof rests.
     """
 
     property: Property
@@ -55,6 +58,7 @@ class Theorem:
     claim: Callable[[Any], Term]
     control: Control
     test: tuple[str, ...] = ()
+    cites: "tuple[Citation, ...]" = ()
 
     def name(self) -> str:
         """Return how the theorem is called: the transition and the property."""

@@ -1,13 +1,13 @@
 """How far the start offset may go: the walk over what is finished, one step at a time.
 
-That all offsets behind the walk are finished is proved by induction: at its start and after a
-step.
+That all offsets behind the walk are finished is a lemma, by induction over its steps.
 """
 
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from proofs.induction import Lemma
 from proofs.points import Points
 from proofs.situation import any_record, flag, number, offset
 from proofs.symbolic import conjunction, implies
@@ -22,7 +22,7 @@ from spec.window import Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["WALK_THEOREMS", "Walk"]
+__all__ = ["WALK", "WALK_LEMMAS", "WALK_THEOREMS", "Walk"]
 
 SOURCE = "KIP-932, Managing the SPSO and SPEO"
 
@@ -77,33 +77,39 @@ def _walked(s: Walk) -> tuple[Window, Log]:
     return Window(s.start, s.end, records), Log(0, s.end, ((s.hole_first, s.hole_last),))
 
 
-def _passed_rightly(s: Walk, position: Term) -> Term:
+def _passed_rightly(s: Walk) -> Term:
     """Whether ``at``, if the walk has passed it, is finished, or not in flight and in no log."""
-    behind = conjunction(s.start <= s.at, s.at < position)
+    behind = conjunction(s.start <= s.at, s.at < s.here)
     return implies(
         behind,
         conjunction(implies(s.tracked, is_finished(s.record)), s.tracked | s.missing),
     )
 
 
-def _is_walking(s: Walk) -> Term:
+def _is_in_the_window(s: Walk) -> Term:
+    inside = implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end))
+    return conjunction(inside, s.start <= s.here)
+
+
+def _is_under_way(s: Walk) -> Term:
+    """Whether the walk is before the end, and the hole is one of the log."""
     in_hole = conjunction(s.hole_first <= s.at, s.at <= s.hole_last)
-    return conjunction(
-        s.start <= s.here,
-        s.here < s.end,
-        s.hole_first <= s.hole_last,
-        implies(in_hole, s.missing),
-        implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end)),
-        _passed_rightly(s, s.here),
-    )
+    return conjunction(s.here < s.end, s.hole_first <= s.hole_last, implies(in_hole, s.missing))
 
 
 def _is_blocked(s: Walk) -> Term:
-    return conjunction(s.here_tracked, s.at != s.here, negate(is_finished(s.here_record)))
+    """Whether the walk cannot go on from the start offset."""
+    there = _walked(s)[0].records.get(s.start)
+    blocked = False if there is None else negate(is_finished(there))
+    return conjunction(_is_under_way(s), s.here == s.start, blocked)
 
 
-def _next(s: Walk) -> Term:
-    return window.passed(*_walked(s), s.here)
+def _begun(s: Walk) -> Walk:
+    return attrs.evolve(s, here=window.first_unfinished(*_walked(s)))
+
+
+def _next(s: Walk) -> Walk:
+    return attrs.evolve(s, here=window.passed(*_walked(s), s.here))
 
 
 def _stopped_rightly(s: Walk) -> Term:
@@ -117,7 +123,7 @@ def _stopped_rightly(s: Walk) -> Term:
     return negate(is_finished(there))
 
 
-WALK = Property(
+_STATED = Property(
     "walk_passes_only_what_is_finished",
     "Every offset behind the walk of the start offset is finished, or is not in the log.",
     SOURCE,
@@ -141,26 +147,42 @@ LENIENT = Control(
     "spec.record:is_finished",
     lambda _rule: is_terminal,
 )
-_WALK_THEOREMS = (
-    Theorem(
-        WALK,
-        "base",
-        Walk,
-        lambda s: conjunction(_is_walking(s), s.here == s.start, _is_blocked(s)),
-        lambda s: window.first_unfinished(*_walked(s)) == s.start,
-        Control(
-            "first_unfinished begins one offset late",
-            "spec.window:first_unfinished",
-            lambda rule: (
-                lambda before, log: rule(
-                    attrs.evolve(before, start_offset=before.start_offset + 1), log
-                )
-            ),
+WALK = Lemma(
+    _STATED,
+    Walk,
+    _begun,
+    _next,
+    _passed_rightly,
+    Control(
+        "first_unfinished begins one offset late",
+        "spec.window:first_unfinished",
+        lambda rule: (
+            lambda before, log: rule(
+                attrs.evolve(before, start_offset=before.start_offset + 1), log
+            )
         ),
     ),
-    *(
-        Theorem(WALK, name, Walk, _is_walking, lambda s: _passed_rightly(s, _next(s)), control)
-        for name, control in (("step", JUMPS), ("step over records", LENIENT))
+    JUMPS,
+    given=_is_in_the_window,
+    starting=_is_blocked,
+    going=_is_under_way,
+)
+"""From the start offset, each step as ``passed`` goes: so of ``first_unfinished`` too."""
+
+
+def _is_walking(s: Walk) -> Term:
+    return conjunction(_is_in_the_window(s), _is_under_way(s), _passed_rightly(s))
+
+
+WALK_LEMMAS = (WALK,)
+WALK_THEOREMS = (
+    Theorem(
+        _STATED,
+        "step over records",
+        Walk,
+        _is_walking,
+        lambda s: _passed_rightly(_next(s)),
+        LENIENT,
     ),
     Theorem(
         QUIET,
@@ -175,6 +197,3 @@ _WALK_THEOREMS = (
         ),
     ),
 )
-
-
-WALK_THEOREMS = _WALK_THEOREMS

@@ -9,10 +9,12 @@ import attrs
 from model.errors import IllegalChoiceError
 from model.operations import AdvanceLogStart, Produce
 from model.profile import KIP
+from proofs.induction import Citation
 from proofs.points import Points
 from proofs.situation import any_record, flag, number, offset
 from proofs.symbolic import conjunction, implies
 from proofs.theorem import Control, Property, Theorem, about
+from proofs.walk_theorems import WALK, Walk
 from spec import acquire, log_start, partition, window
 from spec.log import Log
 from spec.logic import Term, negate
@@ -89,12 +91,14 @@ def _is_ordered(s: OneOffset) -> Term:
 
 
 def _walk_is_right(s: OneOffset) -> Term:
-    """Whether ``furthest`` is what ``passed`` is proved to lead to."""
-    return conjunction(
-        _is_ordered(s),
-        s.start <= s.furthest,
-        s.furthest <= s.end,
-        implies(conjunction(s.tracked, s.at < s.furthest), is_finished(s.record)),
+    """Whether ``furthest`` is in the window, as ``first_unfinished`` is."""
+    return conjunction(_is_ordered(s), s.start <= s.furthest, s.furthest <= s.end)
+
+
+def _walked(s: OneOffset) -> Walk:
+    """Return the walk that has come to ``furthest``; nothing is said of what is not in the log."""
+    return Walk(
+        s.start, s.end, s.furthest, at=s.at, record=s.record, tracked=s.tracked, missing=True
     )
 
 
@@ -227,6 +231,7 @@ _START_THEOREMS = (
             )
         ),
         UNGUARDED,
+        cites=(Citation(WALK, _walked),),
     ),
 )
 

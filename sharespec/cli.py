@@ -10,11 +10,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from conformance.cli_verify import verify_command
+from conformance.vectors.cli_vectors import vectors_command
 from model.profile import PROFILES, profile_named
-from proofs.cli_explore import explore_command
 from proofs.cli_hazards import hazards_command
 from proofs.cli_mutate import mutate_command
 from proofs.cli_prove import prove_command
+from proofs.exploration.cli import explore_command
 from replay.check import Plan
 from replay.cli_describe import describe_command
 from replay.cli_in_flight import in_flight_command
@@ -66,6 +67,7 @@ cli.add_command(state_topic_command)
 cli.add_command(hazards_command)
 cli.add_command(verify_command)
 cli.add_command(explore_command)
+cli.add_command(vectors_command)
 
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:

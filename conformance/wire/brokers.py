@@ -95,6 +95,7 @@ def _features(ask: asks.Ask) -> Iterator[str]:
         odd = "wrong epoch" if ask.epoch in _WRONG else f"{name} epoch {ask.epoch}"
         yield from (odd,) if ask.epoch is not asks.Epoch.NEXT else ()
         yield from (f"absent {ask.stranger}",) if ask.stranger else ()
+        yield from ("acknowledges",) if ask.acknowledged else ()
         for batch in (batch for one in ask.acknowledged for batch in one.batches):
             yield from (batch.shape.value,) if batch.shape else ()
             yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()

@@ -86,10 +86,12 @@ def explained(
             try:
                 handled = handle(broker, asked, broker.now, conduct, connection)
             except IllegalChoiceError as error:
-                wrong: Mismatch | None = _illegal(error, broker, asked, response)
+                about = _about(broker, asked, response)
+                wrong: Mismatch | None = _illegal(error, response, about)
             else:
                 assert handled.response is not None  # noqa: S101 - every write is answered at once
-                wrong = _difference(request, response, handled.response, excused)
+                about = _about(broker, asked, response)
+                wrong = _difference(request, response, handled.response, excused, about)
             if wrong is None:
                 found.append(handled.broker)
             first = first or wrong
@@ -227,21 +229,19 @@ def _sorted(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
     return tuple(sorted(ranges, key=lambda one: (one.first, one.last)))
 
 
-def _illegal(
-    error: IllegalChoiceError, broker: ShareBroker, request: ShareRequest, response: ShareResponse
-) -> Mismatch:
-    """Say what guard the answer breaks, and whether of records that the member holds."""
+def _illegal(error: IllegalChoiceError, response: ShareResponse, about: str) -> Mismatch:
+    """Say what guard the answer breaks."""
     if error.guard is Guard.ACKNOWLEDGEMENT_JUDGED:
         about = "acknowledge answered " + error.detail.removeprefix("the answer ").split(",")[0]
-    else:
-        about = "fetch of what the member holds" if _again(broker, request, response) else "fetch"
+    elif error.guard is not Guard.ONLY_AVAILABLE_IS_ACQUIRED:
+        about = "fetch"
     return Mismatch(
         error.guard.name, error.guard.value, about, response_text(response), error.detail
     )
 
 
-def _again(broker: ShareBroker, request: ShareRequest, response: ShareResponse) -> bool:
-    """Whether a member acquires what it holds, and nothing that anybody else holds."""
+def _about(broker: ShareBroker, request: ShareRequest, response: ShareResponse) -> str:
+    """Tell a fetch that acquires what the member holds already, and nobody else."""
     owners = {
         record.owner
         for one in response.partitions
@@ -249,7 +249,7 @@ def _again(broker: ShareBroker, request: ShareRequest, response: ShareResponse) 
         for offset in _counts(one)
         if (record := there.window.records.get(offset)) is not None
     }
-    return owners - {None} == {request.member_id}
+    return "fetch of what the member holds" if owners - {None} == {request.member_id} else "fetch"
 
 
 def _difference(
@@ -257,8 +257,12 @@ def _difference(
     seen: ShareResponse,
     made: ShareResponse,
     excused: frozenset[TopicPartition],
+    fetch: str,
 ) -> Mismatch | None:
-    """Return the first difference between a response and one that is possible."""
+    """Return the first difference between a response and one that is possible.
+
+    ``fetch`` is how records that should not be acquired are told of.
+    """
     if seen.error is not made.error:
         about, names = f"session answered {seen.error.name}", (seen.error.name, made.error.name)
         return _mismatch(WireDifference.SESSION_ERROR, about, *names)
@@ -277,19 +281,20 @@ def _difference(
         if one.error is not other.error:
             about, names = f"fetch answered {one.error.name}", (one.error.name, other.error.name)
             return _mismatch(WireDifference.FETCH_ERROR, about, *names, at)
-        if found := _acquired(one, other):
+        if found := _acquired(one, other, fetch):
             return found
     return None
 
 
-def _acquired(seen: PartitionResponse, made: PartitionResponse) -> Mismatch | None:
+def _acquired(seen: PartitionResponse, made: PartitionResponse, about: str) -> Mismatch | None:
     counts = _counts(seen)
     if counts == _counts(made):
         return None
     texts = acquired_text(seen.acquired), acquired_text(made.acquired)
     same = set(counts) == set(_counts(made))
-    kind = WireDifference.DELIVERY_COUNT if same else WireDifference.ACQUIRED
-    return _mismatch(kind, "fetch", *texts, seen.at)
+    if same:
+        return _mismatch(WireDifference.DELIVERY_COUNT, "fetch", *texts, seen.at)
+    return _mismatch(WireDifference.ACQUIRED, about, *texts, seen.at)
 
 
 def _counts(response: PartitionResponse) -> dict[int, int]:

@@ -16,6 +16,9 @@ from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.hooks import AdminHooks
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.operations import AcknowledgementBatch
+from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch, TopicPartition
 
 __all__ = ["kafka_broker"]
 
@@ -72,7 +75,25 @@ def kafka_broker() -> Iterator[BrokerTarget]:
                 bounds=Bounds(seconds=30),
             )
             with closing(target):
+                _warm_up(target)
                 yield target
+
+
+def _warm_up(target: BrokerTarget) -> None:
+    """Ask everything once: the first time takes longer than the lock that sequences run with."""
+    config = SharePartitionConfig(
+        record_lock_duration_ms=1000, auto_offset_reset=AutoOffsetReset.EARLIEST
+    )
+    place = target.open(config, 1)
+    target.produce(place, 0, [(1, 2)])
+    at = TopicPartition(place.topic_id, 0)
+    fetch = ShareFetch(place.group, "m", 0, (PartitionRequest(at),), max_wait_ms=5000)
+    target.ask(place, fetch, "m")
+    accept = PartitionRequest(at, (AcknowledgementBatch(0, 0, (1,)),))
+    target.ask(place, ShareAcknowledge(place.group, "m", 1, (accept,)), "m")
+    target.describe(place, 0)
+    target.delete_records(place, 0, 1)
+    target.finish(place)
 
 
 @contextmanager

@@ -56,7 +56,7 @@ class WireScene:
         """Nothing is asked of the broker yet: the first ask opens a place."""
         self._target, self._hello, self._can = target, hello, hello.capabilities
         self._connections: dict[str, int] = {}
-        self._now = 0.0
+        self._now = self._began = 0.0
         self._judge: Judge | None = None
         self.events: list[dict[str, Any]] = []
         self.steps: list[Step] = []
@@ -69,8 +69,9 @@ class WireScene:
 
     @property
     def over(self) -> bool:
-        """Whether the judge cannot follow any more."""
-        return self._judge is not None and self._judge.over
+        """Whether the judge cannot follow any more, or the place may soon be gone."""
+        late = self._now - self._began > self._can.max_sequence_ms
+        return self._judge is not None and (late or self._judge.over)
 
     @property
     def partitions(self) -> int:
@@ -194,7 +195,7 @@ class WireScene:
             exchange = self._target.ask(self._place, request, connection)
         except UnansweredError:
             return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
-        self._now = exchange.received_ms
+        self._now, self._began = exchange.received_ms, self._began or exchange.sent_ms
         wrong = self.judge.exchange(request, connection, exchange)
         said = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
         self._told(op, request_text(request, _NAMES), said, _status(exchange))
@@ -313,8 +314,6 @@ class WireScene:
             {"op": op, "asked": asked, "answered": answered, "result": {"status": error.name}}
         )
         after = self.judge.state_text() if answered else ""
-        for id_, member in _NAMES.items():
-            after = after.replace(id_, member)
         self.steps.append(Step(printable(asked), printable(answered), after))
 
 

@@ -39,7 +39,7 @@ from spec.share_session import ShareSession
 from spec.view import durable, snapshot
 from spec.window import replace
 
-__all__ = ["SpecBroker"]
+__all__ = ["CAPABILITIES", "SpecBroker"]
 
 CAPABILITIES = WireCapabilities(
     fetch_versions=(1, 2),
@@ -53,6 +53,7 @@ CAPABILITIES = WireCapabilities(
     config=True,
     delivery_limits=(2, 3, 5),
     lock_limits=(4, 8, 20),
+    max_sequence_ms=10**6,
 )
 
 _TRIP_MS = 2.0
@@ -68,16 +69,21 @@ class SpecBroker:
     """A broker under test, in memory. The same seed gives the same choices."""
 
     def __init__(
-        self, fault: WireFault = WireFault.NONE, profile: str = "kip", seed: int = 0
+        self,
+        fault: WireFault = WireFault.NONE,
+        profile: str = "kip",
+        seed: int = 0,
+        can: WireCapabilities = CAPABILITIES,
     ) -> None:
-        """Do this one thing wrong."""
+        """Do this one thing wrong, and say that this can be done."""
+        self._can = can
         self._fault, self._profile, self._seed = fault, profile, seed
         self._clock = 0.0
         self._open = False
 
     def hello(self) -> WireHello:
         """Return who this is."""
-        return WireHello(f"specification: {self._fault}", "1", self._profile, CAPABILITIES)
+        return WireHello(f"specification: {self._fault}", "1", self._profile, self._can)
 
     def open(self, config: SharePartitionConfig, partitions: int) -> Place:
         """Begin anew: every place has the same names, and the same choices are made in it."""
@@ -166,7 +172,7 @@ class SpecBroker:
         self._note_locks()
         self._clock += self._random.random() * _TRIP_MS
         read = self._read(response)
-        return Exchange(response, sent, self._clock, read, lock_timeout_ms=CAPABILITIES.lock_ms)
+        return Exchange(response, sent, self._clock, read, lock_timeout_ms=self._can.lock_ms)
 
     def describe(self, place: Place, partition: int) -> Described:
         """Tell what is durable, or what is in memory."""
@@ -231,7 +237,7 @@ class SpecBroker:
             times = {}
             for offset in there.window.held:
                 due = self._due[key[1], offset]
-                stays = due > now or (late and due + CAPABILITIES.sweep_ms > now)
+                stays = due > now or (late and due + self._can.sweep_ms > now)
                 times[offset] = now + 1 if stays else now
             timed = {
                 o: attrs.evolve(there.window.records[o], deadline=time) for o, time in times.items()

@@ -10,10 +10,10 @@ from model import operations as ops
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.states import RecordState
+from proofs.exploration.search import search
 from proofs.hazards.machine import RESOLVED, Machine, View, draft_machine
 from proofs.hazards.run import begin, follow, steps
 from proofs.hazards.world import BEGAN, Act, Moment, Move, Setting, State, World
-from proofs.search import search
 from spec.draft.consumer import Given
 from spec.draft.readings import MENDED, LimitTest, Readings
 from spec.record import durable_maximum

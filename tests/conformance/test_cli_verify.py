@@ -11,12 +11,20 @@ from click.testing import CliRunner, Result
 
 from conformance.cli_verify import verify_command
 from conformance.miniature import FaultKind
+from conformance.vectors.source import cases
 from conformance.wire.faults import WireFault
 from conformance.wire.named import NAMES
 from conformance.wire.spec_broker import SpecBroker
 
 QUICK = ["--sequences", "25"]
+VECTOR = "under-record-limit-the-window-keeps-to-its-limit"
 WRONG = f'{sys.executable} -m conformance.miniature "{FaultKind.WINDOW_HAS_NO_LIMIT}"'
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = (*cases()["transitions"], *cases()["window"])
+    monkeypatch.setattr("conformance.cli_verify.all_cases", lambda: few)
 
 
 def run(*arguments: str) -> Result:
@@ -33,22 +41,28 @@ def test_a_driver_that_deviates_is_told_how() -> None:
     result = run("--exec", WRONG, *QUICK, "--json")
     assert result.exit_code == 1
     lines = [json.loads(line) for line in result.stdout.splitlines()]
-    assert lines[0]["rule"] == "WITHIN_WINDOW_LIMIT"
+    assert VECTOR in {line["rule"] for line in lines[:-2]}
+    assert "WITHIN_WINDOW_LIMIT" in {line["rule"] for line in lines[:-2]}
     assert lines[-1]["verdict"] == "deviates"
+    assert VECTOR in lines[-1]["vectors"]["deviate"]
 
 
 def test_what_is_known_is_no_deviation_until_it_is_gone(tmp_path: Path) -> None:
-    line = json.loads(run("--exec", WRONG, *QUICK, "--json").stdout.splitlines()[0])
+    lines = [
+        json.loads(line) for line in run("--exec", WRONG, *QUICK, "--json").stdout.splitlines()
+    ]
+    line = next(line for line in lines if line["rule"] == "WITHIN_WINDOW_LIMIT")
     path = tmp_path / "known.toml"
     path.write_text(
         f'[[deviation]]\nname = "wide"\ntitle = "Wide."\nreason = "r"\n'
         f"signature = {[line['rule'], line['operation']]}\n"
+        f"vectors = {lines[-1]['vectors']['deviate']}\n"
         f"sequence = '''{json.dumps(line['sequence'])}'''\n"
     )
     page = tmp_path / "known.md"
     known = ["--known", str(path), "--markdown", str(page)]
     assert run("--exec", WRONG, *QUICK, *known).exit_code == 0
-    assert page.read_text().startswith("## Wide.")
+    assert page.read_text().startswith("## Wide.\n")
     assert run("spec", *QUICK, *known).exit_code == 1
     only = ["--known", str(path), "--only", "wide"]
     shown = run("--exec", WRONG, *only)
@@ -69,6 +83,17 @@ def test_a_broker_is_verified_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "0 ACQUIRED" in result.output
 
 
+def test_reports_are_written_to_files(tmp_path: Path) -> None:
+    files = {kind: tmp_path / kind for kind in ("junit", "html", "markdown")}
+    options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
+    assert run("--exec", WRONG, *QUICK, *options).exit_code == 1
+    assert files["junit"].read_text().startswith("<?xml")
+    assert files["html"].read_text().startswith("<!doctype html>")
+    assert files["markdown"].read_text().startswith("## New: ")
+    for name in ("WITHIN_WINDOW_LIMIT", VECTOR):
+        assert all(name in path.read_text() for path in files.values())
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -85,7 +110,8 @@ def test_a_broker_is_verified_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--exec", "/no/such/driver"], "cannot be started"),
         (["--exec", f"{sys.executable} -c 1"], "it ended"),
         (["spec", "--known", "/no/such/file"], "/no/such/file"),
-        (["spec", "--sequences", "0"], "nothing was tried, so nothing is known"),
+        (["spec", "--junit", "/no/such/folder/x"], "there is no folder /no/such/folder"),
+        (["spec", "--html", "/"], "is a directory"),
     ],
     ids=str,
 )
@@ -93,3 +119,22 @@ def test_what_cannot_be_run_exits_with_2(arguments: list[str], said: str) -> Non
     result = run(*arguments)
     assert result.exit_code == 2
     assert said in result.output
+
+
+def test_with_no_sequences_the_vectors_are_played_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run("spec", "--sequences", "0")
+    assert result.exit_code == 0
+    assert "42 vectors, 0 deviate\n" in result.stdout
+    assert "conforms: 0 new, 0 known, 0 gone; 0 sequences" in result.stdout
+    monkeypatch.setattr("conformance.cli_verify.all_cases", tuple)
+    result = run("spec", "--sequences", "0")
+    assert result.exit_code == 2
+    assert "nothing was tried, so nothing is known" in result.stderr
+
+
+def test_of_many_faults_the_steps_of_the_first_are_shown() -> None:
+    wrong = f'{sys.executable} -m conformance.miniature "{FaultKind.START_PASSES_HELD}"'
+    result = run("--exec", wrong, "--sequences", "0")
+    assert result.exit_code == 1
+    shown = result.stdout.count("   observed ")
+    assert shown == 20 < result.stdout.count(", met 1×: ")

@@ -11,8 +11,9 @@ from conformance.generate import Mixture, mixture, next_ask
 from conformance.miniature import Miniature
 from conformance.scene import Scene
 from conformance.target import Capabilities
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from model.states import AcknowledgeType
+from model.states import AcknowledgeType, AcquireMode
 
 EVERYTHING = Capabilities(
     pending_writes=True,
@@ -62,3 +63,33 @@ def test_an_ask_is_made_of_what_the_mixture_has() -> None:
     mix = attrs.evolve(mixed(1), weights={asks.Compact: 1.0})
     scene = Scene(target, target.hello())
     assert next_ask(Random(0), mix, scene) == asks.Compact(0)  # noqa: S311 - as above
+
+
+def drawn(weights: dict[type[asks.Ask], float], *steps: asks.Ask) -> list[asks.Ask]:
+    target = Miniature()
+    scene = Scene(target, target.hello())
+    for step in (asks.TakeOver(SharePartitionConfig(5, 8, 100)), asks.Produce(((0, 3),)), *steps):
+        scene.ask(step)
+    mix, random = attrs.evolve(mixed(1), weights=weights), Random(0)  # noqa: S311 - as above
+    return [next_ask(random, mix, scene) for _ in range(200)]
+
+
+FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
+
+
+def test_a_write_is_answered_when_one_is_outstanding() -> None:
+    weights: dict[type[asks.Ask], float] = {asks.CompleteWrite: 1.0, asks.Produce: 1.0}
+    pending = asks.Release("m1", (ErrorCode.PENDING,))
+    idle, writing = (
+        sum(isinstance(ask, asks.CompleteWrite) for ask in drawn(weights, *steps))
+        for steps in ((), (FETCH, pending))
+    )
+    assert idle < 40
+    assert writing > 80
+
+
+def test_the_log_start_mostly_moves_into_the_window() -> None:
+    asked = drawn({asks.AdvanceLogStart: 1.0}, FETCH)
+    moves = [ask.by for ask in asked if isinstance(ask, asks.AdvanceLogStart)]
+    assert len(moves) == 200
+    assert sum(by <= 3 for by in moves) > sum(by > 3 for by in moves) > 0

@@ -106,6 +106,9 @@ def test_only_what_has_the_signature_and_what_it_needs_is_known(fault: Fault) ->
     assert unknown([fault], [known(fault, needs=frozenset({"Compact"}))]) == [fault]
     assert unknown([fault], [known(fault, signature=("X", "y"))]) == [fault]
     assert unknown([fault], []) == [fault]
+    vector = attrs.evolve(fault, deviation=attrs.evolve(fault.deviation, name="some-vector"))
+    assert unknown([vector], [known(fault)]) == [vector]
+    assert unknown([vector], [known(fault, vectors=frozenset({"some-vector"}))]) == []
 
 
 def test_what_is_known_of_kafka_can_be_read() -> None:

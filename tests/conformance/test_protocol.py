@@ -63,6 +63,12 @@ def _valid(kind: str, message: object) -> None:
     jsonschema.validate(message, {**SCHEMA, "oneOf": [{"$ref": f"#/$defs/{kind}"}]})
 
 
+def test_a_name_can_be_shown_whatever_it_is() -> None:
+    hello = hello_from({**HELLO, "name": "x\ud800\x1b[2J", "version": "1" * 500})
+    assert hello.name == "x\\ud800\\x1b[2J"
+    assert len(hello.version) == 201
+
+
 def test_the_schema_describes_what_is_really_said() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     config = {

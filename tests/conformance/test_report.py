@@ -8,9 +8,15 @@ import pytest
 from rich.console import Console
 
 from conformance.campaign import Limits, campaign
+from conformance.junit import as_junit
 from conformance.known import Known, Replayed
 from conformance.miniature import FaultKind, Miniature
+from conformance.page import as_html
 from conformance.report import Report, Verdict, as_json, as_markdown, show
+from conformance.target import Capabilities
+from conformance.universe import universe
+from conformance.wire.target import WireHello
+from model.errors import ErrorCode
 
 
 @pytest.fixture(scope="module")
@@ -55,15 +61,59 @@ def test_what_is_gone_is_said(report: Report) -> None:
 
 def test_json_has_a_line_for_each_and_one_for_the_whole(report: Report) -> None:
     lines = [json.loads(line) for line in as_json(report)]
-    assert [line["kind"] for line in lines] == ["new", "known", "summary"]
+    assert [line["kind"] for line in lines] == ["new", "known", "exercised", "summary"]
     assert lines[0]["sequence"][0]["ask"] == "TakeOver"
-    assert lines[2]["verdict"] == "deviates"
+    assert lines[0]["rests_on"]["source"].startswith("KIP-")
+    assert lines[0]["steps"][0].keys() == {"asked", "answered", "after"}
+    assert lines[2]["met"]["acquire is answered NONE"] > 0
+    assert lines[2]["skipped"]["DEAD_LETTER_IS_ARCHIVING"] == "it cannot: dead_letter_queue"
+    assert lines[3]["verdict"] == "deviates"
 
 
-def test_markdown_is_a_section_for_each_known_deviation(report: Report) -> None:
-    said = as_markdown(report.replayed, "Thing 1.0")
-    assert said.startswith("## A | title\n")
-    assert "It hurts." in said
-    assert "Cause: A slip." in said
-    assert "| 1 | initialize" in said
-    assert as_markdown([attrs.evolve(report.replayed[0], fault=None)], "Thing 1.0") == ""
+def test_markdown_is_a_section_for_each_deviation_new_ones_first(report: Report) -> None:
+    said = as_markdown(report)
+    assert said.startswith("## New: ")
+    new, known = said.split("## A | title\n")
+    for section in (new, known):
+        assert "| 1 | initialize" in section
+        assert "- Rests on: KIP-" in section
+    assert "It hurts." in known
+    assert "Cause: A slip." in known
+    assert "### Not exercised" in known
+    gone = attrs.evolve(report.replayed[0], fault=None)
+    assert "## Gone: A | title" in as_markdown(attrs.evolve(report, new=(), replayed=(gone,)))
+
+
+def test_what_was_not_exercised_is_said(report: Report) -> None:
+    said = text(report)
+    assert "exercised: " in said
+    assert "not exercised: " in said
+    assert "skipped: " in said
+    assert ": it cannot: dead_letter_queue" in said
+    assert "rests on  KIP-" in said
+
+
+def test_where_everything_was_exercised_nothing_is_left(report: Report) -> None:
+    can = Capabilities(
+        pending_writes=True,
+        write_errors=(ErrorCode.COORDINATOR_NOT_AVAILABLE,),
+        validates_requests=True,
+        alter_config=True,
+        dead_letter_queue=True,
+    )
+    hello = attrs.evolve(report.campaign.hello, capabilities=can)
+    counts = {item.name: 1 for item in universe(can)}
+    whole = attrs.evolve(report.campaign, hello=hello, exercised=counts)
+    assert "Nothing is left." in as_markdown(Report(whole, (), ()))
+    assert "not exercised" not in text(Report(whole, (), ()))
+
+
+def test_what_a_broker_cannot_be_asked_is_in_every_report(report: Report) -> None:
+    broker = WireHello("broker", "1", "kip", skipped=("lag: it tells none",))
+    asked = attrs.evolve(report.campaign, hello=broker, exercised={}, unjudged=3)
+    found = Report(asked, (), ())
+    reports = (text(found), "".join(as_json(found)), as_markdown(found))
+    for said in (*reports, as_html(found), as_junit(found)):
+        assert "lag: it tells none" in said
+    assert "40 sequences, 3 not judged to their end" in text(found)
+    assert "exercised: " not in text(found)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import attrs
 import pytest
 
 from conformance import asks
@@ -14,6 +15,7 @@ from conformance.target import Hello, Reply, Target
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
+from model.snapshot import DurableState
 from model.states import AcquireMode
 from model.trace_codec import event_from_row
 from model.trace_json import row_from_line
@@ -46,6 +48,15 @@ def test_a_right_implementation_is_not_blamed() -> None:
     assert [it.ask(ask) for ask in sequence] == [None] * len(sequence)
     assert len(it.events) == len(sequence) - 1
     assert [step.asked for step in it.steps].count("the log loses 0–1") == 1
+
+
+def test_the_first_leader_may_find_something_durable() -> None:
+    it = scene()
+    begin = attrs.evolve(BEGIN, persisted=DurableState(3, 0))
+    for _ in range(2):
+        assert it.ask(begin) is None
+        assert it.partition.window.start_offset == 3
+        assert it.events[-1]["persisted"]["start_offset"] == 3
 
 
 def test_events_are_those_of_a_trace() -> None:

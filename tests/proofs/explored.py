@@ -1,10 +1,10 @@
 """Small worlds, explored in this process."""
 
-from proofs.end_to_end import PROPERTIES, Property
-from proofs.leaders import Leaders
-from proofs.network import Network
-from proofs.product import Explored, Product
-from proofs.world import World
+from proofs.exploration.end_to_end import PROPERTIES, Property
+from proofs.exploration.leaders import Leaders
+from proofs.exploration.network import Network
+from proofs.exploration.product import Explored, Product
+from proofs.exploration.world import World
 
 __all__ = ["explored", "parts_of"]
 

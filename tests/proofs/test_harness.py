@@ -3,7 +3,7 @@ import pytest
 
 from proofs.catalogue import THEOREMS, theorem_named
 from proofs.harness import Verdict, changed, check_control, holds_of, prove
-from proofs.reachable import run_states
+from proofs.reachable import states_of
 from proofs.theorem import Control
 from proofs.transitions import OneRecord
 from spec import acquire
@@ -53,7 +53,7 @@ def test_rule_is_put_back_after_an_error() -> None:
 @pytest.mark.parametrize("kind", sorted({t.situation for t in THEOREMS}, key=str))
 def test_what_is_proved_holds_in_every_state_that_runs_reach(kind: type) -> None:
     theorems = [theorem for theorem in THEOREMS if theorem.situation is kind]
-    for _depth, state in run_states()[::15]:
+    for _depth, state in states_of(kind)[::15]:
         for situation in kind.reached(state):  # type: ignore[attr-defined]
             for theorem in theorems:
                 assert holds_of(theorem, situation), theorem.name()

@@ -1,7 +1,9 @@
 import attrs
 
 from proofs.catalogue import theorem_named
-from proofs.reachable import run_states, witness
+from proofs.reachable import run_states, states_of, witness
+from proofs.session_theorems import OURS, OneSession
+from proofs.window_theorems import OneOffset
 from spec.invariants import violated
 
 
@@ -16,3 +18,9 @@ def test_hypothesis_that_no_run_satisfies_has_no_witness() -> None:
     impossible = attrs.evolve(theorem, hypothesis=lambda s: s.record.delivery_count > s.highest)
     assert witness(theorem) is not None
     assert witness(impossible) is None
+
+
+def test_a_kind_of_situation_may_have_states_of_its_own() -> None:
+    assert states_of(OneOffset) is run_states()
+    epochs = {s[OURS].epoch for _requests, s in states_of(OneSession) if OURS in s}
+    assert epochs > {1, 2, 3}

@@ -1,9 +1,11 @@
+import json
+
 import attrs
 
 from proofs.catalogue import theorem_named
 from proofs.harness import Refutation, check_control, prove
 from proofs.reachable import witness
-from proofs.report import Finding, as_lines, is_proved, totals
+from proofs.report import Finding, as_json, as_lines, is_proved, totals
 
 THEOREM = theorem_named("accept owner_iff_held")
 FINDING = Finding(prove(THEOREM), witness(THEOREM), check_control(THEOREM))
@@ -27,3 +29,16 @@ def test_totals_count_proofs_witnesses_and_controls() -> None:
     assert line == (
         "1 of 1 proved, 1 theorems in 1 cases, 0 by Spacer, 1 witnesses, 1 controls fail; 1.2 s"
     )
+
+
+def test_lemmas_that_a_theorem_cites_are_shown() -> None:
+    citing = theorem_named("change (kafka) complete_count_is_the_number_of_complete_offsets")
+    finding = Finding(prove(citing), witness(citing))
+    assert "    by a_count_follows_one_change" in as_lines(finding)
+    assert json.loads(as_json(finding))["cites"] == ["a_count_follows_one_change"]
+
+
+def test_a_base_and_a_step_are_of_their_lemma() -> None:
+    step = theorem_named("step a_count_follows_one_change")
+    first, *_ = as_lines(Finding(prove(step), witness(step)))
+    assert first.startswith("step of a_count_follows_one_change ")

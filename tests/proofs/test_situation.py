@@ -2,6 +2,8 @@ import attrs
 import z3
 
 from model.states import RecordState
+from proofs.count import has
+from proofs.count_lemmas import Range
 from proofs.situation import sizes, symbols, values
 from proofs.transitions import OneRecord
 from spec.record import Record
@@ -26,3 +28,14 @@ def test_every_field_is_a_term() -> None:
     parts = [getattr(situation, field.name) for field in attrs.fields(OneRecord)]
     assert all(isinstance(part, Record | z3.ExprRef) for part in parts)
     assert len(list(sizes(situation))) == 21
+
+
+def test_marks_become_the_offsets_that_a_model_marks() -> None:
+    situation, given, _offsets = symbols(Range)
+    solver = z3.Solver()
+    solver.add(given)
+    solver.add(has(situation.marks, situation.low), situation.low == 5)
+    assert solver.check() == z3.sat
+    found = values(situation, solver.model())
+    assert found.low == 5
+    assert 5 in found.marks

@@ -7,7 +7,8 @@ from proofs.table import properties_table, summary_table, with_summary, with_tab
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "proofs.md"
 REGISTER = (ROOT / "docs" / "properties.md").read_text()
-PROVABLE = {*range(1, 9), 10, 11, 12, *range(15, 23), 24, 27, 28, 29, 30, 37, 38, *range(40, 44)}
+_UNPROVED = {9, 13, 14, 23, 25, 26, 31, 33, 34, 35, 39, 45, 46}
+PROVABLE = set(range(1, 50)) - _UNPROVED
 
 
 def test_document_shows_the_table_as_it_is() -> None:

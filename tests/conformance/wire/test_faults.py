@@ -1,12 +1,14 @@
 """Each classic fault of a broker is found, named, and shown in at most ten steps."""
 
+import attrs
 import pytest
 
 from conformance.campaign import Limits, campaign
 from conformance.wire.brokers import BROKERS
 from conformance.wire.faults import WireFault
-from conformance.wire.spec_broker import SpecBroker
+from conformance.wire.spec_broker import CAPABILITIES, SpecBroker
 
+SMALL = attrs.evolve(CAPABILITIES, delivery_limits=(2,), lock_limits=(4,))
 NAMES = {
     WireFault.EPOCH_UNCHECKED: "SESSION_ERROR",
     WireFault.ANYBODY_ACKNOWLEDGES: "ACKNOWLEDGEMENT_JUDGED",
@@ -39,7 +41,7 @@ def test_a_fault_is_found_named_and_shrunk(fault: WireFault) -> None:
     names: set[str] = set()
     shortest = 99
     for seed in range(40):
-        broker = SpecBroker(fault, seed=seed)
+        broker = SpecBroker(fault, seed=seed, can=SMALL)
         found = campaign(broker, Limits(sequences=2, examples=1), seed, kind=BROKERS).faults
         names |= {one.deviation.name for one in found}
         shortest = min([shortest, *(len(one.sequence) for one in found)])

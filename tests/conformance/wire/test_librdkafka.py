@@ -68,7 +68,7 @@ def test_without_the_wheel_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None
 def test_another_wheel_is_told(
     monkeypatch: pytest.MonkeyPatch, version: str, files: list[str] | None, said: str
 ) -> None:
-    there = files and [PurePosixPath(file) for file in files]
+    there = None if files is None else [PurePosixPath(file) for file in files]
     wheel = SimpleNamespace(version=version, files=there)
     monkeypatch.setattr(librdkafka, "distribution", lambda _name: wheel)
     with pytest.raises(TargetError, match=said):

@@ -1,8 +1,12 @@
 """Asks become requests that mean the same wherever they stand."""
 
 import attrs
+import pytest
 
+from conformance.campaign import Limits, campaign
+from conformance.scene import Deviation
 from conformance.wire import asks
+from conformance.wire.brokers import BROKERS
 from conformance.wire.faults import WireFault
 from conformance.wire.scene import (
     ABSENT_PARTITION,
@@ -14,6 +18,7 @@ from conformance.wire.scene import (
 )
 from conformance.wire.spec_broker import SpecBroker
 from conformance.wire.target import Described, Exchange, Place, UnansweredError
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.share_messages import ShareFetch, ShareRequest
@@ -211,6 +216,48 @@ def test_a_lag_that_is_wrong_is_asked_for_again() -> None:
     assert found.name == "START_OFFSET"
     assert broker.described == 4
     assert made.steps[-1].answered == "start offset 2, lag 7"
+
+
+def test_a_sequence_ends_before_its_place_may_be_gone() -> None:
+    broker = Recorder()
+    hello = broker.hello()
+    short = attrs.evolve(hello.capabilities, max_sequence_ms=1500)
+    made = WireScene(broker, attrs.evolve(hello, capabilities=short))
+    for ask in (asks.Open(CONFIG), asks.Fetch("m1"), asks.Wait(60), asks.Wait(60)):
+        assert not made.over
+        made.ask(ask)
+    made.ask(asks.Wait(60))
+    assert made.over
+
+
+def test_a_place_is_removed_when_a_search_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = Recorder(WireFault.COUNT_STAYS)
+    asked = 0
+    ask_before = WireScene.ask
+
+    def ask(self: WireScene, one: asks.Ask) -> Deviation | None:
+        nonlocal asked
+        asked += 1
+        if asked == 400:
+            raise KeyboardInterrupt
+        return ask_before(self, one)
+
+    monkeypatch.setattr(WireScene, "ask", ask)
+    opened = 0
+    open_before = broker.open
+
+    def open_(config: SharePartitionConfig, partitions: int) -> Place:
+        nonlocal opened
+        opened += 1
+        return open_before(config, partitions)
+
+    monkeypatch.setattr(broker, "open", open_)
+    found = campaign(broker, Limits(examples=1), kind=BROKERS)
+    assert found.interrupted
+    assert found.faults
+    assert broker.finished == opened
 
 
 def test_errors_of_a_description_are_told_and_not_judged() -> None:

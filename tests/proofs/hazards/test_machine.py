@@ -10,12 +10,12 @@ from model.errors import ErrorCode
 from model.ranges import OffsetRange
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
+from proofs.exploration.search import search
 from proofs.hazards.acts import acts_in
 from proofs.hazards.machine import RESOLVED, Machine, Shown, draft_machine, older_broker_reads
 from proofs.hazards.run import begin, follow
 from proofs.hazards.together import WORLDS
 from proofs.hazards.world import Act, Moment, Move, Setting, State, World
-from proofs.search import search
 from spec.coordinator import Durable
 from spec.draft.readings import DRAFT_LITERAL, MENDED
 

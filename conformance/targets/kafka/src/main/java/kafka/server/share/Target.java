@@ -56,6 +56,7 @@ final class Target implements AutoCloseable {
     private VirtualTimer timer;
     private Settings settings;
     private int leaderEpoch;
+    private boolean failed;
 
     /** Applies one operation; {@code seq} names it in a later completion. */
     ObjectNode apply(JsonNode operation, int seq, List<String> answers) throws Exception {
@@ -147,6 +148,7 @@ final class Target implements AutoCloseable {
             metrics, () -> true, deadLetterQueue);
         CompletableFuture<Void> done = partition.maybeInitialize();
         result.put("status", done.isDone() ? status(done) : ScriptedPersister.PENDING);
+        failed = done.isCompletedExceptionally();
     }
 
     /** Fetches as a broker does: from the share-partition's own fetch offset, some batches of the log. */
@@ -258,6 +260,10 @@ final class Target implements AutoCloseable {
 
     /** Kafka's end offset is the last one in flight, and the next one where nothing is in flight. */
     private void after(ObjectNode after) {
+        if (failed) { // There is no window: what was read of it is not used.
+            after.put("start_offset", 0).put("end_offset", 0).put("delivery_complete_count", 0);
+            return;
+        }
         long start = partition.startOffset();
         var cached = partition.cachedState();
         boolean empty = cached.isEmpty() || cached.lastEntry().getValue().lastOffset() < start;

@@ -1,0 +1,100 @@
+"""What a search has met, and what it has not: each operation with the states around it, in words.
+
+The words are those of ``universe``.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from conformance.situations import LogBatches, situations
+from conformance.target import Capabilities
+from conformance.transitions import moved
+from conformance.universe import (
+    AT_STAKE,
+    Group,
+    Item,
+    answer_name,
+    lacking,
+    transition_name,
+    universe,
+    write_name,
+)
+from model import operations as ops
+from model.trace import TraceEvent
+from spec.partition import SharePartition
+
+__all__ = ["Exercised", "exercised", "met"]
+
+
+@attrs.frozen
+class Exercised:
+    """What was met and how often, what was not, and what the implementation cannot do and why."""
+
+    met: tuple[tuple[Item, int], ...]
+    missed: tuple[Item, ...]
+    skipped: tuple[tuple[Item, str], ...]
+
+    def totals(self) -> Iterator[tuple[Group, int, int]]:
+        """Yield for each group how many things were met, and of how many."""
+        for group in Group:
+            found = sum(item.group is group for item, _count in self.met)
+            yield group, found, found + sum(item.group is group for item in self.missed)
+
+
+def exercised(counts: Mapping[str, int], can: Capabilities) -> Exercised:
+    """Return what the counts of a search come to, for what an implementation can do."""
+    counts = {**counts, **_at_stake(counts)}
+    items = universe(can)
+    reasons = {item.name: lacking(item, can) for item in items}
+    return Exercised(
+        tuple((item, counts[item.name]) for item in items if counts.get(item.name)),
+        tuple(i for i in items if not counts.get(i.name) and not reasons[i.name]),
+        tuple((i, reasons[i.name]) for i in items if not counts.get(i.name) and reasons[i.name]),
+    )
+
+
+def met(
+    before: SharePartition, event: TraceEvent, after: SharePartition, log: LogBatches
+) -> Counter[str]:
+    """Return what one operation met, which was as it should be, and how often.
+
+    ``log`` are the log batches that there are, as [first, last].
+    """
+    found = [_answer(event), *_written(event)]
+    if before.ready:
+        found += (transition_name(*one) for one in moved(before, event, after))
+        found += situations(before, event, after, log)
+    return Counter(found)
+
+
+def _at_stake(counts: Mapping[str, int]) -> dict[str, int]:
+    return {rule: sum(counts.get(name, 0) for name in names) for rule, names in AT_STAKE.items()}
+
+
+_NAMES = {
+    ops.Initialize: "initialize",
+    ops.Produce: "produce",
+    ops.Acquire: "acquire",
+    ops.SkipAcquire: "acquire",
+    ops.Acknowledge: "acknowledge",
+    ops.Release: "release",
+    ops.AdvanceTime: "advance_time",
+    ops.CompleteWrite: "complete_write",
+    ops.AdvanceLogStart: "advance_log_start",
+    ops.AlterConfig: "alter_config",
+    ops.FinishDeadLetter: "finish_dead_letter",
+}
+_FORGOTTEN_WRITES = {ops.AdvanceTime: "an expiry", ops.FinishDeadLetter: "a dead letter"}
+
+
+def _answer(event: TraceEvent) -> str:
+    status = event.outcome.status.name if event.outcome.can_acquire else "skipped"
+    return answer_name(_NAMES[type(event.operation)], status)
+
+
+def _written(event: TraceEvent) -> Iterator[str]:
+    whose = _FORGOTTEN_WRITES.get(type(event.operation))
+    if whose:
+        yield from (write_name(whose, write.status.name) for write in event.outcome.writes)

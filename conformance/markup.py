@@ -1,0 +1,45 @@
+"""HTML from parts: what is text is escaped, whatever it says."""
+
+import html
+from collections.abc import Sequence
+
+import attrs
+
+__all__ = ["Child", "Markup", "joined", "tag"]
+
+
+@attrs.frozen
+class Markup:
+    """HTML that is right as it stands; made by ``tag`` and ``joined`` only."""
+
+    text: str
+
+
+Child = Markup | str | int | Sequence["Child"]
+
+_EMPTY = frozenset({"meta", "col"})
+"""Elements without an end tag."""
+
+
+def tag(name: str, /, *children: Child, **attributes: str) -> Markup:
+    """Return an element; ``class_`` is the attribute class, and an underscore stands for a dash."""
+    said = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
+        for key, value in attributes.items()
+    )
+    if name in _EMPTY:
+        return Markup(f"<{name}{said}>")
+    return Markup(f"<{name}{said}>{joined(*children).text}</{name}>")
+
+
+def joined(*children: Child) -> Markup:
+    """Return the children one after the other."""
+    return Markup("".join(_text(child) for child in children))
+
+
+def _text(child: Child) -> str:
+    if isinstance(child, Markup):
+        return child.text
+    if isinstance(child, str | int):
+        return html.escape(str(child))
+    return "".join(_text(one) for one in child)

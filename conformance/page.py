@@ -1,0 +1,280 @@
+"""What a verification found as one HTML page that needs nothing else: no script, no other file."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from conformance.campaign import Fault
+from conformance.citations import citation_of
+from conformance.exercised import Exercised
+from conformance.known import Known
+from conformance.markup import Child, Markup, joined, tag
+from conformance.page_style import STYLE
+from conformance.picture import CODES, Cell, Picture, Row, picture
+from conformance.report import Report, Verdict, headline, totals_text, vectors_text
+from conformance.universe import Group
+from replay.words import printable
+
+__all__ = ["MAX_BYTES", "as_html"]
+
+MAX_BYTES = 2_000_000
+"""How large a page may be; what does not fit is counted on it."""
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def as_html(report: Report, max_bytes: int = MAX_BYTES) -> str:
+    """Return a page of at most ``max_bytes`` bytes: the verdict, each deviation, what was tried."""
+    title = f"{report.campaign.hello.name} {report.campaign.hello.version}"
+    head, tail = _top(report, title), _bottom(report)
+    left = max_bytes - _size(_page(title, head, tail)) - _RESERVE
+    articles: list[Markup] = []
+    links: list[Markup] = []
+    left_out = 0
+    for number, (name, article) in enumerate(_articles(report), start=1):
+        link = tag("li", tag("a", name, href=f"#deviation-{number}"))
+        article_ = tag("article", article, id=f"deviation-{number}")
+        left -= _size(link) + _size(article_)
+        if left_out or left < 0:
+            left_out += 1
+            continue
+        links.append(link)
+        articles.append(article_)
+    contents = [tag("nav", tag("h2", "Deviations"), tag("ol", links))] if links else []
+    if left_out:
+        said = (
+            f"{left_out:,} more deviations are left out: the page would exceed {max_bytes:,} bytes."
+        )
+        contents.append(tag("p", said, class_="note"))
+    return _page(title, head, contents, articles, tail).text
+
+
+_RESERVE = 1000
+"""Bytes for what is said of what was left out, and for the list around the links."""
+
+
+def _size(markup: Markup) -> int:
+    return len(markup.text.encode())
+
+
+def _page(title: str, *body: Child) -> Markup:
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"sharespec verify: {title}"),
+        # The style is a constant, in which nothing needs to be escaped.
+        tag("style", Markup(STYLE)),
+    )
+    page = tag("html", head, tag("body", tag("main", *body)), lang="en")
+    return joined(Markup("<!doctype html>"), page)
+
+
+def _top(report: Report, title: str) -> Markup:
+    campaign = report.campaign
+    numbers = {
+        "new": f"{len(report.new):,}",
+        "known": f"{len(report.replayed) - len(report.gone):,}",
+        "gone": f"{len(report.gone):,}",
+        "sequences": f"{campaign.sequences:,}",
+        "operations": f"{campaign.steps:,}",
+        "seconds": f"{campaign.seconds:.0f}",
+    }
+    tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in numbers.items()]
+    verdict = report.verdict.value
+    stopped = " The search was interrupted." if campaign.interrupted else ""
+    return tag(
+        "header",
+        tag("p", "sharespec verify", class_="kicker"),
+        tag("h1", title),
+        tag("p", tag("strong", verdict, class_=f"verdict {verdict}"), f" {_meaning(report)}"),
+        tag("dl", tiles, class_="tiles"),
+        tag(
+            "p", f"Profile {campaign.hello.profile}, seed {campaign.seed}.{stopped}", class_="note"
+        ),
+        tag("p", f"{vectors_text(report.vectors)}.", class_="note") if report.vectors.names else "",
+    )
+
+
+def _meaning(report: Report) -> str:
+    if report.new:
+        return "It does what no rule allows and nobody knew of."
+    if report.gone:
+        return "A deviation that is known does not show any more."
+    if report.verdict is Verdict.UNKNOWN:
+        return "Nothing was tried, so nothing is known."
+    return "Nothing was found that is not known."
+
+
+def _articles(report: Report) -> Iterator[tuple[str, Markup]]:
+    """Yield each deviation with its name: new ones, what is gone, what is known."""
+    for fault in report.new:
+        title = f"{headline(fault)} ({', '.join(fault.kinds)})"
+        yield title, _deviation("new", headline(fault), fault)
+    for one in report.gone:
+        said = tag("p", "Its sequence was played again and shows nothing any more.")
+        badge = tag("span", "gone", class_="badge gone")
+        yield one.known.title, joined(tag("h3", badge, f" {one.known.title}"), said)
+    for one in report.replayed:
+        if one.fault:
+            yield one.known.title, _deviation("known", one.known.title, one.fault, one.known)
+
+
+def _deviation(kind: str, title: str, fault: Fault, known: Known | None = None) -> Markup:
+    deviation, citation = fault.deviation, citation_of(fault.deviation.broken)
+    facts: list[tuple[str, Child]] = [
+        ("Observed", deviation.recorded),
+        ("Expected", deviation.expected),
+        ("Rule", [tag("code", deviation.broken), f" — {deviation.sentence}"]),
+    ]
+    if citation:
+        facts.append(("Rests on", [tag("cite", citation.source), f" — {citation.says}"]))
+    if fault.kinds and not known:
+        facts.append(("Made of", ", ".join(fault.kinds)))
+    if known:
+        facts += [
+            ("Verdict", _prose(known.reason)),
+            ("It means", _prose(known.consequence)),
+            ("Cause", _prose(known.cause)),
+        ]
+    shown = picture(fault)
+    badge = tag("span", kind, class_=f"badge {kind}")
+    return joined(
+        tag("h3", badge, f" {title}"),
+        tag(
+            "dl",
+            [(tag("dt", name), tag("dd", said)) for name, said in facts if said],
+            class_="facts",
+        ),
+        _drawn(shown) if shown else (),
+        _steps(fault),
+    )
+
+
+def _prose(text: str) -> list[Child]:
+    """Return text in which what stands between backticks is code."""
+    parts = text.split("`")
+    return [tag("code", part) if at % 2 else part for at, part in enumerate(parts) if part]
+
+
+def _steps(fault: Fault) -> Markup:
+    head = tag("tr", [tag("th", name) for name in ("", "Operation", "Answer", "State after it")])
+    rows = [
+        tag("tr", tag("td", number), [tag("td", said) for said in (s.asked, s.answered, s.after)])
+        for number, s in enumerate(fault.steps, start=1)
+    ]
+    return _scrolling(tag("table", tag("thead", head), tag("tbody", rows), class_="steps"))
+
+
+def _scrolling(*children: Child) -> Markup:
+    return tag("div", *children, class_="scroll")
+
+
+# The picture.
+
+
+def _drawn(shown: Picture) -> Markup:
+    """Return offsets as columns, a row for each state; the letters say what the colours do."""
+    head = tag(
+        "tr", tag("th", "offset"), [tag("th", offset, scope="col") for offset in shown.offsets]
+    )
+    rows = [_row(row) for row in shown.rows]
+    used = {cell.record.state for row in shown.rows for cell in row.cells if cell.record}
+    legend = [
+        tag("span", tag("b", CODES[state], class_=f"key {CODES[state]}"), f" {state.name} ")
+        for state in sorted(used)
+    ]
+    marks = "the end offset is exclusive; × delivery count, … being written, ≠ differs"
+    cut = shown.more_before or shown.more_after
+    more = " Offsets further away are left out." if cut else ""
+    return joined(
+        _scrolling(tag("table", tag("thead", head), tag("tbody", rows), class_="picture")),
+        tag("p", legend, f"{marks}.{more}", class_="legend"),
+    )
+
+
+def _row(row: Row) -> Markup:
+    state = row.state
+    numbers = f"start {state.start_offset}, end {state.end_offset}"
+    complete = f"complete {state.delivery_complete_count}"
+    title = tag("th", tag("b", row.title), [tag("small", said) for said in (numbers, complete)])
+    return tag("tr", title, [_cell(row, cell) for cell in row.cells])
+
+
+def _cell(row: Row, cell: Cell) -> Markup:
+    state, record = row.state, cell.record
+    ends = {"start": state.start_offset, "end": state.end_offset}
+    marks = [name for name, offset in ends.items() if offset == cell.offset]
+    lines: list[Child] = [tag("i", "≠ " * cell.differs, " ".join(marks))]
+    code = ""
+    if record:
+        code = CODES[record.state]
+        waiting = "…" if record.pending else ""
+        lines += [tag("b", code), tag("small", f"×{record.delivery_count}{waiting}")]
+        lines.append(tag("small", printable(record.owner or "", 12)))
+    elif state.records is None and cell.place == "inside":
+        lines.append(tag("b", "?"))
+    else:
+        lines.append(tag("b", {"below": "–", "inside": "·", "after": ""}[cell.place]))
+    classes = ["cell", cell.place, code, "differs" if cell.differs else ""]
+    return tag("td", lines, class_=" ".join(name for name in classes if name))
+
+
+# What was exercised.
+
+
+def _bottom(report: Report) -> Markup:
+    found = report.exercised
+    parts = [
+        tag("section", tag("h2", "What was asked"), _asked(report)),
+        tag("section", tag("h2", "What was exercised"), _exercised(found)) if found.met else "",
+        tag("section", tag("h2", "What could not be asked"), _listed(report.cannot))
+        if report.cannot
+        else "",
+        tag("footer", tag("p", totals_text(report)), tag("p", "Written by sharespec verify.")),
+    ]
+    return joined(parts)
+
+
+def _asked(report: Report) -> Markup:
+    rows: dict[str, list[str]] = {}
+    for what, count in report.campaign.asked.items():
+        operation, status = what.split(" ", 1)
+        rows.setdefault(operation, []).append(f"{status} {count:,}")
+    cells = [tag("tr", tag("td", name), tag("td", ", ".join(a))) for name, a in rows.items()]
+    head = tag("tr", tag("th", "Operation"), tag("th", "Answers, and how often"))
+    return _scrolling(tag("table", tag("thead", head), tag("tbody", cells)))
+
+
+def _exercised(found: Exercised) -> Markup:
+    bars = [_bar(group, met, of) for group, met, of in found.totals()]
+    missed = [
+        item.name + (" (it need not ever happen)" if item.free else "") for item in found.missed
+    ]
+    reasons = Counter(reason for _item, reason in found.skipped)
+    skipped = [
+        [tag("h4", f"Skipped, {number}: {reason}"), _listed(_named(found, reason))]
+        for reason, number in reasons.items()
+    ]
+    met = [f"{item.name}: {count:,}" for item, count in found.met]
+    return joined(
+        tag("dl", bars, class_="bars"),
+        tag("h3", f"Not exercised: {len(missed)}"),
+        _listed(missed) if missed else tag("p", "Nothing is left."),
+        skipped,
+        tag("details", tag("summary", f"Exercised, and how often: {len(met)}"), _listed(met)),
+    )
+
+
+def _bar(group: Group, met: int, of: int) -> Markup:
+    meter = tag("meter", f"{met} of {of}", min="0", max=str(max(of, 1)), value=str(met))
+    return tag("div", tag("dt", group.value), tag("dd", meter, f" {met} of {of}"))
+
+
+def _listed(names: Sequence[str]) -> Markup:
+    return tag("ul", [tag("li", name) for name in names], class_="columns")
+
+
+def _named(found: Exercised, reason: str) -> list[str]:
+    return [item.name for item, why in found.skipped if why == reason]

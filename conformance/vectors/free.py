@@ -1,0 +1,84 @@
+"""What else the rules would have allowed at a step: the choices that are an implementation's."""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from model.errors import ErrorCode, IllegalChoiceError
+from model.operations import Acknowledge, Acquire, AdvanceLogStart, AdvanceTime, Initialize
+from model.outcome import Choice
+from model.ranges import OffsetRange
+from model.trace import TraceEvent
+from spec.acknowledge import judge
+from spec.acquire import acquire_records
+from spec.partition import SharePartition
+from spec.ranges import runs
+from spec.validation import validate
+
+__all__ = ["free"]
+
+_NO_MAXIMUM = 1 << 20
+
+
+def free(before: SharePartition, event: TraceEvent) -> dict[str, Any]:
+    """Return which fields of the reply may be otherwise, and how, by their names in the schema.
+
+    ``before`` is the share-partition before the step, and ``event`` what the specification said.
+    """
+    found: dict[str, Any] = {}
+    match event.operation:
+        case Acquire() as operation:
+            found = _of_acquire(before, operation)
+        case Acknowledge() as operation if validate(operation, before.profile) is ErrorCode.NONE:
+            allowed = sorted(answer.name for answer in judge(before, operation).allowed)
+            found = {"status": allowed} if len(allowed) > 1 else {}
+        case AdvanceTime():
+            expired = [batch for write in event.outcome.writes for batch in write.state_batches]
+            if sum(batch.last - batch.first + 1 for batch in expired) > 1:
+                found = {"writes": True}
+    lowest, start = _lowest_start(before, event), event.after.start_offset
+    return found | ({"start_offset": [lowest, start]} if lowest < start else {})
+
+
+def _lowest_start(before: SharePartition, event: TraceEvent) -> int:
+    """Return where the start offset must be at least: an implementation may be late to move it."""
+    match event.operation:
+        case Initialize(persisted=persisted):
+            known = persisted.start_offset
+            return event.after.start_offset if known == -1 else known
+        case AdvanceLogStart(log_start_offset=log_start):
+            return max(before.window.start_offset, log_start)
+    return before.window.start_offset
+
+
+def _of_acquire(before: SharePartition, operation: Acquire) -> dict[str, Any]:
+    """Any of the records may be taken that can be, and others that were read may enter."""
+    if operation.max_fetch_records:
+        operation = attrs.evolve(operation, max_fetch_records=_NO_MAXIMUM)
+    taken = _most(before, operation, lambda offsets: Choice(acquired=offsets, entered=()))
+    entered = _most(before, operation, lambda offsets: Choice(acquired=(), entered=offsets))
+    end = before.window.end_offset
+    furthest = max([end, *(part.last + 1 for part in (*taken, *entered))])
+    ends = {"end_offset": [end, furthest]} if end < furthest else {}
+    return ({"acquired": [[part.first, part.last] for part in taken]} if taken else {}) | ends
+
+
+def _most(
+    before: SharePartition,
+    operation: Acquire,
+    choice: Callable[[tuple[OffsetRange, ...]], Choice],
+) -> tuple[OffsetRange, ...]:
+    """Return the most offsets of the read, from the first on, for which the choice is legal."""
+    chosen: list[int] = []
+    found: tuple[OffsetRange, ...] = ()
+    read = operation.log_batches
+    for offset in range(read[0].first, read[-1].last + 1) if read else ():
+        more = tuple(OffsetRange(*part[:2]) for part in runs((o, True) for o in (*chosen, offset)))
+        try:
+            acquire_records(before, operation, choice(more))
+        except IllegalChoiceError:
+            continue
+        chosen.append(offset)
+        found = more
+    return found

@@ -1,0 +1,109 @@
+"""An implementation plays the vectors: as far as it can, and judged by the rules, not by text."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import attrs
+
+from conformance import asks
+from conformance.campaign import Fault, play
+from conformance.target import Hello, Target
+from conformance.vectors.source import Case, cases
+from model.errors import ErrorCode
+from model.operations import Acknowledge
+from model.profile import KIP
+from model.states import AcknowledgeType
+from spec.validation import validate
+
+__all__ = ["Played", "all_cases", "needs", "play_vectors", "reason_to_skip"]
+
+_SETTLED = (ErrorCode.NONE, ErrorCode.PENDING)
+
+
+@attrs.frozen
+class Played:
+    """How many vectors were played, what they showed, and how many were skipped for what reason.
+
+    ``names`` are those of the vectors that were played.
+    """
+
+    number: int = 0
+    faults: tuple[Fault, ...] = ()
+    skipped: dict[str, int] = attrs.Factory(dict)
+    names: tuple[str, ...] = ()
+
+
+def all_cases() -> tuple[Case, ...]:
+    """Return the vectors of this project."""
+    return tuple(case for listed in cases().values() for case in listed)
+
+
+def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played:
+    """Play the vectors that the implementation can play. Raises TargetError."""
+    names, faults, skipped = [], [], Counter[str]()
+    for case in listed:
+        if reason := reason_to_skip(case, hello):
+            skipped[reason] += 1
+            continue
+        names.append(case.name)
+        scene, at, found = play(target, hello, case.asks)
+        if found:
+            pins = f"vector {case.name}, which pins {', '.join(case.pins)}"
+            sentence = f"{found.name}: {found.sentence} ({pins})"
+            named = attrs.evolve(found, name=case.name, sentence=sentence, rule=found.name)
+            asked = case.asks[: at + 1]
+            kinds = tuple(sorted({type(ask).__name__ for ask in asked}))
+            faults.append(Fault(named, asked, tuple(scene.steps), tuple(scene.events), kinds, 1))
+    return Played(len(names), tuple(faults), dict(skipped), tuple(names))
+
+
+def reason_to_skip(case: Case, hello: Hello) -> str | None:
+    """Return why an implementation is not asked this; None if it is."""
+    if hello.profile not in case.profiles:
+        return f"is not for profile {hello.profile}"
+    can = attrs.asdict(hello.capabilities)
+    for name, needed in needs(case.asks).items():
+        if needed is True and not can[name]:
+            return f"needs {name}"
+        if needed is not True:
+            has = {getattr(one, "name", one) for one in can[name]}
+            if lacking := [one for one in needed if one not in has]:
+                return f"needs {name} {lacking[0]}"
+    return None
+
+
+def needs(sequence: Sequence[asks.Ask]) -> dict[str, Any]:
+    """Return the capabilities without which a sequence cannot be asked, by their names."""
+    said = [batch for ask in sequence if isinstance(ask, asks.Acknowledge) for batch in ask.batches]
+    types = {kind for batch in said for kind in batch.types}
+    statuses = {status for ask in sequence for status in _statuses(ask)}
+    leaders = [ask for ask in sequence if isinstance(ask, asks.TakeOver)]
+    found: dict[str, Any] = {
+        "acquire_modes": sorted({a.mode.value for a in sequence if isinstance(a, asks.Fetch)}),
+        "renew": AcknowledgeType.RENEW in types,
+        "validates_requests": any(_is_malformed(ask) for ask in sequence),
+        "pending_writes": bool(statuses),
+        "write_errors": sorted(s.name for s in statuses if s not in _SETTLED),
+        "advance_log_start": any(isinstance(ask, asks.AdvanceLogStart) for ask in sequence),
+        "take_over": len(leaders) > 1 or any(ask.persisted for ask in leaders),
+        "alter_config": any(isinstance(ask, asks.AlterConfig) for ask in sequence),
+        "dead_letter_queue": any(
+            ask.config.dead_letter_queue
+            for ask in sequence
+            if isinstance(ask, asks.TakeOver | asks.AlterConfig)
+        ),
+    }
+    return {name: needed for name, needed in found.items() if needed}
+
+
+def _statuses(ask: asks.Ask) -> tuple[ErrorCode, ...]:
+    if isinstance(ask, asks.CompleteWrite):
+        return (ask.status,)
+    return getattr(ask, "answers", ())
+
+
+def _is_malformed(ask: asks.Ask) -> bool:
+    if not isinstance(ask, asks.Acknowledge):
+        return False
+    return validate(Acknowledge(ask.member, ask.batches), KIP) is not ErrorCode.NONE

@@ -1,0 +1,103 @@
+"""Steps in words, as the sources of the vectors have them."""
+
+import json
+import re
+from collections.abc import Callable
+
+import attrs
+
+from conformance import asks
+from conformance.asks import Answers, Ask
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import AcknowledgementBatch
+from model.states import AcknowledgeType, AcquireMode
+
+__all__ = ["ask_in_words"]
+
+_MODES = {"": AcquireMode.RECORD_LIMIT, "whole batches": AcquireMode.BATCH_OPTIMIZED}
+_NO_MAXIMUM = 500
+
+_ALLOWED = "a step such as: produce 2, skip 1, 3; m1 fetches at most 2; m1 accepts 0-2; m1 leaves"
+_TYPES = {kind.name.lower(): kind.value for kind in AcknowledgeType}
+_VERBS = {**{f"{word}s": kind for word, kind in _TYPES.items()}, "acknowledges": None}
+
+Maker = Callable[[re.Match[str], SharePartitionConfig, Answers], Ask]
+
+
+def ask_in_words(text: str, config: SharePartitionConfig) -> Ask:
+    """Return what a step asks. ``config`` is the configuration that is in force before it.
+
+    Raises InvalidValueError for what is no step.
+    """
+    said, _, answered = text.partition(" -> ")
+    try:
+        answers = tuple(ErrorCode[name] for name in answered.split(", ") if name)
+        for pattern, maker in _STEPS:
+            if match := re.fullmatch(pattern, said):
+                ask = maker(match, config, answers)
+                if getattr(ask, "answers", ()) == answers:
+                    return ask
+    except (KeyError, TypeError, ValueError):
+        pass  # A word in it that is not known.
+    raise InvalidValueError("steps", text, _ALLOWED)
+
+
+def _produce(match: re.Match[str], _config: SharePartitionConfig, _answers: Answers) -> Ask:
+    """``skip 2`` is a gap: offsets that the log does not have."""
+    batches, missing = [], 0
+    for part in match[1].split(", "):
+        if part.startswith("skip "):
+            missing = int(part.removeprefix("skip "))
+        else:
+            batches.append((missing, int(part)))
+            missing = 0
+    return asks.Produce(tuple(batches))
+
+
+def _fetch(match: re.Match[str], _config: SharePartitionConfig, _answers: Answers) -> Ask:
+    mode, most = _MODES[match[2] or ""], int(match[3] or _NO_MAXIMUM)
+    return asks.Fetch(match[1], mode, _NO_MAXIMUM, most, int(match[4] or 1))
+
+
+def _acknowledge(match: re.Match[str], _config: SharePartitionConfig, answers: Answers) -> Ask:
+    kind = _VERBS[match[2]]
+    batches = (_batch(part, kind) for part in match[3].split("; "))
+    return asks.Acknowledge(match[1], tuple(batches), answers)
+
+
+def _batch(text: str, kind: int | None) -> AcknowledgementBatch:
+    found = re.fullmatch(r"(-?\d+)(?:-(\d+))?((?: \w+)*)", text)
+    if found is None:
+        raise ValueError(text)
+    named = tuple(int(t) if t.isdigit() else _TYPES[t] for t in found[3].split())
+    first, types = int(found[1]), named if kind is None else (kind,)
+    return AcknowledgementBatch(first, int(found[2] or first), types)
+
+
+def _altered(match: re.Match[str], config: SharePartitionConfig, _answers: Answers) -> Ask:
+    return asks.AlterConfig(attrs.evolve(config, **{match[1]: json.loads(match[2])}))
+
+
+_STEPS: tuple[tuple[str, Maker], ...] = (
+    (r"produce ((?:skip )?\d+(?:, (?:skip )?\d+)*)", _produce),
+    (r"(m\d) fetches(?: (whole batches))?(?: at most (\d+))?(?: in (\d+) log batches)?", _fetch),
+    (rf"(m\d) ({'|'.join(_VERBS)}) (.+)", _acknowledge),
+    (r"(m\d) leaves", lambda match, _config, answers: asks.Release(match[1], answers)),
+    (r"(\d+) ms pass", lambda match, _config, answers: asks.AdvanceTime(int(match[1]), answers)),
+    (
+        r"write (\d+) ends (\w+)",
+        lambda match, _config, _answers: asks.CompleteWrite(int(match[1]), ErrorCode[match[2]]),
+    ),
+    (r"the log loses batch (\d+)", lambda match, _config, _answers: asks.Compact(int(match[1]))),
+    (
+        r"the log start moves by (\d+)",
+        lambda match, _config, _answers: asks.AdvanceLogStart(int(match[1])),
+    ),
+    (r"(\w+) becomes (\w+)", _altered),
+    (
+        r"dead letter (\d+) ends",
+        lambda match, _config, answers: asks.FinishDeadLetter(int(match[1]), answers),
+    ),
+    (r"a new leader", lambda _match, config, _answers: asks.TakeOver(config)),
+)

@@ -1,0 +1,144 @@
+"""The vectors as other programs read them: what is asked, and all that the specification says."""
+
+import json
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from conformance import asks
+from conformance.builtin import EngineTarget
+from conformance.scene import Scene
+from conformance.target import Hello, Reply, Request
+from conformance.vectors.free import free
+from conformance.vectors.play import needs
+from conformance.vectors.source import Case
+from model.errors import ErrorCode
+from model.trace_codec import event_from_row
+from model.trace_json import row_from_line
+from spec.lag import lag
+from spec.view import durable
+
+__all__ = ["DATA", "FORMAT", "VectorError", "document", "vectors"]
+
+DATA = Path(__file__).parent / "data"
+"""Where the vectors of this installation are."""
+
+FORMAT = 1
+"""The version of the format of the files."""
+
+
+_AS_IT_LIKES = ("fetch_offset", "log_batches")
+"""What a reply says of the read, which is the implementation's own business."""
+
+
+class VectorError(Exception):
+    """The specification does not show what a vector says."""
+
+
+def document(listed: Sequence[Case]) -> str:
+    """Return the file with the vectors of one concern: a step a line. Raises VectorError."""
+    rows = [_text(vector) for case in listed for vector in vectors(case)]
+    head = {"format": FORMAT, "specification": version("sharespec")}
+    return f'{json.dumps(head)[:-1]}, "vectors": [\n' + ",\n".join(rows) + "\n]}\n"
+
+
+def _text(vector: dict[str, Any]) -> str:
+    head = json.dumps({key: value for key, value in vector.items() if key != "steps"})
+    steps = ",\n  ".join(json.dumps(step) for step in vector["steps"])
+    return f'{head[:-1]}, "steps": [\n  {steps}\n]}}'
+
+
+def vectors(case: Case) -> Iterator[dict[str, Any]]:
+    """Yield the vector of a case: one for each profile where their answers differ."""
+    profiles: dict[str, list[str]] = {}
+    for profile in case.profiles:
+        profiles.setdefault(json.dumps(list(_steps(case, profile))), []).append(profile)
+    for steps, names in profiles.items():
+        yield {
+            "name": case.name if len(profiles) == 1 else f"{case.name}/{names[0]}",
+            "pins": list(case.pins),
+            "rests_on": attrs.asdict(case.rests_on),
+            "profiles": names,
+            "needs": needs(case.asks),
+            "steps": json.loads(steps),
+        }
+
+
+class _Recorder:
+    """The specification as a target that remembers what it was asked last, and its reply."""
+
+    def __init__(self, profile: str) -> None:
+        self._engine = EngineTarget("spec", profile)
+        self._last: tuple[dict[str, Any], Reply] | None = None
+
+    def hello(self) -> Hello:
+        return self._engine.hello()
+
+    def reset(self) -> None:
+        self._engine.reset()
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
+        reply = self._engine.apply(seq, operation, answers)
+        names = [answer.name for answer in answers]
+        asked = deepcopy(operation)  # The log in it is the scene's, and goes on.
+        self._last = {"do": "apply", "seq": seq, "operation": asked, "answers": names}, reply
+        return reply
+
+    def taken(self) -> tuple[dict[str, Any], Reply] | None:
+        """Return the last request and reply, once; None if there was none since."""
+        last, self._last = self._last, None
+        return last
+
+
+def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
+    target = _Recorder(profile)
+    scene = Scene(target, target.hello())
+    said: list[str] = []
+    durable_before = None
+    for words, ask in zip(case.said, case.asks, strict=True):
+        before = scene.partition
+        if found := scene.ask(ask):
+            raise VectorError(f"{case.name}: {words}: {found.sentence}")
+        said.append(words)
+        if (last := target.taken()) is None:
+            if not isinstance(ask, asks.Compact):
+                raise VectorError(f"{case.name}: {words}: there is nothing to ask")
+            continue
+        request, reply = last
+        event = event_from_row(row_from_line(json.dumps(scene.events[-1]).encode()))
+        step = {
+            "says": "; ".join(said),
+            "request": request,
+            "reply": {name: told for name, told in reply.items() if name not in _AS_IT_LIKES},
+        }
+        said.clear()
+        if choices := free(before, event):
+            step["free"] = choices
+        if (held := _durable(scene)) != durable_before:
+            step["durable"] = durable_before = held
+        yield step | ({"lag": lag(scene.partition)} if scene.partition.ready else {})
+    _check_shown(case, f"{scene.steps[-1].answered}; {scene.steps[-1].after}", profile)
+
+
+def _check_shown(case: Case, seen: str, profile: str) -> None:
+    for text in case.shows:
+        if text not in seen:
+            raise VectorError(f"{case.name}: {text!r} does not show under {profile}: {seen}")
+
+
+def _durable(scene: Scene) -> dict[str, Any]:
+    held = durable(scene.partition)
+    return {
+        "start_offset": held.start_offset,
+        "delivery_complete_count": held.delivery_complete_count,
+        "state_batches": [
+            [b.first, b.last, int(b.state), b.delivery_count] for b in held.state_batches
+        ],
+    }

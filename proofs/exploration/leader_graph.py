@@ -1,0 +1,162 @@
+"""What leaders do, each state once.
+
+A leader never looks at the durable state, so what it does next depends on its normal form alone.
+Each form is kept by one real run that led to it, of specification and implementation; every move is
+made from there, and what it changes is an edge of the graph of leaders.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+
+import attrs
+
+from model.errors import ErrorCode
+from model.operations import CompleteWrite
+from model.outcome import Outcome, Write
+from model.states import RecordState
+from proofs.exploration.facts import Facts, facts_of
+from proofs.exploration.moves import Kind, Move, moves
+from proofs.exploration.network import Act, Action
+from proofs.exploration.normal import View, content, view
+from proofs.exploration.side_by_side import make, pack, unpack
+from proofs.exploration.world import Leader, World
+
+__all__ = ["ARRIVAL", "Edge", "Expander", "Expansion", "Fault"]
+
+ARRIVAL = -1
+"""In place of a move: a write arrives whose answer is awaited, and is not answered yet."""
+
+
+@attrs.frozen
+class Fault:
+    """What is wrong with a move, by its number, in one sentence; None: with taking over."""
+
+    move: int | None
+    sentence: str
+
+
+@attrs.frozen
+class Edge:
+    """A move that changes something, as others see it.
+
+    ``acquired`` and ``confirmed`` are masks of offsets: taken by the fetch; said to be delivered no
+    more, by a write answered with success. ``failed``: a write was answered with an error.
+    """
+
+    move: int
+    kind: Kind
+    target: bytes
+    actions: tuple[Action, ...]
+    acquired: int = 0
+    confirmed: int = 0
+    failed: bool = False
+
+
+@attrs.define
+class Expansion:
+    """All moves of a leader, up to one that is wrong.
+
+    ``compared`` counts moves, those which both refuse included. ``found``: the states not told of
+    before, packed, with what matters of them.
+    """
+
+    compared: int = 0
+    edges: list[Edge] = attrs.Factory(list)
+    found: list[tuple[bytes, Facts, bytes]] = attrs.Factory(list)
+    fault: Fault | None = None
+
+
+_NOT_VOID = "it changes something for one who does not hold the record by this delivery"
+
+
+class Expander:
+    """Makes all moves of leaders. Each worker has its own and tells of each state once."""
+
+    def __init__(self, world: World) -> None:
+        """Begin knowing no state."""
+        self.world = world
+        self._told: set[bytes] = set()
+
+    def expand(self, packed: bytes) -> Expansion:
+        """Make all moves of a packed leader; of edges that others see alike, the first is kept."""
+        pair = unpack(packed)
+        leader, before = pair.leader, self._view(pair.leader)
+        self._told.add(before.key)
+        expansion = Expansion()
+        edges: dict[tuple[object, ...], Edge] = {}
+        for number, move in enumerate(moves(self.world, leader, before)):
+            expansion.compared += 1
+            made = make(pair, move)
+            if made.wrong is not None:
+                expansion.fault = Fault(number, made.wrong)
+                break
+            if made.after is None or made.outcome is None:
+                continue
+            after = made.after.leader
+            seen = self._view(after)
+            if move.is_void and seen.key != before.key:
+                expansion.fault = Fault(number, _NOT_VOID)
+                break
+            if seen.key not in self._told:
+                self._told.add(seen.key)
+                expansion.found.append((seen.key, facts_of(self.world, after), pack(made.after)))
+            for edge in _edges(move, leader, made.outcome, after):
+                whole = attrs.evolve(edge, move=number, target=seen.key)
+                if not _is_idle(whole, before.key):
+                    edges.setdefault(_seen_by_others(whole), whole)
+        expansion.edges = [*edges.values(), *_arrivals(leader, before.key)]
+        return expansion
+
+    def _view(self, leader: Leader) -> View:
+        return view(leader, self.world.names, symmetry=self.world.symmetry)
+
+
+def _seen_by_others(edge: Edge) -> tuple[object, ...]:
+    return (edge.kind, edge.target, edge.actions, edge.acquired, edge.confirmed, edge.failed)
+
+
+def _is_idle(edge: Edge, source: bytes) -> bool:
+    return edge.target == source and not edge.actions and edge.kind is Kind.OTHER
+
+
+def _edges(move: Move, before: Leader, outcome: Outcome, after: Leader) -> Iterator[Edge]:
+    """Yield an edge, as yet without ends, for each fate that the writes of the move may have."""
+    if move.kind is Kind.RESET:
+        if outcome.status is ErrorCode.NONE:
+            reset = (Act.RESET, after.partition.window.start_offset)
+            yield Edge(0, move.kind, b"", (reset,))
+        return
+    writes = outcome.writes
+    if isinstance(move.operation, CompleteWrite):
+        answered = before.partition.outstanding[move.operation.id].write
+        writes = (attrs.evolve(answered, status=outcome.status),)
+    acquired = sum(1 << o for r in outcome.acquired for o in range(r.first, r.last + 1))
+    confirmed = sum(_terminal(write) for write in writes if write.status is ErrorCode.NONE)
+    fates = [_fates(write) for write in writes if write.status is not ErrorCode.PENDING]
+    failed = any(len(fate) > 1 for fate in fates)
+    for chosen in product(*fates):
+        actions = tuple(action for action in chosen if action is not None)
+        yield Edge(0, move.kind, b"", actions, acquired, confirmed, failed)
+
+
+def _fates(write: Write) -> tuple[Action | None, ...]:
+    """Return what may become of a write that is answered: it is lost, or something happens."""
+    if write.status is ErrorCode.NONE:
+        return ((Act.MERGE, content(write)),)
+    return None, (Act.DELAY, content(write))
+
+
+def _arrivals(leader: Leader, key: bytes) -> list[Edge]:
+    """Return the arrivals of writes whose answers are awaited: they leave the leader as it is."""
+    said = {content(waiting.write): None for waiting in leader.partition.outstanding.values()}
+    return [Edge(ARRIVAL, Kind.OTHER, key, ((Act.MERGE, what),)) for what in said]
+
+
+def _terminal(write: Write) -> int:
+    """Return the mask of the offsets that, as a write says, are not delivered again."""
+    return sum(
+        1 << offset
+        for batch in write.state_batches
+        if batch.state is not RecordState.AVAILABLE
+        for offset in range(batch.first, batch.last + 1)
+    )

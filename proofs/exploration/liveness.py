@@ -1,0 +1,287 @@
+"""What comes about in the end, checked on the graph of all leader states.
+
+A run that goes on for ever stays, from some point on, within a set of states that can all reach
+each other. If it is fair, that set shows it: time passes in it; no write is awaited in all of it;
+what a fetch can take again and again, a fetch takes in it; no lock is renewed in it; and the
+leader does not stay behind the log start offset. So a property "never for ever" holds if among the
+states that are bad no such set exists. Sets are found as strongly connected components; where one
+lacks a fetch that it allows, the states that allow it are taken out and the rest looked at again.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+
+import attrs
+import numpy as np
+
+from proofs.exploration.end_to_end import Mask
+from proofs.exploration.leaders import Leaders
+from proofs.exploration.moves import Kind
+from proofs.exploration.tables import Ints
+
+__all__ = [
+    "ASSUMPTIONS",
+    "PROMISES",
+    "Graph",
+    "Lasso",
+    "Promise",
+    "available_untakeable",
+    "graph_of",
+    "lasso_where",
+    "unkept",
+]
+
+ASSUMPTIONS = {
+    "time": "time passes",
+    "answers": "every write is answered in the end",
+    "fetching": "what can be fetched again and again is fetched in the end",
+    "renewals": "locks are renewed only so many times",
+    "dead-letters": "every dead letter is finished in the end",
+    "notice": "a leader notices in the end that the log start offset moved",
+}
+"""What fairness assumes; without one of them the properties fail, which shows that it is needed."""
+
+
+@attrs.frozen(eq=False)
+class Graph:
+    """Leader states and the moves between them, resets aside: one tenure.
+
+    ``edges`` are the numbers of ``Leaders``; ``takes``: what a fetch can take in each state, as
+    masks of offsets, with the bit ``fetch`` if there is any fetch.
+    """
+
+    source: Ints
+    target: Ints
+    kind: Ints
+    acquired: Ints
+    edges: Ints
+    takes: Ints
+    fetch: int
+    facts: dict[str, Ints]
+
+    @property
+    def states(self) -> int:
+        """How many states there are."""
+        return len(self.takes)
+
+
+@attrs.frozen
+class Lasso:
+    """A run that is bad for ever: from a leader, these edges round and round."""
+
+    leader: int
+    round: tuple[int, ...]
+
+
+def graph_of(leaders: Leaders) -> Graph:
+    """Return the graph of all leaders that were expanded."""
+    count = leaders.fact("count")
+    number = np.arange(len(count))
+    source = np.zeros(len(leaders.edge("move")), np.int64)
+    for leader, first, edges in zip(number, leaders.fact("first"), count, strict=True):
+        source[first : first + edges] = leader
+    kept = (leaders.edge("move") >= 0) & (leaders.edge("kind") != Kind.RESET)
+    kind, fetch = leaders.edge("kind")[kept], 1 << leaders.world.offsets
+    acquired = leaders.edge("acquired")[kept] | np.where(kind == Kind.FETCH, fetch, 0)
+    takes = np.zeros(len(count), np.int64)
+    np.bitwise_or.at(takes, source[kept], acquired)
+    return Graph(
+        source[kept],
+        leaders.edge("target")[kept],
+        kind,
+        acquired,
+        np.flatnonzero(kept),
+        takes,
+        fetch,
+        {name: leaders.fact(name).copy() for name in _FACTS},
+    )
+
+
+_FACTS = ("unfinished", "awaited", "takeable", "start", "full", "behind", "archiving")
+
+
+def available_untakeable(graph: Graph) -> Ints:
+    """Return the states where a record is AVAILABLE in the window and no fetch can take it."""
+    return np.flatnonzero(graph.facts["takeable"] & ~graph.takes)
+
+
+def lasso_where(graph: Graph, bad: Mask, without: str = "") -> Lasso | None:
+    """Return a fair run that stays in bad states for ever, or None if there is none.
+
+    ``without`` names an assumption that is not made.
+    """
+    allowed = np.ones(len(graph.kind), np.bool_)
+    if without != "renewals":
+        allowed &= graph.kind != Kind.RENEW
+    todo = [np.flatnonzero(bad)]
+    while todo:
+        nodes = np.zeros(graph.states, np.bool_)
+        nodes[todo.pop()] = True
+        inside = np.flatnonzero(allowed & nodes[graph.source] & nodes[graph.target])
+        for component in _components(graph, inside):
+            member = np.zeros(graph.states, np.bool_)
+            member[component] = True
+            within = inside[member[graph.source[inside]] & member[graph.target[inside]]]
+            if not len(within) or _is_unfair(graph, component, within, without):
+                continue
+            starved = _starved(graph, component, within) if without != "fetching" else 0
+            if starved:
+                todo.append(component[graph.takes[component] & starved == 0])
+                continue
+            return _lasso(graph, component, within, without)
+    return None
+
+
+def _is_unfair(graph: Graph, component: Ints, within: Ints, without: str) -> bool:
+    """Whether no fair run stays in the component, however it goes round."""
+    stuck = int(np.bitwise_and.reduce(graph.facts["awaited"][component]))
+    archiving = int(np.bitwise_and.reduce(graph.facts["archiving"][component]))
+    return (
+        (without != "time" and not (graph.kind[within] == Kind.TIME).any())
+        or (without != "answers" and stuck != 0)
+        or (without != "dead-letters" and archiving != 0)
+        or (without != "notice" and bool(graph.facts["behind"][component].all()))
+    )
+
+
+def _starved(graph: Graph, component: Ints, within: Ints) -> int:
+    """Return a mask of what can be fetched in the component and is not."""
+    able = int(np.bitwise_or.reduce(graph.takes[component]))
+    done = int(np.bitwise_or.reduce(graph.acquired[within]))
+    return able & ~done
+
+
+def _components(graph: Graph, edges: Ints) -> Iterator[Ints]:
+    """Yield the strongly connected components of these edges (Tarjan, without recursion)."""
+    after: dict[int, list[int]] = {}
+    for source, target in zip(
+        graph.source[edges].tolist(), graph.target[edges].tolist(), strict=True
+    ):
+        after.setdefault(source, []).append(target)
+    order: dict[int, int] = {}
+    low: dict[int, int] = {}
+    open_: list[int] = []
+    is_open: set[int] = set()
+    for root in list(after):
+        if root in order:
+            continue
+        calls = [(root, iter(after[root]))]
+        order[root] = low[root] = len(order)
+        open_.append(root)
+        is_open.add(root)
+        while calls:
+            node, targets = calls[-1]
+            for target in targets:
+                if target not in order:
+                    order[target] = low[target] = len(order)
+                    open_.append(target)
+                    is_open.add(target)
+                    calls.append((target, iter(after.get(target, ()))))
+                    break
+                if target in is_open:
+                    low[node] = min(low[node], order[target])
+            else:
+                calls.pop()
+                if calls:
+                    low[calls[-1][0]] = min(low[calls[-1][0]], low[node])
+                if low[node] == order[node]:
+                    at = open_.index(node)
+                    yield np.array(open_[at:])
+                    is_open.difference_update(open_[at:])
+                    del open_[at:]
+
+
+def _lasso(graph: Graph, component: Ints, within: Ints, without: str) -> Lasso:
+    """Return a round through the component that does in it what fairness asks for."""
+    first = int(component[0])
+    wanted: list[set[int]] = []
+    if without != "time":
+        wanted.append(set(within[graph.kind[within] == Kind.TIME].tolist()))
+    for bit in range(graph.fetch.bit_length()):
+        taking = set(within[graph.acquired[within] >> bit & 1 == 1].tolist())
+        if taking and without != "fetching":
+            wanted.append(taking)
+    at, path = first, []
+    for edges in wanted:
+        ends = {int(graph.source[edge]): edge for edge in edges}
+        leg = _way(graph, within.tolist(), at, set(ends)) or ()
+        at = int(graph.target[leg[-1]]) if leg else at
+        path += [*leg, ends[at]]
+        at = int(graph.target[ends[at]])
+    if at != first or not path:
+        back = [edge for edge in within.tolist() if graph.source[edge] == at]
+        step = [] if at != first else back[:1]
+        at = int(graph.target[step[0]]) if step else at
+        path += [*step, *(_way(graph, within.tolist(), at, {first}) or ())]
+    return Lasso(first, tuple(graph.edges[path].tolist()))
+
+
+def _way(graph: Graph, edges: Iterable[int], begin: int, ends: set[int]) -> tuple[int, ...] | None:
+    """Return a shortest way by these edges to one of the ends."""
+    after: dict[int, list[int]] = {}
+    for edge in edges:
+        after.setdefault(int(graph.source[edge]), []).append(edge)
+    came: dict[int, int | None] = {begin: None}
+    todo = deque([begin])
+    while todo:
+        node = todo.popleft()
+        if node in ends:
+            path: list[int] = []
+            while (edge_in := came[node]) is not None:
+                path.append(edge_in)
+                node = int(graph.source[edge_in])
+            return tuple(reversed(path))
+        for edge in after.get(node, ()):
+            came.setdefault(int(graph.target[edge]), edge)
+            if came[int(graph.target[edge])] == edge:
+                todo.append(int(graph.target[edge]))
+    return None
+
+
+@attrs.frozen
+class Promise:
+    """A sentence about the end of every fair run, by the states in which none may stay for ever.
+
+    ``bad`` gives sets of states; a run that stays in one of them breaks the promise.
+    """
+
+    name: str
+    sentence: str
+    number: int
+    bad: Callable[[Graph], Iterable[Mask]]
+
+
+def _bit(graph: Graph, fact: str, offset: int) -> Mask:
+    found: Mask = graph.facts[fact] >> offset & 1 == 1
+    return found
+
+
+def _offsets(graph: Graph) -> range:
+    return range(graph.fetch.bit_length() - 1)
+
+
+PROMISES = (
+    Promise(
+        "available_is_terminal_in_the_end",
+        "Every record of the log is ACKNOWLEDGED or ARCHIVED in the end.",
+        14,
+        lambda graph: (_bit(graph, "unfinished", offset) for offset in _offsets(graph)),
+    ),
+    Promise(
+        "full_window_drains",
+        "A window that is full does not stay full from the same start offset for ever.",
+        13,
+        lambda graph: (
+            (graph.facts["full"] == 1)
+            & (graph.facts["start"] == start)
+            & _bit(graph, "unfinished", start)
+            for start in _offsets(graph)
+        ),
+    ),
+)
+
+
+def unkept(graph: Graph, promise: Promise, without: str = "") -> Lasso | None:
+    """Return a fair run that breaks the promise; None if there is none."""
+    found = (lasso_where(graph, bad, without) for bad in promise.bad(graph))
+    return next((lasso for lasso in found if lasso is not None), None)

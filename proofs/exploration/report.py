@@ -1,0 +1,127 @@
+"""What an exploration found, as lines for people and as one JSON object."""
+
+import attrs
+
+from proofs.exploration.end_to_end import Property
+from proofs.exploration.liveness import (
+    Graph,
+    Lasso,
+    Promise,
+    available_untakeable,
+    graph_of,
+    unkept,
+)
+from proofs.exploration.product import Explored, Found, Product
+from proofs.exploration.run_table import Row, lasso_rows, rows_of
+
+__all__ = ["Report", "Verdict", "listed", "report_on"]
+
+Known = Property | Promise
+
+
+@attrs.frozen
+class Verdict:
+    """What was found of one property: whether it holds, whether it should, and a run if not.
+
+    ``holds`` is None where not everything was visited. Of a run that goes on for ever, ``again`` is
+    the step to which it returns.
+    """
+
+    name: str
+    sentence: str
+    holds: bool | None
+    should: bool
+    run: tuple[Row, ...] = ()
+    again: int | None = None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it does not hold and should."""
+        return self.should and self.holds is False
+
+
+@attrs.frozen
+class Report:
+    """What was visited, and what was found of each property."""
+
+    explored: Explored
+    leaders: int
+    compared: int
+    durables: int
+    merges: int
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something that should hold does not."""
+        return any(verdict.is_wrong for verdict in self.verdicts)
+
+
+def report_on(
+    product: Product, explored: Explored, promises: tuple[Promise, ...], without: str = ""
+) -> Report:
+    """Return what an exploration found; promises are judged where every state was visited."""
+    violation, whole = explored.violation, explored.unfinished is None
+    whole = whole and violation is None
+    verdicts = []
+    if violation is not None:
+        verdicts.append(_broken(product, violation, should=True))
+    verdicts += [_broken(product, found, should=False) for found in explored.expected]
+    known = {verdict.name for verdict in verdicts}
+    verdicts += [
+        Verdict(p.name, p.sentence, True if whole else None, not p.why_not)
+        for p in product.properties
+        if p.name not in known
+    ]
+    if whole and promises:
+        graph = graph_of(product.leaders)
+        verdicts.append(_acquirable(product, graph))
+        verdicts += [_promise(product, graph, promise, without) for promise in promises]
+    leaders, coordinator = product.leaders, product.coordinator
+    return Report(
+        explored,
+        len(leaders.keys),
+        leaders.compared,
+        len(coordinator.states),
+        coordinator.writes,
+        tuple(verdicts),
+    )
+
+
+def listed(known: Known) -> str:
+    """Return a property in one line."""
+    number = "" if known.number is None else f" ({known.number})"
+    why = getattr(known, "why_not", "")
+    return f"{known.name}{number}: {known.sentence}" + (f" Expected to fail: {why}" if why else "")
+
+
+def _broken(product: Product, found: Found, *, should: bool) -> Verdict:
+    rows = rows_of(product, found.steps, found.states, found.move, found.sentence)
+    return Verdict(found.name, found.sentence, holds=False, should=should, run=tuple(rows))
+
+
+def _acquirable(product: Product, graph: Graph) -> Verdict:
+    name, sentence = (
+        "available_is_acquirable",
+        ("Every record that is AVAILABLE in the window can be acquired, however full it is."),
+    )
+    bad = available_untakeable(graph)
+    if not len(bad):
+        return Verdict(name, sentence, holds=True, should=True)
+    rows = rows_of(product, *product.way_to(int(bad[0])))
+    return Verdict(name, sentence, holds=False, should=True, run=tuple(rows))
+
+
+def _promise(product: Product, graph: Graph, promise: Promise, without: str) -> Verdict:
+    lasso: Lasso | None = unkept(graph, promise, without)
+    if lasso is None:
+        return Verdict(promise.name, promise.sentence, holds=True, should=not without)
+    rows, again = lasso_rows(product, lasso)
+    return Verdict(
+        promise.name,
+        promise.sentence,
+        holds=False,
+        should=not without,
+        run=tuple(rows),
+        again=again,
+    )

@@ -1,0 +1,150 @@
+"""A run through a world, step by step, as the KIPs' own tables show one.
+
+The search knows a step as the number of a move. Here the run is made again, from nothing, with the
+specification alone: what a step shows is what ``spec`` really does.
+"""
+
+from collections.abc import Iterable
+
+import attrs
+from rich.table import Table
+from rich.text import Text
+
+from model.ranges import StateBatch
+from model.snapshot import DurableState
+from model.states import RecordState
+from proofs.exploration.liveness import Lasso
+from proofs.exploration.moves import Move, moves
+from proofs.exploration.network import Act
+from proofs.exploration.normal import Content, view
+from proofs.exploration.product import ARRIVE_LATE, FAILOVER, Product, State
+from proofs.exploration.world import NEVER_WRITTEN, Leader, World, initialize
+from replay.words import durable_text, operation_text, outcome_text, ranges_text, record_text
+from spec.coordinator import durable_state
+from spec.lag import lag
+from spec.log import Log
+from spec.step import apply
+from spec.view import snapshot
+
+__all__ = ["Row", "lasso_rows", "rows_of", "table_of"]
+
+
+@attrs.frozen
+class Row:
+    """One step: what happened, what was answered, and how everything stands after it."""
+
+    event: str
+    answer: str
+    window: str
+    records: str
+    durable: str
+    lag: int
+
+
+def rows_of(
+    product: Product,
+    steps: Iterable[int],
+    states: Iterable[State],
+    wrong: int | None = None,
+    sentence: str = "",
+) -> list[Row]:
+    """Return the run of these steps through these states, and the move that then is wrong."""
+    leader, rows = _run(product, tuple(steps), tuple(states))
+    if wrong is not None:
+        move = _offered(product.world, leader)[wrong]
+        rows.append(attrs.evolve(rows[-1], event=_text(move), answer=sentence))
+    return rows
+
+
+def lasso_rows(product: Product, lasso: Lasso) -> tuple[list[Row], int]:
+    """Return a run that goes on for ever, once round, and the step from which it goes round.
+
+    Of the round only the leader is shown as it is; the durable state stays as it was before.
+    """
+    steps, states = product.way_to(lasso.leader)
+    stays = (states[-1],) * len(lasso.round)
+    _, rows = _run(product, (*steps, *lasso.round), (*states, *stays))
+    return rows, len(steps)
+
+
+def _run(
+    product: Product, steps: tuple[int, ...], states: tuple[State, ...]
+) -> tuple[Leader, list[Row]]:
+    leader, operation = initialize(product.world, Log(0, 0), NEVER_WRITTEN)
+    rows = [_row(product, operation_text(operation), "", leader, states[0])]
+    for step, before, after in zip(steps, states, states[1:], strict=False):
+        leader, event, answer = _made(product, leader, step, before)
+        rows.append(_row(product, event, answer, leader, after))
+    return leader, rows
+
+
+def table_of(rows: Iterable[Row]) -> Table:
+    """Return the rows as a table."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("step", justify="right", no_wrap=True)
+    for name, ratio in (("event", 4), ("answer", 4)):
+        table.add_column(name, overflow="fold", ratio=ratio)
+    table.add_column("window", no_wrap=True)
+    table.add_column("records", overflow="fold", ratio=3)
+    table.add_column("durable", overflow="fold", ratio=3)
+    table.add_column("lag", justify="right", no_wrap=True)
+    for number, row in enumerate(rows):
+        cells = (str(number), *attrs.astuple(row)[:-1], str(row.lag))
+        table.add_row(*(Text(cell or "–") for cell in cells))
+    return table
+
+
+def _row(product: Product, event: str, answer: str, leader: Leader, state: State) -> Row:
+    shown = snapshot(leader.partition)
+    return Row(
+        event,
+        answer,
+        f"{shown.start_offset}–{shown.end_offset}",
+        ", ".join(record_text(record) for record in shown.records or ()),
+        durable_text(durable_state(product.coordinator.states[state.durable])),
+        lag(leader.partition),
+    )
+
+
+def _offered(world: World, leader: Leader) -> list[Move]:
+    return moves(world, leader, view(leader, world.names, symmetry=world.symmetry))
+
+
+def _made(product: Product, leader: Leader, step: int, before: State) -> tuple[Leader, str, str]:
+    """Return the leader after a step, what it was, and what was answered."""
+    if step == FAILOVER:
+        persisted = durable_state(product.coordinator.states[before.durable])
+        leader, operation = initialize(product.world, leader.log, persisted)
+        return leader, f"a new leader takes over: {operation_text(operation)}", ""
+    late = product.network.states[before.network]
+    if step < 0:
+        return leader, f"a late write arrives: {_said(late[ARRIVE_LATE - step])}", "nobody waits"
+    edge = {name: int(product.leaders.edge(name)[step]) for name in ("move", "event")}
+    actions = product.network.events[edge["event"]]
+    if edge["move"] < 0:
+        return leader, f"an awaited write arrives: {_said(actions[0][1])}", "not answered yet"
+    move = _offered(product.world, leader)[edge["move"]]
+    done = apply(leader.partition, move.operation, move.choice, move.answers)
+    delayed = "; may still arrive" if any(act == Act.DELAY for act, _ in actions) else ""
+    return Leader(done.partition, move.log), _text(move), outcome_text(done.outcome) + delayed
+
+
+def _said(what: Content | int) -> str:
+    assert not isinstance(what, int)  # noqa: S101 - this event is about a write
+    start, count, batches = what
+    return durable_text(
+        DurableState(
+            start,
+            count,
+            tuple(
+                StateBatch(first, last, RecordState(state), n) for first, last, state, n in batches
+            ),
+        )
+    )
+
+
+def _text(move: Move) -> str:
+    text = operation_text(move.operation)
+    if move.choice.acquired is not None:
+        text += f"; it takes {ranges_text(move.choice.acquired)}"
+    return text + ("; a write for each lock" if move.choice.expired else "")

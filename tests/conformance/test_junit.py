@@ -1,0 +1,159 @@
+"""JUnit XML as systems for continuous integration read it."""
+
+from xml.etree import ElementTree as ET
+
+import attrs
+import pytest
+
+from conformance.campaign import Limits, campaign
+from conformance.junit import as_junit
+from conformance.known import Known, Replayed
+from conformance.miniature import FaultKind, Miniature
+from conformance.report import Report
+from conformance.vectors.play import Played
+
+ATTRIBUTES = {
+    "testsuites": set[str](),
+    "testsuite": {"name", "tests", "failures", "errors", "skipped", "time"},
+    "properties": set[str](),
+    "property": {"name", "value"},
+    "testcase": {"classname", "name", "time"},
+    "failure": {"message", "type"},
+    "error": {"message", "type"},
+    "skipped": {"message"},
+}
+CHILDREN = {
+    "testsuites": {"testsuite"},
+    "testsuite": {"properties", "testcase"},
+    "properties": {"property"},
+    "testcase": {"failure", "error", "skipped"},
+}
+"""What Jenkins' schema allows, as far as it is used here."""
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    found = campaign(Miniature(FaultKind.COUNT_STAYS), Limits(sequences=40, examples=1), seed=3)
+    fault = found.faults[0]
+    known = Known("name", "A <title>", fault.deviation.signature, "It is so.", fault.sequence)
+    gone = attrs.evolve(known, name="other")
+    return Report(found, (Replayed(known, fault), Replayed(gone, None)), (fault,))
+
+
+def check(element: ET.Element) -> None:
+    assert set(element.keys()) == ATTRIBUTES[element.tag]
+    assert {child.tag for child in element} <= CHILDREN.get(element.tag, set())
+    for child in element:
+        check(child)
+
+
+def suite(report: Report) -> ET.Element:
+    root = ET.fromstring(as_junit(report))  # noqa: S314 - what was just written
+    check(root)
+    (found,) = root
+    for case in found.iter("testcase"):
+        assert len(case) <= 1
+        float(case.attrib["time"])
+    for kind, total in {"failure": "failures", "error": "errors", "skipped": "skipped"}.items():
+        assert found.attrib[total] == str(len(list(found.iter(kind))))
+    names = [(case.attrib["classname"], case.attrib["name"]) for case in found.iter("testcase")]
+    assert len(names) == len(set(names))
+    assert found.attrib["tests"] == str(len(names))
+    return found
+
+
+def case(found: ET.Element, kind: str, name: str) -> ET.Element:
+    return next(
+        one
+        for one in found.iter("testcase")
+        if (one.attrib["classname"], one.attrib["name"]) == (f"sharespec.{kind}", name)
+    )
+
+
+def test_a_new_fault_fails_the_case_of_its_rule_with_its_steps(report: Report) -> None:
+    found = suite(report)
+    deviation = report.new[0].deviation
+    (failure,) = case(found, "rule", deviation.name)
+    assert failure.tag == "failure"
+    assert deviation.recorded in failure.attrib["message"]
+    said = failure.text or ""
+    assert f"observed: {deviation.recorded}" in said
+    assert "rests on: KIP-" in said
+    assert "1. initialize" in said
+    assert len(case(found, "rule", "LOCK_ENDS_ON_TIME")) == 0
+
+
+def test_a_rule_broken_in_two_ways_has_two_cases(report: Report) -> None:
+    found = suite(attrs.evolve(report, new=(*report.new, *report.new)))
+    name = report.new[0].deviation.name
+    assert case(found, "rule", f"{name} (2)")[0].tag == "failure"
+
+
+def test_what_is_known_is_skipped_and_what_is_gone_fails(report: Report) -> None:
+    found = suite(report)
+    (known,) = case(found, "known", "name")
+    assert (known.tag, known.attrib["message"]) == ("skipped", "known: A <title>: It is so.")
+    (gone,) = case(found, "known", "other")
+    assert gone.tag == "failure"
+    assert "does not show any more" in gone.attrib["message"]
+
+
+def test_what_could_not_be_broken_is_skipped_with_the_reason(report: Report) -> None:
+    (lacks,) = case(suite(report), "rule", "DEAD_LETTER_IS_ARCHIVING")
+    assert lacks.attrib["message"] == "skipped: it cannot: dead_letter_queue"
+    little = attrs.evolve(report.campaign, exercised={"acquire is answered NONE": 1})
+    (missed,) = case(suite(Report(little, (), ())), "rule", "CAN_ACQUIRE")
+    assert missed.attrib["message"] == "not exercised: no sequence put it at stake"
+
+
+def test_each_vector_has_a_case(report: Report) -> None:
+    fault = report.new[0]
+    named = attrs.evolve(fault.deviation, name="broken", rule=fault.deviation.name)
+    broken = attrs.evolve(fault, deviation=named)
+    listed = attrs.evolve(broken, deviation=attrs.evolve(named, name="listed"))
+    vectors = Played(3, (broken, listed), {}, ("broken", "listed", "right"))
+    found = suite(attrs.evolve(report, new=(broken,), vectors=vectors))
+    assert "rests on: KIP-" in (case(found, "vector", "broken")[0].text or "")
+    assert case(found, "vector", "listed")[0].attrib["message"].startswith("known: ")
+    assert len(case(found, "vector", "right")) == 0
+    assert len(case(found, "rule", fault.deviation.name)) == 0
+
+
+def test_the_properties_say_how_to_do_it_again(report: Report) -> None:
+    found = {p.attrib["name"]: p.attrib["value"] for p in suite(report).iter("property")}
+    assert found["target"] == report.campaign.hello.name
+    assert (found["version"], found["seed"], found["sequences"]) == ("1", "3", "40")
+    assert found["verdict"] == "deviates"
+
+
+def test_a_search_that_tried_nothing_is_an_error(report: Report) -> None:
+    idle = attrs.evolve(report.campaign, steps=0, exercised={})
+    found = suite(Report(idle, (), ()))
+    assert [one.attrib["name"] for one in found.iter("testcase")] == ["operations were asked"]
+    assert found.attrib["errors"] == "1"
+
+
+def test_what_xml_forbids_is_escaped(report: Report) -> None:
+    fault = report.new[0]
+    odd = attrs.evolve(fault.deviation, recorded="a\x00b\ud800c\ufffe<&\U0001f600")
+    hello = attrs.evolve(report.campaign.hello, name="bell\x07")
+    found = suite(
+        attrs.evolve(
+            report,
+            campaign=attrs.evolve(report.campaign, hello=hello),
+            new=(attrs.evolve(fault, deviation=odd),),
+        )
+    )
+    (failure,) = case(found, "rule", odd.name)
+    assert failure.attrib["message"].endswith("a\\x00b\\ud800c\\ufffe<&\U0001f600")
+    assert "bell\\x07" in found.attrib["name"]
+
+
+def test_without_escaping_it_would_not_be_read(
+    monkeypatch: pytest.MonkeyPatch, report: Report
+) -> None:
+    monkeypatch.setattr("conformance.junit._clean", str)
+    hello = attrs.evolve(report.campaign.hello, name="bell\x07")
+    odd = attrs.evolve(report, campaign=attrs.evolve(report.campaign, hello=hello))
+    with pytest.raises(ET.ParseError):
+        suite(odd)

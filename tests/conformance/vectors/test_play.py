@@ -1,0 +1,115 @@
+"""Implementations play the vectors: right ones pass, and each wrong one fails where it should."""
+
+import shutil
+
+import attrs
+import pytest
+
+from conformance.builtin import EngineTarget
+from conformance.kafka import KNOWN, kafka_target
+from conformance.known import read_known
+from conformance.miniature import FaultKind, Miniature
+from conformance.target import TargetError
+from conformance.vectors.play import all_cases, needs, play_vectors, reason_to_skip
+from conformance.vectors.source import Case
+
+FOUND_BY = {
+    FaultKind.RELEASE_GIVES_ATTEMPT_BACK: "release-below-the-limit",
+    FaultKind.RELEASE_IGNORES_LIMIT: "a-release-at-the-limit-archives",
+    FaultKind.EXPIRY_IGNORES_LIMIT: "an-expiry-at-the-limit-archives",
+    FaultKind.REJECT_ACKNOWLEDGES: "reject",
+    FaultKind.GAP_IS_RELEASED: "gap",
+    FaultKind.ANYBODY_ACKNOWLEDGES: "who-does-not-own-a-record-cannot-acknowledge-it",
+    FaultKind.LOCK_ENDS_EARLY: "a-lock-lasts-its-duration",
+    FaultKind.LOCK_NEVER_ENDS: "a-lock-expires-at-its-deadline",
+    FaultKind.RENEW_IS_FORGOTTEN: "a-renewal-extends-the-lock",
+    FaultKind.START_PASSES_HELD: "the-start-offset-stops-at-a-held-record",
+    FaultKind.WINDOW_HAS_NO_LIMIT: "under-record-limit-the-window-keeps-to-its-limit",
+    FaultKind.WRITE_AFTER_MOVE: "an-expiry-at-the-limit-archives",
+    FaultKind.FAILED_WRITE_STAYS: "a-write-that-fails-restores-the-record",
+    FaultKind.HALF_IS_APPLIED: "one-bad-batch-refuses-the-batches-before-it",
+    FaultKind.COUNT_STAYS: "acquire-again-what-was-released",
+    FaultKind.LEAVING_KEEPS: "a-member-leaves",
+}
+"""Every wrong miniature; none of them takes a random search."""
+
+
+def named(*names: str) -> list[Case]:
+    return [case for case in all_cases() if case.name in names]
+
+
+@pytest.mark.parametrize("profile", ["kip", "kafka"])
+@pytest.mark.parametrize("name", ["spec", "impl"])
+def test_the_engines_play_all_of_their_profile(name: str, profile: str) -> None:
+    target = EngineTarget(name, profile)
+    played = play_vectors(target, target.hello(), all_cases())
+    assert played.faults == ()
+    assert set(played.skipped) <= {f"is not for profile {profile}"}
+    assert played.number + sum(played.skipped.values()) == len(all_cases()) > 200
+
+
+def test_the_right_miniature_plays_what_it_can() -> None:
+    target = Miniature()
+    played = play_vectors(target, target.hello(), all_cases())
+    assert played.faults == ()
+    assert played.number > 150
+    assert played.skipped["needs acquire_modes batch_optimized"] > 0
+
+
+@pytest.mark.parametrize("fault", [kind for kind in FaultKind if kind is not FaultKind.NONE])
+def test_a_wrong_miniature_fails_the_vector_about_it(fault: FaultKind) -> None:
+    target, name = Miniature(fault), FOUND_BY[fault]
+    (found,) = play_vectors(target, target.hello(), named(name)).faults
+    assert found.deviation.name == name
+    assert f"vector {name}, which pins " in found.deviation.sentence
+    assert len(found.sequence) == len(found.steps) <= len(named(name)[0].asks)
+
+
+def test_what_is_needed_is_read_from_the_steps() -> None:
+    (case,) = named("a-renewal-beside-a-write-that-fails")
+    assert needs(case.asks) == {
+        "acquire_modes": ["record_limit"],
+        "renew": True,
+        "pending_writes": True,
+        "write_errors": ["COORDINATOR_NOT_AVAILABLE"],
+    }
+    for name, needed in (
+        ("no-type-is-malformed", "validates_requests"),
+        ("acquisitions-are-not-durable", "take_over"),
+        ("durable-batches-that-overlap-fail-the-share-partition", "take_over"),
+        ("the-log-start-passes-the-window", "advance_log_start"),
+        ("a-lowered-limit-archives-nothing-by-itself", "alter_config"),
+        ("a-dead-letter-is-not-delivered", "dead_letter_queue"),
+        ("a-write-that-succeeds-completes-its-call", "pending_writes"),
+    ):
+        assert needs(named(name)[0].asks)[needed] is True
+
+
+def test_the_first_thing_that_is_missing_is_the_reason() -> None:
+    hello = EngineTarget("spec").hello()
+    (case,) = named("a-renewal-beside-a-write-that-fails")
+    assert reason_to_skip(case, hello) is None
+    for change, reason in (
+        ({"renew": False}, "needs renew"),
+        ({"write_errors": ()}, "needs write_errors COORDINATOR_NOT_AVAILABLE"),
+        ({"acquire_modes": ("batch_optimized",)}, "needs acquire_modes record_limit"),
+    ):
+        can = attrs.evolve(hello.capabilities, **change)
+        assert reason_to_skip(case, attrs.evolve(hello, capabilities=can)) == reason
+
+
+@pytest.mark.skipif(
+    not (shutil.which("java") and shutil.which("mvn")), reason="needs Java 17 and Maven"
+)
+def test_apache_kafka_differs_where_it_is_known_to() -> None:
+    try:
+        target = kafka_target(60)
+    except TargetError as error:
+        pytest.skip(str(error))
+    try:
+        played = play_vectors(target, target.hello(), all_cases())
+    finally:
+        target.close()
+    known = {name for one in read_known(KNOWN) for name in one.vectors}
+    assert {fault.deviation.name for fault in played.faults} == known
+    assert played.number > 190

@@ -1,0 +1,116 @@
+"""The sources of the vectors: what they may say, and that what they name exists."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from conformance import asks
+from conformance.vectors.source import CASES, CaseError, cases, read_cases
+from model.guards import Guard
+
+DOCS = Path(__file__).parents[3] / "docs"
+TEXTS = '[t]\nkip = 932\nsection = "s"\nsays = "x"\n'
+VECTOR = """[[vector]]
+name = "v"
+pins = ["property 1"]
+rests_on = "t"
+steps = ["produce 1"]
+shows = []
+"""
+ALL = [case for listed in cases().values() for case in listed]
+
+
+def _numbered(document: str) -> set[str]:
+    return set(re.findall(r"^\| (\d+) \|", (DOCS / document).read_text(), re.MULTILINE))
+
+
+NUMBERS = {"property": _numbered("properties.md"), "decision": _numbered("decisions.md")}
+
+
+def exists(pin: str) -> bool:
+    """Whether the project has a rule of this name."""
+    word, _, number = pin.partition(" ")
+    if number:
+        return number in NUMBERS.get(word, ())
+    module, _, function = pin.partition(".")
+    if not function:
+        return pin in Guard.__members__
+    return hasattr(importlib.import_module(f"spec.{module}"), function)
+
+
+def written(folder: Path, vector: str, texts: str = TEXTS) -> Path:
+    (folder / "texts.toml").write_text(texts)
+    (folder / "some.toml").write_text(vector)
+    return folder
+
+
+def test_a_source_is_read(tmp_path: Path) -> None:
+    (case,) = read_cases(written(tmp_path, VECTOR))["some"]
+    assert case.said == ("a leader begins", "produce 1")
+    assert case.rests_on.says == "x"
+    assert case.profiles == ("kip", "kafka")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("[[vector]]", "[[vector"), "some.toml: "),
+        (("shows = []", ""), "some.toml: v: required field missing @ $.shows"),
+        (("shows = []", "shows = []\nodd = 1"), "some.toml: v: extra fields found (odd)"),
+        (('rests_on = "t"', 'rests_on = "u"'), "some.toml: v: rests_on is 'u', which texts.toml"),
+        (("produce 1", "sing"), "some.toml: v: steps is 'sing'; allowed"),
+        (("shows = []", "shows = []\nconfig = { speed = 1 }"), "some.toml: v: extra fields found"),
+        (("shows = []\n", f"shows = []\n{VECTOR}"), "v stands twice"),
+    ],
+    ids=str,
+)
+def test_a_source_that_is_wrong_is_told_with_its_place(
+    tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    with pytest.raises(CaseError) as error:
+        read_cases(written(tmp_path, VECTOR.replace(*change)))
+    assert str(error.value).startswith(said)
+
+
+def test_without_the_texts_that_is_said(tmp_path: Path) -> None:
+    with pytest.raises(CaseError, match=r"texts\.toml: .*No such file"):
+        read_cases(tmp_path)
+
+
+def test_a_new_leader_has_the_configuration_in_force() -> None:
+    case = next(c for c in ALL if c.name == "a-leader-finds-a-record-above-its-limit")
+    configs = [a.config for a in case.asks if isinstance(a, asks.TakeOver | asks.AlterConfig)]
+    assert [config.delivery_count_limit for config in configs] == [5, 2, 2]
+
+
+def test_what_a_vector_pins_exists() -> None:
+    assert {case.name: pin for case in ALL for pin in case.pins if not exists(pin)} == {}
+
+
+def test_a_vector_has_a_plain_name_and_shows_something() -> None:
+    assert [
+        case.name for case in ALL if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", case.name)
+    ] == []
+    assert [case.name for case in ALL if not case.shows] == []
+
+
+@pytest.mark.parametrize(
+    "pin", ["property 0", "decision 999", "theorem 1", "record.dance", "NO_SUCH_GUARD"]
+)
+def test_a_rule_that_does_not_exist_is_noticed(pin: str) -> None:
+    assert not exists(pin)
+
+
+def test_every_guard_of_a_choice_is_pinned() -> None:
+    """Except those that a target cannot break: the kit itself keeps to them."""
+    pinned = {pin for case in ALL for pin in case.pins}
+    assert set(Guard.__members__) - pinned == {"WRITE_IS_OUTSTANDING", "PARTITION_IS_INITIALIZED"}
+
+
+def test_every_text_is_rested_on() -> None:
+    used = {case.rests_on.says for case in ALL}
+    said = re.findall(r'^says = "(.*)"$', (CASES / "texts.toml").read_text(), re.MULTILINE)
+    assert len(said) > 25
+    assert set(said) == used

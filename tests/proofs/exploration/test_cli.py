@@ -1,0 +1,108 @@
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from proofs.exploration import cli
+from proofs.exploration.cli import explore_command
+from spec import writes
+from spec.record import commit
+
+SMALL = ("--offsets", "1", "--processes", "1")
+
+
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(explore_command, [*SMALL, *arguments])
+
+
+def test_a_small_world_is_visited_whole() -> None:
+    result = _run()
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert lines[0].startswith("476 states, 3,357 transitions, depth 9, ")
+    assert lines[1].startswith("29 states of a leader, in which specification and implementation")
+    assert any(line.startswith("holds ") and "full_window_drains" in line for line in lines)
+    assert any(line.startswith("fails, as expected, after 2 steps ") for line in lines)
+    assert any(line.startswith("not seen to fail ") for line in lines)
+
+
+def test_a_property_comes_with_its_run() -> None:
+    result = _run("--property", "available_is_not_durably_terminal")
+    assert result.exit_code == 0
+    assert "a late write arrives" in result.stdout
+    assert "full_window_drains" not in result.stdout
+
+
+def test_a_run_for_ever_says_from_where() -> None:
+    name = "available_is_terminal_in_the_end"
+    result = _run("--property", name, "--without", "fetching")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1].startswith("and from step ")
+
+
+def test_json_is_one_object() -> None:
+    report = json.loads(_run("--json").stdout)
+    assert report["explored"]["states"] == 476
+    assert report["explored"]["unfinished"] is None
+    assert {verdict["holds"] for verdict in report["verdicts"]} == {True, False}
+
+
+def test_properties_are_listed() -> None:
+    result = _run("--list")
+    assert result.exit_code == 0
+    assert len(result.stdout.splitlines()) == 11
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--limit", "-1"), "limit is -1; allowed: an integer from 1 to 5"),
+        (("--offsets", "50"), "offsets is 50; allowed: an integer from 1 to 6"),
+        (("--property", "none"), "--property is 'none'; allowed: durable_start_never_ahead"),
+        (("--memory", "0"), "0.0 is not in the range x>=0.1"),
+        (("--processes", "0"), "0 is not in the range x>=1"),
+    ],
+)
+def test_bad_arguments_give_one_clear_line(arguments: tuple[str, ...], words: str) -> None:
+    result = _run(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr.splitlines()[-1]
+    assert result.stdout == ""
+
+
+def test_a_fault_exits_1_with_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writes, "roll_back", lambda record, *_: commit(record))
+    result = _run()
+    assert result.exit_code == 1
+    assert "FAILS" in result.stdout
+    assert "the implementation's window is" in result.stdout
+    assert "acquire by m1" in result.stdout
+
+
+def test_what_was_not_covered_is_said() -> None:
+    result = _run("--depth", "2")
+    assert result.exit_code == 3
+    assert "Not all was visited (depth 2): 2 states of depth 2 were not followed" in result.stdout
+    assert "holds so far" in result.stdout
+
+
+def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(states: int, _depth: int) -> None:
+        if states > 50:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "tell_progress", lambda: stop)
+    result = _run()
+    assert result.exit_code == 130
+    assert "Not all was visited (interrupted)" in result.stdout
+
+
+def test_progress_is_told_once_a_second(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter((0.0, 0.5, 1.5, 1.6))
+    monkeypatch.setattr("proofs.exploration.cli.time.perf_counter", lambda: next(clock))
+    tell = cli.tell_progress()
+    for states in (1, 2000, 3):
+        tell(states, 4)
+    assert capsys.readouterr().err == "       2,000 states, depth 4, 2 s\n"

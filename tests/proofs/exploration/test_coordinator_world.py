@@ -1,0 +1,109 @@
+"""Everything that can happen to one share-partition at a small coordinator, and what must not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import pytest
+from immutables import Map
+
+from model.profile import KAFKA, KIP, Profile
+from model.share_state_requests import StateRequest, WriteState
+from model.state_topic import ShareUpdate
+from proofs.exploration.coordinator_world import CoordinatorWorld, begin, successors, wrong
+from proofs.exploration.search import Search, search
+from spec.coordinator import Durable, merge
+from spec.share_coordinator import Reply, ShareCoordinator, serve
+
+RETRIED = attrs.evolve(KAFKA, repeated_initialize_starts_anew=False)
+
+
+def explore(world: CoordinatorWorld) -> Search[CoordinatorWorld, str]:
+    return search([world], successors, wrong)
+
+
+def first_fault(world: CoordinatorWorld) -> tuple[str, tuple[str, ...]]:
+    found = explore(world).violation
+    assert found is not None
+    return found.reason, found.labels
+
+
+def test_whatever_comes_late_or_twice_nothing_that_was_answered_is_lost() -> None:
+    found = explore(begin(KIP, 8))
+    assert (found.violation, found.unfinished, found.waiting) == (None, None, 0)
+    assert found.states > 5_000
+
+
+def test_a_repeated_initialize_loses_what_was_answered_under_kafka() -> None:
+    assert first_fault(begin(KAFKA, 6)) == (
+        "offset 0 was accepted, and would be delivered again",
+        (
+            "leader 1 reads",
+            "leader 1 accepts offset 0",
+            "arrives: leader 1 accepts offset 0",
+            "arrives: initialize in state epoch 1",
+        ),
+    )
+
+
+def test_an_old_leader_gets_in_after_a_failover_under_kafka() -> None:
+    assert first_fault(begin(RETRIED, 6)) == (
+        "leader 1 reads although leader 2 has",
+        (
+            "leader 2 reads",
+            "arrives: initialize in state epoch 2",
+            "prune",
+            "crash",
+            "leader 1 reads",
+        ),
+    )
+
+
+def test_a_deletion_that_comes_late_deletes_what_was_made_since() -> None:
+    reason, labels = first_fault(begin(KIP, 8, deletes=True))
+    assert reason == "offset 0 was accepted, and would be delivered again"
+    assert labels.count("arrives: delete") == 2
+
+
+def _without_fence(coordinator: ShareCoordinator, request: StateRequest, now: int) -> Reply:
+    held = {key: attrs.evolve(each, leader_fence=0) for key, each in coordinator.held.items()}
+    return serve(attrs.evolve(coordinator, held=Map(held)), request, now)
+
+
+def _without_writing(coordinator: ShareCoordinator, request: StateRequest, now: int) -> Reply:
+    reply = serve(coordinator, request, now)
+    if isinstance(request, WriteState):
+        return attrs.evolve(reply, coordinator=coordinator, record=None)
+    return reply
+
+
+def _last_alone(durable: Durable, request: WriteState | ShareUpdate, profile: Profile) -> Durable:
+    return merge(attrs.evolve(durable, entries=Map()), request, profile)
+
+
+@pytest.mark.parametrize(
+    ("target", "fault", "reason"),
+    [
+        ("proofs.exploration.coordinator_world.serve", _without_fence, "leader 1 reads although"),
+        ("spec.coordinator.merge", _last_alone, "replaying the topic is not"),
+        (
+            "proofs.exploration.coordinator_world.serve",
+            _without_writing,
+            "would be delivered again",
+        ),
+        (
+            "proofs.exploration.coordinator_world.append",
+            lambda topic, _: topic,
+            "replaying the topic is not",
+        ),
+    ],
+)
+def test_the_search_notices_a_planted_fault(
+    monkeypatch: pytest.MonkeyPatch, target: str, fault: Callable[..., Any], reason: str
+) -> None:
+    monkeypatch.setattr(target, fault)
+    assert reason in first_fault(begin(KIP, 8))[0]
+
+
+def test_the_world_ends_with_its_topic() -> None:
+    assert list(successors(begin(KIP, 1))) == []

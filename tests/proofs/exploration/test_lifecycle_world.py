@@ -1,0 +1,106 @@
+"""All of a small group: crashed anywhere and retried, every operation ends the same."""
+
+from collections.abc import Callable
+
+import pytest
+from immutables import Map
+
+from proofs.exploration.lifecycle_world import (
+    Lifecycle,
+    Rules,
+    beginning,
+    check,
+    retry_fault,
+    steps,
+    unreconciled,
+)
+from proofs.exploration.search import Search, search
+from spec import group_lifecycle
+from spec.group_lifecycle import carry_out, subscribe
+from spec.share_group import BeginDeleting, BeginInitializing, Coordinators, Effect, group_of
+from spec.share_group_invariants import violated_by
+
+CLUSTER = Coordinators(Map({"a": 2}))
+
+
+def explored(rules: Rules, most: int = 100_000) -> Search[Lifecycle, str]:
+    return search([beginning(rules)], lambda world: steps(world, rules), check, most)
+
+
+def without(kind: type[Effect]) -> Callable[[tuple[Effect, ...]], tuple[Effect, ...]]:
+    return lambda effects: tuple(one for one in effects if not isinstance(one, kind))
+
+
+def test_a_crash_anywhere_and_a_retry_end_the_same() -> None:
+    found = explored(Rules())
+    assert (found.violation, found.unfinished) == (None, None)
+    assert (found.states, found.depth) == (3306, 27)
+
+
+def test_state_that_is_initialized_before_it_is_recorded_has_no_owner() -> None:
+    found = explored(Rules(planned=without(BeginInitializing))).violation
+    assert found is not None
+    assert found.reason == "state_has_an_owner"
+    assert found.labels == (
+        "a is created",
+        "subscribe to a",
+        "WriteGroup",
+        "WriteGroup",
+        "InitializeState",
+    )
+
+
+def test_state_that_is_deleted_before_it_is_recorded_is_lost() -> None:
+    found = explored(Rules(planned=without(BeginDeleting))).violation
+    assert found is not None
+    assert found.reason == "initialized_has_state"
+    assert found.labels[-1] == "DeleteState"
+
+
+@pytest.mark.parametrize(
+    ("broken", "call"),
+    [("state_has_an_owner", "InitializeState"), ("initialized_has_state", "DeleteState")],
+)
+def test_a_call_that_outlives_its_coordinator_does_harm_that_stays(broken: str, call: str) -> None:
+    """Neither request tells an old call from a new one where nothing is there: a gap of the KIP."""
+    rules = Rules(late_calls=True)
+
+    def at_rest(world: Lifecycle) -> str | None:
+        if world.work or world.late is not None or broken not in violated_by(world.durable):
+            return None
+        return broken
+
+    found = search([beginning(rules)], lambda world: steps(world, rules), at_rest).violation
+    assert found is not None
+    crash = found.labels.index("crash during the call")
+    assert found.labels[crash + 1 :].count("late call") == 1
+    late = found.states[crash + 1].late
+    assert late is not None
+    assert type(late).__name__ == call
+
+
+def test_what_is_not_resumed_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = carry_out(CLUSTER, subscribe(CLUSTER, "m", frozenset({"a"})).effects[:3])
+    assert unreconciled(there) is None
+    monkeypatch.setattr(group_lifecycle, "_initialized", lambda *_arguments: ())
+    assert unreconciled(there) == "reconciled, and not done"
+
+
+def test_what_members_want_and_is_not_initialized_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = carry_out(CLUSTER, subscribe(CLUSTER, "m", frozenset({"a"})).effects[:2])
+    monkeypatch.setattr(group_lifecycle, "_new", lambda _there: {})
+    assert unreconciled(there) == "TopicPartition(topic_id='a', partition=0) is not initialized"
+
+
+def test_a_retry_that_ends_differently_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert retry_fault(CLUSTER) is None
+    right = group_lifecycle._first_offset  # noqa: SLF001 - the rule that is made wrong
+    monkeypatch.setattr(
+        group_lifecycle,
+        "_first_offset",
+        lambda there, at: 7 if group_of(there).metadata.initializing else right(there, at),
+    )
+    found = retry_fault(CLUSTER)
+    assert found == "subscribe to a, crashed after 3 effects and retried"

@@ -1,0 +1,44 @@
+"""What is late, and what the coordinator is given to merge."""
+
+import pytest
+
+from proofs.exploration.network import DISABLED, Act, Action, Network
+from proofs.exploration.normal import Content
+
+ONE: Content = (0, 1, ((0, 0, 2, 1),))
+OTHER: Content = (0, 0, ((1, 1, 0, 1),))
+
+
+def _step(late: tuple[Content, ...], *actions: Action) -> tuple[object, object]:
+    network = Network(1)
+    event, state = network.events.number(actions), network.states.number(late)
+    after, merged = network.step(event, state)
+    return (None if after == DISABLED else network.states[after]), network.merges[merged]
+
+
+@pytest.mark.parametrize(
+    ("late", "actions", "after", "merged"),
+    [
+        ((), ((Act.MERGE, ONE),), (), ((Act.MERGE, ONE),)),
+        ((), ((Act.DELAY, ONE),), (ONE,), ()),
+        ((ONE,), ((Act.DELAY, ONE),), (ONE,), ()),
+        ((ONE,), ((Act.DELAY, OTHER),), None, ()),
+        ((ONE,), ((Act.LATE, 0),), (ONE,), ((Act.MERGE, ONE),)),
+        ((), ((Act.LATE, 0),), None, ()),
+        ((ONE,), ((Act.RESET, 3),), (), ((Act.RESET, 3),)),
+        ((), ((Act.MERGE, ONE), (Act.DELAY, OTHER)), (OTHER,), ((Act.MERGE, ONE),)),
+    ],
+)
+def test_writes_on_their_way(
+    late: tuple[Content, ...],
+    actions: tuple[Action, ...],
+    after: object,
+    merged: object,
+) -> None:
+    assert _step(late, *actions) == (after, merged)
+
+
+def test_what_is_covered_is_forgotten() -> None:
+    network = Network(2)
+    both = network.states.number((OTHER, ONE))
+    assert network.states[network.without(both, [True, False])] == (ONE,)

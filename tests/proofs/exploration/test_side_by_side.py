@@ -1,0 +1,90 @@
+"""Both sides make a move, and a difference between them is said."""
+
+import attrs
+import pytest
+
+from impl.partition import FastSharePartition
+from model import operations as ops
+from model.outcome import Outcome
+from model.profile import DRAFT_RESOLVED
+from model.ranges import OffsetRange
+from model.states import AcquireMode, RecordState
+from proofs.exploration import side_by_side
+from proofs.exploration.moves import Kind, Move
+from proofs.exploration.side_by_side import first_pair, make, pack, unpack
+from proofs.exploration.world import NEVER_WRITTEN, World
+from spec.invariants import PARTITION_INVARIANTS
+from spec.log import Log
+from spec.partition import Step
+
+LOG = Log(0, 2)
+DRAFT = World(profile=DRAFT_RESOLVED)
+TAKEN = first_pair(World(), LOG, NEVER_WRITTEN)
+ACCEPT = ops.Acknowledge("m1", (ops.AcknowledgementBatch(0, 0, (1,)),))
+
+
+def _move(operation: ops.Operation) -> Move:
+    return Move(Kind.OTHER, operation, LOG)
+
+
+def test_a_move_changes_both_and_leaves_the_pair_before_it() -> None:
+    assert TAKEN.after is not None
+    made = make(TAKEN.after, _move(ops.ResetOffset(1)))
+    assert made.after is not None
+    assert made.wrong is None
+    assert made.after.impl.snapshot().start_offset == 1
+    assert made.after.leader.partition.window.start_offset == 1
+    assert TAKEN.after.impl.snapshot().start_offset == 0
+
+
+@pytest.mark.parametrize("operation", [ops.SkipAcquire("m1"), ops.Produce((), 0)], ids=str)
+def test_what_both_refuse_is_no_move(operation: ops.Operation) -> None:
+    assert TAKEN.after is not None
+    made = make(TAKEN.after, _move(operation))
+    assert (made.after, made.outcome, made.wrong) == (None, None, None)
+
+
+def test_another_answer_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert TAKEN.after is not None
+    monkeypatch.setattr(FastSharePartition, "apply", lambda *_: None)
+    assert make(TAKEN.after, _move(ACCEPT)).wrong is not None
+
+
+@pytest.mark.parametrize("name", ["snapshot", "durable", "lag"])
+def test_another_view_is_a_fault(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(side_by_side, name, lambda _partition: None)
+    wrong = first_pair(World(), LOG, NEVER_WRITTEN).wrong
+    assert wrong is not None
+    assert wrong.startswith("the implementation's")
+
+
+def test_an_invariant_that_does_not_hold_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = PARTITION_INVARIANTS[0]
+    monkeypatch.setattr(side_by_side, "violated", lambda _partition: [broken])
+    assert first_pair(World(), LOG, NEVER_WRITTEN).wrong == f"not true: {broken.sentence}"
+
+
+def test_progress_for_too_long_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The specification and the implementation agree, and neither lets a lock last so long."""
+    pair = first_pair(DRAFT, LOG, NEVER_WRITTEN).after
+    fetch = ops.Acquire("m1", AcquireMode.RECORD_LIMIT, 1, 1, 0, (OffsetRange(0, 1),))
+    mark = ops.MarkInProgress("m1", (ops.ProgressBatch(0, 0, 0, 0),))
+    for operation in (fetch, mark):
+        assert pair is not None
+        pair = make(pair, _move(operation)).after
+    assert pair is not None
+    marked = pair.leader.partition
+    assert marked.window.records[0].state == RecordState.IN_PROGRESS
+    late = attrs.evolve(marked, now=marked.now + 2)
+    monkeypatch.setattr(side_by_side, "apply", lambda *_: Step(late, Outcome()))
+    monkeypatch.setattr(FastSharePartition, "apply", lambda *_: Outcome())
+    wrong = make(pair, _move(ops.AdvanceTime(0))).wrong
+    assert wrong is not None
+    assert wrong.startswith("offset 0 is IN_PROGRESS for too long")
+
+
+def test_a_packed_pair_is_the_same() -> None:
+    assert TAKEN.after is not None
+    found = unpack(pack(TAKEN.after))
+    assert found.leader == TAKEN.after.leader
+    assert found.impl.snapshot() == TAKEN.after.impl.snapshot()

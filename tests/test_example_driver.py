@@ -1,0 +1,76 @@
+"""The example driver of the documents conforms, and its runner of vectors sees what is wrong."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign import Limits, campaign
+from conformance.miniature import FaultKind
+from conformance.process import ProcessTarget
+from conformance.vectors.play import all_cases, play_vectors
+from conformance.vectors.written import DATA
+
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
+
+FOLDER = Path(__file__).parents[1] / "docs" / "example-driver"
+DRIVER = f"node {FOLDER / 'driver.js'}"
+MINIATURE = f"{sys.executable} -m conformance.miniature"
+
+
+def run_vectors(driver: str, *files: str) -> tuple[int, list[str], dict[str, int]]:
+    """Return the exit status, the lines about what is wrong, and the counts."""
+    paths = [str(DATA / f"{name}.json") for name in files]
+    done = subprocess.run(
+        ["node", str(FOLDER / "run-vectors.js"), driver, *paths],  # noqa: S607 - where it is found
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    *wrong, counts = done.stdout.splitlines()
+    return done.returncode, wrong, json.loads(counts)
+
+
+def test_the_example_conforms() -> None:
+    target = ProcessTarget(DRIVER)
+    try:
+        played = play_vectors(target, target.hello(), all_cases())
+        found = campaign(target, Limits(sequences=40, seconds=60))
+    finally:
+        target.close()
+    assert played.faults == found.faults == ()
+    assert played.number > 80
+    assert found.steps > 1000
+
+
+def test_the_runner_agrees_and_skips_what_the_example_cannot() -> None:
+    status, wrong, counts = run_vectors(DRIVER, *(path.stem for path in DATA.glob("*.json")))
+    assert (status, wrong) == (0, [])
+    assert counts["same"] > 80
+    assert counts["skipped"] > 80
+    assert counts["otherwise"] == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "file", "name"),
+    [
+        (FaultKind.COUNT_STAYS, "transitions", "acquire-again-what-was-released"),
+        (
+            FaultKind.WINDOW_HAS_NO_LIMIT,
+            "window",
+            "under-record-limit-the-window-keeps-to-its-limit",
+        ),
+        (FaultKind.START_PASSES_HELD, "window", "the-start-offset-stops-at-a-held-record"),
+        (FaultKind.FAILED_WRITE_STAYS, "writes", "a-write-that-fails-restores-the-record"),
+        (FaultKind.HALF_IS_APPLIED, "acknowledging", "one-bad-batch-refuses-the-batches-before-it"),
+    ],
+)
+def test_the_runner_sees_what_is_wrong(fault: FaultKind, file: str, name: str) -> None:
+    status, wrong, counts = run_vectors(f'{MINIATURE} "{fault}"', file)
+    assert status == 1
+    assert len(wrong) == counts["wrong"]
+    assert name in {line.split()[0] for line in wrong}
