@@ -51,6 +51,7 @@ class WireDifference(Enum):
     ACQUIRED_IS_SENT = "an acquired record is in the response"
     ANSWERED_ONCE = "a response says one thing of each share-partition, not two"
     SENT_ONCE = "no log batch is in a response twice"
+    UNANSWERED = "a request is answered, and its connection stays"
     AVAILABLE_RECORDS_ARE_DELIVERED = "a record that stays available is delivered to who asks"
     LOCK_TIMEOUT = "a response tells how long the acquisition locks last (KIP-932, ShareFetch)"
     START_OFFSET = "the start offset told is that in memory, or the durable one (KIP-932)"

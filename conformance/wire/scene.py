@@ -8,6 +8,7 @@ import attrs
 from conformance.scene import Deviation, Step
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
+from conformance.wire.explain import WireDifference
 from conformance.wire.judge import Judge
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.words import request_text, response_text
@@ -28,10 +29,9 @@ from model.share_messages import (
 from model.states import AcknowledgeType
 from replay.words import printable, ranges_text
 
-__all__ = ["MEMBERS", "UNANSWERED", "WireScene", "member_id"]
+__all__ = ["MEMBERS", "WireScene", "member_id"]
 
 MEMBERS = ("m1", "m2", "m3")
-UNANSWERED = "UNANSWERED"
 ABSENT_TOPIC = "00000000-0000-0000-0000-00000000beef"
 ABSENT_PARTITION = 99
 QUICK_MS, PATIENT_MS = 50, 500
@@ -154,7 +154,7 @@ class WireScene:
         for left in reversed(range(tries)):
             self._steer_clear(_MARGIN_MS)
             told = self._target.describe(self._place, partition)
-            self._now = told.received_ms
+            self._answered(told)
             wrong = self.judge.described(partition, told)
             if wrong is None or left == 0:
                 break
@@ -195,17 +195,21 @@ class WireScene:
             exchange = self._target.ask(self._place, request, connection)
         except UnansweredError:
             return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
-        self._now, self._began = exchange.received_ms, self._began or exchange.sent_ms
+        self._answered(exchange)
         wrong = self.judge.exchange(request, connection, exchange)
         said = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
         self._told(op, request_text(request, _NAMES), said, _status(exchange))
         return wrong, exchange
 
     def _unanswered(self, op: str, request: ShareRequest) -> Deviation:
-        closed, before = "the connection was closed", self.judge.state_text()
+        rule, closed = WireDifference.UNANSWERED, "the connection was closed"
         self._told(op, request_text(request, _NAMES), closed, ErrorCode.UNKNOWN_SERVER_ERROR)
-        sentence = "a request is answered, and its connection stays"
-        return Deviation(UNANSWERED, op, sentence, closed, "an answer", before)
+        before = self.judge.state_text()
+        return Deviation(rule.name, op, rule.value, closed, "an answer", before)
+
+    def _answered(self, told: Exchange | Described) -> None:
+        """Take note of the time: the first answer shows which clock it is."""
+        self._now, self._began = told.received_ms, self._began or told.sent_ms
 
     def _steer_clear(self, ms: float) -> None:
         """Wait until it is certain which locks are over, if it might not be so soon."""

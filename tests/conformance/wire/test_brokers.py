@@ -57,6 +57,29 @@ def test_members_are_merged_throughout() -> None:
     assert merged[0][1].acknowledged[0].batches[0].whose == "m1"
 
 
+def test_what_is_unusual_in_a_sequence_tells_it_from_others() -> None:
+    odd = asks.Batch(types=(4,), shape=asks.Shape.REVERSED)
+    sequence = (
+        asks.Fetch("m1"),
+        asks.Fetch("m1", max_records=0, forgotten=(0,), epoch=asks.Epoch.CLOSE),
+        asks.Acknowledge("m1", (asks.Acknowledged(0, (odd,)),), asks.Epoch.SKIP),
+        asks.Acknowledge("m1", (), stranger=asks.Stranger.TOPIC),
+    )
+    assert BROKERS.features_of(sequence[:1]) == ("Fetch",)
+    assert BROKERS.features_of(sequence) == (
+        "Acknowledge",
+        "Fetch",
+        "Fetch epoch close",
+        "absent topic",
+        "acknowledges",
+        "at most 0",
+        "forgotten",
+        "renew",
+        "reversed",
+        "wrong epoch",
+    )
+
+
 def test_asks_name_no_offsets() -> None:
     assert BROKERS.produced(asks.Produce(0, ((0, 3),))) == 0
     assert BROKERS.moved_down(asks.Wait(20), 3) == asks.Wait(20)

@@ -1,7 +1,10 @@
 """Which states an answer leaves possible, and what it says where none is."""
 
+import attrs
+
 from conformance.wire.belief import Belief, appended, beginnings, possible
 from conformance.wire.explain import WireDifference, explained
+from model.errors import ErrorCode
 from model.guards import Guard
 from model.profile import KIP
 from model.ranges import AcquiredRange, OffsetRange
@@ -41,6 +44,23 @@ def test_a_guard_gives_its_name_and_its_sentence() -> None:
     assert wrong.name == Guard.ONLY_READ_IS_ACQUIRED.name
     assert wrong.sentence == Guard.ONLY_READ_IS_ACQUIRED.value
     assert wrong.observed == "partition 0 acquired 3 (1)"
+
+
+def test_what_the_member_holds_is_told_from_what_another_holds() -> None:
+    first = answer((0, 0, 1)).response
+    holding, _ = explained(empty(), fetch("a", 0), first, "c", BATCHES)
+    before = attrs.evolve(empty(), broker=holding[0])
+    for member, about in (("a", "fetch of what the member holds"), ("b", "fetch")):
+        _, wrong = explained(before, fetch(member, 0), first, "c", BATCHES)
+        assert (wrong.name, wrong.about) == (Guard.ONLY_AVAILABLE_IS_ACQUIRED.name, about)
+    _, wrong = explained(before, fetch("a", 0, max_records=0), first, "c", BATCHES)
+    assert (wrong.name, wrong.about) == ("ACQUIRED", "fetch of what the member holds")
+
+
+def test_an_error_of_the_session_is_named() -> None:
+    refused = ShareResponse(ErrorCode.INVALID_REQUEST)
+    _, wrong = explained(empty(), fetch("a", 0), refused, "c", BATCHES)
+    assert (wrong.name, wrong.about) == ("SESSION_ERROR", "session answered INVALID_REQUEST")
 
 
 def test_every_difference_has_a_sentence() -> None:

@@ -8,7 +8,8 @@ import attrs
 from conformance.campaign import Limits, campaign
 from conformance.wire import asks
 from conformance.wire.brokers import BROKERS
-from conformance.wire.generate import Mixture, begin, mixture
+from conformance.wire.generate import Mixture, begin, mixture, next_ask
+from conformance.wire.scene import WireScene
 from conformance.wire.spec_broker import CAPABILITIES, SpecBroker
 from conformance.wire.target import WireCapabilities
 from model.states import AcknowledgeType, AcquireMode
@@ -46,6 +47,23 @@ def test_what_a_broker_cannot_do_is_not_asked() -> None:
 def test_wide_windows_are_filled_with_large_batches() -> None:
     wide = attrs.evolve(CAPABILITIES, lock_limits=(100,))
     assert {max(mixed(seed, wide).sizes) for seed in range(30)} == {5, 51}
+
+
+def test_tidy_members_do_not_fetch_while_they_hold_records() -> None:
+    random, broker = Random(4), SpecBroker()  # noqa: S311 - as above
+    mix, opening = begin(random, broker.hello())
+    mix = attrs.evolve(mix, tidy=True)
+    scene = WireScene(broker, broker.hello())
+    scene.ask(opening)
+    fetched = {True: 0, False: 0}
+    for _ in range(300):
+        ask = next_ask(random, mix, scene)
+        if isinstance(ask, asks.Fetch):
+            holds = any(scene.held(p, ask.member) for p in range(mix.partitions))
+            fetched[holds] += 1
+        scene.ask(ask)
+    assert fetched[True] == 0
+    assert fetched[False] > 20
 
 
 def test_asks_are_steered_to_what_is_held_and_odd_ones_occur() -> None:
