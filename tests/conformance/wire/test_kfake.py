@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import attrs
 import pytest
 
 import conformance
@@ -120,17 +121,18 @@ def test_a_record_left_after_a_deletion_is_archived_without_having_been_delivere
 def test_what_a_waiting_fetch_acknowledged_is_not_told_when_its_session_ends(
     target: BrokerTarget,
 ) -> None:
-    place = target.open(CONFIG, 1)
+    place = target.open(attrs.evolve(CONFIG, record_lock_duration_ms=30_000), 1)
     target.produce(place, 0, [(0, 1)])
     fetched(target, place, 0, member="holder")
     fetched(target, place, 0)
     stranger = AcknowledgementBatch(0, 0, (1,))
     again = BrokerTarget(str(target._wire.address))  # noqa: SLF001 - another connection meanwhile
     with ThreadPoolExecutor(1) as pool, closing(again):
-        waiting = pool.submit(fetched, again, place, 1, stranger, max_wait_ms=300)
-        target.wait(100)
+        fetched(again, place, 1)
+        waiting = pool.submit(fetched, again, place, 2, stranger, max_wait_ms=600)
+        target.wait(300)
         target.disconnect("member")
         assert waiting.result().response == ShareResponse()
-    refused = fetched(target, place, 2, stranger, connection="another").response
+    refused = fetched(target, place, 3, stranger, connection="another").response
     assert refused.error is ErrorCode.SHARE_SESSION_NOT_FOUND
     target.finish(place)

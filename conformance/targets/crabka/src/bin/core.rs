@@ -100,7 +100,7 @@ fn mends(arguments: impl Iterator<Item = String>) -> Result<Vec<String>, String>
 fn hello() -> Value {
     json!({
         "protocol": 1, "name": "crabka AcquisitionState", "version": sharespec_crabka::version(),
-        "profile": "kafka",
+        "profile": "kip",
         "capabilities": {
             "acquire_modes": ["record_limit"], "renew": true, "validates_requests": false,
             "pending_writes": false, "write_errors": [], "advance_log_start": false,
@@ -177,7 +177,10 @@ impl Driver {
     /// Offsets that the stored state does not name are available, as the core itself stores them.
     fn initialize(&mut self, operation: &Value) {
         let stored = &operation["persisted"];
-        let start = number(&stored["start_offset"]).max(0);
+        let start = match number(&stored["start_offset"]) {
+            -1 => reset(operation),
+            start => start,
+        };
         let mut batches = Vec::new();
         let mut next = start;
         for row in stored["state_batches"].as_array().expect("batches") {
@@ -464,6 +467,16 @@ fn run_from(shown: &str) -> Run {
             .and_then(|o| o.strip_suffix("\")"))
             .map(str::to_owned),
     }
+}
+
+/// Where a share-partition begins that has no start offset.
+fn reset(operation: &Value) -> i64 {
+    let field = match operation["config"]["auto_offset_reset"].as_str() {
+        Some("earliest") => "log_start_offset",
+        Some("latest") => "log_end_offset",
+        _ => "reset_offset",
+    };
+    number(&operation[field])
 }
 
 fn batch(first_offset: i64, last_offset: i64, delivery_state: i8, count: i64) -> StateBatch {
