@@ -8,7 +8,8 @@ From the bottom up:
   out and inside; ``build``: those in other languages, built;
 - ``universe``, ``transitions``, ``situations``, ``exercised``: what there is to meet, and what a
   search has met of it;
-- ``scene``: the log, the clock and the judge around one implementation;
+- ``scene``: the log, the clock and the judge around one implementation; ``transactions``: a fetch
+  that meets aborted transactions, as the judge sees it;
 - ``generate``, ``cores``: random asks of such an implementation, and simpler ones;
 - ``kind``, ``shrink``, ``campaign``: the search for deviations, of implementations of any kind;
 - ``known``, ``findings``: deviations that are known, with their reasons, and their table;

@@ -115,6 +115,10 @@ _GUARDS = {
         "An acknowledgement of a record that its sender does not hold is INVALID_RECORD_STATE, a "
         "malformed one INVALID_REQUEST; any other is accepted.",
     ),
+    Guard.ONLY_COMMITTED_IS_ASKED_FOR: Citation(
+        "KIP-932, Reading transactional records",
+        "Aborted records are filtered out for a group whose isolation level is read_committed.",
+    ),
     Guard.DEAD_LETTER_IS_ARCHIVING: Citation(
         _QUEUE, "A record that has failed for good is ARCHIVING until the queue is done with it."
     ),

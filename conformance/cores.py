@@ -26,6 +26,8 @@ def _begin(random: Random, hello: Hello) -> tuple[Mixture, asks.Ask]:
 
 
 def _produced(ask: asks.Ask) -> int:
+    if isinstance(ask, asks.ProduceAborted):
+        return ask.size + 1
     batches = ask.batches if isinstance(ask, asks.Produce) else ()
     return sum(missing + size for missing, size in batches)
 
@@ -50,7 +52,7 @@ def _simpler(ask: asks.Ask) -> Iterator[asks.Ask]:
     if isinstance(ask, asks.Acknowledge | asks.Release | asks.Fetch):
         yield attrs.evolve(ask, member=_FIRST)
     match ask:
-        case asks.Produce():
+        case asks.Produce() | asks.ProduceAborted():
             yield from _simpler_produces(ask)
         case asks.Acknowledge():
             yield from _simpler_acknowledges(ask)
@@ -65,7 +67,12 @@ def _simpler(ask: asks.Ask) -> Iterator[asks.Ask]:
             yield asks.Compact(batch - 1)
 
 
-def _simpler_produces(ask: asks.Produce) -> Iterator[asks.Ask]:
+def _simpler_produces(ask: asks.Produce | asks.ProduceAborted) -> Iterator[asks.Ask]:
+    if isinstance(ask, asks.ProduceAborted):
+        yield asks.Produce(((0, ask.size),))
+        if ask.size > 1:
+            yield asks.ProduceAborted(ask.size - 1)
+        return
     for at, (missing, size) in enumerate(ask.batches):
         before, after = ask.batches[:at], ask.batches[at + 1 :]
         if before or after:

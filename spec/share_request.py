@@ -5,8 +5,9 @@ from itertools import islice
 
 import attrs
 
+from model.config import IsolationLevel
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import Acknowledge, Acquire, EntryPoint
+from model.operations import Acknowledge, Acquire, ArchiveAborted, EntryPoint
 from model.ranges import OffsetRange
 from model.share_messages import (
     FINAL_EPOCH,
@@ -21,6 +22,7 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcknowledgeType
+from spec.aborted import committed
 from spec.log import hole_end
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, is_acquirable
@@ -192,7 +194,11 @@ def _fetch_one(
         batches,
     )
     broker, outcome = apply_to(broker, key, operation, (chosen.acquire, ()))
-    return broker, PartitionResponse(at, acquired=outcome.acquired)
+    config = broker.partitions[key].config
+    if config.isolation_level is IsolationLevel.READ_UNCOMMITTED or not chosen.aborted:
+        return broker, PartitionResponse(at, acquired=outcome.acquired)
+    broker, _ = apply_to(broker, key, ArchiveAborted(chosen.aborted), (chosen.acquire, ()))
+    return broker, PartitionResponse(at, acquired=committed(outcome.acquired, chosen.aborted))
 
 
 def readable(partition: SharePartition, most: int) -> tuple[OffsetRange, ...]:

@@ -10,6 +10,8 @@ ACKNOWLEDGE = asks.Acknowledge("m2", (AcknowledgementBatch(3, 6, (1,)),))
 def test_simpler_asks_differ_in_one_respect() -> None:
     assert list(CORES.simpler(asks.AdvanceLogStart(3))) == [asks.AdvanceLogStart(2)]
     assert list(CORES.simpler(asks.AdvanceLogStart(1))) == []
+    committed = asks.Produce(((0, 2),))
+    assert list(CORES.simpler(asks.ProduceAborted(2))) == [committed, asks.ProduceAborted(1)]
     found = list(CORES.simpler(ACKNOWLEDGE))
     assert asks.Acknowledge("m1", ACKNOWLEDGE.batches) in found
     assert asks.Acknowledge("m2", (AcknowledgementBatch(3, 3, (1,)),)) in found
@@ -17,6 +19,7 @@ def test_simpler_asks_differ_in_one_respect() -> None:
 
 def test_a_produce_says_how_many_offsets_it_appends() -> None:
     assert CORES.produced(asks.Produce(((1, 2), (0, 4)))) == 7
+    assert CORES.produced(asks.ProduceAborted(2)) == 3
     assert CORES.produced(ACKNOWLEDGE) == 0
 
 

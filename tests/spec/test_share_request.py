@@ -2,6 +2,7 @@ import attrs
 import pytest
 from immutables import Map
 
+from model.config import IsolationLevel
 from model.errors import IllegalChoiceError, InvalidValueError
 from model.outcome import Choice
 from model.profile import Profile
@@ -59,6 +60,22 @@ def test_a_fetch_gives_what_its_own_acknowledgements_released() -> None:
     broker = opened(broker_of(records=2))
     _, response = sent(broker, fetching("m", 2 - 1, asked(P0, (0, 1, 2)), most=4))
     assert given(response) == {P1: [(0, 1, 1)], P0: [(0, 1, 2)]}
+
+
+@pytest.mark.parametrize("level", list(IsolationLevel))
+def test_data_of_aborted_transactions_is_given_under_read_uncommitted_alone(
+    level: IsolationLevel,
+) -> None:
+    broker = broker_of()
+    for key, there in broker.partitions.items():
+        config = attrs.evolve(there.config, isolation_level=level)
+        there = attrs.evolve(there, config=config)  # noqa: PLW2901 - the same, configured
+        broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
+    reads = Conduct(((P0, PartitionConduct(aborted=(OffsetRange(1, 2),))),))
+    broker, response = sent(broker, fetching("m", 0, asked(P0), most=4), reads)
+    committed = level is IsolationLevel.READ_COMMITTED
+    assert given(response)[P0] == ([(0, 0, 1), (3, 3, 1)] if committed else [(0, 3, 1)])
+    assert held(broker, P0) == ("0:Q1@m 1-2:X1 3:Q1@m" if committed else "0-3:Q1@m")
 
 
 @pytest.mark.parametrize("epoch", [0, 1, 5, -1])

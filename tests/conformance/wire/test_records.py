@@ -1,6 +1,7 @@
 """Record batches are those of kio, and those of a broker are checked before they are believed."""
 
 import struct
+from itertools import count
 
 import pytest
 from hypothesis import given
@@ -84,6 +85,7 @@ def test_a_compressed_batch_has_the_offsets_of_its_header() -> None:
         (holding(3, bytes([4, 0, 0x80])), "do not end"),
         (sealed(record_batch(2) + b"!"), "1 bytes after its records"),
     ],
+    ids=count(),
 )
 def test_what_cannot_be_is_refused(data: bytes, error: str) -> None:
     with pytest.raises(MalformedError, match=error):
