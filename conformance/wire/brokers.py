@@ -142,6 +142,7 @@ BROKERS = Kind(
     moved_down=lambda ask, _less: ask,
     features=_features,
     plainer=_plainer,
+    tries=3,
 )
 """The kind of which every target of ``conformance.wire.target`` is.
 
