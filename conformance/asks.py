@@ -23,6 +23,7 @@ __all__ = [
     "Fetch",
     "FinishDeadLetter",
     "Produce",
+    "ProduceAborted",
     "Release",
     "TakeOver",
 ]
@@ -43,6 +44,13 @@ class Produce:
     """Log batches are appended, each as (offsets that are missing before it, its size)."""
 
     batches: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
+class ProduceAborted:
+    """A transaction of so many records is appended and aborted: a log batch, then its marker."""
+
+    size: int
 
 
 @attrs.frozen
@@ -130,4 +138,5 @@ Ask = (
     | AdvanceLogStart
     | AlterConfig
     | FinishDeadLetter
+    | ProduceAborted
 )

@@ -4,12 +4,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import attrs
+
 from conformance.target import Capabilities, Hello, Reply, Request
-from model.config import SharePartitionConfig
+from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import (
     Acquire,
     AlterConfig,
+    ArchiveAborted,
     FinishDeadLetter,
     Initialize,
     Operation,
@@ -24,6 +27,7 @@ from model.trace import TraceEvent
 from model.trace_codec import event_from_row, row_from_event
 from model.trace_json import line_from_row, row_from_line
 from replay.engine import Engine, engines_for
+from spec.aborted import committed
 
 __all__ = ["EngineTarget", "fetch_offset_of"]
 
@@ -60,6 +64,7 @@ class EngineTarget:
             validates_requests=True,
             alter_config=True,
             dead_letter_queue=True,
+            aborted_transactions=True,
         )
         return Hello(f"sharespec {self._name}", "of this project", self._profile, can)
 
@@ -74,6 +79,10 @@ class EngineTarget:
             self._now += operation["ms"]
         given = tuple(Answer(answer) for answer in answers)
         outcome = self._engine.apply(done, Choice(), given, seq)
+        read = self._aborted(operation, done)
+        if read:
+            self._engine.apply(ArchiveAborted(read), Choice(), (), seq)
+            outcome = attrs.evolve(outcome, acquired=committed(outcome.acquired, read))
         event = TraceEvent("-", seq, self._now, done, outcome, self._engine.snapshot())
         told = json.loads(line_from_row(row_from_event(event)))
         return {key: told[key] for key in _TOLD if key in told}
@@ -104,6 +113,14 @@ class EngineTarget:
             at,
             tuple(read[: operation["max_batches"]]),
         )
+
+    def _aborted(self, asked: Request, done: Operation) -> tuple[OffsetRange, ...]:
+        """Return what a fetch read of aborted transactions, if that is to be kept back."""
+        level = self._config.isolation_level
+        if not isinstance(done, Acquire) or level is IsolationLevel.READ_UNCOMMITTED:
+            return ()
+        listed = (OffsetRange(*part) for part in asked.get("aborted", ()))
+        return tuple(part for part in listed if part in done.log_batches)
 
     def _finish_dead_letter(self, nth: int) -> Operation:
         """Finish the nth run of dead letters that are durable; none if there are none."""

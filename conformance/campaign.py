@@ -36,7 +36,7 @@ class Limits:
 class Fault:
     """A distinct deviation, and the shortest sequence that was found to show it.
 
-    ``kinds`` are the operations of the sequence, which tell it from others of the same signature;
+    ``kinds`` are the features of the sequence, which tell it from others of the same signature;
     ``seen`` is how often the signature was met.
     """
 
@@ -142,7 +142,7 @@ class _Search:
         self.exercised.update(self._kind.met(stage))
         self.unjudged += stage.over
         if found:
-            self._note(_fault(found, tuple(sequence), stage))
+            self._note(_fault(found, tuple(sequence), stage, self._kind))
 
     def found(self) -> list[Fault]:
         """Return the faults, those that were met most often first."""
@@ -165,7 +165,7 @@ class _Search:
             stage, at, found = play(self._target, self._hello, sequence, self._kind)
             if found is None or found.signature != signature:
                 return None
-            best = _fault(found, sequence[: at + 1], stage)
+            best = _fault(found, sequence[: at + 1], stage, self._kind)
             return at
 
         try:
@@ -176,9 +176,9 @@ class _Search:
                 self.faults[signature, best.kinds] = best
 
 
-def _fault(found: Deviation, sequence: tuple[Ask, ...], stage: Stage) -> Fault:
-    kinds = tuple(sorted({type(ask).__name__ for ask in sequence}))
-    return Fault(found, sequence, tuple(stage.steps), tuple(stage.events), kinds)
+def _fault(found: Deviation, sequence: tuple[Ask, ...], stage: Stage, kind: Kind) -> Fault:
+    steps, events = tuple(stage.steps), tuple(stage.events)
+    return Fault(found, sequence, steps, events, kind.features_of(sequence))
 
 
 def _answered(event: dict[str, object]) -> str:

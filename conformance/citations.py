@@ -115,6 +115,10 @@ _GUARDS = {
         "An acknowledgement of a record that its sender does not hold is INVALID_RECORD_STATE, a "
         "malformed one INVALID_REQUEST; any other is accepted.",
     ),
+    Guard.ONLY_COMMITTED_IS_ASKED_FOR: Citation(
+        "KIP-932, Reading transactional records",
+        "Aborted records are filtered out for a group whose isolation level is read_committed.",
+    ),
     Guard.DEAD_LETTER_IS_ARCHIVING: Citation(
         _QUEUE, "A record that has failed for good is ARCHIVING until the queue is done with it."
     ),
@@ -242,6 +246,13 @@ _BROKER = {
         f"{_FETCH}; AcquiredRecords",
         "A response carries the records that it says are acquired.",
     ),
+    "ANSWERED_ONCE": Citation(
+        f"{_FETCH}; Responses", "A response has one entry for a share-partition, with all about it."
+    ),
+    "SENT_ONCE": Citation(
+        f"{_FETCH}; Records", "The records of a response are of ascending offsets."
+    ),
+    "UNANSWERED": Citation(_FETCH, "A request has a response, with an error code where it failed."),
     "AVAILABLE_RECORDS_ARE_DELIVERED": Citation(
         _RECORDS, "A record that is available is eligible for delivery to the next who fetches."
     ),

@@ -3,27 +3,31 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import attrs
 import click
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-from conformance.builtin import EngineTarget
 from conformance.campaign import Campaign, Limits, campaign
 from conformance.junit import as_junit
-from conformance.kafka import KNOWN, kafka_target
+from conformance.kind import Kind
 from conformance.known import Known, KnownError, Replayed, read_known, replayed, unknown
 from conformance.page import as_html
-from conformance.process import ProcessTarget
 from conformance.report import Report, Verdict, as_json, as_markdown, show, show_known
-from conformance.target import Target, TargetError
+from conformance.subjects import SUBJECT_NAMES, Subject, opened
+from conformance.target import TargetError
 from conformance.vectors.play import all_cases, play_vectors
+from conformance.wire.brokers import BROKERS
 from replay.words import printable
 
 __all__ = ["verify_command"]
 
 DEVIATES, COULD_NOT_RUN = 1, 2
 _WIDTH = 180
+_SHRINK_SECONDS = 10.0
+"""How long a sequence of a broker is shortened: its clock cannot be hurried."""
 
 
 def _in_a_folder(
@@ -41,8 +45,28 @@ def _file_option(name: str, said: str) -> Callable[[Callable[..., None]], Callab
 
 
 @click.command("verify")
-@click.argument("name", required=False, type=click.Choice(["spec", "impl", "kafka"]))
+@click.argument("name", required=False, type=click.Choice(SUBJECT_NAMES))
 @click.option("--exec", "command", metavar="COMMAND", help="Drive this command (docs/verify.md).")
+@click.option("--bootstrap", metavar="HOST:PORT", help="Talk to the broker at this address.")
+@click.option(
+    "--profile",
+    type=click.Choice(["kip", "kafka"]),
+    default="kip",
+    show_default=True,
+    help="Judge the broker at an address by this profile.",
+)
+@click.option(
+    "--lock-ms",
+    type=click.IntRange(100),
+    help="Lock duration to run with at an address; by default the shortest it allows.",
+)
+@click.option(
+    "--sweep-ms",
+    type=click.IntRange(0),
+    default=1000,
+    show_default=True,
+    help="How late a lock may end at an address.",
+)
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), default=60, show_default=True)
 @click.option("--sequences", type=click.IntRange(0), default=1_000_000, help="At most so many.")
 @click.option(
@@ -65,6 +89,10 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     *,
     name: str | None,
     command: str | None,
+    bootstrap: str | None,
+    profile: str,
+    lock_ms: int | None,
+    sweep_ms: int,
     seconds: float,
     sequences: int,
     seed: int,
@@ -76,27 +104,29 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     html: Path | None,
     json_lines: bool,
 ) -> None:
-    """Search for what an implementation does that no rule allows: spec, impl, kafka or --exec.
+    """Search for what an implementation does that no rule allows.
 
-    The test vectors are played first; with --sequences 0 they only.
+    NAME is one of the cores spec, impl and kafka, or a broker that the kit starts itself; or give
+    --exec or --bootstrap. A core plays the test vectors first; with --sequences 0 they only.
 
     Exits with 0 if nothing new was found, 1 if something was or a known deviation is gone, 2 if
     the implementation could not be driven.
     """
-    if (name is None) == (command is None):
-        raise click.UsageError("give one of spec, impl, kafka, or --exec COMMAND")
-    known = known or (KNOWN if name == "kafka" else None)
+    if sum(given is not None for given in (name, command, bootstrap)) != 1:
+        names = ", ".join(SUBJECT_NAMES)
+        raise click.UsageError(f"give one of {names}, --exec COMMAND, or --bootstrap HOST:PORT")
+    subject = Subject(name, command, bootstrap, silence, profile, lock_ms, sweep_ms)
+    kind = subject.kind
     limits = Limits(seconds=seconds, sequences=sequences)
+    if kind is BROKERS:
+        limits = attrs.evolve(limits, examples=2, shrink_seconds=_SHRINK_SECONDS)
+    known = known or subject.known
     try:
-        listed = read_known(known) if known else ()
-        listed = _chosen(listed, only)
-        target = _target(name, command, silence)
-        try:
+        listed = _chosen(read_known(known, kind) if known else (), only)
+        with opened(subject) as target:
             if only:
-                sys.exit(_shown(replayed(target, target.hello(), listed)[0]))
-            report = _verified(target, listed, limits, seed)
-        finally:
-            target.close()
+                sys.exit(_shown(replayed(target, target.hello(), listed, kind)[0]))
+            report = _verified(target, listed, limits, seed, kind)
     except (TargetError, KnownError) as error:
         click.echo(f"sharespec: {printable(str(error))}", err=True)
         sys.exit(COULD_NOT_RUN)
@@ -123,26 +153,30 @@ def _shown(one: Replayed) -> int:
     return DEVIATES if one.fault else 0
 
 
-def _target(name: str | None, command: str | None, silence: float) -> Target:
-    if command is not None:
-        return ProcessTarget(command, silence)
-    if name == "kafka":
-        return kafka_target(silence)
-    return EngineTarget(str(name))
-
-
-def _verified(target: Target, known: tuple[Known, ...], limits: Limits, seed: int) -> Report:
-    played = play_vectors(target, target.hello(), all_cases())
-    found = _searched(target, limits, seed)
+def _verified(
+    target: Any,  # noqa: ANN401 - of the kind
+    known: tuple[Known, ...],
+    limits: Limits,
+    seed: int,
+    kind: Kind,
+) -> Report:
+    cases = () if kind is BROKERS else all_cases()
+    played = play_vectors(target, target.hello(), cases)
+    found = _searched(target, limits, seed, kind)
     return Report(
         found,
-        tuple(replayed(target, found.hello, known)),
+        tuple(replayed(target, found.hello, known, kind)),
         tuple(unknown((*played.faults, *found.faults), known)),
         played,
     )
 
 
-def _searched(target: Target, limits: Limits, seed: int) -> Campaign:
+def _searched(
+    target: Any,  # noqa: ANN401 - of the kind
+    limits: Limits,
+    seed: int,
+    kind: Kind,
+) -> Campaign:
     text = TextColumn("{task.description}")
     with Progress(text, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("verify")
@@ -150,7 +184,7 @@ def _searched(target: Target, limits: Limits, seed: int) -> Campaign:
         def progress(sequences: int, faults: int) -> None:
             bar.update(task, description=f"{sequences:,} sequences, {faults} deviations")
 
-        return campaign(target, limits, seed, progress)
+        return campaign(target, limits, seed, progress, kind)
 
 
 def _printed(report: Report, *, json_lines: bool) -> None:

@@ -11,6 +11,7 @@ from conformance.generate import Mixture, mixture, next_ask
 from conformance.kind import Kind
 from conformance.scene import Scene
 from conformance.target import Hello
+from model.operations import AcknowledgementBatch
 
 __all__ = ["CORES"]
 
@@ -25,6 +26,8 @@ def _begin(random: Random, hello: Hello) -> tuple[Mixture, asks.Ask]:
 
 
 def _produced(ask: asks.Ask) -> int:
+    if isinstance(ask, asks.ProduceAborted):
+        return ask.size + 1
     batches = ask.batches if isinstance(ask, asks.Produce) else ()
     return sum(missing + size for missing, size in batches)
 
@@ -32,11 +35,13 @@ def _produced(ask: asks.Ask) -> int:
 def _moved_down(ask: asks.Ask, less: int) -> asks.Ask:
     if not isinstance(ask, asks.Acknowledge):
         return ask
-    batches = (
-        attrs.evolve(b, first=max(0, b.first - less), last=max(0, b.last - less))
-        for b in ask.batches
-    )
-    return attrs.evolve(ask, batches=tuple(batches))
+    return attrs.evolve(ask, batches=tuple(_lower(batch, less) for batch in ask.batches))
+
+
+def _lower(batch: AcknowledgementBatch, less: int) -> AcknowledgementBatch:
+    """Return the batch so many offsets lower, or as far as it can go and stay as wide."""
+    by = min(less, max(0, batch.first))
+    return attrs.evolve(batch, first=batch.first - by, last=batch.last - by)
 
 
 def _simpler(ask: asks.Ask) -> Iterator[asks.Ask]:
@@ -47,7 +52,7 @@ def _simpler(ask: asks.Ask) -> Iterator[asks.Ask]:
     if isinstance(ask, asks.Acknowledge | asks.Release | asks.Fetch):
         yield attrs.evolve(ask, member=_FIRST)
     match ask:
-        case asks.Produce():
+        case asks.Produce() | asks.ProduceAborted():
             yield from _simpler_produces(ask)
         case asks.Acknowledge():
             yield from _simpler_acknowledges(ask)
@@ -62,7 +67,12 @@ def _simpler(ask: asks.Ask) -> Iterator[asks.Ask]:
             yield asks.Compact(batch - 1)
 
 
-def _simpler_produces(ask: asks.Produce) -> Iterator[asks.Ask]:
+def _simpler_produces(ask: asks.Produce | asks.ProduceAborted) -> Iterator[asks.Ask]:
+    if isinstance(ask, asks.ProduceAborted):
+        yield asks.Produce(((0, ask.size),))
+        if ask.size > 1:
+            yield asks.ProduceAborted(ask.size - 1)
+        return
     for at, (missing, size) in enumerate(ask.batches):
         before, after = ask.batches[:at], ask.batches[at + 1 :]
         if before or after:

@@ -85,6 +85,7 @@ _NAMES = {
     ops.AdvanceLogStart: "advance_log_start",
     ops.AlterConfig: "alter_config",
     ops.FinishDeadLetter: "finish_dead_letter",
+    ops.ArchiveAborted: "archive_aborted",
 }
 _FORGOTTEN_WRITES = {ops.AdvanceTime: "an expiry", ops.FinishDeadLetter: "a dead letter"}
 

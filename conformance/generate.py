@@ -4,7 +4,7 @@ A mixture leaves most kinds of ask out (swarm testing): what would hide a deviat
 is often not there.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from random import Random
 from typing import Any
 
@@ -13,7 +13,7 @@ import attrs
 from conformance import asks
 from conformance.scene import Scene
 from conformance.target import Capabilities
-from model.config import AutoOffsetReset, SharePartitionConfig
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.states import AcknowledgeType, AcquireMode
@@ -35,6 +35,7 @@ _SOMETIMES = {
     asks.TakeOver: 0.6,
     asks.AlterConfig: 1.0,
     asks.FinishDeadLetter: 2.0,
+    asks.ProduceAborted: 2.0,
 }
 _WHILE_WRITING = {
     asks.AdvanceTime: 3.0,
@@ -83,6 +84,8 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
         optional.pop(asks.AlterConfig, None)
     if not can.dead_letter_queue:
         optional.pop(asks.FinishDeadLetter, None)
+    if not can.aborted_transactions:
+        optional.pop(asks.ProduceAborted, None)
     modes = [tuple(AcquireMode(m) for m in can.acquire_modes)]
     modes += [(mode,) for mode in modes[0]]
     types = random.choice(_TYPES)
@@ -94,6 +97,7 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
             partition_max_record_locks=random.choice((4, 8, 20)),
             record_lock_duration_ms=DURATION,
             auto_offset_reset=AutoOffsetReset.EARLIEST,
+            isolation_level=_isolation(random, optional),
             dead_letter_queue=asks.FinishDeadLetter in optional,
         ),
         {**_ALWAYS, **optional},
@@ -103,6 +107,13 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
         gaps=random.random() < 0.4,
         malformed=can.validates_requests and random.random() < 0.3,
     )
+
+
+def _isolation(random: Random, kinds: Container[type[asks.Ask]]) -> IsolationLevel:
+    """Mostly read_committed where there are transactions to be kept back."""
+    if asks.ProduceAborted in kinds and random.random() < 0.8:
+        return IsolationLevel.READ_COMMITTED
+    return IsolationLevel.READ_UNCOMMITTED
 
 
 def next_ask(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
@@ -130,6 +141,10 @@ def _produce(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     gaps = (0, 0, 0, 1, 2) if mix.gaps else (0,)
     number = random.randint(1, 3)
     return asks.Produce(tuple((random.choice(gaps), random.randint(1, 5)) for _ in range(number)))
+
+
+def _produce_aborted(random: Random, _mix: Mixture, _scene: Scene) -> asks.Ask:
+    return asks.ProduceAborted(random.randint(1, 4))
 
 
 def _fetch(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
@@ -184,12 +199,14 @@ def _finish_dead_letter(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask
 
 def _alter_config(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     """Alter one setting of those that the sequence began with."""
-    changes: tuple[dict[str, Any], ...] = (
+    changes: list[dict[str, Any]] = [
         {"delivery_count_limit": random.randint(2, 5)},
         {"partition_max_record_locks": random.choice((4, 8, 20))},
         {"record_lock_duration_ms": random.choice((DURATION // 2, 2 * DURATION))},
         {"renew_acknowledge_enable": False},
-    )
+    ]
+    if asks.ProduceAborted in mix.weights:
+        changes.append({"isolation_level": random.choice(list(IsolationLevel))})
     return asks.AlterConfig(attrs.evolve(mix.config, **random.choice(changes)))
 
 
@@ -204,6 +221,7 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, Scene], asks.Ask]] = {
     asks.AdvanceLogStart: _advance_log_start,
     asks.TakeOver: _take_over,
     asks.FinishDeadLetter: _finish_dead_letter,
+    asks.ProduceAborted: _produce_aborted,
     asks.AlterConfig: _alter_config,
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from conformance.process import ProcessTarget
 from conformance.target import TargetError
 
-__all__ = ["KNOWN", "kafka_target"]
+__all__ = ["KNOWN", "kafka_java", "kafka_target"]
 
 _PROJECT = Path(__file__).parent / "targets" / "kafka"
 KNOWN = _PROJECT / "known.toml"
@@ -22,23 +22,28 @@ def kafka_target(seconds: float, project: Path = _PROJECT) -> ProcessTarget:
 
     Raises TargetError if Java 17 or Maven are missing or Maven Central cannot be reached.
     """
+    flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    java, path = kafka_java(project)
+    return ProcessTarget(f"{java} {flags} -cp '{path}' kafka.server.share.Driver", seconds)
+
+
+def kafka_java(project: Path = _PROJECT) -> tuple[str, str]:
+    """Return the command for Java, and the class path, which is built if that is needed.
+
+    Raises TargetError as ``kafka_target`` does.
+    """
     java = os.environ.get("JAVA_HOME")
     command = str(Path(java, "bin", "java")) if java else "java"
     if shutil.which(command) is None:
         raise TargetError("Apache Kafka needs Java 17 or newer: there is no java on the path")
     classes = project / "target" / "classes"
-    sources = [project / "pom.xml", *project.rglob("src/**/*.java")]
+    sources = [project / "pom.xml", *project.rglob("src/**/*.*")]
     newest = max(source.stat().st_mtime for source in sources)
     stamp = project / "target" / "built"
     if not stamp.exists() or stamp.stat().st_mtime < newest:
         _build(project)
         stamp.touch()
-    libraries = project / "target" / "lib" / "*"
-    flags = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    return ProcessTarget(
-        f"{command} {flags} -cp '{classes}{os.pathsep}{libraries}' kafka.server.share.Driver",
-        seconds,
-    )
+    return command, f"{classes}{os.pathsep}{project / 'target' / 'lib' / '*'}"
 
 
 def _build(project: Path) -> None:

@@ -1,6 +1,6 @@
 """What tells one kind of implementation under test from another, as data for the search."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, Protocol
 
@@ -18,12 +18,15 @@ class Stage(Protocol):
     """One implementation, fresh, with a judge beside it.
 
     ``steps`` is what happened, in words, and ``events`` the same for programs: each has ``op`` and
-    ``result``. ``over`` says that the judge cannot follow any more, so that asking on is idle.
+    ``result``.
     """
 
     steps: list[Step]
     events: list[dict[str, Any]]
-    over: bool
+
+    @property
+    def over(self) -> bool:
+        """Whether the judge cannot follow any more."""
 
     def ask(self, ask: Ask) -> Deviation | None:
         """Ask, and judge the answer. Raises TargetError if there is none."""
@@ -40,7 +43,11 @@ class Kind:
     draws a mixture and the first ask for a hello, and ``next_ask`` each later one. ``simpler``
     yields asks that are simpler in one respect, the simplest first. ``produced`` is how many
     offsets an ask appends to a log, and ``moved_down`` the ask that names offsets so many less.
+    ``features`` says what tells an ask from others: the name of its class, and what is unusual.
+    ``plainer`` yields whole sequences that are simpler, such as with fewer members.
     ``met`` is what a stage has met, by the names of ``universe``; nothing where none counts it.
+    ``tries``: how often a known sequence is played before its deviation counts as gone; what runs
+    in real time can miss one.
     """
 
     asks: Any
@@ -51,3 +58,10 @@ class Kind:
     produced: Callable[[Ask], int]
     moved_down: Callable[[Ask, int], Ask]
     met: Callable[[Any], Mapping[str, int]] = lambda _stage: {}
+    plainer: Callable[[tuple[Ask, ...]], Iterable[tuple[Ask, ...]]] = lambda _sequence: ()
+    features: Callable[[Ask], Iterable[str]] = lambda ask: (type(ask).__name__,)
+    tries: int = 1
+
+    def features_of(self, sequence: Sequence[Ask]) -> tuple[str, ...]:
+        """Return what tells a sequence from others, sorted."""
+        return tuple(sorted({feature for ask in sequence for feature in self.features(ask)}))

@@ -94,7 +94,8 @@ def show(report: Report, console: Console) -> None:
     hello = campaign.hello
     console.print(f"{hello.name} {hello.version}, profile {hello.profile}", markup=False)
     console.print(_asked_table(campaign))
-    console.print(vectors_text(report.vectors), markup=False)
+    if report.vectors.number or report.vectors.skipped:
+        console.print(vectors_text(report.vectors), markup=False)
     for one in report.replayed:
         state = "known" if one.fault else "known, but it does not show any more"
         console.print(f"{state}: {one.known.name}: {one.known.title}", markup=False)

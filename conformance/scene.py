@@ -9,14 +9,16 @@ import attrs
 from conformance import asks
 from conformance.exercised import met
 from conformance.target import Hello, Reply, Target
+from conformance.transactions import parts_of
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import AcknowledgementBatch
 from model.profile import profile_named
+from model.ranges import OffsetRange
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.trace import TraceEvent
-from model.trace_codec import event_from_row
-from model.trace_json import row_from_line
+from model.trace_codec import event_from_row, row_from_event
+from model.trace_json import line_from_row, row_from_line
 from replay.engine import SpecEngine
 from replay.partition import Finding, Follower
 from replay.verdict import Kind
@@ -98,6 +100,7 @@ class Scene:
         self._engine = engine
         self._waiting: list[int] = []
         self.log: list[list[int]] = []
+        self.aborted: list[list[int]] = []
         self.log_start = self.log_end = self.now = 0
         self.events: list[dict[str, Any]] = []
         self.steps: list[Step] = []
@@ -126,14 +129,19 @@ class Scene:
             self.steps.append(Step(asked, printable(str(reply["error"]), _MAX_TEXT), ""))
             return self._failed(CRASHED, name, str(reply["error"]), "an answer")
         try:
-            event = self._event(operation, reply)
-            before = self.partition
-            finding = self._follower.step(event)
+            finding = self._judged(operation, reply)
         except InvalidValueError as error:
             return self._failed(UNREADABLE, name, str(error), "what is possible")
-        if finding:
-            return _deviation(name, finding, self._follower.state)
-        self.exercised.update(met(before, event, self.partition, self.log))
+        return _deviation(name, finding, self._follower.state) if finding else None
+
+    def _judged(self, operation: dict[str, Any], reply: Reply) -> Finding | None:
+        read = [OffsetRange(*part) for part in operation.get("aborted", ())]
+        for event in parts_of(self._event(operation, reply), self.partition, read):
+            self._note(event)
+            before = self.partition
+            if found := self._follower.step(event):
+                return found
+            self.exercised.update(met(before, event, self.partition, self.log))
         return None
 
     def close(self) -> None:
@@ -151,6 +159,9 @@ class Scene:
                 return self._take_over(ask)
             case asks.Produce(batches):
                 return self._produce(batches)
+            case asks.ProduceAborted(size):
+                self.aborted.append([self.log_end, self.log_end + size - 1])
+                return self._produce(((0, size), (0, 1)))
             case asks.Fetch():
                 return {
                     "op": "acquire",
@@ -162,6 +173,7 @@ class Scene:
                     "log": self.log,
                     "log_start_offset": self.log_start,
                     "log_end_offset": self.log_end,
+                    **self._aborted(),
                 }
             case asks.Acknowledge(member, batches):
                 rows = [_row(batch) for batch in batches]
@@ -183,6 +195,10 @@ class Scene:
                 id_ = self._waiting.pop(nth % len(self._waiting))
                 return {"op": "complete_write", "id": id_, "status": status.name}
         return None
+
+    def _aborted(self) -> dict[str, Any]:
+        there = [batch for batch in self.aborted if batch in self.log]
+        return {"aborted": there} if there else {}
 
     def _take_over(self, ask: asks.TakeOver) -> dict[str, Any]:
         first = ask.persisted or DurableState(0, 0)
@@ -226,14 +242,16 @@ class Scene:
             **arguments,
             **told,
         }
-        event = event_from_row(row_from_line(json.dumps(plain).encode()))
-        self.events.append(plain)
+        return event_from_row(row_from_line(json.dumps(plain).encode()))
+
+    def _note(self, event: TraceEvent) -> None:
+        event = attrs.evolve(event, seq=len(self.events))
+        self.events.append(json.loads(line_from_row(row_from_event(event))))
         asked, answered = operation_text(event.operation), outcome_text(event.outcome)
         after = snapshot_text(event.after)
         words = printable(asked), printable(answered), printable(after)
         self.steps.append(Step(*words, event.after))
         self._waiting += (w.id for w in event.outcome.writes if w.status is ErrorCode.PENDING)
-        return event
 
 
 _SHOWN = ("op", "member", "acquire_mode", "max_fetch_records", "batches", "ms", "log", "id")
@@ -242,7 +260,7 @@ _TOLD = (
 )  # fmt: skip
 _NOT_RECORDED = {
     "initialize": {"time_ms"},
-    "acquire": {"log", "max_batches", "log_start_offset", "log_end_offset"},
+    "acquire": {"log", "aborted", "max_batches", "log_start_offset", "log_end_offset"},
     "complete_write": {"status"},
     "produce": set[str](),
     "acknowledge": set[str](),

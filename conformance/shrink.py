@@ -21,7 +21,7 @@ def shrunk(
     shrinker = _Shrinker(fails, kind)
     current = tuple(sequence)
     while True:
-        smaller = shrinker.simpler(shrinker.shorter(current))
+        smaller = shrinker.simpler(shrinker.shorter(shrinker.plainer(current)))
         if smaller == current:
             return current
         current = smaller
@@ -30,6 +30,12 @@ def shrunk(
 class _Shrinker:
     def __init__(self, fails: Callable[[Sequence_], int | None], kind: Kind) -> None:
         self._fails, self._kind = fails, kind
+
+    def plainer(self, current: Sequence_) -> Sequence_:
+        for changed in self._kind.plainer(current):
+            if changed != current and (at := self._fails(changed)) is not None:
+                return changed[: at + 1]
+        return current
 
     def shorter(self, current: Sequence_) -> Sequence_:
         size = max(1, len(current) // 2)

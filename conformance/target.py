@@ -35,6 +35,7 @@ class Capabilities:
     take_over: bool = True
     alter_config: bool = False
     dead_letter_queue: bool = False
+    aborted_transactions: bool = False
 
 
 @attrs.frozen

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from conformance.universe import GONE, NEW
+from conformance.universe import GONE, ITS_TRANSACTION, NEW
 from model import operations as ops
 from model.errors import ErrorCode
 from model.states import AcknowledgeType, RecordState
@@ -39,6 +39,8 @@ def moved(before: SharePartition, event: TraceEvent, after: SharePartition) -> I
             yield from _finished(
                 before.window, event, after.window, "the dead-letter queue is done"
             )
+        case ops.ArchiveAborted():
+            yield from _kept_back(before.window, after.window)
         case ops.CompleteWrite(id_, status):
             offsets = before.outstanding[id_].offsets
             yield from _settled(before.window, offsets, status, after.window)
@@ -63,6 +65,12 @@ def _acquired(before: Window, event: TraceEvent, after: Window) -> Iterator[Move
         if now is None or now.state == RecordState.ARCHIVED:
             ended = "ARCHIVED pending" if record.pending else "ARCHIVED"
             yield _label(record), "the log has lost it", ended
+
+
+def _kept_back(before: Window, after: Window) -> Iterator[Moved]:
+    for offset in before.held:
+        if offset not in after.held:
+            yield "ACQUIRED", ITS_TRANSACTION, "ARCHIVED"
 
 
 def _ended(before: Window, event: TraceEvent, after: Window) -> Iterator[Moved]:

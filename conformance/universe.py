@@ -15,6 +15,7 @@ from model.states import AcquireMode
 __all__ = [
     "AT_STAKE",
     "GONE",
+    "ITS_TRANSACTION",
     "NEW",
     "Group",
     "Item",
@@ -25,6 +26,7 @@ __all__ = [
     "write_name",
 ]
 
+ITS_TRANSACTION = "its transaction was aborted"
 NEW, GONE = "never delivered", "below the start offset"
 """What is said of a record before its first delivery, and after the start offset has passed it."""
 
@@ -80,6 +82,7 @@ def universe(can: Capabilities) -> tuple[Item, ...]:
 
 _WRITE, _FAIL, _DLQ = ("pending_writes",), ("write_errors",), ("dead_letter_queue",)
 _LOG, _OVER, _ALTER = ("advance_log_start",), ("take_over",), ("alter_config",)
+_ABORTED = ("aborted_transactions",)
 _STRICT = ("validates_requests",)
 _LIMIT, _OPTIMIZED = ("record_limit",), ("batch_optimized",)
 _QUEUED = {"ARCHIVING": _DLQ, "ARCHIVING pending": (*_DLQ, *_WRITE)}
@@ -128,6 +131,7 @@ def _transitions() -> Iterator[Item]:
         yield _moved("ACQUIRED", "its lock expires", after)
     yield from _written()
     yield _moved("ARCHIVING", "the dead-letter queue is done", "ARCHIVED")
+    yield _moved("ACQUIRED", ITS_TRANSACTION, "ARCHIVED", _ABORTED)
     yield _moved("AVAILABLE", "the log has lost it", "ARCHIVED")
     name = transition_name(NEW, "the log has lost it", "ARCHIVED")
     yield Item(Group.TRANSITION, name, free=True)  # It entered the window without being acquired.
@@ -173,6 +177,7 @@ def _answers(can: Capabilities) -> Iterator[Item]:
     yield Item(Group.ANSWER, answer_name("advance_log_start", "NONE"), _LOG)
     yield Item(Group.ANSWER, answer_name("alter_config", "NONE"), _ALTER)
     yield Item(Group.ANSWER, answer_name("finish_dead_letter", "NONE"), _DLQ)
+    yield Item(Group.ANSWER, answer_name("archive_aborted", "NONE"), _ABORTED)
     for status in ("INVALID_REQUEST", "INVALID_RECORD_STATE"):
         yield Item(Group.ANSWER, answer_name("acknowledge", status))
     for operation, needs in (("acknowledge", ()), ("release", ()), ("complete_write", _WRITE)):
@@ -284,6 +289,7 @@ AT_STAKE: dict[str, tuple[str, ...]] = {
     "DEAD_LETTER_IS_ARCHIVING": (
         transition_name("ARCHIVING", "the dead-letter queue is done", "ARCHIVED"),
     ),
+    "ONLY_COMMITTED_IS_ASKED_FOR": (answer_name("archive_aborted", "NONE"),),
     "STATUS": (answer_name("acquire", "NONE"), answer_name("release", "NONE")),
     "ACQUIRED": (answer_name("acquire", "NONE"),),
     "WRITTEN_STATE": (write_name("an expiry", "NONE"), answer_name("acknowledge", "NONE")),

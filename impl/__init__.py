@@ -4,7 +4,7 @@
 a recorded trace. Both run the same compiled functions. From the bottom up: ``layout`` and
 ``state`` say where everything stands in the arrays; ``rows``, ``runs``, ``window``, ``durable``
 and ``writes`` are what the operations share; ``policy``, ``acquire``, ``acknowledge``,
-``progress``, ``expiry``, ``dead_letter`` and ``leadership`` are the operations; ``encode`` brings
-in the model's values; ``flatten``, ``events``, ``faults``, ``compare`` and ``replay`` take and
-check recorded columns.
+``progress``, ``expiry``, ``dead_letter``, ``aborted`` and ``leadership`` are the operations;
+``encode`` brings in the model's values; ``flatten``, ``events``, ``faults``, ``compare`` and
+``replay`` take and check recorded columns.
 """

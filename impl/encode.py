@@ -22,7 +22,7 @@ from impl.policy import Fetch
 from impl.progress import Mark
 from impl.rows import Ints
 from model.checks import MAX_INT64, whole
-from model.config import AutoOffsetReset, SharePartitionConfig
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.operations import Acknowledge, Acquire, EntryPoint, Initialize, MarkInProgress
 from model.outcome import Answer, Choice
 from model.ranges import OffsetRange
@@ -170,6 +170,7 @@ def settings_of(config: SharePartitionConfig) -> Settings:
         config.in_progress_staleness_threshold_ms,
         config.in_progress_max_lock_extension_ms,
         config.in_progress_rebalance_grace_ms,
+        int(config.isolation_level is IsolationLevel.READ_COMMITTED),
     )
 
 

@@ -22,13 +22,13 @@ OPERATIONS = tuple(OPERATION_FIELDS)
 (
     INITIALIZE, PRODUCE, ACQUIRE, SKIP_ACQUIRE, ACKNOWLEDGE, RELEASE, ADVANCE_TIME,
     COMPLETE_WRITE, ADVANCE_LOG_START, RESET_OFFSET, MARK_IN_PROGRESS, FINISH_DEAD_LETTER,
-    ALTER_CONFIG,
+    ALTER_CONFIG, ARCHIVE_ABORTED,
 ) = (
     OPERATIONS.index(name)
     for name in (
         "initialize", "produce", "acquire", "skip_acquire", "acknowledge", "release",
         "advance_time", "complete_write", "advance_log_start", "reset_offset", "mark_in_progress",
-        "finish_dead_letter", "alter_config",
+        "finish_dead_letter", "alter_config", "archive_aborted",
     )
 )  # fmt: skip
 
@@ -52,12 +52,12 @@ class Events(NamedTuple):
     """Events of one share-partition; of ranges both ends are inclusive.
 
     ``fields`` (FIELDS, events): one value each. The others have rows of these columns:
-    ``log_batches``: first, last, also of the ranges of FinishDeadLetter. ``acquired``: first,
-    last, delivery count. ``acks``: first, last and the bounds of ``types``; of MarkInProgress
-    first, last, leader epoch, acquisition. ``types``: also the statuses of marks. ``answers``: id
-    and status of a write; ``starts`` and ``completes``: its start offset and delivery complete
-    count; ``write_bounds``: its rows of ``written``, which has first, last, state, delivery count.
-    ``completed``: seq, status.
+    ``log_batches``: first, last, also of the ranges of FinishDeadLetter and ArchiveAborted.
+    ``acquired``: first, last, delivery count. ``acks``: first, last and the bounds of ``types``;
+    of MarkInProgress first, last, leader epoch, acquisition. ``types``: also the statuses of marks.
+    ``answers``: id and status of a write; ``starts`` and ``completes``: its start offset and
+    delivery complete count; ``write_bounds``: its rows of ``written``, which has first, last,
+    state, delivery count. ``completed``: seq, status.
     ``records``: first, last, state, delivery count, owner, pending.
     """
 
@@ -90,7 +90,8 @@ def events_of(batch: pa.RecordBatch, members: Members) -> Events:
     records = _listed(fields, RECORDS_FROM, after["records"])
     types, written = lists_of(acks["types"]), lists_of(writes["state_batches"])
     ranges, marks = lists_of(columns["ranges"]), lists_of(columns["progress_batches"])
-    _shared(fields, LOG_FROM, FINISH_DEAD_LETTER, ranges, len(log_batches["first"]))
+    for operation in (FINISH_DEAD_LETTER, ARCHIVE_ABORTED):
+        _shared(fields, LOG_FROM, operation, ranges, len(log_batches["first"]))
     _shared(fields, ACKS_FROM, MARK_IN_PROGRESS, marks, len(types.bounds))
     marked = lists_of(result["marked"])
     fields[MARKED_FROM : MARKED_TO + 1] = (marked.bounds + len(types.items)).T

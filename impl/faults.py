@@ -13,6 +13,7 @@ from impl.events import (
     AFTER_COMPLETE,
     AFTER_END,
     AFTER_START,
+    ARCHIVE_ABORTED,
     ARG_LOG_END,
     ARG_LOG_START,
     ARG_OFFSET,
@@ -101,7 +102,7 @@ NO_FAULT = 0
     _OP, SEQUENCE, TIMES, _MEMBER, _MODE, _BATCH_SIZE, _MAX_RECORDS, _FETCH_OFFSET, _LOG_BATCHES,
     _LOG_START, _LOG_END, _MS, _ID, _START_OFFSET, _ENTRY, _BATCHES, _STATUS, _CAN_ACQUIRE,
     _ACQUIRED, _COUNT, _WRITES, _STATE_BATCHES, _COMPLETED, _AFTER, _RECORDS, _ANSWER,
-    _MARKS, _LETTERS, _NUMBER, _MARKED,
+    _MARKS, _RANGES_ASKED, _NUMBER, _MARKED,
 ) = range(1, len(FAULTS))  # fmt: skip
 
 _MAX_OFFSET = MAX - 1
@@ -143,8 +144,8 @@ def _fault_of_arguments(events: Events, row: int) -> int:  # noqa: C901, PLR0911
         return _fault_of_produce(events, row)
     if op == MARK_IN_PROGRESS:
         return _fault_of_marks(events, row)
-    if op == FINISH_DEAD_LETTER:
-        return _fault_of_letters(events, row)
+    if op in (FINISH_DEAD_LETTER, ARCHIVE_ABORTED):
+        return _fault_of_ranges(events, row)
     if op == ADVANCE_TIME and f[MS, row] < 0:
         return _MS
     if op == COMPLETE_WRITE and f[WRITE_ID, row] < 0:
@@ -214,13 +215,13 @@ def _fault_of_marks(events: Events, row: int) -> int:
 
 
 @compiled
-def _fault_of_letters(events: Events, row: int) -> int:
+def _fault_of_ranges(events: Events, row: int) -> int:
     f = events.fields
     if f[LOG_FROM, row] < 0:
-        return _LETTERS
+        return _RANGES_ASKED
     for i in range(f[LOG_FROM, row], f[LOG_TO, row]):
         if not _is_range(events.log_batches, i):
-            return _LETTERS
+            return _RANGES_ASKED
     return NO_FAULT
 
 

@@ -10,6 +10,7 @@ from impl.layout import (
     ARCHIVING,
     AVAILABLE,
     BY_DURATION,
+    COMMITTED_ONLY,
     COUNT,
     COUNTS,
     DELIVERY_LIMIT,
@@ -87,6 +88,7 @@ class Settings(NamedTuple):
     staleness: int
     extension: int
     grace: int
+    committed_only: int
 
 
 class Leader(NamedTuple):
@@ -168,7 +170,7 @@ def _configure(header: Ints, settings: Settings) -> None:
     header[LOCK_DURATION], header[RENEWAL] = settings.lock_duration, settings.renewal
     header[GIVEN_UP] = ARCHIVING if settings.dead_letters else ARCHIVED
     header[STALENESS], header[EXTENSION] = settings.staleness, settings.extension
-    header[GRACE] = settings.grace
+    header[GRACE], header[COMMITTED_ONLY] = settings.grace, settings.committed_only
 
 
 @entry_point

@@ -1,6 +1,7 @@
 """One share-partition with the model's values in and out, over the compiled algorithm."""
 
 from impl import (
+    aborted,
     acknowledge,
     acquire,
     dead_letter,
@@ -82,6 +83,7 @@ from model.operations import (
     AdvanceLogStart,
     AdvanceTime,
     AlterConfig,
+    ArchiveAborted,
     CompleteWrite,
     FinishDeadLetter,
     Initialize,
@@ -150,7 +152,7 @@ class FastSharePartition:
         self._state = state
         return outcome
 
-    def _step(  # noqa: C901, PLR0911 - one for each operation
+    def _step(  # noqa: C901, PLR0911, PLR0912 - one for each operation
         self, state: State, operation: Operation, choice: Choice, answers: tuple[Answer, ...]
     ) -> int:
         start = or_unset(choice.start_offset)
@@ -187,6 +189,8 @@ class FastSharePartition:
             case FinishDeadLetter(ranges):
                 given = answers_of(answers)
                 return dead_letter.finish_dead_letter(state, range_rows(ranges), given, start)
+            case ArchiveAborted(ranges):
+                return aborted.archive_aborted(state, range_rows(ranges), start)
         return acquire.skip_acquire(state, start)
 
     def snapshot(self) -> SharePartitionSnapshot:
@@ -224,7 +228,7 @@ def _ranges_named(operation: Operation, choice: Choice) -> int:
     match operation:
         case Acquire() | Produce():
             number += len(operation.log_batches)
-        case FinishDeadLetter():
+        case FinishDeadLetter() | ArchiveAborted():
             number += len(operation.ranges)
         case MarkInProgress():
             number += len(operation.batches)

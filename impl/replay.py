@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from impl.aborted import archive_aborted
 from impl.acknowledge import Acknowledgement, acknowledge, release
 from impl.acquire import Taken, acquire, skip_acquire
 from impl.compare import compare, differs_from_durable
@@ -19,6 +20,7 @@ from impl.events import (
     AFTER_END,
     AFTER_START,
     ALTER_CONFIG,
+    ARCHIVE_ABORTED,
     ARG_LOG_END,
     ARG_LOG_START,
     ARG_OFFSET,
@@ -97,8 +99,8 @@ R_START, R_END, R_LAG, R_COUNTS = range(4)
 RESULTS = R_COUNTS + STATES
 
 # The last columns of the leaders, after the settings and the other single values.
-_BATCHES_FROM, _BATCHES_TO = 17, 18
-LEADER_COLUMNS = 19
+_BATCHES_FROM, _BATCHES_TO = 18, 19
+LEADER_COLUMNS = 20
 
 # Where a replay is, in the order in which it is handed over.
 P_ROW, P_LEADER, P_SEQ, P_CLOCK = range(4)
@@ -201,7 +203,7 @@ def _ranges_named(events: Events, leaders: Leaders, position: Ints) -> int:
 @compiled
 def _settings(leaders: Leaders, index: int) -> Settings:
     v = leaders.values[index]
-    return Settings(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7])
+    return Settings(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8])
 
 
 @compiled
@@ -209,7 +211,7 @@ def _leader(leaders: Leaders, index: int) -> Leader:
     v = leaders.values[index]
     batches = leaders.batches[v[_BATCHES_FROM] : v[_BATCHES_TO]]
     settings = _settings(leaders, index)
-    return Leader(settings, v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15], v[16], batches)
+    return Leader(settings, v[9], v[10], v[11], v[12], v[13], v[14], v[15], v[16], v[17], batches)
 
 
 @compiled
@@ -259,6 +261,9 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
         return mark_in_progress(state, Mark(f[MEMBER, row], batches), start)
     if op == FINISH_DEAD_LETTER:
         return _finish_dead_letter(state, events, row)
+    if op == ARCHIVE_ABORTED:
+        ranges = events.log_batches[f[LOG_FROM, row] : f[LOG_TO, row]]
+        return archive_aborted(state, ranges, start)
     if op == ALTER_CONFIG:
         position[P_LEADER] += 1
         return alter_config(state, _settings(leaders, position[P_LEADER] - 1), start)

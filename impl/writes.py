@@ -79,6 +79,7 @@ __all__ = [
     "UNDO",
     "Change",
     "begin_change",
+    "clear",
     "complete_write",
     "send",
     "send_anyway",
@@ -125,7 +126,8 @@ def transition(header: Ints, runs: Ints, index: int, to: int, serial: int) -> No
 
 
 @compiled
-def _clear(header: Ints, runs: Ints, index: int) -> None:
+def clear(header: Ints, runs: Ints, index: int) -> None:
+    """Forget who held a run, until when, under which write and with what progress."""
     runs[index, OWNER] = NOBODY
     runs[index, DEADLINE] = 0
     runs[index, WRITE] = NO_WRITE
@@ -156,13 +158,13 @@ def settle(header: Ints, runs: Ints, change: Change, how: int) -> None:
         if runs[i, WRITE] == change.serial:
             restore = runs[i, RESTORE]
             if how == COMMIT or restore == VANISHED:
-                _clear(header, runs, i)
+                clear(header, runs, i)
             elif how == UNDO or runs[i, DEADLINE] > header[NOW]:
                 _restore(header, runs, i)
             else:
                 exhausted = restore == TO_GIVEN_UP
                 set_state(header, runs, i, header[GIVEN_UP] if exhausted else AVAILABLE)
-                _clear(header, runs, i)
+                clear(header, runs, i)
         i += 1
     join(header, runs, change.first, change.last)
 

@@ -23,6 +23,9 @@ class Guard(Enum):
     DEAD_LETTER_IS_ARCHIVING = (
         "only an ARCHIVING record leaves for the dead-letter queue (KIP-1191)"
     )
+    ONLY_COMMITTED_IS_ASKED_FOR = (
+        "records of aborted transactions are kept back under read_committed alone (KIP-932)"
+    )
     WRITE_IS_OUTSTANDING = "only an outstanding write can be completed"
     PARTITION_IS_INITIALIZED = "a share-partition is initialized before it is used"
 

@@ -19,6 +19,7 @@ __all__ = [
     "AdvanceLogStart",
     "AdvanceTime",
     "AlterConfig",
+    "ArchiveAborted",
     "CompleteWrite",
     "EntryPoint",
     "FinishDeadLetter",
@@ -207,6 +208,13 @@ class AlterConfig:
     config: SharePartitionConfig
 
 
+@attrs.frozen
+class ArchiveAborted:
+    """A fetch under read_committed has read data of aborted transactions (KIP-932)."""
+
+    ranges: tuple[OffsetRange, ...]
+
+
 Operation = (
     Initialize
     | Produce
@@ -221,4 +229,5 @@ Operation = (
     | MarkInProgress
     | FinishDeadLetter
     | AlterConfig
+    | ArchiveAborted
 )

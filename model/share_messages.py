@@ -138,6 +138,7 @@ class PartitionConduct:
 
     ``log_batches`` is what it reads, from ``fetch_offset`` on; None: every record, one to a batch.
     ``acknowledge_answer`` and ``release_answer`` are what the share coordinator says to the writes.
+    ``aborted`` is what it read of aborted transactions; under read_committed it is kept back.
     ``reset_offset`` is what by_duration resolves to, should the share-partition be initialized.
     """
 
@@ -146,6 +147,7 @@ class PartitionConduct:
     release: Choice = _FREE
     fetch_offset: int | None = None
     log_batches: tuple[OffsetRange, ...] | None = None
+    aborted: tuple[OffsetRange, ...] = ()
     acknowledge_answer: Answer = _SAVED
     release_answer: Answer = _SAVED
     reset_offset: int | None = None

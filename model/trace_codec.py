@@ -204,6 +204,7 @@ _BUILDERS: dict[str, Callable[[Row], ops.Operation]] = {
     "mark_in_progress": _mark_in_progress,
     "finish_dead_letter": lambda row: ops.FinishDeadLetter(_ranges(row["ranges"])),
     "alter_config": lambda row: ops.AlterConfig(_config(row["config"])),
+    "archive_aborted": lambda row: ops.ArchiveAborted(_ranges(row["ranges"])),
 }
 
 _NAMES: dict[type[Any], str] = {
@@ -220,6 +221,7 @@ _NAMES: dict[type[Any], str] = {
     ops.MarkInProgress: "mark_in_progress",
     ops.FinishDeadLetter: "finish_dead_letter",
     ops.AlterConfig: "alter_config",
+    ops.ArchiveAborted: "archive_aborted",
 }
 
 

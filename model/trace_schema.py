@@ -138,6 +138,7 @@ OPERATION_FIELDS: dict[str, tuple[str, ...]] = {
     "mark_in_progress": ("member", "progress_batches"),
     "finish_dead_letter": ("ranges",),
     "alter_config": ("config",),
+    "archive_aborted": ("ranges",),
 }  # fmt: skip
 """The arguments that each operation must have. ``skip_acquire`` is an ``acquire`` that carries
 ``skipped``, as it stands in a trace."""

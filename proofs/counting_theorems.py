@@ -132,6 +132,11 @@ CHANGES = {
     "mark": (0, "Marking a record in progress does not change the lag.", (17, 38)),
     "stay for the grace": (0, "A member that leaves for a while does not change the lag.", (17,)),
     "finish dead letter": (-1, "The end of a dead letter takes one from the lag.", (18,)),
+    "archive aborted": (
+        -1,
+        "Archiving a record of an aborted transaction takes one from the lag.",
+        (18,),
+    ),
     "commit": (0, "A write that succeeds does not change the lag.", (17, 18)),
     "accept": (-1, "Accepting a record takes one from the lag.", (18,)),
     "acknowledge as gap": (-1, "Acknowledging a gap takes one from the lag.", (18,)),

@@ -219,6 +219,16 @@ TRANSITIONS = (
         "vanish(record)",
     ),
     Transition(
+        "archive aborted",
+        "archive_aborted",
+        "can_archive_aborted",
+        lambda s: rules.can_archive_aborted(s.record),
+        lambda s: rules.archive_aborted(s.record),
+        (ARCHIVED,),
+        "can_archive_aborted(record)",
+        "archive_aborted(record)",
+    ),
+    Transition(
         "commit",
         "commit",
         "",

@@ -173,6 +173,8 @@ def _rare_text(operation: ops.Operation) -> str:
             return f"mark in progress by {operation.member}: {batches or 'nothing'}"
         case ops.FinishDeadLetter():
             return f"dead letters end: {ranges_text(operation.ranges)}"
+        case ops.ArchiveAborted():
+            return f"of aborted transactions: {ranges_text(operation.ranges)}"
         case ops.AlterConfig():
             return f"configuration: {_config_text(operation.config)}"
     return type(operation).__name__

@@ -8,8 +8,8 @@ Read in this order, each module resting on those above it:
 - ``partition``: the state of a share-partition as one value, and moving its start offset;
 - ``writes``: the two phases of a write to the share coordinator;
 - ``initialize``, ``acquire``, ``acknowledge``, ``release``, ``expire``, ``log_start``,
-  ``mark_in_progress``, ``dead_letters``, ``alter_config``: the transitions, each in four parts:
-  Guard, Effect, Delivery count, Persistence;
+  ``mark_in_progress``, ``dead_letters``, ``aborted``, ``alter_config``: the transitions, each in
+  four parts: Guard, Effect, Delivery count, Persistence;
 - ``policies``: how this project chooses where the rules leave a choice;
 - ``step``: one operation applied; ``view`` and ``lag``: what can be seen from outside;
 - ``invariants``: what is true of every state;

@@ -15,6 +15,8 @@ __all__ = [
     "Record",
     "acknowledge",
     "acquire",
+    "archive_aborted",
+    "can_archive_aborted",
     "can_mark",
     "can_renew",
     "can_stay",
@@ -264,6 +266,25 @@ def vanish(record: Record) -> Record:
     Persistence: none.
     """
     return Record(ARCHIVED, record.delivery_count, pending=record.pending)
+
+
+def can_archive_aborted(record: Record) -> Term:
+    """Whether the record is taken back if its transaction was aborted: whoever holds it.
+
+    A record IN_PROGRESS is not: only its owner, time or a new leader end that.
+    """
+    return (record.state == ACQUIRED) & negate(record.pending)
+
+
+def archive_aborted(record: Record) -> Record:
+    """Archive a record of an aborted transaction that a fetch has taken (KIP-932, read_committed).
+
+    Guard: ``can_archive_aborted``.
+    Effect: ARCHIVED; at once.
+    Delivery count: unchanged: that it was taken has counted.
+    Persistence: none (Kafka: SharePartition.filterAbortedTransactionalAcquiredRecords).
+    """
+    return Record(ARCHIVED, record.delivery_count)
 
 
 def commit(record: Record) -> Record:

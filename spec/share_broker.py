@@ -170,7 +170,8 @@ def load(
     """Have a share-partition in memory, which a fetch needs (Kafka: getOrCreateSharePartition).
 
     Guard: the broker leads it, NOT_LEADER_OR_FOLLOWER; the share coordinator has its state, or it
-    is not part of the group, UNKNOWN_TOPIC_OR_PARTITION (KIP-932, ReadShareGroupState).
+    is not part of the group, UNKNOWN_TOPIC_OR_PARTITION (KIP-932, ReadShareGroupState). Where that
+    is an invalid request to the share coordinator, the client is told UNKNOWN_SERVER_ERROR.
     Effect: if it was not in memory, as ``initialize``.
     Records: as they were last durable.
     Persistence: none.
@@ -178,6 +179,8 @@ def load(
     if key[1] in broker.elsewhere:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER, broker
     partition = broker.partitions.get(key)
+    if partition is None and broker.profile.absent_state_is_an_invalid_request:
+        return ErrorCode.UNKNOWN_SERVER_ERROR, broker
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, broker
     if partition.ready:

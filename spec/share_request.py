@@ -5,8 +5,9 @@ from itertools import islice
 
 import attrs
 
+from model.config import IsolationLevel
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import Acknowledge, Acquire, EntryPoint
+from model.operations import Acknowledge, Acquire, ArchiveAborted, EntryPoint
 from model.ranges import OffsetRange
 from model.share_messages import (
     FINAL_EPOCH,
@@ -21,6 +22,7 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcknowledgeType
+from spec.aborted import committed
 from spec.log import hole_end
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, is_acquirable
@@ -88,19 +90,23 @@ def _acknowledge(
 ) -> tuple[ShareBroker, Said]:
     """Apply the acknowledgements of a request, one share-partition after the other.
 
-    A share-partition need not be in the session: records outlive that it is forgotten.
+    A share-partition need not be in the session: records outlive that it is forgotten. One of
+    which a ShareAcknowledge says nothing is named only if there is no such partition.
     """
     said: Said = {}
     for asked in request.partitions:
-        if asked.batches or not isinstance(request, ShareFetch):
-            error = _fault(broker, request, asked)
-            if error is NONE and asked.batches:
-                chosen = conduct.of(asked.at)
-                way = chosen.acknowledge, (chosen.acknowledge_answer,)
-                key = (request.group_id, asked.at)
-                broker, outcome = apply_to(broker, key, _operation(request, asked), way, seq)
-                error = outcome.status
-            said[asked.at] = PartitionResponse(asked.at, acknowledge_error=error)
+        if not asked.batches and isinstance(request, ShareFetch):
+            continue
+        error = _fault(broker, request, asked)
+        if error is NONE:
+            if not asked.batches:
+                continue
+            chosen = conduct.of(asked.at)
+            way = chosen.acknowledge, (chosen.acknowledge_answer,)
+            key = (request.group_id, asked.at)
+            broker, outcome = apply_to(broker, key, _operation(request, asked), way, seq)
+            error = outcome.status
+        said[asked.at] = PartitionResponse(asked.at, acknowledge_error=error)
     return broker, said
 
 
@@ -113,8 +119,9 @@ def _fault(broker: ShareBroker, request: ShareRequest, asked: PartitionRequest) 
     if malformed or (renews and not request.is_renew_ack):
         return ErrorCode.INVALID_REQUEST
     there = broker.partitions.get((request.group_id, asked.at))
-    known = locate(broker, asked.at) is NONE and there is not None and there.ready
-    return NONE if known or not asked.batches else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if asked.batches and (there is None or not there.ready):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return locate(broker, asked.at)
 
 
 def _operation(request: ShareRequest, asked: PartitionRequest) -> Acknowledge:
@@ -187,7 +194,11 @@ def _fetch_one(
         batches,
     )
     broker, outcome = apply_to(broker, key, operation, (chosen.acquire, ()))
-    return broker, PartitionResponse(at, acquired=outcome.acquired)
+    config = broker.partitions[key].config
+    if config.isolation_level is IsolationLevel.READ_UNCOMMITTED or not chosen.aborted:
+        return broker, PartitionResponse(at, acquired=outcome.acquired)
+    broker, _ = apply_to(broker, key, ArchiveAborted(chosen.aborted), (chosen.acquire, ()))
+    return broker, PartitionResponse(at, acquired=committed(outcome.acquired, chosen.aborted))
 
 
 def readable(partition: SharePartition, most: int) -> tuple[OffsetRange, ...]:

@@ -8,6 +8,7 @@ import attrs
 from model import operations as ops
 from model.guards import Guard
 from model.outcome import Answer, Choice
+from spec.aborted import archive_aborted_records
 from spec.acknowledge import acknowledge_records
 from spec.acquire import acquire_records, produce, skip_acquire
 from spec.alter_config import alter_config
@@ -92,5 +93,7 @@ def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
             return finish_dead_letters(partition, operation, answer)
         case ops.AlterConfig():
             return alter_config(partition, operation)
+        case ops.ArchiveAborted():
+            return archive_aborted_records(partition, operation)
         case _:
             assert_never(operation)

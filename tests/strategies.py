@@ -193,6 +193,7 @@ OPERATIONS: st.SearchStrategy[ops.Operation] = st.one_of(
     st.builds(ops.ResetOffset, ANY_OFFSETS),
     st.builds(ops.MarkInProgress, MEMBERS, st.lists(_PROGRESS, max_size=3).map(tuple)),
     st.builds(ops.FinishDeadLetter, _RANGES),
+    st.builds(ops.ArchiveAborted, _RANGES),
     st.builds(ops.AlterConfig, _CONFIGS),
 )
 

@@ -1,19 +1,28 @@
 """Specification and implementation do the same, step by step, whatever happens."""
 
+import copy
 import os
 from collections import Counter
 from enum import Enum
+from itertools import product
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from model import operations as ops
+from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.profile import PROFILES, Profile
+from model.outcome import Answer, Choice, Outcome
+from model.profile import DRAFT_RESOLVED, PROFILES, Profile
+from model.ranges import OffsetRange
+from model.snapshot import DurableState
+from model.states import AcknowledgeType, AcquireMode, RecordState
 from tests.lockstep.dice import HypothesisDice
 from tests.lockstep.driver import drive
+from tests.lockstep.pair import Pair
 from tests.lockstep.spoiled import cases, found_by_kernel, found_by_specification
 from tests.lockstep.world import OPERATIONS, World
 
@@ -89,6 +98,44 @@ def test_the_coverage_check_can_fail() -> None:
     assert Guard.CAN_ACQUIRE.name in _missing(reached)
 
 
+def test_any_two_ranges_of_aborted_transactions() -> None:
+    """Over a window with a record in every state, some of them twice, and beyond its end."""
+    pair = _window_of_all_states()
+    spec, impl = pair.spec, pair.impl
+    states = {record.state for record in spec.window.records.values()}
+    assert states == set(RecordState) - {RecordState.ARCHIVED}
+    ranges = [OffsetRange(first, last) for last in range(10) for first in range(last + 1)]
+    for both in product(ranges, repeat=2):
+        pair.impl, pair.spec = copy.copy(impl), spec
+        assert isinstance(pair.do(ops.ArchiveAborted(both)), Outcome)
+
+
+def _window_of_all_states() -> Pair:
+    """Return a share-partition that has the records 0 to 8 in its window, and 9 in its log."""
+    pair, read = Pair(DRAFT_RESOLVED), (OffsetRange(0, 9),)
+    config = SharePartitionConfig(
+        isolation_level=IsolationLevel.READ_COMMITTED, dead_letter_queue=True
+    )
+
+    def fetch(member: str, number: int) -> ops.Acquire:
+        return ops.Acquire(member, AcquireMode.RECORD_LIMIT, 9, number, 0, read)
+
+    def acknowledge(offset: int, kind: AcknowledgeType, status: ErrorCode) -> None:
+        batch = ops.AcknowledgementBatch(offset, offset, (kind,))
+        pair.do(ops.Acknowledge("m1", (batch,)), answers=(Answer(status),))
+
+    pair.do(ops.Initialize(config, 0, 10, DurableState(0, 0)))
+    pair.do(fetch("m1", 7))
+    acknowledge(1, AcknowledgeType.ACCEPT, ErrorCode.NONE)
+    acknowledge(2, AcknowledgeType.REJECT, ErrorCode.NONE)
+    acknowledge(3, AcknowledgeType.ACCEPT, ErrorCode.PENDING)
+    acknowledge(4, AcknowledgeType.RELEASE, ErrorCode.PENDING)
+    pair.do(ops.MarkInProgress("m1", (ops.ProgressBatch(5, 5, 0, 0),)))
+    pair.do(fetch("m2", 2), Choice(acquired=(OffsetRange(7, 8),)))
+    acknowledge(6, AcknowledgeType.RELEASE, ErrorCode.NONE)
+    return pair
+
+
 def _missing(reached: Counter[Enum | str]) -> list[str]:
     wanted: set[Enum] = {*Guard, *ANSWERED}
     writes = {
@@ -97,7 +144,9 @@ def _missing(reached: Counter[Enum | str]) -> list[str]:
         for status in (ErrorCode.NONE, ErrorCode.PENDING, ErrorCode.COORDINATOR_NOT_AVAILABLE)
     }
     marks = {f"marked {status.name}" for status in MARKED}
+    aborted = {f"aborted {state.name}" for state in RecordState}
+    aborted |= {f"aborted {name} pending" for name in ("AVAILABLE", "ACKNOWLEDGED", "ARCHIVED")}
     return sorted(
         [member.name for member in wanted if not reached[member]]
-        + [event for event in writes | marks if not reached[event]]
+        + [event for event in writes | marks | aborted if not reached[event]]
     )

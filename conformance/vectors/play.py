@@ -93,6 +93,7 @@ def needs(sequence: Sequence[asks.Ask]) -> dict[str, Any]:
             for ask in sequence
             if isinstance(ask, asks.TakeOver | asks.AlterConfig)
         ),
+        "aborted_transactions": any(isinstance(ask, asks.ProduceAborted) for ask in sequence),
     }
     return {name: needed for name, needed in found.items() if needed}
 

@@ -81,6 +81,10 @@ def _altered(match: re.Match[str], config: SharePartitionConfig, _answers: Answe
 
 _STEPS: tuple[tuple[str, Maker], ...] = (
     (r"produce ((?:skip )?\d+(?:, (?:skip )?\d+)*)", _produce),
+    (
+        r"an aborted transaction of (\d+)",
+        lambda match, _config, _answers: asks.ProduceAborted(int(match[1])),
+    ),
     (r"(m\d) fetches(?: (whole batches))?(?: at most (\d+))?(?: in (\d+) log batches)?", _fetch),
     (rf"(m\d) ({'|'.join(_VERBS)}) (.+)", _acknowledge),
     (r"(m\d) leaves", lambda match, _config, answers: asks.Release(match[1], answers)),

@@ -1,7 +1,9 @@
 """``sharespec verify``: targets, exit statuses, and one clear line for what is wrong."""
 
 import json
+import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,9 @@ from click.testing import CliRunner, Result
 from conformance.cli_verify import verify_command
 from conformance.miniature import FaultKind
 from conformance.vectors.source import cases
+from conformance.wire.faults import WireFault
+from conformance.wire.named import NAMES
+from conformance.wire.spec_broker import SpecBroker
 
 QUICK = ["--sequences", "25"]
 VECTOR = "under-record-limit-the-window-keeps-to-its-limit"
@@ -68,6 +73,16 @@ def test_what_is_known_is_no_deviation_until_it_is_gone(tmp_path: Path) -> None:
     assert run("spec", "--known", str(path), "--only", "thin").exit_code == 2
 
 
+def test_a_broker_is_verified_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    for fault, status in ((WireFault.NONE, 0), (WireFault.COUNT_STAYS, 1)):
+        broker = SpecBroker(fault)
+        monkeypatch.setitem(NAMES, "kfake", lambda _seconds: nullcontext(broker))  # noqa: B023 - used at once
+        result = run("kfake", "--sequences", "4", "--known", os.devnull)
+        assert result.exit_code == status, result.output
+    assert "1. DELIVERY_COUNT in fetch" in result.output
+    assert "0 ACQUIRED" in result.output
+
+
 def test_reports_are_written_to_files(tmp_path: Path) -> None:
     files = {kind: tmp_path / kind for kind in ("junit", "html", "markdown")}
     options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
@@ -82,8 +97,13 @@ def test_reports_are_written_to_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give one of spec, impl, kafka, or --exec COMMAND"),
-        (["spec", "--exec", "x"], "give one of spec, impl, kafka, or --exec COMMAND"),
+        ([], "give one of spec, impl, kafka,"),
+        (["spec", "--exec", "x"], "--exec COMMAND, or --bootstrap HOST:PORT"),
+        (["spec", "--bootstrap", "x:1"], "give one of"),
+        (["--bootstrap", "127.0.0.1:9"], "127.0.0.1:9"),
+        (["--bootstrap", "nowhere"], "nowhere"),
+        (["--bootstrap", "x:1", "--profile", "odd"], "'odd' is not one of"),
+        (["--bootstrap", "x:1", "--lock-ms", "9"], "9 is not in the range"),
         (["crab"], "is not one of"),
         (["spec", "--seconds", "0"], "0.0 is not in the range x>0"),
         (["spec", "--sequences", "-1"], "is not in the range x>=0"),

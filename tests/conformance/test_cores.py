@@ -10,6 +10,8 @@ ACKNOWLEDGE = asks.Acknowledge("m2", (AcknowledgementBatch(3, 6, (1,)),))
 def test_simpler_asks_differ_in_one_respect() -> None:
     assert list(CORES.simpler(asks.AdvanceLogStart(3))) == [asks.AdvanceLogStart(2)]
     assert list(CORES.simpler(asks.AdvanceLogStart(1))) == []
+    committed = asks.Produce(((0, 2),))
+    assert list(CORES.simpler(asks.ProduceAborted(2))) == [committed, asks.ProduceAborted(1)]
     found = list(CORES.simpler(ACKNOWLEDGE))
     assert asks.Acknowledge("m1", ACKNOWLEDGE.batches) in found
     assert asks.Acknowledge("m2", (AcknowledgementBatch(3, 3, (1,)),)) in found
@@ -17,10 +19,14 @@ def test_simpler_asks_differ_in_one_respect() -> None:
 
 def test_a_produce_says_how_many_offsets_it_appends() -> None:
     assert CORES.produced(asks.Produce(((1, 2), (0, 4)))) == 7
+    assert CORES.produced(asks.ProduceAborted(2)) == 3
     assert CORES.produced(ACKNOWLEDGE) == 0
 
 
 def test_offsets_move_down_but_not_below_the_log() -> None:
-    moved = asks.Acknowledge("m2", (AcknowledgementBatch(0, 2, (1,)),))
-    assert CORES.moved_down(ACKNOWLEDGE, 4) == moved
+    each = asks.Acknowledge("m2", (AcknowledgementBatch(3, 6, (1, 2, 1, 2)),))
+    moved = asks.Acknowledge("m2", (AcknowledgementBatch(0, 3, (1, 2, 1, 2)),))
+    assert CORES.moved_down(each, 4) == CORES.moved_down(each, 3) == moved
+    lower = asks.Acknowledge("m2", (AcknowledgementBatch(1, 4, (1,)),))
+    assert CORES.moved_down(ACKNOWLEDGE, 2) == lower
     assert CORES.moved_down(asks.Release("m1"), 4) == asks.Release("m1")

@@ -5,21 +5,42 @@ from pathlib import Path
 import pytest
 
 from conformance.findings import findings_table, with_table
-from conformance.kafka import KNOWN
-from conformance.known import read_known
+from conformance.known import Known, read_known
+from conformance.subjects import Subject
 
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
-WHERE = {"kafka": "Apache Kafka 4.4.0, `SharePartition`"}
+PAGES = {
+    "kafka": "apache-kafka.md",
+    "librdkafka-mock": "librdkafka-mock.md",
+    "kfake": "kfake.md",
+    "crabka": "crabka.md",
+    "crabka-core": "crabka.md",
+}
+WHERE = {
+    "kafka": "Apache Kafka 4.4.0, `SharePartition`",
+    "librdkafka-mock": "librdkafka 2.16.0, mock cluster",
+    "kfake": "kfake v0.0.0-20260918054303",
+    "crabka": "crabka-broker 0.3.8",
+    "crabka-core": "crabka-broker 0.3.8, `AcquisitionState`",
+}
+
+
+def known(name: str) -> tuple[Known, ...]:
+    subject = Subject(name)
+    assert subject.known is not None
+    return read_known(subject.known, subject.kind)
 
 
 def test_the_table_is_current() -> None:
     text = (FOLDER / "README.md").read_text()
-    assert with_table(text, findings_table({"kafka": read_known(KNOWN)}, WHERE)) == text
+    table = findings_table({name: known(name) for name in PAGES}, WHERE)
+    assert with_table(text, table) == text
 
 
-def test_each_finding_has_its_page() -> None:
-    text = (FOLDER / "apache-kafka.md").read_text()
-    for one in read_known(KNOWN):
+@pytest.mark.parametrize("name", PAGES)
+def test_each_finding_has_its_page(name: str) -> None:
+    text = (FOLDER / PAGES[name]).read_text()
+    for one in known(name):
         assert f"## {one.title}\n\n`{one.name}`" in text
         assert one.consequence in text
         assert one.cause in text

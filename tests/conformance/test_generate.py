@@ -20,6 +20,7 @@ EVERYTHING = Capabilities(
     write_errors=(ErrorCode.COORDINATOR_NOT_AVAILABLE,),
     alter_config=True,
     dead_letter_queue=True,
+    aborted_transactions=True,
 )
 NOTHING = Capabilities(
     ("record_limit",), renew=False, advance_log_start=False, take_over=False, pending_writes=False

@@ -100,6 +100,7 @@ def test_where_everything_was_exercised_nothing_is_left(report: Report) -> None:
         validates_requests=True,
         alter_config=True,
         dead_letter_queue=True,
+        aborted_transactions=True,
     )
     hello = attrs.evolve(report.campaign.hello, capabilities=can)
     counts = {item.name: 1 for item in universe(can)}

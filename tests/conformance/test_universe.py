@@ -11,6 +11,7 @@ EVERYTHING = Capabilities(
     validates_requests=True,
     alter_config=True,
     dead_letter_queue=True,
+    aborted_transactions=True,
 )
 NOTHING = Capabilities(("record_limit",), renew=False, advance_log_start=False, take_over=False)
 

@@ -11,7 +11,7 @@ from impl.encode import (
     settings_of,
 )
 from impl.layout import NOBODY, UNSET
-from model.config import SharePartitionConfig
+from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import Initialize, MarkInProgress, ProgressBatch
 from model.outcome import Answer, Choice, Expiry
@@ -72,5 +72,7 @@ def test_settings_are_those_that_matter_while_a_leader_lasts() -> None:
         in_progress_staleness_threshold_ms=4,
         in_progress_max_lock_extension_ms=5,
         in_progress_rebalance_grace_ms=6,
+        isolation_level=IsolationLevel.READ_COMMITTED,
     )
-    assert tuple(settings_of(config)) == (1, 2, 3, 0, 1, 4, 5, 6)
+    assert tuple(settings_of(config)) == (1, 2, 3, 0, 1, 4, 5, 6, 1)
+    assert settings_of(SharePartitionConfig()).committed_only == 0

@@ -71,6 +71,7 @@ def test_what_few_operations_have_stands_behind_what_the_others_have() -> None:
         {"op": "acknowledge", "batches": [{"first": 5, "last": 6, "types": [1, 2]}]},
         {"op": "produce", "log_batches": [{"first": 0, "last": 9}], "ranges": []},
         {"op": "mark_in_progress", "progress_batches": None},
+        {"op": "archive_aborted", "ranges": [{"first": 3, "last": 4}]},
     ]
     rows[0] |= {"result": {"marked": ["NONE", "INVALID_REQUEST"], "acquisition": 5}}
     batch = table_from_rows([{**usual, **row} for row in rows]).to_batches()[0]
@@ -81,21 +82,23 @@ def test_what_few_operations_have_stands_behind_what_the_others_have() -> None:
         low, high = f[begin, row], f[begin + 1, row]
         return None if low < 0 else array[low:high].tolist()
 
-    assert [part(events.acks, ACKS_FROM, row) for row in range(5)] == [
+    assert [part(events.acks, ACKS_FROM, row) for row in range(6)] == [
         [[1, 2, 3, 4], [1, 2, 3, 4]],
         None,
         [[5, 6, 0, 2]],
         None,
         None,
+        None,
     ]
-    assert [part(events.log_batches, LOG_FROM, row) for row in range(5)] == [
+    assert [part(events.log_batches, LOG_FROM, row) for row in range(6)] == [
         None,
         [[7, 8]],
         None,
         [[0, 9]],
         None,
+        [[3, 4]],
     ]
     statuses = [STATUS_NAMES.index(name) for name in ("NONE", "INVALID_REQUEST")]
     assert part(events.types, MARKED_FROM, 0) == statuses
-    assert (f[MARKED_TO] - f[MARKED_FROM]).tolist() == [2, 0, 0, 0, 0]
-    assert f[RECORDED_NUMBER].tolist() == [5, *[MISSING] * 4]
+    assert (f[MARKED_TO] - f[MARKED_FROM]).tolist() == [2, 0, 0, 0, 0, 0]
+    assert f[RECORDED_NUMBER].tolist() == [5, *[MISSING] * 5]

@@ -96,6 +96,11 @@ CASES: list[tuple[str, tuple[str | int, ...], object, str]] = [
     ("finish_dead_letter", ("ranges",), None, "ranges"),
     ("finish_dead_letter", ("ranges", 0, "last"), -1, "ranges"),
     ("finish_dead_letter", ("ranges", 0, "first"), None, "ranges"),
+    ("archive_aborted", ("ranges",), None, "ranges"),
+    ("archive_aborted", ("ranges", 0, "first"), -1, "ranges"),
+    ("archive_aborted", ("ranges", 0, "last"), None, "ranges"),
+    ("archive_aborted", ("result", "status"), "FINE", "result.status"),
+    ("alter_config", ("config", "isolation_level"), "snapshot", "isolation_level"),
     ("alter_config", ("config",), None, "config"),
     ("alter_config", ("config", "delivery_count_limit"), 0, "delivery_count_limit"),
     (

@@ -287,7 +287,7 @@ def test_a_planted_divergence_in_a_draft_is_found(
 
 
 def _walked() -> list[Row]:
-    walk = Walk(interpreted("partition").FastSharePartition(DRAFT_RESOLVED), 3, DRAFT_RESOLVED)
+    walk = Walk(interpreted("partition").FastSharePartition(DRAFT_RESOLVED), 1, DRAFT_RESOLVED)
     return walk.rows(200)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from impl.partition import FastSharePartition
-from model.config import SharePartitionConfig
+from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import (
     Acknowledge,
@@ -16,6 +16,7 @@ from model.operations import (
     AdvanceLogStart,
     AdvanceTime,
     AlterConfig,
+    ArchiveAborted,
     CompleteWrite,
     EntryPoint,
     FinishDeadLetter,
@@ -40,6 +41,7 @@ CONFIG = SharePartitionConfig(
     delivery_count_limit=2,
     partition_max_record_locks=12,
     record_lock_duration_ms=100,
+    isolation_level=IsolationLevel.READ_COMMITTED,
     in_progress_staleness_threshold_ms=150,
     in_progress_max_lock_extension_ms=300,
     in_progress_rebalance_grace_ms=40,
@@ -88,7 +90,8 @@ class Walk:
         steps_of = {
             self._produce: 2, self._acquire: 5, self._acknowledge: 7, self._advance_time: 2,
             self._release: 1, self._complete_write: 2, self._rare: 1, self._finish_dead_letter: 1,
-            self._alter_config: 1, self._mark: 4 if self.profile.in_progress else 0,
+            self._alter_config: 1, self._archive_aborted: 1,
+            self._mark: 4 if self.profile.in_progress else 0,
         }  # fmt: skip
         for step in self.random.choices(list(steps_of), list(steps_of.values()), k=steps):
             step()
@@ -183,11 +186,18 @@ class Walk:
             FinishDeadLetter(tuple(OffsetRange(r.first, r.last) for r in some)), self._answer()
         )
 
+    def _archive_aborted(self) -> None:
+        if self._config.isolation_level is IsolationLevel.READ_COMMITTED:
+            near = self._batches[-8:]
+            some = self.random.sample(near, self.random.randint(0, min(2, len(near))))
+            self.apply(ArchiveAborted(tuple(some)))
+
     def _alter_config(self) -> None:
         self._config = attrs.evolve(
             CONFIG,
             delivery_count_limit=self.random.randint(1, 3),
             dead_letter_queue=self.random.random() < 0.5,
+            isolation_level=self.random.choice(list(IsolationLevel)),
             renew_acknowledge_enable=self.random.random() < 0.8,
             in_progress_staleness_threshold_ms=self.random.choice((100, 150, 200)),
         )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import attrs
 
 from model import operations as ops
-from model.config import AutoOffsetReset, SharePartitionConfig
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Answer, Choice, Expiry, Outcome
 from model.profile import Profile
@@ -122,7 +122,7 @@ class World:
         if self.dice.rarely():
             taken.append(self.dice.one_of((*self._read(fetch), self.dice.number(0, self.log_end))))
         waiting = [o for o in self._read(fetch) if self._is_released(o)]
-        if waiting and self.dice.rarely():
+        if waiting and self.dice.number(0, 1):
             taken.append(waiting[0])
         end = self.pair.spec.window.end_offset
         beyond = [o for o in self._read(fetch) if end <= o and o not in taken]
@@ -228,6 +228,27 @@ class World:
         operation = ops.FinishDeadLetter(_single(found))
         self.pair.do(operation, self.start_choice(), self.answers())
 
+    def archive_aborted(self) -> None:
+        """A fetch reads data of aborted transactions; now and then other offsets are named too.
+
+        Half of the time it is told under read_uncommitted, which is refused.
+        """
+        fetch = self._fetch()
+        self.pair.do(fetch, self.start_choice())
+        found = [batch for batch in fetch.log_batches if self.dice.number(0, 2)]
+        window = self.pair.spec.window
+        for _ in range(self.dice.number(0, 3) // 2):
+            first = max(0, window.start_offset - 2) + self.dice.number(0, 9)
+            found.append(OffsetRange(first, first + self.dice.number(0, 9)))
+        if self.dice.rarely():
+            found.reverse()
+        if isinstance(self.pair.do(ops.ArchiveAborted(tuple(found)), self.start_choice()), Outcome):
+            for offset in {o for batch in found for o in range(batch.first, batch.last + 1)}:
+                record = window.records.get(offset)
+                kind = RecordState(record.state).name if record else "untracked"
+                pending = record is not None and record.pending
+                self.pair.reached[f"aborted {kind}{' pending' * pending}"] += 1
+
     def alter_config(self) -> None:
         """The configuration changes; now and then to one that is out of order."""
         altered = self._config()
@@ -298,6 +319,7 @@ class World:
             partition_max_record_locks=self.dice.number(4, 12),
             record_lock_duration_ms=DURATION,
             auto_offset_reset=self.dice.one_of(tuple(AutoOffsetReset)),
+            isolation_level=self.dice.one_of(tuple(IsolationLevel)),
             renew_acknowledge_enable=not self.dice.rarely(),
             dead_letter_queue=self.dice.number(0, 2) == 0,
             in_progress_staleness_threshold_ms=threshold,
@@ -431,6 +453,7 @@ OPERATIONS: dict[Callable[[World], None], int] = {
     World.keep_working: 2,
     World.leave_late: 1,
     World.finish_dead_letters: 2,
+    World.archive_aborted: 4,
     World.alter_config: 1,
 }
 """Each operation, and how often the seeded driver does it."""

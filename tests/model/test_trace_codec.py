@@ -65,6 +65,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
         "progress_batches": [{"first": 0, "last": -1, "leader_epoch": 2, "acquisition": 7}],
     },
     "finish_dead_letter": {"ranges": RANGES},
+    "archive_aborted": {"ranges": RANGES},
     "alter_config": {"config": CONFIG},
 }  # fmt: skip
 
@@ -88,6 +89,7 @@ OPERATIONS: dict[str, ops.Operation] = {
     "reset_offset": ops.ResetOffset(3),
     "mark_in_progress": ops.MarkInProgress("c1", (ops.ProgressBatch(0, -1, 2, 7),)),
     "finish_dead_letter": ops.FinishDeadLetter((OffsetRange(0, 4),)),
+    "archive_aborted": ops.ArchiveAborted((OffsetRange(0, 4),)),
     "alter_config": ops.AlterConfig(READ),
 }
 EVERY = pytest.mark.parametrize("name", OPERATIONS)

@@ -20,6 +20,7 @@ from replay.walk import Moment, Walked, walk
 
 Row = dict[str, Any]
 DRAFT = Path(__file__).parents[1] / "data" / "draft.jsonl"
+ABORTED = DRAFT.with_name("aborted.jsonl")
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 
 
@@ -39,6 +40,11 @@ def kafka_rows(name: str = "core", partition: int = 0, count: int = 60) -> list[
 def draft_rows() -> list[Row]:
     """Return events of a leader with records in progress and a dead-letter queue, made by hand."""
     return [row_from_line(line) for line in DRAFT.read_bytes().splitlines()]
+
+
+def aborted_rows() -> list[Row]:
+    """Return events of a leader that keeps data of aborted transactions back, made by hand."""
+    return [row_from_line(line) for line in ABORTED.read_bytes().splitlines()]
 
 
 def events(rows: Iterable[Row]) -> list[TraceEvent]:

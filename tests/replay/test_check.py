@@ -14,7 +14,15 @@ from replay.lag_file import LAG, LagFile
 from replay.load import OrderedTask, PartitionRows
 from replay.survey import Run
 from replay.verdict import Kind, PartitionVerdict, Problem, Verdict
-from tests.replay.samples import Row, draft_rows, first_of, kafka_rows, placed, write_parquet
+from tests.replay.samples import (
+    Row,
+    aborted_rows,
+    draft_rows,
+    first_of,
+    kafka_rows,
+    placed,
+    write_parquet,
+)
 
 BOTH, SPEC, IMPL = ("spec", "impl"), ("spec",), ("impl",)
 NOWHERE = LagFile(None, 0)
@@ -55,6 +63,18 @@ def test_records_in_progress_are_checked_as_all_others_are(against: tuple[str, .
     found = check(rows, against, profile="draft_resolved").divergence
     assert found
     assert (found.seq, found.name) == (2, Difference.MARKED.name)
+
+
+@pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])
+def test_what_is_kept_back_of_aborted_transactions_is_checked(against: tuple[str, ...]) -> None:
+    verdict = check(aborted_rows(), against)
+    assert (verdict.verdict, verdict.checked) == (Verdict.CONFORMS, 15)
+    rows = aborted_rows()
+    rows[0]["config"]["isolation_level"] = "read_uncommitted"
+    found = check(rows, against).divergence
+    assert found
+    assert (found.seq, found.kind) == (2, Kind.GUARD)
+    assert found.name == Guard.ONLY_COMMITTED_IS_ASKED_FOR.name
 
 
 @pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])

@@ -3,7 +3,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from replay.cli_describe import describe_command
-from tests.replay.samples import TRACES, kafka_rows, renamed, write_lines
+from tests.replay.samples import ABORTED, TRACES, kafka_rows, renamed, write_lines
 
 TABLE = """
 GROUP           TOPIC           PARTITION  START-OFFSET  LAG
@@ -29,6 +29,11 @@ def test_what_kafka_should_print_at_a_moment(tmp_path: Path) -> None:
         "core            orders          3          0             135           0",
         "core            orders          4          -             -             -",
     ]
+
+
+def test_what_was_kept_back_is_in_the_count_that_is_durable_and_its_records_are_not() -> None:
+    line = run(ABORTED).stdout.splitlines()[-1]
+    assert line.split() == ["g", "t", "0", "6", "2"]
 
 
 def test_only_a_group_that_is_named(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from replay.cli_in_flight import in_flight_command
-from tests.replay.samples import Row, kafka_rows, renamed, write_lines
+from tests.replay.samples import ABORTED, Row, kafka_rows, renamed, write_lines
 
 
 def run(*arguments: object) -> Result:
@@ -34,6 +34,17 @@ def test_the_records_are_those_that_were_recorded(path: Path, seq: int) -> None:
         for offset in range(r["first"], r["last"] + 1)
         if offset >= after["start_offset"]
     }
+
+
+def test_nobody_holds_what_was_kept_back_of_aborted_transactions() -> None:
+    done = run(ABORTED, "--seq", 2, "--json")
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [(one["first"], one["state"], one["member"], one["held_ms"]) for one in said]
+    assert found == [
+        (0, "ACQUIRED", "m1", 0),
+        (2, "ARCHIVED", None, None),
+        (6, "ACQUIRED", "m1", 0),
+    ]
 
 
 def test_how_long_each_is_held_by_an_independent_count(path: Path) -> None:

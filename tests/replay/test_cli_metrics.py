@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 from replay.cli_metrics import metrics_command
 from replay.metrics import METRICS, NOT_DETERMINED
-from tests.replay.samples import kafka_rows, renamed, write_lines
+from tests.replay.samples import ABORTED, kafka_rows, renamed, write_lines
 
 
 def run(*arguments: object) -> Result:
@@ -34,6 +34,13 @@ def test_groups_are_the_sum_of_their_share_partitions(path: Path) -> None:
         assert counts[0] + counts[1] == counts[2] > 0
         assert group["expected"][name] == counts[2]
     assert [group] == said(path)
+
+
+def test_what_is_kept_back_of_aborted_transactions_writes_nothing() -> None:
+    (group,) = said(ABORTED)
+    counts = ("write-total", "AcquisitionLockTimeout count", "InFlightMessageCount")
+    for side in ("recorded", "expected"):
+        assert [group[side][name] for name in counts] == [2, 0, 5]
 
 
 def test_an_interval_in_ms(path: Path) -> None:

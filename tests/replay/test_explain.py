@@ -6,7 +6,14 @@ from rich.console import Console
 
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from replay.explain import ExplainError, partition_events, steps, table_of
-from tests.replay.samples import draft_rows, kafka_rows, renamed, write_lines, write_parquet
+from tests.replay.samples import (
+    aborted_rows,
+    draft_rows,
+    kafka_rows,
+    renamed,
+    write_lines,
+    write_parquet,
+)
 
 ROWS = [*kafka_rows(count=30), *kafka_rows(partition=1, count=10)]
 
@@ -89,6 +96,18 @@ def test_records_in_progress_and_dead_letters_are_shown(tmp_path: Path) -> None:
         assert cell in text
     events = partition_events(tmp_path / "t.jsonl", None)
     assert not any(step.finding for step in steps(events, DRAFT_RESOLVED))
+
+
+def test_what_is_kept_back_of_aborted_transactions_is_shown(tmp_path: Path) -> None:
+    text = _printed(aborted_rows(), tmp_path)
+    for cell in (
+        "of aborted transactions: 2–4",
+        "2–4 ARCHIVED(1)",
+        "isolation_level read_committed",
+    ):
+        assert cell in text
+    events = partition_events(tmp_path / "t.jsonl", None)
+    assert not any(step.finding for step in steps(events, KAFKA))
 
 
 def test_it_stops_at_a_divergence_and_shows_nothing_unescaped(tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ from model.trace_arrow import table_from_rows
 from replay.engine import SpecEngine
 from replay.lag_file import LAG, LagFile, Observed, lag_table
 from replay.partition import follow
-from tests.replay.samples import Row, draft_rows, events, kafka_rows
+from tests.replay.samples import Row, aborted_rows, draft_rows, events, kafka_rows
 
 
 @pytest.mark.parametrize(
-    ("rows", "profile"), [(kafka_rows(count=100), KAFKA), (draft_rows(), DRAFT_RESOLVED)]
+    ("rows", "profile"),
+    [(kafka_rows(count=100), KAFKA), (aborted_rows(), KAFKA), (draft_rows(), DRAFT_RESOLVED)],
 )
 def test_the_kernel_and_the_specification_give_the_same_rows(
     rows: list[Row], profile: Profile

@@ -18,7 +18,7 @@ from replay.report import json_line
 from replay.run import Replay, replay_sources
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Verdict
-from tests.replay.samples import TRACES, Row, kafka_rows, write_lines, write_parquet
+from tests.replay.samples import ABORTED, TRACES, Row, kafka_rows, write_lines, write_parquet
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -78,6 +78,11 @@ def test_all_forms_give_the_same_verdicts(
         assert divergence.name == Difference.DELIVERY_COMPLETE_COUNT.name
         (written,) = pq.read_table(out / "divergences.parquet").to_pylist()
         assert (written["name"], written["line"]) == (divergence.name, line)
+
+
+def test_what_is_kept_back_of_aborted_transactions_conforms(spark: SparkSession) -> None:
+    found = replayed(spark, ABORTED, plan=Plan(against=("spec", "impl")))
+    assert (found.counts.conforms, found.counts.checked) == (1, 15)
 
 
 def _swap(index: int, new: bytes) -> Callable[[list[bytes]], list[bytes]]:

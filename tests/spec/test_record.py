@@ -115,6 +115,13 @@ def test_a_dead_letter_is_archived_in_the_end() -> None:
     assert rules.finish_dead_letter(Record(ARCHIVING, 2)) == Record(ARCHIVED, 2)
 
 
+def test_a_record_of_an_aborted_transaction_is_archived_while_it_is_acquired() -> None:
+    assert rules.can_archive_aborted(HELD)
+    assert not rules.can_archive_aborted(pending(ACKNOWLEDGED))
+    assert not rules.can_archive_aborted(Record(AVAILABLE, 1))
+    assert rules.archive_aborted(TRIED_OUT) == Record(ARCHIVED, LIMIT)
+
+
 def test_a_member_that_leaves_releases_and_its_attempt_counts() -> None:
     assert rules.release(HELD, LIMIT) == pending(AVAILABLE)
     assert rules.release(TRIED_OUT, LIMIT) == pending(ARCHIVED, LIMIT, exhausted=True)
@@ -282,6 +289,8 @@ RULES: dict[str, tuple[Callable[..., Term], tuple[z3.ArithRef, ...]]] = {
     "give_grace": (lambda r, now, d: rules.give_grace(attrs.evolve(r, deadline=d), now), (Y, X)),
     "expire": (rules.expire, (Z, Y)),
     "finish_dead_letter": (rules.finish_dead_letter, ()),
+    "can_archive_aborted": (rules.can_archive_aborted, ()),
+    "archive_aborted": (rules.archive_aborted, ()),
     "vanish": (rules.vanish, ()),
     "commit": (rules.commit, ()),
     "roll_back": (rules.roll_back, (Y, Z)),

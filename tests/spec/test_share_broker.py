@@ -6,7 +6,7 @@ from model.config import AutoOffsetReset
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import CompleteWrite, Produce
 from model.outcome import Answer
-from model.profile import KIP
+from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.share_messages import Conduct, PartitionConduct, ShareResponse, TopicPartition
 from model.states import RecordState
@@ -61,10 +61,16 @@ def test_metadata_says_what_there_is() -> None:
     assert locate(broker, TopicPartition("t", 3)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_a_share_partition_without_durable_state_is_not_of_the_group() -> None:
+@pytest.mark.parametrize(
+    ("profile", "told"),
+    [(KIP, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), (KAFKA, ErrorCode.UNKNOWN_SERVER_ERROR)],
+)
+def test_a_share_partition_without_durable_state_is_not_of_the_group(
+    profile: Profile, told: ErrorCode
+) -> None:
     for key in (("g", ELSEWHERE), ("h", P0)):
-        error, after = load(broker_of(), key, None)
-        assert (error, after) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, broker_of())
+        error, after = load(broker_of(profile), key, None)
+        assert (error, after) == (told, broker_of(profile))
 
 
 def test_a_share_partition_whose_state_is_malformed_fails() -> None:

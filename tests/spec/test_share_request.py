@@ -2,6 +2,7 @@ import attrs
 import pytest
 from immutables import Map
 
+from model.config import IsolationLevel
 from model.errors import IllegalChoiceError, InvalidValueError
 from model.outcome import Choice
 from model.profile import Profile
@@ -61,6 +62,22 @@ def test_a_fetch_gives_what_its_own_acknowledgements_released() -> None:
     assert given(response) == {P1: [(0, 1, 1)], P0: [(0, 1, 2)]}
 
 
+@pytest.mark.parametrize("level", list(IsolationLevel))
+def test_data_of_aborted_transactions_is_given_under_read_uncommitted_alone(
+    level: IsolationLevel,
+) -> None:
+    broker = broker_of()
+    for key, there in broker.partitions.items():
+        config = attrs.evolve(there.config, isolation_level=level)
+        there = attrs.evolve(there, config=config)  # noqa: PLW2901 - the same, configured
+        broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
+    reads = Conduct(((P0, PartitionConduct(aborted=(OffsetRange(1, 2),))),))
+    broker, response = sent(broker, fetching("m", 0, asked(P0), most=4), reads)
+    committed = level is IsolationLevel.READ_COMMITTED
+    assert given(response)[P0] == ([(0, 0, 1), (3, 3, 1)] if committed else [(0, 3, 1)])
+    assert held(broker, P0) == ("0:Q1@m 1-2:X1 3:Q1@m" if committed else "0-3:Q1@m")
+
+
 @pytest.mark.parametrize("epoch", [0, 1, 5, -1])
 def test_a_request_that_its_session_refuses_changes_nothing(epoch: int) -> None:
     broker = opened(broker_of())
@@ -112,10 +129,15 @@ def test_a_partition_that_the_metadata_lost_is_not_acknowledged() -> None:
     assert after.partitions == broker.partitions
 
 
-def test_an_acknowledgement_of_nothing_is_answered_and_does_nothing() -> None:
+def test_an_acknowledgement_of_nothing_only_tells_what_is_not_there() -> None:
     broker = opened(broker_of())
-    after, response = sent(broker, acked("m", 1, asked(P0), asked(ABSENT)))
-    assert errors(response) == {P0: ("NONE", "NONE"), ABSENT: ("NONE", "NONE")}
+    not_led = TopicPartition("t", 2)
+    request = acked("m", 1, asked(P0), asked(not_led), asked(ABSENT), asked(UNKNOWN))
+    after, response = sent(broker, request)
+    assert errors(response) == {
+        ABSENT: ("NONE", "UNKNOWN_TOPIC_OR_PARTITION"),
+        UNKNOWN: ("NONE", "UNKNOWN_TOPIC_ID"),
+    }
     assert after.partitions == broker.partitions
 
 

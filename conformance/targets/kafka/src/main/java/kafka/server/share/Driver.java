@@ -72,6 +72,7 @@ public final class Driver {
             .put("version", version()).put("profile", "kafka");
         reply.putObject("capabilities").put("validates_requests", false).put("pending_writes", true)
             .put("renew", true).put("alter_config", true).put("dead_letter_queue", true)
+            .put("aborted_transactions", true)
             .putArray("write_errors").add("COORDINATOR_NOT_AVAILABLE");
         return reply;
     }

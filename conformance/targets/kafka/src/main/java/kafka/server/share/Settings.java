@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.Optional;
 import org.apache.kafka.coordinator.group.ShareGroupAutoOffsetResetStrategy;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfigProvider;
+import org.apache.kafka.server.storage.log.FetchIsolation;
 
 /** A share group's configuration, which can be altered while records are held. */
 final class Settings extends ShareGroupConfigProvider {
@@ -13,6 +14,7 @@ final class Settings extends ShareGroupConfigProvider {
     private boolean renew;
     private String reset;
     private boolean deadLetterQueue;
+    FetchIsolation isolation;
 
     Settings(JsonNode config) {
         super(null);
@@ -25,6 +27,8 @@ final class Settings extends ShareGroupConfigProvider {
         lockMs = config.get("record_lock_duration_ms").asInt();
         renew = config.path("renew_acknowledge_enable").asBoolean(true);
         deadLetterQueue = config.path("dead_letter_queue").asBoolean(false);
+        isolation = config.path("isolation_level").asText().equals("read_committed")
+            ? FetchIsolation.TXN_COMMITTED : FetchIsolation.HIGH_WATERMARK;
         reset = config.get("auto_offset_reset").asText();
     }
 

@@ -19,8 +19,11 @@ import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.TimestampType;
+import org.apache.kafka.common.record.internal.ControlRecordType;
+import org.apache.kafka.common.record.internal.EndTransactionMarker;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.MemoryRecordsBuilder;
 import org.apache.kafka.common.record.internal.RecordBatch;
@@ -168,14 +171,17 @@ final class Target implements AutoCloseable {
         reply.put("fetch_offset", fetchOffset);
         ArrayNode rows = reply.putArray("log_batches");
         read.forEach(batch -> rows.addArray().add(batch[0]).add(batch[1]));
+        Map<Long, Long> aborted = new TreeMap<>();
+        operation.path("aborted").forEach(row -> aborted.put(row.get(0).asLong(), row.get(1).asLong()));
         FetchPartitionData data = new FetchPartitionData(Errors.NONE,
             operation.get("log_end_offset").asLong(), operation.get("log_start_offset").asLong(),
-            records(read), Optional.empty(), OptionalLong.empty(), Optional.empty(),
+            records(read, aborted), Optional.empty(), OptionalLong.empty(),
+            aborted.isEmpty() ? Optional.empty() : Optional.of(transactions(aborted)),
             OptionalInt.empty(), false);
         ShareAcquiredRecords taken = partition.acquire(operation.get("member").asText(),
             ShareAcquireMode.of(operation.get("acquire_mode").asText()),
             operation.get("batch_size").asInt(), operation.get("max_fetch_records").asInt(), fetchOffset,
-            data, FetchIsolation.HIGH_WATERMARK);
+            data, settings.isolation);
         result.put("status", Errors.NONE.name());
         ArrayNode acquired = result.putArray("acquired");
         taken.acquiredRecords().forEach(range -> acquired.addArray()
@@ -183,19 +189,38 @@ final class Target implements AutoCloseable {
         result.put("count", taken.count());
     }
 
-    private static MemoryRecords records(List<long[]> batches) {
+    /** What a broker tells of aborted transactions: each has a producer of its own, by its first offset. */
+    private static List<FetchResponseData.AbortedTransaction> transactions(Map<Long, Long> aborted) {
+        return aborted.keySet().stream()
+            .map(first -> new FetchResponseData.AbortedTransaction().setProducerId(first).setFirstOffset(first))
+            .toList();
+    }
+
+    private static MemoryRecords records(List<long[]> batches, Map<Long, Long> aborted) {
         int size = 0;
         for (long[] batch : batches) {
             size += 128 + 32 * (int) (batch[1] - batch[0] + 1);
         }
+        Map<Long, Long> markers = new TreeMap<>();
+        aborted.forEach((first, last) -> markers.put(last + 1, first));
         ByteBuffer buffer = ByteBuffer.allocate(size);
         for (long[] batch : batches) {
-            MemoryRecordsBuilder builder = MemoryRecords.builder(buffer, RecordBatch.CURRENT_MAGIC_VALUE,
-                Compression.NONE, TimestampType.CREATE_TIME, batch[0]);
+            if (markers.containsKey(batch[0])) {
+                MemoryRecords.writeEndTransactionalMarker(buffer, batch[0], 0, 0, markers.get(batch[0]),
+                    (short) 0, new EndTransactionMarker(ControlRecordType.ABORT, 0));
+                continue;
+            }
+            long producer = aborted.containsKey(batch[0]) ? batch[0] : RecordBatch.NO_PRODUCER_ID;
+            boolean transactional = producer != RecordBatch.NO_PRODUCER_ID;
+            MemoryRecordsBuilder builder = new MemoryRecordsBuilder(buffer, RecordBatch.CURRENT_MAGIC_VALUE,
+                Compression.NONE, TimestampType.CREATE_TIME, batch[0], 0, producer,
+                transactional ? (short) 0 : RecordBatch.NO_PRODUCER_EPOCH,
+                transactional ? 0 : RecordBatch.NO_SEQUENCE, transactional, false,
+                RecordBatch.NO_PARTITION_LEADER_EPOCH, buffer.limit());
             for (long offset = batch[0]; offset <= batch[1]; offset++) {
                 builder.appendWithOffset(offset, new SimpleRecord(0, (byte[]) null));
             }
-            buffer = builder.build().buffer();
+            builder.close();
             buffer = builder.buffer();
         }
         buffer.flip();

@@ -1,0 +1,81 @@
+"""A fetch that meets aborted transactions, as the two operations that the specification has."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import attrs
+
+from model.config import IsolationLevel
+from model.errors import IllegalChoiceError
+from model.operations import Acquire, ArchiveAborted
+from model.outcome import Outcome
+from model.ranges import AcquiredRange, OffsetRange
+from model.states import RecordState
+from model.trace import TraceEvent
+from replay.choices import recorded_choice
+from spec.partition import SharePartition
+from spec.ranges import offsets, runs
+from spec.record import UNDELIVERED, is_acquirable
+from spec.step import apply
+from spec.view import snapshot
+
+__all__ = ["parts_of"]
+
+
+def parts_of(
+    event: TraceEvent, before: SharePartition, aborted: Sequence[OffsetRange]
+) -> tuple[TraceEvent, ...]:
+    """Return what happened in an event: itself, or the acquisition and what was kept back of it.
+
+    An implementation answers both at once: what it says that it acquired is what a member gets, and
+    what else it took it has ARCHIVED since ``before``. Of the data of aborted transactions a member
+    gets nothing. The state between the two is the specification's; the one after both is the
+    implementation's, to be compared.
+    """
+    operation = event.operation
+    level = before.config.isolation_level
+    if not isinstance(operation, Acquire) or level is IsolationLevel.READ_UNCOMMITTED:
+        return (event,)
+    read = tuple(part for part in aborted if part in operation.log_batches)
+    if not read:
+        return (event,)
+    told = dict(_counted(event.outcome.acquired))
+    taken = {**dict(_kept_back(event, before, read)), **told}
+    first = attrs.evolve(event, outcome=Outcome(acquired=_ranges(taken)))
+    choice = recorded_choice(first)
+    try:
+        free = apply(before, operation, attrs.evolve(choice, start_offset=None)).partition
+        start = min(free.window.start_offset, event.after.start_offset)
+        between = apply(before, operation, attrs.evolve(choice, start_offset=start)).partition
+    except IllegalChoiceError:
+        return (first,)
+    first = attrs.evolve(first, after=snapshot(between))
+    leaked = {offset: told[offset] for offset in offsets(read) if offset in told}
+    second = Outcome(acquired=_ranges(leaked))
+    return first, attrs.evolve(event, operation=ArchiveAborted(read), outcome=second)
+
+
+def _kept_back(
+    event: TraceEvent, before: SharePartition, read: Sequence[OffsetRange]
+) -> Iterator[tuple[int, int]]:
+    """Yield each offset that was taken and archived, with its delivery count."""
+    archived = {
+        offset: record.delivery_count
+        for record in event.after.records or ()
+        if record.state is RecordState.ARCHIVED
+        for offset in range(record.first, record.last + 1)
+    }
+    for offset in offsets(read):
+        record = before.window.records.get(offset, UNDELIVERED)
+        passed = before.window.start_offset <= offset < event.after.start_offset
+        if is_acquirable(record) and (passed or offset in archived):
+            yield offset, archived.get(offset, record.delivery_count + 1)
+
+
+def _counted(acquired: Sequence[AcquiredRange]) -> Iterator[tuple[int, int]]:
+    for part in acquired:
+        for offset in range(part.first, part.last + 1):
+            yield offset, part.delivery_count
+
+
+def _ranges(counts: Mapping[int, int]) -> tuple[AcquiredRange, ...]:
+    return tuple(AcquiredRange(*run) for run in runs(sorted(counts.items())))

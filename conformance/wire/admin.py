@@ -1,0 +1,384 @@
+"""What the kit asks of a broker besides share sessions: topics, records, groups, settings.
+
+Each request is of the highest version that both sides speak. What fails for now, such as a
+coordinator that is loading, is tried again until the time for one answer is over.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, TypeVar
+from uuid import UUID
+
+import attrs
+from kio.schema.errors import ErrorCode as KafkaError
+
+from conformance.target import TargetError
+from conformance.wire.codec import error_name, may_pass, topic_uuid
+from conformance.wire.connection import Answer, Wire
+from conformance.wire.messages import request
+from conformance.wire.records import Producer
+
+__all__ = ["SPOKEN", "Admin", "Api", "Transaction"]
+
+T = TypeVar("T")
+
+
+@attrs.frozen
+class Api:
+    """An API of Kafka, and the versions of it that the kit speaks, both inclusive."""
+
+    key: int
+    lowest: int
+    highest: int
+
+
+@attrs.frozen
+class Transaction:
+    """A transaction of one partition that has begun."""
+
+    id: str
+    producer: Producer
+    topic: str
+    partition: int
+
+
+SPOKEN = {
+    "produce": Api(0, 3, 11),
+    "list_offsets": Api(2, 4, 9),
+    "metadata": Api(3, 10, 13),
+    "find_coordinator": Api(10, 4, 6),
+    "api_versions": Api(18, 0, 0),
+    "create_topics": Api(19, 5, 7),
+    "delete_topics": Api(20, 6, 6),
+    "delete_records": Api(21, 0, 2),
+    "init_producer_id": Api(22, 3, 5),
+    "add_partitions_to_txn": Api(24, 0, 3),
+    "end_txn": Api(26, 0, 4),
+    "describe_configs": Api(32, 3, 4),
+    "delete_groups": Api(42, 0, 2),
+    "incremental_alter_configs": Api(44, 0, 1),
+    "share_group_heartbeat": Api(76, 1, 1),
+    "share_fetch": Api(78, 1, 2),
+    "share_acknowledge": Api(79, 1, 2),
+    "describe_share_group_offsets": Api(90, 0, 1),
+}
+"""By the name that kio has for each."""
+
+_CONNECTION = "admin"
+_TIMEOUT_MS = 10_000
+_PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.1
+_GROUP, _TRANSACTION = 0, 1
+_BROKER_RESOURCE, _GROUP_RESOURCE = 4, 32
+_SET, _DELETE = 0, 1
+_LATEST = -1
+_JOIN, _LEAVE = 0, -1
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_NOT_YET = int(KafkaError.request_timed_out)
+
+
+class Admin:
+    """Administrative requests over one connection. Every method may raise TargetError."""
+
+    def __init__(self, wire: Wire, seconds: float = 10.0) -> None:
+        """``seconds``: how long anything is tried."""
+        self._wire, self._seconds = wire, seconds
+        self._versions: Mapping[int, tuple[int, int]] | None = None
+        self._node = -1
+
+    def spoken(self, name: str) -> tuple[int, int] | None:
+        """Return the versions of an API that both sides speak, both inclusive; None: none."""
+        api = SPOKEN[name]
+        low, high = self.versions().get(api.key, (0, -1))
+        low, high = max(low, api.lowest), min(high, api.highest)
+        return (low, high) if low <= high else None
+
+    def versions(self) -> Mapping[int, tuple[int, int]]:
+        """Return the versions that the broker says it speaks, by the key of the API."""
+        if self._versions is None:
+            body = self._wire.ask(_CONNECTION, request("api_versions", 0)).body
+            _check("ApiVersions", body.error_code)
+            self._versions = {
+                api.api_key: (api.min_version, api.max_version) for api in body.api_keys
+            }
+        return self._versions
+
+    def check_alone(self) -> None:
+        """Refuse a cluster of several brokers, and one that tells clients to go elsewhere."""
+        brokers = self._ask("metadata", topics=[], allow_auto_topic_creation=False).body.brokers
+        address = self._wire.address
+        if len(brokers) != 1:
+            raise TargetError(f"{address} is one of {len(brokers)} brokers; the kit drives one")
+        (one,) = brokers
+        same = one.host == address.host or {one.host, address.host} <= set(_LOOPBACK)
+        if not same or one.port != address.port:
+            where = f"{one.host}:{one.port}"
+            raise TargetError(f"{address} sends clients to {where!r}, which must be given instead")
+        self._node = one.node_id
+
+    def create_topic(self, name: str, partitions: int) -> str:
+        """Create a topic and wait until it is led; return its id."""
+        topic = {
+            "name": name,
+            "num_partitions": partitions,
+            "replication_factor": 1,
+            "assignments": [],
+            "configs": [],
+        }
+        body = self._ask(
+            "create_topics", topics=[topic], timeout=_TIMEOUT_MS, validate_only=False
+        ).body
+        _check(f"creating topic {name}", _only(body.topics).error_code)
+        return self.topic_id(name, partitions)
+
+    def topic_id(self, name: str, partitions: int) -> str:
+        """Wait until so many partitions of a topic are led by this broker; return its id."""
+
+        def attempt() -> tuple[int, str]:
+            asked = [{"topic_id": UUID(int=0), "name": name}]
+            body = self._ask("metadata", topics=asked, allow_auto_topic_creation=False).body
+            topic = _only(body.topics)
+            led = [p for p in topic.partitions if p.leader_id == self._node and not p.error_code]
+            ready = len(led) == partitions and topic.topic_id is not None
+            return topic.error_code or (0 if ready else _NOT_YET), str(topic.topic_id)
+
+        return self._settled(f"waiting for topic {name}", attempt)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        topics = [{"name": name, "topic_id": UUID(int=0)}]
+        body = self._ask("delete_topics", topics=topics, timeout=_TIMEOUT_MS).body
+        _check(f"deleting topic {name}", _only(body.responses).error_code)
+
+    def produce(
+        self, topic: str, partition: int, batch: bytes, transactional_id: str | None = None
+    ) -> int:
+        """Append one record batch; return the offset of its first record."""
+
+        def attempt() -> tuple[int, int]:
+            data = [{"index": partition, "records": batch}]
+            body = self._ask(
+                "produce",
+                transactional_id=transactional_id,
+                acks=-1,
+                timeout=_TIMEOUT_MS,
+                topic_data=[{"name": topic, "partition_data": data}],
+            ).body
+            one = _only(_only(body.responses).partition_responses)
+            return one.error_code, one.base_offset
+
+        return self._settled(f"producing to {topic}", attempt)
+
+    def end_offset(self, topic: str, partition: int) -> int:
+        """Return the high watermark of a partition."""
+        one = {"partition_index": partition, "current_leader_epoch": -1, "timestamp": _LATEST}
+        body = self._ask(
+            "list_offsets",
+            replica_id=-1,
+            isolation_level=0,
+            topics=[{"name": topic, "partitions": [one]}],
+        ).body
+        found = _only(_only(body.topics).partitions)
+        _check(f"listing offsets of {topic}", found.error_code)
+        return int(found.offset)
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        """Move the log start offset of a partition up."""
+        one = {"partition_index": partition, "offset": before}
+        topics = [{"name": topic, "partitions": [one]}]
+        body = self._ask("delete_records", topics=topics, timeout=_TIMEOUT_MS).body
+        found = _only(_only(body.topics).partitions)
+        _check(f"deleting records of {topic}", found.error_code)
+
+    def begin(self, transactional_id: str, topic: str, partition: int) -> Transaction:
+        """Begin a transaction that has one partition, once the one before is over."""
+        self.find_coordinator(transactional_id, _TRANSACTION)
+
+        def initialize() -> tuple[int, Producer]:
+            body = self._ask(
+                "init_producer_id",
+                transactional_id=transactional_id,
+                transaction_timeout=_TIMEOUT_MS,
+                producer_id=-1,
+                producer_epoch=-1,
+            ).body
+            return body.error_code, Producer(body.producer_id, body.producer_epoch, 0)
+
+        producer = self._settled("beginning a transaction", initialize)
+
+        def add() -> tuple[int, None]:
+            body = self._ask(
+                "add_partitions_to_txn",
+                v3_and_below_transactional_id=transactional_id,
+                v3_and_below_producer_id=producer.id,
+                v3_and_below_producer_epoch=producer.epoch,
+                v3_and_below_topics=[{"name": topic, "partitions": [partition]}],
+            ).body
+            one = _only(_only(body.results_by_topic_v3_and_below).results_by_partition)
+            return one.partition_error_code, None
+
+        self._settled("beginning a transaction", add)
+        return Transaction(transactional_id, producer, topic, partition)
+
+    def end(self, transaction: Transaction, marker: int, *, committed: bool) -> None:
+        """End a transaction and wait until its marker is written, at offset ``marker``."""
+        one = transaction
+
+        def attempt() -> tuple[int, None]:
+            body = self._ask(
+                "end_txn",
+                transactional_id=one.id,
+                producer_id=one.producer.id,
+                producer_epoch=one.producer.epoch,
+                committed=committed,
+            ).body
+            return body.error_code, None
+
+        def written() -> tuple[int, None]:
+            return (0 if self.end_offset(one.topic, one.partition) > marker else _NOT_YET), None
+
+        self._settled("ending a transaction", attempt)
+        self._settled("waiting for a transaction's marker", written)
+
+    def find_coordinator(self, key: str, kind: int = _GROUP) -> None:
+        """Wait until this broker coordinates a group or a transaction, if it can be asked."""
+        if self.spoken("find_coordinator") is None:
+            return
+
+        def attempt() -> tuple[int, None]:
+            body = self._ask("find_coordinator", key_type=kind, coordinator_keys=[key]).body
+            return _only(body.coordinators).error_code, None
+
+        self._settled(f"finding the coordinator of {key}", attempt)
+
+    def configure(self, group: str, settings: Mapping[str, str | None]) -> None:
+        """Set a group's configuration; None removes a setting."""
+        self._alter(f"configuring group {group}", _GROUP_RESOURCE, group, settings)
+
+    def configure_broker(self, settings: Mapping[str, str | None]) -> None:
+        """Set the broker's configuration; None removes a setting."""
+        self._alter("configuring the broker", _BROKER_RESOURCE, str(self._node), settings)
+
+    def _alter(
+        self, what: str, resource: int, name: str, settings: Mapping[str, str | None]
+    ) -> None:
+        configs = [
+            {"name": key, "config_operation": _DELETE if value is None else _SET, "value": value}
+            for key, value in settings.items()
+        ]
+        altered = {"resource_type": resource, "resource_name": name, "configs": configs}
+        asked = {"resources": [altered], "validate_only": False}
+        one = _only(self._ask("incremental_alter_configs", **asked).body.responses)
+        _check(what, one.error_code, one.error_message)
+
+    def broker_settings(self, names: tuple[str, ...]) -> dict[str, str]:
+        """Return those of the broker's settings that it knows."""
+        resource = {
+            "resource_type": _BROKER_RESOURCE,
+            "resource_name": str(self._node),
+            "configuration_keys": names,
+        }
+        body = self._ask(
+            "describe_configs",
+            resources=[resource],
+            include_synonyms=False,
+            include_documentation=False,
+        ).body
+        one = _only(body.results)
+        _check("describing the broker", one.error_code)
+        return {c.name: c.value for c in one.configs if c.name in names and c.value is not None}
+
+    def join(self, group: str, member: str, topic: str, topic_id: str, partitions: int) -> None:
+        """Join a share group and wait until the member is assigned so many partitions."""
+        self.find_coordinator(group)
+        epoch = _JOIN
+
+        def attempt() -> tuple[int, None]:
+            nonlocal epoch
+            body = self._heartbeat(group, member, epoch, [topic] if epoch == _JOIN else None)
+            if body.error_code:
+                return body.error_code, None
+            epoch = body.member_epoch
+            assigned = body.assignment.topic_partitions if body.assignment else ()
+            ours = {p for one in assigned if one.topic_id == topic_uuid(topic_id)
+                    for p in one.partitions}  # fmt: skip
+            return (0 if len(ours) == partitions else _NOT_YET), None
+
+        self._settled(f"joining group {group}", attempt)
+
+    def leave(self, group: str, member: str) -> None:
+        """Leave a share group; a member whose session is over has left already."""
+        body = self._heartbeat(group, member, _LEAVE, None)
+        if body.error_code != KafkaError.unknown_member_id:
+            _check(f"leaving group {group}", body.error_code, body.error_message)
+
+    def _heartbeat(
+        self, group: str, member: str, epoch: int, topics: list[str] | None
+    ) -> SimpleNamespace:
+        return self._ask(
+            "share_group_heartbeat",
+            group_id=group,
+            member_id=member,
+            member_epoch=epoch,
+            rack_id=None,
+            subscribed_topic_names=topics,
+        ).body
+
+    def delete_group(self, group: str) -> None:
+        """Delete a group that has no members; what is gone already is no error."""
+
+        def attempt() -> tuple[int, None]:
+            code = _only(self._ask("delete_groups", groups_names=[group]).body.results).error_code
+            return (0 if code == KafkaError.group_id_not_found else code), None
+
+        self._settled(f"deleting group {group}", attempt)
+
+    def describe(self, group: str, topic: str, partition: int) -> tuple[Answer, SimpleNamespace]:
+        """Ask for the start offset of a share-partition; return the answer, and what is of it.
+
+        What is of it has ``error_code`` and, without an error, ``start_offset`` and perhaps
+        ``lag``.
+        """
+        topics = [{"topic_name": topic, "partitions": [partition]}]
+        groups = [{"group_id": group, "topics": topics}]
+        answer = self._ask("describe_share_group_offsets", groups=groups)
+        one = _only(answer.body.groups)
+        if one.error_code:
+            return answer, one
+        return answer, _only(_only(one.topics).partitions)
+
+    def _ask(self, name: str, **values: Any) -> Answer:  # noqa: ANN401 - plain values of any kind
+        spoken = self.spoken(name)
+        if spoken is None:
+            api = SPOKEN[name]
+            needed = f"a version from {api.lowest} to {api.highest}"
+            raise TargetError(f"{self._wire.address} does not speak {name} ({api.key}) in {needed}")
+        optional = {"include_topic_authorized_operations": False} if name == "metadata" else {}
+        if name == "metadata" and spoken[1] == SPOKEN[name].lowest:
+            optional["include_cluster_authorized_operations"] = False
+        return self._wire.ask(_CONNECTION, request(name, spoken[1], **values, **optional))
+
+    def _settled(self, what: str, attempt: Callable[[], tuple[int, T]]) -> T:
+        """Try until there is no error; one that may pass is tried again for a while."""
+        until, pause = time.monotonic() + self._seconds, _PAUSE_S
+        while True:
+            code, found = attempt()
+            if not code:
+                return found
+            if not may_pass(code) or time.monotonic() > until:
+                _check(what, code)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+
+def _check(what: str, code: int, said: str | None = None) -> None:
+    if code:
+        raise TargetError(f"{what}: {error_name(code)}" + (f", {said[:200]}" if said else ""))
+
+
+def _only(found: tuple[Any, ...]) -> SimpleNamespace:
+    """Return the one thing that was asked for."""
+    if len(found) != 1:
+        raise TargetError(f"{len(found)} answers where one was due")
+    one: SimpleNamespace = found[0]
+    return one

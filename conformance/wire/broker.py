@@ -1,0 +1,147 @@
+"""A broker at an address as an implementation under test."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from uuid import uuid4
+
+import attrs
+
+from conformance.target import TargetError
+from conformance.wire.admin import Admin
+from conformance.wire.codec import exchange, message
+from conformance.wire.connection import Address, Bounds, Wire
+from conformance.wire.hooks import AdminHooks, Hooks
+from conformance.wire.target import Described, Exchange, Place, WireHello
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.ranges import OffsetRange
+from model.share_messages import ShareFetch, ShareRequest
+
+__all__ = ["BrokerTarget"]
+
+_UNKNOWN_LAG = -1
+
+
+class BrokerTarget:
+    """Talks to one address, and to nowhere else; ``hooks`` say what differs from Apache Kafka."""
+
+    def __init__(  # noqa: PLR0913 - what a broker is by default, each named
+        self,
+        bootstrap: str,
+        hooks: Callable[[Admin], Hooks] = AdminHooks,
+        *,
+        name: str = "",
+        version: str = "",
+        profile: str = "kip",
+        lock_ms: int | None = None,
+        bounds: Bounds | None = None,
+    ) -> None:
+        """Connect to nothing yet. Raises TargetError if ``bootstrap`` is not HOST:PORT.
+
+        ``lock_ms`` is the lock duration to run with, if not the shortest that the broker allows.
+        """
+        bounds = bounds or Bounds()
+        self._wire = Wire(Address.parse(bootstrap), bounds)
+        self._admin = Admin(self._wire, bounds.seconds)
+        self._hooks = hooks(self._admin)
+        self._named = name or str(self._wire.address), version, profile
+        self._lock_ms = lock_ms
+        self._hello: WireHello | None = None
+        self._token = uuid4().hex[:8]
+        self._made = 0
+        self._topics: dict[Place, str] = {}
+        self._connections: set[str] = set()
+
+    def hello(self) -> WireHello:
+        """Return who this is: a broker with share groups, and the only one of its cluster."""
+        if self._hello is None:
+            if self._admin.spoken("share_fetch") is None:
+                address = self._wire.address
+                told = self._admin.versions().get(78)
+                versions = f"ShareFetch {told[0]} to {told[1]}" if told else "no ShareFetch"
+                raise TargetError(f"{address} has {versions}; share groups need version 1 or 2")
+            self._admin.check_alone()
+            can = self._hooks.capabilities()
+            can = attrs.evolve(can, lock_ms=self._lock_ms or can.lock_ms)
+            self._hello = WireHello(*self._named, can)
+        return self._hello
+
+    def open(self, config: SharePartitionConfig, partitions: int) -> Place:
+        """Make a topic with so many empty partitions, and a group that can fetch from them."""
+        hello = self.hello()
+        self._made += 1
+        name = f"sharespec-{self._token}-{self._made}"
+        topic_id = self._hooks.create_topic(name, partitions)
+        place = Place(name, topic_id, partitions)
+        self._topics[place] = name
+        if hello.capabilities.config:
+            self._hooks.configure(place.group, config)
+        self._hooks.join(place.group, name, topic_id, partitions)
+        return place
+
+    def produce(
+        self,
+        place: Place,
+        partition: int,
+        batches: Sequence[tuple[int, int]],
+        *,
+        aborted: bool = False,
+    ) -> tuple[OffsetRange, ...]:
+        """Append log batches."""
+        return self._hooks.produce(self._topics[place], partition, batches, aborted=aborted)
+
+    def delete_records(self, place: Place, partition: int, before: int) -> None:
+        """Move the log start offset up to ``before``."""
+        self._hooks.delete_records(self._topics[place], partition, before)
+
+    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:  # noqa: ARG002 - of the Protocol
+        """Send a request over the connection of this name."""
+        self._connections.add(name := _named(connection))
+        wait_ms = request.max_wait_ms if isinstance(request, ShareFetch) else 0
+        return exchange(request, self._wire.ask(name, message(request), wait_ms))
+
+    def disconnect(self, connection: str) -> None:
+        """Close the connection of this name, if there is one."""
+        self._wire.disconnect(_named(connection))
+
+    def describe(self, place: Place, partition: int) -> Described:
+        """Ask for the start offset and the lag of a share-partition."""
+        answer, one = self._admin.describe(place.group, self._topics[place], partition)
+        lag = getattr(one, "lag", _UNKNOWN_LAG)
+        try:
+            error = ErrorCode(one.error_code)
+        except ValueError:
+            error = ErrorCode.UNKNOWN_SERVER_ERROR
+        return Described(
+            error,
+            getattr(one, "start_offset", -1),
+            None if lag == _UNKNOWN_LAG else lag,
+            answer.sent_ms,
+            answer.received_ms,
+        )
+
+    def wait(self, ms: float) -> None:
+        """Let time pass."""
+        time.sleep(ms / 1000)
+
+    def finish(self, place: Place) -> None:
+        """Remove the topic and the group, and close every connection of ``ask``."""
+        for name in self._connections:
+            self._wire.disconnect(name)
+        self._connections.clear()
+        topic = self._topics.pop(place)
+        self._hooks.leave(place.group)
+        self._hooks.delete_topic(topic)
+
+    def close(self) -> None:
+        """Remove what is left, as far as the broker lets it, and close every connection."""
+        for place in tuple(self._topics):
+            with suppress(TargetError):
+                self.finish(place)
+        self._wire.close()
+
+
+def _named(connection: str) -> str:
+    """Return a name that is not the one of the administrative connection."""
+    return f"member {connection}"

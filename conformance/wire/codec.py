@@ -1,0 +1,170 @@
+"""Requests of share sessions as messages, and their responses as the specification has them."""
+
+from collections.abc import Iterable
+from itertools import groupby
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode as KafkaError
+
+from conformance.target import TargetError
+from conformance.wire.connection import Answer
+from conformance.wire.messages import MalformedError, Message, request
+from conformance.wire.records import LogBatch, read_batches
+from conformance.wire.target import Exchange
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import AcknowledgementBatch
+from model.ranges import AcquiredRange, OffsetRange
+from model.share_messages import (
+    PartitionRequest,
+    PartitionResponse,
+    ShareFetch,
+    ShareRequest,
+    ShareResponse,
+    TopicPartition,
+)
+from model.states import AcquireMode
+
+__all__ = ["error_name", "exchange", "may_pass", "message", "topic_uuid"]
+
+_NO_ID = UUID(int=0)
+
+
+def topic_uuid(text: str) -> UUID:
+    """Return a topic id of 36 characters as bytes have it. Raises InvalidValueError."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise InvalidValueError("topic_id", text, "a UUID of 36 characters") from None
+
+
+def error_name(code: int) -> str:
+    """Return what Kafka calls an error, or its number if Kafka does not know it."""
+    try:
+        return KafkaError(code).name.upper()
+    except ValueError:
+        return f"error {code}"
+
+
+def may_pass(code: int) -> bool:
+    """Whether an error is one after which Kafka has clients try again."""
+    try:
+        return KafkaError(code).retriable
+    except ValueError:
+        return False
+
+
+def message(asked: ShareRequest) -> Message:
+    """Return a request as a message of the version that it has; RENEW and record_limit need 2."""
+    head: dict[str, Any] = {
+        "group_id": asked.group_id,
+        "member_id": asked.member_id,
+        "share_session_epoch": asked.session_epoch,
+        "topics": _topics(asked.partitions),
+    }
+    if asked.version > 1:
+        head["is_renew_ack"] = asked.is_renew_ack
+    if not isinstance(asked, ShareFetch):
+        return request("share_acknowledge", asked.version, **head)
+    if asked.version > 1:
+        head["share_acquire_mode"] = int(asked.acquire_mode is AcquireMode.RECORD_LIMIT)
+    return request(
+        "share_fetch",
+        asked.version,
+        **head,
+        max_wait=asked.max_wait_ms,
+        min_bytes=asked.min_bytes,
+        max_bytes=asked.max_bytes,
+        max_records=asked.max_records,
+        batch_size=asked.batch_size,
+        forgotten_topics_data=[
+            {"topic_id": topic_uuid(topic), "partitions": [at.partition for at in ats]}
+            for topic, ats in groupby(asked.forgotten, lambda at: at.topic_id)
+        ],
+    )
+
+
+def _topics(partitions: Iterable[PartitionRequest]) -> list[dict[str, Any]]:
+    """Return the partitions by topic; a topic whose partitions lie apart comes more than once."""
+    return [
+        {
+            "topic_id": topic_uuid(topic),
+            "partitions": [
+                {
+                    "partition_index": one.at.partition,
+                    "acknowledgement_batches": [_batch(batch) for batch in one.batches],
+                }
+                for one in ones
+            ],
+        }
+        for topic, ones in groupby(partitions, lambda one: one.at.topic_id)
+    ]
+
+
+def _batch(batch: AcknowledgementBatch) -> dict[str, Any]:
+    return {
+        "first_offset": batch.first,
+        "last_offset": batch.last,
+        "acknowledge_types": batch.types,
+    }
+
+
+def exchange(asked: ShareRequest, answer: Answer) -> Exchange:
+    """Return a response as the specification has it. Raises TargetError for what cannot be."""
+    body = answer.body
+    fetch = isinstance(asked, ShareFetch)
+    unknown: list[str] = []
+    try:
+        parts = [
+            (_partition(topic, one, fetch, unknown), one)
+            for topic in body.responses
+            for one in topic.partitions
+        ]
+        batches = [(part.at, read_batches(one.records or b"")) for part, one in parts if fetch]
+        error = _error(body.error_code, unknown)
+    except (InvalidValueError, MalformedError) as impossible:
+        kind = type(asked).__name__
+        raise TargetError(f"its answer to {kind} is impossible: {impossible}") from None
+    return Exchange(
+        ShareResponse(error, tuple(part for part, _ in parts)),
+        answer.sent_ms,
+        answer.received_ms,
+        tuple((at, ranges) for at, found in batches if (ranges := _ranges(found))),
+        tuple(
+            (at, ranges)
+            for at, found in batches
+            if (ranges := _ranges(batch for batch in found if batch.control))
+        ),
+        getattr(body, "acquisition_lock_timeout", None),
+        tuple(unknown),
+    )
+
+
+def _partition(
+    topic: SimpleNamespace,
+    one: SimpleNamespace,
+    fetch: bool,  # noqa: FBT001 - the two kinds of response
+    unknown: list[str],
+) -> PartitionResponse:
+    at = TopicPartition(str(topic.topic_id or _NO_ID), one.partition_index)
+    error = _error(one.error_code, unknown)
+    if not fetch:
+        return PartitionResponse(at, acknowledge_error=error)
+    acquired = tuple(
+        AcquiredRange(part.first_offset, part.last_offset, part.delivery_count)
+        for part in one.acquired_records
+    )
+    return PartitionResponse(at, error, _error(one.acknowledge_error_code, unknown), acquired)
+
+
+def _error(code: int, unknown: list[str]) -> ErrorCode:
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        unknown.append(error_name(code))
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def _ranges(batches: Iterable[LogBatch]) -> tuple[OffsetRange, ...]:
+    return tuple(found for batch in batches for found in batch.ranges)

@@ -1,0 +1,169 @@
+"""Connections to one broker, which may be silent, cut off, or send rubbish or more than is sound.
+
+A connection on which anything went wrong is closed: what comes late must not be taken for the
+answer to something else.
+"""
+
+import asyncio
+import time
+from types import SimpleNamespace
+
+import attrs
+
+from conformance.target import TargetError
+from conformance.wire.messages import MalformedError, Message, encoded, response
+from conformance.wire.target import UnansweredError
+
+__all__ = ["Address", "Answer", "Bounds", "Wire", "monotonic_ms"]
+
+_MAX_PORT = 65_535
+_HEADER = 4
+
+
+@attrs.frozen
+class Address:
+    """Where a broker listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Return it as it is given: an IPv6 address stands in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """Read HOST:PORT. Raises TargetError if it is not that."""
+        host, colon, port = text.rpartition(":")
+        host = host.removeprefix("[").removesuffix("]")
+        whole = port.isascii() and port.isdecimal() and len(port) <= len(str(_MAX_PORT))
+        if not colon or not host or not whole or not 0 < int(port) <= _MAX_PORT:
+            allowed = f"HOST:PORT, with a port from 1 to {_MAX_PORT}"
+            raise TargetError(f"{text[:80]!r} is no address of a broker; allowed: {allowed}")
+        return cls(host, int(port))
+
+
+@attrs.frozen
+class Bounds:
+    """What a broker may take: seconds for one answer, bytes of one, connections, and requests.
+
+    ``surplus_bytes``: so many at most may follow a response in its frame, which no client minds.
+    """
+
+    seconds: float = 10.0
+    frame_bytes: int = 8 << 20
+    connections: int = 100
+    requests: int = 10_000_000
+    surplus_bytes: int = 0
+
+
+@attrs.frozen
+class Answer:
+    """A response, and the times in ms between which the broker served the request."""
+
+    body: SimpleNamespace
+    sent_ms: float
+    received_ms: float
+
+
+def monotonic_ms() -> float:
+    """Return the time on a clock that only goes forward."""
+    return time.monotonic() * 1000
+
+
+class Wire:
+    """Connections to one address, each with a name and opened on first use.
+
+    Every method but ``close`` and ``disconnect`` may raise TargetError.
+    """
+
+    def __init__(self, address: Address, bounds: Bounds | None = None) -> None:
+        """Connect to nothing yet."""
+        self.address = address
+        self._bounds = bounds or Bounds()
+        self._loop = asyncio.Runner()
+        self._open: dict[str, _Connection] = {}
+        self._requests = 0
+
+    def ask(self, connection: str, message: Message, wait_ms: float = 0) -> Answer:
+        """Send a request over the connection of this name; the broker may wait so long itself."""
+        self._requests += 1
+        if self._requests > self._bounds.requests:
+            raise TargetError(f"more than {self._bounds.requests:,} requests were needed")
+        seconds = self._bounds.seconds + wait_ms / 1000
+        try:
+            return self._loop.run(self._ask(connection, message, seconds))
+        except BaseException:
+            self.disconnect(connection)
+            raise
+
+    def disconnect(self, connection: str) -> None:
+        """Close the connection of this name, if there is one. Never raises."""
+        if found := self._open.pop(connection, None):
+            self._loop.run(found.close())
+
+    def close(self) -> None:
+        """Close all connections. Never raises; nothing can be asked afterwards."""
+        for name in tuple(self._open):
+            self.disconnect(name)
+        self._loop.close()
+
+    async def _ask(self, name: str, message: Message, seconds: float) -> Answer:
+        api = type(message).__name__.removesuffix("Request")
+        try:
+            async with asyncio.timeout(seconds):
+                if name not in self._open:
+                    self._open[name] = await self._connect()
+                return await self._open[name].ask(message, self._bounds)
+        except TimeoutError:
+            raise TargetError(f"{self.address} did not answer {api} in {seconds:g} s") from None
+        except MalformedError as error:
+            raise TargetError(f"{self.address} answered {api} with rubbish: {error}") from None
+        except asyncio.IncompleteReadError:
+            said = f"{self.address} closed the connection instead of answering {api}"
+            raise UnansweredError(said) from None
+        except OSError as error:
+            raise TargetError(f"{self.address} is gone, at {api}: {error}") from None
+
+    async def _connect(self) -> "_Connection":
+        if len(self._open) >= self._bounds.connections:
+            raise TargetError(f"more than {self._bounds.connections} connections were needed")
+        try:
+            streams = await asyncio.open_connection(self.address.host, self.address.port)
+        except (OSError, UnicodeError) as error:
+            raise TargetError(f"{self.address} cannot be reached: {error}") from None
+        return _Connection(*streams)
+
+
+class _Connection:
+    """One connection, with one request on its way at a time."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer, self._asked = reader, writer, 0
+
+    async def ask(self, message: Message, bounds: Bounds) -> Answer:
+        """Send a request and return its response."""
+        self._asked += 1
+        frame = encoded(message, self._asked)
+        sent = monotonic_ms()
+        self._writer.write(len(frame).to_bytes(_HEADER, "big") + frame)
+        await self._writer.drain()
+        size = int.from_bytes(await self._reader.readexactly(_HEADER), "big", signed=True)
+        if not 0 <= size <= bounds.frame_bytes:
+            most = f"at most {bounds.frame_bytes:,} are read"
+            raise MalformedError(f"a frame of {size:,} bytes; {most}")
+        answer = await self._reader.readexactly(size)
+        received = monotonic_ms()
+        correlation, body = response(message, answer, bounds.surplus_bytes)
+        if correlation != self._asked:
+            raise MalformedError(f"correlation id {correlation}, not {self._asked}")
+        return Answer(body, sent, received)
+
+    async def close(self) -> None:
+        """Close it, whatever became of it."""
+        self._writer.close()
+        try:
+            async with asyncio.timeout(1):
+                await self._writer.wait_closed()
+        except (OSError, TimeoutError):
+            self._writer.transport.abort()

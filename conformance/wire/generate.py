@@ -1,0 +1,238 @@
+"""Random asks of a broker, steered by what it is believed to be like.
+
+A mixture leaves most kinds of ask out, as in ``conformance.generate``. Waiting costs real time: a
+wait that all locks are over is rare.
+"""
+
+from collections.abc import Callable
+from random import Random
+
+import attrs
+
+from conformance.wire import asks
+from conformance.wire.scene import MEMBERS, WireScene
+from conformance.wire.target import WireCapabilities, WireHello
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.states import AcknowledgeType, AcquireMode
+
+__all__ = ["Mixture", "begin", "mixture", "next_ask"]
+
+_ALWAYS = {asks.Produce: 3.0, asks.Fetch: 10.0, asks.Acknowledge: 7.0}
+_SOMETIMES = {
+    asks.Disconnect: 0.7,
+    asks.DeleteRecords: 1.0,
+    asks.Describe: 2.0,
+    asks.Wait: 1.5,
+    asks.WaitPastLocks: 0.7,
+}
+_TYPES = (
+    (AcknowledgeType.ACCEPT,),
+    (AcknowledgeType.RELEASE,),
+    (AcknowledgeType.RENEW,),
+    (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE),
+    (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.GAP),
+    tuple(AcknowledgeType),
+)
+_ODD = (asks.Epoch.OPEN, asks.Epoch.CLOSE, asks.Epoch.CLOSE, asks.Epoch.AGAIN, asks.Epoch.SKIP)
+_BAD = tuple(shape for shape in asks.Shape if shape is not asks.Shape.WELL_FORMED)
+_WIDE = 50
+"""Window limits above this are reached with large batches only."""
+
+_WAITING = 6.0
+"""How likely a wait is where locks are renewed: only time shows whether they were."""
+
+
+@attrs.frozen
+class Mixture:
+    """What a sequence is made of: kinds of ask with their weights, and values to choose from.
+
+    ``odd``: how likely a request has another epoch than the next, if it has; ``sizes`` are those
+    of the log batches. ``tidy``: members do not fetch while they hold records.
+    """
+
+    config: SharePartitionConfig
+    partitions: int
+    weights: dict[type[asks.Ask], float]
+    members: tuple[str, ...]
+    modes: tuple[AcquireMode, ...]
+    types: tuple[AcknowledgeType, ...]
+    sizes: tuple[int, ...]
+    odd: float
+    gaps: bool
+    malformed: bool
+    strangers: bool
+    piggybacked: bool
+    tidy: bool
+
+
+def begin(random: Random, hello: WireHello) -> tuple[Mixture, asks.Open]:
+    """Return a mixture and the ask that begins a sequence."""
+    mix = mixture(random, hello.capabilities)
+    return mix, asks.Open(mix.config, mix.partitions)
+
+
+def mixture(random: Random, can: WireCapabilities) -> Mixture:
+    """Return a mixture of what the broker can do."""
+    optional = {kind: weight for kind, weight in _SOMETIMES.items() if random.random() < 0.5}
+    if not can.delete_records:
+        optional.pop(asks.DeleteRecords, None)
+    if not can.offsets:
+        optional.pop(asks.Describe, None)
+    if not can.sessions:
+        optional.pop(asks.Disconnect, None)
+    modes = [tuple(AcquireMode(mode) for mode in can.acquire_modes)]
+    modes += [(mode,) for mode in modes[0]]
+    renewing = (AcknowledgeType.RENEW,)
+    types = random.choice([some for some in _TYPES if can.renew or some != renewing])
+    if types == renewing:
+        optional[asks.Wait] = _WAITING
+    if not can.renew:
+        types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
+    limit = random.choice(can.lock_limits)
+    wide = (limit // 3, limit // 2 + 1) if limit > _WIDE and random.random() < 0.4 else ()
+    return Mixture(
+        SharePartitionConfig(
+            delivery_count_limit=random.choice(can.delivery_limits),
+            partition_max_record_locks=limit,
+            record_lock_duration_ms=can.lock_ms,
+            auto_offset_reset=AutoOffsetReset.EARLIEST,
+        ),
+        random.choice((1, 1, 2)),
+        {**_ALWAYS, **optional},
+        MEMBERS[: random.choice((2, 2, 3))],
+        random.choice(modes),
+        types,
+        (1, 2, 3, 5, *wide),
+        odd=random.choice((0.0, 0.1)) if can.sessions else 0.0,
+        gaps=can.gaps and random.random() < 0.3,
+        malformed=random.random() < 0.2,
+        strangers=random.random() < 0.2,
+        piggybacked=random.random() < 0.7,
+        tidy=random.random() < 0.3,
+    )
+
+
+def next_ask(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
+    """Return the next ask of a sequence."""
+    (kind,) = random.choices(list(mix.weights), list(mix.weights.values()))
+    return _MAKERS[kind](random, mix, scene)
+
+
+def _produce(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+    gaps = (0, 0, 0, 1) if mix.gaps else (0,)
+    number = random.randint(1, 3)
+    batches = tuple((random.choice(gaps), random.choice(mix.sizes)) for _ in range(number))
+    return asks.Produce(random.randrange(mix.partitions), batches)
+
+
+def _fetch(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
+    idle = [member for member in mix.members if not _holds(mix, scene, member)]
+    if mix.tidy and not idle:
+        return _acknowledge(random, mix, scene)
+    member = random.choice(idle if mix.tidy else mix.members)
+    some = tuple(p for p in range(mix.partitions) if random.random() < 0.5)
+    acknowledged = _acknowledged(random, mix, scene, member) if mix.piggybacked else ()
+    return asks.Fetch(
+        member,
+        some if random.random() < 0.2 else (),
+        random.choice((1, 2, 3, 5, 500)),
+        random.choice((1, 2, 500)),
+        random.choice(mix.modes),
+        acknowledged if random.random() < 0.6 else (),
+        (random.randrange(mix.partitions),) if random.random() < 0.05 else (),
+        _epoch(random, mix),
+        _stranger(random, mix),
+        unsaid=random.random() < 0.02,
+    )
+
+
+def _acknowledge(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
+    """Acknowledge mostly what is held; where nothing is, it is better to fetch."""
+    holding = [member for member in mix.members if _holds(mix, scene, member)]
+    if not holding and random.random() < 0.8:
+        return _fetch(random, mix, scene)
+    member = random.choice(holding if holding and random.random() < 0.9 else mix.members)
+    acknowledged = _acknowledged(random, mix, scene, member)
+    unsaid = random.random() < 0.02
+    epoch, stranger = _epoch(random, mix), _stranger(random, mix)
+    return asks.Acknowledge(member, acknowledged, epoch, stranger, unsaid)
+
+
+def _disconnect(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+    return asks.Disconnect(random.choice(mix.members))
+
+
+def _delete(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+    return asks.DeleteRecords(random.randrange(mix.partitions), random.randint(1, 6))
+
+
+def _describe(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+    return asks.Describe(random.randrange(mix.partitions))
+
+
+def _wait(random: Random, _mix: Mixture, _scene: WireScene) -> asks.Ask:
+    return asks.Wait(random.choice((20, 60)))
+
+
+def _wait_past_locks(_random: Random, _mix: Mixture, _scene: WireScene) -> asks.Ask:
+    return asks.WaitPastLocks()
+
+
+_MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, WireScene], asks.Ask]] = {
+    asks.Produce: _produce,
+    asks.Fetch: _fetch,
+    asks.Acknowledge: _acknowledge,
+    asks.Disconnect: _disconnect,
+    asks.DeleteRecords: _delete,
+    asks.Describe: _describe,
+    asks.Wait: _wait,
+    asks.WaitPastLocks: _wait_past_locks,
+}
+
+
+def _epoch(random: Random, mix: Mixture) -> asks.Epoch:
+    return random.choice(_ODD) if random.random() < mix.odd else asks.Epoch.NEXT
+
+
+def _stranger(random: Random, mix: Mixture) -> asks.Stranger:
+    strange = mix.strangers and random.random() < 0.1
+    return random.choice(tuple(asks.Stranger)) if strange else asks.Stranger.NONE
+
+
+def _holds(mix: Mixture, scene: WireScene, member: str) -> bool:
+    return any(scene.held(partition, member) for partition in range(mix.partitions))
+
+
+def _acknowledged(
+    random: Random, mix: Mixture, scene: WireScene, member: str
+) -> tuple[asks.Acknowledged, ...]:
+    """Mostly what the member holds, in one range or in several; now and then anything."""
+    found = []
+    for partition in range(mix.partitions):
+        held = len(scene.held(partition, member))
+        if held or random.random() < 0.1:
+            batches = _batches(random, mix, member, held)
+            found.append(asks.Acknowledged(partition, batches))
+    return tuple(found)
+
+
+def _batches(random: Random, mix: Mixture, member: str, held: int) -> tuple[asks.Batch, ...]:
+    if not held or random.random() < 0.15:
+        whose = random.choice(("", "", *mix.members))
+        return (_batch(random, mix, whose, random.randint(-2, 6), random.randint(1, 4)),)
+    if mix.types == (AcknowledgeType.RENEW,) and random.random() < 0.7:
+        return tuple(_batch(random, mix, member, nth, 1) for nth in range(held))
+    if random.random() < 0.5:
+        return (_batch(random, mix, member, random.randrange(held), random.randint(1, held)),)
+    some = sorted(random.sample(range(held), min(held, random.randint(1, 4))))
+    return tuple(_batch(random, mix, member, nth, 1) for nth in some)
+
+
+def _batch(random: Random, mix: Mixture, whose: str, nth: int, length: int) -> asks.Batch:
+    size = 1 if random.random() < 0.6 else length
+    types = tuple(int(random.choice(mix.types)) for _ in range(size))
+    bad = mix.malformed and random.random() < 0.1
+    return asks.Batch(whose, nth, length, types, random.choice(_BAD) if bad else _GOOD)
+
+
+_GOOD = asks.Shape.WELL_FORMED

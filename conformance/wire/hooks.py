@@ -1,0 +1,179 @@
+"""What differs between brokers: how topics, records and groups come about, and what can be done."""
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import uuid4
+
+import attrs
+
+from conformance.target import TargetError
+from conformance.wire.admin import Admin, Transaction
+from conformance.wire.records import record_batch
+from conformance.wire.target import WireCapabilities
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.ranges import OffsetRange
+
+__all__ = ["AdminHooks", "Hooks"]
+
+
+class Hooks(Protocol):
+    """What a broker does for the kit besides share sessions. Each may raise TargetError."""
+
+    def capabilities(self) -> WireCapabilities:
+        """Return what the broker can do."""
+
+    def create_topic(self, name: str, partitions: int) -> str:
+        """Create a topic that can be written to at once; return its id."""
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+
+    def produce(
+        self, topic: str, partition: int, batches: Sequence[tuple[int, int]], *, aborted: bool
+    ) -> tuple[OffsetRange, ...]:
+        """Append log batches; see ``WireTarget.produce``."""
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        """Move the log start offset up."""
+
+    def configure(self, group: str, config: SharePartitionConfig) -> None:
+        """Set the configuration of a group; only asked for if ``config`` is a capability."""
+
+    def join(self, group: str, topic: str, topic_id: str, partitions: int) -> None:
+        """See to it that the group can fetch from the topic."""
+
+    def leave(self, group: str) -> None:
+        """Remove the group, with its configuration."""
+
+
+_LOCKS = "partition.max.record.locks"
+_MIN_LOCK = "group.share.min.record.lock.duration.ms"
+_LIMITS = ("delivery.count.limit", _LOCKS)
+_ASKED = (_MIN_LOCK, *(f"group.share.{end}.{limit}" for end in ("min", "max") for limit in _LIMITS))
+_DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (100, 200)
+
+
+class AdminHooks:
+    """Does everything over Kafka's protocol, as Apache Kafka has it."""
+
+    def __init__(self, admin: Admin, sweep_ms: int = 1000) -> None:
+        """Work over ``admin``; locks that are over end within ``sweep_ms``."""
+        self._admin, self._sweep_ms = admin, sweep_ms
+        name = f"sharespec-{uuid4().hex[:12]}"
+        self._marking, self._aborting = f"{name}-marking", f"{name}-aborting"
+        self._members: dict[str, str] = {}
+        self._settings: dict[str, tuple[str, ...]] = {}
+
+    def capabilities(self) -> WireCapabilities:
+        """Return what the broker's versions and settings allow."""
+        spoken = self._admin.spoken
+        fetch, acknowledge = spoken("share_fetch"), spoken("share_acknowledge")
+        if fetch is None or acknowledge is None:
+            raise TargetError("the broker has no share groups: no ShareFetch of version 1 or 2")
+        described = spoken("describe_share_group_offsets")
+        transactions = all(
+            spoken(name) for name in ("init_producer_id", "add_partitions_to_txn", "end_txn")
+        )
+        can = WireCapabilities(
+            fetch_versions=fetch,
+            acknowledge_versions=acknowledge,
+            acquire_modes=("batch_optimized", "record_limit")[: fetch[1]],
+            renew=min(fetch[1], acknowledge[1]) > 1,
+            offsets=described is not None,
+            lag=described is not None and described[1] > 0,
+            delete_records=spoken("delete_records") is not None,
+            gaps=transactions,
+            aborted=transactions,
+            config=spoken("incremental_alter_configs") is not None,
+            sweep_ms=self._sweep_ms,
+        )
+        if spoken("describe_configs") is None:
+            return can
+        return _limited(can, self._admin.broker_settings(_ASKED))
+
+    def create_topic(self, name: str, partitions: int) -> str:
+        """Create a topic and wait until it is led."""
+        return self._admin.create_topic(name, partitions)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        self._admin.delete_topic(name)
+
+    def produce(
+        self, topic: str, partition: int, batches: Sequence[tuple[int, int]], *, aborted: bool
+    ) -> tuple[OffsetRange, ...]:
+        """Append each batch with one request; what is missing is markers of transactions."""
+        at = self._admin.end_offset(topic, partition)
+        ours = self._admin.begin(self._aborting, topic, partition) if aborted else None
+        made, written = [], 0
+        for missing, size in batches:
+            for _ in range(missing):
+                marking = self._admin.begin(self._marking, topic, partition)
+                self._admin.end(marking, at, committed=True)
+                at += 1
+            first = self._append(topic, partition, size, ours, written)
+            if first != at:
+                raise TargetError(f"a batch went to offset {first} of {topic}, not to {at}")
+            made.append(OffsetRange(at, at + size - 1))
+            at += size
+            written += size
+        if ours:
+            self._admin.end(ours, at, committed=False)
+        return tuple(made)
+
+    def _append(
+        self, topic: str, partition: int, size: int, within: Transaction | None, sequence: int
+    ) -> int:
+        if within is None:
+            return self._admin.produce(topic, partition, record_batch(size))
+        producer = attrs.evolve(within.producer, sequence=sequence)
+        return self._admin.produce(topic, partition, record_batch(size, producer), within.id)
+
+    def delete_records(self, topic: str, partition: int, before: int) -> None:
+        """Move the log start offset up."""
+        self._admin.delete_records(topic, partition, before)
+
+    def configure(self, group: str, config: SharePartitionConfig) -> None:
+        """Set the configuration of a group, and remember what to remove."""
+        if config.auto_offset_reset is AutoOffsetReset.BY_DURATION or config.dead_letter_queue:
+            raise TargetError("by_duration and the dead-letter queue are not for sequences")
+        settings = {
+            "share.delivery.count.limit": str(config.delivery_count_limit),
+            "share.partition.max.record.locks": str(config.partition_max_record_locks),
+            "share.record.lock.duration.ms": str(config.record_lock_duration_ms),
+            "share.auto.offset.reset": config.auto_offset_reset.value,
+            "share.isolation.level": config.isolation_level.value,
+            "share.renew.acknowledge.enable": str(config.renew_acknowledge_enable).lower(),
+        }
+        self._admin.configure(group, settings)
+        self._settings[group] = tuple(settings)
+
+    def join(self, group: str, topic: str, topic_id: str, partitions: int) -> None:
+        """Join with a member, so that the coordinator initializes the share-partitions."""
+        self._members[group] = str(uuid4())
+        self._admin.join(group, self._members[group], topic, topic_id, partitions)
+
+    def leave(self, group: str) -> None:
+        """Leave, and delete the group and its settings."""
+        if member := self._members.pop(group, None):
+            self._admin.leave(group, member)
+            self._admin.delete_group(group)
+        if settings := self._settings.pop(group, None):
+            self._admin.configure(group, dict.fromkeys(settings))
+
+
+def _limited(can: WireCapabilities, settings: dict[str, str]) -> WireCapabilities:
+    """Cut to what the broker's settings allow, as far as it tells them."""
+    known = {name: int(value) for name, value in settings.items() if value.isdecimal()}
+
+    def within(limit: str, wanted: tuple[int, ...]) -> tuple[int, ...]:
+        low = known.get(f"group.share.min.{limit}", min(wanted))
+        high = known.get(f"group.share.max.{limit}", max(wanted))
+        return tuple(one for one in wanted if low <= one <= high) or (low,)
+
+    return attrs.evolve(
+        can,
+        lock_ms=max(can.lock_ms, known.get(_MIN_LOCK, 0)),
+        delivery_limits=within("delivery.count.limit", _DELIVERY_LIMITS),
+        lock_limits=within(_LOCKS, _LOCK_LIMITS),
+    )

@@ -1,0 +1,336 @@
+"""The judge of a broker: what it may be like, given all that was seen; nothing is a deviation."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+
+import attrs
+
+from conformance.scene import Deviation
+from conformance.wire.belief import (
+    Belief,
+    Timing,
+    appended,
+    beginnings,
+    lost_connection,
+    lost_records,
+    possible,
+    relocked,
+    uncertain,
+)
+from conformance.wire.explain import Mismatch, WireDifference, explained
+from conformance.wire.target import Described, Exchange, Place
+from conformance.wire.words import acquired_text
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.profile import Profile
+from model.ranges import AcquiredRange, OffsetRange
+from model.share_messages import PartitionResponse, ShareRequest, ShareResponse, TopicPartition
+from replay.words import printable, ranges_text, snapshot_text
+from spec.lag import durable_lag, lag
+from spec.log import hole_end
+from spec.partition import SharePartition
+from spec.record import UNDELIVERED, is_acquirable
+from spec.share_broker import PartitionKey
+from spec.share_session import key_of
+from spec.view import durable, snapshot
+
+__all__ = ["Judge"]
+
+MOST_BELIEFS = 24
+"""With more the judge cannot follow."""
+
+DISCONNECT_MS = 2000
+"""A connection that is closed is noticed within this time."""
+
+PASSING = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    }
+)
+"""Errors which say that the cluster is not ready: after one the judge cannot follow."""
+
+_LATE_MS = 2
+"""A lock may end as much earlier than its duration: clocks count whole ms."""
+
+
+@attrs.define
+class _Log:
+    """What the kit knows of the log of a partition, since it alone writes to it."""
+
+    start: int = 0
+    end: int = 0
+    batches: tuple[OffsetRange, ...] = ()
+
+
+class Judge:
+    """What one place may be like. ``over``: it cannot be followed any more.
+
+    ``beliefs`` has the most plausible one first.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        place: Place,
+        config: SharePartitionConfig,
+        timing: Timing,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        """Begin with empty partitions and a group without sessions; ``names`` are of members."""
+        self._names = names or {}
+        self._place = place
+        self._config = config
+        self._timing = attrs.evolve(timing, lock_ms=config.record_lock_duration_ms)
+        topic = place.topic_id, place.partitions
+        self.beliefs = beginnings(profile, place.group, topic, config)
+        self.logs = {TopicPartition(place.topic_id, p): _Log() for p in range(place.partitions)}
+        self.over = False
+        self._exchanges = 0
+        self._blurred_until = 0.0
+
+    def key(self, partition: int) -> PartitionKey:
+        """Return the key of a partition of the place."""
+        return self._place.group, TopicPartition(self._place.topic_id, partition)
+
+    def partition(self, partition: int) -> SharePartition:
+        """Return a share-partition as it is most plausibly."""
+        return self.beliefs[0].broker.partitions[self.key(partition)]
+
+    def produced(self, partition: int, batches: Iterable[OffsetRange], end: int) -> None:
+        """Take note of log batches; the log ends at ``end`` (exclusive)."""
+        at, new = self.key(partition)[1], tuple(batches)
+        log = self.logs[at]
+        self.logs[at] = _Log(log.start, end, (*log.batches, *new))
+        self.beliefs = tuple(appended(belief, at, new, end) for belief in self.beliefs)
+
+    def deleted(self, partition: int, before: int) -> None:
+        """Take note that the log lost its records below an offset."""
+        key = self.key(partition)
+        self.logs[key[1]].start = before
+        self.beliefs = tuple(lost_records(belief, key, before) for belief in self.beliefs)
+
+    def disconnected(self, connection: str, now: float) -> None:
+        """Take note that a connection was closed at ``now`` (ms)."""
+        until = now + DISCONNECT_MS
+        self.beliefs = tuple(lost_connection(b, connection, until) for b in self.beliefs)
+
+    def exchange(
+        self, request: ShareRequest, connection: str, exchange: Exchange
+    ) -> Deviation | None:
+        """Judge a response, and believe what it shows."""
+        response = exchange.response
+        if _passing(response):
+            self.over = True
+            return None
+        for wrong in self._seen_wrong(exchange):
+            return self._deviation(wrong, self.beliefs[0])
+        sent, received = exchange.sent_ms, exchange.received_ms
+        self._exchanges += 1
+        times = (sent - _LATE_MS, received, self._exchanges)
+        logs = {at: log.batches for at, log in self.logs.items()}
+        after: dict[Belief, None] = {}
+        refused: list[tuple[Belief, Mismatch]] = []
+        for belief in self.beliefs:
+            blurred = uncertain(belief, sent, received)
+            self._blurred_until = max(self._blurred_until, blurred)
+            for before in possible(belief, sent, received):
+                brokers, wrong = explained(before, request, response, connection, logs)
+                refused.append((before, wrong))
+                for broker in brokers:
+                    after[relocked(before, broker, self._timing, times)] = None
+        return self._concluded(after, refused, sent)
+
+    def described(self, partition: int, told: Described) -> Deviation | None:
+        """Judge a start offset and a lag that were told, and believe what they show."""
+        if told.error is not ErrorCode.NONE:
+            return None
+        key = self.key(partition)
+        after: dict[Belief, None] = {}
+        refused: list[tuple[Belief, Mismatch]] = []
+        for belief in self.beliefs:
+            blurred = uncertain(belief, told.sent_ms, told.received_ms)
+            self._blurred_until = max(self._blurred_until, blurred)
+            for before in possible(belief, told.sent_ms, told.received_ms):
+                wrong = _described_wrong(before.broker.partitions[key], told, key[1])
+                if wrong is None:
+                    after[before] = None
+                else:
+                    refused.append((before, wrong))
+        return self._concluded(after, refused, told.sent_ms)
+
+    def starved(self, request: ShareRequest, exchange: Exchange) -> Deviation | None:
+        """Return a deviation if a fetch got nothing although a record is certainly available."""
+        response = exchange.response
+        if (
+            request.is_renew_ack
+            or response.error is not ErrorCode.NONE
+            or any(p.acquired for p in response.partitions)
+        ):
+            return None
+        for at, log in self.logs.items():
+            free = {self._free(belief, request, at, log) for belief in self.beliefs}
+            if None in free:
+                continue
+            offset = min(o for o in free if o is not None)
+            kind = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED
+            wanted = f"offset {offset} of partition {at.partition}, or another"
+            wrong = Mismatch(kind.name, kind.value, "fetch", "nothing acquired", wanted, at)
+            return self._deviation(wrong, self.beliefs[0])
+        return None
+
+    def undecided(self, now: float, until: float) -> float:
+        """Return when it is certain again which locks are over between now and until (ms)."""
+        return max((uncertain(belief, now, until) for belief in self.beliefs), default=0)
+
+    def settled(self) -> float:
+        """Return when (ms) every lock that is believed to be held is over; 0 if none is."""
+        locks = (lo for b in self.beliefs for held in b.locks.values() for lo in held.values())
+        return max((lock.latest for lock in locks), default=0)
+
+    def state_text(self, belief: Belief | None = None) -> str:
+        """Return what the share-partitions of a belief are like, in words."""
+        partitions = (belief or self.beliefs[0]).broker.partitions
+        texts = (
+            f"partition {at.partition}: "
+            + (
+                snapshot_text(snapshot(partitions[group, at]))
+                if partitions[group, at].ready
+                else "not in memory"
+            )
+            for group, at in sorted(partitions)
+        )
+        text = printable("; ".join(texts))
+        for id_, name in self._names.items():
+            text = text.replace(id_, name)
+        return text
+
+    def _concluded(
+        self, after: Mapping[Belief, None], refused: list[tuple[Belief, Mismatch]], sent: float
+    ) -> Deviation | None:
+        if after:
+            self.beliefs = tuple(after)[:MOST_BELIEFS]
+            self.over = len(after) > MOST_BELIEFS
+            return None
+        if sent < self._blurred_until:
+            self.over = True
+            return None
+        before, wrong = refused[0]
+        return self._deviation(wrong, before)
+
+    def _seen_wrong(self, exchange: Exchange) -> Iterator[Mismatch]:
+        """Yield what is wrong whatever the broker was like: offsets and records."""
+        read = dict(exchange.read)
+        told = exchange.lock_timeout_ms
+        yield from _twice(exchange)
+        for one in exchange.response.partitions:
+            log = self.logs.get(one.at)
+            if log is None or not one.acquired:
+                continue
+            yield from _outside(one, log)
+            yield from _missing(one, log, read.get(one.at, ()))
+            if told not in (None, self._timing.lock_ms):
+                kind = WireDifference.LOCK_TIMEOUT
+                texts = f"{told} ms", f"{self._timing.lock_ms} ms"
+                yield Mismatch(kind.name, kind.value, "fetch", *texts, one.at)
+
+    def _free(
+        self, belief: Belief, request: ShareRequest, at: TopicPartition, log: _Log
+    ) -> int | None:
+        """Return a record that is available for the session of a request, if this belief is true.
+
+        One that was never delivered is, if the window has room for it.
+        """
+        session = belief.broker.sessions.get(key_of(request))
+        there = belief.broker.partitions[self._place.group, at]
+        if session is None or not there.ready or all(one.at != at for one in session.partitions):
+            return None
+        window = there.window
+        cap = window.start_offset + self._config.partition_max_record_locks
+        for offset in range(max(window.start_offset, log.start), log.end):
+            record = window.records.get(offset, UNDELIVERED)
+            room = record.delivery_count > 0 or offset < cap
+            if room and is_acquirable(record) and hole_end(there.log, offset) is None:
+                return offset
+        return None
+
+    def _deviation(self, wrong: Mismatch, belief: Belief) -> Deviation:
+        return Deviation(
+            wrong.name,
+            wrong.about,
+            wrong.sentence,
+            printable(wrong.observed),
+            printable(wrong.expected),
+            self.state_text(belief),
+        )
+
+
+def _passing(response: ShareResponse) -> bool:
+    parts = (error for p in response.partitions for error in (p.error, p.acknowledge_error))
+    return response.error in PASSING or any(error in PASSING for error in parts)
+
+
+def _twice(exchange: Exchange) -> Iterator[Mismatch]:
+    said = [one.at for one in exchange.response.partitions]
+    if doubled := next((at for at in said if said.count(at) > 1), None):
+        kind = WireDifference.ANSWERED_ONCE
+        texts = f"partition {doubled.partition} {said.count(doubled)} times", "once"
+        yield Mismatch(kind.name, kind.value, "fetch", *texts, doubled)
+    for at, read in exchange.read:
+        if any(after.first <= before.last for before, after in pairwise(read)):
+            kind = WireDifference.SENT_ONCE
+            texts = f"records {ranges_text(read)}", "each batch once, ascending"
+            yield Mismatch(kind.name, kind.value, "fetch", *texts, at)
+
+
+def _outside(said: PartitionResponse, log: _Log) -> Iterator[Mismatch]:
+    kind = WireDifference.ONLY_LOGGED_IS_ACQUIRED
+    for one in said.acquired:
+        if one.first < log.start or one.last >= log.end:
+            allowed = f"offsets of the log, {log.start} to {log.end - 1}"
+            texts = acquired_text(said.acquired), allowed
+            yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
+
+
+def _missing(
+    said: PartitionResponse, log: _Log, read: tuple[OffsetRange, ...]
+) -> Iterator[Mismatch]:
+    kind = WireDifference.ACQUIRED_IS_SENT
+    for one in said.acquired:
+        for offset in _data(one, log):
+            if not any(batch.first <= offset <= batch.last for batch in read):
+                texts = f"records {ranges_text(read)}", f"record {offset} among them"
+                yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
+
+
+def _data(acquired: AcquiredRange, log: _Log) -> Iterator[int]:
+    for batch in log.batches:
+        first, last = max(batch.first, acquired.first), min(batch.last, acquired.last)
+        yield from range(first, last + 1)
+
+
+def _described_wrong(there: SharePartition, told: Described, at: TopicPartition) -> Mismatch | None:
+    """Return why a start offset and a lag cannot be told of this share-partition.
+
+    What is durable, or what is in memory, or a start offset between them: it may advance later
+    than it could. A lag where offsets hold markers may count them or not.
+    """
+    kept, log, window = durable(there), there.log, there.window
+    if kept.start_offset == -1 and told.start_offset == -1:
+        return None
+    in_memory = window.start_offset if there.ready else max(kept.start_offset, log.start_offset)
+    lowest = in_memory if kept.start_offset == -1 else min(kept.start_offset, in_memory)
+    if not lowest <= told.start_offset <= in_memory:
+        kind, observed = WireDifference.START_OFFSET, str(told.start_offset)
+        wanted = f"{lowest} to {in_memory}" if lowest < in_memory else str(in_memory)
+        return Mismatch(kind.name, kind.value, "describe", observed, wanted, at)
+    lags = {lag(there) if there.ready else log.end_offset - in_memory}
+    lags |= {known for known in [durable_lag(log.end_offset, kept)] if known is not None}
+    holes = sum(max(0, last - max(first, lowest) + 1) for first, last in log.holes)
+    if told.lag is None or min(lags) - holes <= told.lag <= max(lags) + holes:
+        return None
+    kind = WireDifference.LAG
+    wanted = " or ".join(str(one) for one in sorted(lags))
+    return Mismatch(kind.name, kind.value, "describe", str(told.lag), wanted, at)

@@ -1,0 +1,148 @@
+"""Apache Kafka as a broker under test: one node of a released version, on this machine."""
+
+import shlex
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+from conformance.kafka import kafka_java
+from conformance.target import TargetError
+from conformance.wire.admin import Admin
+from conformance.wire.broker import BrokerTarget
+from conformance.wire.connection import Address, Bounds, Wire
+from conformance.wire.hooks import AdminHooks
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.operations import AcknowledgementBatch
+from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch, TopicPartition
+
+__all__ = ["kafka_broker"]
+
+_HOST = "127.0.0.1"
+_START_SECONDS, _STOP_SECONDS, _PAUSE_S = 90, 10, 0.1
+_TAIL_BYTES = 2000
+_FLAGS = "-Xms128m -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_SWEEP_MS = 250
+_SETTINGS = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@{host}:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
+advertised.listeners=PLAINTEXT://{host}:{port}
+log.dirs={data}
+auto.create.topics.enable=false
+log.cleaner.enable=false
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.coordinator.threads=1
+group.share.min.assignment.interval.ms=0
+group.share.assignment.interval.ms=0
+group.share.session.timeout.ms=60000
+group.share.min.record.lock.duration.ms=1000
+group.share.record.lock.duration.ms=1000
+"""
+
+
+@contextmanager
+def kafka_broker() -> Iterator[BrokerTarget]:
+    """Start a broker in a temporary directory, and end it with the block.
+
+    Raises TargetError if Java 17 or Maven are missing, Maven Central cannot be reached, or the
+    broker does not start: then with the end of what it said.
+    """
+    java, path = kafka_java()
+    version = next(Path(path.rpartition(":")[2]).parent.glob("kafka_2.13-*.jar")).stem
+    with tempfile.TemporaryDirectory(prefix="sharespec-kafka-") as folder:
+        command = f"{java} {_FLAGS} -cp '{path}' sharespec.Broker"
+        with _running(command, Path(folder)) as address:
+            target = BrokerTarget(
+                str(address),
+                partial(AdminHooks, sweep_ms=_SWEEP_MS),
+                name="Apache Kafka",
+                version=version.removeprefix("kafka_2.13-"),
+                profile="kafka",
+                bounds=Bounds(seconds=30),
+            )
+            with closing(target):
+                _warm_up(target)
+                yield target
+
+
+def _warm_up(target: BrokerTarget) -> None:
+    """Ask everything once: the first time takes longer than the lock that sequences run with."""
+    config = SharePartitionConfig(
+        record_lock_duration_ms=1000, auto_offset_reset=AutoOffsetReset.EARLIEST
+    )
+    place = target.open(config, 1)
+    target.produce(place, 0, [(1, 2)])
+    at = TopicPartition(place.topic_id, 0)
+    fetch = ShareFetch(place.group, "m", 0, (PartitionRequest(at),), max_wait_ms=5000)
+    target.ask(place, fetch, "m")
+    accept = PartitionRequest(at, (AcknowledgementBatch(0, 0, (1,)),))
+    target.ask(place, ShareAcknowledge(place.group, "m", 1, (accept,)), "m")
+    target.describe(place, 0)
+    target.delete_records(place, 0, 1)
+    target.finish(place)
+
+
+@contextmanager
+def _running(command: str, folder: Path) -> Iterator[Address]:
+    """Run the broker; it ends when its standard input does, also if this process is killed."""
+    port, controller = _free_ports()
+    settings = folder / "server.properties"
+    settings.write_text(
+        _SETTINGS.format(host=_HOST, port=port, controller=controller, data=folder / "data")
+    )
+    errors = folder / "errors"
+    with errors.open("wb") as stderr:
+        process = subprocess.Popen(  # noqa: S603 - fixed arguments
+            [*shlex.split(command), str(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+        )
+    try:
+        address = Address(_HOST, port)
+        _await(process, address, errors)
+        yield address
+    finally:
+        try:
+            process.communicate(timeout=_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+
+def _await(process: "subprocess.Popen[bytes]", address: Address, errors: Path) -> None:
+    """Wait until the broker answers."""
+    until = time.monotonic() + _START_SECONDS
+    with closing(Wire(address, Bounds(seconds=1))) as wire:
+        while True:
+            with suppress(TargetError):
+                Admin(wire).check_alone()
+                return
+            ended = process.poll()
+            if ended is not None or time.monotonic() > until:
+                what = f"exit status {ended}" if ended is not None else "it does not answer"
+                said = errors.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
+                raise TargetError(f"Apache Kafka did not start, {what}; it said: {said}")
+            time.sleep(_PAUSE_S)
+
+
+def _free_ports() -> tuple[int, int]:
+    """Return two ports that are free now."""
+    with socket.socket() as one, socket.socket() as two:
+        for bound in (one, two):
+            bound.bind((_HOST, 0))
+        return one.getsockname()[1], two.getsockname()[1]

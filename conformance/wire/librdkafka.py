@@ -1,0 +1,142 @@
+"""librdkafka's mock cluster, run in this process out of the wheel of confluent-kafka.
+
+The wheel carries librdkafka as a library of C, and that exports the functions of rdkafka_mock.h.
+No other way leads to them from Python, so the version is pinned: another one may differ.
+"""
+
+import ctypes
+from ctypes import c_char_p, c_int, c_int32, c_int64, c_size_t, c_void_p
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from conformance.target import TargetError
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
+
+__all__ = ["LIBRDKAFKA", "WHEEL", "MockCluster", "library_path"]
+
+WHEEL = "2.16.1"
+"""The version of confluent-kafka that is needed."""
+
+LIBRDKAFKA = "2.16.0"
+"""The version of librdkafka in it."""
+
+_PRODUCER = 0
+_MESSAGE_BYTES = 512
+_RESETS = (AutoOffsetReset.LATEST, AutoOffsetReset.EARLIEST)
+_LEVELS = (IsolationLevel.READ_UNCOMMITTED, IsolationLevel.READ_COMMITTED)
+
+_SIGNATURES = {
+    "rd_kafka_version_str": (c_char_p, ()),
+    "rd_kafka_err2str": (c_char_p, (c_int,)),
+    "rd_kafka_conf_new": (c_void_p, ()),
+    "rd_kafka_conf_set": (c_int, (c_void_p, c_char_p, c_char_p, c_char_p, c_size_t)),
+    "rd_kafka_new": (c_void_p, (c_int, c_void_p, c_char_p, c_size_t)),
+    "rd_kafka_destroy": (None, (c_void_p,)),
+    "rd_kafka_mock_cluster_new": (c_void_p, (c_void_p, c_int)),
+    "rd_kafka_mock_cluster_destroy": (None, (c_void_p,)),
+    "rd_kafka_mock_cluster_bootstraps": (c_char_p, (c_void_p,)),
+    "rd_kafka_mock_topic_create": (c_int, (c_void_p, c_char_p, c_int, c_int)),
+    "rd_kafka_mock_topic_delete": (c_int, (c_void_p, c_char_p)),
+    "rd_kafka_mock_partition_delete_records": (c_int, (c_void_p, c_char_p, c_int32, c_int64)),
+    "rd_kafka_mock_sharegroup_set_record_lock_duration": (None, (c_void_p, c_int)),
+    "rd_kafka_mock_sharegroup_set_max_delivery_attempts": (None, (c_void_p, c_int)),
+    "rd_kafka_mock_sharegroup_set_max_record_locks": (None, (c_void_p, c_int)),
+    "rd_kafka_mock_sharegroup_set_auto_offset_reset": (None, (c_void_p, c_int)),
+    "rd_kafka_mock_sharegroup_set_isolation_level": (None, (c_void_p, c_int)),
+}
+
+
+class MockCluster:
+    """A mock cluster of one broker on 127.0.0.1; close it when done. All errors are TargetError."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        self._library = _library()
+        conf = self._library.rd_kafka_conf_new()
+        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        said = (message, _MESSAGE_BYTES)
+        self._library.rd_kafka_conf_set(conf, b"log_level", b"0", *said)
+        self._client = self._library.rd_kafka_new(_PRODUCER, conf, *said)
+        if not self._client:
+            raise TargetError(f"librdkafka does not start: {message.value.decode()}")
+        self._cluster = self._library.rd_kafka_mock_cluster_new(self._client, 1)
+        if not self._cluster:
+            self.close()
+            raise TargetError("librdkafka does not start a mock cluster")
+
+    @property
+    def bootstrap(self) -> str:
+        """Return host and port of the broker."""
+        told: bytes = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster)
+        return told.decode()
+
+    def configure(self, config: SharePartitionConfig) -> None:
+        """Set what holds for every group: those that there are, and those to come."""
+        settings = {
+            "record_lock_duration": config.record_lock_duration_ms,
+            "max_delivery_attempts": config.delivery_count_limit,
+            "max_record_locks": config.partition_max_record_locks,
+            "auto_offset_reset": _RESETS.index(config.auto_offset_reset),
+            "isolation_level": _LEVELS.index(config.isolation_level),
+        }
+        for name, value in settings.items():
+            getattr(self._library, f"rd_kafka_mock_sharegroup_set_{name}")(self._cluster, value)
+
+    def create_topic(self, name: str, partitions: int) -> None:
+        """Create a topic."""
+        made = self._library.rd_kafka_mock_topic_create(self._cluster, name.encode(), partitions, 1)
+        self._check(f"creates no topic {name}", made)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic."""
+        done = self._library.rd_kafka_mock_topic_delete(self._cluster, name.encode())
+        self._check(f"does not delete topic {name}", done)
+
+    def delete_records(self, name: str, partition: int, before: int) -> None:
+        """Move the log start offset of a partition up to ``before``."""
+        done = self._library.rd_kafka_mock_partition_delete_records(
+            self._cluster, name.encode(), partition, before
+        )
+        self._check(f"does not delete the records of {name}-{partition} before {before}", done)
+
+    def close(self) -> None:
+        """End it; a second time nothing happens."""
+        cluster, self._cluster = self._cluster, None
+        client, self._client = self._client, None
+        if cluster:
+            self._library.rd_kafka_mock_cluster_destroy(cluster)
+        if client:
+            self._library.rd_kafka_destroy(client)
+
+    def _check(self, what: str, error: int) -> None:
+        if error:
+            why = self._library.rd_kafka_err2str(error).decode()
+            raise TargetError(f"librdkafka's mock cluster {what}: {why}")
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(library_path()))
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    version = library.rd_kafka_version_str().decode()
+    if version != LIBRDKAFKA:
+        raise TargetError(f"the wheel carries librdkafka {version}, not {LIBRDKAFKA}")
+    return library
+
+
+def library_path() -> Path:
+    """Return where the wheel has librdkafka. Raises TargetError: it is missing, or another one."""
+    install = f"pip install confluent-kafka=={WHEEL}"
+    try:
+        wheel = distribution("confluent-kafka")
+    except PackageNotFoundError:
+        raise TargetError(f"confluent-kafka is not installed: {install}") from None
+    if wheel.version != WHEEL:
+        raise TargetError(f"confluent-kafka is of version {wheel.version}: {install}")
+    for file in wheel.files or ():
+        if file.name.startswith("librdkafka"):
+            return Path(str(file.locate()))
+    raise TargetError(f"confluent-kafka {WHEEL} came without librdkafka: use its Linux wheel")

@@ -1,0 +1,152 @@
+"""Record batches (magic 2): made for Produce, and their offsets read from what a fetch returned.
+
+What is read is a broker's: nothing in it is believed before it was checked.
+"""
+
+import io
+import struct
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import attrs
+from crc32c import crc32c
+from kio.records.schema import NewRecordBatch, Record
+from kio.records.writers import write_batch
+from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
+
+from conformance.wire.messages import MalformedError
+from model.errors import InvalidValueError
+from model.ranges import OffsetRange
+
+__all__ = ["LogBatch", "Producer", "read_batches", "record_batch"]
+
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+_LENGTH_FROM, _CRC_FROM = 12, 21
+_MAGIC = 2
+_COMPRESSED, _TRANSACTIONAL, _CONTROL = 0b111, 1 << 4, 1 << 5
+_MOST_RANGES = 100_000
+_VARINT_BYTES = 10
+
+
+@attrs.frozen
+class Producer:
+    """Who produces: of no transaction by default. ``sequence`` is that of the first record."""
+
+    id: int = -1
+    epoch: int = -1
+    sequence: int = -1
+
+
+@attrs.frozen
+class LogBatch:
+    """A log batch as it was read: the offsets of its records, which may leave some out."""
+
+    ranges: tuple[OffsetRange, ...]
+    control: bool
+
+
+def record_batch(size: int, producer: Producer | None = None) -> bytes:
+    """Return one batch of ``size`` small records, of a transaction if there is a producer."""
+    who = producer or Producer()
+    now = TZAwareMicros.parse(datetime.now(UTC))  # Older records would be removed, or roll a log.
+    records = tuple(
+        Record(
+            attributes=i8(0),
+            timestamp=now,
+            offset=i64(nth),
+            key=None,
+            value=b"%d" % nth,
+            headers=(),
+        )
+        for nth in range(size)
+    )
+    buffer = io.BytesIO()
+    batch = NewRecordBatch(
+        producer_id=i64(who.id),
+        producer_epoch=i16(who.epoch),
+        base_sequence=i32(who.sequence),
+        records=records,
+        attributes=i16(_TRANSACTIONAL if producer else 0),
+    )
+    write_batch(buffer, batch)
+    return buffer.getvalue()
+
+
+def read_batches(data: bytes) -> tuple[LogBatch, ...]:
+    """Return the log batches in ``data``; a batch that is cut off at its end is passed over.
+
+    The offsets of a compressed batch are those that its header tells. Raises MalformedError.
+    """
+    found, at, most = [], 0, _MOST_RANGES
+    while len(data) - at >= _HEADER.size:
+        length = _LENGTH_FROM + int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
+        if length < _HEADER.size:
+            raise MalformedError(f"a record batch of {length} bytes")
+        if length > len(data) - at:
+            break
+        found.append(_batch(data[at : at + length], most))
+        most -= len(found[-1].ranges)
+        at += length
+    return tuple(found)
+
+
+def _batch(data: bytes, most: int) -> LogBatch:
+    base, _, _, magic, crc, attributes, delta, *_, count = _HEADER.unpack_from(data)
+    if magic != _MAGIC:
+        raise MalformedError(f"a record batch of magic {magic}, not {_MAGIC}")
+    if crc != crc32c(data[_CRC_FROM:]):
+        raise MalformedError(f"the record batch at offset {base} has a wrong checksum")
+    try:
+        whole = OffsetRange(base, base + delta)
+        if attributes & _COMPRESSED:
+            ranges: tuple[OffsetRange, ...] = (whole,)
+        else:
+            ranges = _ranges(base, _deltas(data, count, delta), most)
+    except InvalidValueError as error:
+        raise MalformedError(f"a record batch whose {error}") from None
+    return LogBatch(ranges, bool(attributes & _CONTROL))
+
+
+def _deltas(data: bytes, count: int, last: int) -> list[int]:
+    """Return by how much the offset of each record is above the first of the batch."""
+    at, deltas = _HEADER.size, []
+    for _ in range(count):
+        length, at = _varint(data, at)
+        end = at + length
+        if length < 0 or end > len(data):
+            raise MalformedError("a record that is longer than its batch")
+        _, after = _varint(data, at + 1)
+        delta, _ = _varint(data, after)
+        deltas.append(delta)
+        at = end
+    if at != len(data):
+        raise MalformedError(f"a record batch with {len(data) - at} bytes after its records")
+    if any(high <= low for low, high in pairwise([-1, *deltas])) or max(deltas, default=0) > last:
+        raise MalformedError("a record batch whose offsets do not ascend within it")
+    return deltas
+
+
+def _ranges(base: int, deltas: list[int], most: int) -> tuple[OffsetRange, ...]:
+    """Return ascending offsets as ranges without holes."""
+    holes = [nth for nth in range(1, len(deltas)) if deltas[nth] != deltas[nth - 1] + 1]
+    if len(holes) >= most:
+        raise MalformedError(f"record batches with more than {_MOST_RANGES:,} holes")
+    firsts = [0, *holes] if deltas else []
+    ends = [*holes, len(deltas)]
+    return tuple(
+        OffsetRange(base + deltas[first], base + deltas[end - 1])
+        for first, end in zip(firsts, ends, strict=False)
+    )
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the signed number at ``at``, and where the next one is."""
+    found = 0
+    for place in range(_VARINT_BYTES):
+        if at + place >= len(data):
+            break
+        byte = data[at + place]
+        found |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follows
+            return (found >> 1) ^ -(found & 1), at + place + 1
+    raise MalformedError("a record whose numbers do not end")

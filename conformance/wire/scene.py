@@ -1,0 +1,350 @@
+"""One place of a broker, what the kit has asked of it, and the judge."""
+
+import base64
+from typing import Any
+
+import attrs
+
+from conformance.scene import Deviation, Step
+from conformance.wire import asks
+from conformance.wire.belief import SLACK_MS, Timing
+from conformance.wire.explain import WireDifference
+from conformance.wire.judge import Judge
+from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
+from conformance.wire.words import request_text, response_text
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.operations import AcknowledgementBatch
+from model.profile import profile_named
+from model.share_messages import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    PartitionRequest,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareRequest,
+    ShareResponse,
+    TopicPartition,
+)
+from model.states import AcknowledgeType
+from replay.words import printable, ranges_text
+
+__all__ = ["MEMBERS", "WireScene", "member_id"]
+
+MEMBERS = ("m1", "m2", "m3")
+ABSENT_TOPIC = "00000000-0000-0000-0000-00000000beef"
+ABSENT_PARTITION = 99
+QUICK_MS, PATIENT_MS = 50, 500
+"""How long a fetch may wait for records: as a rule, and if there certainly are some."""
+TIMES_STARVED = 3
+_MARGIN_MS = 100
+_RENEW = AcknowledgeType.RENEW
+
+
+def member_id(member: str) -> str:
+    """Return the id of a member as it goes over the wire: 16 bytes in base64, as Kafka's are."""
+    return base64.urlsafe_b64encode(member.encode().rjust(16, b"\0")).decode().rstrip("=")
+
+
+_NAMES = {member_id(member): member for member in MEMBERS}
+
+
+class WireScene:
+    """A place, from when it is opened to when it is removed."""
+
+    def __init__(self, target: WireTarget, hello: WireHello) -> None:
+        """Nothing is asked of the broker yet: the first ask opens a place."""
+        self._target, self._hello, self._can = target, hello, hello.capabilities
+        self._connections: dict[str, int] = {}
+        self._now = self._began = 0.0
+        self._judge: Judge | None = None
+        self.events: list[dict[str, Any]] = []
+        self.steps: list[Step] = []
+
+    @property
+    def judge(self) -> Judge:
+        """The judge, once a place is open."""
+        assert self._judge is not None  # noqa: S101 - the first ask of a sequence opens
+        return self._judge
+
+    @property
+    def over(self) -> bool:
+        """Whether the judge cannot follow any more, or the place may soon be gone."""
+        late = self._now - self._began > self._can.max_sequence_ms
+        return self._judge is not None and (late or self._judge.over)
+
+    @property
+    def partitions(self) -> int:
+        """How many partitions the place has."""
+        return self._place.partitions
+
+    def close(self) -> None:
+        """Have the place removed."""
+        if self._judge is not None:
+            self._target.finish(self._place)
+
+    def ask(self, ask: asks.Ask) -> Deviation | None:
+        """Ask, and judge the answer. Raises TargetError if there is none."""
+        match ask:
+            case asks.Open(config, partitions):
+                self._open(config, partitions)
+            case asks.Fetch() | asks.Acknowledge():
+                return self._requested(ask)
+            case asks.Describe(partition):
+                return self._described(partition % self.partitions)
+            case asks.Produce(partition, batches):
+                self._produce(partition % self.partitions, batches)
+            case asks.DeleteRecords(partition, by):
+                self._delete(partition % self.partitions, by)
+            case asks.Disconnect(member):
+                self._disconnect(member)
+            case asks.Wait(percent):
+                self._wait(percent * self._can.lock_ms / 100)
+            case asks.WaitPastLocks():
+                self._wait(self.judge.settled() - self._now + 1)
+        return None
+
+    def held(self, partition: int, member: str) -> list[int]:
+        """Return the offsets that a member most plausibly holds, ascending."""
+        window, id_ = self.judge.partition(partition).window, member_id(member)
+        return sorted(o for o in window.held if window.records[o].owner == id_)
+
+    def _open(self, config: SharePartitionConfig, partitions: int) -> None:
+        self._place = self._target.open(config, partitions)
+        timing = Timing(self._can.lock_ms, self._can.sweep_ms)
+        profile = profile_named(self._hello.profile)
+        self._judge = Judge(profile, self._place, config, timing, _NAMES)
+        self._told(
+            "open",
+            f"{partitions} partitions, delivery limit {config.delivery_count_limit}, "
+            f"window limit {config.partition_max_record_locks}",
+        )
+
+    def _produce(self, partition: int, batches: tuple[tuple[int, int], ...]) -> None:
+        ranges = self._target.produce(self._place, partition, batches)
+        end = max(one.last for one in ranges) + 1
+        self.judge.produced(partition, ranges, end)
+        self._told("produce", f"produce {ranges_text(ranges)} in partition {partition}")
+
+    def _delete(self, partition: int, by: int) -> None:
+        log = self.judge.logs[self.judge.key(partition)[1]]
+        before = min(log.end, log.start + by)
+        if before > log.start:
+            self._target.delete_records(self._place, partition, before)
+            self.judge.deleted(partition, before)
+            self._told("delete_records", f"delete records of partition {partition} before {before}")
+
+    def _disconnect(self, member: str) -> None:
+        name = self._connection(member)
+        self._target.disconnect(name)
+        self.judge.disconnected(name, self._now)
+        self._connections[member] = self._connections.get(member, 0) + 1
+        self._told("disconnect", f"{member} is disconnected")
+
+    def _wait(self, ms: float) -> None:
+        if ms > 0:
+            self._target.wait(ms)
+            self._now += ms
+            self._told("wait", f"{ms:.0f} ms pass")
+
+    def _described(self, partition: int) -> Deviation | None:
+        """Ask and judge; again for a while if it is wrong, since writes may be under way."""
+        tries = 4
+        pause = (self._can.sweep_ms + SLACK_MS) / tries
+        for left in reversed(range(tries)):
+            self._steer_clear(_MARGIN_MS)
+            told = self._target.describe(self._place, partition)
+            self._answered(told)
+            wrong = self.judge.described(partition, told)
+            if wrong is None or left == 0:
+                break
+            self._target.wait(pause)
+            self._now += pause
+        self._told("describe", f"describe partition {partition}", _described_text(told), told.error)
+        return wrong
+
+    def _requested(self, ask: asks.Fetch | asks.Acknowledge) -> Deviation | None:
+        """Send a request; a fetch again, more patiently, while it gets nothing that there is."""
+        request = self._request(ask)
+        wrong, exchange = self._exchanged(ask.member, request)
+        starved = None
+        for _ in range(TIMES_STARVED):
+            if wrong or self.over or not isinstance(request, ShareFetch):
+                return wrong
+            starved = self.judge.starved(request, exchange)
+            if starved is None:
+                return None
+            epoch = self._epoch(ask.member, asks.Epoch.NEXT, INITIAL_EPOCH)
+            request = attrs.evolve(
+                request,
+                session_epoch=epoch,
+                partitions=(),
+                forgotten=(),
+                max_wait_ms=PATIENT_MS,
+            )
+            wrong, exchange = self._exchanged(ask.member, request)
+        still = isinstance(request, ShareFetch) and self.judge.starved(request, exchange)
+        return wrong or (still or None)
+
+    def _exchanged(self, member: str, request: ShareRequest) -> tuple[Deviation | None, Exchange]:
+        wait = request.max_wait_ms if isinstance(request, ShareFetch) else 0
+        self._steer_clear(wait + _MARGIN_MS)
+        connection = self._connection(member)
+        op = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
+        try:
+            exchange = self._target.ask(self._place, request, connection)
+        except UnansweredError:
+            return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
+        self._answered(exchange)
+        wrong = self.judge.exchange(request, connection, exchange)
+        said = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
+        self._told(op, request_text(request, _NAMES), said, _status(exchange))
+        return wrong, exchange
+
+    def _unanswered(self, op: str, request: ShareRequest) -> Deviation:
+        rule, closed = WireDifference.UNANSWERED, "the connection was closed"
+        self._told(op, request_text(request, _NAMES), closed, ErrorCode.UNKNOWN_SERVER_ERROR)
+        before = self.judge.state_text()
+        return Deviation(rule.name, op, rule.value, closed, "an answer", before)
+
+    def _answered(self, told: Exchange | Described) -> None:
+        """Take note of the time: the first answer shows which clock it is."""
+        self._now, self._began = told.received_ms, self._began or told.sent_ms
+
+    def _steer_clear(self, ms: float) -> None:
+        """Wait until it is certain which locks are over, if it might not be so soon."""
+        until = self.judge.undecided(self._now, self._now + ms)
+        if until:
+            self._wait(until - self._now + 1)
+
+    def _connection(self, member: str) -> str:
+        return f"{member}-{self._connections.get(member, 0)}"
+
+    def _request(self, ask: asks.Fetch | asks.Acknowledge) -> ShareRequest:
+        fetches = isinstance(ask, asks.Fetch)
+        none = INITIAL_EPOCH if fetches else INITIAL_EPOCH + 1
+        epoch = self._epoch(ask.member, ask.epoch, none)
+        opens = epoch == INITIAL_EPOCH
+        batches: dict[TopicPartition, tuple[AcknowledgementBatch, ...]] = {}
+        if isinstance(ask, asks.Fetch):
+            added = ask.partitions or (range(self.partitions) if opens else ())
+            batches |= {self._at(partition): () for partition in added}
+        if not (fetches and opens and ask.epoch is asks.Epoch.NEXT):
+            batches |= {self._at(one.partition): self._batches(one) for one in ask.acknowledged}
+        if ask.stranger is not asks.Stranger.NONE:
+            batches[self._strange(ask.stranger)] = (
+                () if fetches else (AcknowledgementBatch(0, 0, (AcknowledgeType.ACCEPT,)),)
+            )
+        partitions = tuple(PartitionRequest(at, given) for at, given in batches.items())
+        renews = any(_RENEW in batch.types for given in batches.values() for batch in given)
+        names = self._place.group, member_id(ask.member), epoch, partitions
+        renewing = renews and not ask.unsaid
+        if isinstance(ask, asks.Fetch):
+            return self._fetch(ask, ShareFetch(*names), renewing=renewing)
+        version = self._can.acknowledge_versions[1]
+        return ShareAcknowledge(*names, is_renew_ack=renewing, version=version)
+
+    def _fetch(self, ask: asks.Fetch, plain: ShareFetch, *, renewing: bool) -> ShareFetch:
+        forgotten = dict.fromkeys(self._at(partition) for partition in ask.forgotten)
+        request = attrs.evolve(
+            plain,
+            forgotten=tuple(forgotten),
+            batch_size=ask.batch_size,
+            max_records=ask.max_records,
+            max_wait_ms=QUICK_MS,
+            acquire_mode=ask.mode,
+            version=self._can.fetch_versions[1],
+        )
+        if not renewing:
+            return request
+        nothing = attrs.evolve(request, max_records=0, max_bytes=0, min_bytes=0, max_wait_ms=0)
+        return attrs.evolve(nothing, is_renew_ack=True)
+
+    def _at(self, partition: int) -> TopicPartition:
+        return TopicPartition(self._place.topic_id, partition % self.partitions)
+
+    def _strange(self, stranger: asks.Stranger) -> TopicPartition:
+        if stranger is asks.Stranger.TOPIC:
+            return TopicPartition(ABSENT_TOPIC, 0)
+        return TopicPartition(self._place.topic_id, ABSENT_PARTITION)
+
+    def _epoch(self, member: str, wanted: asks.Epoch, without: int) -> int:
+        sessions = self.judge.beliefs[0].broker.sessions
+        session = sessions.get((self._place.group, member_id(member)))
+        expected = without if session is None else session.epoch
+        match wanted:
+            case asks.Epoch.OPEN:
+                return INITIAL_EPOCH
+            case asks.Epoch.CLOSE:
+                return FINAL_EPOCH
+            case asks.Epoch.AGAIN:
+                return expected - 1 if expected > 1 else expected + 1
+            case asks.Epoch.SKIP:
+                return expected + 1
+        return expected
+
+    def _batches(self, asked: asks.Acknowledged) -> tuple[AcknowledgementBatch, ...]:
+        """Return batches that ascend and do not overlap, except those that are malformed."""
+        found: list[AcknowledgementBatch] = []
+        partition = asked.partition % self.partitions
+        placed = sorted(
+            ((self._first(partition, batch), batch) for batch in asked.batches),
+            key=lambda one: one[0],
+        )
+        for first, batch in placed:
+            if batch.shape is not asks.Shape.WELL_FORMED or all(b.last < first for b in found):
+                found.append(self._batch(partition, first, batch))
+        return tuple(found)
+
+    def _first(self, partition: int, batch: asks.Batch) -> int:
+        held = self.held(partition, batch.whose) if batch.whose else []
+        if held:
+            return held[batch.nth % len(held)]
+        return max(0, self.judge.partition(partition).window.start_offset + batch.nth)
+
+    def _batch(self, partition: int, first: int, batch: asks.Batch) -> AcknowledgementBatch:
+        last = first + batch.length - 1
+        if batch.whose:
+            held = self.held(partition, batch.whose) or range(first, last + 1)
+            last = next(o for o in range(first, last + 1) if o == last or o + 1 not in held)
+        types = batch.types if len(batch.types) == 1 else batch.types[: last - first + 1]
+        types = types if len(types) in (1, last - first + 1) else types[:1]
+        return _misshapen(AcknowledgementBatch(first, last, types), batch.shape)
+
+    def _told(
+        self, op: str, asked: str, answered: str = "", error: ErrorCode = ErrorCode.NONE
+    ) -> None:
+        self.events.append(
+            {"op": op, "asked": asked, "answered": answered, "result": {"status": error.name}}
+        )
+        after = self.judge.state_text() if answered else ""
+        self.steps.append(Step(printable(asked), printable(answered), after))
+
+
+def _misshapen(batch: AcknowledgementBatch, shape: asks.Shape) -> AcknowledgementBatch:
+    match shape:
+        case asks.Shape.REVERSED:
+            return attrs.evolve(batch, first=batch.last + 1)
+        case asks.Shape.NEGATIVE:
+            return attrs.evolve(batch, first=-1)
+        case asks.Shape.NO_TYPE:
+            return attrs.evolve(batch, types=())
+        case asks.Shape.TOO_MANY_TYPES:
+            return attrs.evolve(batch, types=(1,) * (batch.last - batch.first + 2))
+        case asks.Shape.UNKNOWN_TYPE:
+            return attrs.evolve(batch, types=(len(AcknowledgeType),))
+    return batch
+
+
+def _status(exchange: Exchange) -> ErrorCode:
+    response = exchange.response
+    parts = (error for one in response.partitions for error in (one.error, one.acknowledge_error))
+    errors = (response.error, *parts)
+    return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
+
+
+def _described_text(told: Described) -> str:
+    lag = "unknown" if told.lag is None else str(told.lag)
+    if told.error is not ErrorCode.NONE:
+        return told.error.name
+    return f"start offset {told.start_offset}, lag {lag}"

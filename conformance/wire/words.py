@@ -1,0 +1,67 @@
+"""What goes over the wire, in a few words for people."""
+
+from collections.abc import Mapping, Sequence
+
+from model.errors import ErrorCode
+from model.operations import AcknowledgementBatch
+from model.ranges import AcquiredRange
+from model.share_messages import (
+    PartitionRequest,
+    PartitionResponse,
+    ShareFetch,
+    ShareRequest,
+    ShareResponse,
+)
+from replay.words import span
+
+__all__ = ["acquired_text", "request_text", "response_text"]
+
+_TYPES = ("gap", "accept", "release", "reject", "renew")
+
+
+def acquired_text(acquired: Sequence[AcquiredRange]) -> str:
+    """Return acquired records as ``0–3 (1), 4 (2)``, the delivery counts in brackets."""
+    return ", ".join(f"{span(r.first, r.last)} ({r.delivery_count})" for r in acquired) or "nothing"
+
+
+def request_text(request: ShareRequest, names: Mapping[str, str]) -> str:
+    """Return a request in one line; ``names`` are those of members, by their ids."""
+    who = names.get(request.member_id, request.member_id)
+    kind = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
+    parts = [f"{kind} by {who}, epoch {request.session_epoch}"]
+    if isinstance(request, ShareFetch):
+        parts.append(f"{request.acquire_mode.value}, at most {request.max_records}")
+    if request.is_renew_ack:
+        parts.append("renews")
+    parts += [text for one in request.partitions if (text := _asked_text(one))]
+    if isinstance(request, ShareFetch) and request.forgotten:
+        parts.append("forgets " + ", ".join(str(at.partition) for at in request.forgotten))
+    return "; ".join(parts)
+
+
+def response_text(response: ShareResponse) -> str:
+    """Return a response in one line."""
+    if response.error is not ErrorCode.NONE:
+        return response.error.name
+    return "; ".join(_said_text(one) for one in response.partitions) or "nothing"
+
+
+def _asked_text(asked: PartitionRequest) -> str:
+    batches = ", ".join(_batch_text(batch) for batch in asked.batches)
+    return f"partition {asked.at.partition}" + (f": {batches}" if batches else "")
+
+
+def _batch_text(batch: AcknowledgementBatch) -> str:
+    types = [_TYPES[t] if 0 <= t < len(_TYPES) else str(t) for t in batch.types]
+    return f"{span(batch.first, batch.last)} {'/'.join(types) or 'nothing'}"
+
+
+def _said_text(said: PartitionResponse) -> str:
+    parts = [f"partition {said.at.partition}"]
+    if said.error is not ErrorCode.NONE:
+        parts.append(said.error.name)
+    if said.acknowledge_error is not ErrorCode.NONE:
+        parts.append(f"acknowledgement {said.acknowledge_error.name}")
+    if said.acquired:
+        parts.append(f"acquired {acquired_text(said.acquired)}")
+    return " ".join(parts)

@@ -1,0 +1,57 @@
+"""Records of aborted transactions are kept back under read_committed."""
+
+from impl.jit import compiled, entry_point
+from impl.layout import (
+    ACQUIRED,
+    ARCHIVED,
+    COMMITTED_ONLY,
+    FIRST,
+    NOWHERE,
+    S_NONE,
+    STATE,
+    STATUS,
+    TAIL,
+    WHERE,
+    verdict,
+)
+from impl.rows import Ints
+from impl.runs import cut, join, set_state
+from impl.state import State
+from impl.window import finish
+from impl.writes import clear
+from model.guards import Guard
+
+__all__ = ["archive_aborted"]
+
+_NOT_COMMITTED_ONLY = verdict(Guard.ONLY_COMMITTED_IS_ASKED_FOR)
+
+
+@entry_point
+def archive_aborted(state: State, ranges: Ints, start: int) -> int:
+    """Archive what was just acquired of aborted transactions, without a write (KIP-932).
+
+    ``ranges``: (first, last) each, in any order; they may overlap and lie outside the window. Who
+    holds a record does not matter; only those ACQUIRED change (Kafka:
+    SharePartition.maybeFilterAbortedTransactionalAcquiredRecords). Returns a verdict.
+    """
+    h = state.header
+    h[STATUS] = S_NONE
+    if not h[COMMITTED_ONLY]:
+        h[WHERE] = NOWHERE
+        return _NOT_COMMITTED_ONLY
+    for i in range(ranges.shape[0]):
+        _archive(h, state.runs, ranges[i, 0], ranges[i, 1])
+    return finish(state, start)
+
+
+@compiled
+def _archive(header: Ints, runs: Ints, first: int, last: int) -> None:
+    """Archive what is ACQUIRED in a range: of a pending run, that is no longer its state."""
+    cut(header, runs, last + 1)
+    i = cut(header, runs, first)
+    while i < header[TAIL] and runs[i, FIRST] <= last:
+        if runs[i, STATE] == ACQUIRED:
+            set_state(header, runs, i, ARCHIVED)
+            clear(header, runs, i)
+        i += 1
+    join(header, runs, first, last)

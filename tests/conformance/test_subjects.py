@@ -1,0 +1,40 @@
+"""What is verified: cores and brokers by name, command or address."""
+
+import sys
+
+import pytest
+
+from conformance.cores import CORES
+from conformance.kafka import KNOWN
+from conformance.subjects import SUBJECT_NAMES, Subject, opened
+from conformance.target import TargetError
+from conformance.wire.brokers import BROKERS
+
+
+def test_a_subject_is_a_core_or_a_broker() -> None:
+    assert Subject("spec").kind is CORES
+    assert Subject(command="x").kind is CORES
+    assert Subject("kfake").kind is BROKERS
+    assert Subject(bootstrap="h:1").kind is BROKERS
+    assert len(set(SUBJECT_NAMES)) == len(SUBJECT_NAMES)
+
+
+def test_what_is_known_belongs_to_a_name() -> None:
+    assert Subject("kafka").known == KNOWN
+    assert Subject("spec").known is None
+    assert Subject(command="x").known is None
+
+
+def test_targets_are_opened_and_let_go() -> None:
+    with opened(Subject("impl")) as target:
+        assert target.hello().name == "sharespec impl"
+    command = f"{sys.executable} -m conformance.miniature"
+    with opened(Subject(command=command)) as target:
+        assert target.hello().name.startswith("miniature")
+    with pytest.raises(TargetError), opened(Subject(bootstrap="nowhere")):
+        pass
+    with (
+        pytest.raises(TargetError, match=r"127\.0\.0\.1:9"),
+        opened(Subject(bootstrap="127.0.0.1:9", silence=1)) as target,
+    ):
+        target.hello()

@@ -1,0 +1,87 @@
+"""What a fetch kept back of aborted transactions is seen in what is archived after it."""
+
+import attrs
+import pytest
+
+from conformance import asks
+from conformance.builtin import EngineTarget
+from conformance.scene import Deviation, Scene
+from conformance.target import Reply
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
+from model.states import AcquireMode
+
+CONFIG = SharePartitionConfig(
+    5, 20, 100, AutoOffsetReset.EARLIEST, isolation_level=IsolationLevel.READ_COMMITTED
+)
+BEGIN = asks.TakeOver(CONFIG)
+FETCH = asks.Fetch("m1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 5)
+ABORTED = asks.ProduceAborted(2)
+ONE = asks.Produce(((0, 1),))
+
+
+def asked(target: EngineTarget, *sequence: asks.Ask) -> tuple[Scene, Deviation | None]:
+    scene = Scene(target, target.hello())
+    found = [scene.ask(ask) for ask in sequence]
+    assert not any(found[:-1])
+    return scene, found[-1]
+
+
+def test_a_fetch_is_an_acquisition_and_what_is_kept_back_of_it() -> None:
+    scene, found = asked(EngineTarget("spec"), BEGIN, ONE, ABORTED, ONE, FETCH)
+    assert found is None
+    acquired, archived = scene.events[-2:]
+    assert acquired["result"]["acquired"] == [[0, 4, 1]]
+    assert (archived["op"], archived["ranges"]) == ("archive_aborted", [[1, 2]])
+    assert archived["after"]["delivery_complete_count"] == 2
+    assert [event["seq"] for event in scene.events] == list(range(len(scene.events)))
+
+
+def test_the_start_offset_may_pass_them_at_once() -> None:
+    scene, found = asked(EngineTarget("spec"), BEGIN, ABORTED, FETCH)
+    assert found is None
+    assert scene.partition.window.start_offset == 2
+
+
+def test_a_window_that_is_full_without_the_gap_before_it() -> None:
+    small = attrs.evolve(CONFIG, partition_max_record_locks=4)
+    sequence = (asks.TakeOver(small), ONE, ABORTED, asks.Compact(0), FETCH)
+    assert asked(EngineTarget("spec"), *sequence)[1] is None
+
+
+def test_under_read_uncommitted_they_are_delivered() -> None:
+    plain = attrs.evolve(CONFIG, isolation_level=IsolationLevel.READ_UNCOMMITTED)
+    scene, found = asked(EngineTarget("spec"), asks.TakeOver(plain), ABORTED, FETCH)
+    assert found is None
+    assert scene.events[-1]["result"]["acquired"] == [[0, 2, 1]]
+
+
+def delivers(reply: Reply) -> Reply:
+    """The data of the aborted transaction reaches the member."""
+    return reply | {"result": reply["result"] | {"acquired": [[0, 4, 1]], "count": 5}}
+
+
+def leaves_it_acquired(reply: Reply) -> Reply:
+    records = [[0, 4, "ACQUIRED", 1, "m1", False]]
+    return reply | {"after": reply["after"] | {"records": records, "delivery_complete_count": 0}}
+
+
+def forgets_to_count(reply: Reply) -> Reply:
+    return reply | {"after": reply["after"] | {"delivery_complete_count": 0}}
+
+
+@pytest.mark.parametrize("fault", [delivers, leaves_it_acquired, forgets_to_count])
+def test_what_is_wrong_with_it_is_found(monkeypatch: pytest.MonkeyPatch, fault: "object") -> None:
+    target = EngineTarget("spec")
+    right = target.apply
+    monkeypatch.setattr(
+        target,
+        "apply",
+        lambda seq, operation, answers: (
+            fault(right(seq, operation, answers))  # type: ignore[operator] # a function, see above
+            if operation["op"] == "acquire"
+            else right(seq, operation, answers)
+        ),
+    )
+    _, found = asked(target, BEGIN, ONE, ABORTED, ONE, FETCH)
+    assert found
+    assert found.operation == "acquire"

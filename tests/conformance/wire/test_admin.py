@@ -1,0 +1,185 @@
+"""Administration waits for what may pass, and says in one line what does not."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from conformance.target import TargetError
+from conformance.wire.admin import SPOKEN, Admin, Transaction
+from conformance.wire.connection import Address, Wire
+from conformance.wire.messages import Message
+from conformance.wire.records import Producer, record_batch
+from tests.conformance.wire.fake import TOPIC_ID, Fake, faking
+
+LOADING, EXISTS = 14, 36
+DRIVEN = set(SPOKEN) - {"api_versions", "share_fetch", "share_acknowledge"}
+
+
+@pytest.fixture
+def fake() -> Fake:
+    return Fake()
+
+
+@pytest.fixture
+def admin(fake: Fake) -> Iterator[Admin]:
+    with faking(fake) as address:
+        wire = Wire(Address.parse(address))
+        yield Admin(wire, seconds=0.3)
+        wire.close()
+
+
+def everything(admin: Admin) -> None:
+    """Ask everything once."""
+    admin.check_alone()
+    assert admin.create_topic("t", 1) == str(TOPIC_ID)
+    admin.configure("g", {"share.auto.offset.reset": "earliest", "share.isolation.level": None})
+    admin.join("g", "m", "t", str(TOPIC_ID), 1)
+    assert admin.produce("t", 0, record_batch(2)) == 0
+    transaction = admin.begin("x", "t", 0)
+    assert transaction == Transaction("x", Producer(7, 0, 0), "t", 0)
+    assert admin.produce("t", 0, record_batch(1, transaction.producer), "x") == 2
+    admin.end(transaction, 3, committed=False)
+    assert admin.end_offset("t", 0) == 4
+    admin.delete_records("t", 0, 1)
+    _, found = admin.describe("g", "t", 0)
+    assert (found.error_code, found.start_offset) == (0, 3)
+    assert admin.broker_settings(("a",)) == {}
+    admin.leave("g", "m")
+    admin.delete_group("g")
+    admin.delete_topic("t")
+
+
+@pytest.mark.parametrize("end", ["lowest", "highest"])
+def test_every_request_is_of_a_version_that_both_sides_speak(
+    fake: Fake, admin: Admin, end: str
+) -> None:
+    fake.versions = {
+        api.key: (0, api.lowest) if end == "lowest" else (api.highest, 99)
+        for api in SPOKEN.values()
+    }
+    everything(admin)
+    assert set(fake.asked) == DRIVEN | {"api_versions"}
+    assert fake.asked.count("api_versions") == 1
+
+
+def test_a_version_that_is_not_spoken_is_told(fake: Fake, admin: Admin) -> None:
+    fake.versions = {78: (0, 1), 79: (2, 9), 0: (12, 13)}
+    names = ("share_fetch", "share_acknowledge", "produce", "metadata")
+    assert [admin.spoken(name) for name in names] == [(1, 1), (2, 2), None, None]
+    with pytest.raises(TargetError, match=r"does not speak metadata \(3\) in a version from 10"):
+        admin.check_alone()
+
+
+@pytest.mark.parametrize(
+    ("brokers", "error"),
+    [
+        ([], "is one of 0 brokers"),
+        ([{"node_id": n, "host": "127.0.0.1", "port": 1} for n in (1, 2)], "is one of 2 brokers"),
+        ([{"node_id": 1, "host": "127.0.0.1", "port": 1}], "sends clients to '127.0.0.1:1'"),
+        ([{"node_id": 1, "host": "example.org", "port": 0}], "sends clients to 'example.org:"),
+    ],
+)
+def test_it_is_not_led_elsewhere(
+    fake: Fake, admin: Admin, brokers: list[dict[str, object]], error: str
+) -> None:
+    port = fake.brokers[0]["port"]
+    fake.brokers = [{**one, "port": one["port"] or port} for one in brokers]
+    with pytest.raises(TargetError, match=error):
+        admin.check_alone()
+
+
+def test_names_of_this_machine_are_the_same_place(fake: Fake, admin: Admin) -> None:
+    fake.brokers[0]["host"] = "localhost"
+    admin.check_alone()
+
+
+def failing(fake: Fake, api: str, times: int, fail: Callable[[Message], Message]) -> list[int]:
+    """Have the first requests of an API answered otherwise; return a list that grows with them."""
+    answer, tried = fake.said[api], []
+
+    def said(request: Message) -> Message:
+        tried.append(1)
+        return fail(answer(request)) if len(tried) <= times else answer(request)
+
+    fake.said[api] = said
+    return tried
+
+
+def coordinator(code: int) -> Callable[[Message], Message]:
+    return lambda said: {"coordinators": [{**said["coordinators"][0], "error_code": code}]}
+
+
+def test_what_may_pass_is_tried_again(fake: Fake, admin: Admin) -> None:
+    tried = failing(fake, "find_coordinator", 2, coordinator(LOADING))
+    admin.find_coordinator("g")
+    assert len(tried) == 3
+
+
+def test_what_does_not_pass_is_told_in_the_end(fake: Fake, admin: Admin) -> None:
+    failing(fake, "find_coordinator", 1000, coordinator(LOADING))
+    with pytest.raises(TargetError, match="coordinator of g: COORDINATOR_LOAD_IN_PROGRESS"):
+        admin.find_coordinator("g")
+
+
+def test_what_cannot_pass_is_told_at_once(fake: Fake, admin: Admin) -> None:
+    tried = failing(fake, "find_coordinator", 1000, coordinator(EXISTS))
+    with pytest.raises(TargetError, match="coordinator of g: TOPIC_ALREADY_EXISTS"):
+        admin.find_coordinator("g")
+    assert len(tried) == 1
+
+
+def test_a_topic_is_waited_for_until_it_is_led(fake: Fake, admin: Admin) -> None:
+    admin.check_alone()
+    nobody = {"topics": [fake.topic("t", leader=-1)]}
+    tried = failing(fake, "metadata", 2, lambda said: said | nobody)
+    assert admin.create_topic("t", 1) == str(TOPIC_ID)
+    assert len(tried) == 3
+
+
+def test_an_error_is_told_with_what_the_broker_said_of_it(fake: Fake, admin: Admin) -> None:
+    def refused(said: Message) -> Message:
+        one = {**said["responses"][0], "error_code": 40, "error_message": "at most 60000"}
+        return {"responses": [one]}
+
+    failing(fake, "incremental_alter_configs", 1, refused)
+    with pytest.raises(TargetError, match="configuring group g: INVALID_CONFIG, at most 60000"):
+        admin.configure("g", {})
+
+
+def test_a_member_whose_session_is_over_has_left(fake: Fake, admin: Admin) -> None:
+    failing(fake, "share_group_heartbeat", 1, lambda said: said | {"error_code": 25})
+    admin.leave("g", "m")
+    failing(fake, "share_group_heartbeat", 1, lambda said: said | {"error_code": 42})
+    with pytest.raises(TargetError, match="leaving group g: INVALID_REQUEST"):
+        admin.leave("g", "m")
+
+
+def test_a_group_that_is_gone_is_deleted(fake: Fake, admin: Admin) -> None:
+    gone = {"results": [{"group_id": "g", "error_code": 69}]}
+    failing(fake, "delete_groups", 1, lambda _said: gone)
+    admin.delete_group("g")
+
+
+def test_a_group_that_cannot_be_described_is_an_answer(fake: Fake, admin: Admin) -> None:
+    denied = {"groups": [{"group_id": "g", "topics": [], "error_code": 30}]}
+    failing(fake, "describe_share_group_offsets", 1, lambda _said: denied)
+    assert admin.describe("g", "t", 0)[1].error_code == 30
+
+
+@pytest.mark.parametrize("many", [0, 2])
+def test_as_many_answers_as_questions_are_due(fake: Fake, admin: Admin, many: int) -> None:
+    failing(fake, "find_coordinator", 1, lambda said: {"coordinators": said["coordinators"] * many})
+    with pytest.raises(TargetError, match=f"{many} answers where one was due"):
+        admin.find_coordinator("g")
+
+
+def test_settings_that_were_not_asked_for_are_passed_over(fake: Fake, admin: Admin) -> None:
+    def described(said: Message) -> Message:
+        usual = {"read_only": False, "config_source": 5, "is_sensitive": False, "synonyms": [],
+                 "config_type": 0, "documentation": None}  # fmt: skip
+        names = {"a": "1", "b": None, "c": "3"}
+        configs = [{"name": name, "value": value, **usual} for name, value in names.items()]
+        return {"results": [{**said["results"][0], "configs": configs}]}
+
+    failing(fake, "describe_configs", 1, described)
+    assert admin.broker_settings(("a", "b")) == {"a": "1"}

@@ -1,0 +1,44 @@
+"""Asks can be written to a file of known deviations and read again."""
+
+import json
+from pathlib import Path
+
+from conformance.known import plain_sequence, read_known
+from conformance.wire import asks
+from conformance.wire.brokers import BROKERS
+from model.states import AcquireMode
+from tests.conformance.wire.worlds import CONFIG
+
+BATCH = asks.Batch("m1", 2, 3, (1, 2, 3), asks.Shape.REVERSED)
+SEQUENCE = (
+    asks.Open(CONFIG, 2),
+    asks.Produce(1, ((0, 2), (1, 3))),
+    asks.DeleteRecords(0, 2),
+    asks.Fetch(
+        "m1",
+        (0,),
+        3,
+        2,
+        AcquireMode.RECORD_LIMIT,
+        (asks.Acknowledged(0, (BATCH,)),),
+        (1,),
+        asks.Epoch.AGAIN,
+        asks.Stranger.TOPIC,
+        unsaid=True,
+    ),
+    asks.Acknowledge("m2", (asks.Acknowledged(0, (asks.Batch(),)),), asks.Epoch.CLOSE),
+    asks.Disconnect("m3"),
+    asks.Wait(60),
+    asks.WaitPastLocks(),
+    asks.Describe(0),
+)
+
+
+def test_every_ask_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(
+        '[[deviation]]\nname = "n"\ntitle = "t"\nreason = "r"\nsignature = ["X", "fetch"]\n'
+        f"sequence = '''{json.dumps(plain_sequence(SEQUENCE))}'''\n"
+    )
+    (known,) = read_known(path, BROKERS)
+    assert known.sequence == SEQUENCE

@@ -1,0 +1,84 @@
+"""What may happen unseen happens in some belief, and nothing else in any."""
+
+from conformance.wire.belief import (
+    Belief,
+    Lock,
+    appended,
+    beginnings,
+    lost_connection,
+    lost_records,
+    possible,
+    relocked,
+    uncertain,
+)
+from model.profile import KIP
+from model.ranges import OffsetRange
+from spec.share_broker import ShareBroker
+from spec.share_request import handle
+from spec.view import snapshot
+from tests.conformance.wire.worlds import CONFIG, P0, PLACE, TIMING, fetch
+
+KEY = (PLACE.group, P0)
+
+
+def holding() -> Belief:
+    """Return the belief after member a acquired 0 to 2 between 10 and 20 ms."""
+    belief = beginnings(KIP, PLACE.group, (PLACE.topic_id, PLACE.partitions), CONFIG)[0]
+    belief = appended(belief, P0, [OffsetRange(0, 2)], 3)
+    (before,) = possible(belief, 10, 20)
+    handled = handle(before.broker, fetch("a", 0), before.broker.now, connection="c")
+    return relocked(before, handled.broker, TIMING, (10, 20, 1))
+
+
+def held(broker: ShareBroker) -> int:
+    return len(broker.partitions[KEY].window.held)
+
+
+def test_a_broker_may_keep_share_partitions_without_a_session_or_not() -> None:
+    both = beginnings(KIP, PLACE.group, (PLACE.topic_id, PLACE.partitions), CONFIG)
+    assert [len(belief.broker.sessions) for belief in both] == [0, 1]
+
+
+def test_a_lock_is_held_until_its_duration_is_over_and_then_for_a_while() -> None:
+    belief = holding()
+    assert set(belief.locks[KEY].values()) == {Lock(1010, 1520, 1)}
+    assert [held(b.broker) for b in possible(belief, 1000, 1009)] == [3]
+    assert [held(b.broker) for b in possible(belief, 1000, 1010)] == [3, 0]
+    assert [held(b.broker) for b in possible(belief, 1519, 1600)] == [3, 0]
+    assert [held(b.broker) for b in possible(belief, 1520, 1600)] == [0]
+    assert uncertain(belief, 1000, 1009) == 0
+    assert uncertain(belief, 1000, 1010) == 1520
+    assert uncertain(belief, 1520, 1600) == 0
+
+
+def test_what_is_over_has_no_lock_and_what_was_held_keeps_its_own() -> None:
+    over = next(iter(possible(holding(), 1520, 1600)))
+    assert dict(over.locks[KEY]) == {}
+    still = next(iter(possible(holding(), 30, 40)))
+    again = relocked(still, still.broker, TIMING, (30, 40, 2))
+    assert set(again.locks[KEY].values()) == {Lock(1010, 1520, 1)}
+
+
+def test_a_leader_notices_lost_records_with_any_request() -> None:
+    belief = lost_records(holding(), KEY, 2)
+    starts = [b.broker.partitions[KEY].window.start_offset for b in possible(belief, 30, 40)]
+    assert starts == [0, 2]
+    noticed = list(possible(belief, 30, 40))[1]
+    assert list(noticed.locks[KEY]) == [2]
+    assert len(list(possible(noticed, 50, 60))) == 1
+
+
+def test_a_closed_connection_ends_its_sessions_by_a_time() -> None:
+    belief = lost_connection(holding(), "c", 500)
+    assert [held(b.broker) for b in possible(belief, 30, 40)] == [3, 0]
+    assert [held(b.broker) for b in possible(belief, 500, 510)] == [0]
+    assert lost_connection(holding(), "other", 500) == holding()
+
+
+def test_the_specifications_clock_counts_steps() -> None:
+    belief = holding()
+    (after,) = possible(belief, 30, 40)
+    assert after.broker.now == belief.broker.now + 1
+    there = after.broker.partitions[KEY]
+    assert snapshot(there) == snapshot(belief.broker.partitions[KEY])
+    assert there.config == CONFIG

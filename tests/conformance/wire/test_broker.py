@@ -1,0 +1,155 @@
+"""A broker at an address: who it is, and what is made and removed for a sequence."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.target import TargetError
+from conformance.wire.broker import BrokerTarget
+from conformance.wire.connection import Bounds, monotonic_ms
+from conformance.wire.messages import Message
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.operations import AcknowledgementBatch
+from model.share_messages import PartitionRequest, ShareAcknowledge, TopicPartition
+from tests.conformance.wire.fake import TOPIC_ID, Fake, faking
+
+CONFIG = SharePartitionConfig()
+
+
+@pytest.fixture
+def fake() -> Fake:
+    return Fake()
+
+
+@pytest.fixture
+def target(fake: Fake) -> Iterator[BrokerTarget]:
+    with faking(fake) as address:
+        found = BrokerTarget(address, bounds=Bounds(seconds=0.5))
+        yield found
+        found.close()
+
+
+def test_it_says_who_it_is_and_asks_once(fake: Fake, target: BrokerTarget) -> None:
+    hello = target.hello()
+    assert hello is target.hello()
+    assert hello.name == f"127.0.0.1:{fake.brokers[0]['port']}"
+    assert hello.profile == "kip"
+    assert hello.capabilities.fetch_versions == (1, 2)
+    assert fake.asked == ["api_versions", "metadata", "describe_configs"]
+
+
+@pytest.mark.parametrize(
+    ("versions", "error"),
+    [
+        (None, "has no ShareFetch; share groups need version 1 or 2"),
+        ((0, 0), "has ShareFetch 0 to 0; share groups need version 1 or 2"),
+        ((3, 4), "has ShareFetch 3 to 4; share groups need version 1 or 2"),
+    ],
+)
+def test_a_broker_without_share_groups_is_told(
+    fake: Fake, target: BrokerTarget, versions: tuple[int, int] | None, error: str
+) -> None:
+    del fake.versions[78]
+    fake.versions |= {78: versions} if versions else {}
+    with pytest.raises(TargetError, match=error):
+        target.hello()
+
+
+def test_an_error_of_api_versions_is_told(fake: Fake, target: BrokerTarget) -> None:
+    fake.said["api_versions"] = lambda _request: {"error_code": 35, "api_keys": []}
+    with pytest.raises(TargetError, match="ApiVersions: UNSUPPORTED_VERSION"):
+        target.hello()
+
+
+def test_what_was_made_for_a_sequence_is_removed(fake: Fake, target: BrokerTarget) -> None:
+    place = target.open(CONFIG, 1)
+    other = target.open(CONFIG, 1)
+    assert place.topic_id == str(TOPIC_ID)
+    assert (place.group, place.partitions) != (other.group, 1)
+    target.produce(place, 0, [(0, 2)])
+    target.delete_records(place, 0, 1)
+    began = len(fake.asked)
+    target.finish(place)
+    assert fake.asked[began:] == [
+        "share_group_heartbeat",
+        "delete_groups",
+        "incremental_alter_configs",
+        "delete_topics",
+    ]
+    target.close()
+    assert fake.asked.count("delete_topics") == 2
+
+
+def test_a_broker_without_group_settings_is_not_asked_for_them(
+    fake: Fake, target: BrokerTarget
+) -> None:
+    del fake.versions[44]
+    target.finish(target.open(CONFIG, 1))
+    assert "incremental_alter_configs" not in fake.asked
+
+
+def test_a_request_goes_over_its_connection(fake: Fake, target: BrokerTarget) -> None:
+    place = target.open(CONFIG, 1)
+    at = TopicPartition(place.topic_id, 0)
+    asked = PartitionRequest(at, (AcknowledgementBatch(0, 0, (1,)),))
+    request = ShareAcknowledge(place.group, "m", 1, (asked,))
+    found = target.ask(place, request, "admin")
+    (one,) = found.response.partitions
+    assert (one.at, one.acknowledge_error) == (at, ErrorCode.INVALID_RECORD_STATE)
+    assert found.lock_timeout_ms == 1000
+    target.disconnect("admin")
+    target.disconnect("nobody")
+    assert fake.asked.count("share_acknowledge") == 1
+
+
+def described(fake: Fake, **values: object) -> None:
+    answer = fake.said["describe_share_group_offsets"]
+
+    def said(request: Message) -> Message:
+        whole = answer(request)
+        whole["groups"][0]["topics"][0]["partitions"][0] |= values
+        return whole
+
+    fake.said["describe_share_group_offsets"] = said
+
+
+def test_offsets_and_lag_are_told(fake: Fake, target: BrokerTarget) -> None:
+    place = target.open(CONFIG, 1)
+    found = target.describe(place, 0)
+    assert (found.error, found.start_offset, found.lag) == (ErrorCode.NONE, 3, 4)
+    assert found.sent_ms <= found.received_ms
+    described(fake, lag=-1, start_offset=-1)
+    assert (target.describe(place, 0).start_offset, target.describe(place, 0).lag) == (-1, None)
+    described(fake, error_code=17)
+    assert target.describe(place, 0).error is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_a_version_that_has_no_lag_tells_none(fake: Fake, target: BrokerTarget) -> None:
+    fake.versions[90] = (0, 0)
+    answer = fake.said["describe_share_group_offsets"]
+
+    def said(request: Message) -> Message:
+        whole = answer(request)
+        del whole["groups"][0]["topics"][0]["partitions"][0]["lag"]
+        return whole
+
+    fake.said["describe_share_group_offsets"] = said
+    assert target.describe(target.open(CONFIG, 1), 0).lag is None
+
+
+def test_closing_never_raises(fake: Fake, target: BrokerTarget) -> None:
+    target.open(CONFIG, 1)
+    fake.said["share_group_heartbeat"] = lambda _request: 1 / 0
+    target.close()
+
+
+def test_an_address_is_checked_first() -> None:
+    with pytest.raises(TargetError, match="is no address of a broker"):
+        BrokerTarget("9092")
+
+
+def test_waiting_takes_its_time(target: BrokerTarget) -> None:
+    began = monotonic_ms()
+    target.wait(20)
+    assert monotonic_ms() - began >= 20

@@ -1,0 +1,90 @@
+"""How asks of a broker are made simpler."""
+
+from conformance.shrink import shrunk
+from conformance.wire import asks
+from conformance.wire.brokers import BROKERS
+from model.states import AcquireMode
+from tests.conformance.wire.test_asks import SEQUENCE
+from tests.conformance.wire.worlds import CONFIG
+
+
+def needs(*kinds: type) -> tuple[asks.Ask, ...]:
+    def fails(sequence: tuple[asks.Ask, ...]) -> int | None:
+        wanted = list(kinds)
+        for at, ask in enumerate(sequence):
+            if wanted and isinstance(ask, wanted[0]):
+                wanted.pop(0)
+            if not wanted:
+                return at
+        return None
+
+    return shrunk(SEQUENCE, fails, BROKERS)
+
+
+def test_what_is_not_needed_goes_and_what_stays_is_plain() -> None:
+    opening, *rest = needs(asks.Produce, asks.Fetch, asks.Disconnect)
+    assert opening == asks.Open(CONFIG)
+    assert rest == [
+        asks.Produce(0, ((0, 1),)),
+        asks.Fetch("m1", mode=AcquireMode.RECORD_LIMIT),
+        asks.Disconnect("m1"),
+    ]
+    assert needs(asks.DeleteRecords)[1:] == (asks.DeleteRecords(0, 1),)
+    assert needs(asks.Wait)[1:] == (asks.Wait(20),)
+
+
+def test_acknowledgements_are_made_plain_one_by_one() -> None:
+    two = asks.Batch("m2", 3, 2, (2, 1), asks.Shape.NO_TYPE), asks.Batch("", 4)
+    ask = asks.Acknowledge("m2", (asks.Acknowledged(1, two),), asks.Epoch.SKIP)
+    batches = {one.acknowledged[0].batches for one in BROKERS.simpler(ask) if one.acknowledged}
+    first = two[0]
+    assert (two[1],) in batches
+    assert (first,) in batches
+    for changed in (
+        asks.Batch("m2", 3, 2, (2, 1)),
+        asks.Batch("m1", 3, 2, (2, 1), asks.Shape.NO_TYPE),
+        asks.Batch("m2", 0, 2, (2, 1), asks.Shape.NO_TYPE),
+        asks.Batch("m2", 3, 1, (2,), asks.Shape.NO_TYPE),
+        asks.Batch("m2", 3, 2, (2,), asks.Shape.NO_TYPE),
+    ):
+        assert (changed, two[1]) in batches
+
+
+def test_members_are_merged_throughout() -> None:
+    sequence = asks.Fetch("m2"), asks.Acknowledge("m1", (asks.Acknowledged(0, (_HELD,)),))
+    merged = list(BROKERS.plainer(sequence))
+    assert merged[0][0] == asks.Fetch("m1")
+    assert merged[0][1].acknowledged[0].batches[0].whose == "m1"
+
+
+def test_what_is_unusual_in_a_sequence_tells_it_from_others() -> None:
+    odd = asks.Batch(types=(4,), shape=asks.Shape.REVERSED)
+    sequence = (
+        asks.Fetch("m1"),
+        asks.Fetch("m1", max_records=0, forgotten=(0,), epoch=asks.Epoch.CLOSE),
+        asks.Acknowledge("m1", (asks.Acknowledged(0, (odd,)),), asks.Epoch.SKIP),
+        asks.Acknowledge("m1", (), stranger=asks.Stranger.TOPIC),
+    )
+    assert BROKERS.features_of(sequence[:1]) == ("Fetch",)
+    assert BROKERS.features_of(sequence) == (
+        "Acknowledge",
+        "Fetch",
+        "Fetch epoch close",
+        "absent topic",
+        "acknowledges",
+        "at most 0",
+        "forgotten",
+        "malformed",
+        "renew",
+        "reversed",
+        "wrong epoch",
+    )
+
+
+def test_asks_name_no_offsets() -> None:
+    assert BROKERS.produced(asks.Produce(0, ((0, 3),))) == 0
+    assert BROKERS.moved_down(asks.Wait(20), 3) == asks.Wait(20)
+    assert list(BROKERS.simpler(SEQUENCE[0])) == []
+
+
+_HELD = asks.Batch("m2")

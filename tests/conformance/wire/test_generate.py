@@ -1,0 +1,82 @@
+"""Random asks of a broker reach what there is, and leave out what it cannot do."""
+
+from random import Random
+from typing import get_args
+
+import attrs
+
+from conformance.campaign import Limits, campaign
+from conformance.wire import asks
+from conformance.wire.brokers import BROKERS
+from conformance.wire.generate import Mixture, begin, mixture, next_ask
+from conformance.wire.scene import WireScene
+from conformance.wire.spec_broker import CAPABILITIES, SpecBroker
+from conformance.wire.target import WireCapabilities
+from model.states import AcknowledgeType, AcquireMode
+
+
+def mixed(seed: int, can: WireCapabilities = CAPABILITIES) -> Mixture:
+    return mixture(Random(seed), can)  # noqa: S311 - tests need no secrets
+
+
+def test_a_sequence_begins_with_its_mixtures_place() -> None:
+    mix, first = begin(Random(3), SpecBroker().hello())  # noqa: S311 - as above
+    assert first == asks.Open(mix.config, mix.partitions)
+    assert mixed(3) == mix
+
+
+def test_every_kind_of_ask_is_in_some_mixture_and_left_out_of_another() -> None:
+    kinds = [set(mixed(seed).weights) for seed in range(60)]
+    assert set.union(*kinds) == set(get_args(asks.Ask)) - {asks.Open}
+    assert set.intersection(*kinds) == {asks.Produce, asks.Fetch, asks.Acknowledge}
+
+
+def test_what_a_broker_cannot_do_is_not_asked() -> None:
+    nothing = WireCapabilities(sessions=False)
+    for seed in range(60):
+        mix = mixed(seed, nothing)
+        assert not {asks.DeleteRecords, asks.Describe, asks.Disconnect} & set(mix.weights)
+        assert AcknowledgeType.RENEW not in mix.types
+        assert mix.types
+        assert mix.modes == (AcquireMode.BATCH_OPTIMIZED,)
+        assert not mix.gaps
+        assert mix.odd == 0
+        assert mix.config.partition_max_record_locks == 200
+
+
+def test_wide_windows_are_filled_with_large_batches() -> None:
+    wide = attrs.evolve(CAPABILITIES, lock_limits=(100,))
+    assert {max(mixed(seed, wide).sizes) for seed in range(30)} == {5, 51}
+
+
+def test_tidy_members_do_not_fetch_while_they_hold_records() -> None:
+    random, broker = Random(4), SpecBroker()  # noqa: S311 - as above
+    mix, opening = begin(random, broker.hello())
+    mix = attrs.evolve(mix, tidy=True)
+    scene = WireScene(broker, broker.hello())
+    scene.ask(opening)
+    fetched = {True: 0, False: 0}
+    for _ in range(300):
+        ask = next_ask(random, mix, scene)
+        if isinstance(ask, asks.Fetch):
+            holds = any(scene.held(p, ask.member) for p in range(mix.partitions))
+            fetched[holds] += 1
+        scene.ask(ask)
+    assert fetched[True] == 0
+    assert fetched[False] > 20
+
+
+def test_asks_are_steered_to_what_is_held_and_odd_ones_occur() -> None:
+    found = campaign(SpecBroker(), Limits(sequences=15), 2, kind=BROKERS)
+    assert found.asked["acknowledge NONE"] > 60
+    for odd in (
+        "acknowledge INVALID_RECORD_STATE",
+        "acknowledge INVALID_REQUEST",
+        "fetch INVALID_SHARE_SESSION_EPOCH",
+        "fetch UNKNOWN_TOPIC_ID",
+        "delete_records NONE",
+        "disconnect NONE",
+        "describe NONE",
+        "wait NONE",
+    ):
+        assert found.asked[odd] > 0, odd

@@ -1,0 +1,282 @@
+"""What a broker may do passes, and each thing that it may not is named."""
+
+import attrs
+import pytest
+
+from conformance.wire.judge import MOST_BELIEFS
+from conformance.wire.target import Described, Exchange
+from model.errors import ErrorCode
+from model.profile import KAFKA
+from model.ranges import OffsetRange
+from model.share_messages import PartitionResponse, ShareFetch, ShareRequest, ShareResponse
+from tests.conformance.wire.worlds import P1, acknowledge, answer, fetch, judge
+
+NONE, REFUSED = ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE
+ACCEPT, RELEASE, RENEW = 1, 2, 4
+Asked = tuple[ShareRequest, Exchange]
+OPENED: Asked = (fetch("a", 0), answer((0, 1, 1)))
+
+
+def named(*asked: Asked, records: int = 3) -> str | None:
+    """Return the name of the deviation that the last of these shows; the others show none."""
+    made = judge(records)
+    for request, said in asked[:-1]:
+        assert made.exchange(request, request.member_id, said) is None
+    request, said = asked[-1]
+    found = made.exchange(request, request.member_id, said)
+    assert not made.over
+    return found.name if found else None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        (fetch("a", 1), answer((2, 2, 1))),
+        (fetch("a", 1), answer()),
+        (fetch("a", 1, (0, 0, RELEASE)), answer((0, 0, 2), (2, 2, 1))),
+        (fetch("b", 0), answer((2, 2, 1))),
+        (acknowledge("a", 1, (0, 0, ACCEPT), (1, 1, RELEASE)), answer()),
+        (acknowledge("a", 1, (1, 2, ACCEPT)), answer(refused=REFUSED)),
+        (acknowledge("a", 1, (1, 2, ACCEPT)), answer(refused=ErrorCode.INVALID_REQUEST)),
+        (acknowledge("a", -1, (0, 0, ACCEPT)), answer()),
+        (acknowledge("a", 2), answer(error=ErrorCode.INVALID_SHARE_SESSION_EPOCH)),
+        (fetch("b", 1), answer(error=ErrorCode.SHARE_SESSION_NOT_FOUND)),
+    ],
+    ids=str,
+)
+def test_what_is_legal_is_no_deviation(asked: Asked) -> None:
+    assert named(OPENED, asked) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ((fetch("b", 0), answer((1, 2, 1))), "ONLY_AVAILABLE_IS_ACQUIRED"),
+        ((fetch("a", 1), answer((2, 2, 2))), "DELIVERY_COUNT"),
+        ((fetch("a", 1), answer((3, 3, 1))), "ONLY_LOGGED_IS_ACQUIRED"),
+        ((fetch("a", 1), answer((2, 2, 1), read=None)), "ACQUIRED_IS_SENT"),
+        ((fetch("a", 1), answer((2, 2, 1), (2, 2, 1))), "ONLY_AVAILABLE_IS_ACQUIRED"),
+        ((acknowledge("a", 1, (0, 1, ACCEPT)), answer(refused=REFUSED)), "ACKNOWLEDGEMENT_JUDGED"),
+        ((acknowledge("a", 1, (0, 1, 9)), answer()), "ACKNOWLEDGE_ERROR"),
+        ((acknowledge("a", 2), answer()), "SESSION_ERROR"),
+        ((fetch("b", 1), answer((2, 2, 1))), "SESSION_ERROR"),
+        ((acknowledge("a", 1, (0, 1, ACCEPT)), answer((2, 2, 1))), "ACQUIRED"),
+    ],
+    ids=str,
+)
+def test_what_is_not_is_named(asked: Asked, name: str) -> None:
+    assert named(OPENED, asked) == name
+
+
+def test_a_share_partition_that_does_not_answer_an_acknowledgement_is_named() -> None:
+    silent = Exchange(ShareResponse(), 0, 1)
+    assert named(OPENED, (acknowledge("a", 1, (0, 0, ACCEPT)), silent)) == "ACKNOWLEDGE_ERROR"
+
+
+def test_an_error_of_a_fetch_is_named() -> None:
+    wrong = PartitionResponse(P1, ErrorCode.UNKNOWN_TOPIC_ID)
+    said = Exchange(ShareResponse(partitions=(wrong,)), 0, 1)
+    assert named(OPENED, (fetch("a", 1), said)) == "FETCH_ERROR"
+
+
+def test_a_wrong_lock_duration_is_named() -> None:
+    right, wrong = (attrs.evolve(answer((2, 2, 1)), lock_timeout_ms=ms) for ms in (1000, 900))
+    assert named(OPENED, (fetch("a", 1), right)) is None
+    assert named(OPENED, (fetch("a", 1), wrong)) == "LOCK_TIMEOUT"
+
+
+def test_the_window_keeps_to_its_limit() -> None:
+    assert named((fetch("a", 0), answer((0, 5, 1))), records=6) is None
+    made = judge(records=4)
+    made.produced(0, [OffsetRange(4, 5)], 6)
+    assert made.exchange(fetch("a", 0), "a", answer((0, 3, 1))) is None
+    found = made.exchange(fetch("a", 1), "a", answer((4, 5, 1)))
+    assert found is not None
+    assert found.name == "WITHIN_WINDOW_LIMIT"
+
+
+def test_a_record_that_was_acknowledged_may_be_passed_over_or_refused() -> None:
+    first = acknowledge("a", 1, (0, 0, ACCEPT)), answer()
+    for refused in (NONE, REFUSED):
+        again = acknowledge("a", 2, (0, 0, ACCEPT)), answer(refused=refused)
+        assert named(OPENED, first, again) is None
+    held = acknowledge("a", 2, (1, 1, ACCEPT)), answer(refused=REFUSED)
+    assert named(OPENED, first, held) == "ACKNOWLEDGEMENT_JUDGED"
+
+
+def late(member: str, epoch: int, at: float, **said: object) -> Asked:
+    request = acknowledge(member, epoch, (0, 1, ACCEPT))
+    return request, answer(at=at, **said)  # type: ignore[arg-type] # any
+
+
+def test_a_lock_lasts_its_duration() -> None:
+    assert named(OPENED, late("a", 1, 990)) is None
+    assert named(OPENED, late("a", 1, 990, refused=REFUSED)) == "ACKNOWLEDGEMENT_JUDGED"
+
+
+def test_a_lock_ends_within_what_a_broker_takes_to_notice() -> None:
+    assert named(OPENED, late("a", 1, 1502, refused=REFUSED)) is None
+    assert named(OPENED, late("a", 1, 1502)) == "ACKNOWLEDGEMENT_JUDGED"
+
+
+def test_between_both_a_lock_may_be_over_or_not() -> None:
+    for refused in (NONE, REFUSED):
+        assert named(OPENED, late("a", 1, 1200, refused=refused)) is None
+
+
+def test_what_is_not_possible_while_locks_are_uncertain_is_not_judged() -> None:
+    made = judge()
+    for request, said in (OPENED, (fetch("b", 0), answer((2, 2, 1), at=10))):
+        assert made.exchange(request, request.member_id, said) is None
+    request, said = acknowledge("b", 1, (2, 2, ACCEPT)), answer(at=1200, refused=REFUSED)
+    again = acknowledge("b", 1, (2, 2, ACCEPT)), answer(at=1210)
+    assert made.exchange(request, "b", said) is None
+    assert made.exchange(*again[:1], "b", again[1]) is None
+    assert made.over
+
+
+def test_a_renewed_lock_lasts_anew() -> None:
+    renewing = attrs.evolve(acknowledge("a", 1, (0, 1, RENEW)), is_renew_ack=True)
+    renewed = renewing, answer(at=900)
+    assert named(OPENED, renewed, late("a", 2, 1880)) is None
+    early = late("a", 2, 1880, refused=REFUSED)
+    assert named(OPENED, renewed, early) == "ACKNOWLEDGEMENT_JUDGED"
+
+
+def test_deleted_records_are_not_delivered_whether_that_was_noticed_or_not() -> None:
+    made = judge()
+    made.deleted(0, 2)
+    assert made.exchange(fetch("a", 0), "a", answer((2, 2, 1))) is None
+    made = judge()
+    assert made.exchange(fetch("a", 0), "a", answer((0, 0, 1))) is None
+    made.deleted(0, 2)
+    for refused in (NONE, REFUSED):
+        twin = judge()
+        twin.exchange(fetch("a", 0), "a", answer((0, 0, 1)))
+        twin.deleted(0, 2)
+        said = answer(refused=refused)
+        assert twin.exchange(acknowledge("a", 1, (1, 1, ACCEPT)), "a", said) is None
+    found = made.exchange(fetch("a", 1), "a", answer((1, 2, 1)))
+    assert found is not None
+    assert found.name == "ONLY_LOGGED_IS_ACQUIRED"
+
+
+def test_a_closed_connection_is_noticed_within_a_time() -> None:
+    for at, epoch, error in ((100, 1, NONE), (100, 1, ErrorCode.SHARE_SESSION_NOT_FOUND)):
+        made = judge()
+        made.exchange(*OPENED[:1], "a", OPENED[1])
+        made.disconnected("a", 1)
+        said = answer(at=at, error=error)
+        assert made.exchange(acknowledge("a", epoch, (0, 1, ACCEPT)), "a-1", said) is None
+    made = judge()
+    made.exchange(*OPENED[:1], "a", OPENED[1])
+    made.disconnected("a", 1)
+    assert made.exchange(acknowledge("a", 1), "a-1", answer(at=2100)) is not None
+
+
+def test_an_error_that_passes_ends_the_judgement() -> None:
+    made = judge()
+    said = answer(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert made.exchange(fetch("a", 0), "a", said) is None
+    assert made.over
+
+
+def test_too_many_beliefs_end_the_judgement() -> None:
+    made = judge()
+    beliefs = tuple(
+        attrs.evolve(made.beliefs[0], broker=attrs.evolve(made.beliefs[0].broker, next_seq=n))
+        for n in range(MOST_BELIEFS + 1)
+    )
+    made.beliefs = beliefs
+    assert made.exchange(fetch("a", 0), "a", answer()) is None
+    assert made.over
+
+
+def told(start: int, lag: int | None, error: ErrorCode = NONE) -> Described:
+    return Described(error, start, lag, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("start", "lag", "name"),
+    [
+        (0, 2, None),
+        (1, 2, None),
+        (1, None, None),
+        (0, 3, "LAG"),
+        (1, 1, "LAG"),
+        (2, 2, "START_OFFSET"),
+        (-1, None, "START_OFFSET"),
+    ],
+)
+def test_start_offset_and_lag_are_those_in_memory_or_durable(
+    start: int, lag: int | None, name: str | None
+) -> None:
+    made = judge()
+    made.exchange(*OPENED[:1], "a", OPENED[1])
+    made.exchange(acknowledge("a", 1, (0, 0, ACCEPT)), "a", answer())
+    found = made.described(0, told(start, lag))
+    assert (found and found.name) == name
+
+
+def test_what_was_never_written_may_be_unknown() -> None:
+    made = judge()
+    assert made.described(0, told(-1, None)) is None
+    assert made.described(0, told(0, 3)) is None
+    assert made.described(0, told(7, 7, ErrorCode.UNKNOWN_SERVER_ERROR)) is None
+    assert made.described(0, told(0, 2)) is not None
+
+
+def test_a_fetch_that_gets_nothing_although_there_is_something_is_starved() -> None:
+    made = judge()
+    request, nothing = fetch("a", 0), answer()
+    made.exchange(request, "a", nothing)
+    found = made.starved(request, nothing)
+    assert found is not None
+    assert found.name == "AVAILABLE_RECORDS_ARE_DELIVERED"
+    assert found.expected == "offset 0 of partition 0, or another"
+    assert made.starved(request, answer((0, 0, 1))) is None
+    renewing: ShareFetch = attrs.evolve(request, is_renew_ack=True)
+    assert made.starved(renewing, nothing) is None
+    made.exchange(fetch("a", 1), "a", answer((0, 2, 1)))
+    assert made.starved(fetch("a", 2), nothing) is None
+
+
+def test_a_full_window_gives_nothing() -> None:
+    made = judge(records=4)
+    made.produced(0, [OffsetRange(4, 5)], 6)
+    made.exchange(fetch("a", 0), "a", answer((0, 3, 1)))
+    assert made.starved(fetch("a", 1), answer()) is None
+
+
+@pytest.mark.parametrize("end", [1, 2, 3])
+def test_the_rest_of_a_batch_may_be_in_the_window_or_not(end: int) -> None:
+    made = judge(records=3, profile=KAFKA)
+    made.exchange(fetch("a", 0), "a", answer((0, 0, 1)))
+    said = answer(refused=REFUSED if end > 1 else ErrorCode.INVALID_REQUEST)
+    assert made.exchange(acknowledge("a", 1, (1, 2, ACCEPT)), "a", said) is None
+
+
+def test_certainty_and_states_are_told() -> None:
+    made = judge()
+    assert made.settled() == 0
+    made.exchange(*OPENED[:1], "a", OPENED[1])
+    assert made.settled() == 1501
+    assert made.undecided(900, 950) == 0
+    assert made.undecided(900, 1100) == 1501
+    assert "0–1 ACQUIRED(1) a" in made.state_text()
+    assert made.partition(0).window.end_offset == 2
+    assert isinstance(made.partition(1).window.end_offset, int)
+
+
+def test_a_share_partition_is_answered_once() -> None:
+    once = answer((0, 1, 1))
+    (said,) = once.response.partitions
+    twice = attrs.evolve(once, response=ShareResponse(partitions=(said, said)))
+    assert named((fetch("a", 0), twice)) == "ANSWERED_ONCE"
+
+
+def test_a_log_batch_is_sent_once() -> None:
+    once = answer((0, 1, 1))
+    ((at, ranges),) = once.read
+    twice = attrs.evolve(once, read=((at, ranges * 2),))
+    assert named((fetch("a", 0), twice)) == "SENT_ONCE"

@@ -1,0 +1,75 @@
+"""librdkafka's mock cluster: found in its wheel, told in one line where it is not, and driven."""
+
+import socket
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError
+from pathlib import PurePosixPath
+from types import SimpleNamespace
+
+import pytest
+
+from conformance.target import TargetError
+from conformance.wire import librdkafka
+from conformance.wire.librdkafka import WHEEL, MockCluster, library_path
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[MockCluster]:
+    cluster = MockCluster()
+    yield cluster
+    cluster.close()
+
+
+def test_the_broker_listens_where_it_says(cluster: MockCluster) -> None:
+    host, port = cluster.bootstrap.split(":")
+    assert host == "127.0.0.1"
+    socket.create_connection((host, int(port)), timeout=5).close()
+
+
+def test_what_it_refuses_is_told_with_its_reason(cluster: MockCluster) -> None:
+    cluster.create_topic("t", 2)
+    with pytest.raises(TargetError, match="creates no topic t: Broker: Topic already exists"):
+        cluster.create_topic("t", 2)
+    with pytest.raises(TargetError, match="records of t-1 before 5: Broker: Offset out of range"):
+        cluster.delete_records("t", 1, 5)
+    cluster.delete_topic("t")
+    with pytest.raises(TargetError, match="does not delete topic t: "):
+        cluster.delete_topic("t")
+
+
+def test_a_second_close_does_nothing() -> None:
+    cluster = MockCluster()
+    cluster.close()
+    cluster.close()
+
+
+def test_the_library_is_found_in_the_wheel() -> None:
+    assert library_path().name.startswith("librdkafka")
+    assert library_path().is_file()
+
+
+def test_without_the_wheel_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_name: str) -> None:
+        raise PackageNotFoundError
+
+    monkeypatch.setattr(librdkafka, "distribution", missing)
+    with pytest.raises(TargetError, match=f"not installed: pip install .*=={WHEEL}"):
+        library_path()
+
+
+@pytest.mark.parametrize(
+    ("version", "files", "said"),
+    [
+        ("2.15.0", ["confluent_kafka.libs/librdkafka-1.so.1"], "is of version 2.15.0: pip install"),
+        (WHEEL, ["confluent_kafka/__init__.py"], "without librdkafka"),
+        (WHEEL, None, "without librdkafka"),
+    ],
+)
+def test_another_wheel_is_told(
+    monkeypatch: pytest.MonkeyPatch, version: str, files: list[str] | None, said: str
+) -> None:
+    there = None if files is None else [PurePosixPath(file) for file in files]
+    wheel = SimpleNamespace(version=version, files=there)
+    monkeypatch.setattr(librdkafka, "distribution", lambda _name: wheel)
+    with pytest.raises(TargetError, match=said):
+        library_path()

@@ -1,0 +1,294 @@
+"""Asks become requests that mean the same wherever they stand."""
+
+import attrs
+import pytest
+
+from conformance.campaign import Limits, campaign
+from conformance.scene import Deviation
+from conformance.wire import asks
+from conformance.wire.brokers import BROKERS
+from conformance.wire.faults import WireFault
+from conformance.wire.scene import (
+    ABSENT_PARTITION,
+    ABSENT_TOPIC,
+    PATIENT_MS,
+    WireScene,
+    member_id,
+)
+from conformance.wire.spec_broker import SpecBroker
+from conformance.wire.target import Described, Exchange, Place, UnansweredError
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.operations import AcknowledgementBatch
+from model.share_messages import ShareFetch, ShareRequest
+from tests.conformance.wire.worlds import CONFIG
+
+TYPES = asks.Acknowledged(0, (asks.Batch("m1", 0, 2, (1, 2)), asks.Batch("m1", 1, 1)))
+
+
+class Recorder(SpecBroker):
+    """A broker that remembers what it was asked, and gives everything that there is."""
+
+    def __init__(self, fault: WireFault = WireFault.NONE) -> None:
+        super().__init__(fault)
+        self.asked: list[tuple[ShareRequest, str]] = []
+        self.finished = 0
+
+    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+        self.asked.append((request, connection))
+        return super().ask(place, request, connection)
+
+    def finish(self, place: Place) -> None:
+        self.finished += 1
+        super().finish(place)
+
+
+def scene(*more: asks.Ask, partitions: int = 1) -> tuple[WireScene, Recorder]:
+    broker = Recorder()
+    made = WireScene(broker, broker.hello())
+    for ask in (asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 3),)), *more):
+        assert made.ask(ask) is None
+    return made, broker
+
+
+def sent(*more: asks.Ask, partitions: int = 1) -> ShareRequest:
+    """Return the last request that is not a repetition of one that got nothing."""
+    asked = [request for request, _connection in scene(*more, partitions=partitions)[1].asked]
+    return [one for one in asked if getattr(one, "max_wait_ms", 0) != PATIENT_MS][-1]
+
+
+def test_a_member_has_an_id_as_kafka_makes_them() -> None:
+    assert member_id("m1") == "AAAAAAAAAAAAAAAAAABtMQ"
+
+
+def test_a_fetch_without_a_session_opens_one_with_every_partition() -> None:
+    request = sent(asks.Fetch("m1", acknowledged=(TYPES,)), partitions=2)
+    assert request.session_epoch == 0
+    assert [(one.at.partition, one.batches) for one in request.partitions] == [(0, ()), (1, ())]
+    odd = sent(asks.Fetch("m1", acknowledged=(TYPES,), epoch=asks.Epoch.OPEN))
+    assert odd.partitions[0].batches
+
+
+def test_epochs_are_counted_from_the_one_that_is_expected() -> None:
+    first = asks.Fetch("m1")
+    epochs = {
+        epoch: sent(first, attrs.evolve(first, epoch=epoch)).session_epoch for epoch in asks.Epoch
+    }
+    assert epochs == {"next": 1, "open": 0, "close": -1, "again": 2, "skip": 2}
+    assert sent(first, first, attrs.evolve(first, epoch=asks.Epoch.AGAIN)).session_epoch == 1
+    assert sent(asks.Acknowledge("m1", ())).session_epoch == 1
+
+
+def test_batches_begin_with_what_is_held_and_do_not_overlap() -> None:
+    made, broker = scene(asks.Fetch("m1"))
+    made.held(0, "m1")
+    made.ask(asks.Acknowledge("m1", (TYPES,)))
+    (asked,) = broker.asked[-1][0].partitions
+    held = len(made.held(0, "m1")) + 2
+    assert asked.batches[0] == AcknowledgementBatch(0, min(1, held - 1), asked.batches[0].types)
+    assert all(a.last < b.first for a, b in zip(asked.batches, asked.batches[1:], strict=False))
+
+
+def test_without_anything_held_batches_count_from_the_window() -> None:
+    batch = asks.Batch("m2", 2, 2, (1, 2))
+    request = sent(asks.Fetch("m1"), asks.Acknowledge("m1", (asks.Acknowledged(0, (batch,)),)))
+    assert request.partitions[0].batches == (AcknowledgementBatch(2, 3, (1, 2)),)
+
+
+def test_malformed_batches_are_malformed() -> None:
+    made = {
+        shape: sent(
+            asks.Acknowledge("m1", (asks.Acknowledged(0, (asks.Batch("", 1, shape=shape),)),))
+        )
+        .partitions[0]
+        .batches[0]
+        for shape in asks.Shape
+    }
+    assert {shape: (b.first, b.last, b.types) for shape, b in made.items()} == {
+        asks.Shape.WELL_FORMED: (1, 1, (1,)),
+        asks.Shape.REVERSED: (2, 1, (1,)),
+        asks.Shape.NEGATIVE: (-1, 1, (1,)),
+        asks.Shape.NO_TYPE: (1, 1, ()),
+        asks.Shape.TOO_MANY_TYPES: (1, 1, (1, 1)),
+        asks.Shape.UNKNOWN_TYPE: (1, 1, (5,)),
+    }
+
+
+def test_a_renewal_says_so_and_fetches_nothing() -> None:
+    renewing = asks.Acknowledged(0, (asks.Batch("m1", types=(4,)),))
+    opened = asks.Fetch("m1")
+    request = sent(opened, asks.Fetch("m1", acknowledged=(renewing,)))
+    assert isinstance(request, ShareFetch)
+    assert request.is_renew_ack
+    assert (request.max_records, request.max_wait_ms, request.max_bytes) == (0, 0, 0)
+    unsaid = sent(opened, asks.Fetch("m1", acknowledged=(renewing,), unsaid=True))
+    assert not unsaid.is_renew_ack
+    assert sent(opened, asks.Acknowledge("m1", (renewing,))).is_renew_ack
+
+
+def test_strangers_are_not_there() -> None:
+    for stranger, at in (
+        (asks.Stranger.TOPIC, (ABSENT_TOPIC, 0)),
+        (asks.Stranger.PARTITION, (None, ABSENT_PARTITION)),
+    ):
+        asked = sent(asks.Fetch("m1"), asks.Acknowledge("m1", (), stranger=stranger)).partitions
+        assert asked[-1].at.partition == at[1]
+        assert at[0] in (None, asked[-1].at.topic_id)
+        assert asked[-1].batches
+
+
+def test_a_disconnected_member_comes_back_over_another_connection() -> None:
+    made, broker = scene(asks.Fetch("m1"), asks.Disconnect("m1"), asks.Fetch("m1"))
+    assert {connection for _request, connection in broker.asked} == {"m1-0", "m1-1"}
+    made.close()
+    assert broker.finished == 1
+
+
+def test_what_was_not_opened_is_not_finished() -> None:
+    broker = Recorder()
+    made = WireScene(broker, broker.hello())
+    assert not made.over
+    made.close()
+    assert broker.finished == 0
+
+
+def test_time_passes_until_every_lock_is_over() -> None:
+    made, _ = scene(asks.Fetch("m1"), asks.Wait(20), asks.WaitPastLocks(), asks.Fetch("m2"))
+    assert made.held(0, "m2")
+    assert [event["op"] for event in made.events].count("wait") == 2
+
+
+def test_requests_steer_clear_of_the_time_when_locks_may_be_over() -> None:
+    made, _ = scene(asks.Fetch("m1"), asks.Wait(60), asks.Wait(60), asks.Fetch("m2"))
+    assert [event["op"] for event in made.events].count("wait") == 3
+
+
+def test_records_are_deleted_up_to_the_end_of_the_log() -> None:
+    made, _ = scene(asks.DeleteRecords(0, 2), asks.DeleteRecords(0, 7), asks.DeleteRecords(0, 1))
+    told = [event["asked"] for event in made.events if event["op"] == "delete_records"]
+    assert told == [
+        "delete records of partition 0 before 2",
+        "delete records of partition 0 before 3",
+    ]
+
+
+def test_every_ask_is_a_step_in_words() -> None:
+    made, _ = scene(asks.Fetch("m1"), asks.Describe(0))
+    assert made.steps[0].asked == "1 partitions, delivery limit 2, window limit 4"
+    assert "ACQUIRED(1) m1" in made.steps[2].after
+    assert made.steps[-1].answered.startswith("start offset ")
+    assert made.events[-1]["result"] == {"status": "NONE"}
+
+
+def test_a_fetch_is_repeated_while_it_gets_nothing_that_there_is() -> None:
+    broker = Recorder(WireFault.FIRST_IS_FORGOTTEN)
+    made = WireScene(broker, broker.hello())
+    release = asks.Acknowledged(0, (asks.Batch("m1", types=(2,)),))
+    sequence = (
+        asks.Open(CONFIG),
+        asks.Produce(0, ((0, 1),)),
+        asks.Fetch("m1"),
+        asks.Acknowledge("m1", (release,)),
+        asks.Fetch("m1"),
+    )
+    found = [made.ask(ask) for ask in sequence][-1]
+    assert found is not None
+    assert found.name == "AVAILABLE_RECORDS_ARE_DELIVERED"
+    waits = [request.max_wait_ms for request, _ in broker.asked if isinstance(request, ShareFetch)]
+    assert waits[-4:] == [50, 500, 500, 500]
+
+
+def test_a_lag_that_is_wrong_is_asked_for_again() -> None:
+    class Wrong(Recorder):
+        described = 0
+
+        def describe(self, place: Place, partition: int) -> Described:
+            self.described += 1
+            told = super().describe(place, partition)
+            return attrs.evolve(told, start_offset=2, lag=7)
+
+    broker = Wrong()
+    made = WireScene(broker, broker.hello())
+    made.ask(asks.Open(CONFIG))
+    found = made.ask(asks.Describe(0))
+    assert found is not None
+    assert found.name == "START_OFFSET"
+    assert broker.described == 4
+    assert made.steps[-1].answered == "start offset 2, lag 7"
+
+
+def test_a_sequence_ends_before_its_place_may_be_gone() -> None:
+    broker = Recorder()
+    hello = broker.hello()
+    short = attrs.evolve(hello.capabilities, max_sequence_ms=1500)
+    made = WireScene(broker, attrs.evolve(hello, capabilities=short))
+    for ask in (asks.Open(CONFIG), asks.Fetch("m1"), asks.Wait(60), asks.Wait(60)):
+        assert not made.over
+        made.ask(ask)
+    made.ask(asks.Wait(60))
+    assert made.over
+
+
+def test_a_sequence_may_begin_with_any_answer_at_any_time() -> None:
+    broker = Recorder()
+    broker.wait(10**9)
+    made = WireScene(broker, broker.hello())
+    for ask in (asks.Open(CONFIG), asks.Describe(0), asks.Fetch("m1")):
+        made.ask(ask)
+        assert not made.over
+
+
+def test_a_place_is_removed_when_a_search_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = Recorder(WireFault.COUNT_STAYS)
+    asked = 0
+    ask_before = WireScene.ask
+
+    def ask(self: WireScene, one: asks.Ask) -> Deviation | None:
+        nonlocal asked
+        asked += 1
+        if asked == 400:
+            raise KeyboardInterrupt
+        return ask_before(self, one)
+
+    monkeypatch.setattr(WireScene, "ask", ask)
+    opened = 0
+    open_before = broker.open
+
+    def open_(config: SharePartitionConfig, partitions: int) -> Place:
+        nonlocal opened
+        opened += 1
+        return open_before(config, partitions)
+
+    monkeypatch.setattr(broker, "open", open_)
+    found = campaign(broker, Limits(examples=1), kind=BROKERS)
+    assert found.interrupted
+    assert found.faults
+    assert broker.finished == opened
+
+
+def test_errors_of_a_description_are_told_and_not_judged() -> None:
+    class Failing(Recorder):
+        def describe(self, place: Place, partition: int) -> Described:
+            told = super().describe(place, partition)
+            return attrs.evolve(told, error=ErrorCode.NOT_COORDINATOR)
+
+    broker = Failing()
+    made = WireScene(broker, broker.hello())
+    made.ask(asks.Open(CONFIG))
+    assert made.ask(asks.Describe(0)) is None
+    assert made.steps[-1].answered == "NOT_COORDINATOR"
+
+
+def test_a_connection_that_is_closed_instead_of_an_answer_is_a_deviation() -> None:
+    made, broker = scene(asks.Fetch("m1"))
+
+    def closing(place: Place, request: ShareRequest, connection: str) -> Exchange:
+        raise UnansweredError(f"{place} {request} {connection}")
+
+    broker.ask = closing  # type: ignore[method-assign] # it breaks from now on
+    found = made.ask(asks.Acknowledge("m1", (TYPES,)))
+    assert found is not None
+    assert found.signature == ("UNANSWERED", "acknowledge")
+    assert made.steps[-1].answered == "the connection was closed"

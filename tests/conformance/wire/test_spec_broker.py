@@ -1,0 +1,44 @@
+"""The specification as a broker: the judge never objects to what it does."""
+
+import pytest
+
+from conformance.campaign import Limits, campaign
+from conformance.target import TargetError
+from conformance.wire.brokers import BROKERS
+from conformance.wire.spec_broker import SpecBroker
+from tests.conformance.wire.worlds import CONFIG
+
+
+@pytest.mark.parametrize("profile", ["kip", "kafka"])
+def test_the_judge_accepts_whatever_the_rules_allow(profile: str) -> None:
+    broker = SpecBroker(profile=profile)
+    found = campaign(broker, Limits(sequences=20, examples=1), 11, kind=BROKERS)
+    assert [(fault.deviation, fault.steps) for fault in found.faults] == []
+    assert found.unjudged < 4
+    assert found.steps > 700
+    assert found.asked["fetch NONE"] > 200
+
+
+def test_the_same_seed_is_the_same_search() -> None:
+    one, other = (
+        campaign(SpecBroker(), Limits(sequences=3), 5, kind=BROKERS).asked for _ in range(2)
+    )
+    assert one == other
+
+
+def test_a_place_is_open_until_it_is_finished() -> None:
+    broker = SpecBroker()
+    place = broker.open(CONFIG, 1)
+    with pytest.raises(TargetError, match="no transactions"):
+        broker.produce(place, 0, [(0, 1)], aborted=True)
+    broker.finish(place)
+    with pytest.raises(TargetError, match="not open"):
+        broker.finish(place)
+    broker.close()
+
+
+def test_a_log_batch_is_where_it_says() -> None:
+    broker = SpecBroker()
+    place = broker.open(CONFIG, 1)
+    made = broker.produce(place, 0, [(0, 2), (3, 1)])
+    assert [(one.first, one.last) for one in made] == [(0, 1), (5, 5)]
