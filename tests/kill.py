@@ -13,7 +13,7 @@ STEPS = 20_000
 def main() -> int:
     """Return 1, and print the first thing that is wrong, or 0."""
     try:
-        drive(seed=7, steps=STEPS)
+        drive(seed=1, steps=STEPS)
     except Exception as error:  # noqa: BLE001 - a fault may break anything
         print(f"{type(error).__name__}: {str(error)[:300]}")  # noqa: T201 - it is a program
         return 1

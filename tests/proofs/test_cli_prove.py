@@ -15,7 +15,7 @@ def test_one_line_for_each_transition_and_property() -> None:
     assert result.exit_code == 0
     assert lines[2].startswith("accept preserves owner_iff_held ")
     assert " proved 0." in lines[2]
-    assert lines[-1].startswith("17 of 17 proved, 16 theorems in 16 cases, 1 by Spacer, 16 wit")
+    assert lines[-1].startswith("18 of 18 proved, 17 theorems in 17 cases, 1 by Spacer, 17 wit")
 
 
 def test_controls_are_shown() -> None:
