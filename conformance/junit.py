@@ -115,7 +115,8 @@ def _rules(report: Report) -> Iterator[_Case]:
             faults.setdefault(fault.deviation.name, []).append(fault)
     reasons = _not_at_stake(report)
     at_stake = [i.name for i, _count in report.exercised.met if i.group is Group.RULE]
-    always = _ALWAYS if at_stake or reasons else ()
+    judged = (at_stake or reasons) and report.campaign.kind.always
+    always = _ALWAYS if judged else ()
     for rule in dict.fromkeys((*always, *at_stake, *reasons, *faults)):
         broken = faults.get(rule, [])
         for number, fault in enumerate(broken, start=1):

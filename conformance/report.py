@@ -12,7 +12,7 @@ from rich.text import Text
 
 from conformance.campaign import Campaign, Fault
 from conformance.citations import citation_of
-from conformance.exercised import Exercised, exercised
+from conformance.exercised import Exercised
 from conformance.known import Replayed, plain_sequence
 from conformance.scene import Step
 from conformance.vectors.play import Played
@@ -75,7 +75,8 @@ class Report:
         """
         if not self.campaign.exercised:
             return Exercised((), (), ())
-        return exercised(self.campaign.exercised, self.campaign.hello.capabilities)
+        can = self.campaign.hello.capabilities
+        return self.campaign.kind.exercised(self.campaign.exercised, can)
 
     @property
     def cannot(self) -> tuple[str, ...]:

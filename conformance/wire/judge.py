@@ -67,7 +67,8 @@ class _Log:
 class Judge:
     """What one place may be like. ``over``: it cannot be followed any more.
 
-    ``beliefs`` has the most plausible one first.
+    ``beliefs`` has the most plausible one first. ``explanation`` is what led to it: the belief
+    before the last answer, and the same when what happens unseen had happened.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Judge:
         topic = place.topic_id, place.partitions
         self.beliefs = beginnings(profile, place.group, topic, config)
         self.logs = {TopicPartition(place.topic_id, p): _Log() for p in range(place.partitions)}
+        self.explanation = self.beliefs[0], self.beliefs[0]
         self.over = False
         self._exchanges = 0
         self._blurred_until = 0.0
@@ -130,7 +132,7 @@ class Judge:
         self._exchanges += 1
         times = (sent - _LATE_MS, received, self._exchanges)
         logs = {at: log.batches for at, log in self.logs.items()}
-        after: dict[Belief, None] = {}
+        after: dict[Belief, tuple[Belief, Belief]] = {}
         refused: list[tuple[Belief, Mismatch]] = []
         for belief in self.beliefs:
             blurred = uncertain(belief, sent, received)
@@ -139,7 +141,8 @@ class Judge:
                 brokers, wrong = explained(before, request, response, connection, logs)
                 refused.append((before, wrong))
                 for broker in brokers:
-                    after[relocked(before, broker, self._timing, times)] = None
+                    now = relocked(before, broker, self._timing, times)
+                    after.setdefault(now, (belief, before))
         return self._concluded(after, refused, sent)
 
     def described(self, partition: int, told: Described) -> Deviation | None:
@@ -147,7 +150,7 @@ class Judge:
         if told.error is not ErrorCode.NONE:
             return None
         key = self.key(partition)
-        after: dict[Belief, None] = {}
+        after: dict[Belief, tuple[Belief, Belief]] = {}
         refused: list[tuple[Belief, Mismatch]] = []
         for belief in self.beliefs:
             blurred = uncertain(belief, told.sent_ms, told.received_ms)
@@ -155,7 +158,7 @@ class Judge:
             for before in possible(belief, told.sent_ms, told.received_ms):
                 wrong = _described_wrong(before.broker.partitions[key], told, key[1])
                 if wrong is None:
-                    after[before] = None
+                    after.setdefault(before, (belief, before))
                 else:
                     refused.append((before, wrong))
         return self._concluded(after, refused, told.sent_ms)
@@ -207,9 +210,13 @@ class Judge:
         return text
 
     def _concluded(
-        self, after: Mapping[Belief, None], refused: list[tuple[Belief, Mismatch]], sent: float
+        self,
+        after: Mapping[Belief, tuple[Belief, Belief]],
+        refused: list[tuple[Belief, Mismatch]],
+        sent: float,
     ) -> Deviation | None:
         if after:
+            self.explanation = next(iter(after.values()))
             self.beliefs = tuple(after)[:MOST_BELIEFS]
             self.over = len(after) > MOST_BELIEFS
             return None
