@@ -49,6 +49,8 @@ class Kind:
     ``met`` is what a stage has met, by name; nothing where none counts it. ``exercised`` is what
     such counts come to, for what a target can do. ``always``: every ask is judged by the invariants
     of a share-partition.
+    ``tries``: how often a known sequence is played before its deviation counts as gone; what runs
+    in real time can miss one.
     """
 
     asks: Any
@@ -63,6 +65,7 @@ class Kind:
     always: bool = True
     plainer: Callable[[tuple[Ask, ...]], Iterable[tuple[Ask, ...]]] = lambda _sequence: ()
     features: Callable[[Ask], Iterable[str]] = lambda ask: (type(ask).__name__,)
+    tries: int = 1
 
     def features_of(self, sequence: Sequence[Ask]) -> tuple[str, ...]:
         """Return what tells a sequence from others, sorted."""

@@ -183,8 +183,7 @@ class Meter:
                 if former:
                     owner, why = former
                     self.counts[redelivered_name(why, other=owner != member)] += 1
-                if lock := one.after.locks[key].get(offset):
-                    self._first[key, offset] = lock
+                self._first[key, offset] = one.after.locks[key][offset]
 
 
 _LOST_HOLDING = "a session is lost with its connection while its member holds records"

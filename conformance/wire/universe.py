@@ -253,6 +253,8 @@ _SITUATIONS = (
 
 _ACQUIRES = tuple(acquires_name(mode) for mode in AcquireMode)
 AT_STAKE: dict[str, tuple[str, ...]] = {
+    "UNANSWERED": (answer_name(FETCH, "NONE"), answer_name(ACKNOWLEDGE, "NONE")),
+    "ANSWERED_ONCE": (answer_name(FETCH, "NONE"), answer_name(ACKNOWLEDGE, "NONE")),
     "SESSION_ERROR": (
         answer_name(FETCH, "INVALID_SHARE_SESSION_EPOCH"),
         answer_name(FETCH, "SHARE_SESSION_NOT_FOUND"),
@@ -279,6 +281,7 @@ AT_STAKE: dict[str, tuple[str, ...]] = {
     ),
     "ONLY_LOGGED_IS_ACQUIRED": _ACQUIRES,
     "ACQUIRED_IS_SENT": _ACQUIRES,
+    "SENT_ONCE": _ACQUIRES,
     "AVAILABLE_RECORDS_ARE_DELIVERED": _ACQUIRES,
     "LOCK_TIMEOUT": _ACQUIRES,
     "START_OFFSET": ("a start offset is told",),
