@@ -25,6 +25,7 @@ from model.errors import ErrorCode
 from model.profile import Profile
 from model.ranges import AcquiredRange, OffsetRange
 from model.share_messages import PartitionResponse, ShareRequest, ShareResponse, TopicPartition
+from model.snapshot import SharePartitionSnapshot
 from replay.words import printable, ranges_text, snapshot_text
 from spec.lag import durable_lag, lag
 from spec.log import hole_end
@@ -69,7 +70,8 @@ class Judge:
     """What one place may be like. ``over``: it cannot be followed any more.
 
     ``beliefs`` has the most plausible one first. ``explanation`` is what led to it: the belief
-    before the last answer, and the same when what happens unseen had happened.
+    before the last answer, and the same when what happens unseen had happened. ``refused`` is the
+    share-partition before an answer that is a deviation; None where that concerns none or several.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Judge:
         self.beliefs = beginnings(profile, place.group, topic, config)
         self.logs = {TopicPartition(place.topic_id, p): _Log() for p in range(place.partitions)}
         self.explanation = self.beliefs[0], self.beliefs[0]
+        self.refused: SharePartitionSnapshot | None = None
         self.over = False
         self._exchanges = 0
         self._blurred_until = 0.0
@@ -264,6 +267,7 @@ class Judge:
         return None
 
     def _deviation(self, wrong: Mismatch, belief: Belief) -> Deviation:
+        self.refused = self._state(belief, wrong.at)
         return Deviation(
             wrong.name,
             wrong.about,
@@ -272,6 +276,19 @@ class Judge:
             printable(wrong.expected),
             self.state_text(belief),
         )
+
+    def _state(self, belief: Belief, at: TopicPartition | None) -> SharePartitionSnapshot | None:
+        (only, *others) = self.logs
+        key = self._place.group, only if at is None and not others else at
+        there = next((p for k, p in belief.broker.partitions.items() if k == key), None)
+        if there is None or not there.ready:
+            return None
+        state = snapshot(there)
+        records = (
+            attrs.evolve(r, owner=self._names.get(r.owner or "", r.owner))
+            for r in state.records or ()
+        )
+        return attrs.evolve(state, records=tuple(records))
 
 
 def _passing(response: ShareResponse) -> bool:

@@ -93,7 +93,16 @@ class WireScene:
             self._target.finish(self._place)
 
     def ask(self, ask: asks.Ask) -> Deviation | None:
-        """Ask, and judge the answer. Raises TargetError if there is none."""
+        """Ask, and judge the answer. Raises TargetError if there is none.
+
+        The step before a deviation has the state that it is a deviation from.
+        """
+        found = self._asked(ask)
+        if found and self.judge.refused:
+            self.steps[-2] = attrs.evolve(self.steps[-2], state=self.judge.refused)
+        return found
+
+    def _asked(self, ask: asks.Ask) -> Deviation | None:
         match ask:
             case asks.Open(config, partitions):
                 self._open(config, partitions)
