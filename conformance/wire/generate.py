@@ -94,7 +94,7 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
     if not can.renew:
         types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
     limit = random.choice(can.lock_limits)
-    wide = (limit // 3, limit // 2 + 1) if limit > _WIDE and random.random() < 0.4 else ()
+    wide = (limit // 3, limit // 2 + 1) * 2 if limit > _WIDE and random.random() < 0.4 else ()
     return Mixture(
         SharePartitionConfig(
             delivery_count_limit=random.choice(can.delivery_limits),

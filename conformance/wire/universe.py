@@ -181,7 +181,9 @@ _SITUATIONS = (
     _met("an acknowledgement wholly below the start offset"),
     _met("an acknowledgement across the start offset"),
     _met("an acknowledgement past the end offset"),
-    _met("an acknowledgement of an offset in the window that was never in flight", *_GAPS),
+    _met(
+        "an acknowledgement of an offset in the window that was never in flight", *_GAPS, free=True
+    ),
     _met("an acknowledgement of a record whose lock is over"),
     _met("an acknowledgement of a record that was deleted", *_DELETE),
     _met("an acknowledgement at a share-partition outside the session", *_SESSIONS),
@@ -207,7 +209,7 @@ _SITUATIONS = (
     _met("a session is opened again after it was closed", *_SESSIONS),
     _met("a session is opened again after its connection was lost", *_SESSIONS),
     _met("a session goes on"),
-    _met("a session goes on over another connection", *_SESSIONS),
+    _met("a session goes on over another connection", *_SESSIONS, free=True),
     _met("a session of two share-partitions goes on"),
     _met("a share-partition joins a session", *_SESSIONS),
     _met("a share-partition is forgotten", *_SESSIONS),
