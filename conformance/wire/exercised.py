@@ -43,7 +43,7 @@ _AGAIN = {CLOSED: "it was closed", CONNECTION_LOST: "its connection was lost"}
 
 def exercised(counts: Mapping[str, int], can: WireCapabilities) -> Exercised:
     """Return what the counts of a search come to, for what a broker can do."""
-    return settled(counts, [(item, lacking(item, can)) for item in universe(can)], AT_STAKE)
+    return settled(counts, [(item, lacking(item, can)) for item in universe()], AT_STAKE)
 
 
 class Meter:

@@ -99,9 +99,8 @@ NEVER_ASKED = {
 """What the rules have, and no sequence can meet, with the reasons."""
 
 
-def universe(can: WireCapabilities) -> tuple[Item, ...]:
-    """Return everything that can be met, also what this broker cannot do."""
-    del can  # Unlike those of a core, the answers of a broker do not depend on what it can do.
+def universe() -> tuple[Item, ...]:
+    """Return everything that can be met, also what a broker cannot do."""
     return (*_ANSWERS, *_SITUATIONS, *_rules())
 
 

@@ -181,11 +181,11 @@ def test_a_search_meets_nearly_everything_there_is(searched: Campaign) -> None:
 
 
 def test_what_is_met_is_declared(searched: Campaign) -> None:
-    assert searched.exercised.keys() <= {item.name for item in universe(CAPABILITIES)}
+    assert searched.exercised.keys() <= {item.name for item in universe()}
 
 
 def test_what_need_not_happen_is_said_to_be_free() -> None:
-    free = {item.name for item in universe(CAPABILITIES) if item.free}
+    free = {item.name for item in universe() if item.free}
     assert free > NEVER.keys()
 
 
@@ -255,6 +255,4 @@ def test_totals_are_those_of_what_brokers_have() -> None:
     totals = {group: (met, of) for group, met, of in found.totals()}
     assert totals.keys() == {Group.ANSWER, Group.SITUATION, Group.RULE}
     assert totals[Group.ANSWER][0] == 1
-    assert sum(of for _met, of in totals.values()) + len(found.skipped) == len(
-        universe(CAPABILITIES)
-    )
+    assert sum(of for _met, of in totals.values()) + len(found.skipped) == len(universe())
