@@ -2,8 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from random import Random
 from typing import Any
 
@@ -13,6 +13,7 @@ from conformance.cores import CORES
 from conformance.kind import Ask, Kind, Stage
 from conformance.scene import Deviation, Signature, Step
 from conformance.shrink import shrunk
+from conformance.target import TargetError
 
 __all__ = ["Campaign", "Fault", "Limits", "campaign", "play"]
 
@@ -56,7 +57,8 @@ class Campaign:
     ``universe``. ``seed`` gives the same search again.
 
     ``hello`` says who was asked, with a name, a version and a profile. ``unjudged`` sequences were
-    left before their end, because the judge could not follow any more.
+    left before their end, because the judge could not follow any more. ``failure`` is why the
+    target could not be driven any further; empty if it could.
     """
 
     hello: Any
@@ -69,6 +71,8 @@ class Campaign:
     exercised: dict[str, int] = attrs.field(factory=dict)
     seed: int = 0
     unjudged: int = 0
+    failure: str = ""
+    kind: Kind = CORES
 
 
 def campaign(
@@ -78,11 +82,14 @@ def campaign(
     progress: Callable[[int, int], None] = lambda _sequences, _faults: None,
     kind: Kind = CORES,
 ) -> Campaign:
-    """Search until a limit is reached. Raises TargetError if the target cannot be driven."""
+    """Search until a limit is reached, or until the target cannot be driven any further.
+
+    Raises TargetError if it cannot be driven through one sequence, and that shows no deviation.
+    """
     hello = target.hello()
     search = _Search(target, hello, limits, kind)
     began = time.monotonic()
-    sequences, interrupted = 0, False
+    sequences, interrupted, failure = 0, False, ""
     try:
         while sequences < limits.sequences and time.monotonic() - began < limits.seconds:
             search.sequence(Random(f"{seed}:{sequences}"))  # noqa: S311 - no secret
@@ -90,6 +97,10 @@ def campaign(
             progress(sequences, len(search.faults))
     except KeyboardInterrupt:
         interrupted = True
+    except TargetError as error:
+        if not (sequences or search.faults):
+            raise
+        failure = str(error)
     return Campaign(
         hello,
         tuple(attrs.evolve(f, seen=search.seen[f.deviation.signature]) for f in search.found()),
@@ -101,6 +112,8 @@ def campaign(
         dict(sorted(search.exercised.items())),
         seed,
         search.unjudged,
+        failure,
+        kind,
     )
 
 
@@ -111,11 +124,24 @@ def play(
     kind: Kind = CORES,
 ) -> tuple[Stage, int, Deviation | None]:
     """Play a sequence up to its first deviation; return the stage, at which ask, and what."""
-    with closing(kind.stage(target, hello)) as stage:
+    with _staged(target, hello, kind) as stage:
         for at, ask in enumerate(sequence):
             if found := stage.ask(ask):
                 return stage, at, found
     return stage, len(sequence), None
+
+
+@contextmanager
+def _staged(target: object, hello: object, kind: Kind) -> Iterator[Stage]:
+    """Have a stage, and let it go: of two failures the first is raised."""
+    stage = kind.stage(target, hello)
+    try:
+        yield stage
+    except BaseException:
+        with suppress(TargetError):
+            stage.close()
+        raise
+    stage.close()
 
 
 class _Search:
@@ -130,19 +156,28 @@ class _Search:
         self.unjudged = 0
 
     def sequence(self, random: Random) -> None:
-        """Play one random sequence, and look closer at what it shows."""
+        """Play one random sequence, and look closer at what it shows, whatever happens then."""
+        fault = None
+        try:
+            with _staged(self._target, self._hello, self._kind) as stage:
+                try:
+                    fault = self._played(random, stage)
+                finally:
+                    self.asked.update(_answered(event) for event in stage.events)
+                    self.exercised.update(self._kind.met(stage))
+                    self.unjudged += stage.over
+        finally:
+            if fault:
+                self._note(fault)
+
+    def _played(self, random: Random, stage: Stage) -> Fault | None:
         mix, first = self._kind.begin(random, self._hello)
         sequence = [first]
-        with closing(self._kind.stage(self._target, self._hello)) as stage:
-            found = stage.ask(first)
-            while not (found or stage.over) and len(sequence) < self._limits.length:
-                sequence.append(self._kind.next_ask(random, mix, stage))
-                found = stage.ask(sequence[-1])
-        self.asked.update(_answered(event) for event in stage.events)
-        self.exercised.update(self._kind.met(stage))
-        self.unjudged += stage.over
-        if found:
-            self._note(_fault(found, tuple(sequence), stage, self._kind))
+        found = stage.ask(first)
+        while not (found or stage.over) and len(sequence) < self._limits.length:
+            sequence.append(self._kind.next_ask(random, mix, stage))
+            found = stage.ask(sequence[-1])
+        return _fault(found, tuple(sequence), stage, self._kind) if found else None
 
     def found(self) -> list[Fault]:
         """Return the faults, those that were met most often first."""

@@ -110,7 +110,7 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     --exec or --bootstrap. A core plays the test vectors first; with --sequences 0 they only.
 
     Exits with 0 if nothing new was found, 1 if something was or a known deviation is gone, 2 if
-    the implementation could not be driven.
+    the implementation could not be driven, or not any further: what was found till then is said.
     """
     if sum(given is not None for given in (name, command, bootstrap)) != 1:
         names = ", ".join(SUBJECT_NAMES)
@@ -134,8 +134,8 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     for path, written in ((markdown, as_markdown), (junit, as_junit), (html, as_html)):
         if path:
             path.write_text(written(report), encoding="utf-8")
-    if report.verdict is Verdict.UNKNOWN:
-        click.echo("sharespec: nothing was tried, so nothing is known", err=True)
+    if report.unknown:
+        click.echo(f"sharespec: {report.unknown}", err=True)
         sys.exit(COULD_NOT_RUN)
     sys.exit(DEVIATES if report.verdict is Verdict.DEVIATES else 0)
 
@@ -160,15 +160,20 @@ def _verified(
     seed: int,
     kind: Kind,
 ) -> Report:
-    cases = () if kind is BROKERS else all_cases()
-    played = play_vectors(target, target.hello(), cases)
-    found = _searched(target, limits, seed, kind)
-    return Report(
-        found,
-        tuple(replayed(target, found.hello, known, kind)),
-        tuple(unknown((*played.faults, *found.faults), known)),
-        played,
-    )
+    hello, cases = target.hello(), () if kind is BROKERS else all_cases()
+    played = play_vectors(target, hello, cases)
+    if played.failure:
+        found = Campaign(hello, (), 0, 0, 0.0, {}, seed=seed, failure=played.failure, kind=kind)
+    else:
+        found = _searched(target, limits, seed, kind)
+    again: list[Replayed] = []
+    try:
+        for one in known if not found.failure else ():
+            again += replayed(target, hello, (one,), kind)
+    except TargetError as error:
+        found = attrs.evolve(found, failure=str(error))
+    new = tuple(unknown((*played.faults, *found.faults), known))
+    return Report(found, tuple(again), new, played)
 
 
 def _searched(

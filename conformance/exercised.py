@@ -4,7 +4,7 @@ The words are those of ``universe``.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
@@ -25,7 +25,7 @@ from model import operations as ops
 from model.trace import TraceEvent
 from spec.partition import SharePartition
 
-__all__ = ["Exercised", "exercised", "met"]
+__all__ = ["Exercised", "exercised", "met", "settled"]
 
 
 @attrs.frozen
@@ -37,21 +37,33 @@ class Exercised:
     skipped: tuple[tuple[Item, str], ...]
 
     def totals(self) -> Iterator[tuple[Group, int, int]]:
-        """Yield for each group how many things were met, and of how many."""
+        """Yield for each group how many things were met, and of how many, where there are any."""
         for group in Group:
             found = sum(item.group is group for item, _count in self.met)
-            yield group, found, found + sum(item.group is group for item in self.missed)
+            if of := found + sum(item.group is group for item in self.missed):
+                yield group, found, of
 
 
 def exercised(counts: Mapping[str, int], can: Capabilities) -> Exercised:
     """Return what the counts of a search come to, for what an implementation can do."""
-    counts = {**counts, **_at_stake(counts)}
-    items = universe(can)
-    reasons = {item.name: lacking(item, can) for item in items}
+    return settled(counts, [(item, lacking(item, can)) for item in universe(can)], AT_STAKE)
+
+
+def settled(
+    counts: Mapping[str, int],
+    items: Iterable[tuple[Item, str]],
+    at_stake: Mapping[str, Iterable[str]],
+) -> Exercised:
+    """Return what counts come to, for items with the reasons why they cannot be met, if so.
+
+    ``at_stake`` has for each rule the things of which any one puts it at stake.
+    """
+    rules = {rule: sum(counts.get(name, 0) for name in of) for rule, of in at_stake.items()}
+    counts, items = {**counts, **rules}, tuple(items)
     return Exercised(
-        tuple((item, counts[item.name]) for item in items if counts.get(item.name)),
-        tuple(i for i in items if not counts.get(i.name) and not reasons[i.name]),
-        tuple((i, reasons[i.name]) for i in items if not counts.get(i.name) and reasons[i.name]),
+        tuple((item, counts[item.name]) for item, _reason in items if counts.get(item.name)),
+        tuple(i for i, reason in items if not counts.get(i.name) and not reason),
+        tuple((i, reason) for i, reason in items if not counts.get(i.name) and reason),
     )
 
 
@@ -67,10 +79,6 @@ def met(
         found += (transition_name(*one) for one in moved(before, event, after))
         found += situations(before, event, after, log)
     return Counter(found)
-
-
-def _at_stake(counts: Mapping[str, int]) -> dict[str, int]:
-    return {rule: sum(counts.get(name, 0) for name in names) for rule, names in AT_STAKE.items()}
 
 
 _NAMES = {

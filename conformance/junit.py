@@ -13,7 +13,7 @@ import attrs
 
 from conformance.campaign import Fault
 from conformance.citations import CITATIONS, DRAFT, citation_of
-from conformance.report import Report, Verdict, plain_steps
+from conformance.report import Report, plain_steps
 from conformance.scene import CRASHED, UNREADABLE
 from conformance.universe import Group
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
@@ -93,8 +93,7 @@ def _properties(report: Report) -> dict[str, str]:
 
 def _cases(report: Report) -> Iterator[_Case]:
     campaign = report.campaign
-    idle = report.verdict is Verdict.UNKNOWN
-    kind, said = ("error", "nothing was tried, so nothing is known") if idle else ("", "")
+    kind, said = ("error" if report.unknown else ""), report.unknown
     yield _Case("search", "operations were asked", kind, said, seconds=campaign.seconds)
     yield from _rules(report)
     yield from _vectors(report)
@@ -116,7 +115,8 @@ def _rules(report: Report) -> Iterator[_Case]:
             faults.setdefault(fault.deviation.name, []).append(fault)
     reasons = _not_at_stake(report)
     at_stake = [i.name for i, _count in report.exercised.met if i.group is Group.RULE]
-    always = _ALWAYS if at_stake or reasons else ()
+    judged = (at_stake or reasons) and report.campaign.kind.always
+    always = _ALWAYS if judged else ()
     for rule in dict.fromkeys((*always, *at_stake, *reasons, *faults)):
         broken = faults.get(rule, [])
         for number, fault in enumerate(broken, start=1):

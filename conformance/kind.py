@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import attrs
 
+from conformance.exercised import Exercised, exercised
 from conformance.scene import Deviation, Step
 
 __all__ = ["Ask", "Kind", "Stage"]
@@ -45,7 +46,9 @@ class Kind:
     offsets an ask appends to a log, and ``moved_down`` the ask that names offsets so many less.
     ``features`` says what tells an ask from others: the name of its class, and what is unusual.
     ``plainer`` yields whole sequences that are simpler, such as with fewer members.
-    ``met`` is what a stage has met, by the names of ``universe``; nothing where none counts it.
+    ``met`` is what a stage has met, by name; nothing where none counts it. ``exercised`` is what
+    such counts come to, for what a target can do. ``always``: every ask is judged by the invariants
+    of a share-partition.
     ``tries``: how often a known sequence is played before its deviation counts as gone; what runs
     in real time can miss one.
     """
@@ -58,6 +61,8 @@ class Kind:
     produced: Callable[[Ask], int]
     moved_down: Callable[[Ask, int], Ask]
     met: Callable[[Any], Mapping[str, int]] = lambda _stage: {}
+    exercised: Callable[[Mapping[str, int], Any], Exercised] = exercised
+    always: bool = True
     plainer: Callable[[tuple[Ask, ...]], Iterable[tuple[Ask, ...]]] = lambda _sequence: ()
     features: Callable[[Ask], Iterable[str]] = lambda ask: (type(ask).__name__,)
     tries: int = 1

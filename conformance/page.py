@@ -84,6 +84,7 @@ def _top(report: Report, title: str) -> Markup:
     tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in numbers.items()]
     verdict = report.verdict.value
     stopped = " The search was interrupted." if campaign.interrupted else ""
+    stopped += f" {_sentence(report.unknown)}" if campaign.failure else ""
     return tag(
         "header",
         tag("p", "sharespec verify", class_="kicker"),
@@ -103,8 +104,12 @@ def _meaning(report: Report) -> str:
     if report.gone:
         return "A deviation that is known does not show any more."
     if report.verdict is Verdict.UNKNOWN:
-        return "Nothing was tried, so nothing is known."
+        return "" if report.campaign.failure else _sentence(report.unknown)
     return "Nothing was found that is not known."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _articles(report: Report) -> Iterator[tuple[str, Markup]]:

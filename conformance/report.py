@@ -12,7 +12,7 @@ from rich.text import Text
 
 from conformance.campaign import Campaign, Fault
 from conformance.citations import citation_of
-from conformance.exercised import Exercised, exercised
+from conformance.exercised import Exercised
 from conformance.known import Replayed, plain_sequence
 from conformance.scene import Step
 from conformance.vectors.play import Played
@@ -40,7 +40,10 @@ _MAX_DETAILED = 20
 
 
 class Verdict(StrEnum):
-    """Conforms: nothing was found that is not known. Unknown: nothing was tried."""
+    """Conforms: nothing was found that is not known.
+
+    Unknown: nor was anything found, but nothing was tried, or not everything could be.
+    """
 
     CONFORMS = "conforms"
     DEVIATES = "deviates"
@@ -72,7 +75,8 @@ class Report:
         """
         if not self.campaign.exercised:
             return Exercised((), (), ())
-        return exercised(self.campaign.exercised, self.campaign.hello.capabilities)
+        can = self.campaign.hello.capabilities
+        return self.campaign.kind.exercised(self.campaign.exercised, can)
 
     @property
     def cannot(self) -> tuple[str, ...]:
@@ -84,8 +88,16 @@ class Report:
         """Return what the whole comes to."""
         if self.new or self.gone:
             return Verdict.DEVIATES
-        tried = self.campaign.steps or self.vectors.number
-        return Verdict.CONFORMS if tried else Verdict.UNKNOWN
+        return Verdict.UNKNOWN if self.unknown else Verdict.CONFORMS
+
+    @property
+    def unknown(self) -> str:
+        """Return why it is not known whether there is more to find; empty if enough was tried."""
+        if self.campaign.failure:
+            return f"it could not be driven any further: {printable(self.campaign.failure)}"
+        if not (self.campaign.steps or self.vectors.number):
+            return "nothing was tried, so nothing is known"
+        return ""
 
 
 def show(report: Report, console: Console) -> None:
@@ -114,6 +126,7 @@ def totals_text(report: Report) -> str:
     """Return the verdict and the totals in one line."""
     campaign = report.campaign
     stopped = ", interrupted" if campaign.interrupted else ""
+    stopped += ", ended early" if campaign.failure else ""
     left = f", {campaign.unjudged} not judged to their end" if campaign.unjudged else ""
     return (
         f"{report.verdict.value}: {len(report.new)} new, "
@@ -198,6 +211,7 @@ def as_json(report: Report) -> Iterator[str]:
                 "skipped": report.vectors.skipped,
             },
             "interrupted": campaign.interrupted,
+            "failure": campaign.failure,
         }
     )
 
@@ -205,7 +219,7 @@ def as_json(report: Report) -> Iterator[str]:
 def as_markdown(report: Report) -> str:
     """Return a section for each deviation, new ones first, and one on what was exercised."""
     version = f"{report.campaign.hello.name} {report.campaign.hello.version}"
-    sections = []
+    sections = [f"## Unknown\n\n{_cell(report.unknown)}\n"] if report.unknown else []
     for fault in report.new:
         seen = f"Rule `{fault.deviation.broken}`, seen in {_cell(version)}, not known before.\n"
         sections += [f"## New: {_cell(headline(fault))}\n", seen, *_fault_markdown(fault), ""]

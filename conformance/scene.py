@@ -74,7 +74,8 @@ class Deviation:
 class Step:
     """One operation in words: what was asked, what was answered, and the state after it.
 
-    ``state`` is that state as the implementation showed it; None where it is not known.
+    ``state`` is that state as the implementation showed it, or a broker is believed to be in before
+    a deviation; None where it is not known.
     """
 
     asked: str

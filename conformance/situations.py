@@ -12,7 +12,7 @@ from spec.partition import SharePartition
 from spec.record import UNDELIVERED, is_acquirable, is_finished, is_held, is_held_by
 from spec.window import Window, tracked
 
-__all__ = ["LogBatches", "situations"]
+__all__ = ["LogBatches", "named", "situations"]
 
 LogBatches = Sequence[Sequence[int]]
 """The log batches that there are, each as [first, last]."""
@@ -133,7 +133,7 @@ def _acknowledged(
         yield f"a malformed acknowledgement: {kinds[0]}"
         return
     for batch in asked.batches:
-        yield from _named(before.window, batch, asked.member)
+        yield from named(before.window, batch, asked.member)
     if len(asked.batches) > 1:
         yield "an acknowledgement of several batches"
         ordered = asked.batches[0].first >= before.window.start_offset and all(
@@ -160,7 +160,8 @@ def _renewed(before: SharePartition, asked: ops.Acknowledge) -> Iterator[str]:
             yield "a renewal together with other types"
 
 
-def _named(window: Window, batch: ops.AcknowledgementBatch, member: str) -> Iterator[str]:
+def named(window: Window, batch: ops.AcknowledgementBatch, member: str) -> Iterator[str]:
+    """Yield what is special about the offsets that a member's acknowledgement names."""
     if batch.last < window.start_offset:
         yield "an acknowledgement wholly below the start offset"
         return

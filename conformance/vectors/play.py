@@ -8,7 +8,7 @@ import attrs
 
 from conformance import asks
 from conformance.campaign import Fault, play
-from conformance.target import Hello, Target
+from conformance.target import Hello, Target, TargetError
 from conformance.vectors.source import Case, cases
 from model.errors import ErrorCode
 from model.operations import Acknowledge
@@ -25,13 +25,15 @@ _SETTLED = (ErrorCode.NONE, ErrorCode.PENDING)
 class Played:
     """How many vectors were played, what they showed, and how many were skipped for what reason.
 
-    ``names`` are those of the vectors that were played.
+    ``names`` are those of the vectors that were played. ``failure`` is why the implementation could
+    not be driven any further; empty if it could.
     """
 
     number: int = 0
     faults: tuple[Fault, ...] = ()
     skipped: dict[str, int] = attrs.Factory(dict)
     names: tuple[str, ...] = ()
+    failure: str = ""
 
 
 def all_cases() -> tuple[Case, ...]:
@@ -40,14 +42,24 @@ def all_cases() -> tuple[Case, ...]:
 
 
 def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played:
-    """Play the vectors that the implementation can play. Raises TargetError."""
-    names, faults, skipped = [], [], Counter[str]()
+    """Play the vectors that the implementation can play, until it cannot be driven any further.
+
+    Raises TargetError if it cannot be driven through one of them.
+    """
+    names: list[str] = []
+    faults, skipped, failure = [], Counter[str](), ""
     for case in listed:
         if reason := reason_to_skip(case, hello):
             skipped[reason] += 1
             continue
+        try:
+            scene, at, found = play(target, hello, case.asks)
+        except TargetError as error:
+            if not names:
+                raise
+            failure = str(error)
+            break
         names.append(case.name)
-        scene, at, found = play(target, hello, case.asks)
         if found:
             pins = f"vector {case.name}, which pins {', '.join(case.pins)}"
             sentence = f"{found.name}: {found.sentence} ({pins})"
@@ -55,7 +67,7 @@ def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played
             asked = case.asks[: at + 1]
             kinds = tuple(sorted({type(ask).__name__ for ask in asked}))
             faults.append(Fault(named, asked, tuple(scene.steps), tuple(scene.events), kinds, 1))
-    return Played(len(names), tuple(faults), dict(skipped), tuple(names))
+    return Played(len(names), tuple(faults), dict(skipped), tuple(names), failure)
 
 
 def reason_to_skip(case: Case, hello: Hello) -> str | None:

@@ -130,15 +130,18 @@ class BrokerTarget:
         for name in self._connections:
             self._wire.disconnect(name)
         self._connections.clear()
-        topic = self._topics.pop(place)
-        self._hooks.leave(place.group)
-        self._hooks.delete_topic(topic)
+        try:
+            self._hooks.leave(place.group)
+        finally:
+            self._hooks.delete_topic(self._topics[place])
+        del self._topics[place]
 
     def close(self) -> None:
         """Remove what is left, as far as the broker lets it, and close every connection."""
         for place in tuple(self._topics):
             with suppress(TargetError):
                 self.finish(place)
+        self._topics.clear()
         self._wire.close()
 
 

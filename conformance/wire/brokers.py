@@ -6,6 +6,7 @@ import attrs
 
 from conformance.kind import Kind
 from conformance.wire import asks
+from conformance.wire.exercised import exercised
 from conformance.wire.generate import begin, next_ask
 from conformance.wire.scene import MEMBERS, WireScene
 from model.states import AcknowledgeType
@@ -140,6 +141,9 @@ BROKERS = Kind(
     _simpler,
     produced=lambda _ask: 0,
     moved_down=lambda ask, _less: ask,
+    met=lambda scene: scene.exercised,
+    exercised=exercised,
+    always=False,
     features=_features,
     plainer=_plainer,
     tries=3,

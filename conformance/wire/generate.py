@@ -35,11 +35,16 @@ _TYPES = (
 )
 _ODD = (asks.Epoch.OPEN, asks.Epoch.CLOSE, asks.Epoch.CLOSE, asks.Epoch.AGAIN, asks.Epoch.SKIP)
 _BAD = tuple(shape for shape in asks.Shape if shape is not asks.Shape.WELL_FORMED)
+_STRANGERS = tuple(one for one in asks.Stranger if one is not asks.Stranger.NONE)
 _WIDE = 50
 """Window limits above this are reached with large batches only."""
 
 _WAITING = 6.0
 """How likely a wait is where locks are renewed: only time shows whether they were."""
+
+
+_PATIENT = 0.4
+"""How likely a wait is after a connection is closed."""
 
 
 @attrs.frozen
@@ -89,7 +94,7 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
     if not can.renew:
         types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
     limit = random.choice(can.lock_limits)
-    wide = (limit // 3, limit // 2 + 1) if limit > _WIDE and random.random() < 0.4 else ()
+    wide = (limit // 3, limit // 2 + 1) * 2 if limit > _WIDE and random.random() < 0.4 else ()
     return Mixture(
         SharePartitionConfig(
             delivery_count_limit=random.choice(can.delivery_limits),
@@ -113,7 +118,9 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
 
 
 def next_ask(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
-    """Return the next ask of a sequence."""
+    """Return the next ask of a sequence; a broker is given time to notice a lost connection."""
+    if scene.events[-1]["op"] == "disconnect" and random.random() < _PATIENT:
+        return asks.Wait(60)
     (kind,) = random.choices(list(mix.weights), list(mix.weights.values()))
     return _MAKERS[kind](random, mix, scene)
 
@@ -131,17 +138,18 @@ def _fetch(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
         return _acknowledge(random, mix, scene)
     member = random.choice(idle if mix.tidy else mix.members)
     some = tuple(p for p in range(mix.partitions) if random.random() < 0.5)
-    acknowledged = _acknowledged(random, mix, scene, member) if mix.piggybacked else ()
+    carries = mix.piggybacked and random.random() < 0.6
+    acknowledged = _acknowledged(random, mix, scene, member) if carries else ()
     return asks.Fetch(
         member,
         some if random.random() < 0.2 else (),
         random.choice((1, 2, 3, 5, 500)),
         random.choice((1, 2, 500)),
         random.choice(mix.modes),
-        acknowledged if random.random() < 0.6 else (),
+        acknowledged,
         (random.randrange(mix.partitions),) if random.random() < 0.05 else (),
         _epoch(random, mix),
-        _stranger(random, mix),
+        _stranger(random, mix, 0.25 if acknowledged else 0.1),
         unsaid=random.random() < 0.02,
     )
 
@@ -155,11 +163,14 @@ def _acknowledge(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
     acknowledged = _acknowledged(random, mix, scene, member)
     unsaid = random.random() < 0.02
     epoch, stranger = _epoch(random, mix), _stranger(random, mix)
+    if epoch is asks.Epoch.CLOSE and random.random() < 0.25:
+        acknowledged = ()
     return asks.Acknowledge(member, acknowledged, epoch, stranger, unsaid)
 
 
-def _disconnect(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
-    return asks.Disconnect(random.choice(mix.members))
+def _disconnect(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
+    holding = [member for member in mix.members if _holds(mix, scene, member)]
+    return asks.Disconnect(random.choice(holding or mix.members))
 
 
 def _delete(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
@@ -194,9 +205,9 @@ def _epoch(random: Random, mix: Mixture) -> asks.Epoch:
     return random.choice(_ODD) if random.random() < mix.odd else asks.Epoch.NEXT
 
 
-def _stranger(random: Random, mix: Mixture) -> asks.Stranger:
-    strange = mix.strangers and random.random() < 0.1
-    return random.choice(tuple(asks.Stranger)) if strange else asks.Stranger.NONE
+def _stranger(random: Random, mix: Mixture, often: float = 0.1) -> asks.Stranger:
+    strange = mix.strangers and random.random() < often
+    return random.choice(_STRANGERS) if strange else asks.Stranger.NONE
 
 
 def _holds(mix: Mixture, scene: WireScene, member: str) -> bool:

@@ -1,6 +1,7 @@
 """What differs between brokers: how topics, records and groups come about, and what can be done."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Protocol
 from uuid import uuid4
 
@@ -154,12 +155,13 @@ class AdminHooks:
         self._admin.join(group, self._members[group], topic, topic_id, partitions)
 
     def leave(self, group: str) -> None:
-        """Leave, and delete the group and its settings."""
-        if member := self._members.pop(group, None):
-            self._admin.leave(group, member)
-            self._admin.delete_group(group)
-        if settings := self._settings.pop(group, None):
-            self._admin.configure(group, dict.fromkeys(settings))
+        """Leave, and delete the group and its settings, each whatever becomes of the others."""
+        with ExitStack() as last_first:
+            if settings := self._settings.pop(group, None):
+                last_first.callback(self._admin.configure, group, dict.fromkeys(settings))
+            if member := self._members.pop(group, None):
+                last_first.callback(self._admin.delete_group, group)
+                last_first.callback(self._admin.leave, group, member)
 
 
 def _limited(can: WireCapabilities, settings: dict[str, str]) -> WireCapabilities:

@@ -25,6 +25,7 @@ from model.errors import ErrorCode
 from model.profile import Profile
 from model.ranges import AcquiredRange, OffsetRange
 from model.share_messages import PartitionResponse, ShareRequest, ShareResponse, TopicPartition
+from model.snapshot import SharePartitionSnapshot
 from replay.words import printable, ranges_text, snapshot_text
 from spec.lag import durable_lag, lag
 from spec.log import hole_end
@@ -68,7 +69,9 @@ class _Log:
 class Judge:
     """What one place may be like. ``over``: it cannot be followed any more.
 
-    ``beliefs`` has the most plausible one first.
+    ``beliefs`` has the most plausible one first. ``explanation`` is what led to it: the belief
+    before the last answer, and the same when what happens unseen had happened. ``refused`` is the
+    share-partition before an answer that is a deviation; None where that concerns none or several.
     """
 
     def __init__(
@@ -87,6 +90,8 @@ class Judge:
         topic = place.topic_id, place.partitions
         self.beliefs = beginnings(profile, place.group, topic, config)
         self.logs = {TopicPartition(place.topic_id, p): _Log() for p in range(place.partitions)}
+        self.explanation = self.beliefs[0], self.beliefs[0]
+        self.refused: SharePartitionSnapshot | None = None
         self.over = False
         self._exchanges = 0
         self._blurred_until = 0.0
@@ -131,7 +136,7 @@ class Judge:
         self._exchanges += 1
         times = (sent - _LATE_MS, received, self._exchanges)
         logs = {at: log.batches for at, log in self.logs.items()}
-        after: dict[Belief, None] = {}
+        after: dict[Belief, tuple[Belief, Belief]] = {}
         refused: list[tuple[Belief, Mismatch]] = []
         for belief in self.beliefs:
             blurred = uncertain(belief, sent, received)
@@ -140,7 +145,8 @@ class Judge:
                 brokers, wrong = explained(before, request, response, connection, logs)
                 refused.append((before, wrong))
                 for broker in brokers:
-                    after[relocked(before, broker, self._timing, times)] = None
+                    now = relocked(before, broker, self._timing, times)
+                    after.setdefault(now, (belief, before))
         return self._concluded(after, refused, sent)
 
     def described(self, partition: int, told: Described) -> Deviation | None:
@@ -148,7 +154,7 @@ class Judge:
         if told.error is not ErrorCode.NONE:
             return None
         key = self.key(partition)
-        after: dict[Belief, None] = {}
+        after: dict[Belief, tuple[Belief, Belief]] = {}
         refused: list[tuple[Belief, Mismatch]] = []
         for belief in self.beliefs:
             blurred = uncertain(belief, told.sent_ms, told.received_ms)
@@ -156,7 +162,7 @@ class Judge:
             for before in possible(belief, told.sent_ms, told.received_ms):
                 wrong = _described_wrong(before.broker.partitions[key], told, key[1])
                 if wrong is None:
-                    after[before] = None
+                    after.setdefault(before, (belief, before))
                 else:
                     refused.append((before, wrong))
         return self._concluded(after, refused, told.sent_ms)
@@ -208,9 +214,13 @@ class Judge:
         return text
 
     def _concluded(
-        self, after: Mapping[Belief, None], refused: list[tuple[Belief, Mismatch]], sent: float
+        self,
+        after: Mapping[Belief, tuple[Belief, Belief]],
+        refused: list[tuple[Belief, Mismatch]],
+        sent: float,
     ) -> Deviation | None:
         if after:
+            self.explanation = next(iter(after.values()))
             self.beliefs = tuple(after)[:MOST_BELIEFS]
             self.over = len(after) > MOST_BELIEFS
             return None
@@ -257,6 +267,7 @@ class Judge:
         return None
 
     def _deviation(self, wrong: Mismatch, belief: Belief) -> Deviation:
+        self.refused = self._state(belief, wrong.at)
         return Deviation(
             wrong.name,
             wrong.about,
@@ -265,6 +276,19 @@ class Judge:
             printable(wrong.expected),
             self.state_text(belief),
         )
+
+    def _state(self, belief: Belief, at: TopicPartition | None) -> SharePartitionSnapshot | None:
+        (only, *others) = self.logs
+        key = self._place.group, only if at is None and not others else at
+        there = next((p for k, p in belief.broker.partitions.items() if k == key), None)
+        if there is None or not there.ready:
+            return None
+        state = snapshot(there)
+        records = (
+            attrs.evolve(r, owner=self._names.get(r.owner or "", r.owner))
+            for r in state.records or ()
+        )
+        return attrs.evolve(state, records=tuple(records))
 
 
 def _passing(response: ShareResponse) -> bool:

@@ -1,6 +1,7 @@
 """One place of a broker, what the kit has asked of it, and the judge."""
 
 import base64
+from collections import Counter
 from typing import Any
 
 import attrs
@@ -8,8 +9,10 @@ import attrs
 from conformance.scene import Deviation, Step
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
+from conformance.wire.exercised import Meter
 from conformance.wire.explain import WireDifference
 from conformance.wire.judge import Judge
+from conformance.wire.situations import Served
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.words import request_text, response_text
 from model.config import SharePartitionConfig
@@ -58,6 +61,7 @@ class WireScene:
         self._connections: dict[str, int] = {}
         self._now = self._began = 0.0
         self._judge: Judge | None = None
+        self._meter = Meter(self._can.lock_ms)
         self.events: list[dict[str, Any]] = []
         self.steps: list[Step] = []
 
@@ -66,6 +70,11 @@ class WireScene:
         """The judge, once a place is open."""
         assert self._judge is not None  # noqa: S101 - the first ask of a sequence opens
         return self._judge
+
+    @property
+    def exercised(self) -> Counter[str]:
+        """What was met, by the names of ``universe``."""
+        return self._meter.counts
 
     @property
     def over(self) -> bool:
@@ -84,7 +93,16 @@ class WireScene:
             self._target.finish(self._place)
 
     def ask(self, ask: asks.Ask) -> Deviation | None:
-        """Ask, and judge the answer. Raises TargetError if there is none."""
+        """Ask, and judge the answer. Raises TargetError if there is none.
+
+        The step before a deviation has the state that it is a deviation from.
+        """
+        found = self._asked(ask)
+        if found and self.judge.refused:
+            self.steps[-2] = attrs.evolve(self.steps[-2], state=self.judge.refused)
+        return found
+
+    def _asked(self, ask: asks.Ask) -> Deviation | None:
         match ask:
             case asks.Open(config, partitions):
                 self._open(config, partitions)
@@ -131,6 +149,8 @@ class WireScene:
         before = min(log.end, log.start + by)
         if before > log.start:
             self._target.delete_records(self._place, partition, before)
+            there = self.judge.partition(partition)
+            self._meter.deleted(there, log.batches, log.end, before)
             self.judge.deleted(partition, before)
             self._told("delete_records", f"delete records of partition {partition} before {before}")
 
@@ -160,6 +180,8 @@ class WireScene:
                 break
             self._target.wait(pause)
             self._now += pause
+        if not (wrong or self.judge.over):
+            self._meter.described(self.judge.explanation, self.judge.key(partition), told)
         self._told("describe", f"describe partition {partition}", _described_text(told), told.error)
         return wrong
 
@@ -197,6 +219,9 @@ class WireScene:
             return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
         self._answered(exchange)
         wrong = self.judge.exchange(request, connection, exchange)
+        if not (wrong or self.judge.over):
+            beliefs = *self.judge.explanation, self.judge.beliefs[0]
+            self._meter.served(Served(request, connection, exchange, *beliefs, self._can.lock_ms))
         said = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
         self._told(op, request_text(request, _NAMES), said, _status(exchange))
         return wrong, exchange
@@ -232,8 +257,9 @@ class WireScene:
         if not (fetches and opens and ask.epoch is asks.Epoch.NEXT):
             batches |= {self._at(one.partition): self._batches(one) for one in ask.acknowledged}
         if ask.stranger is not asks.Stranger.NONE:
+            one = (AcknowledgementBatch(0, 0, (AcknowledgeType.ACCEPT,)),)
             batches[self._strange(ask.stranger)] = (
-                () if fetches else (AcknowledgementBatch(0, 0, (AcknowledgeType.ACCEPT,)),)
+                one if not fetches or any(batches.values()) else ()
             )
         partitions = tuple(PartitionRequest(at, given) for at, given in batches.items())
         renews = any(_RENEW in batch.types for given in batches.values() for batch in given)

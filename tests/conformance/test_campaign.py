@@ -1,11 +1,20 @@
 """A search ends when it should, is the same for the same seed, and finds each deviation once."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from conformance import asks
 from conformance.campaign import Limits, campaign, play
 from conformance.miniature import FaultKind, Miniature
 from conformance.scene import Scene
+from conformance.target import Reply, TargetError
+from conformance.wire.brokers import BROKERS
+from conformance.wire.faults import WireFault
+from conformance.wire.spec_broker import SpecBroker
+from conformance.wire.target import Exchange, Place
+from model.errors import ErrorCode
+from model.share_messages import ShareRequest
 
 WRONG = Miniature(FaultKind.COUNT_STAYS)
 
@@ -53,3 +62,91 @@ def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
     campaign(Miniature(), Limits(sequences=4), progress=lambda *both: told.append(both))
     assert [sequences for sequences, _faults in told] == [1, 2, 3, 4]
+
+
+class Dying(Miniature):
+    """A driver that dies after so many operations."""
+
+    def __init__(self, after: int, fault: FaultKind = FaultKind.NONE) -> None:
+        super().__init__(fault)
+        self.left = after
+
+    def apply(self, seq: int, operation: dict[str, object], answers: Sequence[ErrorCode]) -> Reply:
+        self.left -= 1
+        if self.left < 0:
+            raise TargetError("it ended")
+        return super().apply(seq, operation, answers)
+
+
+class DyingBroker(SpecBroker):
+    """A broker that is gone after so many requests, and then removes nothing any more."""
+
+    def __init__(self, after: int, fault: WireFault = WireFault.NONE) -> None:
+        super().__init__(fault)
+        self.left, self.tried = after, 0
+
+    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+        self.left -= 1
+        if self.left < 0:
+            raise TargetError("the connection is closed")
+        return super().ask(place, request, connection)
+
+    def finish(self, place: Place) -> None:
+        if self.left < 0:
+            self.tried += 1
+            raise TargetError("the topic cannot be removed")
+        super().finish(place)
+
+
+def test_a_driver_that_dies_ends_the_search_with_what_was_found() -> None:
+    whole = campaign(Dying(10**6, FaultKind.COUNT_STAYS), Limits(sequences=50, examples=1))
+    found = campaign(Dying(whole.steps * 2, FaultKind.COUNT_STAYS), Limits(examples=1))
+    assert found.failure == "it ended"
+    assert not found.interrupted
+    assert found.sequences > 20
+    assert {f.deviation.signature for f in found.faults} >= {
+        f.deviation.signature for f in whole.faults
+    }
+    assert found.exercised["acquire is answered NONE"] > 100
+
+
+def test_a_broker_that_dies_ends_the_search_with_what_was_found() -> None:
+    broker = DyingBroker(200)
+    found = campaign(broker, Limits(), kind=BROKERS)
+    assert found.failure == "the connection is closed"
+    assert found.sequences > 2
+    assert found.asked["fetch NONE"] > 50
+    assert broker.tried == 1
+
+
+def test_a_deviation_stays_found_if_the_target_dies_while_it_is_shortened() -> None:
+    alive = campaign(
+        SpecBroker(WireFault.COUNT_STAYS), Limits(sequences=1, examples=1), 3, kind=BROKERS
+    )
+    (fault,) = alive.faults
+    asked = sum(
+        count for op, count in alive.asked.items() if op.split()[0] in {"fetch", "acknowledge"}
+    )
+    dying = DyingBroker(asked + 3, WireFault.COUNT_STAYS)
+    found = campaign(dying, Limits(examples=1), 3, kind=BROKERS)
+    assert found.failure == "the connection is closed"
+    assert [f.deviation.signature for f in found.faults] == [fault.deviation.signature]
+
+
+def test_a_place_that_cannot_be_removed_hides_no_deviation() -> None:
+    class Keeping(SpecBroker):
+        def finish(self, place: Place) -> None:
+            super().finish(place)
+            raise TargetError("the topic cannot be removed")
+
+    found = campaign(Keeping(WireFault.COUNT_STAYS), Limits(examples=1), 3, kind=BROKERS)
+    assert found.failure == "the topic cannot be removed"
+    assert len(found.faults) == 1
+
+
+@pytest.mark.parametrize("after", [0, 3])
+def test_what_cannot_be_driven_through_one_sequence_is_an_error(after: int) -> None:
+    with pytest.raises(TargetError, match="it ended"):
+        campaign(Dying(after), Limits())
+    with pytest.raises(TargetError, match="the connection is closed"):
+        campaign(DyingBroker(after), Limits(), kind=BROKERS)

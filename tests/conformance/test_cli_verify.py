@@ -11,10 +11,12 @@ from click.testing import CliRunner, Result
 
 from conformance.cli_verify import verify_command
 from conformance.miniature import FaultKind
+from conformance.target import TargetError
 from conformance.vectors.source import cases
 from conformance.wire.faults import WireFault
 from conformance.wire.named import NAMES
 from conformance.wire.spec_broker import SpecBroker
+from tests.conformance.test_campaign import DyingBroker
 
 QUICK = ["--sequences", "25"]
 VECTOR = "under-record-limit-the-window-keeps-to-its-limit"
@@ -138,3 +140,75 @@ def test_of_many_faults_the_steps_of_the_first_are_shown() -> None:
     assert result.exit_code == 1
     shown = result.stdout.count("   observed ")
     assert shown == 20 < result.stdout.count(", met 1×: ")
+
+
+DYING = """
+import sys
+from conformance.miniature import FaultKind, Miniature, serve
+
+class Dying(Miniature):
+    left = int(sys.argv[1])
+
+    def apply(self, seq, operation, answers):
+        Dying.left -= 1
+        if Dying.left < 0:
+            sys.exit("out\\nof paper")
+        return super().apply(seq, operation, answers)
+
+sys.modules["conformance.miniature"].Miniature = Dying
+serve(FaultKind.WINDOW_HAS_NO_LIMIT)
+"""
+
+
+@pytest.mark.parametrize("after", [100, 1500], ids=["vectors", "search"])
+def test_a_driver_that_dies_loses_nothing_of_what_was_found(tmp_path: Path, after: int) -> None:
+    driver = tmp_path / "driver.py"
+    driver.write_text(DYING)
+    files = {kind: tmp_path / kind for kind in ("junit", "html", "markdown")}
+    options = [word for kind, path in files.items() for word in (f"--{kind}", str(path))]
+    command = f"{sys.executable} {driver} {after}"
+    result = run("--exec", command, "--sequences", "9999", "--json", *options)
+    assert result.exit_code == 2, result.output
+    (line,) = (one for one in result.stderr.splitlines() if one.startswith("sharespec"))
+    assert line.startswith("sharespec: it could not be driven any further: it ended")
+    summary = json.loads(result.stdout.splitlines()[-1])
+    assert "out" in summary["failure"]
+    assert (summary["sequences"] > 1) == (after > 1000)
+    for path in files.values():
+        said = path.read_text()
+        assert VECTOR in said
+        assert "t could not be driven any further" in said
+
+
+def test_a_broker_that_dies_loses_nothing_of_what_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for left, verdict in ((300, "unknown: 0 new"), (10, "")):
+        broker = DyingBroker(left)
+        monkeypatch.setitem(NAMES, "kfake", lambda _seconds: nullcontext(broker))  # noqa: B023 - used at once
+        result = run("kfake", "--sequences", "99", "--known", os.devnull)
+        assert result.exit_code == 2
+        assert verdict in result.stdout
+        assert result.stderr.count("the connection is closed") == 1
+    assert result.stdout == ""
+
+
+def test_a_broker_that_dies_after_the_search_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    known = tmp_path / "known.toml"
+    asked = [{"ask": "Describe", "partition": 0}]
+    known.write_text(
+        '[[deviation]]\nname = "n"\ntitle = "t"\nreason = "r"\nsignature = ["X", "describe"]\n'
+        f"sequence = '''{json.dumps(asked)}'''\n"
+    )
+    monkeypatch.setattr("conformance.cli_verify.replayed", _gone)
+    monkeypatch.setitem(NAMES, "kfake", lambda _seconds: nullcontext(SpecBroker()))
+    result = run("kfake", "--sequences", "2", "--known", str(known))
+    assert result.exit_code == 2
+    assert "unknown: 0 new, 0 known, 0 gone; 2 sequences" in result.stdout
+    assert "it is gone" in result.stderr
+
+
+def _gone(*_arguments: object) -> None:
+    raise TargetError("it is gone")

@@ -81,6 +81,17 @@ def test_what_was_made_for_a_sequence_is_removed(fake: Fake, target: BrokerTarge
     assert fake.asked.count("delete_topics") == 2
 
 
+def test_what_cannot_be_removed_does_not_keep_the_rest(fake: Fake, target: BrokerTarget) -> None:
+    place = target.open(CONFIG, 1)
+    began = len(fake.asked)
+    fake.said["delete_groups"] = lambda _request: {}
+    with pytest.raises(TargetError):
+        target.finish(place)
+    assert {"delete_topics", "incremental_alter_configs"} <= set(fake.asked[began:])
+    target.close()
+    assert fake.asked.count("delete_topics") == 2
+
+
 def test_a_broker_without_group_settings_is_not_asked_for_them(
     fake: Fake, target: BrokerTarget
 ) -> None:

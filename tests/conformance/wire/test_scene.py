@@ -3,7 +3,8 @@
 import attrs
 import pytest
 
-from conformance.campaign import Limits, campaign
+from conformance.campaign import Fault, Limits, campaign
+from conformance.picture import picture
 from conformance.scene import Deviation
 from conformance.wire import asks
 from conformance.wire.brokers import BROKERS
@@ -292,3 +293,42 @@ def test_a_connection_that_is_closed_instead_of_an_answer_is_a_deviation() -> No
     assert found is not None
     assert found.signature == ("UNANSWERED", "acknowledge")
     assert made.steps[-1].answered == "the connection was closed"
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_the_step_before_a_deviation_has_the_state_before_it(partitions: int) -> None:
+    broker = SpecBroker(WireFault.COUNT_STAYS)
+    made = WireScene(broker, broker.hello())
+    again = asks.Fetch("m1"), asks.Acknowledge("m1", (RELEASES,)), asks.Fetch("m2")
+    found = None
+    for ask in (asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), *again):
+        assert found is None
+        found = made.ask(ask)
+    assert found is not None
+    *_earlier, before, last = made.steps
+    assert last.state is None
+    assert before.state is not None
+    assert "0–1 AVAILABLE(1)" in found.before
+    assert [(r.first, r.last, r.state.name) for r in before.state.records or ()] == [
+        (0, 1, "AVAILABLE")
+    ]
+    sequence = asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), *again
+    shown = picture(Fault(found, sequence, tuple(made.steps), (), ()))
+    assert shown is not None
+    assert [row.title for row in shown.rows] == ["before"]
+
+
+def test_a_deviation_of_a_whole_request_shows_the_only_share_partition() -> None:
+    for partitions, shows in ((1, True), (2, False)):
+        broker = SpecBroker(WireFault.EPOCH_UNCHECKED)
+        made = WireScene(broker, broker.hello())
+        odd = asks.Fetch("m1", epoch=asks.Epoch.SKIP)
+        for ask in (asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), asks.Fetch("m1")):
+            assert made.ask(ask) is None
+        assert made.ask(odd) is not None
+        state = made.steps[-2].state
+        assert (state is not None) == shows
+        assert not state or {record.owner for record in state.records or ()} == {"m1"}
+
+
+RELEASES = asks.Acknowledged(0, (asks.Batch("m1", 0, 2, (2,)),))
