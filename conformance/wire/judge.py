@@ -19,6 +19,7 @@ from conformance.wire.belief import (
 from conformance.wire.explain import Mismatch, WireDifference, explained
 from conformance.wire.target import Described, Exchange, Place
 from conformance.wire.words import acquired_text
+from conformance.wire.written import WrittenLog, committed_only, free_of_aborted
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import Profile
@@ -28,6 +29,7 @@ from replay.words import printable, ranges_text, snapshot_text
 from spec.lag import durable_lag, lag
 from spec.log import hole_end
 from spec.partition import SharePartition
+from spec.ranges import offsets
 from spec.record import UNDELIVERED, is_acquirable
 from spec.share_broker import PartitionKey
 from spec.share_session import key_of
@@ -55,15 +57,6 @@ _LATE_MS = 2
 """A lock may end as much earlier than its duration: clocks count whole ms."""
 
 
-@attrs.define
-class _Log:
-    """What the kit knows of the log of a partition, since it alone writes to it."""
-
-    start: int = 0
-    end: int = 0
-    batches: tuple[OffsetRange, ...] = ()
-
-
 class Judge:
     """What one place may be like. ``over``: it cannot be followed any more.
 
@@ -85,7 +78,9 @@ class Judge:
         self._timing = attrs.evolve(timing, lock_ms=config.record_lock_duration_ms)
         topic = place.topic_id, place.partitions
         self.beliefs = beginnings(profile, place.group, topic, config)
-        self.logs = {TopicPartition(place.topic_id, p): _Log() for p in range(place.partitions)}
+        self.logs = {
+            TopicPartition(place.topic_id, p): WrittenLog() for p in range(place.partitions)
+        }
         self.over = False
         self._exchanges = 0
         self._blurred_until = 0.0
@@ -98,11 +93,21 @@ class Judge:
         """Return a share-partition as it is most plausibly."""
         return self.beliefs[0].broker.partitions[self.key(partition)]
 
-    def produced(self, partition: int, batches: Iterable[OffsetRange], end: int) -> None:
+    @property
+    def kept_back(self) -> int:
+        """How many records there may be that a fetch reads and nobody is given."""
+        broker, group = self.beliefs[0].broker, self._place.group
+        free = (free_of_aborted(broker.partitions[group, at], log) for at, log in self.logs.items())
+        return sum(len(batch) for batches in free for batch in batches)
+
+    def produced(
+        self, partition: int, batches: Iterable[OffsetRange], end: int, *, aborted: bool = False
+    ) -> None:
         """Take note of log batches; the log ends at ``end`` (exclusive)."""
         at, new = self.key(partition)[1], tuple(batches)
         log = self.logs[at]
-        self.logs[at] = _Log(log.start, end, (*log.batches, *new))
+        log.end, log.batches = end, (*log.batches, *new)
+        log.aborted += new if aborted else ()
         self.beliefs = tuple(appended(belief, at, new, end) for belief in self.beliefs)
 
     def deleted(self, partition: int, before: int) -> None:
@@ -129,14 +134,13 @@ class Judge:
         sent, received = exchange.sent_ms, exchange.received_ms
         self._exchanges += 1
         times = (sent - _LATE_MS, received, self._exchanges)
-        logs = {at: log.batches for at, log in self.logs.items()}
         after: dict[Belief, None] = {}
         refused: list[tuple[Belief, Mismatch]] = []
         for belief in self.beliefs:
             blurred = uncertain(belief, sent, received)
             self._blurred_until = max(self._blurred_until, blurred)
             for before in possible(belief, sent, received):
-                brokers, wrong = explained(before, request, response, connection, logs)
+                brokers, wrong = explained(before, request, response, connection, self.logs)
                 refused.append((before, wrong))
                 for broker in brokers:
                     after[relocked(before, broker, self._timing, times)] = None
@@ -173,7 +177,7 @@ class Judge:
             free = {self._free(belief, request, at, log) for belief in self.beliefs}
             if None in free:
                 continue
-            offset = min(o for o in free if o is not None)
+            offset = max(o for o in free if o is not None)
             kind = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED
             wanted = f"offset {offset} of partition {at.partition}, or another"
             wrong = Mismatch(kind.name, kind.value, "fetch", "nothing acquired", wanted, at)
@@ -228,6 +232,8 @@ class Judge:
             if log is None or not one.acquired:
                 continue
             yield from _outside(one, log)
+            if committed_only(self._config):
+                yield from _uncommitted(one, log)
             yield from _missing(one, log, read.get(one.at, ()))
             if told not in (None, self._timing.lock_ms):
                 kind = WireDifference.LOCK_TIMEOUT
@@ -235,11 +241,12 @@ class Judge:
                 yield Mismatch(kind.name, kind.value, "fetch", *texts, one.at)
 
     def _free(
-        self, belief: Belief, request: ShareRequest, at: TopicPartition, log: _Log
+        self, belief: Belief, request: ShareRequest, at: TopicPartition, log: WrittenLog
     ) -> int | None:
         """Return a record that is available for the session of a request, if this belief is true.
 
-        One that was never delivered is, if the window has room for it.
+        One that was never delivered is, if the window has room for it. And one that is kept back
+        is, until it was: then the next is available.
         """
         session = belief.broker.sessions.get(key_of(request))
         there = belief.broker.partitions[self._place.group, at]
@@ -270,7 +277,7 @@ def _passing(response: ShareResponse) -> bool:
     return response.error in PASSING or any(error in PASSING for error in parts)
 
 
-def _outside(said: PartitionResponse, log: _Log) -> Iterator[Mismatch]:
+def _outside(said: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
     kind = WireDifference.ONLY_LOGGED_IS_ACQUIRED
     for one in said.acquired:
         if one.first < log.start or one.last >= log.end:
@@ -279,8 +286,17 @@ def _outside(said: PartitionResponse, log: _Log) -> Iterator[Mismatch]:
             yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
 
 
+def _uncommitted(said: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
+    kind = WireDifference.COMMITTED_IS_DELIVERED
+    aborted = set(offsets(log.aborted))
+    for offset in offsets(OffsetRange(one.first, one.last) for one in said.acquired):
+        if offset in aborted:
+            texts = acquired_text(said.acquired), f"nothing of {ranges_text(log.aborted)}"
+            yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
+
+
 def _missing(
-    said: PartitionResponse, log: _Log, read: tuple[OffsetRange, ...]
+    said: PartitionResponse, log: WrittenLog, read: tuple[OffsetRange, ...]
 ) -> Iterator[Mismatch]:
     kind = WireDifference.ACQUIRED_IS_SENT
     for one in said.acquired:
@@ -290,7 +306,7 @@ def _missing(
                 yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
 
 
-def _data(acquired: AcquiredRange, log: _Log) -> Iterator[int]:
+def _data(acquired: AcquiredRange, log: WrittenLog) -> Iterator[int]:
     for batch in log.batches:
         first, last = max(batch.first, acquired.first), min(batch.last, acquired.last)
         yield from range(first, last + 1)

@@ -1,0 +1,100 @@
+"""What the kit wrote to a log, and what a fetch may have read of it that nobody was told of."""
+
+from collections.abc import Iterator
+
+import attrs
+
+from model.config import IsolationLevel, SharePartitionConfig
+from model.ranges import OffsetRange
+from spec.log import hole_end
+from spec.partition import SharePartition
+from spec.ranges import offsets, runs
+from spec.record import UNDELIVERED, is_acquirable
+from spec.window import first_unfinished
+
+__all__ = ["WrittenLog", "committed_only", "free_of_aborted", "kept_back"]
+
+
+@attrs.define
+class WrittenLog:
+    """The log of a partition to which the kit alone writes, from ``start`` to ``end`` (exclusive).
+
+    ``aborted`` are those of its batches that belong to aborted transactions.
+    """
+
+    start: int = 0
+    end: int = 0
+    batches: tuple[OffsetRange, ...] = ()
+    aborted: tuple[OffsetRange, ...] = ()
+
+
+def committed_only(config: SharePartitionConfig) -> bool:
+    """Return whether data of aborted transactions is kept back."""
+    return config.isolation_level is IsolationLevel.READ_COMMITTED
+
+
+def free_of_aborted(there: SharePartition, log: WrittenLog) -> list[list[int]]:
+    """Return what is available of each aborted batch, if it is to be kept back; no list is empty.
+
+    Under read_uncommitted nothing is.
+    """
+    if not committed_only(there.config):
+        return []
+    window = there.window
+    free = (
+        [
+            offset
+            for offset in range(max(batch.first, window.start_offset, log.start), batch.last + 1)
+            if is_acquirable(window.records.get(offset, UNDELIVERED))
+        ]
+        for batch in log.aborted
+    )
+    return [batch for batch in free if batch]
+
+
+def kept_back(
+    there: SharePartition, log: WrittenLog, given: tuple[OffsetRange, ...], most: int
+) -> Iterator[tuple[OffsetRange, ...]]:
+    """Yield what a fetch of at most ``most`` records may have kept back: the most of it first.
+
+    It takes what is available in the order of the log. So it took all that lies below what it gave,
+    and perhaps what comes next, up to a record that it would have given: whole batches until there
+    were enough, or until the window was full, which may be within a batch.
+    """
+    last = given[-1].last if given else -1
+    free = free_of_aborted(there, log)
+    certain = [offset for batch in free for offset in batch if offset < last]
+    until = next(_committed(there, log, last + 1), log.end)
+    further = [batch for batch in free if last < batch[0] < until]
+    number = sum(one.last - one.first + 1 for one in given) + len(certain)
+    for length in _lengths(there, further, most - number):
+        taken = certain + _joined(further)[:length]
+        found = runs((offset, True) for offset in taken)
+        yield tuple(OffsetRange(first, last) for first, last, _ in found)
+
+
+def _committed(there: SharePartition, log: WrittenLog, first: int) -> Iterator[int]:
+    """Yield the available records from an offset on that are not kept back."""
+    window, aborted = there.window, set(offsets(log.aborted))
+    for offset in range(max(first, window.start_offset, log.start), log.end):
+        free = is_acquirable(window.records.get(offset, UNDELIVERED))
+        if free and offset not in aborted and hole_end(there.log, offset) is None:
+            yield offset
+
+
+def _lengths(there: SharePartition, batches: list[list[int]], most: int) -> list[int]:
+    """Return how many of these offsets may be taken, the largest number first."""
+    ends, total = [0], 0
+    for batch in batches:
+        if total < most:
+            total += len(batch)
+            ends.append(total)
+    flat = _joined(batches)[:total]
+    limit, window = there.config.partition_max_record_locks, there.window
+    starts = {window.start_offset, first_unfinished(window, there.log), *flat[:1]}
+    full = (sum(offset < start + limit for offset in flat) for start in starts)
+    return sorted({*ends, max(0, min(most, total)), *full}, reverse=True)
+
+
+def _joined(batches: list[list[int]]) -> list[int]:
+    return [offset for batch in batches for offset in batch]
