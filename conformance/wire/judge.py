@@ -19,7 +19,7 @@ from conformance.wire.belief import (
 from conformance.wire.explain import Mismatch, WireDifference, explained
 from conformance.wire.target import Described, Exchange, Place
 from conformance.wire.words import acquired_text
-from conformance.wire.written import WrittenLog, committed_only, free_of_aborted
+from conformance.wire.written import WrittenLog, committed_only, deliverable, free_of_aborted
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import Profile
@@ -177,7 +177,7 @@ class Judge:
             free = {self._free(belief, request, at, log) for belief in self.beliefs}
             if None in free:
                 continue
-            offset = max(o for o in free if o is not None)
+            offset = min(o for o in free if o is not None)
             kind = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED
             wanted = f"offset {offset} of partition {at.partition}, or another"
             wrong = Mismatch(kind.name, kind.value, "fetch", "nothing acquired", wanted, at)
@@ -245,8 +245,8 @@ class Judge:
     ) -> int | None:
         """Return a record that is available for the session of a request, if this belief is true.
 
-        One that was never delivered is, if the window has room for it. And one that is kept back
-        is, until it was: then the next is available.
+        One that was never delivered is, if the window has room for it. What is only kept back makes
+        room for the next.
         """
         session = belief.broker.sessions.get(key_of(request))
         there = belief.broker.partitions[self._place.group, at]
@@ -258,7 +258,7 @@ class Judge:
             record = window.records.get(offset, UNDELIVERED)
             room = record.delivery_count > 0 or offset < cap
             if room and is_acquirable(record) and hole_end(there.log, offset) is None:
-                return offset
+                return next(deliverable(there, log, offset), None)
         return None
 
     def _deviation(self, wrong: Mismatch, belief: Belief) -> Deviation:

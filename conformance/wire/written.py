@@ -12,7 +12,7 @@ from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED, is_acquirable
 from spec.window import first_unfinished
 
-__all__ = ["WrittenLog", "committed_only", "free_of_aborted", "kept_back"]
+__all__ = ["WrittenLog", "committed_only", "deliverable", "free_of_aborted", "kept_back"]
 
 
 @attrs.define
@@ -52,6 +52,16 @@ def free_of_aborted(there: SharePartition, log: WrittenLog) -> list[list[int]]:
     return [batch for batch in free if batch]
 
 
+def deliverable(there: SharePartition, log: WrittenLog, first: int) -> Iterator[int]:
+    """Yield the records from offset ``first`` on that are available and are not to be kept back."""
+    window = there.window
+    aborted = set(offsets(log.aborted)) if committed_only(there.config) else set()
+    for offset in range(max(first, window.start_offset, log.start), log.end):
+        free = is_acquirable(window.records.get(offset, UNDELIVERED))
+        if free and offset not in aborted and hole_end(there.log, offset) is None:
+            yield offset
+
+
 def kept_back(
     there: SharePartition, log: WrittenLog, given: tuple[OffsetRange, ...], most: int
 ) -> Iterator[tuple[OffsetRange, ...]]:
@@ -64,22 +74,13 @@ def kept_back(
     last = given[-1].last if given else -1
     free = free_of_aborted(there, log)
     certain = [offset for batch in free for offset in batch if offset < last]
-    until = next(_committed(there, log, last + 1), log.end)
+    until = next(deliverable(there, log, last + 1), log.end)
     further = [batch for batch in free if last < batch[0] < until]
     number = sum(one.last - one.first + 1 for one in given) + len(certain)
     for length in _lengths(there, further, most - number):
         taken = certain + _joined(further)[:length]
         found = runs((offset, True) for offset in taken)
         yield tuple(OffsetRange(first, last) for first, last, _ in found)
-
-
-def _committed(there: SharePartition, log: WrittenLog, first: int) -> Iterator[int]:
-    """Yield the available records from an offset on that are not kept back."""
-    window, aborted = there.window, set(offsets(log.aborted))
-    for offset in range(max(first, window.start_offset, log.start), log.end):
-        free = is_acquirable(window.records.get(offset, UNDELIVERED))
-        if free and offset not in aborted and hole_end(there.log, offset) is None:
-            yield offset
 
 
 def _lengths(there: SharePartition, batches: list[list[int]], most: int) -> list[int]:

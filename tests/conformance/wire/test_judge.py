@@ -3,13 +3,24 @@
 import attrs
 import pytest
 
-from conformance.wire.judge import MOST_BELIEFS
+from conformance.wire.judge import MOST_BELIEFS, Judge
 from conformance.wire.target import Described, Exchange
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from model.profile import KAFKA
-from model.ranges import OffsetRange
+from model.profile import KAFKA, KIP
+from model.ranges import AcquiredRange, OffsetRange
 from model.share_messages import PartitionResponse, ShareFetch, ShareRequest, ShareResponse
-from tests.conformance.wire.worlds import P1, acknowledge, answer, fetch, judge
+from tests.conformance.wire.worlds import (
+    COMMITTED,
+    CONFIG,
+    P1,
+    PLACE,
+    TIMING,
+    acknowledge,
+    answer,
+    fetch,
+    judge,
+)
 
 NONE, REFUSED = ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE
 ACCEPT, RELEASE, RENEW = 1, 2, 4
@@ -266,3 +277,79 @@ def test_certainty_and_states_are_told() -> None:
     assert "0–1 ACQUIRED(1) a" in made.state_text()
     assert made.partition(0).window.end_offset == 2
     assert isinstance(made.partition(1).window.end_offset, int)
+
+
+WIDE = attrs.evolve(COMMITTED, partition_max_record_locks=20)
+
+
+def with_aborted(aborted: int, committed: int = 2, config: SharePartitionConfig = WIDE) -> Judge:
+    """Return a judge of a log with a batch that is aborted, its marker and one that is not."""
+    made = Judge(KIP, PLACE, config, TIMING)
+    made.produced(0, [OffsetRange(0, aborted - 1)], aborted + 1, aborted=True)
+    if committed:
+        end = aborted + 1 + committed
+        made.produced(0, [OffsetRange(aborted + 1, end - 1)], end)
+    return made
+
+
+def test_data_of_aborted_transactions_is_delivered_under_read_uncommitted_only() -> None:
+    said = answer((0, 2, 1))
+    assert with_aborted(3, config=CONFIG).exchange(fetch("a", 0), "a", said) is None
+    found = with_aborted(3).exchange(fetch("a", 0), "a", said)
+    assert found is not None
+    assert (found.name, found.recorded) == ("COMMITTED_IS_DELIVERED", "0–2 (1)")
+    assert found.expected == "nothing of 0–2"
+
+
+def test_what_is_kept_back_leaves_the_lag_and_cannot_be_acknowledged() -> None:
+    made = with_aborted(3)
+    assert made.kept_back == 3
+    assert made.exchange(fetch("a", 0), "a", answer((4, 5, 1))) is None
+    assert made.kept_back == 0
+    assert made.exchange(acknowledge("a", 1, (4, 4, ACCEPT)), "a", answer()) is None
+    for lag, name in ((1, None), (0, "LAG"), (4, "LAG")):
+        twin = with_aborted(3)
+        twin.exchange(fetch("a", 0), "a", answer((4, 5, 1)))
+        twin.exchange(acknowledge("a", 1, (4, 4, ACCEPT)), "a", answer())
+        found = twin.described(0, told(5, lag))
+        assert (found and found.name) == name
+    held = with_aborted(3)
+    held.exchange(fetch("a", 0), "a", answer((4, 5, 1)))
+    found = held.exchange(acknowledge("a", 1, (4, 5, ACCEPT)), "a", answer(refused=REFUSED))
+    assert found is not None
+
+
+def test_whether_a_fetch_without_records_kept_some_back_shows_later() -> None:
+    made = with_aborted(2, 0)
+    made.exchange(fetch("a", 0), "a", answer())
+    texts = {made.state_text(belief) for belief in made.beliefs}
+    assert any("start 2" in text for text in texts)
+    assert any("start 0" in text for text in texts)
+    assert made.described(0, told(0, 3)) is None
+    assert {made.state_text(belief) for belief in made.beliefs} < texts
+    assert made.starved(fetch("a", 1), answer()) is None
+
+
+def test_a_window_that_is_full_of_aborted_records_does_not_stop_a_share_partition() -> None:
+    made, nothing = with_aborted(4, config=COMMITTED), answer()
+    for epoch in range(3):
+        assert made.exchange(fetch("a", epoch), "a", nothing) is None
+    found = made.starved(fetch("a", 3), nothing)
+    assert found is not None
+    assert found.name == "AVAILABLE_RECORDS_ARE_DELIVERED"
+    assert found.expected == "offset 5 of partition 0, or another"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_share_partitions_may_be_fetched_before_that_gave_nothing_of_what_they_took(
+    first: int,
+) -> None:
+    """The most records that were asked for were given by the one, and the other came first."""
+    made = with_aborted(2, 0)
+    made.produced(1, [OffsetRange(0, 0)], 1)
+    parts = (PartitionResponse(P1, acquired=(AcquiredRange(0, 0, 1),)),)
+    said = Exchange(ShareResponse(partitions=parts), 0, 1, ((P1, (OffsetRange(0, 0),)),))
+    request: ShareFetch = attrs.evolve(fetch("a", 0), max_records=1)
+    assert made.exchange(request, "a", said) is None
+    starts = {belief.broker.partitions[made.key(0)].window.start_offset for belief in made.beliefs}
+    assert first in starts
