@@ -58,6 +58,7 @@ class WireFault(StrEnum):
     LOG_START_IGNORED = "records that the log lost are delivered"
     FIRST_IS_FORGOTTEN = "the first released record is never delivered again"
     ABORTED_IS_DELIVERED = "data of aborted transactions is delivered under read_committed"
+    COMMITTED_IS_KEPT_BACK = "what follows an aborted transaction is kept back with it"
 
 
 def faulty_config(fault: WireFault, config: SharePartitionConfig) -> SharePartitionConfig:

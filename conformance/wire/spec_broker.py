@@ -121,9 +121,10 @@ class SpecBroker:
         for missing, size in batches:
             ranges.append(OffsetRange(end + missing, end + missing + size - 1))
             end += missing + size
-        if aborted:
-            end += 1
-            self._aborted[at] = (*self._aborted.get(at, ()), *ranges)
+        end += aborted
+        before = self._aborted.get(at, ())
+        if aborted or (before and self._fault is WireFault.COMMITTED_IS_KEPT_BACK):
+            self._aborted[at] = (*before, *ranges)
         self._broker = append(self._broker, at, Produce(tuple(ranges), end))
         self._logs.setdefault(at, []).extend(ranges)
         return tuple(ranges)

@@ -340,16 +340,12 @@ def test_a_window_that_is_full_of_aborted_records_does_not_stop_a_share_partitio
     assert found.expected == "offset 5 of partition 0, or another"
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_share_partitions_may_be_fetched_before_that_gave_nothing_of_what_they_took(
-    first: int,
-) -> None:
-    """The most records that were asked for were given by the one, and the other came first."""
+def test_a_share_partition_of_which_all_was_kept_back_may_have_come_first_or_last() -> None:
     made = with_aborted(2, 0)
     made.produced(1, [OffsetRange(0, 0)], 1)
     parts = (PartitionResponse(P1, acquired=(AcquiredRange(0, 0, 1),)),)
     said = Exchange(ShareResponse(partitions=parts), 0, 1, ((P1, (OffsetRange(0, 0),)),))
     request: ShareFetch = attrs.evolve(fetch("a", 0), max_records=1)
     assert made.exchange(request, "a", said) is None
-    starts = {belief.broker.partitions[made.key(0)].window.start_offset for belief in made.beliefs}
-    assert first in starts
+    starts = [belief.broker.partitions[made.key(0)].window.start_offset for belief in made.beliefs]
+    assert sorted(set(starts)) == [0, 1, 2]
