@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help replay kafka-broker test lint bench clean
+.PHONY: help replay kafka-broker kfake crabka crabka-core test lint bench clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -19,6 +19,15 @@ replay: $(READY) ## Replay the recorded Kafka traces against the specification
 
 kafka-broker: $(READY) ## Verify a whole Apache Kafka broker, started for it (Java and Maven)
 	$(BIN)/sharespec verify kafka-broker
+
+kfake: $(READY) ## Verify kfake, a broker in Go, started for it (Go)
+	$(BIN)/sharespec verify kfake
+
+crabka: $(READY) ## Verify crabka, a broker in Rust, started for it (cargo; built in minutes)
+	$(BIN)/sharespec verify crabka
+
+crabka-core: $(READY) ## Verify the core of crabka's share-partitions, in virtual time (cargo)
+	$(BIN)/sharespec verify crabka-core
 
 # Two workers, which suits two cores. Tests that share something costly, such as a Spark session,
 # stay on one worker through the mark xdist_group.

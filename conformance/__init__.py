@@ -4,7 +4,8 @@ From the bottom up:
 
 - ``asks``: what the kit may ask of a share-partition, free of numbers that depend on its past;
 - ``protocol``: the messages between the kit and an implementation under test;
-- ``target``, ``process``, ``kafka``, ``builtin``, ``miniature``: implementations, out and inside;
+- ``target``, ``process``, ``kafka``, ``crabka_core``, ``builtin``, ``miniature``: implementations,
+  out and inside; ``build``: those in other languages, built;
 - ``universe``, ``transitions``, ``situations``, ``exercised``: what there is to meet, and what a
   search has met of it;
 - ``scene``: the log, the clock and the judge around one implementation; ``transactions``: a fetch

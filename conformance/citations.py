@@ -250,6 +250,13 @@ _BROKER = {
         f"{_FETCH}; AcquiredRecords",
         "A response carries the records that it says are acquired.",
     ),
+    "ANSWERED_ONCE": Citation(
+        f"{_FETCH}; Responses", "A response has one entry for a share-partition, with all about it."
+    ),
+    "SENT_ONCE": Citation(
+        f"{_FETCH}; Records", "The records of a response are of ascending offsets."
+    ),
+    "UNANSWERED": Citation(_FETCH, "A request has a response, with an error code where it failed."),
     "AVAILABLE_RECORDS_ARE_DELIVERED": Citation(
         _RECORDS, "A record that is available is eligible for delivery to the next who fetches."
     ),

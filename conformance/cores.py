@@ -11,6 +11,7 @@ from conformance.generate import Mixture, mixture, next_ask
 from conformance.kind import Kind
 from conformance.scene import Scene
 from conformance.target import Hello
+from model.operations import AcknowledgementBatch
 
 __all__ = ["CORES"]
 
@@ -34,11 +35,13 @@ def _produced(ask: asks.Ask) -> int:
 def _moved_down(ask: asks.Ask, less: int) -> asks.Ask:
     if not isinstance(ask, asks.Acknowledge):
         return ask
-    batches = (
-        attrs.evolve(b, first=max(0, b.first - less), last=max(0, b.last - less))
-        for b in ask.batches
-    )
-    return attrs.evolve(ask, batches=tuple(batches))
+    return attrs.evolve(ask, batches=tuple(_lower(batch, less) for batch in ask.batches))
+
+
+def _lower(batch: AcknowledgementBatch, less: int) -> AcknowledgementBatch:
+    """Return the batch so many offsets lower, or as far as it can go and stay as wide."""
+    by = min(less, max(0, batch.first))
+    return attrs.evolve(batch, first=batch.first - by, last=batch.last - by)
 
 
 def _simpler(ask: asks.Ask) -> Iterator[asks.Ask]:

@@ -46,6 +46,8 @@ class Kind:
     ``features`` says what tells an ask from others: the name of its class, and what is unusual.
     ``plainer`` yields whole sequences that are simpler, such as with fewer members.
     ``met`` is what a stage has met, by the names of ``universe``; nothing where none counts it.
+    ``tries``: how often a known sequence is played before its deviation counts as gone; what runs
+    in real time can miss one.
     """
 
     asks: Any
@@ -58,6 +60,7 @@ class Kind:
     met: Callable[[Any], Mapping[str, int]] = lambda _stage: {}
     plainer: Callable[[tuple[Ask, ...]], Iterable[tuple[Ask, ...]]] = lambda _sequence: ()
     features: Callable[[Ask], Iterable[str]] = lambda ask: (type(ask).__name__,)
+    tries: int = 1
 
     def features_of(self, sequence: Sequence[Ask]) -> tuple[str, ...]:
         """Return what tells a sequence from others, sorted."""

@@ -98,16 +98,17 @@ def replayed(
     kind: Kind = CORES,
 ) -> list[Replayed]:
     """Play the sequence of each known deviation. Raises TargetError."""
-    found = []
-    for one in known:
+    return [_replayed(target, hello, one, kind) for one in known]
+
+
+def _replayed(target: Any, hello: Any, one: Known, kind: Kind) -> Replayed:  # noqa: ANN401
+    for _try in range(kind.tries):
         scene, at, deviation = play(target, hello, one.sequence, kind)
-        fault = None
         if deviation and deviation.signature == one.signature and at == len(one.sequence) - 1:
             steps, events = tuple(scene.steps), tuple(scene.events)
             features = kind.features_of(one.sequence)
-            fault = Fault(deviation, one.sequence, steps, events, features)
-        found.append(Replayed(one, fault))
-    return found
+            return Replayed(one, Fault(deviation, one.sequence, steps, events, features))
+    return Replayed(one, None)
 
 
 def unknown(faults: Sequence[Fault], known: Sequence[Known]) -> list[Fault]:

@@ -10,6 +10,8 @@ import attrs
 
 from conformance.builtin import EngineTarget
 from conformance.cores import CORES
+from conformance.crabka_core import KNOWN as CRABKA_CORE_KNOWN
+from conformance.crabka_core import crabka_core_target
 from conformance.kafka import KNOWN, kafka_target
 from conformance.kind import Kind
 from conformance.process import ProcessTarget
@@ -21,7 +23,7 @@ from conformance.wire.named import NAMES, known_of, named_broker
 
 __all__ = ["CORE_NAMES", "SUBJECT_NAMES", "Subject", "opened"]
 
-CORE_NAMES = ("spec", "impl", "kafka")
+CORE_NAMES = ("spec", "impl", "kafka", "crabka-core")
 SUBJECT_NAMES = (*CORE_NAMES, *NAMES)
 
 
@@ -50,7 +52,8 @@ class Subject:
     @property
     def known(self) -> Path | None:
         """The file of what is known of it; None if there is none."""
-        return KNOWN if self.name == "kafka" else known_of(self.name or "")
+        cores = {"kafka": KNOWN, "crabka-core": CRABKA_CORE_KNOWN}
+        return cores.get(self.name or "") or known_of(self.name or "")
 
 
 @contextmanager
@@ -72,6 +75,8 @@ def opened(subject: Subject) -> Iterator[Any]:
         address = ProcessTarget(subject.command, subject.silence)
     elif subject.name == "kafka":
         address = kafka_target(subject.silence)
+    elif subject.name == "crabka-core":
+        address = crabka_core_target(subject.silence)
     else:
         address = EngineTarget(str(subject.name))
     with closing(address) as target:

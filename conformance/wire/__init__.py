@@ -4,10 +4,11 @@
 - ``messages``, ``records``, ``connection``: Kafka's protocol, where nothing received is believed;
 - ``codec``, ``admin``: share sessions, and everything else that is asked of a broker;
 - ``hooks``, ``broker``: any broker at an address, and what differs between them;
-- ``kafka_broker``: Apache Kafka, started for the purpose.
+- ``kafka_broker``: Apache Kafka, started for the purpose;
 - ``asks``, ``scene``: what is asked of a broker, and one place in which it is;
-- ``belief``, ``explain``, ``judge``: what a broker may be like after what was seen;
+- ``written``, ``belief``, ``explain``, ``judge``: what a broker may be like after what was seen;
 - ``generate``, ``brokers``: random asks, and simpler ones;
 - ``spec_broker``, ``faults``: the specification as a broker, right or with a classic fault;
-- ``named``: brokers that the kit starts itself; ``words``: requests and responses for people.
+- ``named``: brokers that the kit starts itself; ``words``: requests and responses for people;
+- ``servers``, ``kfake``, ``crabka``: brokers in other languages, started and stopped, as targets.
 """

@@ -253,18 +253,23 @@ class Admin:
 
     def configure(self, group: str, settings: Mapping[str, str | None]) -> None:
         """Set a group's configuration; None removes a setting."""
+        self._alter(f"configuring group {group}", _GROUP_RESOURCE, group, settings)
+
+    def configure_broker(self, settings: Mapping[str, str | None]) -> None:
+        """Set the broker's configuration; None removes a setting."""
+        self._alter("configuring the broker", _BROKER_RESOURCE, str(self._node), settings)
+
+    def _alter(
+        self, what: str, resource: int, name: str, settings: Mapping[str, str | None]
+    ) -> None:
         configs = [
-            {"name": name, "config_operation": _DELETE if value is None else _SET, "value": value}
-            for name, value in settings.items()
+            {"name": key, "config_operation": _DELETE if value is None else _SET, "value": value}
+            for key, value in settings.items()
         ]
-        resource = {
-            "resource_type": _GROUP_RESOURCE,
-            "resource_name": group,
-            "configs": configs,
-        }
-        asked = {"resources": [resource], "validate_only": False}
+        altered = {"resource_type": resource, "resource_name": name, "configs": configs}
+        asked = {"resources": [altered], "validate_only": False}
         one = _only(self._ask("incremental_alter_configs", **asked).body.responses)
-        _check(f"configuring group {group}", one.error_code, one.error_message)
+        _check(what, one.error_code, one.error_message)
 
     def broker_settings(self, names: tuple[str, ...]) -> dict[str, str]:
         """Return those of the broker's settings that it knows."""

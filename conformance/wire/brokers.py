@@ -99,7 +99,7 @@ def _features(ask: asks.Ask) -> Iterator[str]:
         yield from (f"absent {ask.stranger}",) if ask.stranger else ()
         yield from ("acknowledges",) if ask.acknowledged else ()
         for batch in (batch for one in ask.acknowledged for batch in one.batches):
-            yield from (batch.shape.value,) if batch.shape else ()
+            yield from ("malformed", batch.shape.value) if batch.shape else ()
             yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()
     if isinstance(ask, asks.Fetch):
         yield from ("forgotten",) if ask.forgotten else ()
@@ -144,6 +144,7 @@ BROKERS = Kind(
     moved_down=lambda ask, _less: ask,
     features=_features,
     plainer=_plainer,
+    tries=3,
 )
 """The kind of which every target of ``conformance.wire.target`` is.
 

@@ -12,6 +12,7 @@ import attrs
 
 from conformance.target import TargetError
 from conformance.wire.messages import MalformedError, Message, encoded, response
+from conformance.wire.target import UnansweredError
 
 __all__ = ["Address", "Answer", "Bounds", "Wire", "monotonic_ms"]
 
@@ -120,7 +121,7 @@ class Wire:
             raise TargetError(f"{self.address} answered {api} with rubbish: {error}") from None
         except asyncio.IncompleteReadError:
             said = f"{self.address} closed the connection instead of answering {api}"
-            raise TargetError(said) from None
+            raise UnansweredError(said) from None
         except OSError as error:
             raise TargetError(f"{self.address} is gone, at {api}: {error}") from None
 

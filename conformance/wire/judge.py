@@ -1,6 +1,7 @@
 """The judge of a broker: what it may be like, given all that was seen; nothing is a deviation."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
 import attrs
 
@@ -227,6 +228,7 @@ class Judge:
         """Yield what is wrong whatever the broker was like: offsets and records."""
         read = dict(exchange.read)
         told = exchange.lock_timeout_ms
+        yield from _twice(exchange)
         for one in exchange.response.partitions:
             log = self.logs.get(one.at)
             if log is None or not one.acquired:
@@ -275,6 +277,19 @@ class Judge:
 def _passing(response: ShareResponse) -> bool:
     parts = (error for p in response.partitions for error in (p.error, p.acknowledge_error))
     return response.error in PASSING or any(error in PASSING for error in parts)
+
+
+def _twice(exchange: Exchange) -> Iterator[Mismatch]:
+    said = [one.at for one in exchange.response.partitions]
+    if doubled := next((at for at in said if said.count(at) > 1), None):
+        kind = WireDifference.ANSWERED_ONCE
+        texts = f"partition {doubled.partition} {said.count(doubled)} times", "once"
+        yield Mismatch(kind.name, kind.value, "fetch", *texts, doubled)
+    for at, read in exchange.read:
+        if any(after.first <= before.last for before, after in pairwise(read)):
+            kind = WireDifference.SENT_ONCE
+            texts = f"records {ranges_text(read)}", "each batch once, ascending"
+            yield Mismatch(kind.name, kind.value, "fetch", *texts, at)
 
 
 def _outside(said: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:

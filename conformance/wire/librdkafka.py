@@ -133,9 +133,9 @@ def library_path() -> Path:
     try:
         wheel = distribution("confluent-kafka")
     except PackageNotFoundError:
-        raise TargetError(f"librdkafka-mock needs confluent-kafka: {install}") from None
+        raise TargetError(f"confluent-kafka is not installed: {install}") from None
     if wheel.version != WHEEL:
-        raise TargetError(f"librdkafka-mock needs another confluent-kafka: {install}")
+        raise TargetError(f"confluent-kafka is of version {wheel.version}: {install}")
     for file in wheel.files or ():
         if file.name.startswith("librdkafka"):
             return Path(str(file.locate()))

@@ -8,8 +8,9 @@ import attrs
 from conformance.scene import Deviation, Step
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
+from conformance.wire.explain import WireDifference
 from conformance.wire.judge import Judge
-from conformance.wire.target import Described, Exchange, WireHello, WireTarget
+from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.words import request_text, response_text
 from conformance.wire.written import committed_only
 from model.config import SharePartitionConfig
@@ -23,6 +24,7 @@ from model.share_messages import (
     ShareAcknowledge,
     ShareFetch,
     ShareRequest,
+    ShareResponse,
     TopicPartition,
 )
 from model.states import AcknowledgeType
@@ -198,13 +200,22 @@ class WireScene:
         wait = request.max_wait_ms if isinstance(request, ShareFetch) else 0
         self._steer_clear(wait + _MARGIN_MS)
         connection = self._connection(member)
-        exchange = self._target.ask(self._place, request, connection)
+        op = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
+        try:
+            exchange = self._target.ask(self._place, request, connection)
+        except UnansweredError:
+            return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
         self._answered(exchange)
         wrong = self.judge.exchange(request, connection, exchange)
-        op = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
         said = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
         self._told(op, request_text(request, _NAMES), said, _status(exchange))
         return wrong, exchange
+
+    def _unanswered(self, op: str, request: ShareRequest) -> Deviation:
+        rule, closed = WireDifference.UNANSWERED, "the connection was closed"
+        self._told(op, request_text(request, _NAMES), closed, ErrorCode.UNKNOWN_SERVER_ERROR)
+        before = self.judge.state_text()
+        return Deviation(rule.name, op, rule.value, closed, "an answer", before)
 
     def _answered(self, told: Exchange | Described) -> None:
         """Take note of the time: the first answer shows which clock it is."""

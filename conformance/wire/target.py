@@ -5,6 +5,7 @@ from typing import Protocol
 
 import attrs
 
+from conformance.target import TargetError
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.ranges import OffsetRange
@@ -14,10 +15,15 @@ __all__ = [
     "Described",
     "Exchange",
     "Place",
+    "UnansweredError",
     "WireCapabilities",
     "WireHello",
     "WireTarget",
 ]
+
+
+class UnansweredError(TargetError):
+    """A broker closed a connection instead of answering a request on it."""
 
 
 @attrs.frozen

@@ -24,6 +24,9 @@ def test_a_produce_says_how_many_offsets_it_appends() -> None:
 
 
 def test_offsets_move_down_but_not_below_the_log() -> None:
-    moved = asks.Acknowledge("m2", (AcknowledgementBatch(0, 2, (1,)),))
-    assert CORES.moved_down(ACKNOWLEDGE, 4) == moved
+    each = asks.Acknowledge("m2", (AcknowledgementBatch(3, 6, (1, 2, 1, 2)),))
+    moved = asks.Acknowledge("m2", (AcknowledgementBatch(0, 3, (1, 2, 1, 2)),))
+    assert CORES.moved_down(each, 4) == CORES.moved_down(each, 3) == moved
+    lower = asks.Acknowledge("m2", (AcknowledgementBatch(1, 4, (1,)),))
+    assert CORES.moved_down(ACKNOWLEDGE, 2) == lower
     assert CORES.moved_down(asks.Release("m1"), 4) == asks.Release("m1")

@@ -9,10 +9,19 @@ from conformance.known import Known, read_known
 from conformance.subjects import Subject
 
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
-PAGES = {"kafka": "apache-kafka.md", "librdkafka-mock": "librdkafka-mock.md"}
+PAGES = {
+    "kafka": "apache-kafka.md",
+    "librdkafka-mock": "librdkafka-mock.md",
+    "kfake": "kfake.md",
+    "crabka": "crabka.md",
+    "crabka-core": "crabka.md",
+}
 WHERE = {
     "kafka": "Apache Kafka 4.4.0, `SharePartition`",
     "librdkafka-mock": "librdkafka 2.16.0, mock cluster",
+    "kfake": "kfake v0.0.0-20260918054303",
+    "crabka": "crabka-broker 0.3.8",
+    "crabka-core": "crabka-broker 0.3.8, `AcquisitionState`",
 }
 
 

@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 
-from conformance.campaign import Fault, Limits, campaign
+from conformance.campaign import Fault, Limits, campaign, play
+from conformance.cores import CORES
 from conformance.kafka import KNOWN
 from conformance.known import Known, KnownError, plain_sequence, read_known, replayed, unknown
 from conformance.miniature import FaultKind, Miniature
@@ -78,6 +80,24 @@ def test_a_known_deviation_is_played_again(fault: Fault) -> None:
     right = Miniature()
     assert replayed(right, right.hello(), [known(fault)])[0].fault is None
     assert replayed(WRONG, WRONG.hello(), [known(fault, signature=("X", "y"))])[0].fault is None
+
+
+def test_what_runs_in_real_time_is_played_more_than_once(
+    fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[object] = []
+
+    def late(*asked: Any) -> Any:  # noqa: ANN401 - as it is called
+        played.append(asked)
+        return play(WRONG if len(played) > 1 else Miniature(), *asked[1:])
+
+    monkeypatch.setattr("conformance.known.play", late)
+    for tries, shows in ((1, False), (2, True), (3, True)):
+        played.clear()
+        kind = attrs.evolve(CORES, tries=tries)
+        (one,) = replayed(WRONG, WRONG.hello(), [known(fault)], kind)
+        assert (one.fault is not None) is shows
+        assert len(played) == min(tries, 2)
 
 
 def test_only_what_has_the_signature_and_what_it_needs_is_known(fault: Fault) -> None:

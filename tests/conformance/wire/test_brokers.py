@@ -82,6 +82,7 @@ def test_what_is_unusual_in_a_sequence_tells_it_from_others() -> None:
         "acknowledges",
         "at most 0",
         "forgotten",
+        "malformed",
         "renew",
         "reversed",
         "wrong epoch",

@@ -8,6 +8,7 @@ import pytest
 from conformance.target import TargetError
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.messages import request
+from conformance.wire.target import UnansweredError
 from tests.conformance.wire.serving import Script, framed, serving
 
 VERSIONS = request("api_versions", 0)
@@ -70,6 +71,14 @@ def test_what_is_no_answer_is_told_in_one_line(
             made.ask("a", VERSIONS)
     assert address in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def test_a_connection_closed_instead_of_an_answer_is_told_apart(opened: list[Wire]) -> None:
+    with serving(lambda _frame: None) as address, pytest.raises(UnansweredError):
+        wire(opened, address).ask("a", VERSIONS)
+    with serving(lambda _frame: b"") as address, pytest.raises(TargetError) as silent:
+        wire(opened, address).ask("a", VERSIONS)
+    assert not isinstance(silent.value, UnansweredError)
 
 
 def test_after_something_went_wrong_the_connection_is_a_new_one(opened: list[Wire]) -> None:

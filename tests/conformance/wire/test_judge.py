@@ -279,6 +279,20 @@ def test_certainty_and_states_are_told() -> None:
     assert isinstance(made.partition(1).window.end_offset, int)
 
 
+def test_a_share_partition_is_answered_once() -> None:
+    once = answer((0, 1, 1))
+    (said,) = once.response.partitions
+    twice = attrs.evolve(once, response=ShareResponse(partitions=(said, said)))
+    assert named((fetch("a", 0), twice)) == "ANSWERED_ONCE"
+
+
+def test_a_log_batch_is_sent_once() -> None:
+    once = answer((0, 1, 1))
+    ((at, ranges),) = once.read
+    twice = attrs.evolve(once, read=((at, ranges * 2),))
+    assert named((fetch("a", 0), twice)) == "SENT_ONCE"
+
+
 WIDE = attrs.evolve(COMMITTED, partition_max_record_locks=20)
 
 

@@ -17,7 +17,7 @@ from conformance.wire.scene import (
     member_id,
 )
 from conformance.wire.spec_broker import SpecBroker
-from conformance.wire.target import Described, Exchange, Place
+from conformance.wire.target import Described, Exchange, Place, UnansweredError
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -312,3 +312,16 @@ def test_errors_of_a_description_are_told_and_not_judged() -> None:
     made.ask(asks.Open(CONFIG))
     assert made.ask(asks.Describe(0)) is None
     assert made.steps[-1].answered == "NOT_COORDINATOR"
+
+
+def test_a_connection_that_is_closed_instead_of_an_answer_is_a_deviation() -> None:
+    made, broker = scene(asks.Fetch("m1"))
+
+    def closing(place: Place, request: ShareRequest, connection: str) -> Exchange:
+        raise UnansweredError(f"{place} {request} {connection}")
+
+    broker.ask = closing  # type: ignore[method-assign] # it breaks from now on
+    found = made.ask(asks.Acknowledge("m1", (TYPES,)))
+    assert found is not None
+    assert found.signature == ("UNANSWERED", "acknowledge")
+    assert made.steps[-1].answered == "the connection was closed"

@@ -1,0 +1,23 @@
+"""The core of crabka's share-partition leader as an implementation under test, in virtual time."""
+
+import shlex
+from pathlib import Path
+
+from conformance.build import build
+from conformance.process import ProcessTarget
+from conformance.wire.servers import CRABKA
+
+__all__ = ["KNOWN", "crabka_core_target"]
+
+_PROJECT = Path(__file__).parent / "targets" / "crabka"
+KNOWN = _PROJECT / "known-core.toml"
+"""What is known of crabka's core."""
+
+
+def crabka_core_target(seconds: float, project: Path = _PROJECT) -> ProcessTarget:
+    """Build the driver if its sources are newer than what was built, and start it.
+
+    Raises TargetError if cargo is missing, or the registry of crates cannot be reached.
+    """
+    build(project, CRABKA)
+    return ProcessTarget(shlex.quote(str(project / "target" / "debug" / "core")), seconds)

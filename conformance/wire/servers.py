@@ -1,0 +1,125 @@
+"""Brokers that run as programs of their own on 127.0.0.1, started and stopped for a target."""
+
+import os
+import re
+import selectors
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from conformance.build import Recipe, build
+from conformance.target import TargetError
+
+__all__ = ["Server", "crabka_server", "kfake_server"]
+
+_TARGETS = Path(__file__).parents[1] / "targets"
+_FIRST_LINE = re.compile(rb"(127\.0\.0\.1:[1-9][0-9]{0,4}) ([\x21-\x7e]{1,100})")
+_MAX_LINE = 1000
+_TAIL_BYTES = 2000
+_END_SECONDS = 5.0
+
+_KFAKE = Recipe(
+    "kfake",
+    "Go 1.26 or newer",
+    ("go", "build", "-o", "build/kfake", "."),
+    ("go.mod", "go.sum", "*.go"),
+    "build",
+    600,
+)
+CRABKA = Recipe(
+    "crabka",
+    "Rust 1.95 or newer",
+    # Its manifest asks for Rust 1.96; it needs nothing that 1.95 lacks.
+    ("cargo", "build", "--locked", "--ignore-rust-version"),
+    ("Cargo.toml", "Cargo.lock", "src/**/*.rs"),
+    "target",
+    3600,
+)
+"""How both programs of crabka are built; it takes minutes."""
+
+
+class Server:
+    """A program that prints its address and version, and ends when its standard input closes.
+
+    It ends with this process too, however that ends. What it says on its standard error is quoted
+    if it does not start.
+    """
+
+    def __init__(self, command: Sequence[str], seconds: float = 30.0) -> None:
+        """Start it. Raises TargetError if it does not listen on 127.0.0.1 within ``seconds``."""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - a program of this project
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                bufsize=0,
+            )
+        except OSError as error:
+            self._errors.close()
+            raise TargetError(f"{command[0]} cannot be started: {error}") from None
+        try:
+            self.address, self.version = self._told(seconds)
+        except TargetError:
+            self._process.kill()
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End it, and kill it if it does not end. Never raises."""
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None  # noqa: S101 - asked for above
+            stream.close()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+
+    def _told(self, seconds: float) -> tuple[str, str]:
+        line = self._line(time.monotonic() + seconds)
+        found = _FIRST_LINE.fullmatch(line)
+        if found is None:
+            text = line.decode(errors="replace") or "nothing"
+            raise TargetError(f"the server said {text!r}, not its address{self._complaint()}")
+        return found[1].decode(), found[2].decode()
+
+    def _line(self, until: float) -> bytes:
+        assert self._process.stdout is not None  # noqa: S101 - asked for above
+        read = bytearray()
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in read and len(read) < _MAX_LINE:
+                if not ready.select(max(0.0, until - time.monotonic())):
+                    raise TargetError(f"the server did not start in time{self._complaint()}")
+                chunk = os.read(self._process.stdout.fileno(), _MAX_LINE)
+                if not chunk:
+                    break
+                read += chunk
+        return bytes(read.partition(b"\n")[0])
+
+    def _complaint(self) -> str:
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - _TAIL_BYTES))
+        said = self._errors.read().decode(errors="replace").strip()
+        return f"; it said: {said}" if said else ""
+
+
+def kfake_server(configs: Mapping[str, str], project: Path = _TARGETS / "kfake") -> Server:
+    """Build and start one broker of kfake with these broker configurations. Raises TargetError."""
+    build(project, _KFAKE)
+    return Server([str(project / "build" / "kfake"), *_arguments(configs)])
+
+
+def crabka_server(configs: Mapping[str, str], project: Path = _TARGETS / "crabka") -> Server:
+    """Build and start one broker of crabka with these configurations. Raises TargetError."""
+    build(project, CRABKA)
+    return Server([str(project / "target" / "debug" / "broker"), *_arguments(configs)])
+
+
+def _arguments(configs: Mapping[str, str]) -> list[str]:
+    return [f"{name}={value}" for name, value in configs.items()]

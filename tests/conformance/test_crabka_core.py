@@ -1,0 +1,29 @@
+"""crabka's core: built when needed, driven where it is built already."""
+
+from pathlib import Path
+
+import pytest
+
+from conformance.crabka_core import KNOWN, crabka_core_target
+from conformance.known import read_known, replayed
+from conformance.target import TargetError
+
+BUILT = KNOWN.parent / "target" / "built"
+
+
+def test_without_cargo_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "Cargo.toml").write_text("[package]")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TargetError, match=r"crabka needs Rust 1\.95 or newer: there is no cargo"):
+        crabka_core_target(1, tmp_path)
+
+
+def test_what_is_known_of_it_shows() -> None:
+    known = read_known(KNOWN)
+    assert known
+    if not BUILT.exists():
+        pytest.skip("crabka is not built here; `make crabka-core` builds it, in minutes")
+    target = crabka_core_target(10)
+    shown = replayed(target, target.hello(), known)
+    target.close()
+    assert [one.known.name for one in shown if one.fault is None] == []

@@ -1,0 +1,138 @@
+"""kfake as a target: what is known of it shows, as does what the search does not ask for."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import attrs
+import pytest
+
+import conformance
+from conformance.known import read_known, replayed
+from conformance.wire.broker import BrokerTarget
+from conformance.wire.brokers import BROKERS
+from conformance.wire.kfake import KfakeHooks, kfake_target
+from conformance.wire.named import known_of
+from conformance.wire.target import Exchange, Place
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.errors import ErrorCode
+from model.operations import AcknowledgementBatch
+from model.ranges import AcquiredRange
+from model.share_messages import PartitionRequest, ShareFetch, ShareResponse, TopicPartition
+
+if TYPE_CHECKING:
+    from conformance.wire.admin import Admin
+
+TARGET = Path(conformance.__file__).parent / "targets" / "kfake"
+CONFIG = SharePartitionConfig(
+    delivery_count_limit=2,
+    partition_max_record_locks=10,
+    record_lock_duration_ms=100,
+    auto_offset_reset=AutoOffsetReset.EARLIEST,
+)
+
+
+class Recorder:
+    """An Admin that only remembers the settings that it was given."""
+
+    def __init__(self) -> None:
+        self.group: dict[str, str | None] = {}
+        self.broker: dict[str, str | None] = {}
+
+    def configure(self, _group: str, settings: dict[str, str | None]) -> None:
+        self.group.update(settings)
+
+    def configure_broker(self, settings: dict[str, str | None]) -> None:
+        self.broker.update(settings)
+
+
+def test_limits_are_set_for_the_broker_and_the_rest_for_the_group() -> None:
+    recorder = Recorder()
+    hooks = KfakeHooks(cast("Admin", recorder))
+    hooks.configure("g", CONFIG)
+    assert recorder.broker == {
+        "group.share.record.lock.duration.ms": "100",
+        "group.share.delivery.count.limit": "2",
+        "group.share.partition.max.record.locks": "10",
+    }
+    assert recorder.group["share.auto.offset.reset"] == "earliest"
+    hooks.leave("g")
+    assert set(recorder.group.values()) == {None}
+
+
+@pytest.fixture(scope="module")
+def target() -> Iterator[BrokerTarget]:
+    if not (TARGET / "build" / "built").exists():
+        pytest.skip("kfake is not built here; `make kfake` builds it")
+    with kfake_target(10) as found:
+        assert isinstance(found, BrokerTarget)
+        yield found
+
+
+def fetched(  # noqa: PLR0913 - what differs between the tests
+    target: BrokerTarget,
+    place: Place,
+    epoch: int,
+    *batches: AcknowledgementBatch,
+    member: str = "member",
+    connection: str = "",
+    max_wait_ms: int = 0,
+) -> Exchange:
+    at = PartitionRequest(TopicPartition(place.topic_id, 0), batches)
+    wanted = ShareFetch(place.group, member, epoch, (at,), max_wait_ms=max_wait_ms)
+    return target.ask(place, wanted, connection or member)
+
+
+def test_what_is_known_of_it_shows(target: BrokerTarget) -> None:
+    path = known_of("kfake")
+    assert path is not None
+    shown = replayed(target, target.hello(), read_known(path, BROKERS), BROKERS)
+    assert [one.known.name for one in shown if one.fault is None] == []
+
+
+def test_it_does_not_heed_the_lock_duration_of_a_group(target: BrokerTarget) -> None:
+    place = target.open(CONFIG, 1)
+    admin = target._admin  # noqa: SLF001 - only a test asks for what the kit does not
+    admin.configure(place.group, {"share.record.lock.duration.ms": "12345"})
+    assert fetched(target, place, 0).lock_timeout_ms == CONFIG.record_lock_duration_ms
+    target.finish(place)
+
+
+def test_a_record_left_after_a_deletion_is_archived_without_having_been_delivered(
+    target: BrokerTarget,
+) -> None:
+    place = target.open(CONFIG, 1)
+    fetched(target, place, 0)
+    target.produce(place, 0, [(0, 1), (0, 1)])
+    target.delete_records(place, 0, 1)
+    for epoch, count in ((1, 1), (2, 2)):
+        exchange = fetched(target, place, epoch)
+        (answered,) = exchange.response.partitions
+        assert answered.acquired == (AcquiredRange(0, 1, count),)
+        assert exchange.read == ()
+        target.wait(2 * CONFIG.record_lock_duration_ms)
+    assert fetched(target, place, 3).response.partitions == ()
+    assert target.describe(place, 0).start_offset == 2
+    target.finish(place)
+
+
+def test_what_a_waiting_fetch_acknowledged_is_not_told_when_its_session_ends(
+    target: BrokerTarget,
+) -> None:
+    place = target.open(attrs.evolve(CONFIG, record_lock_duration_ms=30_000), 1)
+    target.produce(place, 0, [(0, 1)])
+    fetched(target, place, 0, member="holder")
+    fetched(target, place, 0)
+    stranger = AcknowledgementBatch(0, 0, (1,))
+    again = BrokerTarget(str(target._wire.address))  # noqa: SLF001 - another connection meanwhile
+    with ThreadPoolExecutor(1) as pool, closing(again):
+        fetched(again, place, 1)
+        waiting = pool.submit(fetched, again, place, 2, stranger, max_wait_ms=600)
+        target.wait(300)
+        target.disconnect("member")
+        assert waiting.result().response == ShareResponse()
+    refused = fetched(target, place, 3, stranger, connection="another").response
+    assert refused.error is ErrorCode.SHARE_SESSION_NOT_FOUND
+    target.finish(place)

@@ -1,0 +1,115 @@
+"""Brokers in processes of their own: they start, say where they listen, and end."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from conformance.target import TargetError
+from conformance.wire.servers import Server, crabka_server, kfake_server
+
+GOOD = "import sys; print('127.0.0.1:4711 v1', flush=True); sys.stdin.read()"
+
+
+def server(code: str, seconds: float = 20.0) -> Server:
+    return Server([sys.executable, "-c", code], seconds)
+
+
+def test_it_says_where_it_listens_and_what_it_is() -> None:
+    good = server(GOOD)
+    assert (good.address, good.version) == ("127.0.0.1:4711", "v1")
+    good.close()
+
+
+def test_it_ends_when_its_input_closes(tmp_path: Path) -> None:
+    ended = tmp_path / "ended"
+    good = server(f"{GOOD}; open({str(ended)!r}, 'w')")
+    assert not ended.exists()
+    good.close()
+    assert ended.exists()
+
+
+def test_one_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("conformance.wire.servers._END_SECONDS", 0.1)
+    code = "import os, time; print('127.0.0.1:1', os.getpid(), flush=True); time.sleep(60)"
+    stubborn = server(code)
+    stubborn.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(stubborn.version), 0)
+
+
+def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    ended = tmp_path / "ended"
+    inner = f"{GOOD}; open({str(ended)!r}, 'w')"
+    outer = (
+        "import os, sys; from conformance.wire.servers import Server; "
+        f"Server([sys.executable, '-c', {inner!r}]); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", outer], check=True, cwd=Path(__file__).parents[3])
+    until = time.monotonic() + 10
+    while not ended.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert ended.exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import sys; sys.exit('no port')", "the server said 'nothing', not .* it said: no port"),
+        ("print('10.0.0.1:4711 v1')", "the server said '10.0.0.1:4711 v1', not its address"),
+        ("print('127.0.0.1:0 v1')", "not its address"),
+        ("print(1500 * 'x')", "not its address"),
+        ("import time; time.sleep(60)", "the server did not start in time"),
+    ],
+)
+def test_one_that_does_not_start_is_quoted(code: str, said: str) -> None:
+    with pytest.raises(TargetError, match=said):
+        server(code, 0.5 if "sleep" in code else 20.0)
+
+
+def test_one_that_is_not_there_is_named() -> None:
+    with pytest.raises(TargetError, match=r"^/no/such/server cannot be started"):
+        Server(["/no/such/server"])
+
+
+@pytest.mark.parametrize(
+    ("start", "tool", "built", "config"),
+    [
+        (kfake_server, "go", "kfake/build/built", "share.record.lock.sweep.interval.ms"),
+        (crabka_server, "cargo", "crabka/target/built", "group.share.record.lock.duration.ms"),
+    ],
+)
+def test_a_real_one_answers(
+    start: Callable[[Mapping[str, str]], Server], tool: str, built: str, config: str
+) -> None:
+    import conformance  # noqa: PLC0415 - where its targets are
+
+    stamp = Path(conformance.__file__).parent / "targets" / built
+    if shutil.which(tool) is None or not stamp.exists():
+        pytest.skip(f"not built here: {built} is missing")
+    real = start({config: "100"})
+    host, port = real.address.split(":")
+    with socket.create_connection((host, int(port)), 5) as connection:
+        connection.sendall(bytes.fromhex("0000000b 0012 0000 00000007 0001 6b".replace(" ", "")))
+        assert int.from_bytes(connection.recv(4), "big") > 4
+        assert connection.recv(4) == b"\0\0\0\7"
+    real.close()
+
+
+@pytest.mark.parametrize("start", [kfake_server, crabka_server])
+def test_without_its_tool_that_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    start: Callable[[Mapping[str, str], Path], Server],
+) -> None:
+    (tmp_path / "go.mod").write_text("module m")
+    (tmp_path / "Cargo.toml").write_text("[package]")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TargetError, match=r"needs (Go 1\.26|Rust 1\.95) or newer: there is no"):
+        start({}, tmp_path)
