@@ -1,6 +1,7 @@
 """Whether a broker that is believed to be in a state could have answered a request as it did."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from enum import Enum
 from itertools import permutations, product
 
@@ -28,6 +29,7 @@ from model.share_messages import (
 )
 from spec.log import hole_end
 from spec.partition import SharePartition
+from spec.ranges import offsets
 from spec.record import UNDELIVERED
 from spec.share_broker import PartitionKey, ShareBroker, load
 from spec.share_request import handle
@@ -89,7 +91,8 @@ def explained(
     for broker, asked, excused in _readings(belief, request, response):
         for conduct in _conducts(broker, asked, response, connection, logs):
             try:
-                handled = handle(broker, asked, broker.now, conduct, connection)
+                served = _uncounted(asked, response, conduct)
+                handled = handle(broker, served, broker.now, conduct, connection)
             except IllegalChoiceError as error:
                 about = _about(broker, asked, response)
                 wrong: Mismatch | None = _illegal(error, response, about)
@@ -103,6 +106,15 @@ def explained(
         if found:
             break
     return found, first or Mismatch("", "", "", "", "")
+
+
+def _uncounted(request: ShareRequest, response: ShareResponse, conduct: Conduct) -> ShareRequest:
+    """Return the request for more records if some were kept back: they need not be counted."""
+    given = sum(len(_counts(one)) for one in response.partitions)
+    if not isinstance(request, ShareFetch) or given > request.max_records:
+        return request
+    kept = sum(1 for _at, chosen in conduct.partitions for _offset in offsets(chosen.aborted))
+    return attrs.evolve(request, max_records=request.max_records + kept)
 
 
 def _readings(
@@ -168,15 +180,39 @@ def _conducts(
     said = {one.at: one for one in response.partitions}
     ats = sorted(at for group, at in broker.partitions if group == request.group_id)
     most = request.max_records if isinstance(request, ShareFetch) else 0
+    broker_then = _acknowledged(broker, request, said, connection)
     giving, choices = {at for at, one in said.items() if one.acquired}, []
     for at in ats:
         key, log = (request.group_id, at), logs.get(at, _EMPTY)
-        there = load(broker, key, None)[1].partitions[key]
+        there = load(broker_then, key, None)[1].partitions[key]
         choices.append(list(_choices(there, log, said.get(at), most)))
         giving |= {at} if free_of_aborted(there, log) else set()
     for order in _orders(broker, request, giving, connection):
         for chosen in product(*choices):
             yield Conduct(tuple(zip(ats, chosen, strict=True)), order)
+
+
+def _acknowledged(
+    broker: ShareBroker,
+    request: ShareRequest,
+    said: Mapping[TopicPartition, PartitionResponse],
+    connection: str,
+) -> ShareBroker:
+    """Return the broker between the acknowledgements of a fetch and its acquisitions."""
+    if isinstance(request, ShareAcknowledge) or all(not one.batches for one in request.partitions):
+        return broker
+    conduct = Conduct(
+        tuple((at, PartitionConduct(acknowledge=_refusal(one))) for at, one in said.items())
+    )
+    with suppress(IllegalChoiceError):
+        nothing = attrs.evolve(request, max_records=0)
+        return handle(broker, nothing, broker.now, conduct, connection).broker
+    return broker
+
+
+def _refusal(said: PartitionResponse | None) -> Choice:
+    status = said.acknowledge_error if said else NONE
+    return Choice(refusal=status if status in _REFUSALS else NONE)
 
 
 def _orders(
@@ -208,8 +244,7 @@ def _choices(
     Besides what a member was given, data of aborted transactions may have been taken and kept back.
     And the rest of the last log batch may have entered the window or not.
     """
-    status = said.acknowledge_error if said else NONE
-    acknowledge = Choice(refusal=status if status in _REFUSALS else NONE)
+    acknowledge = _refusal(said)
     given = _sorted(OffsetRange(one.first, one.last) for one in (said.acquired if said else ()))
     for aborted in kept_back(there, log, given, most):
         ranges = _sorted((*given, *aborted))
@@ -221,7 +256,7 @@ def _choices(
         read = _read(there, log.batches, ranges)
         inside = (b.last + 1 for b in log.batches if b.first <= last <= b.last)
         for end in sorted({last + 1, *inside}):
-            acquire = Choice(acquired=ranges, entered=_entered(there, log, end))
+            acquire = Choice(ranges, _entered(there, log, end))
             first = read[0].first if read else 0
             yield PartitionConduct(
                 acknowledge, acquire, fetch_offset=first, log_batches=read, aborted=aborted

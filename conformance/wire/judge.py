@@ -20,7 +20,13 @@ from conformance.wire.belief import (
 from conformance.wire.explain import Mismatch, WireDifference, explained
 from conformance.wire.target import Described, Exchange, Place
 from conformance.wire.words import acquired_text
-from conformance.wire.written import WrittenLog, committed_only, deliverable, free_of_aborted
+from conformance.wire.written import (
+    WrittenLog,
+    committed_only,
+    deliverable,
+    free_of_aborted,
+    waiting_start,
+)
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import Profile
@@ -35,6 +41,7 @@ from spec.record import UNDELIVERED, is_acquirable
 from spec.share_broker import PartitionKey
 from spec.share_session import key_of
 from spec.view import durable, snapshot
+from spec.window import first_unfinished
 
 __all__ = ["Judge"]
 
@@ -94,12 +101,19 @@ class Judge:
         """Return a share-partition as it is most plausibly."""
         return self.beliefs[0].broker.partitions[self.key(partition)]
 
-    @property
-    def kept_back(self) -> int:
-        """How many records there may be that a fetch reads and nobody is given."""
-        broker, group = self.beliefs[0].broker, self._place.group
-        free = (free_of_aborted(broker.partitions[group, at], log) for at, log in self.logs.items())
-        return sum(len(batch) for batches in free for batch in batches)
+    def kept_back(self, most: int) -> int:
+        """Return how many fetches of at most ``most`` records may give nothing of what they read.
+
+        Each takes a log batch or as many records of it.
+        """
+        return max(
+            sum(
+                -(-len(batch) // max(1, most))
+                for at, log in self.logs.items()
+                for batch in free_of_aborted(belief.broker.partitions[self.key(at.partition)], log)
+            )
+            for belief in self.beliefs
+        )
 
     def produced(
         self, partition: int, batches: Iterable[OffsetRange], end: int, *, aborted: bool = False
@@ -151,14 +165,14 @@ class Judge:
         """Judge a start offset and a lag that were told, and believe what they show."""
         if told.error is not ErrorCode.NONE:
             return None
-        key = self.key(partition)
+        key, log = self.key(partition), self.logs[self.key(partition)[1]]
         after: dict[Belief, None] = {}
         refused: list[tuple[Belief, Mismatch]] = []
         for belief in self.beliefs:
             blurred = uncertain(belief, told.sent_ms, told.received_ms)
             self._blurred_until = max(self._blurred_until, blurred)
             for before in possible(belief, told.sent_ms, told.received_ms):
-                wrong = _described_wrong(before.broker.partitions[key], told, key[1])
+                wrong = _described_wrong(before.broker.partitions[key], log, told, key[1])
                 if wrong is None:
                     after[before] = None
                 else:
@@ -255,7 +269,7 @@ class Judge:
         if session is None or not there.ready or all(one.at != at for one in session.partitions):
             return None
         window = there.window
-        cap = window.start_offset + self._config.partition_max_record_locks
+        cap = first_unfinished(window, there.log) + self._config.partition_max_record_locks
         for offset in range(max(window.start_offset, log.start), log.end):
             record = window.records.get(offset, UNDELIVERED)
             room = record.delivery_count > 0 or offset < cap
@@ -327,7 +341,9 @@ def _data(acquired: AcquiredRange, log: WrittenLog) -> Iterator[int]:
         yield from range(first, last + 1)
 
 
-def _described_wrong(there: SharePartition, told: Described, at: TopicPartition) -> Mismatch | None:
+def _described_wrong(
+    there: SharePartition, written: WrittenLog, told: Described, at: TopicPartition
+) -> Mismatch | None:
     """Return why a start offset and a lag cannot be told of this share-partition.
 
     What is durable, or what is in memory, or a start offset between them: it may advance later
@@ -338,6 +354,7 @@ def _described_wrong(there: SharePartition, told: Described, at: TopicPartition)
         return None
     in_memory = window.start_offset if there.ready else max(kept.start_offset, log.start_offset)
     lowest = in_memory if kept.start_offset == -1 else min(kept.start_offset, in_memory)
+    lowest = waiting_start(there, written, lowest)
     if not lowest <= told.start_offset <= in_memory:
         kind, observed = WireDifference.START_OFFSET, str(told.start_offset)
         wanted = f"{lowest} to {in_memory}" if lowest < in_memory else str(in_memory)

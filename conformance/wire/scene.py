@@ -173,12 +173,13 @@ class WireScene:
     def _requested(self, ask: asks.Fetch | asks.Acknowledge) -> Deviation | None:
         """Send a request; a fetch again, more patiently, while it gets nothing that there is.
 
-        And once more for each record that such a fetch may have read and kept back.
+        And as often as such a fetch may have kept back what it read.
         """
         request = self._request(ask)
         wrong, exchange = self._exchanged(ask.member, request)
         starved = None
-        for _ in range(TIMES_STARVED + self.judge.kept_back):
+        most = request.max_records if isinstance(request, ShareFetch) else 0
+        for _ in range(TIMES_STARVED + self.judge.kept_back(most)):
             if wrong or self.over or not isinstance(request, ShareFetch):
                 return wrong
             starved = self.judge.starved(request, exchange)

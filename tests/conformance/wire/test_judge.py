@@ -10,6 +10,7 @@ from model.errors import ErrorCode
 from model.profile import KAFKA, KIP
 from model.ranges import AcquiredRange, OffsetRange
 from model.share_messages import PartitionResponse, ShareFetch, ShareRequest, ShareResponse
+from model.states import AcquireMode
 from tests.conformance.wire.worlds import (
     COMMITTED,
     CONFIG,
@@ -317,9 +318,9 @@ def test_data_of_aborted_transactions_is_delivered_under_read_uncommitted_only()
 
 def test_what_is_kept_back_leaves_the_lag_and_cannot_be_acknowledged() -> None:
     made = with_aborted(3)
-    assert made.kept_back == 3
+    assert (made.kept_back(500), made.kept_back(2), made.kept_back(0)) == (1, 2, 3)
     assert made.exchange(fetch("a", 0), "a", answer((4, 5, 1))) is None
-    assert made.kept_back == 0
+    assert made.kept_back(1) == 0
     assert made.exchange(acknowledge("a", 1, (4, 4, ACCEPT)), "a", answer()) is None
     for lag, name in ((1, None), (0, "LAG"), (4, "LAG")):
         twin = with_aborted(3)
@@ -331,6 +332,25 @@ def test_what_is_kept_back_leaves_the_lag_and_cannot_be_acknowledged() -> None:
     held.exchange(fetch("a", 0), "a", answer((4, 5, 1)))
     found = held.exchange(acknowledge("a", 1, (4, 5, ACCEPT)), "a", answer(refused=REFUSED))
     assert found is not None
+
+
+@pytest.mark.parametrize(("most", "name"), [(5, None), (2, None), (1, "WITHIN_RECORD_LIMIT")])
+def test_what_is_kept_back_may_count_towards_the_maximum_or_not(
+    most: int, name: str | None
+) -> None:
+    made, mode = with_aborted(3), AcquireMode.RECORD_LIMIT
+    request: ShareFetch = attrs.evolve(fetch("a", 0), max_records=most, acquire_mode=mode)
+    found = made.exchange(request, "a", answer((4, 5, 1)))
+    assert (found and found.name) == name
+
+
+def test_a_start_offset_is_told_that_waits_before_what_was_kept_back() -> None:
+    for start, name in ((0, None), (4, "START_OFFSET")):
+        made = with_aborted(2, 0)
+        made.exchange(fetch("a", 0), "a", answer((2, 2, 1)))
+        made.exchange(acknowledge("a", 1, (2, 2, RELEASE)), "a", answer())
+        found = made.described(0, told(start, 1))
+        assert (found and found.name) == name
 
 
 def test_whether_a_fetch_without_records_kept_some_back_shows_later() -> None:

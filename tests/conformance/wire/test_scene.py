@@ -210,7 +210,10 @@ def test_an_aborted_transaction_is_told_and_its_marker_follows() -> None:
     assert made.judge.logs[made.judge.key(0)[1]].end == 5
 
 
-def test_a_fetch_is_repeated_for_each_record_that_may_be_kept_back() -> None:
+@pytest.mark.parametrize(("most", "repeated"), [(500, 1), (2, 2)])
+def test_a_fetch_is_repeated_as_often_as_what_it_read_may_be_kept_back(
+    most: int, repeated: int
+) -> None:
     class Silent(Recorder):
         def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
             told = super().ask(place, request, connection)
@@ -218,7 +221,7 @@ def test_a_fetch_is_repeated_for_each_record_that_may_be_kept_back() -> None:
 
     broker = Silent()
     made = WireScene(broker, broker.hello())
-    one_by_one = asks.Fetch("m1", max_records=1, mode=AcquireMode.RECORD_LIMIT)
+    one_by_one = asks.Fetch("m1", max_records=most, mode=AcquireMode.RECORD_LIMIT)
     sequence = (
         asks.Open(COMMITTED),
         asks.ProduceAborted(0, ((0, 3),)),
@@ -228,7 +231,7 @@ def test_a_fetch_is_repeated_for_each_record_that_may_be_kept_back() -> None:
     found = [made.ask(ask) for ask in sequence][-1]
     assert found is not None
     assert found.name == "AVAILABLE_RECORDS_ARE_DELIVERED"
-    assert len(broker.asked) == 1 + TIMES_STARVED + 2
+    assert len(broker.asked) == 1 + TIMES_STARVED + repeated
 
 
 def test_a_lag_that_is_wrong_is_asked_for_again() -> None:

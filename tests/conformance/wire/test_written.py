@@ -10,6 +10,7 @@ from conformance.wire.written import (
     deliverable,
     free_of_aborted,
     kept_back,
+    waiting_start,
 )
 from model.profile import KIP
 from model.ranges import OffsetRange
@@ -79,7 +80,7 @@ def test_what_lies_below_what_was_given_was_taken_and_what_follows_perhaps(
     assert list(kept_back(there, log, given, most)) == [ranges(*one) for one in shifted]
     there, log = world(*ABORTED)
     below = ranges((0, 2), (4, 5))
-    assert list(kept_back(there, log, ranges((7, 8)), 7)) == [below]
+    assert list(kept_back(there, log, ranges((7, 8)), 2)) == [below]
     found = list(kept_back(there, log, ranges((7, 8)), 500))
     assert found == [(*below, *ranges((9, 10))), below]
 
@@ -87,6 +88,16 @@ def test_what_lies_below_what_was_given_was_taken_and_what_follows_perhaps(
 def test_a_fetch_ends_within_a_batch_where_there_are_enough_or_the_window_is_full() -> None:
     there, log = world(*ABORTED)
     assert ranges((0, 1)) in kept_back(there, log, (), 2)
-    assert ranges((4, 5)) not in kept_back(there, log, (), 2)
+    assert ranges((0, 1)) not in kept_back(there, log, (), 500)
     there, log = world(*ABORTED, limit=5)
     assert ranges((0, 2), (4, 4)) in kept_back(there, log, (), 500)
+    there, log = world(*ABORTED, limit=4)
+    assert ranges((0, 2), (4, 4)) in kept_back(there, log, (), 500)
+
+
+def test_the_start_offset_may_wait_before_what_was_kept_back() -> None:
+    there, log = world(*ABORTED)
+    assert [waiting_start(there, log, start) for start in (3, 6, 7, 8)] == [0, 4, 7, 8]
+    log.start = 1
+    assert waiting_start(there, log, 3) == 1
+    assert waiting_start(attrs.evolve(there, config=CONFIG), log, 3) == 3
