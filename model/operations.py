@@ -64,7 +64,9 @@ class Initialize:
     log_end_offset: int = attrs.field(validator=offset)
     persisted: DurableState
     time_ms: int = attrs.field(default=0, validator=non_negative)
-    reset_offset: int | None = None
+    reset_offset: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(offset)
+    )
 
     def __attrs_post_init__(self) -> None:
         """Refuse a log that ends before it starts."""

@@ -20,11 +20,6 @@ Read in this order:
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
 - ``table`` and ``generated``, ``report`` and ``cli_prove``: how it is shown.
 
-And how much the checks of the project notice (``sharespec mutate``):
-
-- ``mutation_operators``: what is changed; ``mutants``: every mutant of a module;
-- ``mutation_checks``: what a mutant is put through; ``mutation_run``: each in a process of its own;
-- ``mutation_results``, ``mutation_report`` and ``cli_mutate``: what is kept and how it is shown.
-
-The exploration of small worlds is in ``exploration``, the hazards of the draft in ``hazards``.
+The exploration of small worlds is in ``exploration``, the hazards of the draft in ``hazards``, and
+how much all these checks notice in ``mutation``.
 """

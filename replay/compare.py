@@ -245,8 +245,9 @@ def _tracked(records: Iterable[RecordRange], window: SharePartitionSnapshot) -> 
     never = (RecordState.AVAILABLE, 0, None, False)
     for r in records:
         said = (r.state, r.delivery_count, r.owner, r.pending)
-        if r.last >= start and r.first < end and said != never:
-            yield max(r.first, start), min(r.last, end - 1), said
+        first, last = max(r.first, start), min(r.last, end - 1)
+        if first <= last and said != never:
+            yield first, last, said
 
 
 def _at(difference: Difference, found: tuple[int, Any, Any], say: Callable[[Any], str]) -> Mismatch:

@@ -13,9 +13,9 @@ from conformance.cli_verify import verify_command
 from conformance.vectors.cli_vectors import vectors_command
 from model.profile import PROFILES, profile_named
 from proofs.cli_hazards import hazards_command
-from proofs.cli_mutate import mutate_command
 from proofs.cli_prove import prove_command
 from proofs.exploration.cli import explore_command
+from proofs.mutation.cli import mutate_command
 from replay.check import Plan
 from replay.cli_describe import describe_command
 from replay.cli_in_flight import in_flight_command

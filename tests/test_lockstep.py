@@ -23,6 +23,7 @@ from model.states import AcknowledgeType, AcquireMode, RecordState
 from tests.lockstep.dice import HypothesisDice
 from tests.lockstep.driver import drive
 from tests.lockstep.pair import Pair
+from tests.lockstep.spoiled import cases, found_by_kernel, found_by_specification
 from tests.lockstep.world import OPERATIONS, World
 
 VOLUME = int(os.environ.get("SHARESPEC_STEPS", "120000"))
@@ -79,6 +80,16 @@ def test_many_steps_agree_and_reach_every_rule(seed: int) -> None:
     reached = drive(seed, VOLUME // SEEDS)
     assert reached["steps"] >= VOLUME // SEEDS
     assert not _missing(reached), f"never reached: {_missing(reached)}"
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_the_kernel_finds_in_spoiled_events_what_the_specification_finds(seed: int) -> None:
+    noticed = 0
+    for case in cases(seed, stories=2, spoilings=20):
+        found = found_by_kernel(case)
+        assert found == found_by_specification(case), case.spoiled
+        noticed += found[0] != "conforms"
+    assert noticed > 50, "much of what is spoiled is noticed"
 
 
 def test_the_coverage_check_can_fail() -> None:

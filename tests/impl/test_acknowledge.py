@@ -113,6 +113,22 @@ def test_offsets_never_in_flight_inside_the_window_may_be_ignored() -> None:
     assert written(outcome) == [(0, 2, [(0, 0, 2, 2), (5, 5, 2, 2)])]
 
 
+def test_offsets_never_in_flight_inside_the_window_may_be_refused() -> None:
+    made = partition(persisted=((0, 0, 0, 1), (5, 5, 0, 1)))
+    fetch(made, "a", (0, 0), (5, 5))
+    assert ack(made, "a", (0, 5, ACCEPT), choice=Choice(refusal=REQUEST)).status is REQUEST
+
+
+def test_renewals_before_what_was_never_in_flight_survive_whatever_the_refusal() -> None:
+    made = partition((0, 4), record_lock_duration_ms=10)
+    fetch(made, "a", (0, 4))
+    wait(made, 5)
+    refused = ack(made, "a", (0, 0, RENEW), (1, 9, RENEW), choice=Choice(refusal=STATE))
+    assert refused.status is STATE
+    wait(made, 5)
+    assert shown(made) == "0-0:Q1a 1-4:A1"
+
+
 @pytest.mark.parametrize("profile", [KAFKA, KIP])
 def test_a_renewal_before_the_point_of_failure_survives_in_kafka(profile: Profile) -> None:
     made = partition((0, 4), profile=profile, record_lock_duration_ms=10)

@@ -3,7 +3,7 @@ import pytest
 
 from impl.partition import FastSharePartition
 from model.config import SharePartitionConfig
-from model.errors import ErrorCode, IllegalChoiceError
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
 from model.operations import (
     AdvanceLogStart,
@@ -98,6 +98,43 @@ def test_what_lies_below_the_start_is_ignored_but_written() -> None:
     assert written(made.apply(FinishDeadLetter(ranges((0, 1), (4, 4))))) == [(2, 1, [(4, 4, 4, 1)])]
     assert made.durable().delivery_complete_count == 1
     assert made.apply(FinishDeadLetter(())).writes == ()
+
+
+def test_records_of_several_counts_leave_together() -> None:
+    made = queued((0, 9), limit=3)
+    fetch(made, "a", (0, 9))
+    for first in (4, 5):
+        ack(made, "a", (first, 5, RELEASE))
+        fetch(made, "a", (first, 5))
+    ack(made, "a", (3, 5, REJECT))
+    assert shown(made) == "0-2:Q1a 3-3:G1 4-4:G2 5-5:G3 6-9:Q1a"
+    outcome = made.apply(FinishDeadLetter(ranges((3, 5))))
+    assert written(outcome) == [(0, 3, [(3, 3, 4, 1), (4, 4, 4, 2), (5, 5, 4, 3)])]
+    assert shown(made) == "0-2:Q1a 3-3:X1 4-4:X2 5-5:X3 6-9:Q1a"
+
+
+def test_ranges_inside_one_another_and_inside_a_run_are_a_set() -> None:
+    made = queued((0, 9))
+    fetch(made, "a", (0, 9))
+    ack(made, "a", (1, 9, REJECT))
+    outcome = made.apply(FinishDeadLetter(ranges((3, 7), (4, 5), (6, 6))))
+    assert written(outcome) == [(0, 5, [(3, 7, 4, 1)])]
+    assert shown(made) == "0-0:Q1a 1-2:G1 3-7:X1 8-9:G1"
+
+
+def test_what_was_never_in_flight_does_not_leave_for_the_queue() -> None:
+    made = partition(persisted=((0, 0, 3, 1), (2, 2, 3, 1)), dead_letter_queue=True)
+    with pytest.raises(IllegalChoiceError, match="at 1"):
+        made.apply(FinishDeadLetter(ranges((0, 2))))
+
+
+def test_an_id_that_is_outstanding_is_not_given_again() -> None:
+    made = queued((0, 1))
+    fetch(made, "a", (0, 1))
+    ack(made, "a", (1, 1, REJECT))
+    ack(made, "a", (0, 0, ACCEPT), answer=PENDING)
+    with pytest.raises(InvalidValueError, match=r"writes\.id"):
+        made.apply(FinishDeadLetter(ranges((1, 1))), answers=(Answer(PENDING, 1),))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from impl.encode import (
     Members,
     answers_of,
     expiries_of,
+    leader_of,
     mark_of,
     or_unset,
     range_rows,
@@ -12,8 +13,9 @@ from impl.encode import (
 from impl.layout import NOBODY, UNSET
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import MarkInProgress, ProgressBatch
+from model.operations import Initialize, MarkInProgress, ProgressBatch
 from model.outcome import Answer, Choice, Expiry
+from model.snapshot import DurableState
 from tests.impl.scenario import ranges
 
 
@@ -39,6 +41,12 @@ def test_groups_of_expired_locks_are_delimited() -> None:
     assert found.ranges.tolist() == [[1, 1], [3, 4], [7, 7]]
     assert found.starts.tolist() == [2, UNSET, UNSET]
     assert not expiries_of(Choice()).given
+
+
+@pytest.mark.parametrize("reset", [-1, 2**63 - 1])
+def test_what_is_no_offset_is_no_reset_offset(reset: int) -> None:
+    with pytest.raises(InvalidValueError, match="reset_offset"):
+        leader_of(Initialize(SharePartitionConfig(), 0, 0, DurableState(-1, -1), 0, reset))
 
 
 def test_answers_have_an_id_or_none() -> None:

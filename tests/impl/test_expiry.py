@@ -63,6 +63,13 @@ def test_a_lock_is_not_expired_twice() -> None:
         wait(made, 10, twice)
 
 
+def test_a_group_is_a_set_whatever_its_ranges_cover_twice() -> None:
+    made = partition((0, 6), record_lock_duration_ms=10)
+    fetch(made, "a", (0, 6))
+    outcome = wait(made, 10, Choice(expired=(Expiry(ranges((0, 4), (1, 2), (3, 3), (5, 6))),)))
+    assert written(outcome) == [(0, 0, [(0, 6, 0, 1)])]
+
+
 def test_what_is_below_the_start_is_ignored() -> None:
     made = partition((0, 4), record_lock_duration_ms=10)
     fetch(made, "a", (0, 4))

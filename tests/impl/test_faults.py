@@ -79,6 +79,7 @@ CASES: list[tuple[str, tuple[str | int, ...], object, str]] = [
     ("acknowledge", ("writes", 0, "start_offset"), -2, "writes"),
     ("acknowledge", ("writes", 0, "state_batches"), None, "writes.state_batches"),
     ("acknowledge", ("writes", 0, "state_batches", 0, "state"), 1, "writes.state_batches"),
+    ("acknowledge", ("writes", 0, "state_batches", 0, "state"), 6, "writes.state_batches"),
     ("advance_time", ("ms",), -1, "ms"),
     ("complete_write", ("id",), None, "id"),
     ("complete_write", ("result", "status"), "PENDING", "status"),

@@ -1,13 +1,26 @@
+import attrs
 import pytest
 
 from impl import layout
+from model.config import SharePartitionConfig
 from model.guards import Difference, Guard
+from model.trace_arrow import SCHEMA
+
+NAMES = {*SCHEMA.names, "operation", *(f.name for f in attrs.fields(SharePartitionConfig))}
 
 
 @pytest.mark.parametrize("reason", [*Guard, *Difference, layout.PAST_LOG, layout.NO_MARKS])
 def test_a_verdict_is_found_again(reason: Guard | Difference | layout.Invalid) -> None:
     assert layout.VERDICTS[layout.verdict(reason)] is reason
     assert layout.verdict(reason) != layout.FINE
+
+
+@pytest.mark.parametrize("reason", [r for r in layout.VERDICTS if isinstance(r, layout.Invalid)])
+def test_a_value_is_refused_under_the_name_that_the_model_has_for_it(
+    reason: layout.Invalid,
+) -> None:
+    assert reason.name.split(".")[0] in NAMES
+    assert reason.allowed.startswith(("a", "batches"))
 
 
 def test_constants_that_are_passed_on_are_int64() -> None:

@@ -12,6 +12,7 @@ from model.operations import (
     Produce,
     ResetOffset,
 )
+from model.outcome import Answer
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP
 from model.ranges import AcquiredRange, StateBatch
 from model.snapshot import DurableState
@@ -101,6 +102,29 @@ def test_an_offset_is_reset_only_when_nothing_is_going_on() -> None:
     assert made.apply(ResetOffset(4)).status is ErrorCode.NONE
     assert made.durable() == DurableState(4, 0, state_epoch=1)
     assert (made.snapshot().start_offset, made.snapshot().end_offset) == (4, 4)
+
+
+def test_a_reset_forgets_the_writes_that_nobody_waits_for() -> None:
+    made = partition((0, 9), record_lock_duration_ms=10)
+    fetch(made, "a", (0, 9))
+    made.apply(AdvanceTime(10), answers=(Answer(ErrorCode.PENDING, 7),))
+    assert made.apply(ResetOffset(4)).status is ErrorCode.NONE
+    with pytest.raises(IllegalChoiceError) as raised:
+        made.apply(CompleteWrite(7, ErrorCode.NONE))
+    assert raised.value.guard is Guard.WRITE_IS_OUTSTANDING
+
+
+def test_a_new_leader_of_a_shorter_log_knows_no_gap_beyond_its_end() -> None:
+    made = partition((0, 4))
+    made.apply(Produce((), 9))
+    durable = made.durable()
+    made.apply(Initialize(SharePartitionConfig(), 0, 7, durable))
+    made.apply(Produce(ranges((7, 9)), 10))
+    fetch(made, "a", (0, 4), (7, 9))
+    ack(made, "a", (0, 4, ACCEPT))
+    assert made.snapshot().start_offset == 7
+    ack(made, "a", (7, 7, RELEASE))
+    assert shown(made) == "7-7:A1 8-9:Q1a"
 
 
 def test_an_altered_configuration_holds_from_now_on() -> None:

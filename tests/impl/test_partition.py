@@ -6,12 +6,24 @@ import pytest
 from impl.partition import FastSharePartition
 from model.config import SharePartitionConfig
 from model.errors import IllegalChoiceError, InvalidValueError
-from model.operations import AdvanceTime, Initialize, Operation, Produce
-from model.outcome import Choice, Outcome
+from model.operations import (
+    Acknowledge,
+    AcknowledgementBatch,
+    Acquire,
+    AdvanceTime,
+    FinishDeadLetter,
+    Initialize,
+    MarkInProgress,
+    Operation,
+    Produce,
+    ProgressBatch,
+    Release,
+)
+from model.outcome import Choice, Expiry, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
-from model.states import RecordState
+from model.states import AcquireMode, RecordState
 from replay.choices import recorded_answers, recorded_choice
 from tests.impl.helpers import (
     TRACES,
@@ -157,3 +169,52 @@ def test_counts_follow_from_the_records(seed: int, profile: Profile) -> None:
         )
         held = {RecordState.ACQUIRED, RecordState.IN_PROGRESS}
         assert all((r.owner is None) == (r.state not in held) for r in after.records)
+
+
+@pytest.mark.parametrize(
+    ("operation", "choice", "number"),
+    [
+        (Acquire("a", AcquireMode.RECORD_LIMIT, 1, 1, 0, ranges((0, 1), (3, 3))), Choice(), 2),
+        (Produce(ranges((0, 1), (2, 3), (4, 5)), 6), Choice(), 3),
+        (FinishDeadLetter(ranges((0, 1), (4, 5))), Choice(), 2),
+        (MarkInProgress("a", (ProgressBatch(0, 1, 0, 0),)), Choice(), 1),
+        (Acknowledge("a", (AcknowledgementBatch(0, 2, (1, 2, 1)),)), Choice(), 3),
+        (
+            Initialize(
+                SharePartitionConfig(),
+                0,
+                0,
+                DurableState(0, 0, (StateBatch(0, 1, RecordState.ARCHIVED, 1),)),
+            ),
+            Choice(),
+            1,
+        ),
+        (Release("a"), Choice(acquired=ranges((0, 1), (2, 3)), entered=ranges((4, 4))), 3),
+        (
+            AdvanceTime(1),
+            Choice(expired=(Expiry(ranges((0, 1), (2, 2))), Expiry(ranges((4, 4))))),
+            3,
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_room_is_made_for_every_range_that_an_operation_or_a_choice_names(
+    operation: Operation, choice: Choice, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def rows_needed(_header: object, named: int) -> int:
+        asked.append(named)
+        raise InterruptedError
+
+    made = interpreted("partition").FastSharePartition(KAFKA)
+    monkeypatch.setattr(interpreted("partition"), "rows_needed", rows_needed)
+    with pytest.raises(InterruptedError):
+        made.apply(operation, choice)
+    assert asked == [number]
+
+
+def test_a_seq_is_at_least_0() -> None:
+    made = FastSharePartition(KAFKA)
+    with pytest.raises(InvalidValueError, match="seq is -1"):
+        made.apply(Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)), seq=-1)

@@ -1,5 +1,6 @@
 import pytest
 
+from model.operations import AdvanceLogStart
 from model.profile import KAFKA, KIP, Profile
 from model.states import AcquireMode
 from tests.impl.scenario import ACCEPT, RELEASE, ack, fetch, partition, shown
@@ -58,3 +59,17 @@ def test_a_gap_at_the_head_does_not_use_up_the_window(profile: Profile) -> None:
     assert shown(made) == "100-102:Q1a"
     ack(made, "a", (100, 102, ACCEPT))
     assert made.snapshot().start_offset == 103
+
+
+def test_a_batch_that_begins_before_the_window_is_at_its_head() -> None:
+    made = partition((0, 4), (8, 9), (14, 15), partition_max_record_locks=7)
+    made.apply(AdvanceLogStart(3))
+    fetch(made, "a", (0, 4), (8, 9), (14, 15))
+    assert shown(made) == "3-4:Q1a 8-9:Q1a"
+
+
+def test_a_batch_that_ends_before_the_window_is_not_at_its_head() -> None:
+    made = partition((0, 2), (5, 7), (11, 12), partition_max_record_locks=7)
+    made.apply(AdvanceLogStart(3))
+    fetch(made, "a", (0, 2), (5, 7), (11, 12))
+    assert shown(made) == "5-7:Q1a 11-12:Q1a"

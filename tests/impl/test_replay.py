@@ -1,6 +1,19 @@
+from typing import Any
+
+import numpy as np
 import pytest
 
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.errors import InvalidValueError
+from model.operations import Initialize
+from model.outcome import Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
+from model.ranges import StateBatch
+from model.snapshot import DurableState, SharePartitionSnapshot
+from model.states import RecordState
+from model.trace import TraceEvent
+from model.trace_arrow import table_from_rows
+from model.trace_codec import row_from_event
 from tests.impl.helpers import interpreted, table_of
 from tests.impl.walk import Walk
 
@@ -26,3 +39,76 @@ def test_a_long_journal_is_merged_in_passing(monkeypatch: pytest.MonkeyPatch) ->
     table = table_of(walk.run(200))
     monkeypatch.setattr(interpreted("replay"), "_LONG_JOURNAL", 1)
     assert interpreted("kernel").replay_partition(table, KAFKA).divergence is None
+
+
+def columns(rows: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any]:
+    """Return the events and leaders that the replay of these rows is given."""
+    given: list[Any] = []
+
+    def replay_rows(_state: object, events: object, leaders: object, *_: object) -> object:
+        given.extend((events, leaders))
+        return interpreted("replay").Stop(len(rows), 0, 0, 0)
+
+    monkeypatch.setattr(interpreted("kernel"), "replay_rows", replay_rows)
+    interpreted("kernel").replay_partition(table_from_rows(rows), KAFKA)
+    return given[0], given[1]
+
+
+@pytest.mark.parametrize("profile", [KAFKA, DRAFT_RESOLVED], ids=lambda profile: profile.name)
+def test_room_is_made_for_every_range_that_an_event_names(
+    profile: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = Walk(interpreted("partition").FastSharePartition(profile), 5, profile).rows(250)
+    events, leaders = columns(rows, monkeypatch)
+    replay = vars(interpreted("replay"))
+    position = np.array(replay["POSITION"], np.int64)
+    for place, row in enumerate(rows):
+        position[replay["P_ROW"]] = place
+        assert replay["_ranges_named"](events, leaders, position) == named(row), row
+        position[replay["P_LEADER"]] += row["op"] in ("initialize", "alter_config")
+
+
+def named(row: dict[str, Any]) -> int:
+    """Count the ranges of offsets in a row; of an acknowledgement one for each type."""
+    batches, persisted = row.get("batches") or (), row.get("persisted") or {}
+    lists = (
+        *(row.get(name) for name in ("log_batches", "ranges", "progress_batches")),
+        *(each["types"] for each in batches),
+        *(write["state_batches"] for write in row["writes"]),
+        row["result"].get("acquired"),
+        row["after"]["records"],
+        persisted.get("state_batches"),
+    )
+    return sum(len(each or ()) for each in lists)
+
+
+def test_a_leader_is_read_from_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = SharePartitionConfig(
+        2,
+        3,
+        5,
+        AutoOffsetReset.BY_DURATION,
+        renew_acknowledge_enable=False,
+        in_progress_staleness_threshold_ms=11,
+        in_progress_max_lock_extension_ms=13,
+        in_progress_rebalance_grace_ms=17,
+    )
+    batches = (StateBatch(43, 47, RecordState.AVAILABLE, 1),)
+    persisted = DurableState(37, 41, batches, state_epoch=53, leader_epoch=59)
+    operation = Initialize(config, 19, 23, persisted, 31, 29)
+    event = TraceEvent("g:t:0", 0, 31, operation, Outcome(), SharePartitionSnapshot(0, 0, 0, ()))
+    _, leaders = columns([row_from_event(event)] * 2, monkeypatch)
+    expected = interpreted("encode").leader_of(operation)
+    found = vars(interpreted("replay"))["_leader"](leaders, 1)
+    assert found[:-1] == expected[:-1]
+    assert found.batches.tolist() == expected.batches.tolist()
+
+
+def test_a_trace_may_begin_with_any_seq() -> None:
+    walk = Walk(interpreted("partition").FastSharePartition(KAFKA), 4, KAFKA)
+    rows = [{**row, "seq": row["seq"] + 7, "completed": []} for row in walk.rows(0)]
+    produced = {**rows[0], "seq": 8, "op": "produce", "log_batches": [], "log_end_offset": 0}
+    replay_partition = interpreted("kernel").replay_partition
+    assert replay_partition(table_from_rows([*rows, produced]), KAFKA).events == 2
+    with pytest.raises(InvalidValueError, match="seq is 9"):
+        replay_partition(table_from_rows([*rows, {**produced, "seq": 9}]), KAFKA)

@@ -9,6 +9,7 @@ from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
 from model.states import PERSISTED_STATES
+from model.trace import TraceEvent
 from spec.invariants import violated
 from spec.lag import lag
 from spec.step import apply, new_partition
@@ -23,12 +24,16 @@ Refused = tuple[str, str]
 
 
 class Pair:
-    """Both under one profile. ``reached`` counts operations, statuses, guards and transitions."""
+    """Both under one profile. ``reached`` counts operations, statuses, guards and transitions.
+
+    ``events`` are the operations that were not refused, as a trace would have them.
+    """
 
     def __init__(self, profile: Profile) -> None:
         self.spec = new_partition(profile)
         self.impl = FastSharePartition(profile)
         self.reached: Counter[Enum | str] = Counter()
+        self.events: list[TraceEvent] = []
         self.steps = 0
 
     def do(
@@ -54,13 +59,15 @@ class Pair:
         broken = [invariant.name for invariant in violated(self.spec)]
         assert not broken, f"{broken} {told}"
         self._count(operation, expected)
+        if isinstance(expected, Outcome):
+            self._note(operation, expected)
         return expected
 
     def _spec(
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...]
     ) -> Outcome | Refused:
         try:
-            step = apply(self.spec, operation, choice, answers, self.steps)
+            step = apply(self.spec, operation, choice, answers, len(self.events))
         except IllegalChoiceError as error:
             self.reached[error.guard] += 1
             return "guard", error.guard.name
@@ -73,11 +80,15 @@ class Pair:
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...]
     ) -> Outcome | Refused:
         try:
-            return self.impl.apply(operation, choice, answers, self.steps)
+            return self.impl.apply(operation, choice, answers, len(self.events))
         except IllegalChoiceError as error:
             return "guard", error.guard.name
         except InvalidValueError as error:
             return "value", error.name
+
+    def _note(self, operation: Operation, outcome: Outcome) -> None:
+        seq, after = len(self.events), snapshot(self.spec)
+        self.events.append(TraceEvent("lockstep", seq, self.spec.now, operation, outcome, after))
 
     def _count(self, operation: Operation, outcome: Outcome | Refused) -> None:
         self.reached[type(operation).__name__] += 1

@@ -160,6 +160,7 @@ def test_an_operation_is_a_value(operation: ops.Operation) -> None:
         ),
         (ops.AdvanceLogStart, (-1,), "log_start_offset is -1"),
         (ops.ResetOffset, (-1,), "start_offset is -1"),
+        (ops.Initialize, (CONFIG, 0, 0, NOWHERE, 0, -1), "reset_offset is -1"),
         (ops.MarkInProgress, ("", ()), "member is ''"),
         (ops.ProgressBatch, (0, None, 0, 0), "last is None; allowed: an integer"),
     ],

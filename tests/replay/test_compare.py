@@ -132,6 +132,12 @@ def test_a_record_never_delivered_is_as_good_as_none_and_what_is_outside_is_not_
     assert first_mismatch(event(after={"records": None}), OUTCOME, BEFORE, AFTER) is None
 
 
+def test_a_record_across_an_empty_window_is_outside_it() -> None:
+    empty = SharePartitionSnapshot(10, 10, 0, ())
+    across = {**attrs.asdict(empty), "records": (RecordRange(8, 12, RecordState.ACQUIRED, 1, "m"),)}
+    assert first_mismatch(event(after=across), OUTCOME, BEFORE, empty) is None
+
+
 def test_a_new_leader_reads_what_was_written() -> None:
     row = kafka_rows(count=1)[0]
     batches = [

@@ -124,6 +124,15 @@ def test_a_write_that_keeps_the_start_offset_loses_its_count_under_kafka(
     assert merge_start((110, 3), (-1, count), profile) == expected
 
 
+def test_a_write_that_keeps_the_start_offset_makes_no_count_known_under_kafka() -> None:
+    assert merge_start((110, -1), (-1, 7), KAFKA) == (110, -1)
+    assert merge_start((110, -1), (-1, 7), KIP) == (110, 7)
+
+
+def test_nothing_is_known_of_what_was_never_written() -> None:
+    assert (Durable().start_offset, Durable().delivery_complete_count) == (-1, -1)
+
+
 @given(DURABLES)
 def test_what_lies_below_a_new_start_offset_is_clipped(durable: Durable) -> None:
     for start in (durable.start_offset, durable.start_offset + 1, 100):
@@ -196,6 +205,12 @@ def test_an_update_carries_the_write_alone_and_a_snapshot_everything() -> None:
     snapshot, held = snapshot_record(before, after)
     assert snapshot == ShareSnapshot(4, durable_state(after))
     assert held == attrs.evolve(after, snapshot_epoch=4, updates=0)
+
+
+def test_an_update_says_what_is_alike_once_however_much_it_is() -> None:
+    batches = (StateBatch(0, 99, ACKNOWLEDGED, 1),)
+    after = merge(Durable(0, 0), request(0, 100, *batches), KIP)
+    assert update_record(Durable(0, 0), after, batches)[0].state_batches == batches
 
 
 @BOTH

@@ -334,9 +334,20 @@ def test_a_rule_on_terms_says_what_it_says_on_values(
     rule, wanted = RULES[name]
     known = dict(zip((X, Y, Z), numbers, strict=True))
     values = as_terms(rule(record, *(known[term] for term in wanted)))
+    assert evaluated(name, record, numbers) == [str(z3.simplify(value)) for value in values]
+
+
+def evaluated(name: str, record: Record, numbers: tuple[int, int, int]) -> list[str]:
+    """Return the formulas of a rule with values for their terms."""
     given_values = [
         *zip(as_terms(TERMS), as_terms(record), strict=True),
-        *((term, z3.IntVal(number)) for term, number in known.items()),
+        *((term, z3.IntVal(number)) for term, number in zip((X, Y, Z), numbers, strict=True)),
     ]
-    terms = [z3.simplify(z3.substitute(term, *given_values)) for term in FORMULAS[name]]
-    assert [str(term) for term in terms] == [str(z3.simplify(value)) for value in values]
+    return [str(z3.simplify(z3.substitute(term, *given_values))) for term in FORMULAS[name]]
+
+
+def test_on_terms_too_a_record_that_was_never_marked_may_be_however_late_it_is() -> None:
+    member = extension = 3
+    taken, marked = (attrs.evolve(record, owner=member) for record in (TAKEN, MARKED))
+    assert evaluated("can_mark", taken, (extension, 60, 7)) == ["True"]
+    assert evaluated("can_mark", marked, (extension, 60, 7)) == ["False"]

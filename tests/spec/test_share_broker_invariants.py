@@ -11,9 +11,10 @@ from immutables import Map
 
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch, CompleteWrite
-from model.outcome import Answer
+from model.outcome import Answer, Write
 from model.profile import KAFKA
 from model.share_messages import (
+    MAX_EPOCH,
     Conduct,
     PartitionConduct,
     PartitionRequest,
@@ -22,6 +23,7 @@ from model.share_messages import (
     ShareResponse,
     TopicPartition,
 )
+from spec.partition import Outstanding
 from spec.share_broker import Handled, ShareBroker, Waiting, advance, complete_write, disconnect
 from spec.share_broker_invariants import BROKER_INVARIANTS, violated_by
 from spec.share_request import handle
@@ -157,7 +159,67 @@ def _broken(name: str) -> ShareBroker:
     }[name]
 
 
-@pytest.mark.parametrize("name", [one.name for one in BROKER_INVARIANTS])
+NAMES = (
+    "sessions_within_limit",
+    "live_epoch_neither_opens_nor_closes",
+    "session_names_each_once",
+    "idle_groups_are_dropped",
+    "awaited_is_outstanding",
+    "elsewhere_is_not_in_memory",
+    "clock_is_one",
+    "share_partitions_are_sound",
+)
+
+
+def test_there_is_an_example_for_each_invariant() -> None:
+    assert tuple(one.name for one in BROKER_INVARIANTS) == NAMES
+
+
+def test_a_write_that_is_outstanding_keeps_a_group_in_memory() -> None:
+    good = opened(broker_of())
+    one = Outstanding(Write(0, 0, 0, (), ErrorCode.PENDING))
+    partitions = {
+        at: attrs.evolve(there, outstanding=Map({0: one})) for at, there in good.partitions.items()
+    }
+    assert violated_by(attrs.evolve(good, sessions=Map(), partitions=Map(partitions))) == []
+
+
+def test_what_is_not_in_memory_may_be_elsewhere() -> None:
+    good = opened(broker_of())
+    gone = attrs.evolve(good.partitions["g", P0], ready=False)
+    partitions = good.partitions.set(("g", P0), gone)
+    assert violated_by(attrs.evolve(good, partitions=partitions, elsewhere=frozenset({P0}))) == []
+
+
+def test_the_greatest_epoch_is_live() -> None:
+    good = opened(broker_of())
+    session = attrs.evolve(good.sessions["g", "m"], epoch=MAX_EPOCH)
+    assert violated_by(attrs.evolve(good, sessions=Map({("g", "m"): session}))) == []
+
+
+@pytest.mark.parametrize(
+    ("seq", "group", "left", "sound"),
+    [
+        (3, "g", {P0}, True),
+        (4, "g", {P0}, False),
+        (3, "h", {P0}, False),
+        (3, "g", {P1}, False),
+        (3, "g", {P0, P1}, False),
+        (3, "g", set(), False),
+    ],
+)
+def test_a_response_waits_for_the_writes_of_its_own_call(
+    seq: int, group: str, left: set[TopicPartition], *, sound: bool
+) -> None:
+    good = opened(broker_of())
+    one = Outstanding(Write(0, 0, 0, (), ErrorCode.PENDING), seq=3)
+    ready = attrs.evolve(good.partitions["g", P0], outstanding=Map({0: one}))
+    waiting = Map({seq: Waiting(group, ShareResponse(), frozenset(left))})
+    broker = attrs.evolve(good, partitions=Map({("g", P0): ready}), waiting=waiting)
+    assert ("awaited_is_outstanding" not in violated_by(broker)) is sound
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_each_invariant_notices_what_breaks_it(name: str) -> None:
     assert violated_by(opened(broker_of())) == []
     assert violated_by(_broken(name)) == [name]

@@ -34,6 +34,11 @@ def test_each_invariant_notices_what_breaks_it(name: str) -> None:
     assert violated_by(BROKEN[name]) == [name]
 
 
+@pytest.mark.parametrize("stages", [(ONE, ONE, NONE), (ONE, NONE, ONE), (ONE, ONE, ONE)])
+def test_no_two_stages_share_a_partition(stages: tuple[frozenset[TopicPartition], ...]) -> None:
+    assert "stages_are_disjoint" in violated_by(group(PartitionMetadata(*stages)))
+
+
 def test_what_is_assigned_without_state_is_noticed() -> None:
     wanted = group(PartitionMetadata(NONE, ONE, NONE), Map(), "a")
     assert violated_by(wanted) == ["initialized_has_state", "assigned_has_state"]

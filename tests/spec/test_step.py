@@ -199,6 +199,12 @@ def test_an_answer_that_is_missing_is_success() -> None:
     assert durable(step.partition).delivery_complete_count == 1
 
 
+def test_the_first_answer_is_to_the_one_write_of_an_operation() -> None:
+    answers = [Answer(ErrorCode.PENDING), Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+    step = apply(HELD, acknowledgement("c1", (0, 0, 1)), answers=answers)
+    assert [write.status for write in step.outcome.writes] == [ErrorCode.PENDING]
+
+
 def test_seq_names_the_call_that_a_write_answers() -> None:
     pending = [Answer(ErrorCode.PENDING)]
     waiting = apply(HELD, acknowledgement("c1", (0, 0, 1)), answers=pending, seq=31).partition

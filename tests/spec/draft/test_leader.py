@@ -10,8 +10,10 @@ from model.outcome import Answer, Outcome
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
+from spec.coordinator import Durable
 from spec.draft.leader import Leader, apply, complete_count, new_leader
 from spec.draft.readings import MENDED, Siblings
+from spec.draft.record import Rules
 
 CONFIG = SharePartitionConfig(
     delivery_count_limit=2,
@@ -31,10 +33,11 @@ class Desk:
         self,
         durable: DurableState = DurableState(0, 0, leader_epoch=1),  # noqa: B008 - frozen
         config: SharePartitionConfig = CONFIG,
+        now: int = 100,
         **options: Any,  # noqa: ANN401 - whatever the option takes
     ) -> None:
         self.leader: Leader = new_leader(attrs.evolve(MENDED, **options))
-        self.ask(ops.Initialize(config, 0, 4, durable, 100))
+        self.ask(ops.Initialize(config, 0, 4, durable, now))
 
     def ask(self, operation: ops.Operation, *answers: Answer) -> Outcome:
         step = apply(self.leader, operation, answers)
@@ -61,6 +64,7 @@ class Desk:
         return [f"{r.state.name}({r.delivery_count})" for r in self.leader.records]
 
 
+REFUSED = ErrorCode.INVALID_RECORD_STATE
 AVAILABLE, ACQUIRED, MARKED = "AVAILABLE(0)", "ACQUIRED(1)", "IN_PROGRESS(1)"
 
 
@@ -72,6 +76,33 @@ def test_a_fetch_takes_what_is_available_and_in_the_window() -> None:
     assert ([r.first for r in second.acquired], second.acquisition) == ([2], 1)
     assert desk.fetch(1) == Outcome()
     assert desk.states == [ACQUIRED] * 3 + [AVAILABLE]
+
+
+def test_a_leader_that_was_not_initialized_has_nothing() -> None:
+    leader = new_leader(MENDED)
+    assert (leader.records, leader.durable, leader.outstanding) == ((), Durable(), ())
+    assert (leader.now, leader.began, leader.start, leader.end) == (0, 0, 0, 0)
+
+
+def test_leaders_are_compared_by_what_happened_to_them() -> None:
+    desk = Desk()
+    readings = attrs.evolve(MENDED, request_is_atomic=True)
+    assert attrs.evolve(desk.leader, rules=Rules(CONFIG, readings)) == desk.leader
+
+
+def test_the_first_answer_is_to_the_one_write_of_a_request() -> None:
+    desk = Desk()
+    desk.fetch(1)
+    accept = (ops.AcknowledgementBatch(0, 0, (AcknowledgeType.ACCEPT,)),)
+    assert desk.ask(ops.Acknowledge("A", accept), FAILS, LATER).status is FAILS.status
+
+
+def test_what_awaits_the_write_of_its_release_is_not_available() -> None:
+    desk = Desk()
+    desk.fetch(1)
+    desk.say(0, 0, AcknowledgeType.RELEASE, answer=LATER)
+    assert desk.states[0] == "AVAILABLE(1)"
+    assert [r.first for r in desk.fetch(1).acquired] == [1]
 
 
 def test_finished_records_leave_the_window() -> None:
@@ -89,16 +120,39 @@ def test_a_batch_of_an_acknowledgement_may_say_something_else_of_each_record() -
     desk.fetch(3)
     desk.say(0, 1, AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE)
     assert desk.states[:3] == ["ACKNOWLEDGED(1)", "AVAILABLE(1)", ACQUIRED]
-    assert desk.say(1, 1, AcknowledgeType.ACCEPT).status is ErrorCode.INVALID_RECORD_STATE
+    assert desk.say(1, 1, AcknowledgeType.ACCEPT).status is REFUSED
     assert desk.say(3, 3, AcknowledgeType.ACCEPT).status is ErrorCode.INVALID_REQUEST
+    assert desk.say(2, 3, AcknowledgeType.ACCEPT).status is ErrorCode.INVALID_REQUEST
     desk.wait(1)
     assert desk.say(2, 2, AcknowledgeType.RENEW) == Outcome()
     assert desk.leader.records[2].lock_end == 104
 
 
+def test_types_of_an_acknowledgement_are_counted_from_the_first_offset_of_their_batch() -> None:
+    desk = Desk()
+    desk.fetch(3)
+    desk.say(1, 2, AcknowledgeType.ACCEPT, AcknowledgeType.REJECT)
+    assert desk.states[:3] == [ACQUIRED, "ACKNOWLEDGED(1)", "ARCHIVED(1)"]
+
+
+def test_a_single_type_is_said_of_all_records_of_its_batch() -> None:
+    desk = Desk()
+    desk.fetch(3)
+    desk.say(0, 2, AcknowledgeType.ACCEPT)
+    assert desk.leader.start == 3
+
+
+def test_a_renewal_of_what_is_in_progress_is_refused_unless_it_counts_as_progress() -> None:
+    desk = Desk(renewal_counts_as_progress=False)
+    desk.fetch(2)
+    desk.mark((0, 0))
+    assert desk.say(0, 0, AcknowledgeType.RENEW).status is REFUSED
+    assert desk.say(1, 1, AcknowledgeType.RENEW).status is ErrorCode.NONE
+
+
 def test_marks_are_judged_batch_by_batch_or_all_together() -> None:
     desk, atomic = Desk(), Desk(request_is_atomic=True)
-    refused, accepted = ErrorCode.INVALID_RECORD_STATE, ErrorCode.NONE
+    refused, accepted = REFUSED, ErrorCode.NONE
     for each in (desk, atomic):
         each.fetch(3)
         each.say(1, 1, AcknowledgeType.ACCEPT)
@@ -107,6 +161,8 @@ def test_marks_are_judged_batch_by_batch_or_all_together() -> None:
     assert atomic.mark((0, 0), (1, 1), (2, 2)).marked == (refused, refused, refused)
     assert atomic.states[:3] == [ACQUIRED, "ACKNOWLEDGED(1)", ACQUIRED]
     assert desk.mark((0, 2)).marked == (refused,)
+    assert atomic.mark((0, 0), (2, 2)).marked == (accepted, accepted)
+    assert atomic.states[:3] == [MARKED, "ACKNOWLEDGED(1)", MARKED]
 
 
 @pytest.mark.parametrize("batch", [(-1, 0), (1, 0), (0, 3)])
@@ -122,6 +178,24 @@ def test_marks_below_the_start_offset_are_passed_over() -> None:
     desk.say(0, 0, AcknowledgeType.ACCEPT)
     assert desk.mark((0, 1)).marked == (ErrorCode.NONE,)
     assert desk.states[:3] == ["ACKNOWLEDGED(1)", MARKED, ACQUIRED]
+
+
+def test_marks_are_written_only_if_they_are_durable_and_were_accepted() -> None:
+    desk, durable = Desk(), Desk(marks_are_written=True)
+    for each in (desk, durable):
+        each.fetch(1)
+        assert each.mark((1, 1)).writes == ()
+    assert desk.mark((0, 0)).writes == ()
+    assert len(durable.mark((0, 0)).writes) == 1
+
+
+@pytest.mark.parametrize("answer", [Answer(), LATER])
+def test_a_refused_batch_stays_so_whatever_becomes_of_the_write_of_the_others(
+    answer: Answer,
+) -> None:
+    desk = Desk(marks_are_written=True, mark_waits_for_its_write=True)
+    desk.fetch(1)
+    assert desk.mark((0, 0), (0, 0), answer=answer).marked == (ErrorCode.NONE, REFUSED)
 
 
 def test_a_mark_that_is_written_does_not_wait_for_it() -> None:
@@ -142,7 +216,7 @@ def test_a_mark_that_waits_is_pending_and_undone_if_its_write_fails() -> None:
     assert desk.mark((0, 0), answer=FAILS).marked == (FAILS.status,)
     assert desk.states[0] == ACQUIRED
     assert desk.mark((0, 0), answer=LATER).status is ErrorCode.PENDING
-    assert desk.say(0, 0, AcknowledgeType.ACCEPT).status is ErrorCode.INVALID_RECORD_STATE
+    assert desk.say(0, 0, AcknowledgeType.ACCEPT).status is REFUSED
     assert desk.ask(ops.CompleteWrite(1, FAILS.status)).status is FAILS.status
     assert desk.states[0] == ACQUIRED
     desk.mark((0, 0))
@@ -163,6 +237,8 @@ def test_what_a_mark_does_to_the_other_records_of_its_fetch(how: Siblings, end: 
     desk.mark((0, 0))
     assert desk.leader.records[1].lock_end == end
     assert desk.leader.records[2].lock_end == 103
+    desk.mark((1, 1))
+    assert [record.lock_end for record in desk.leader.records[:2]] == [None, None]
 
 
 def test_a_member_that_leaves_keeps_what_it_marked_for_the_grace_time() -> None:
@@ -177,6 +253,14 @@ def test_a_member_that_leaves_keeps_what_it_marked_for_the_grace_time() -> None:
     assert desk.states[0] == "AVAILABLE(1)"
 
 
+def test_a_mark_that_awaits_its_write_outlasts_its_member() -> None:
+    desk = Desk(marks_are_written=True, mark_waits_for_its_write=True)
+    desk.fetch(1)
+    desk.mark((0, 0), answer=LATER)
+    assert desk.ask(ops.Release("A")) == Outcome()
+    assert desk.states[0] == MARKED
+
+
 def test_time_passes_from_deadline_to_deadline() -> None:
     desk = Desk()
     desk.fetch(2)
@@ -188,6 +272,70 @@ def test_time_passes_from_deadline_to_deadline() -> None:
     assert desk.wait(0) == Outcome()
 
 
+def test_each_timer_fires_when_its_time_comes() -> None:
+    desk = Desk()
+    desk.fetch(1)
+    desk.wait(1)
+    desk.fetch(1)
+    assert [write.state_batches[0].first for write in desk.wait(100).writes] == [0, 1]
+
+
+def test_progress_is_judged_when_it_becomes_too_old() -> None:
+    desk = Desk()
+    desk.fetch(2)
+    for offset in (0, 1):
+        desk.wait(1)
+        desk.mark((offset, offset))
+    assert [write.state_batches[0].first for write in desk.wait(100).writes] == [0, 1]
+
+
+def test_a_timer_that_is_over_does_not_hold_the_clock() -> None:
+    desk = Desk()
+    desk.fetch(1)
+    assert desk.say(0, 0, AcknowledgeType.ACCEPT, answer=LATER).writes[0].status is LATER.status
+    desk.wait(10)
+    assert (desk.leader.now, desk.leader.start) == (110, 0)
+    desk.ask(ops.CompleteWrite(0, FAILS.status))
+    assert desk.states[0] == "AVAILABLE(1)"
+
+
+def test_a_mark_that_awaits_its_write_outlasts_its_times() -> None:
+    desk = Desk(marks_are_written=True, mark_waits_for_its_write=True)
+    desk.fetch(1)
+    desk.mark((0, 0), answer=LATER)
+    assert desk.wait(100) == Outcome()
+    assert (desk.leader.now, desk.states[0]) == (200, MARKED)
+
+
+def test_writes_are_answered_in_any_order() -> None:
+    desk = Desk()
+    desk.fetch(2)
+    for offset in (0, 1):
+        desk.say(offset, offset, AcknowledgeType.ACCEPT, answer=LATER)
+    desk.ask(ops.CompleteWrite(1, ErrorCode.NONE))
+    assert [record.before is None for record in desk.leader.records[:2]] == [False, True]
+    assert dict(desk.leader.durable.entries) == {1: (RecordState.ACKNOWLEDGED, 1)}
+    desk.ask(ops.CompleteWrite(0, ErrorCode.NONE))
+    assert desk.leader.start == 2
+
+
+def test_what_is_written_is_in_the_order_of_the_offsets() -> None:
+    desk = Desk()
+    desk.fetch(2)
+    accept = (AcknowledgeType.ACCEPT,)
+    batches = tuple(ops.AcknowledgementBatch(offset, offset, accept) for offset in (1, 0))
+    (write,) = desk.ask(ops.Acknowledge("A", batches)).writes
+    assert write.state_batches == (StateBatch(0, 1, RecordState.ACKNOWLEDGED, 1),)
+
+
+def test_a_mark_that_does_not_wait_stays_when_its_write_fails() -> None:
+    desk = Desk(marks_are_written=True)
+    desk.fetch(1)
+    desk.mark((0, 0), answer=LATER)
+    desk.ask(ops.CompleteWrite(0, FAILS.status))
+    assert desk.states[0] == MARKED
+
+
 def test_the_sweeper_runs_every_quarter_of_the_threshold() -> None:
     desk = Desk(swept_every_quarter=True)
     desk.wait(1)
@@ -197,6 +345,37 @@ def test_the_sweeper_runs_every_quarter_of_the_threshold() -> None:
     assert desk.states[0] == MARKED
     desk.wait(1)
     assert desk.states[0] == "AVAILABLE(1)"
+
+
+@pytest.mark.parametrize(("threshold", "quarter"), [(12, 3), (8, 2), (3, 1)])
+def test_what_was_marked_a_quarter_later_is_swept_a_quarter_later(
+    threshold: int, quarter: int
+) -> None:
+    config = attrs.evolve(
+        CONFIG, record_lock_duration_ms=50, in_progress_staleness_threshold_ms=threshold
+    )
+    desk = Desk(config=config, swept_every_quarter=True, thresholds_are_free=True)
+    desk.fetch(3)
+    for offset in range(3):
+        desk.mark((offset, offset))
+        desk.wait(quarter)
+    writes = (*desk.wait(1).writes, *desk.wait(1000).writes)
+    assert [write.state_batches[0].first for write in writes] == [0, 1, 2]
+
+
+def test_the_sweeper_counts_from_when_the_leader_took_over() -> None:
+    desk = Desk(swept_every_quarter=True, now=101)
+    desk.fetch(1)
+    desk.mark((0, 0))
+    desk.wait(9)
+    assert desk.states[0] == MARKED
+    desk.wait(1)
+    assert desk.states[0] == "AVAILABLE(1)"
+
+
+def test_a_window_without_records_is_empty_where_it_starts() -> None:
+    leader = Desk(DurableState(1, 0, leader_epoch=1)).leader
+    assert (leader.start, leader.end) == (1, 1)
 
 
 def test_a_new_leader_knows_what_is_durable() -> None:

@@ -74,6 +74,7 @@ def test_a_mark_may_wait_for_its_write() -> None:
     assert mark(ACQUIRED, NOW, written).before is None
     waits = rules(marks_are_written=True, mark_waits_for_its_write=True)
     assert mark(ACQUIRED, NOW, waits).before == ACQUIRED
+    assert mark(ACQUIRED, NOW, rules(mark_waits_for_its_write=True)).before is None
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,42 @@ def test_who_may_mark(  # noqa: PLR0913, PLR0917
     accepted: bool,  # noqa: FBT001
 ) -> None:
     assert may_mark(record, member, token, now, rules(**options)) is accepted
+
+
+def test_only_what_a_member_has_in_hand_is_held() -> None:
+    for state in RecordState:
+        held = state in (RecordState.ACQUIRED, RecordState.IN_PROGRESS)
+        assert is_held(attrs.evolve(ACQUIRED, state=state)) is held
+        assert not is_held(attrs.evolve(ACQUIRED, state=state, before=ACQUIRED))
+
+
+def test_what_awaits_a_write_is_not_acknowledged() -> None:
+    pending = attrs.evolve(MARKED, before=ACQUIRED)
+    assert may_acknowledge(MARKED, "A", AcknowledgeType.ACCEPT, MENDED)
+    assert not may_acknowledge(pending, "A", AcknowledgeType.ACCEPT, MENDED)
+
+
+def test_where_a_gap_is_refused_all_else_is_not() -> None:
+    readings = attrs.evolve(MENDED, gap_is_refused=True)
+    assert not may_acknowledge(MARKED, "A", AcknowledgeType.GAP, readings)
+    assert may_acknowledge(MARKED, "A", AcknowledgeType.ACCEPT, readings)
+
+
+@pytest.mark.parametrize(("now", "fresh"), [(NOW + 8, True), (NOW + 9, False)])
+def test_progress_may_be_fresh_at_the_threshold_and_not_beyond(now: int, *, fresh: bool) -> None:
+    left = leave(MARKED, now, rules(fresh_at_the_threshold=True))
+    assert (left.state is RecordState.IN_PROGRESS) is fresh
+
+
+def test_only_what_is_in_progress_outlasts_its_member() -> None:
+    again = attrs.evolve(ACQUIRED, last_progress=NOW)
+    assert leave(again, NOW, rules()).state is RecordState.AVAILABLE
+
+
+def test_of_two_timers_the_earlier_ends_the_delivery() -> None:
+    both = attrs.evolve(MARKED, lock_end=NOW + 5, grace_end=NOW + 2)
+    assert expire(both, NOW + 1, rules()) is None
+    assert expire(both, NOW + 2, rules()) == DraftRecord(RecordState.AVAILABLE, 1)
 
 
 def test_a_mark_cancels_the_grace_time_or_not() -> None:
@@ -196,6 +233,7 @@ def test_the_sweeper_is_late_by_one(every_quarter: bool, over: int) -> None:  # 
         (2, False, LimitTest.BEFORE_ADDING, RecordState.ARCHIVED, 2),
         (1, True, LimitTest.BEFORE_ADDING, RecordState.AVAILABLE, 2),
         (2, True, LimitTest.BEFORE_ADDING, RecordState.ARCHIVED, 2),
+        (0, True, LimitTest.AFTER_ADDING, RecordState.AVAILABLE, 1),
         (1, True, LimitTest.AFTER_ADDING, RecordState.ARCHIVED, 2),
         (7, True, LimitTest.NEVER, RecordState.AVAILABLE, 8),
     ],
@@ -252,14 +290,15 @@ def test_what_is_left_of_times_when_a_delivery_ends() -> None:
     assert (ended.last_progress, ended.progress_start) == (NOW, NOW)
     again = mark(acquire(ended, "A", TOKEN, NOW + 9, kept), NOW + 9, kept)
     assert (again.last_progress, again.progress_start) == (NOW + 9, NOW)
-    assert DraftRecord().last_progress == NEVER
+    assert (DraftRecord().last_progress, NEVER) == (NEVER, -1)
 
 
 def test_a_failed_write_restores_what_is_not_over() -> None:
     released = acknowledge(MARKED, AcknowledgeType.RELEASE, rules())
     assert roll_back(released, NOW + 7, rules()) == MARKED
     assert roll_back(released, NOW + 8, rules()) == DraftRecord(RecordState.AVAILABLE, 1)
-    assert roll_back(released, NOW + 8, rules(swept_every_quarter=True)) == MARKED
+    for now in (NOW + 8, NOW + 1000):
+        assert roll_back(released, now, rules(swept_every_quarter=True)) == MARKED
     accepted = acknowledge(ACQUIRED, AcknowledgeType.ACCEPT, rules())
     assert roll_back(accepted, NOW + 3, rules()) == DraftRecord(RecordState.AVAILABLE, 1)
 
@@ -270,6 +309,8 @@ def test_a_mark_whose_write_fails_may_lose_the_timer() -> None:
     assert roll_back(marked, NOW, waits) == ACQUIRED
     loses = rules(DRAFT_LITERAL)
     assert roll_back(marked, NOW, loses) == attrs.evolve(ACQUIRED, lock_end=None)
+    accepted = acknowledge(ACQUIRED, AcknowledgeType.ACCEPT, loses)
+    assert roll_back(accepted, NOW, loses) == ACQUIRED
 
 
 def test_a_durable_in_progress_is_read_as_it_is_or_as_available() -> None:

@@ -1,10 +1,10 @@
 import os
 
-from proofs.cli_mutate import selected
-from proofs.mutants import Mutant, mutants_of, sampled
-from proofs.mutation_checks import QUICK
-from proofs.mutation_results import equivalents
-from proofs.mutation_run import Judgement, judgements
+from proofs.mutation.checks import QUICK
+from proofs.mutation.cli import selected
+from proofs.mutation.mutants import Mutant, mutants_of, sampled
+from proofs.mutation.results import equivalents
+from proofs.mutation.run import Judgement, judgements
 
 SAMPLE, LISTED, SEED = {"spec": 26, "impl": 12}, 6, 3
 
@@ -20,6 +20,9 @@ def named(module: str, function: str, before: str, after: str) -> Mutant:
 
 LATE = named("spec.record", "is_lock_over", "record.deadline <= now", "record.deadline < now")
 ENDLESS = named("spec.acquire", "_check_growth", "offset += 1", "pass")
+UNSEEN = named(
+    "impl.faults", "_fault_of_result", "number += acquired[i, 1] - acquired[i, 0] + 1", "pass"
+)
 UNCOUNTED = named(
     "spec.record", "acquire", "record.delivery_count + 1", "record.delivery_count - 1"
 )
@@ -47,6 +50,17 @@ def test_proofs_alone_notice_a_mutant() -> None:
     (found,) = judged(UNCOUNTED, checks=("proofs",))
     assert found.by == "proofs"
     assert found.detail.startswith("acquire ")
+
+
+def test_exploration_alone_notices_a_mutant() -> None:
+    (found,) = judged(LATE, checks=("exploration",))
+    assert found.by == "exploration"
+
+
+def test_recorded_events_notice_what_no_lockstep_reaches() -> None:
+    whole, unseen = judged(unchanged("impl.faults"), UNSEEN, checks=("lockstep", "recorded events"))
+    assert not whole.killed
+    assert unseen.by == "recorded events"
 
 
 def test_nothing_is_left_in_the_environment() -> None:

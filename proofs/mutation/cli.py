@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from model.errors import InvalidValueError
-from proofs.mutants import Key, Mutant, mutants_of, sampled
-from proofs.mutation_checks import QUICK, ROOT, NoCheckoutError, require_checkout
-from proofs.mutation_report import as_json, as_lines, scores, with_scores
-from proofs.mutation_results import as_line, equivalents, from_lines
-from proofs.mutation_run import Judgement, judgements
+from proofs.mutation.checks import QUICK, ROOT, NoCheckoutError, require_checkout
+from proofs.mutation.mutants import Key, Mutant, mutants_of, sampled
+from proofs.mutation.report import as_json, as_lines, scores, with_scores
+from proofs.mutation.results import as_line, equivalents, from_lines
+from proofs.mutation.run import Judgement, judgements
 
 __all__ = ["mutate_command", "selected"]
 

@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 import attrs
 
-from proofs.mutants import Mutant, code_of
-from proofs.mutation_checks import checks_of, install, warm_up
+from proofs.mutation.checks import checks_of, install, warm_up
+from proofs.mutation.mutants import Mutant, code_of
 
 __all__ = ["Judgement", "judgements"]
 
@@ -70,6 +70,8 @@ def _begin() -> None:
 
 def _judge(mutant: Mutant, checks: Sequence[str] | None) -> Judgement:
     """Run the checks in a copy of this process, which says what it does on a pipe."""
+    for prepared in checks_of(mutant.module.split(".")[0], checks):
+        prepared.prepare()
     began = time.perf_counter()
     read, write = os.pipe()
     child = os.fork()
@@ -88,7 +90,7 @@ def _judge(mutant: Mutant, checks: Sequence[str] | None) -> Judgement:
     check, _, detail = said[-1].partition("\t") if said else ("import", "", "")
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
-        detail = "too much time" if name == "SIGXCPU" else f"ended by {name}"
+        detail = "too much time" if name == "SIGPROF" else f"ended by {name}"
     return Judgement(mutant, check if detail else "", detail, time.perf_counter() - began)
 
 
@@ -97,6 +99,7 @@ def _run(mutant: Mutant, checks: Sequence[str] | None, write: int) -> NoReturn:
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(silence, stream)
@@ -104,9 +107,7 @@ def _run(mutant: Mutant, checks: Sequence[str] | None, write: int) -> NoReturn:
         install(mutant.module, code_of(mutant.module, mutant.index))
         for check in checks_of(mutant.module.split(".")[0], checks):
             os.write(write, f"{check.name}\n".encode())
-            used = int(time.process_time()) + 1
-            hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-            resource.setrlimit(resource.RLIMIT_CPU, (used + check.cpu_s, hard))
+            signal.setitimer(signal.ITIMER_PROF, check.cpu_s)
             try:
                 noticed = check.notices(mutant.module)
             except BaseException as error:  # noqa: BLE001 - a mutant may raise anything

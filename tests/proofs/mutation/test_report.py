@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from model.errors import InvalidValueError
-from proofs.mutants import mutants_of
-from proofs.mutation_report import BEGIN, END, as_json, as_lines, rows_of, scores, with_scores
-from proofs.mutation_run import Judgement
+from proofs.mutation.mutants import mutants_of
+from proofs.mutation.report import BEGIN, END, as_json, as_lines, rows_of, scores, with_scores
+from proofs.mutation.run import Judgement
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "mutation.md").read_text()
 MUTANTS = mutants_of("spec.lag")
 JUDGED = [
@@ -18,15 +18,6 @@ JUDGED = [
     *(Judgement(mutant, "", "", 0.1) for mutant in MUTANTS[6:8]),
 ]
 LISTED = {MUTANTS[0].key, MUTANTS[6].key}
-SURVIVORS: dict[str, int] = {
-    "spec.draft.consumer": 9,
-    "spec.partition": 2,
-    "spec.record": 1,
-    "spec.share_broker": 2,
-    "spec.state_topic": 1,
-    "spec.step": 1,
-}
-"""How many mutants of a module of the specification nothing notices yet: to be made fewer."""
 SCORES = scores(Counter({"spec.lag": len(MUTANTS), "spec.log": 3}), JUDGED, LISTED)
 
 
@@ -94,11 +85,11 @@ def test_document_has_a_row_for_each_module_that_adds_up() -> None:
             int(word) for word in by.replace(",", "").split() if word.isdigit()
         )
         expected = "100 %" if survived == "0" else percent
-        assert percent == (expected if int(run) else "–")
+        assert percent == (expected if int(killed) + int(survived) else "–")
         assert commit
 
 
-def test_nothing_survives_of_the_specification_that_was_run_whole_but_what_is_known() -> None:
+def test_nothing_survives_of_the_specification_that_was_run_whole() -> None:
     rows = [cells(row) for module, row in rows_of(DOCUMENT).items() if module.startswith("spec.")]
     whole = {row[0].strip("`"): int(row[5]) for row in rows if row[1] == row[2]}
-    assert {module: survived for module, survived in whole.items() if survived} == SURVIVORS
+    assert {module: survived for module, survived in whole.items() if survived} == {}

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator
 import attrs
 
 from proofs.generated import with_part
-from proofs.mutants import Key
-from proofs.mutation_checks import CHECKS
-from proofs.mutation_run import Judgement
+from proofs.mutation.checks import CHECKS
+from proofs.mutation.mutants import Key
+from proofs.mutation.run import Judgement
 
 __all__ = [
     "BEGIN",

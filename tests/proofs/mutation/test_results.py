@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from model.errors import InvalidValueError
-from proofs.cli_mutate import selected
-from proofs.mutants import mutants_of
-from proofs.mutation_results import as_line, equivalents, from_lines, unknown_keys
-from proofs.mutation_run import Judgement
+from proofs.mutation.cli import selected
+from proofs.mutation.mutants import mutants_of
+from proofs.mutation.results import as_line, equivalents, from_lines, unknown_keys
+from proofs.mutation.run import Judgement
 
 MUTANTS = mutants_of("spec.lag")
 KILLED = Judgement(MUTANTS[0], "lockstep", "AssertionError: impl 1, spec 2", 0.25)

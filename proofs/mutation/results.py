@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from model.errors import InvalidValueError
-from proofs.mutants import Key, Mutant, source_of
-from proofs.mutation_run import Judgement
+from proofs.mutation.mutants import Key, Mutant, source_of
+from proofs.mutation.run import Judgement
 
 __all__ = ["EQUIVALENTS", "as_line", "equivalents", "from_lines", "unknown_keys"]
 
-EQUIVALENTS = Path(__file__).with_name("equivalent_mutants.json")
+EQUIVALENTS = Path(__file__).with_name("equivalent.json")
 """Mutants that do what the code does, in groups of one reason."""
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from proofs.mutants import Mutant, code_of, mutants_of, sampled, source_of
+from proofs.mutation.mutants import Mutant, code_of, mutants_of, sampled, source_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for package in ("spec", "impl")

@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
@@ -29,12 +30,17 @@ __all__ = [
     "warm_up",
 ]
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 """The checkout, if this is one."""
 
-_BELOW = {"spec": {"spec", "proofs", "replay", "tests"}, "impl": {"impl", "replay", "tests"}}
+_BELOW = {
+    "spec": {"spec", "proofs", "replay", "tests"},
+    "impl": {"impl", "proofs", "replay", "tests"},
+}
 """What rests on each package, and must be imported again on top of its mutant."""
-_SHORT_STEPS, _LONG_STEPS, _SEED = 400, 20_000, 7
+_SHORT_STEPS, _LONG_STEPS, _SEED = 1_600, 20_000, 7
+_STORIES, _SPOILINGS = 12, 14
+_EXPLORED_OFFSETS, _EXPLORED_DEPTH = 2, 6
 _PROOF_LIMIT_MS = 1_000
 _PYTEST = (
     *("-x", "-q", "--hypothesis-profile=mutants", "--assert=plain"),
@@ -53,13 +59,15 @@ class Check:
     """A check of a mutant of a module.
 
     ``notices`` takes the module's name and returns what it noticed, or nothing; an exception is
-    noticed too. ``cpu_s`` is how long it may compute, several times what it takes.
+    noticed too. ``cpu_s`` is how long it may compute, many times what it takes. ``prepare`` is
+    called before any mutant stands for its module.
     """
 
     name: str
     notices: Callable[[str], str]
-    cpu_s: int
+    cpu_s: float
     packages: tuple[str, ...] = ("spec", "impl")
+    prepare: Callable[[], object] = lambda: None
 
 
 def require_checkout() -> None:
@@ -132,10 +140,31 @@ def _lockstep(steps: int) -> Callable[[str], str]:
     return drive
 
 
+@cache
+def _recorded() -> tuple[tuple[Any, Any], ...]:
+    """Return events, most of them spoiled, and what the specification finds in them."""
+    spoiled = _import("tests.lockstep.spoiled")
+    cases = spoiled.cases(_SEED, _STORIES, _SPOILINGS)
+    return tuple((case, spoiled.found_by_specification(case)) for case in cases)
+
+
+def _recorded_events(_module: str) -> str:
+    """Return the first difference of the columnar kernel from the specification."""
+    found_by_kernel = _import("tests.lockstep.spoiled").found_by_kernel
+    for case, expected in _recorded():
+        found = found_by_kernel(case)
+        if found != expected:
+            return f"{case.profile.name}, {case.spoiled}: {found[:2]}, expected {expected[:2]}"
+    return ""
+
+
 def _own_tests(module: str) -> str:
     """Return the first that fails; those of the kernel go with what no lockstep reaches."""
     *folders, name = module.split(".")
-    names = [name] if module in sys.modules or folders != ["impl"] else [name, "kernel"]
+    names = [name]
+    _imports(module)
+    if folders == ["impl"] and module not in sys.modules:
+        names += ["kernel", "faults"]
     return _pytest(*(f"tests/{'/'.join(folders)}/test_{name}.py" for name in dict.fromkeys(names)))
 
 
@@ -145,6 +174,18 @@ def _golden(_module: str) -> str:
 
 def _all_tests(module: str) -> str:
     return _pytest(f"tests/{module.split('.', maxsplit=1)[0]}")
+
+
+def _exploration(module: str) -> str:
+    """Return what is wrong in a small world, of which every state of so many steps is visited."""
+    explored, world = (
+        _import("tests.proofs.explored").explored,
+        _import("proofs.exploration.world").World,
+    )
+    if module not in sys.modules:
+        return ""
+    _, found = explored(world(offsets=_EXPLORED_OFFSETS), _EXPLORED_DEPTH)
+    return found.violation.sentence if found.violation else ""
 
 
 def _proofs(module: str) -> str:
@@ -181,16 +222,18 @@ def _import(name: str) -> Any:  # noqa: ANN401 - any module
 
 
 CHECKS = (
-    Check("import", _imports, 5),
-    Check("lockstep", _lockstep(_SHORT_STEPS), 5),
-    Check("own tests", _own_tests, 60),
-    Check("golden vectors", _golden, 20, ("spec",)),
-    Check("long lockstep", _lockstep(_LONG_STEPS), 60),
+    Check("import", _imports, 2),
+    Check("lockstep", _lockstep(_SHORT_STEPS), 3),
+    Check("recorded events", _recorded_events, 5, ("impl",), _recorded),
+    Check("own tests", _own_tests, 40),
+    Check("golden vectors", _golden, 10, ("spec",)),
+    Check("long lockstep", _lockstep(_LONG_STEPS), 40),
+    Check("exploration", _exploration, 10),
     Check("proofs", _proofs, 300, ("spec",)),
-    Check("all tests", _all_tests, 180),
+    Check("all tests", _all_tests, 120),
 )
 """In this order: what is quick and notices most comes first."""
-QUICK = ("import", "lockstep", "own tests", "golden vectors")
+QUICK = ("import", "lockstep", "recorded events", "own tests", "golden vectors")
 """What mutants that are listed as equivalent are put through every time."""
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from proofs import cli_mutate
-from proofs.cli_mutate import mutate_command, selected
-from proofs.mutants import Key, Mutant, mutants_of
-from proofs.mutation_checks import QUICK, NoCheckoutError
-from proofs.mutation_report import BEGIN, END
-from proofs.mutation_run import Judgement
+from proofs.mutation import cli
+from proofs.mutation.checks import QUICK, NoCheckoutError
+from proofs.mutation.cli import mutate_command, selected
+from proofs.mutation.mutants import Key, Mutant, mutants_of
+from proofs.mutation.report import BEGIN, END
+from proofs.mutation.run import Judgement
 
 MUTANTS = mutants_of("spec.lag")
 SURVIVOR = MUTANTS[3]
@@ -44,8 +44,8 @@ class Checks:
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> Checks:
     checks = Checks()
-    monkeypatch.setattr(cli_mutate, "judgements", checks.judgements)
-    monkeypatch.setattr(cli_mutate, "equivalents", lambda: checks.listed)
+    monkeypatch.setattr(cli, "judgements", checks.judgements)
+    monkeypatch.setattr(cli, "equivalents", lambda: checks.listed)
     return checks
 
 
@@ -154,6 +154,6 @@ def test_without_a_checkout_it_exits_2_with_one_line(monkeypatch: pytest.MonkeyP
     def none() -> None:
         raise NoCheckoutError("no tests")
 
-    monkeypatch.setattr(cli_mutate, "require_checkout", none)
+    monkeypatch.setattr(cli, "require_checkout", none)
     assert mutate().output == "Error: no tests\n"
     assert mutate().exit_code == 2

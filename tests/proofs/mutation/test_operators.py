@@ -3,7 +3,7 @@ from enum import Enum
 
 import pytest
 
-from proofs.mutation_operators import replacements, without_value
+from proofs.mutation.operators import replacements, without_value
 
 
 class Colour(Enum):

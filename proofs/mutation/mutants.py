@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from proofs.mutation_operators import replacements, without_value
+from proofs.mutation.operators import replacements, without_value
 
 __all__ = ["Key", "Mutant", "code_of", "mutants_of", "sampled", "source_of"]
 

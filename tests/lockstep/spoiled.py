@@ -1,0 +1,191 @@
+"""What worlds of the lockstep recorded, whole and with one value spoiled, for the columnar kernel.
+
+What it should find is what the specification finds, event by event.
+"""
+
+import copy
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+import attrs
+import pyarrow as pa
+
+from impl.kernel import replay_partition
+from model.errors import InvalidValueError
+from model.guards import Difference
+from model.profile import PROFILES, Profile
+from model.trace import TraceEvent
+from model.trace_arrow import table_from_rows
+from model.trace_codec import row_from_event
+from replay.engine import engines_for
+from replay.lag_file import Observed, lag_table
+from replay.partition import follow
+from replay.tables import BadRowError, events_of, first_bad_row
+from tests.lockstep.dice import SeededDice
+from tests.lockstep.driver import weighted_operations
+from tests.lockstep.world import World
+
+__all__ = ["Case", "cases", "found_by_kernel", "found_by_specification"]
+
+Row = dict[str, Any]
+Found = tuple[object, ...]
+Path = tuple[str | int, ...]
+
+SHORTEST, LONGEST = 30, 60
+"""How many operations a world does."""
+_NULLS = 0.05
+_AT_AN_OFFSET = {
+    difference.name
+    for difference in (Difference.ACQUIRED, Difference.WRITTEN_STATE, Difference.RECORDS)
+}
+_FIXED = ("partition", "op", "seq")
+"""What the first stage of a replay looks at."""
+BEHIND = 2
+"""How many events follow the spoiled one."""
+
+
+@attrs.frozen
+class Case:
+    """Events to replay, and what was spoiled in them: empty if nothing was."""
+
+    profile: Profile
+    table: pa.Table
+    spoiled: str
+
+
+def cases(seed: int, stories: int, spoilings: int) -> Iterator[Case]:
+    """Yield so many stories of each profile, and each so many times with one value spoiled."""
+    random = Random(seed)  # noqa: S311 - a test, no secret
+    for number in range(stories):
+        for profile in PROFILES.values():
+            rows = _story(profile, SeededDice(seed * 1_000_003 + number))
+            yield Case(profile, table_from_rows(rows), "")
+            for _ in range(spoilings if rows else 0):
+                yield _spoiled(profile, rows, random)
+
+
+def found_by_specification(case: Case) -> Found:
+    """Return where and what the specification finds wrong, where no event stands, or each state."""
+    bad = first_bad_row(case.table)
+    events = _Counted(case.table.slice(0, bad.row) if bad else case.table)
+    states = Observed()
+    try:
+        found = follow(events, engines_for(("spec",), case.profile), 0, states)
+    except (BadRowError, InvalidValueError):
+        return "unreadable", events.row
+    if found:
+        return _located(events.row, found.name, found.offset)
+    return ("unreadable", bad.row) if bad else ("conforms", states.table())
+
+
+def found_by_kernel(case: Case) -> Found:
+    """Return the same of the kernel."""
+    try:
+        result = replay_partition(case.table, case.profile)
+    except InvalidValueError as error:
+        return "unreadable", getattr(error, "row", None)
+    if found := result.divergence:
+        return _located(found.row, found.kind.name, found.offset)
+    return "conforms", lag_table("lockstep", case.table, result)
+
+
+def _located(row: int, name: str, offset: int | None) -> Found:
+    """Name what is wrong; where several offsets are as they should not be, none is told."""
+    return row, name, offset if name in _AT_AN_OFFSET else None
+
+
+class _Counted:
+    """The events of a table, and the row of the last that was read."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self.row = 0
+
+    def __iter__(self) -> Iterator[TraceEvent]:
+        for row in range(self._table.num_rows):
+            self.row = row
+            yield from events_of(self._table.slice(row, 1))
+
+
+def _story(profile: Profile, dice: SeededDice) -> list[Row]:
+    world = World(profile, dice)
+    for _ in range(dice.number(SHORTEST, LONGEST)):
+        world.step(dice.one_of(weighted_operations()))
+    rows = [json.loads(json.dumps(row_from_event(event))) for event in world.pair.events]
+    for row in rows:
+        if dice.number(0, 2) == 0:
+            row["after"]["records"] = None
+    return rows
+
+
+def _spoiled(profile: Profile, rows: list[Row], random: Random) -> Case:
+    """Spoil one value of one event; which field it is of is drawn first, for some are rare."""
+    places: dict[str, list[tuple[int, Path]]] = {}
+    for number, row in enumerate(rows):
+        for path in _paths(row, ()):
+            places.setdefault(_kind(path), []).append((number, path))
+    kind = random.choice(sorted(places))
+    place, path = random.choice(places[kind])
+    alike = [_at(rows[number], other) for number, other in random.choices(places[kind], k=4)]
+    changed = copy.deepcopy(rows[: place + 1 + BEHIND])
+    old = _at(changed[place], path)
+    others = _others(old, alike)
+    if path[0] not in ("config", "persisted", "reset_offset") and random.random() < _NULLS:
+        others = [None]
+    if path[0] in ("after", "persisted", "writes"):
+        others = [new for new in others if _keeps_order(path[-1], old, new)]
+    new = _at(changed[place], path[:-1])[path[-1]] = random.choice(others or [old])
+    text = f"{rows[place]['op']} {place}: {'.'.join(map(str, path))} {old!r} -> {new!r}"
+    return Case(profile, table_from_rows(changed), text)
+
+
+def _at(row: Row, path: Path) -> Any:  # noqa: ANN401 - any part of a row
+    inner: Any = row
+    for part in path:
+        inner = inner[part]
+    return inner
+
+
+def _kind(path: Path) -> str:
+    return ".".join(part if isinstance(part, str) else "[]" for part in path)
+
+
+def _paths(value: object, path: Path) -> Iterator[Path]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name not in _FIXED:
+                yield from _paths(inner, (*path, name))
+        return
+    yield path
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _paths(inner, (*path, index))
+
+
+def _others(old: object, alike: list[object]) -> list[object]:
+    """Return other values: near it, or that stand there elsewhere."""
+    match old:
+        case bool():
+            near: list[object] = [not old]
+        case int():
+            near = [old + 1, old + 2, *(lower for lower in (old - 1, old - 2) if lower >= 0)]
+        case list():
+            near = [old[:-1], old[1:], [*old, *old[-1:]], old[::-1], []]
+        case str():
+            near = [""]
+        case _:
+            near = []
+    return [value for value in [*near, *near, *alike] if value != old]
+
+
+def _keeps_order(name: str | int, old: object, new: object) -> bool:
+    """Whether ranges still ascend and none overlaps another: what others say nobody defines."""
+    if isinstance(new, list):
+        ranges = [row for row in new if "first" in row]
+        return all(one["last"] < other["first"] for one, other in pairwise(ranges))
+    if isinstance(old, int) and isinstance(new, int):
+        return (name != "first" or new >= old) and (name != "last" or new <= old)
+    return True
