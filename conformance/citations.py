@@ -242,6 +242,10 @@ _BROKER = {
     "ONLY_LOGGED_IS_ACQUIRED": Citation(
         _HOLDING.source, "The records of a share-partition are those of its topic-partition."
     ),
+    "COMMITTED_IS_DELIVERED": Citation(
+        "KIP-932, Group configuration",
+        "Under read_committed the records of committed transactions only are delivered.",
+    ),
     "ACQUIRED_IS_SENT": Citation(
         f"{_FETCH}; AcquiredRecords",
         "A response carries the records that it says are acquired.",

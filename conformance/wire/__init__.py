@@ -6,7 +6,7 @@
 - ``hooks``, ``broker``: any broker at an address, and what differs between them;
 - ``kafka_broker``: Apache Kafka, started for the purpose;
 - ``asks``, ``scene``: what is asked of a broker, and one place in which it is;
-- ``belief``, ``explain``, ``judge``: what a broker may be like after what was seen;
+- ``written``, ``belief``, ``explain``, ``judge``: what a broker may be like after what was seen;
 - ``universe``, ``situations``, ``exercised``: what there is to meet, and what was;
 - ``generate``, ``brokers``: random asks, and simpler ones;
 - ``spec_broker``, ``faults``: the specification as a broker, right or with a classic fault;

@@ -24,6 +24,7 @@ __all__ = [
     "Fetch",
     "Open",
     "Produce",
+    "ProduceAborted",
     "Shape",
     "Stranger",
     "Wait",
@@ -71,6 +72,14 @@ class Open:
 @attrs.frozen
 class Produce:
     """Log batches are appended, each as (offsets without a record before it, its size)."""
+
+    partition: int
+    batches: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
+class ProduceAborted:
+    """Log batches are appended as one transaction, which is aborted: its marker follows them."""
 
     partition: int
     batches: tuple[tuple[int, int], ...]
@@ -167,6 +176,7 @@ class Describe:
 Ask = (
     Open
     | Produce
+    | ProduceAborted
     | DeleteRecords
     | Fetch
     | Acknowledge

@@ -37,7 +37,9 @@ def _simpler(ask: asks.Ask) -> Iterator[asks.Ask]:
     if isinstance(ask, asks.Fetch | asks.Acknowledge):
         for less in _simpler_acknowledged(ask.acknowledged):
             yield attrs.evolve(ask, acknowledged=less)
-    if isinstance(ask, asks.Produce):
+    if isinstance(ask, asks.ProduceAborted):
+        yield asks.Produce(ask.partition, ask.batches)
+    if isinstance(ask, asks.Produce | asks.ProduceAborted):
         for batches in _simpler_batches(ask.batches):
             yield attrs.evolve(ask, batches=batches)
     if isinstance(ask, asks.DeleteRecords) and ask.by > 1:

@@ -1,6 +1,7 @@
 """Whether a broker that is believed to be in a state could have answered a request as it did."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from enum import Enum
 from itertools import permutations, product
 
@@ -9,6 +10,7 @@ from immutables import Map
 
 from conformance.wire.belief import Belief
 from conformance.wire.words import acquired_text, response_text
+from conformance.wire.written import WrittenLog, free_of_aborted, kept_back
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import Guard
 from model.outcome import Choice
@@ -20,12 +22,14 @@ from model.share_messages import (
     PartitionRequest,
     PartitionResponse,
     ShareAcknowledge,
+    ShareFetch,
     ShareRequest,
     ShareResponse,
     TopicPartition,
 )
 from spec.log import hole_end
 from spec.partition import SharePartition
+from spec.ranges import offsets
 from spec.record import UNDELIVERED
 from spec.share_broker import PartitionKey, ShareBroker, load
 from spec.share_request import handle
@@ -35,7 +39,8 @@ from spec.window import Window, replace
 __all__ = ["Mismatch", "WireDifference", "explained"]
 
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-Logs = Mapping[TopicPartition, tuple[OffsetRange, ...]]
+Logs = Mapping[TopicPartition, WrittenLog]
+_EMPTY = WrittenLog()
 _REFUSALS = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE})
 
 
@@ -48,6 +53,7 @@ class WireDifference(Enum):
     ACQUIRED = "records are acquired only where the request fetches"
     DELIVERY_COUNT = "each delivery counts once, and nothing else does (KIP-932)"
     ONLY_LOGGED_IS_ACQUIRED = "an acquired offset is in the log"
+    COMMITTED_IS_DELIVERED = "under read_committed no aborted record is delivered (KIP-932)"
     ACQUIRED_IS_SENT = "an acquired record is in the response"
     ANSWERED_ONCE = "a response says one thing of each share-partition, not two"
     SENT_ONCE = "no log batch is in a response twice"
@@ -78,14 +84,15 @@ def explained(
 ) -> tuple[list[ShareBroker], Mismatch]:
     """Return what the broker may be like after it answered so, and the first way it could not.
 
-    The second counts only if the first is empty. ``logs`` has the log batches there are.
+    The second counts only if the first is empty. ``logs`` has what was written to the partitions.
     """
     found: list[ShareBroker] = []
     first: Mismatch | None = None
     for broker, asked, excused in _readings(belief, request, response):
         for conduct in _conducts(broker, asked, response, connection, logs):
             try:
-                handled = handle(broker, asked, broker.now, conduct, connection)
+                served = _uncounted(asked, response, conduct)
+                handled = handle(broker, served, broker.now, conduct, connection)
             except IllegalChoiceError as error:
                 about = _about(broker, asked, response)
                 wrong: Mismatch | None = _illegal(error, response, about)
@@ -99,6 +106,15 @@ def explained(
         if found:
             break
     return found, first or Mismatch("", "", "", "", "")
+
+
+def _uncounted(request: ShareRequest, response: ShareResponse, conduct: Conduct) -> ShareRequest:
+    """Return the request for more records if some were kept back: they need not be counted."""
+    given = sum(len(_counts(one)) for one in response.partitions)
+    if not isinstance(request, ShareFetch) or given > request.max_records:
+        return request
+    kept = sum(1 for _at, chosen in conduct.partitions for _offset in offsets(chosen.aborted))
+    return attrs.evolve(request, max_records=request.max_records + kept)
 
 
 def _readings(
@@ -163,58 +179,95 @@ def _conducts(
     """Yield what the broker may have chosen, as far as the response shows it."""
     said = {one.at: one for one in response.partitions}
     ats = sorted(at for group, at in broker.partitions if group == request.group_id)
-    choices = [
-        list(_choices(broker.partitions[request.group_id, at], said.get(at), logs.get(at, ())))
-        for at in ats
-    ]
-    for order in _orders(broker, request, said, connection):
+    most = request.max_records if isinstance(request, ShareFetch) else 0
+    broker_then = _acknowledged(broker, request, said, connection)
+    giving, choices = {at for at, one in said.items() if one.acquired}, []
+    for at in ats:
+        key, log = (request.group_id, at), logs.get(at, _EMPTY)
+        there = load(broker_then, key, None)[1].partitions[key]
+        choices.append(list(_choices(there, log, said.get(at), most)))
+        giving |= {at} if free_of_aborted(there, log) else set()
+    for order in _orders(broker, request, giving, connection):
         for chosen in product(*choices):
             yield Conduct(tuple(zip(ats, chosen, strict=True)), order)
+
+
+def _acknowledged(
+    broker: ShareBroker,
+    request: ShareRequest,
+    said: Mapping[TopicPartition, PartitionResponse],
+    connection: str,
+) -> ShareBroker:
+    """Return the broker between the acknowledgements of a fetch and its acquisitions."""
+    if isinstance(request, ShareAcknowledge) or all(not one.batches for one in request.partitions):
+        return broker
+    conduct = Conduct(
+        tuple((at, PartitionConduct(acknowledge=_refusal(one))) for at, one in said.items())
+    )
+    with suppress(IllegalChoiceError):
+        nothing = attrs.evolve(request, max_records=0)
+        return handle(broker, nothing, broker.now, conduct, connection).broker
+    return broker
+
+
+def _refusal(said: PartitionResponse | None) -> Choice:
+    status = said.acknowledge_error if said else NONE
+    return Choice(refusal=status if status in _REFUSALS else NONE)
 
 
 def _orders(
     broker: ShareBroker,
     request: ShareRequest,
-    said: dict[TopicPartition, PartitionResponse],
+    giving: set[TopicPartition],
     connection: str,
 ) -> Iterator[tuple[TopicPartition, ...] | None]:
-    """Yield the orders in which share-partitions may have been fetched: those that gave first."""
+    """Yield the orders in which share-partitions may have been fetched.
+
+    First those that gave records, or may have kept back some.
+    """
     error, sessions = begin(broker.sessions, request, connection, broker.most_sessions)
     plain = isinstance(request, ShareAcknowledge) or request.session_epoch == FINAL_EPOCH
     if error is not NONE or plain:
         yield None
         return
     ats = [one.at for one in sessions[key_of(request)].partitions]
-    giving = [at for at in ats if at in said and said[at].acquired]
     rest = tuple(at for at in ats if at not in giving)
-    for order in permutations(giving):
+    for order in permutations(at for at in ats if at in giving):
         yield (*order, *rest)
 
 
 def _choices(
-    there: SharePartition, said: PartitionResponse | None, batches: tuple[OffsetRange, ...]
+    there: SharePartition, log: WrittenLog, said: PartitionResponse | None, most: int
 ) -> Iterator[PartitionConduct]:
     """Yield what may have been chosen at one share-partition.
 
-    Besides what was acquired, the rest of the last log batch may have entered the window or not.
+    Besides what a member was given, data of aborted transactions may have been taken and kept back.
+    And the rest of the last log batch may have entered the window or not.
     """
-    status = said.acknowledge_error if said else NONE
-    acknowledge = Choice(refusal=status if status in _REFUSALS else NONE)
-    if said is None or not said.acquired:
-        nothing = Choice(acquired=(), entered=())
-        yield PartitionConduct(acknowledge, nothing, fetch_offset=0, log_batches=())
-        return
-    ranges = _sorted(OffsetRange(one.first, one.last) for one in said.acquired)
-    last = ranges[-1].last
-    read = _read(there, batches, ranges)
-    inside = (batch.last + 1 for batch in batches if batch.first <= last <= batch.last)
-    for end in sorted({last + 1, *inside}):
-        old_end = there.window.end_offset
-        new = ((max(b.first, old_end), min(b.last, end - 1)) for b in batches)
-        entered = tuple(OffsetRange(*one) for one in new if one[0] <= one[1])
-        acquire = Choice(acquired=ranges, entered=entered)
-        first = read[0].first if read else 0
-        yield PartitionConduct(acknowledge, acquire, fetch_offset=first, log_batches=read)
+    acknowledge = _refusal(said)
+    given = _sorted(OffsetRange(one.first, one.last) for one in (said.acquired if said else ()))
+    for aborted in kept_back(there, log, given, most):
+        ranges = _sorted((*given, *aborted))
+        if not ranges:
+            nothing = Choice(acquired=(), entered=())
+            yield PartitionConduct(acknowledge, nothing, fetch_offset=0, log_batches=())
+            continue
+        last = ranges[-1].last
+        read = _read(there, log.batches, ranges)
+        inside = (b.last + 1 for b in log.batches if b.first <= last <= b.last)
+        for end in sorted({last + 1, *inside}):
+            acquire = Choice(ranges, _entered(there, log, end))
+            first = read[0].first if read else 0
+            yield PartitionConduct(
+                acknowledge, acquire, fetch_offset=first, log_batches=read, aborted=aborted
+            )
+
+
+def _entered(there: SharePartition, log: WrittenLog, end: int) -> tuple[OffsetRange, ...]:
+    """Return the records that enter the window if it ends at ``end`` (exclusive)."""
+    old_end = there.window.end_offset
+    new = ((max(b.first, old_end), min(b.last, end - 1)) for b in log.batches)
+    return tuple(OffsetRange(*one) for one in new if one[0] <= one[1])
 
 
 def _read(

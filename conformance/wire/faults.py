@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import attrs
 
-from model.config import SharePartitionConfig
+from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.share_messages import (
@@ -57,6 +57,8 @@ class WireFault(StrEnum):
     RECORDS_LEFT_OUT = "acquired records are not in the response"
     LOG_START_IGNORED = "records that the log lost are delivered"
     FIRST_IS_FORGOTTEN = "the first released record is never delivered again"
+    ABORTED_IS_DELIVERED = "data of aborted transactions is delivered under read_committed"
+    COMMITTED_IS_KEPT_BACK = "what follows an aborted transaction is kept back with it"
 
 
 def faulty_config(fault: WireFault, config: SharePartitionConfig) -> SharePartitionConfig:
@@ -72,6 +74,8 @@ def faulty_config(fault: WireFault, config: SharePartitionConfig) -> SharePartit
         case WireFault.DELIVERY_HAS_NO_LIMIT:
             limit = config.delivery_count_limit + 1
             return attrs.evolve(config, delivery_count_limit=limit)
+        case WireFault.ABORTED_IS_DELIVERED:
+            return attrs.evolve(config, isolation_level=IsolationLevel.READ_UNCOMMITTED)
     return config
 
 

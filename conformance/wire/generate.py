@@ -12,7 +12,7 @@ import attrs
 from conformance.wire import asks
 from conformance.wire.scene import MEMBERS, WireScene
 from conformance.wire.target import WireCapabilities, WireHello
-from model.config import AutoOffsetReset, SharePartitionConfig
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.states import AcknowledgeType, AcquireMode
 
 __all__ = ["Mixture", "begin", "mixture", "next_ask"]
@@ -21,6 +21,7 @@ _ALWAYS = {asks.Produce: 3.0, asks.Fetch: 10.0, asks.Acknowledge: 7.0}
 _SOMETIMES = {
     asks.Disconnect: 0.7,
     asks.DeleteRecords: 1.0,
+    asks.ProduceAborted: 1.0,
     asks.Describe: 2.0,
     asks.Wait: 1.5,
     asks.WaitPastLocks: 0.7,
@@ -41,6 +42,9 @@ _WIDE = 50
 
 _WAITING = 6.0
 """How likely a wait is where locks are renewed: only time shows whether they were."""
+
+_COMMITTED = 0.8
+"""How likely read_committed is where transactions are aborted: without it they are records."""
 
 
 _PATIENT = 0.4
@@ -81,6 +85,8 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
     optional = {kind: weight for kind, weight in _SOMETIMES.items() if random.random() < 0.5}
     if not can.delete_records:
         optional.pop(asks.DeleteRecords, None)
+    if not can.aborted:
+        optional.pop(asks.ProduceAborted, None)
     if not can.offsets:
         optional.pop(asks.Describe, None)
     if not can.sessions:
@@ -95,12 +101,14 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
         types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
     limit = random.choice(can.lock_limits)
     wide = (limit // 3, limit // 2 + 1) * 2 if limit > _WIDE and random.random() < 0.4 else ()
+    keeps_back = can.config and asks.ProduceAborted in optional and random.random() < _COMMITTED
     return Mixture(
         SharePartitionConfig(
             delivery_count_limit=random.choice(can.delivery_limits),
             partition_max_record_locks=limit,
             record_lock_duration_ms=can.lock_ms,
             auto_offset_reset=AutoOffsetReset.EARLIEST,
+            isolation_level=IsolationLevel("read_committed" if keeps_back else "read_uncommitted"),
         ),
         random.choice((1, 1, 2)),
         {**_ALWAYS, **optional},
@@ -126,10 +134,17 @@ def next_ask(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
 
 
 def _produce(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+    return asks.Produce(random.randrange(mix.partitions), _appended(random, mix, 3))
+
+
+def _produce_aborted(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+    return asks.ProduceAborted(random.randrange(mix.partitions), _appended(random, mix, 2))
+
+
+def _appended(random: Random, mix: Mixture, most: int) -> tuple[tuple[int, int], ...]:
     gaps = (0, 0, 0, 1) if mix.gaps else (0,)
-    number = random.randint(1, 3)
-    batches = tuple((random.choice(gaps), random.choice(mix.sizes)) for _ in range(number))
-    return asks.Produce(random.randrange(mix.partitions), batches)
+    number = random.randint(1, most)
+    return tuple((random.choice(gaps), random.choice(mix.sizes)) for _ in range(number))
 
 
 def _fetch(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
@@ -193,6 +208,7 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, WireScene], asks.Ask]] 
     asks.Produce: _produce,
     asks.Fetch: _fetch,
     asks.Acknowledge: _acknowledge,
+    asks.ProduceAborted: _produce_aborted,
     asks.Disconnect: _disconnect,
     asks.DeleteRecords: _delete,
     asks.Describe: _describe,

@@ -20,6 +20,13 @@ from conformance.wire.belief import (
 from conformance.wire.explain import Mismatch, WireDifference, explained
 from conformance.wire.target import Described, Exchange, Place
 from conformance.wire.words import acquired_text
+from conformance.wire.written import (
+    WrittenLog,
+    committed_only,
+    deliverable,
+    free_of_aborted,
+    waiting_start,
+)
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import Profile
@@ -30,10 +37,12 @@ from replay.words import printable, ranges_text, snapshot_text
 from spec.lag import durable_lag, lag
 from spec.log import hole_end
 from spec.partition import SharePartition
+from spec.ranges import offsets
 from spec.record import UNDELIVERED, is_acquirable
 from spec.share_broker import PartitionKey
 from spec.share_session import key_of
 from spec.view import durable, snapshot
+from spec.window import first_unfinished
 
 __all__ = ["Judge"]
 
@@ -55,15 +64,6 @@ PASSING = frozenset(
 
 _LATE_MS = 2
 """A lock may end as much earlier than its duration: clocks count whole ms."""
-
-
-@attrs.define
-class _Log:
-    """What the kit knows of the log of a partition, since it alone writes to it."""
-
-    start: int = 0
-    end: int = 0
-    batches: tuple[OffsetRange, ...] = ()
 
 
 class Judge:
@@ -89,7 +89,9 @@ class Judge:
         self._timing = attrs.evolve(timing, lock_ms=config.record_lock_duration_ms)
         topic = place.topic_id, place.partitions
         self.beliefs = beginnings(profile, place.group, topic, config)
-        self.logs = {TopicPartition(place.topic_id, p): _Log() for p in range(place.partitions)}
+        self.logs = {
+            TopicPartition(place.topic_id, p): WrittenLog() for p in range(place.partitions)
+        }
         self.explanation = self.beliefs[0], self.beliefs[0]
         self.refused: SharePartitionSnapshot | None = None
         self.over = False
@@ -104,11 +106,28 @@ class Judge:
         """Return a share-partition as it is most plausibly."""
         return self.beliefs[0].broker.partitions[self.key(partition)]
 
-    def produced(self, partition: int, batches: Iterable[OffsetRange], end: int) -> None:
+    def kept_back(self, most: int) -> int:
+        """Return how many fetches of at most ``most`` records may give nothing of what they read.
+
+        Each takes a log batch or as many records of it.
+        """
+        return max(
+            sum(
+                -(-len(batch) // max(1, most))
+                for at, log in self.logs.items()
+                for batch in free_of_aborted(belief.broker.partitions[self.key(at.partition)], log)
+            )
+            for belief in self.beliefs
+        )
+
+    def produced(
+        self, partition: int, batches: Iterable[OffsetRange], end: int, *, aborted: bool = False
+    ) -> None:
         """Take note of log batches; the log ends at ``end`` (exclusive)."""
         at, new = self.key(partition)[1], tuple(batches)
         log = self.logs[at]
-        self.logs[at] = _Log(log.start, end, (*log.batches, *new))
+        log.end, log.batches = end, (*log.batches, *new)
+        log.aborted += new if aborted else ()
         self.beliefs = tuple(appended(belief, at, new, end) for belief in self.beliefs)
 
     def deleted(self, partition: int, before: int) -> None:
@@ -135,14 +154,13 @@ class Judge:
         sent, received = exchange.sent_ms, exchange.received_ms
         self._exchanges += 1
         times = (sent - _LATE_MS, received, self._exchanges)
-        logs = {at: log.batches for at, log in self.logs.items()}
         after: dict[Belief, tuple[Belief, Belief]] = {}
         refused: list[tuple[Belief, Mismatch]] = []
         for belief in self.beliefs:
             blurred = uncertain(belief, sent, received)
             self._blurred_until = max(self._blurred_until, blurred)
             for before in possible(belief, sent, received):
-                brokers, wrong = explained(before, request, response, connection, logs)
+                brokers, wrong = explained(before, request, response, connection, self.logs)
                 refused.append((before, wrong))
                 for broker in brokers:
                     now = relocked(before, broker, self._timing, times)
@@ -153,14 +171,14 @@ class Judge:
         """Judge a start offset and a lag that were told, and believe what they show."""
         if told.error is not ErrorCode.NONE:
             return None
-        key = self.key(partition)
+        key, log = self.key(partition), self.logs[self.key(partition)[1]]
         after: dict[Belief, tuple[Belief, Belief]] = {}
         refused: list[tuple[Belief, Mismatch]] = []
         for belief in self.beliefs:
             blurred = uncertain(belief, told.sent_ms, told.received_ms)
             self._blurred_until = max(self._blurred_until, blurred)
             for before in possible(belief, told.sent_ms, told.received_ms):
-                wrong = _described_wrong(before.broker.partitions[key], told, key[1])
+                wrong = _described_wrong(before.broker.partitions[key], log, told, key[1])
                 if wrong is None:
                     after.setdefault(before, (belief, before))
                 else:
@@ -240,6 +258,8 @@ class Judge:
             if log is None or not one.acquired:
                 continue
             yield from _outside(one, log)
+            if committed_only(self._config):
+                yield from _uncommitted(one, log)
             yield from _missing(one, log, read.get(one.at, ()))
             if told not in (None, self._timing.lock_ms):
                 kind = WireDifference.LOCK_TIMEOUT
@@ -247,23 +267,24 @@ class Judge:
                 yield Mismatch(kind.name, kind.value, "fetch", *texts, one.at)
 
     def _free(
-        self, belief: Belief, request: ShareRequest, at: TopicPartition, log: _Log
+        self, belief: Belief, request: ShareRequest, at: TopicPartition, log: WrittenLog
     ) -> int | None:
         """Return a record that is available for the session of a request, if this belief is true.
 
-        One that was never delivered is, if the window has room for it.
+        One that was never delivered is, if the window has room for it. What is only kept back makes
+        room for the next.
         """
         session = belief.broker.sessions.get(key_of(request))
         there = belief.broker.partitions[self._place.group, at]
         if session is None or not there.ready or all(one.at != at for one in session.partitions):
             return None
         window = there.window
-        cap = window.start_offset + self._config.partition_max_record_locks
+        cap = first_unfinished(window, there.log) + self._config.partition_max_record_locks
         for offset in range(max(window.start_offset, log.start), log.end):
             record = window.records.get(offset, UNDELIVERED)
             room = record.delivery_count > 0 or offset < cap
             if room and is_acquirable(record) and hole_end(there.log, offset) is None:
-                return offset
+                return next(deliverable(there, log, offset), None)
         return None
 
     def _deviation(self, wrong: Mismatch, belief: Belief) -> Deviation:
@@ -309,7 +330,7 @@ def _twice(exchange: Exchange) -> Iterator[Mismatch]:
             yield Mismatch(kind.name, kind.value, "fetch", *texts, at)
 
 
-def _outside(said: PartitionResponse, log: _Log) -> Iterator[Mismatch]:
+def _outside(said: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
     kind = WireDifference.ONLY_LOGGED_IS_ACQUIRED
     for one in said.acquired:
         if one.first < log.start or one.last >= log.end:
@@ -318,8 +339,17 @@ def _outside(said: PartitionResponse, log: _Log) -> Iterator[Mismatch]:
             yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
 
 
+def _uncommitted(said: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
+    kind = WireDifference.COMMITTED_IS_DELIVERED
+    aborted = set(offsets(log.aborted))
+    for offset in offsets(OffsetRange(one.first, one.last) for one in said.acquired):
+        if offset in aborted:
+            texts = acquired_text(said.acquired), f"nothing of {ranges_text(log.aborted)}"
+            yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
+
+
 def _missing(
-    said: PartitionResponse, log: _Log, read: tuple[OffsetRange, ...]
+    said: PartitionResponse, log: WrittenLog, read: tuple[OffsetRange, ...]
 ) -> Iterator[Mismatch]:
     kind = WireDifference.ACQUIRED_IS_SENT
     for one in said.acquired:
@@ -329,13 +359,15 @@ def _missing(
                 yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
 
 
-def _data(acquired: AcquiredRange, log: _Log) -> Iterator[int]:
+def _data(acquired: AcquiredRange, log: WrittenLog) -> Iterator[int]:
     for batch in log.batches:
         first, last = max(batch.first, acquired.first), min(batch.last, acquired.last)
         yield from range(first, last + 1)
 
 
-def _described_wrong(there: SharePartition, told: Described, at: TopicPartition) -> Mismatch | None:
+def _described_wrong(
+    there: SharePartition, written: WrittenLog, told: Described, at: TopicPartition
+) -> Mismatch | None:
     """Return why a start offset and a lag cannot be told of this share-partition.
 
     What is durable, or what is in memory, or a start offset between them: it may advance later
@@ -346,6 +378,7 @@ def _described_wrong(there: SharePartition, told: Described, at: TopicPartition)
         return None
     in_memory = window.start_offset if there.ready else max(kept.start_offset, log.start_offset)
     lowest = in_memory if kept.start_offset == -1 else min(kept.start_offset, in_memory)
+    lowest = waiting_start(there, written, lowest)
     if not lowest <= told.start_offset <= in_memory:
         kind, observed = WireDifference.START_OFFSET, str(told.start_offset)
         wanted = f"{lowest} to {in_memory}" if lowest < in_memory else str(in_memory)

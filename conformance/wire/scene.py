@@ -15,6 +15,7 @@ from conformance.wire.judge import Judge
 from conformance.wire.situations import Served
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.words import request_text, response_text
+from conformance.wire.written import committed_only
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -112,6 +113,8 @@ class WireScene:
                 return self._described(partition % self.partitions)
             case asks.Produce(partition, batches):
                 self._produce(partition % self.partitions, batches)
+            case asks.ProduceAborted(partition, batches):
+                self._produce(partition % self.partitions, batches, aborted=True)
             case asks.DeleteRecords(partition, by):
                 self._delete(partition % self.partitions, by)
             case asks.Disconnect(member):
@@ -135,14 +138,18 @@ class WireScene:
         self._told(
             "open",
             f"{partitions} partitions, delivery limit {config.delivery_count_limit}, "
-            f"window limit {config.partition_max_record_locks}",
+            f"window limit {config.partition_max_record_locks}"
+            + (", read_committed" if committed_only(config) else ""),
         )
 
-    def _produce(self, partition: int, batches: tuple[tuple[int, int], ...]) -> None:
-        ranges = self._target.produce(self._place, partition, batches)
-        end = max(one.last for one in ranges) + 1
-        self.judge.produced(partition, ranges, end)
-        self._told("produce", f"produce {ranges_text(ranges)} in partition {partition}")
+    def _produce(
+        self, partition: int, batches: tuple[tuple[int, int], ...], *, aborted: bool = False
+    ) -> None:
+        ranges = self._target.produce(self._place, partition, batches, aborted=aborted)
+        end = max(one.last for one in ranges) + 1 + aborted
+        self.judge.produced(partition, ranges, end, aborted=aborted)
+        which = " of an aborted transaction" if aborted else ""
+        self._told("produce", f"produce {ranges_text(ranges)}{which} in partition {partition}")
 
     def _delete(self, partition: int, by: int) -> None:
         log = self.judge.logs[self.judge.key(partition)[1]]
@@ -186,11 +193,15 @@ class WireScene:
         return wrong
 
     def _requested(self, ask: asks.Fetch | asks.Acknowledge) -> Deviation | None:
-        """Send a request; a fetch again, more patiently, while it gets nothing that there is."""
+        """Send a request; a fetch again, more patiently, while it gets nothing that there is.
+
+        And as often as such a fetch may have kept back what it read.
+        """
         request = self._request(ask)
         wrong, exchange = self._exchanged(ask.member, request)
         starved = None
-        for _ in range(TIMES_STARVED):
+        most = request.max_records if isinstance(request, ShareFetch) else 0
+        for _ in range(TIMES_STARVED + self.judge.kept_back(most)):
             if wrong or self.over or not isinstance(request, ShareFetch):
                 return wrong
             starved = self.judge.starved(request, exchange)

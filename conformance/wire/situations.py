@@ -18,12 +18,14 @@ from conformance.wire.universe import (
     DESCRIBE,
     FETCH,
     FETCHING,
+    KEPT_BACK,
     acknowledging,
     acquires_name,
     closed_name,
     lag_name,
     type_name,
 )
+from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.share_messages import (
     FINAL_EPOCH,
@@ -34,12 +36,13 @@ from model.share_messages import (
     ShareRequest,
     TopicPartition,
 )
-from model.states import AcknowledgeType, AcquireMode
+from model.states import AcknowledgeType, AcquireMode, RecordState
 from spec.log import hole_end
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, is_acquirable, is_finished, is_held, is_held_by
 from spec.share_broker import PartitionKey
 from spec.share_session import ShareSession, key_of
+from spec.view import state_of
 
 __all__ = ["Served", "held_by", "met_when_described", "met_when_served"]
 
@@ -299,6 +302,23 @@ def _fetched(one: Served, request: ShareFetch) -> Iterator[str]:
     for at in joined:
         if (there := one.partition(at)) and there.ready:
             yield from _full(one, there, at)
+            if _keeps_back(there, one.partition_after(at)):
+                yield KEPT_BACK
+
+
+def _keeps_back(before: SharePartition, after: SharePartition) -> bool:
+    """Whether records were archived that nobody had said anything of and that the log still has."""
+    if after.config.isolation_level is IsolationLevel.READ_UNCOMMITTED:
+        return False
+    records = before.window.records
+    there = range(before.window.start_offset, after.window.end_offset)
+    return any(
+        state_of(after, offset) is RecordState.ARCHIVED
+        and offset not in after.durable.entries
+        and is_acquirable(records.get(offset, UNDELIVERED))
+        and hole_end(after.log, offset) is None
+        for offset in there
+    )
 
 
 def _offsets(part: PartitionResponse) -> list[int]:

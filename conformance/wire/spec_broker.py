@@ -50,6 +50,7 @@ CAPABILITIES = WireCapabilities(
     lag=True,
     delete_records=True,
     gaps=True,
+    aborted=True,
     config=True,
     delivery_limits=(2, 3, 5),
     lock_limits=(4, 8, 20),
@@ -99,6 +100,7 @@ class SpecBroker:
         self._tells_durable = self._one_in(2)
         self._broker = attrs.evolve(broker, now=int(self._clock))
         self._logs: dict[TopicPartition, list[OffsetRange]] = {}
+        self._aborted: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
         self._gone: dict[str, float] = {}
         self._due: dict[tuple[TopicPartition, int], float] = {}
         self._open = True
@@ -112,15 +114,17 @@ class SpecBroker:
         *,
         aborted: bool = False,
     ) -> tuple[OffsetRange, ...]:
-        """Append log batches; what is missing before one is not in the log."""
-        if aborted:
-            raise TargetError("the specification has no transactions")
+        """Append log batches; what is missing before one is not in the log, as a marker is not."""
         at = TopicPartition(place.topic_id, partition)
         end = self._broker.partitions[_GROUP, at].log.end_offset
         ranges = []
         for missing, size in batches:
             ranges.append(OffsetRange(end + missing, end + missing + size - 1))
             end += missing + size
+        end += aborted
+        before = self._aborted.get(at, ())
+        if aborted or (before and self._fault is WireFault.COMMITTED_IS_KEPT_BACK):
+            self._aborted[at] = (*before, *ranges)
         self._broker = append(self._broker, at, Produce(tuple(ranges), end))
         self._logs.setdefault(at, []).extend(ranges)
         return tuple(ranges)
@@ -193,7 +197,9 @@ class SpecBroker:
         """Serve a request in a random way, the plain one, or giving nothing: what is legal."""
         nothing = PartitionConduct(acquire=Choice(acquired=(), entered=()), log_batches=())
         idle = Conduct(tuple((at, nothing) for _group, at in broker.partitions))
-        for conduct in (self._conduct(broker, request), Conduct()):
+        aborted = self._aborted.items()
+        plain = Conduct(tuple((at, PartitionConduct(aborted=those)) for at, those in aborted))
+        for conduct in (self._conduct(broker, request), plain):
             with suppress(IllegalChoiceError):
                 return handle(broker, request, broker.now, conduct, connection)
         return handle(broker, request, broker.now, idle, connection)
@@ -210,7 +216,9 @@ class SpecBroker:
                 start_offset=there.window.start_offset if self._one_in(5) else None,
                 end_offset=there.window.end_offset + further if further else None,
             )
-            chosen.append((at, PartitionConduct(acquire=acquire, log_batches=batches)))
+            aborted = self._aborted.get(at, ())
+            one = PartitionConduct(acquire=acquire, log_batches=batches, aborted=aborted)
+            chosen.append((at, one))
         return Conduct(tuple(chosen))
 
     def _batches(

@@ -18,6 +18,7 @@ __all__ = [
     "DESCRIBE",
     "FETCH",
     "FETCHING",
+    "KEPT_BACK",
     "LOCK_OVER",
     "NEVER_ASKED",
     "RELEASED",
@@ -36,6 +37,7 @@ __all__ = [
 FETCH, ACKNOWLEDGE, DESCRIBE = "ShareFetch", "ShareAcknowledge", "DescribeShareGroupOffsets"
 FETCHING = "the fetch from a share-partition"
 
+KEPT_BACK = "a fetch keeps back records of an aborted transaction"
 RELEASED = "after it was released"
 LOCK_OVER = "after its lock was over"
 CLOSED = "after its session was closed"
@@ -125,6 +127,7 @@ def _met(name: str, *needs: str, free: bool = False) -> Item:
 
 
 _SESSIONS, _OFFSETS, _LAG = ("sessions",), ("offsets",), ("offsets", "lag")
+_ABORTED = ("aborted", "config")
 _DELETE, _GAPS, _RENEW = ("delete_records",), ("gaps",), ("renew",)
 _ANSWERS = tuple(_answers())
 _SITUATIONS = (
@@ -145,6 +148,7 @@ _SITUATIONS = (
     _met("a fetch takes records on both sides of a gap in the log", *_GAPS),
     _met("a fetch acquires the marker of a transaction", *_GAPS, free=True),
     _met("a fetch acquires records after some were deleted", *_DELETE),
+    _met(KEPT_BACK, *_ABORTED),
     _met("a response has records of two share-partitions"),
     _met("records are held by several members"),
     # Deliveries.
@@ -254,6 +258,7 @@ _SITUATIONS = (
 
 _ACQUIRES = tuple(acquires_name(mode) for mode in AcquireMode)
 AT_STAKE: dict[str, tuple[str, ...]] = {
+    "COMMITTED_IS_DELIVERED": (KEPT_BACK,),
     "UNANSWERED": (answer_name(FETCH, "NONE"), answer_name(ACKNOWLEDGE, "NONE")),
     "ANSWERED_ONCE": (answer_name(FETCH, "NONE"), answer_name(ACKNOWLEDGE, "NONE")),
     "SESSION_ERROR": (

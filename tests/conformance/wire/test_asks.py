@@ -13,6 +13,7 @@ BATCH = asks.Batch("m1", 2, 3, (1, 2, 3), asks.Shape.REVERSED)
 SEQUENCE = (
     asks.Open(CONFIG, 2),
     asks.Produce(1, ((0, 2), (1, 3))),
+    asks.ProduceAborted(0, ((0, 2),)),
     asks.DeleteRecords(0, 2),
     asks.Fetch(
         "m1",

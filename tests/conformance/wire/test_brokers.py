@@ -30,7 +30,15 @@ def test_what_is_not_needed_goes_and_what_stays_is_plain() -> None:
         asks.Disconnect("m1"),
     ]
     assert needs(asks.DeleteRecords)[1:] == (asks.DeleteRecords(0, 1),)
+    assert needs(asks.ProduceAborted)[1:] == (asks.ProduceAborted(0, ((0, 1),)),)
     assert needs(asks.Wait)[1:] == (asks.Wait(20),)
+
+
+def test_records_of_a_transaction_become_others() -> None:
+    batches = ((0, 2), (1, 1))
+    simpler = list(BROKERS.simpler(asks.ProduceAborted(1, batches)))
+    assert simpler[0] == asks.Produce(1, batches)
+    assert asks.ProduceAborted(1, ((0, 2),)) in simpler
 
 
 def test_acknowledgements_are_made_plain_one_by_one() -> None:

@@ -4,6 +4,7 @@ import attrs
 
 from conformance.wire.belief import Belief, appended, beginnings, possible
 from conformance.wire.explain import WireDifference, explained
+from conformance.wire.written import WrittenLog
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.profile import KIP
@@ -11,36 +12,36 @@ from model.ranges import AcquiredRange, OffsetRange
 from model.share_messages import PartitionResponse, ShareResponse
 from tests.conformance.wire.worlds import CONFIG, P0, P1, PLACE, answer, fetch
 
-BATCHES = {P0: (OffsetRange(0, 2),), P1: (OffsetRange(0, 2),)}
+LOGS = {at: WrittenLog(0, 3, (OffsetRange(0, 2),)) for at in (P0, P1)}
 
 
 def empty() -> Belief:
     belief = beginnings(KIP, PLACE.group, (PLACE.topic_id, PLACE.partitions), CONFIG)[0]
-    for at, batches in BATCHES.items():
-        belief = appended(belief, at, batches, 3)
+    for at, log in LOGS.items():
+        belief = appended(belief, at, log.batches, log.end)
     (before,) = possible(belief, 0, 1)
     return before
 
 
 def test_the_rest_of_a_log_batch_may_have_entered_or_not() -> None:
     response = answer((0, 0, 1)).response
-    found, _ = explained(empty(), fetch("a", 0), response, "c", BATCHES)
+    found, _ = explained(empty(), fetch("a", 0), response, "c", LOGS)
     assert [b.partitions["g", P0].window.end_offset for b in found] == [1, 3]
 
 
 def test_share_partitions_may_have_been_fetched_in_any_order() -> None:
     parts = tuple(PartitionResponse(at, acquired=(AcquiredRange(0, 2, 1),)) for at in (P1, P0))
     response = ShareResponse(partitions=parts)
-    found, _ = explained(empty(), fetch("a", 0, max_records=4), response, "c", BATCHES)
+    found, _ = explained(empty(), fetch("a", 0, max_records=4), response, "c", LOGS)
     assert len(found) == 2
-    found, wrong = explained(empty(), fetch("a", 0, max_records=3), response, "c", BATCHES)
+    found, wrong = explained(empty(), fetch("a", 0, max_records=3), response, "c", LOGS)
     assert found == []
     assert (wrong.name, wrong.about) == (WireDifference.ACQUIRED.name, "fetch")
 
 
 def test_a_guard_gives_its_name_and_its_sentence() -> None:
     response = answer((3, 3, 1)).response
-    _, wrong = explained(empty(), fetch("a", 0), response, "c", BATCHES)
+    _, wrong = explained(empty(), fetch("a", 0), response, "c", LOGS)
     assert wrong.name == Guard.ONLY_READ_IS_ACQUIRED.name
     assert wrong.sentence == Guard.ONLY_READ_IS_ACQUIRED.value
     assert wrong.observed == "partition 0 acquired 3 (1)"
@@ -48,18 +49,18 @@ def test_a_guard_gives_its_name_and_its_sentence() -> None:
 
 def test_what_the_member_holds_is_told_from_what_another_holds() -> None:
     first = answer((0, 0, 1)).response
-    holding, _ = explained(empty(), fetch("a", 0), first, "c", BATCHES)
+    holding, _ = explained(empty(), fetch("a", 0), first, "c", LOGS)
     before = attrs.evolve(empty(), broker=holding[0])
     for member, about in (("a", "fetch of what the member holds"), ("b", "fetch")):
-        _, wrong = explained(before, fetch(member, 0), first, "c", BATCHES)
+        _, wrong = explained(before, fetch(member, 0), first, "c", LOGS)
         assert (wrong.name, wrong.about) == (Guard.ONLY_AVAILABLE_IS_ACQUIRED.name, about)
-    _, wrong = explained(before, fetch("a", 0, max_records=0), first, "c", BATCHES)
+    _, wrong = explained(before, fetch("a", 0, max_records=0), first, "c", LOGS)
     assert (wrong.name, wrong.about) == ("ACQUIRED", "fetch of what the member holds")
 
 
 def test_an_error_of_the_session_is_named() -> None:
     refused = ShareResponse(ErrorCode.INVALID_REQUEST)
-    _, wrong = explained(empty(), fetch("a", 0), refused, "c", BATCHES)
+    _, wrong = explained(empty(), fetch("a", 0), refused, "c", LOGS)
     assert (wrong.name, wrong.about) == ("SESSION_ERROR", "session answered INVALID_REQUEST")
 
 

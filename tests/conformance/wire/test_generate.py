@@ -1,5 +1,6 @@
 """Random asks of a broker reach what there is, and leave out what it cannot do."""
 
+from collections import Counter
 from random import Random
 from typing import get_args
 
@@ -35,7 +36,8 @@ def test_what_a_broker_cannot_do_is_not_asked() -> None:
     nothing = WireCapabilities(sessions=False)
     for seed in range(60):
         mix = mixed(seed, nothing)
-        assert not {asks.DeleteRecords, asks.Describe, asks.Disconnect} & set(mix.weights)
+        without = {asks.DeleteRecords, asks.Describe, asks.Disconnect, asks.ProduceAborted}
+        assert not without & set(mix.weights)
         assert AcknowledgeType.RENEW not in mix.types
         assert mix.types
         assert mix.modes == (AcquireMode.BATCH_OPTIMIZED,)
@@ -47,6 +49,21 @@ def test_what_a_broker_cannot_do_is_not_asked() -> None:
 def test_wide_windows_are_filled_with_large_batches() -> None:
     wide = attrs.evolve(CAPABILITIES, lock_limits=(100,))
     assert {max(mixed(seed, wide).sizes) for seed in range(30)} == {5, 51}
+
+
+def test_read_committed_is_set_where_it_can_be_and_where_it_matters() -> None:
+    def levels(can: WireCapabilities) -> Counter[tuple[bool, str]]:
+        mixes = (mixed(seed, can) for seed in range(100))
+        return Counter(
+            (asks.ProduceAborted in mix.weights, mix.config.isolation_level.value) for mix in mixes
+        )
+
+    plain, committed = "read_uncommitted", "read_committed"
+    both = levels(CAPABILITIES)
+    assert set(both) == {(False, plain), (True, plain), (True, committed)}
+    assert both[True, committed] > both[True, plain]
+    assert set(levels(attrs.evolve(CAPABILITIES, config=False))) == {(False, plain), (True, plain)}
+    assert set(levels(attrs.evolve(CAPABILITIES, aborted=False))) == {(False, plain)}
 
 
 def test_tidy_members_do_not_fetch_while_they_hold_records() -> None:
@@ -67,7 +84,7 @@ def test_tidy_members_do_not_fetch_while_they_hold_records() -> None:
 
 
 def test_asks_are_steered_to_what_is_held_and_odd_ones_occur() -> None:
-    found = campaign(SpecBroker(), Limits(sequences=15), 2, kind=BROKERS)
+    found = campaign(SpecBroker(), Limits(sequences=30), 2, kind=BROKERS)
     assert found.asked["acknowledge NONE"] > 60
     for odd in (
         "acknowledge INVALID_RECORD_STATE",
@@ -75,6 +92,7 @@ def test_asks_are_steered_to_what_is_held_and_odd_ones_occur() -> None:
         "fetch INVALID_SHARE_SESSION_EPOCH",
         "fetch UNKNOWN_TOPIC_ID",
         "delete_records NONE",
+        "produce NONE",
         "disconnect NONE",
         "describe NONE",
         "wait NONE",

@@ -3,13 +3,25 @@
 import attrs
 import pytest
 
-from conformance.wire.judge import MOST_BELIEFS
+from conformance.wire.judge import MOST_BELIEFS, Judge
 from conformance.wire.target import Described, Exchange
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from model.profile import KAFKA
-from model.ranges import OffsetRange
+from model.profile import KAFKA, KIP
+from model.ranges import AcquiredRange, OffsetRange
 from model.share_messages import PartitionResponse, ShareFetch, ShareRequest, ShareResponse
-from tests.conformance.wire.worlds import P1, acknowledge, answer, fetch, judge
+from model.states import AcquireMode
+from tests.conformance.wire.worlds import (
+    COMMITTED,
+    CONFIG,
+    P1,
+    PLACE,
+    TIMING,
+    acknowledge,
+    answer,
+    fetch,
+    judge,
+)
 
 NONE, REFUSED = ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE
 ACCEPT, RELEASE, RENEW = 1, 2, 4
@@ -280,3 +292,94 @@ def test_a_log_batch_is_sent_once() -> None:
     ((at, ranges),) = once.read
     twice = attrs.evolve(once, read=((at, ranges * 2),))
     assert named((fetch("a", 0), twice)) == "SENT_ONCE"
+
+
+WIDE = attrs.evolve(COMMITTED, partition_max_record_locks=20)
+
+
+def with_aborted(aborted: int, committed: int = 2, config: SharePartitionConfig = WIDE) -> Judge:
+    """Return a judge of a log with a batch that is aborted, its marker and one that is not."""
+    made = Judge(KIP, PLACE, config, TIMING)
+    made.produced(0, [OffsetRange(0, aborted - 1)], aborted + 1, aborted=True)
+    if committed:
+        end = aborted + 1 + committed
+        made.produced(0, [OffsetRange(aborted + 1, end - 1)], end)
+    return made
+
+
+def test_data_of_aborted_transactions_is_delivered_under_read_uncommitted_only() -> None:
+    said = answer((0, 2, 1))
+    assert with_aborted(3, config=CONFIG).exchange(fetch("a", 0), "a", said) is None
+    found = with_aborted(3).exchange(fetch("a", 0), "a", said)
+    assert found is not None
+    assert (found.name, found.recorded) == ("COMMITTED_IS_DELIVERED", "0–2 (1)")
+    assert found.expected == "nothing of 0–2"
+
+
+def test_what_is_kept_back_leaves_the_lag_and_cannot_be_acknowledged() -> None:
+    made = with_aborted(3)
+    assert (made.kept_back(500), made.kept_back(2), made.kept_back(0)) == (1, 2, 3)
+    assert made.exchange(fetch("a", 0), "a", answer((4, 5, 1))) is None
+    assert made.kept_back(1) == 0
+    assert made.exchange(acknowledge("a", 1, (4, 4, ACCEPT)), "a", answer()) is None
+    for lag, name in ((1, None), (0, "LAG"), (4, "LAG")):
+        twin = with_aborted(3)
+        twin.exchange(fetch("a", 0), "a", answer((4, 5, 1)))
+        twin.exchange(acknowledge("a", 1, (4, 4, ACCEPT)), "a", answer())
+        found = twin.described(0, told(5, lag))
+        assert (found and found.name) == name
+    held = with_aborted(3)
+    held.exchange(fetch("a", 0), "a", answer((4, 5, 1)))
+    found = held.exchange(acknowledge("a", 1, (4, 5, ACCEPT)), "a", answer(refused=REFUSED))
+    assert found is not None
+
+
+@pytest.mark.parametrize(("most", "name"), [(5, None), (2, None), (1, "WITHIN_RECORD_LIMIT")])
+def test_what_is_kept_back_may_count_towards_the_maximum_or_not(
+    most: int, name: str | None
+) -> None:
+    made, mode = with_aborted(3), AcquireMode.RECORD_LIMIT
+    request: ShareFetch = attrs.evolve(fetch("a", 0), max_records=most, acquire_mode=mode)
+    found = made.exchange(request, "a", answer((4, 5, 1)))
+    assert (found and found.name) == name
+
+
+def test_a_start_offset_is_told_that_waits_before_what_was_kept_back() -> None:
+    for start, name in ((0, None), (4, "START_OFFSET")):
+        made = with_aborted(2, 0)
+        made.exchange(fetch("a", 0), "a", answer((2, 2, 1)))
+        made.exchange(acknowledge("a", 1, (2, 2, RELEASE)), "a", answer())
+        found = made.described(0, told(start, 1))
+        assert (found and found.name) == name
+
+
+def test_whether_a_fetch_without_records_kept_some_back_shows_later() -> None:
+    made = with_aborted(2, 0)
+    made.exchange(fetch("a", 0), "a", answer())
+    texts = {made.state_text(belief) for belief in made.beliefs}
+    assert any("start 2" in text for text in texts)
+    assert any("start 0" in text for text in texts)
+    assert made.described(0, told(0, 3)) is None
+    assert {made.state_text(belief) for belief in made.beliefs} < texts
+    assert made.starved(fetch("a", 1), answer()) is None
+
+
+def test_a_window_that_is_full_of_aborted_records_does_not_stop_a_share_partition() -> None:
+    made, nothing = with_aborted(4, config=COMMITTED), answer()
+    for epoch in range(3):
+        assert made.exchange(fetch("a", epoch), "a", nothing) is None
+    found = made.starved(fetch("a", 3), nothing)
+    assert found is not None
+    assert found.name == "AVAILABLE_RECORDS_ARE_DELIVERED"
+    assert found.expected == "offset 5 of partition 0, or another"
+
+
+def test_a_share_partition_of_which_all_was_kept_back_may_have_come_first_or_last() -> None:
+    made = with_aborted(2, 0)
+    made.produced(1, [OffsetRange(0, 0)], 1)
+    parts = (PartitionResponse(P1, acquired=(AcquiredRange(0, 0, 1),)),)
+    said = Exchange(ShareResponse(partitions=parts), 0, 1, ((P1, (OffsetRange(0, 0),)),))
+    request: ShareFetch = attrs.evolve(fetch("a", 0), max_records=1)
+    assert made.exchange(request, "a", said) is None
+    starts = [belief.broker.partitions[made.key(0)].window.start_offset for belief in made.beliefs]
+    assert sorted(set(starts)) == [0, 1, 2]

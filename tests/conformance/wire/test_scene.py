@@ -13,6 +13,7 @@ from conformance.wire.scene import (
     ABSENT_PARTITION,
     ABSENT_TOPIC,
     PATIENT_MS,
+    TIMES_STARVED,
     WireScene,
     member_id,
 )
@@ -21,8 +22,9 @@ from conformance.wire.target import Described, Exchange, Place, UnansweredError
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
-from model.share_messages import ShareFetch, ShareRequest
-from tests.conformance.wire.worlds import CONFIG
+from model.share_messages import ShareFetch, ShareRequest, ShareResponse
+from model.states import AcquireMode
+from tests.conformance.wire.worlds import COMMITTED, CONFIG
 
 TYPES = asks.Acknowledged(0, (asks.Batch("m1", 0, 2, (1, 2)), asks.Batch("m1", 1, 1)))
 
@@ -197,6 +199,40 @@ def test_a_fetch_is_repeated_while_it_gets_nothing_that_there_is() -> None:
     assert found.name == "AVAILABLE_RECORDS_ARE_DELIVERED"
     waits = [request.max_wait_ms for request, _ in broker.asked if isinstance(request, ShareFetch)]
     assert waits[-4:] == [50, 500, 500, 500]
+
+
+def test_an_aborted_transaction_is_told_and_its_marker_follows() -> None:
+    broker = Recorder()
+    made = WireScene(broker, broker.hello())
+    for ask in (asks.Open(COMMITTED), asks.ProduceAborted(1, ((0, 2), (1, 1)))):
+        assert made.ask(ask) is None
+    assert made.steps[0].asked == "1 partitions, delivery limit 2, window limit 4, read_committed"
+    assert made.steps[1].asked == "produce 0–1, 3 of an aborted transaction in partition 0"
+    assert made.judge.logs[made.judge.key(0)[1]].end == 5
+
+
+@pytest.mark.parametrize(("most", "repeated"), [(500, 1), (2, 2)])
+def test_a_fetch_is_repeated_as_often_as_what_it_read_may_be_kept_back(
+    most: int, repeated: int
+) -> None:
+    class Silent(Recorder):
+        def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+            told = super().ask(place, request, connection)
+            return attrs.evolve(told, response=ShareResponse(), read=())
+
+    broker = Silent()
+    made = WireScene(broker, broker.hello())
+    one_by_one = asks.Fetch("m1", max_records=most, mode=AcquireMode.RECORD_LIMIT)
+    sequence = (
+        asks.Open(COMMITTED),
+        asks.ProduceAborted(0, ((0, 3),)),
+        asks.Produce(0, ((0, 1),)),
+        one_by_one,
+    )
+    found = [made.ask(ask) for ask in sequence][-1]
+    assert found is not None
+    assert found.name == "AVAILABLE_RECORDS_ARE_DELIVERED"
+    assert len(broker.asked) == 1 + TIMES_STARVED + repeated
 
 
 def test_a_lag_that_is_wrong_is_asked_for_again() -> None:

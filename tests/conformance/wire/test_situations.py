@@ -1,5 +1,6 @@
 """Situations are read from what is believed before and after: each where it is, and only there."""
 
+import attrs
 import pytest
 
 from conformance.campaign import play
@@ -7,7 +8,8 @@ from conformance.wire import asks
 from conformance.wire.brokers import BROKERS
 from conformance.wire.situations import held_by
 from conformance.wire.spec_broker import SpecBroker
-from conformance.wire.universe import FETCH, closed_name, lag_name, type_name
+from conformance.wire.universe import FETCH, KEPT_BACK, closed_name, lag_name, type_name
+from model.config import IsolationLevel, SharePartitionConfig
 from model.states import AcknowledgeType, AcquireMode
 from tests.conformance.wire.worlds import CONFIG, acknowledge, answer, fetch, judge
 
@@ -20,12 +22,17 @@ BOTH = asks.Acknowledge("m1", (asks.Acknowledged(0, (asks.Batch("m1"), asks.Batc
 FORGET = asks.Fetch("m1", forgotten=(0,))
 
 
-def met(*sequence: asks.Ask, partitions: int = 1) -> set[str]:
+COMMITTED = attrs.evolve(CONFIG, isolation_level=IsolationLevel.READ_COMMITTED)
+
+
+def met(
+    *sequence: asks.Ask, partitions: int = 1, config: SharePartitionConfig = CONFIG
+) -> set[str]:
     """Return what the last ask met that the others did not, with whatever choices."""
     found: set[str] = set()
     for seed in range(4):
         broker = SpecBroker(seed=seed)
-        whole = asks.Open(CONFIG, partitions), *sequence
+        whole = asks.Open(config, partitions), *sequence
         stage, _at, wrong = play(broker, broker.hello(), whole, BROKERS)
         assert wrong is None
         before = BROKERS.met(play(broker, broker.hello(), whole[:-1], BROKERS)[0])
@@ -126,3 +133,11 @@ def test_who_holds_what_is_read_from_a_belief() -> None:
     assert list(held_by(made.beliefs[0], "b")) == []
     assert made.exchange(acknowledge("a", 1, (0, 0, 1)), "a", answer(at=5.0)) is None
     assert [offset for _key, offset in held_by(made.beliefs[0], "a")] == [1]
+
+
+def test_records_of_an_aborted_transaction_are_kept_back_under_read_committed_alone() -> None:
+    sequence = (asks.ProduceAborted(0, ((0, 2),)), asks.Produce(0, ((0, 2),)), ALL)
+    assert KEPT_BACK in met(*sequence, config=COMMITTED)
+    assert KEPT_BACK not in met(*sequence)
+    assert KEPT_BACK not in met(*sequence, RELEASE, config=COMMITTED)
+    assert KEPT_BACK not in met(asks.Produce(0, ((0, 2),)), ALL, config=COMMITTED)

@@ -1,9 +1,11 @@
 """A broker of the specification, its judge, and requests in few words."""
 
+import attrs
+
 from conformance.wire.belief import Timing
 from conformance.wire.judge import Judge
 from conformance.wire.target import Exchange, Place
-from model.config import AutoOffsetReset, SharePartitionConfig
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.profile import KIP, Profile
@@ -25,6 +27,7 @@ CONFIG = SharePartitionConfig(
     record_lock_duration_ms=1000,
     auto_offset_reset=AutoOffsetReset.EARLIEST,
 )
+COMMITTED = attrs.evolve(CONFIG, isolation_level=IsolationLevel.READ_COMMITTED)
 TIMING = Timing(1000, sweep_ms=200, slack_ms=300)
 NONE = ErrorCode.NONE
 

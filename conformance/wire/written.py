@@ -1,0 +1,122 @@
+"""What the kit wrote to a log, and what a fetch may have read of it that nobody was told of."""
+
+from collections.abc import Iterator
+
+import attrs
+
+from model.config import IsolationLevel, SharePartitionConfig
+from model.ranges import OffsetRange
+from spec.log import hole_end
+from spec.partition import SharePartition
+from spec.ranges import offsets, runs
+from spec.record import UNDELIVERED, is_acquirable
+from spec.window import first_unfinished
+
+__all__ = [
+    "WrittenLog",
+    "committed_only",
+    "deliverable",
+    "free_of_aborted",
+    "kept_back",
+    "waiting_start",
+]
+
+
+@attrs.define
+class WrittenLog:
+    """The log of a partition to which the kit alone writes, from ``start`` to ``end`` (exclusive).
+
+    ``aborted`` are those of its batches that belong to aborted transactions.
+    """
+
+    start: int = 0
+    end: int = 0
+    batches: tuple[OffsetRange, ...] = ()
+    aborted: tuple[OffsetRange, ...] = ()
+
+
+def committed_only(config: SharePartitionConfig) -> bool:
+    """Return whether data of aborted transactions is kept back."""
+    return config.isolation_level is IsolationLevel.READ_COMMITTED
+
+
+def free_of_aborted(there: SharePartition, log: WrittenLog) -> list[list[int]]:
+    """Return what is available of each aborted batch, if it is to be kept back; no list is empty.
+
+    Under read_uncommitted nothing is.
+    """
+    if not committed_only(there.config):
+        return []
+    window = there.window
+    free = (
+        [
+            offset
+            for offset in range(max(batch.first, window.start_offset, log.start), batch.last + 1)
+            if is_acquirable(window.records.get(offset, UNDELIVERED))
+        ]
+        for batch in log.aborted
+    )
+    return [batch for batch in free if batch]
+
+
+def deliverable(there: SharePartition, log: WrittenLog, first: int) -> Iterator[int]:
+    """Yield the records from offset ``first`` on that are available and are not to be kept back."""
+    window = there.window
+    aborted = set(offsets(log.aborted)) if committed_only(there.config) else set()
+    for offset in range(max(first, window.start_offset, log.start), log.end):
+        free = is_acquirable(window.records.get(offset, UNDELIVERED))
+        if free and offset not in aborted and hole_end(there.log, offset) is None:
+            yield offset
+
+
+def waiting_start(there: SharePartition, log: WrittenLog, start: int) -> int:
+    """Return where the start offset may still be that could be at ``start``.
+
+    Nothing but an acknowledgement has to move it past what was kept back.
+    """
+    aborted = set(offsets(log.aborted)) if committed_only(there.config) else set()
+    while start > log.start and start - 1 in aborted:
+        start -= 1
+    return start
+
+
+def kept_back(
+    there: SharePartition, log: WrittenLog, given: tuple[OffsetRange, ...], most: int
+) -> Iterator[tuple[OffsetRange, ...]]:
+    """Yield what a fetch of at most ``most`` records may have kept back: the most of it first.
+
+    It takes what is available in the order of the log. So it took all that lies below what it gave,
+    and perhaps what comes next, up to a record that it would have given: whole batches, or until
+    there were enough or the window was full, which may be within a batch.
+    """
+    last = given[-1].last if given else -1
+    free = free_of_aborted(there, log)
+    certain = [offset for batch in free for offset in batch if offset < last]
+    until = next(deliverable(there, log, last + 1), log.end)
+    further = [batch for batch in free if last < batch[0] < until]
+    number = sum(one.last - one.first + 1 for one in given)
+    lengths = _lengths(there, log, further, most, number + len(certain)) if number < most else [0]
+    for length in lengths:
+        taken = certain + _joined(further)[:length]
+        found = runs((offset, True) for offset in taken)
+        yield tuple(OffsetRange(first, last) for first, last, _ in found)
+
+
+def _lengths(
+    there: SharePartition, log: WrittenLog, batches: list[list[int]], most: int, number: int
+) -> list[int]:
+    """Return how many of these offsets may be taken after a number of others, the most first."""
+    flat, ends = _joined(batches), [0]
+    for batch in batches:
+        ends.append(ends[-1] + len(batch))
+    limit, window = there.config.partition_max_record_locks, there.window
+    waiting = waiting_start(there, log, window.start_offset)
+    starts = {waiting, window.start_offset, first_unfinished(window, there.log), *flat[:1]}
+    full = [sum(offset < start + limit for offset in flat) for start in starts]
+    room = limit - (window.end_offset - waiting)
+    enough = [min(len(flat), max(0, many - number)) for many in (most, room)]
+    return sorted({*ends, *full, *enough}, reverse=True)
+
+
+def _joined(batches: list[list[int]]) -> list[int]:
+    return [offset for batch in batches for offset in batch]

@@ -1,0 +1,103 @@
+"""What a fetch may have kept back is all that it may have been, and no more."""
+
+import attrs
+import pytest
+
+from conformance.wire.judge import Judge
+from conformance.wire.written import (
+    WrittenLog,
+    committed_only,
+    deliverable,
+    free_of_aborted,
+    kept_back,
+    waiting_start,
+)
+from model.profile import KIP
+from model.ranges import OffsetRange
+from spec.partition import SharePartition
+from tests.conformance.wire.worlds import COMMITTED, CONFIG, P0, PLACE, TIMING, answer, fetch
+
+ABORTED = ((3, True), (2, True), (2, False), (2, True))
+"""Log batches 0-2, 4-5 and 9-10 of transactions that are aborted; in between 7-8."""
+
+
+def judging(*batches: tuple[int, bool], limit: int = 20) -> Judge:
+    """Return a judge after batches, each as (size, whether it is aborted: a marker follows)."""
+    config = attrs.evolve(COMMITTED, partition_max_record_locks=limit)
+    made, end = Judge(KIP, PLACE, config, TIMING), 0
+    for size, aborted in batches:
+        new = OffsetRange(end, end + size - 1)
+        end += size + aborted
+        made.produced(0, [new], end, aborted=aborted)
+    return made
+
+
+def world(*batches: tuple[int, bool], limit: int = 20) -> tuple[SharePartition, WrittenLog]:
+    made = judging(*batches, limit=limit)
+    return made.partition(0), made.logs[P0]
+
+
+def ranges(*pairs: tuple[int, int]) -> tuple[OffsetRange, ...]:
+    return tuple(OffsetRange(*pair) for pair in pairs)
+
+
+def test_data_of_aborted_transactions_is_kept_back_under_read_committed_only() -> None:
+    assert committed_only(COMMITTED)
+    assert not committed_only(CONFIG)
+    there, log = world(*ABORTED)
+    assert free_of_aborted(there, log) == [[0, 1, 2], [4, 5], [9, 10]]
+    assert list(deliverable(there, log, 0)) == [7, 8]
+    open_to_all = attrs.evolve(there, config=CONFIG)
+    assert list(deliverable(open_to_all, log, 5)) == [5, 7, 8, 9, 10]
+    assert free_of_aborted(open_to_all, log) == []
+    assert list(kept_back(open_to_all, log, (), 500)) == [()]
+
+
+def test_what_was_kept_back_or_deleted_is_not_available() -> None:
+    made = judging(*ABORTED)
+    made.exchange(fetch("a", 0), "a", answer((7, 8, 1)))
+    assert free_of_aborted(made.partition(0), made.logs[P0]) == []
+    made = judging(*ABORTED)
+    made.deleted(0, 2)
+    assert free_of_aborted(made.partition(0), made.logs[P0]) == [[2], [4, 5], [9, 10]]
+
+
+def test_a_fetch_that_gave_nothing_read_on_up_to_what_it_would_have_given() -> None:
+    there, log = world(*ABORTED)
+    assert list(kept_back(there, log, (), 500)) == [ranges((0, 2), (4, 5)), ranges((0, 2)), ()]
+
+
+@pytest.mark.parametrize(
+    ("most", "after"),
+    [(500, [((9, 10),), ()]), (3, [((9, 10),), ((9, 9),), ()]), (2, [()]), (0, [()])],
+)
+def test_what_lies_below_what_was_given_was_taken_and_what_follows_perhaps(
+    most: int, after: list[tuple[tuple[int, int], ...]]
+) -> None:
+    there, log = world(*ABORTED[2:])
+    shifted = [tuple((low - 7, high - 7) for low, high in one) for one in after]
+    given = ranges((0, 1))
+    assert list(kept_back(there, log, given, most)) == [ranges(*one) for one in shifted]
+    there, log = world(*ABORTED)
+    below = ranges((0, 2), (4, 5))
+    assert list(kept_back(there, log, ranges((7, 8)), 2)) == [below]
+    found = list(kept_back(there, log, ranges((7, 8)), 500))
+    assert found == [(*below, *ranges((9, 10))), below]
+
+
+def test_a_fetch_ends_within_a_batch_where_there_are_enough_or_the_window_is_full() -> None:
+    there, log = world(*ABORTED)
+    assert ranges((0, 1)) in kept_back(there, log, (), 2)
+    assert ranges((0, 1)) not in kept_back(there, log, (), 500)
+    there, log = world(*ABORTED, limit=5)
+    assert ranges((0, 2), (4, 4)) in kept_back(there, log, (), 500)
+    there, log = world(*ABORTED, limit=4)
+    assert ranges((0, 2), (4, 4)) in kept_back(there, log, (), 500)
+
+
+def test_the_start_offset_may_wait_before_what_was_kept_back() -> None:
+    there, log = world(*ABORTED)
+    assert [waiting_start(there, log, start) for start in (3, 6, 7, 8)] == [0, 4, 7, 8]
+    log.start = 1
+    assert waiting_start(there, log, 3) == 1
+    assert waiting_start(attrs.evolve(there, config=CONFIG), log, 3) == 3
