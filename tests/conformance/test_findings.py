@@ -11,6 +11,7 @@ from conformance.subjects import Subject
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
 PAGES = {
     "kafka": "apache-kafka.md",
+    "kafka-broker": "kafka-broker.md",
     "librdkafka-mock": "librdkafka-mock.md",
     "kfake": "kfake.md",
     "crabka": "crabka.md",
@@ -18,6 +19,7 @@ PAGES = {
 }
 WHERE = {
     "kafka": "Apache Kafka 4.4.0, `SharePartition`",
+    "kafka-broker": "Apache Kafka 4.4.0, a broker",
     "librdkafka-mock": "librdkafka 2.16.0, mock cluster",
     "kfake": "kfake v0.0.0-20260918054303",
     "crabka": "crabka-broker 0.3.8",
