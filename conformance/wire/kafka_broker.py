@@ -1,4 +1,4 @@
-"""Apache Kafka as a broker under test: one node of a released version, on this machine."""
+"""Apache Kafka as a broker under test: one node of a released version."""
 
 import shlex
 import socket
