@@ -276,6 +276,14 @@ def test_a_window_beyond_its_limit_may_be_taken_from_again_under_record_limit() 
     assert taken(step.outcome) == [(5, 14, 1)]
 
 
+def test_a_window_that_begins_behind_a_gap_is_counted_from_there() -> None:
+    behind = fetch("c1", (5, 15), at=0, mode=RECORD_LIMIT)
+    for profile in (KIP, KAFKA):
+        assert taken(apply(started(profile), behind, chosen((5, 14))).outcome) == [(5, 14, 1)]
+        guard, _ = refusal(started(profile), behind, chosen((5, 15)))
+        assert guard is Guard.WITHIN_WINDOW_LIMIT
+
+
 def test_a_window_does_not_end_in_a_gap_beyond_its_limit() -> None:
     choice = Choice(acquired=spans((0, 4)), entered=spans((11, 11)))
     for profile in (KIP, KAFKA):

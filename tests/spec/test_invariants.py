@@ -157,6 +157,12 @@ BROKEN: list[tuple[str, SharePartition]] = [
 
 IMPLIED: list[tuple[str, str, SharePartition]] = [
     ("progress_has_an_acquisition", "held_has_an_acquisition", marked(acquisition=None)),
+    ("progress_iff_in_progress", "progress_is_in_order", marked(last_progress=None)),
+    (
+        "in_progress_only_where_it_is_allowed",
+        "progress_has_an_acquisition",
+        attrs.evolve(with_record(attrs.evolve(MARKED, acquisition=None)), now=60),
+    ),
     (
         "former_owner_only_if_pending",
         "former_lock_is_whole",
