@@ -9,6 +9,7 @@ import pytest
 
 from conformance.kafka import kafka_target
 from conformance.target import TargetError
+from tests.conformance.unbuilt import skip_without_kafka
 
 
 @pytest.fixture
@@ -54,6 +55,19 @@ def test_a_build_that_fails_is_quoted(
     on_path(monkeypatch, tmp_path / "bin", java=JAVA, mvn=failing)
     with pytest.raises(TargetError, match=r"could not build the driver: .ERROR. no network"):
         kafka_target(1, project)
+
+
+def test_a_driver_that_does_not_compile_is_not_skipped(
+    monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
+) -> None:
+    failing = "import sys; print('[ERROR] COMPILATION ERROR :'); sys.exit(1)"
+    on_path(monkeypatch, tmp_path / "bin", java=JAVA, mvn=failing)
+    with pytest.raises(TargetError) as broken:
+        kafka_target(1, project)
+    with pytest.raises(TargetError, match="COMPILATION"):
+        skip_without_kafka(broken.value)
+    with pytest.raises(pytest.skip.Exception, match="no mvn"):
+        skip_without_kafka(TargetError("no mvn on the path"))
 
 
 def test_it_is_built_once_for_the_same_sources(

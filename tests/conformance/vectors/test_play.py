@@ -1,7 +1,5 @@
 """Implementations play the vectors: right ones pass, and each wrong one fails where it should."""
 
-import shutil
-
 import attrs
 import pytest
 
@@ -12,6 +10,7 @@ from conformance.miniature import FaultKind, Miniature
 from conformance.target import TargetError
 from conformance.vectors.play import all_cases, needs, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
+from tests.conformance.unbuilt import skip_without_kafka
 
 FOUND_BY = {
     FaultKind.RELEASE_GIVES_ATTEMPT_BACK: "release-below-the-limit",
@@ -98,14 +97,11 @@ def test_the_first_thing_that_is_missing_is_the_reason() -> None:
         assert reason_to_skip(case, attrs.evolve(hello, capabilities=can)) == reason
 
 
-@pytest.mark.skipif(
-    not (shutil.which("java") and shutil.which("mvn")), reason="needs Java 17 and Maven"
-)
 def test_apache_kafka_differs_where_it_is_known_to() -> None:
     try:
         target = kafka_target(60)
     except TargetError as error:
-        pytest.skip(str(error))
+        skip_without_kafka(error)
     try:
         played = play_vectors(target, target.hello(), all_cases())
     finally:
