@@ -56,7 +56,6 @@ from impl.layout import (
     START,
     STATE,
     STATUS,
-    TAIL,
     W_COMPLETE,
     W_FROM,
     W_GROUP,
@@ -282,11 +281,9 @@ def _records_differ(state: State, recorded: Part) -> int:
     while at < h[END]:
         while r < recorded.high and records[r, 1] < at:
             r += 1
-        ours, theirs = h[END], h[END]
-        is_tracked = is_recorded = False
-        if i < h[TAIL]:
-            is_tracked = runs[i, FIRST] <= at
-            ours = runs[i, LAST] + 1 if is_tracked else runs[i, FIRST]
+        is_tracked = runs[i, FIRST] <= at  # There is such a run: the window ends with a record.
+        ours = runs[i, LAST] + 1 if is_tracked else runs[i, FIRST]
+        is_recorded, theirs = False, h[END]
         if r < recorded.high:
             is_recorded = records[r, 0] <= at
             theirs = records[r, 1] + 1 if is_recorded else records[r, 0]
@@ -308,8 +305,8 @@ def _same_record(runs: Ints, run: int, records: Ints, record: int) -> bool:
         held = status in (ACQUIRED, IN_PROGRESS)
         owner = runs[run, OWNER] if held else NOBODY
         pending = runs[run, WRITE] != NO_WRITE
-    if record < 0:
-        return bool(status == AVAILABLE and count == 0 and not pending)
+    if record < 0:  # What is pending has been delivered.
+        return bool(status == AVAILABLE and count == 0)
     return bool(
         records[record, 2] == status
         and records[record, 3] == count
