@@ -125,16 +125,22 @@ class _Finder(MetaPathFinder, Loader):
         exec(self._code, vars(module))  # noqa: S102 - this is how a module is loaded
 
 
-def _imports(_module: str) -> str:
+@cache
+def _is_in_lockstep(module: str) -> bool:
+    """Whether the lockstep rests on the module; the first check asks, the others import more."""
     _import("tests.lockstep.driver")
+    return module in sys.modules
+
+
+def _imports(module: str) -> str:
+    _is_in_lockstep(module)
     return ""
 
 
 def _lockstep(steps: int) -> Callable[[str], str]:
     def drive(module: str) -> str:
-        driver = _import("tests.lockstep.driver")
-        if module in sys.modules:
-            driver.drive(seed=_SEED, steps=steps)
+        if _is_in_lockstep(module):
+            _import("tests.lockstep.driver").drive(seed=_SEED, steps=steps)
         return ""
 
     return drive
@@ -162,8 +168,7 @@ def _own_tests(module: str) -> str:
     """Return the first that fails; those of the kernel go with what no lockstep reaches."""
     *folders, name = module.split(".")
     names = [name]
-    _imports(module)
-    if folders == ["impl"] and module not in sys.modules:
+    if folders == ["impl"] and not _is_in_lockstep(module):
         names += ["kernel", "faults"]
     return _pytest(*(f"tests/{'/'.join(folders)}/test_{name}.py" for name in dict.fromkeys(names)))
 

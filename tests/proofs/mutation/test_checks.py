@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,3 +30,18 @@ def test_quick_checks_are_the_first() -> None:
 
 def test_checks_are_chosen_by_name() -> None:
     assert [check.name for check in checks_of("spec", ["proofs", "import"])] == ["import", "proofs"]
+
+
+def test_what_no_lockstep_reaches_has_the_tests_of_the_kernel_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(checks_module, "_pytest", lambda *paths: given.extend(paths))
+    checks = {check.name: check.notices for check in CHECKS}
+    checks["own tests"]("impl.acquire")
+    assert given == ["tests/impl/test_acquire.py"]
+    given.clear()
+    checks["import"]("impl.nothing")
+    monkeypatch.setitem(sys.modules, "impl.nothing", sys)  # As the recorded events import it.
+    checks["own tests"]("impl.nothing")
+    assert given == [f"tests/impl/test_{name}.py" for name in ("nothing", "kernel", "faults")]
