@@ -128,7 +128,7 @@ def _learn(state: State, fetch: Fetch) -> _Reach:
     for i in range(1, number):
         learn_hole(h, state.holes, batches[i - 1, 1] + 1, batches[i, 0] - 1)
     h[LOG_END] = max(h[LOG_END], last + 1)
-    if fetch.offset < first and fetch.offset < h[END]:
+    if fetch.offset < first:
         _vanish(h, state.runs, fetch.offset, first - 1)
     return _Reach(first, last)
 
@@ -156,8 +156,6 @@ def _check_acquired(state: State, ranges: Ints, reach: _Reach) -> int:
     lowest, result, covered = MAX, FINE, -1
     for i in range(ranges.shape[0]):
         first, last = ranges[i, 0], ranges[i, 1]
-        if first > lowest:
-            break
         at, refused = _check_range(state, first, last, reach)
         if at < lowest:
             lowest, result = at, refused
@@ -194,7 +192,7 @@ def _check_limit(header: Ints, fetch: Fetch, ranges: Ints) -> int:
     for i in range(ranges.shape[0]):
         number += ranges[i, 1] - ranges[i, 0] + 1
     limited = fetch.mode == RECORD_LIMIT or fetch.max_records == 0
-    if number == 0 or not limited or number <= fetch.max_records:
+    if not limited or number <= fetch.max_records:
         return FINE
     header[WHERE] = ranges[0, 0]
     return _RECORD_LIMIT
@@ -204,7 +202,6 @@ def _check_limit(header: Ints, fetch: Fetch, ranges: Ints) -> int:
 def _take_all(state: State, member: int, ranges: Ints) -> None:
     """Take all ranges under one acquisition number, where a mark has to name it."""
     h = state.header
-    h[ACQUIRED_TAIL] = 0
     if h[MARKS] and ranges.shape[0] > 0:
         h[NUMBER] = h[NEXT_ACQUISITION]
         h[NEXT_ACQUISITION] += 1
@@ -251,7 +248,7 @@ def _answer(header: Ints, acquired: Ints, runs: Ints, index: int) -> None:
 @compiled
 def _enter_all(state: State, fetch: Fetch, taken: Taken, reach: _Reach) -> int:
     """Let offsets enter the window available: those given, or those read that it grows over."""
-    h, runs = state.header, state.runs
+    h = state.header
     if taken.has_entered:
         result = FINE
         for i in range(taken.entered.shape[0]):
@@ -261,7 +258,7 @@ def _enter_all(state: State, fetch: Fetch, taken: Taken, reach: _Reach) -> int:
         return result
     end = taken.end
     if end == UNSET:
-        end = runs[h[TAIL] - 1, LAST] + 1 if h[TAIL] > h[HEAD] else h[END]
+        end = _tracked_end(h, state.runs)
     for i in range(fetch.batches.shape[0]):
         first, last = max(fetch.batches[i, 0], h[END]), min(fetch.batches[i, 1], end - 1)
         _enter(state, first, last, reach)
@@ -272,9 +269,7 @@ def _enter_all(state: State, fetch: Fetch, taken: Taken, reach: _Reach) -> int:
 def _enter(state: State, first: int, last: int, reach: _Reach) -> int:
     """Track what is untracked from ``first`` to ``last``, never delivered; return a verdict."""
     h, runs = state.header, state.runs
-    if first > last:
-        return FINE
-    i, at, entered = seek(h, runs, first), first, False
+    i, at = seek(h, runs, first), first
     while at <= last:
         if i < h[TAIL] and runs[i, FIRST] <= at:
             at = runs[i, LAST] + 1
@@ -284,20 +279,26 @@ def _enter(state: State, first: int, last: int, reach: _Reach) -> int:
                 h[WHERE] = at if at < reach.first else max(at, reach.last + 1)
                 return _ONLY_READ
             i = put(h, runs, i, at, end)
-            at, entered = end + 1, True
+            at = end + 1
         i += 1
-    if entered:
-        join(h, runs, first, last)
+    join(h, runs, first, last)
     return FINE
+
+
+@compiled
+def _tracked_end(header: Ints, runs: Ints) -> int:
+    """Return the offset after the last tracked record; the end offset, if there is none."""
+    end: int = header[END]
+    if header[TAIL] > header[HEAD]:
+        end = runs[header[TAIL] - 1, LAST] + 1
+    return end
 
 
 @compiled
 def _grow(state: State) -> int:
     """Move the end offset past the last record; what it passes must be tracked or in a hole."""
     h = state.header
-    if h[TAIL] == h[HEAD] or state.runs[h[TAIL] - 1, LAST] < h[END]:
-        return FINE
-    end = state.runs[h[TAIL] - 1, LAST] + 1
+    end = _tracked_end(h, state.runs)
     unknown = first_unknown(state, h[END], end)
     if unknown < end:
         h[WHERE] = unknown

@@ -1,14 +1,30 @@
+import copy
+import re
+from collections.abc import Iterable
+from enum import Enum
+from itertools import combinations_with_replacement, pairwise, product
+from typing import Any
+
 import attrs
 import pytest
 
+from impl.layout import ACQUIRED_TAIL, COUNT, FIRST, HEAD, LAST, NOBODY, OWNER, STATE, TAIL
+from impl.partition import FastSharePartition
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import Guard
-from model.operations import CompleteWrite, SkipAcquire
-from model.outcome import Choice
-from model.profile import KAFKA
-from model.states import AcquireMode
+from model.operations import Acquire, CompleteWrite, Initialize, Operation, Produce, SkipAcquire
+from model.outcome import Answer, Choice, Outcome
+from model.profile import KAFKA, KIP, Profile
+from model.ranges import StateBatch
+from model.snapshot import DurableState
+from model.states import AcquireMode, RecordState
+from spec.step import apply, new_partition
+from spec.view import snapshot
+from tests.impl.helpers import interpreted
 from tests.impl.scenario import (
     ACCEPT,
+    ANY,
     REJECT,
     RELEASE,
     ack,
@@ -18,7 +34,239 @@ from tests.impl.scenario import (
     shown,
 )
 
-LIMITED = AcquireMode.RECORD_LIMIT
+BATCHED, LIMITED = AcquireMode.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT
+AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
+NOTHING = Choice(acquired=(), entered=())
+
+Pair = tuple[int, int]
+
+
+class Held(FastSharePartition):
+    """Held to the specification at every step, and to runs of records that are as long as can be.
+
+    Where the specification says which offset it refuses, the same one is named here.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
+        self.spec = new_partition(profile)
+
+    def apply(
+        self,
+        operation: Operation,
+        choice: Choice = ANY,
+        answers: tuple[Answer, ...] = (),
+        seq: int = 0,
+    ) -> Outcome:
+        told = operation, choice
+        try:
+            step = apply(self.spec, operation, choice, answers, seq)
+        except IllegalChoiceError as error:
+            with pytest.raises(IllegalChoiceError) as raised:
+                super().apply(operation, choice, answers, seq)
+            check_refusal(raised.value, error, told)
+            raise
+        try:
+            found = super().apply(operation, choice, answers, seq)
+        except IllegalChoiceError as error:
+            pytest.fail(f"{error} {told}")
+        assert found == step.outcome, told
+        self.spec = step.partition
+        assert self.snapshot() == snapshot(self.spec), told
+        self._check_runs(told)
+        return found
+
+    def _check_runs(self, told: object) -> None:
+        header = self._state.header
+        for one, two in pairwise(self._state.runs[header[HEAD] : header[TAIL]].tolist()):
+            # What nobody has, and no write waits for, is told apart by state and count alone.
+            end = OWNER if one[OWNER] == two[OWNER] == NOBODY else None
+            assert one[LAST] + 1 < two[FIRST] or one[STATE:end] != two[STATE:end], told
+
+
+def check_refusal(found: IllegalChoiceError, expected: IllegalChoiceError, told: object) -> None:
+    assert found.guard is expected.guard, told
+    for offset in re.findall(r"^offset (\d+)", expected.detail):
+        assert found.detail == f"at {offset}", told
+
+
+def held(
+    *batches: Pair, profile: Profile = KAFKA, durable: DurableState | None = None, locks: int = 2000
+) -> Held:
+    """Return a share-partition with these batches in its log, held to the specification."""
+    made = Held(profile)
+    config = SharePartitionConfig(partition_max_record_locks=locks)
+    made.apply(Initialize(config, 0, 0, durable or DurableState(0, 0)))
+    if batches:
+        made.apply(Produce(ranges(*batches), batches[-1][1] + 1))
+    return made
+
+
+def mixed() -> Held:
+    """Return 1:A1 2:K1 4-5:A1 6:Q2a 7:A2! 8-9:A1; 3 was never read, 12 and 13 are not there."""
+    batches = tuple(
+        StateBatch(first, last, state, 1)
+        for first, last, state in [(1, 1, AVAILABLE), (2, 2, ACKNOWLEDGED), (4, 9, AVAILABLE)]
+    )
+    made = held((10, 11), (14, 16), durable=DurableState(1, 0, batches))
+    fetch(made, "a", (4, 9), choice=Choice(acquired=ranges((6, 7)), entered=()))
+    ack(made, "a", (7, 7, RELEASE), answer=ErrorCode.PENDING)
+    assert shown(made) == "1-1:A1 2-2:K1 4-5:A1 6-6:Q2a 7-7:A2! 8-9:A1"
+    return made
+
+
+def judged(made: Held, fetches: Iterable[tuple[Acquire, Choice]]) -> set[Enum | None]:
+    """Try each fetch on the same state; return the guards that refuse some, None for none."""
+    found: set[Enum | None] = set()
+    for operation, choice in fetches:
+        try:
+            copy.copy(made).apply(operation, choice)
+        except IllegalChoiceError as error:
+            found.add(error.guard)
+        else:
+            found.add(None)
+    return found
+
+
+def reading(*batches: Pair, mode: AcquireMode = BATCHED, offset: int | None = None) -> Acquire:
+    """Return a fetch by b of these batches, at the first of them."""
+    at = (batches[0][0] if batches else 0) if offset is None else offset
+    return Acquire("b", mode, 500, 500, at, ranges(*batches))
+
+
+def within(offsets: Iterable[int]) -> list[Pair]:
+    """Return every range from one of these offsets to another."""
+    return list(combinations_with_replacement(offsets, 2))
+
+
+READS = [
+    reading((0, 11), (14, 16)),
+    reading((4, 9), (10, 11)),
+    reading((0, 4)),
+    reading((4, 5)),
+    reading((10, 11)),
+    reading(),
+]
+ENDS = (0, 3, 4, 6, 10, 13, 17)
+
+
+def test_every_range_is_taken_or_refused_as_the_rules_say() -> None:
+    choices = [Choice(acquired=ranges(one)) for one in within(range(18))]
+    assert judged(mixed(), product(READS, choices)) == {
+        None,
+        Guard.ONLY_AVAILABLE_IS_ACQUIRED,
+        Guard.ONLY_READ_IS_ACQUIRED,
+        Guard.NO_ACQUIRE_DURING_WRITE,
+    }
+
+
+def test_of_two_ranges_the_lowest_offset_that_is_wrong_decides() -> None:
+    made = held((0, 3), (4, 9))
+    fetch(made, "b", (0, 3), (4, 9), choice=Choice(acquired=ranges((3, 3), (7, 7)), end_offset=10))
+    pairs = combinations_with_replacement(within((0, 1, 2, 3, 5, 7, 8, 10, 11)), 2)
+    choices = [Choice(acquired=ranges(*pair), entered=()) for pair in pairs]
+    assert judged(made, product([reading((0, 9))], choices)) == {
+        None,
+        Guard.ONLY_AVAILABLE_IS_ACQUIRED,
+        Guard.ONLY_READ_IS_ACQUIRED,
+    }
+
+
+@pytest.mark.parametrize("taken", [(), ((10, 10),), ((3, 3), (16, 16))])
+def test_every_range_enters_or_is_refused_as_the_rules_say(taken: tuple[Pair, ...]) -> None:
+    entered: list[tuple[Pair, ...]] = [(one,) for one in within(range(18))]
+    entered += combinations_with_replacement(within(ENDS), 2)
+    choices = [Choice(acquired=ranges(*taken), entered=ranges(*each)) for each in entered]
+    assert judged(mixed(), product(READS[:-1], choices)) >= {
+        Guard.ONLY_READ_IS_ACQUIRED,
+        Guard.NO_RECORD_SKIPPED,
+    }
+
+
+@pytest.mark.parametrize("profile", [KIP, KAFKA])
+@pytest.mark.parametrize("mode", AcquireMode)
+@pytest.mark.parametrize("full", [0, 3, 5])
+def test_the_window_grows_as_far_as_the_rules_say(
+    profile: Profile, mode: AcquireMode, full: int
+) -> None:
+    made = held(profile=profile, locks=5)
+    if full:
+        fetch(made, "a", (0, full - 1))
+    taken: list[tuple[Pair, ...]] = [(), *((one,) for one in within((0, 3, 5, 6, 8, 12)))]
+    taken += combinations_with_replacement(within((3, 5, 8)), 2)
+    entering: list[dict[str, Any]] = [
+        *({"end_offset": end} for end in (None, 6, 9, 10, 13)),
+        *({"entered": ranges(*one)} for one in [(), ((5, 6),), ((3, 4), (7, 9))]),
+    ]
+    choices = [Choice(acquired=ranges(*a), **b) for a, b in product(taken, entering)]
+    reads = [
+        reading(*read, mode=mode, offset=min(full, read[0][0]))
+        for read in [((0, 3), (4, 8)), ((3, 4), (6, 9), (12, 12)), ((5, 9),), ((6, 7), (9, 12))]
+    ]
+    assert judged(made, product(reads, choices)) >= {
+        None,
+        Guard.NO_RECORD_SKIPPED,
+        Guard.WITHIN_WINDOW_LIMIT,
+    }
+
+
+def test_a_window_that_grew_is_refused_for_its_start_before_its_width() -> None:
+    made = held((0, 4), (5, 9), locks=3)
+    fetch(made, "a", (0, 4))
+    ack(made, "a", (0, 2, ACCEPT), choice=Choice(start_offset=1))
+    choices = [Choice(acquired=ranges((5, 9)), start_offset=start) for start in range(7)]
+    assert judged(made, product([reading((5, 9))], choices)) == {
+        None,
+        Guard.START_NEVER_GOES_BACK,
+        Guard.START_STOPS_AT_UNFINISHED,
+        Guard.WITHIN_WINDOW_LIMIT,
+    }
+
+
+def test_the_window_grows_over_what_the_read_shows_to_be_missing() -> None:
+    fetches = [
+        (reading((first, first + 1), (first + 4, 20), offset=offset), Choice(ranges(taken), ()))
+        for offset, first in within(range(6))
+        for taken in [(first, first), (first, first + 1), (first + 4, 20)]
+    ]
+    assert judged(held(), fetches) == {None, Guard.NO_RECORD_SKIPPED}
+
+
+@pytest.mark.parametrize("status", [ErrorCode.NONE, ErrorCode.NOT_COORDINATOR])
+def test_of_what_vanished_only_available_records_are_archived(status: ErrorCode) -> None:
+    made = held((0, 16))
+    fetch(made, "a", (0, 14))
+    ack(made, "a", (1, 2, REJECT))
+    pending = ack(made, "a", (6, 7, RELEASE), answer=ErrorCode.PENDING)
+    ack(made, "a", (3, 5, RELEASE), (10, 12, RELEASE))
+    assert shown(made) == "0-0:Q1a 1-2:X1 3-5:A1 6-7:A1! 8-9:Q1a 10-12:A1 13-14:Q1a"
+    for offset, first in product(range(17), repeat=2):
+        after = copy.copy(made)
+        after.apply(reading((first, 16), offset=offset), NOTHING)
+        after.apply(CompleteWrite(pending.writes[0].id, status))
+
+
+@pytest.mark.parametrize("batches", [(), ((0, 2), (3, 4)), ((5, 9),)])
+def test_where_nothing_is_taken_nothing_enters(batches: tuple[Pair, ...]) -> None:
+    made = held((0, 4), (5, 9))
+    fetch(made, "a", *batches, choice=Choice(acquired=()))
+    assert shown(made) == ""
+    fetch(made, "a", (0, 4))
+    ack(made, "a", (1, 1, ACCEPT))
+    ack(made, "a", (0, 0, ACCEPT), (2, 4, ACCEPT))
+    fetch(made, "a", *batches, choice=Choice(acquired=()))
+    assert (shown(made), made.snapshot().end_offset) == ("", 5)
+
+
+def test_what_is_acquired_first_continues_nothing() -> None:
+    state = interpreted("state").new_state(KAFKA)
+    runs = interpreted("runs")
+    row = runs.put(state.header, state.runs, 0, 5, 7)
+    state.runs[row, COUNT] = 1
+    state.acquired[-1] = 3, 4, 1  # Left by an earlier fetch.
+    answer = interpreted("acquire")._answer  # noqa: SLF001 - no operation fills the last row
+    answer(state.header, state.acquired, state.runs, row)
+    assert state.acquired[: state.header[ACQUIRED_TAIL]].tolist() == [[5, 7, 1]]
 
 
 @pytest.mark.parametrize(
@@ -56,8 +304,10 @@ def test_what_may_be_acquired(taken: list[tuple[int, int]], guard: Guard | None)
 def test_record_limit_is_kept() -> None:
     made = partition((0, 4))
     with pytest.raises(IllegalChoiceError) as raised:
-        fetch(made, "a", (0, 4), limit=2, mode=LIMITED, choice=Choice(acquired=ranges((0, 2))))
-    assert raised.value.guard is Guard.WITHIN_RECORD_LIMIT
+        fetch(
+            made, "a", (0, 4), limit=2, mode=LIMITED, choice=Choice(acquired=ranges((1, 2), (4, 4)))
+        )
+    assert (raised.value.guard, raised.value.detail) == (Guard.WITHIN_RECORD_LIMIT, "at 1")
     with pytest.raises(IllegalChoiceError) as raised:
         fetch(made, "a", (0, 4), limit=0, choice=Choice(acquired=ranges((0, 0))))
     assert raised.value.guard is Guard.WITHIN_RECORD_LIMIT
@@ -95,6 +345,7 @@ def test_the_window_may_overshoot_by_one_log_batch(
     with pytest.raises(IllegalChoiceError) as raised:
         fetch(made, "a", (0, 4), (5, 9), (10, 14), mode=mode, choice=choice)
     assert raised.value.guard is Guard.WITHIN_WINDOW_LIMIT
+    assert raised.value.detail == f"at {max(9, taken[1])}"
 
 
 @pytest.mark.parametrize("free", [True, False])
@@ -136,12 +387,13 @@ def test_nothing_can_be_acquired_only_from_a_full_window() -> None:
     for held in range(2):
         with pytest.raises(IllegalChoiceError) as raised:
             made.apply(SkipAcquire("a"))
-        assert raised.value.guard is Guard.CAN_ACQUIRE
+        assert (raised.value.guard, raised.value.detail) == (Guard.CAN_ACQUIRE, f"at {4 * held}")
         if held == 0:
             fetch(made, "a", (0, 4))
             ack(made, "a", (4, 4, RELEASE))
     fetch(made, "b", (0, 4))
     assert not made.apply(SkipAcquire("a")).can_acquire
     ack(made, "a", (0, 0, REJECT))
-    with pytest.raises(IllegalChoiceError):
+    with pytest.raises(IllegalChoiceError) as raised:
         made.apply(SkipAcquire("a"))
+    assert raised.value.detail == "at 5"
