@@ -49,7 +49,7 @@ def test_what_is_malformed_is_an_invalid_request(batch: tuple[int, ...]) -> None
     fetch(made, "a", (0, 4))
     assert ack(made, "a", (0, 0, ACCEPT), batch).status is REQUEST
     assert shown(made) == "0-4:Q1a"
-    with pytest.raises(IllegalChoiceError) as raised:
+    with pytest.raises(IllegalChoiceError, match=r"at -1$") as raised:
         ack(made, "a", batch, choice=Choice(refusal=STATE))
     assert raised.value.guard is Guard.ACKNOWLEDGEMENT_JUDGED
 
