@@ -93,7 +93,7 @@ def _is_malformed(sent: Acknowledgement, shared_offset: int) -> bool:
     for i in range(batches.shape[0]):
         first, last = batches[i, 0], batches[i, 1]
         types = batches[i, 3] - batches[i, 2]
-        if first < 0 or first > last or types == 0:
+        if first < 0 or first > last:
             return True
         if types != 1 and types - 1 != last - first:
             return True
@@ -106,33 +106,22 @@ def _is_malformed(sent: Acknowledgement, shared_offset: int) -> bool:
 
 
 @compiled
-def _type_at(sent: Acknowledgement, batch: int, offset: int) -> int:
-    begin = sent.batches[batch, 2]
-    if sent.batches[batch, 3] - begin > 1:
-        begin += offset - sent.batches[batch, 0]
-    kind: int = sent.types[begin]
-    return kind
-
-
-@compiled
-def _same_type_until(sent: Acknowledgement, batch: int, offset: int, last: int) -> int:
-    """Return the last offset, at most ``last``, up to which the type is that at ``offset``."""
+def _type_from(sent: Acknowledgement, batch: int, offset: int, last: int) -> tuple[int, int]:
+    """Return the type at ``offset``, and the last offset until ``last`` up to which it is so."""
     begin = sent.batches[batch, 2]
     if sent.batches[batch, 3] - begin == 1:
-        return last
+        return sent.types[begin], last
     begin -= sent.batches[batch, 0]
     kind = sent.types[begin + offset]
     while offset < last and sent.types[begin + offset + 1] == kind:
         offset += 1
-    return offset
+    return kind, offset
 
 
 @compiled
 def _touches_unknown(state: State, first: int, last: int) -> bool:
     """Tell whether the range has offsets that were never in flight."""
     h, runs = state.header, state.runs
-    if last >= h[END]:
-        return True
     i, at = seek(h, runs, first), first
     while at <= last:
         if i == h[TAIL] or runs[i, FIRST] > at:
@@ -161,15 +150,12 @@ def _apply_type(state: State, member: int, kind: int, part: Change) -> int:
     is IN_PROGRESS, whose lock marks extend.
     """
     h, runs = state.header, state.runs
-    if kind == RENEW:
-        i = seek(h, runs, part.first)
-    else:
-        cut(h, runs, part.last + 1)
-        i = cut(h, runs, part.first)
+    cut(h, runs, part.last + 1)
+    i = cut(h, runs, part.first)
     while i < h[TAIL] and runs[i, FIRST] <= part.last:
         refused = kind == RENEW and (not h[RENEWAL] or runs[i, STATE] == IN_PROGRESS)
         if not is_held(runs, i) or runs[i, OWNER] != member or refused:
-            at: int = max(runs[i, FIRST], part.first)
+            at: int = runs[i, FIRST]
             return at
         if kind != RENEW:
             transition(h, runs, i, _state_after(h, kind), part.serial)
@@ -182,8 +168,7 @@ def _apply_batch(state: State, sent: Acknowledgement, batch: int, part: Change) 
     """Apply a batch, of which ``part`` is in the window; return where it fails, or -1."""
     at = part.first
     while at <= part.last:
-        last = _same_type_until(sent, batch, at, part.last)
-        kind = _type_at(sent, batch, at)
+        kind, last = _type_from(sent, batch, at, part.last)
         failed_at = _apply_type(state, sent.member, kind, Change(part.serial, at, last))
         if failed_at != NOWHERE:
             return failed_at
@@ -202,9 +187,7 @@ def _judge(state: State, sent: Acknowledgement, serial: int) -> _Judgement:
     unknown, policy, low, high = number, S_NONE, MAX, -1
     for i in range(number):
         first, last = max(sent.batches[i, 0], h[START]), sent.batches[i, 1]
-        if last < first:
-            continue
-        if last >= h[END] and policy == S_NONE:
+        if last >= h[END]:
             policy = S_INVALID_REQUEST
         if unknown == number and _touches_unknown(state, first, last):
             unknown = i
@@ -237,13 +220,12 @@ def _renew(state: State, sent: Acknowledgement, batches: int, below: int) -> Non
     h, runs = state.header, state.runs
     deadline = later(h[NOW], h[LOCK_DURATION])
     for batch in range(min(batches + 1, sent.batches.shape[0])):
-        at = max(sent.batches[batch, 0], h[START])
-        end = min(sent.batches[batch, 1], h[END] - 1)
+        at, end = sent.batches[batch, 0], min(sent.batches[batch, 1], h[END] - 1)
         if batch == batches:
             end = min(end, below - 1)
         while at <= end:
-            last = _same_type_until(sent, batch, at, end)
-            if _type_at(sent, batch, at) == RENEW:
+            kind, last = _type_from(sent, batch, at, end)
+            if kind == RENEW:
                 cut(h, runs, last + 1)
                 i = cut(h, runs, at)
                 while i < h[TAIL] and runs[i, FIRST] <= last:
@@ -278,7 +260,7 @@ def acknowledge(
     """
     h = state.header
     if _is_malformed(sent, h[SHARED_OFFSET]):
-        h[STATUS] = S_INVALID_REQUEST
+        h[STATUS], h[WHERE] = S_INVALID_REQUEST, NOWHERE
         return _JUDGED if refusal not in (UNSET, S_INVALID_REQUEST) else finish(state, start)
     serial = begin_change(h)
     found = _judge(state, sent, serial)
@@ -318,20 +300,17 @@ def release(state: State, member: int, answers: Ints, start: int) -> int:
     """
     h, runs = state.header, state.runs
     serial = begin_change(h)
-    first, last, kept = MAX, -1, False
     for i in range(h[HEAD], h[TAIL]):
         if runs[i, OWNER] != member or not is_held(runs, i):
             continue
         if _is_fresh(h, runs, i):
             runs[i, DEADLINE] = min(runs[i, DEADLINE], later(h[NOW], h[GRACE]))
             h[NEXT_DEADLINE] = min(h[NEXT_DEADLINE], runs[i, DEADLINE])
-            kept = True
         else:
             transition(h, runs, i, AVAILABLE, serial)
-            first, last = min(first, runs[i, FIRST]), runs[i, LAST]
-    if kept:
-        join(h, runs, h[START], h[END])
-    result = _send_if_changed(state, Change(serial, first, last), answers)
+    change = Change(serial, LOWEST, h[END])
+    join(h, runs, change.first, change.last)
+    result = _send_if_changed(state, change, answers)
     return result if result != FINE else finish(state, start)
 
 

@@ -1,18 +1,37 @@
+from collections.abc import Callable
+
+import attrs
+import numpy as np
 import pytest
 
-from model.errors import ErrorCode, IllegalChoiceError
+from impl.layout import HEAD, TAIL
+from impl.partition import FastSharePartition
+from model.checks import MAX_INT64
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
-from model.operations import EntryPoint, Release
-from model.outcome import Choice
-from model.profile import KAFKA, KIP, Profile
+from model.operations import (
+    Acknowledge,
+    AcknowledgementBatch,
+    AlterConfig,
+    EntryPoint,
+    Initialize,
+    Release,
+)
+from model.outcome import Answer, Choice, Outcome
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
+from model.snapshot import DurableState
+from tests.impl.helpers import interpreted
 from tests.impl.scenario import (
     ACCEPT,
+    ANY,
     GAP,
     REJECT,
     RELEASE,
     RENEW,
     ack,
     fetch,
+    mark,
     partition,
     shown,
     wait,
@@ -23,6 +42,17 @@ REQUEST = ErrorCode.INVALID_REQUEST
 STATE = ErrorCode.INVALID_RECORD_STATE
 
 
+def runs(made: FastSharePartition) -> int:
+    """Return how many runs the records are kept in, also those that are shown as one."""
+    header = made._state.header  # noqa: SLF001 - no event can show it
+    return int(header[TAIL] - header[HEAD])
+
+
+def alter(made: FastSharePartition, **config: int) -> None:
+    """Replace the configuration by the default but for these settings."""
+    made.apply(AlterConfig(attrs.evolve(SharePartitionConfig(), **config)))  # type: ignore[arg-type]
+
+
 def test_every_type_and_one_write() -> None:
     made = partition((0, 9))
     fetch(made, "a", (0, 9))
@@ -30,6 +60,22 @@ def test_every_type_and_one_write() -> None:
     assert shown(made) == "0-0:Q1a 1-1:X1 2-2:K1 3-3:A1 4-4:X1 5-6:Q1a 7-8:K1 9-9:Q1a"
     batches = [(1, 1, 4, 1), (2, 2, 2, 1), (3, 3, 0, 1), (4, 4, 4, 1), (7, 8, 2, 1)]
     assert written(outcome) == [(0, 5, batches)]
+
+
+def test_offsets_of_one_type_are_taken_together() -> None:
+    inner = interpreted("acknowledge")
+    types = [ACCEPT, ACCEPT, ACCEPT, RELEASE, RELEASE, REJECT]
+    rows = np.array([(10, 15, 0, 6), (20, 29, 3, 4)])
+    sent = inner.Acknowledgement(0, 0, rows, np.array(types))
+
+    def taken(batch: int, offset: int, last: int) -> tuple[int, int]:
+        kind, end = inner._type_from(sent, batch, offset, last)  # noqa: SLF001 - as above
+        return kind, end
+
+    ends = [12, 12, 12, 14, 14, 15]
+    assert [taken(0, 10 + i, 15) for i in range(6)] == list(zip(types, ends, strict=True))
+    assert [taken(0, 10, 11), taken(0, 13, 13)] == [(ACCEPT, 11), (RELEASE, 13)]
+    assert taken(1, 22, 28) == (RELEASE, 28)
 
 
 def test_a_release_at_the_limit_archives() -> None:
@@ -49,7 +95,7 @@ def test_what_is_malformed_is_an_invalid_request(batch: tuple[int, ...]) -> None
     fetch(made, "a", (0, 4))
     assert ack(made, "a", (0, 0, ACCEPT), batch).status is REQUEST
     assert shown(made) == "0-4:Q1a"
-    with pytest.raises(IllegalChoiceError) as raised:
+    with pytest.raises(IllegalChoiceError, match=r"at -1$") as raised:
         ack(made, "a", batch, choice=Choice(refusal=STATE))
     assert raised.value.guard is Guard.ACKNOWLEDGEMENT_JUDGED
 
@@ -93,6 +139,28 @@ def test_how_a_batch_is_judged(
 ) -> None:
     assert _answers(member, batch, None) is policy
     assert [refusal for refusal in (REQUEST, STATE) if _answers(member, batch, refusal)] == refusals
+
+
+@pytest.mark.parametrize(
+    ("batch", "refusal", "where"),
+    [
+        ((3, 4, ACCEPT), STATE, -1),
+        ((3, 5, RELEASE), ErrorCode.NONE, 5),
+        ((3, 5, RENEW), REQUEST, 5),
+        ((3, 5, RENEW), ErrorCode.NOT_COORDINATOR, 5),
+        ((0, 9, ACCEPT), ErrorCode.NOT_COORDINATOR, 5),
+        ((6, 9, ACCEPT), ErrorCode.NOT_COORDINATOR, -1),
+    ],
+)
+def test_what_was_chosen_against_the_rules_is_said_with_the_record_that_fails(
+    batch: tuple[int, ...], refusal: ErrorCode, where: int
+) -> None:
+    made = partition((0, 6))
+    fetch(made, "a", (0, 6))
+    ack(made, "a", (5, 5, RELEASE))
+    with pytest.raises(IllegalChoiceError, match=f"at {where}$") as raised:
+        ack(made, "a", batch, choice=Choice(refusal=refusal))
+    assert raised.value.guard is Guard.ACKNOWLEDGEMENT_JUDGED
 
 
 def _answers(member: str, batch: tuple[int, ...], refusal: ErrorCode | None) -> ErrorCode | None:
@@ -150,6 +218,99 @@ def test_renewals_at_lower_offsets_of_the_failing_batch_survive() -> None:
     assert shown(made) == "0-1:A1 2-2:Q1a 3-4:A1"
 
 
+NO_FAULT = ((3, 3, RENEW), (5, 5, RENEW), (8, 12, RENEW), (1, 1, RENEW), (9, 12, RENEW))
+FAULT_LATER = ((3, 3, RENEW), (8, 12, RENEW), (1, 1, RENEW), (7, 7, RENEW))
+FAULT_ONLY = ((3, 3, RENEW), (6, 8, RENEW), (1, 1, RENEW))
+
+
+@pytest.mark.parametrize(
+    ("batches", "refusal", "kept"),
+    [
+        (NO_FAULT, REQUEST, {3, 5}),
+        (NO_FAULT, STATE, {3, 5}),
+        (FAULT_LATER, REQUEST, {3}),
+        (FAULT_LATER, STATE, {1, 3, 8, 9}),
+        (FAULT_ONLY, STATE, {3, 6}),
+    ],
+)
+@pytest.mark.parametrize("basis", [KAFKA, KIP])
+@pytest.mark.parametrize("survives", [True, False])
+def test_which_renewals_survive_a_refusal(
+    batches: tuple[tuple[int, ...], ...],
+    refusal: ErrorCode,
+    kept: set[int],
+    basis: Profile,
+    *,
+    survives: bool,
+) -> None:
+    profile = attrs.evolve(basis, renewal_survives_refusal=survives)
+    made = partition((0, 9), profile=profile, record_lock_duration_ms=10)
+    fetch(made, "a", (0, 9))
+    ack(made, "a", (7, 7, RELEASE))
+    wait(made, 5)
+    assert ack(made, "a", *batches, choice=Choice(refusal=refusal)).status is refusal
+    wait(made, 5)
+    held = {o for r in made.snapshot().records or () if r.owner for o in range(r.first, r.last + 1)}
+    assert held == (kept if survives else set())
+
+
+def test_a_renewal_sets_one_lock_for_records_acquired_at_different_times() -> None:
+    made = partition((0, 5), record_lock_duration_ms=10)
+    for batch in (0, 1), (2, 3), (4, 5):
+        fetch(made, "a", batch)
+        wait(made, 1)
+    assert runs(made) == 3
+    ack(made, "a", (0, 5, RENEW))
+    assert runs(made) == 1
+    wait(made, 9)
+    assert shown(made) == "0-5:Q1a"
+    wait(made, 1)
+    assert shown(made) == "0-5:A1"
+
+
+def test_a_renewal_under_a_shorter_lock_duration_ends_earlier() -> None:
+    made = partition((0, 4), record_lock_duration_ms=30)
+    fetch(made, "a", (0, 4))
+    alter(made, record_lock_duration_ms=10)
+    ack(made, "a", (1, 2, RENEW))
+    wait(made, 9)
+    assert shown(made) == "0-4:Q1a"
+    wait(made, 1)
+    assert shown(made) == "0-0:Q1a 1-2:A1 3-4:Q1a"
+
+
+def test_what_is_in_progress_is_not_renewed() -> None:
+    made = partition((0, 4), profile=DRAFT_RESOLVED)
+    fetch(made, "a", (0, 4))
+    mark(made, "a", (2, 3, 0))
+    assert ack(made, "a", (0, 1, RENEW), (4, 4, RENEW)).status is ErrorCode.NONE
+    assert ack(made, "a", (0, 4, RENEW)).status is STATE
+    assert ack(made, "a", (0, 4, ACCEPT, ACCEPT, RENEW, ACCEPT, ACCEPT)).status is STATE
+    assert shown(made) == "0-1:Q1a 2-3:P1a 4-4:Q1a"
+
+
+def test_what_was_refused_is_held_as_before_also_at_the_end_of_its_lock() -> None:
+    made = partition((0, 4), record_lock_duration_ms=0)
+    fetch(made, "a", (0, 4))
+    assert (
+        ack(made, "a", (0, 1, ACCEPT), (3, 5, ACCEPT), choice=Choice(refusal=STATE)).status is STATE
+    )
+    assert (shown(made), runs(made)) == ("0-4:Q1a", 1)
+
+
+def test_the_largest_offsets_of_all() -> None:
+    top = MAX_INT64 - 2  # The end of the window is an offset too.
+    made = FastSharePartition(KAFKA)
+    made.apply(Initialize(SharePartitionConfig(), top - 4, top + 1, DurableState(top - 4, 0)))
+    fetch(made, "a", (top - 4, top))
+    accepted = Choice(refusal=ErrorCode.NONE)
+    assert ack(made, "a", (top, 2**70, RENEW), choice=accepted).status is ErrorCode.NONE
+    outcome = ack(made, "a", (top, 2**70, ACCEPT), choice=accepted)
+    assert written(outcome) == [(top - 4, 1, [(top, top, 2, 1)])]
+    outcome = made.apply(Release("a"))
+    assert written(outcome) == [(top - 4, 1, [(top - 4, top - 1, 0, 1)])]
+
+
 def test_renewal_can_be_disabled() -> None:
     made = partition((0, 4), renew_acknowledge_enable=False)
     fetch(made, "a", (0, 4))
@@ -172,3 +333,82 @@ def test_a_member_that_leaves_releases_what_it_holds() -> None:
     assert written(outcome) == [(0, 1, [(0, 0, 0, 1), (2, 4, 0, 1)])]
     assert shown(made) == "0-0:A1 1-1:K1! 2-4:A1 5-9:Q1b"
     assert made.apply(Release("nobody")).writes == ()
+
+
+def _acknowledge_again(made: FastSharePartition, answers: tuple[Answer, ...]) -> Outcome:
+    batch = AcknowledgementBatch(2, 2, (ACCEPT,))
+    return made.apply(Acknowledge("a", (batch,), EntryPoint.REQUEST), ANY, answers)
+
+
+def _release(made: FastSharePartition, answers: tuple[Answer, ...]) -> Outcome:
+    return made.apply(Release("a"), ANY, answers)
+
+
+@pytest.mark.parametrize("again", [_acknowledge_again, _release])
+def test_a_write_cannot_have_the_id_of_one_without_an_answer(
+    again: Callable[[FastSharePartition, tuple[Answer, ...]], Outcome],
+) -> None:
+    made = partition((0, 4))
+    fetch(made, "a", (0, 4))
+    ack(made, "a", (0, 1, ACCEPT), answer=ErrorCode.PENDING)
+    with pytest.raises(InvalidValueError) as raised:
+        again(made, (Answer(ErrorCode.PENDING, id=0),))
+    assert raised.value.name == "writes.id"
+    assert shown(made) == "0-1:K1! 2-4:Q1a"
+    assert [write.id for write in again(made, (Answer(ErrorCode.PENDING, id=1),)).writes] == [1]
+
+
+def in_progress(grace: int) -> FastSharePartition:
+    """Return a share-partition where a, at time 3, has marked 1 to 3 of 0 to 4 for 20 ms."""
+    made = partition(
+        (0, 4),
+        profile=DRAFT_RESOLVED,
+        record_lock_duration_ms=10,
+        in_progress_staleness_threshold_ms=20,
+        in_progress_rebalance_grace_ms=grace,
+    )
+    fetch(made, "a", (0, 4))
+    wait(made, 3)
+    assert mark(made, "a", (1, 3, 0)) == ["NONE"]
+    return made
+
+
+@pytest.mark.parametrize(("grace", "kept_for"), [(0, 0), (5, 5), (19, 19), (30, 20)])
+def test_a_member_that_leaves_keeps_what_is_in_progress_for_the_grace_or_its_lock(
+    grace: int, kept_for: int
+) -> None:
+    made = in_progress(grace)
+    released = made.apply(Release("a"))
+    assert written(released) == [(0, 0, [(0, 0, 0, 1), (4, 4, 0, 1)])]
+    assert shown(made) == "0-0:A1 1-3:P1a 4-4:A1"
+    if kept_for:
+        wait(made, kept_for - 1)
+        assert shown(made) == "0-0:A1 1-3:P1a 4-4:A1"
+    wait(made, 1 if kept_for else 0)
+    assert shown(made) == "0-4:A1"
+
+
+@pytest.mark.parametrize(("age", "after"), [(7, "0-0:A1 1-3:P1a 4-4:A1"), (8, "0-4:A1")])
+def test_a_member_that_leaves_keeps_only_what_was_marked_within_the_staleness_threshold(
+    age: int, after: str
+) -> None:
+    made = in_progress(5)
+    wait(made, age)
+    alter(made, record_lock_duration_ms=1, in_progress_staleness_threshold_ms=8)
+    made.apply(Release("a"))
+    assert shown(made) == after
+
+
+def test_locks_that_the_grace_makes_equal_are_of_one_run() -> None:
+    made = in_progress(5)
+    mark(made, "a", (0, 4, 0))
+    alter(
+        made,
+        record_lock_duration_ms=10,
+        in_progress_staleness_threshold_ms=15,
+        in_progress_rebalance_grace_ms=5,
+    )
+    mark(made, "a", (0, 1, 0))
+    assert (shown(made), runs(made)) == ("0-4:P1a", 2)
+    assert made.apply(Release("a")).writes == ()
+    assert (shown(made), runs(made)) == ("0-4:P1a", 1)
