@@ -108,6 +108,7 @@ def _is_larger(one: Ints, row: int, other: Ints, other_row: int) -> bool:
 
 @compiled
 def _open(header: Ints, durable: Ints, row: int) -> None:
+    """Make room for a row at ``row``; until it is written it is as the one after it."""
     move_rows(durable, row, header[DURABLE_TAIL], UP)
     header[DURABLE_TAIL] += 1
 
@@ -125,7 +126,6 @@ def _cut(header: Ints, durable: Ints, offset: int) -> int:
     if low == header[DURABLE_TAIL] or durable[low, 0] >= offset:
         return low
     _open(header, durable, low)
-    copy_row(durable, low, durable, low + 1)
     durable[low, 1], durable[low + 1, 0] = offset - 1, offset
     return low + 1
 

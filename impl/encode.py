@@ -84,9 +84,14 @@ def range_rows(ranges: Iterable[OffsetRange]) -> Ints:
     return _array(sorted((r.first, r.last) for r in ranges), 2)
 
 
+def _clipped(offset: int) -> int:
+    """Return an offset; those that no window can have count as -1 or as the largest number."""
+    return max(-1, min(offset, MAX_INT64))
+
+
 def or_unset(offset: int | None) -> int:
-    """Return a chosen offset; every one that no window can have counts as -1."""
-    return UNSET if offset is None else max(-1, min(offset, MAX_INT64))
+    """Return a chosen offset; what no window can have is not mistaken for none."""
+    return UNSET if offset is None else _clipped(offset)
 
 
 def fetch_of(operation: Acquire, member: int) -> Fetch:
@@ -119,8 +124,7 @@ def acknowledgement_of(operation: Acknowledge, member: int) -> Acknowledgement:
     for batch in operation.batches:
         begin = len(types)
         types += (t if 0 <= t < _UNKNOWN_TYPE else _UNKNOWN_TYPE for t in batch.types)
-        bounds = (max(-1, min(offset, MAX_INT64)) for offset in (batch.first, batch.last))
-        batches.append((*bounds, begin, len(types)))
+        batches.append((_clipped(batch.first), _clipped(batch.last), begin, len(types)))
     return Acknowledgement(
         member,
         int(operation.entry is EntryPoint.REQUEST),
@@ -175,14 +179,8 @@ def settings_of(config: SharePartitionConfig) -> Settings:
 
 
 def leader_of(operation: Initialize) -> Leader:
-    """Return what compiled code takes for an Initialize.
-
-    Raises InvalidValueError for a reset offset that is not an offset.
-    """
-    persisted = operation.persisted
-    reset = operation.reset_offset
-    if reset is not None:
-        whole("reset_offset", reset, 0, MAX_INT64 - 1)
+    """Return what compiled code takes for an Initialize."""
+    persisted, reset = operation.persisted, operation.reset_offset
     return Leader(
         settings_of(operation.config),
         RESETS[operation.config.auto_offset_reset],

@@ -68,32 +68,42 @@ def advance_time(
     h[NOW] += milliseconds
     result = FINE
     if expiries.given:
-        for group in range(expiries.starts.shape[0]):
-            low, high = expiries.bounds[group, 0], expiries.bounds[group, 1]
-            result = move_start(state, expiries.starts[group])
-            if result == FINE:
-                result = _expire(state, expiries.ranges[low:high], answers, group)
-            if result != FINE:
-                return result
-    elif h[NEXT_DEADLINE] <= h[NOW] and _find_due(state):
+        result = _expire_groups(state, expiries, answers)
+    elif _find_due(state):
         move_start(state, UNSET)
         result = _expire(state, state.ranges[: h[RANGES_TAIL]], answers, FIRST_GROUP)
-    if result == FINE and h[NEXT_DEADLINE] <= h[NOW] and _find_due(state):
-        h[WHERE] = state.ranges[0, 0]
-        result = _TOO_LATE
     return result if result != FINE else finish(state, start)
 
 
 @compiled
+def _expire_groups(state: State, expiries: Expiries, answers: Ints) -> int:
+    """Expire one group after the other; no lock may be due after that."""
+    for group in range(expiries.starts.shape[0]):
+        low, high = expiries.bounds[group, 0], expiries.bounds[group, 1]
+        result = move_start(state, expiries.starts[group])
+        if result == FINE:
+            result = _expire(state, expiries.ranges[low:high], answers, group)
+        if result != FINE:
+            return result
+    if _find_due(state):
+        state.header[WHERE] = state.ranges[0, 0]
+        return _TOO_LATE
+    return FINE
+
+
+@compiled
 def _find_due(state: State) -> bool:
-    """Put the ranges that are due in ``state.ranges``, and find out the next deadline."""
+    """Put the ranges that are due in ``state.ranges``, and find out the deadline after that."""
     h, runs = state.header, state.runs
+    if h[NEXT_DEADLINE] >= h[NOW]:
+        return False
     h[RANGES_TAIL], h[NEXT_DEADLINE] = 0, NEVER
     for i in range(h[HEAD], h[TAIL]):
         if not is_held(runs, i):
             continue
-        h[NEXT_DEADLINE] = min(h[NEXT_DEADLINE], runs[i, DEADLINE])
-        if runs[i, DEADLINE] <= h[NOW]:
+        if runs[i, DEADLINE] >= h[NOW]:
+            h[NEXT_DEADLINE] = min(h[NEXT_DEADLINE], runs[i, DEADLINE])
+        else:
             row = h[RANGES_TAIL]
             state.ranges[row, 0], state.ranges[row, 1] = runs[i, FIRST], runs[i, LAST]
             h[RANGES_TAIL] = row + 1
@@ -134,7 +144,7 @@ def _expire_range(state: State, part: Change) -> int:
             i == h[TAIL]
             or runs[i, FIRST] > at
             or not is_held(runs, i)
-            or runs[i, DEADLINE] > h[NOW]
+            or runs[i, DEADLINE] >= h[NOW]
         ):
             h[WHERE] = at
             return _TOO_EARLY

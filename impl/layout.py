@@ -52,7 +52,7 @@ def numbers(count: int) -> Iterator[int]:
 
 
 MAX = NEVER = number(MAX_INT64)
-"""The largest number; as a deadline it is not reached."""
+"""The largest number; as a deadline it is never over."""
 LOWEST = FIRST_GROUP = number(0)
 """The lowest offset, and the first group of expired locks."""
 UNSET = number(-2)
@@ -76,8 +76,9 @@ EARLIEST, LATEST, BY_DURATION = range(3)
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 
 # Columns of the tracked records. A run is a maximal range of offsets whose other columns are
-# equal. WRITE numbers the outstanding write of a pending run; OWNER and DEADLINE of a pending run
-# are what a roll back restores, so they are kept while nobody can see them.
+# equal. DEADLINE is the last ms of the acquisition lock. WRITE numbers the outstanding write of a
+# pending run; OWNER and DEADLINE of a pending run are what a roll back restores, so they are kept
+# while nobody can see them.
 FIRST, LAST, STATE, COUNT, OWNER, DEADLINE, WRITE, RESTORE = range(8)
 RUN_COLUMNS = 8
 

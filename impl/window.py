@@ -152,8 +152,11 @@ def move_start(state: State, chosen: int) -> int:
 
 @compiled
 def later(now: int, by: int) -> int:
-    """Return the time ``by`` ms after ``now``, or the last one that 64 bits can say."""
-    time: int = by + min(now, MAX - by)
+    """Return the last ms before ``now + by``: MAX too if that is more than 64 bits can say.
+
+    The clock ends at MAX, and what is over at MAX lasts until the ms before: so all is told apart.
+    """
+    time: int = by + min(now - 1, MAX - by)
     return time
 
 

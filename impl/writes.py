@@ -159,7 +159,7 @@ def settle(header: Ints, runs: Ints, change: Change, how: int) -> None:
             restore = runs[i, RESTORE]
             if how == COMMIT or restore == VANISHED:
                 clear(header, runs, i)
-            elif how == UNDO or runs[i, DEADLINE] > header[NOW]:
+            elif how == UNDO or runs[i, DEADLINE] >= header[NOW]:
                 _restore(header, runs, i)
             else:
                 exhausted = restore == TO_GIVEN_UP

@@ -12,6 +12,7 @@ from model.operations import (
     FinishDeadLetter,
     Initialize,
     Release,
+    ResetOffset,
 )
 from model.outcome import Answer
 from tests.impl.scenario import (
@@ -126,6 +127,15 @@ def test_what_was_never_in_flight_does_not_leave_for_the_queue() -> None:
     made = partition(persisted=((0, 0, 3, 1), (2, 2, 3, 1)), dead_letter_queue=True)
     with pytest.raises(IllegalChoiceError, match="at 1"):
         made.apply(FinishDeadLetter(ranges((0, 2))))
+
+
+def test_what_was_archiving_before_a_reset_of_the_start_does_not_leave_for_the_queue() -> None:
+    made = queued((0, 1))
+    fetch(made, "a", (0, 1))
+    ack(made, "a", (0, 1, REJECT))
+    made.apply(ResetOffset(0))
+    with pytest.raises(IllegalChoiceError, match="at 0"):
+        made.apply(FinishDeadLetter(ranges((0, 1))))
 
 
 def test_an_id_that_is_outstanding_is_not_given_again() -> None:

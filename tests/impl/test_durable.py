@@ -1,42 +1,57 @@
-from itertools import pairwise
-
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from impl.layout import DURABLE_START, DURABLE_TAIL
+from impl.state import State
+from model.outcome import Write
 from model.profile import KAFKA
+from model.ranges import StateBatch
+from model.states import RecordState
+from spec.coordinator import Durable, durable_state, merge
 from tests.impl.helpers import interpreted
 
 durable = interpreted("durable")
+
+Batch = tuple[int, int, int, int]
 BATCHES = st.lists(
     st.tuples(
         st.integers(0, 30), st.integers(0, 8), st.sampled_from([0, 2, 3, 4, 5]), st.integers(0, 3)
-    ),
-    max_size=10,
+    ).map(lambda batch: (batch[0], batch[0] + batch[1], *batch[2:])),
+    max_size=6,
 )
+WRITES = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5), BATCHES), max_size=4)
 
 
-@given(BATCHES, st.integers(0, 20))
-def test_the_larger_delivery_count_then_state_wins_for_each_offset(
-    batches: list[tuple[int, int, int, int]], start: int
+def held(state: State) -> tuple[int, int, list[list[int]]]:
+    """Return the durable start offset, delivery complete count and state batches."""
+    start, complete = state.header[DURABLE_START : DURABLE_START + 2].tolist()
+    return start, complete, state.durable[: state.header[DURABLE_TAIL]].tolist()
+
+
+@given(WRITES)
+@example([(0, 0, [(1, 3, 0, 0)])])
+@example([(0, 0, [(0, 3, 2, 1)]), (2, 1, [])])
+def test_writes_are_merged_as_the_specification_merges_them(
+    writes: list[tuple[int, int, list[Batch]]],
 ) -> None:
+    state, expected = interpreted("state").new_state(KAFKA), Durable()
+    for start, complete, batches in writes:
+        durable.merge_answered(state, start, complete, np.array(batches, np.int64).reshape(-1, 4))
+        read = tuple(StateBatch(f, last, RecordState(kind), n) for f, last, kind, n in batches)
+        expected = merge(expected, Write(0, start, complete, read), KAFKA)
+        told = durable_state(expected)
+        rows = [[b.first, b.last, int(b.state), b.delivery_count] for b in told.state_batches]
+        assert held(state) == (told.start_offset, told.delivery_complete_count, rows)
+
+
+def test_what_is_replaced_leaves_no_state_batch() -> None:
     state = interpreted("state").new_state(KAFKA)
-    expected: dict[int, tuple[int, int]] = {}
-    for first, length, kind, count in batches:
-        row = np.array([[first, first + length, kind, count]], np.int64)
-        durable.note_batch(state.header, state.journal, row, 0)
-        for offset in range(first, first + length + 1):
-            expected[offset] = max(expected.get(offset, (-1, -1)), (count, kind))
-    state.header[DURABLE_START] = start
+    durable.merge_answered(state, 0, 0, np.array([[0, 3, 2, 1]], np.int64))
+    durable.note_batch(state.header, state.journal, np.array([[4, 4, 2, 1]], np.int64), 0)
+    durable.replace_durable(state.header, 0, 1)
     durable.merge_journal(state)
-    rows = state.durable[: state.header[DURABLE_TAIL]].tolist()
-    assert {o: (c, k) for first, last, k, c in rows for o in range(first, last + 1)} == {
-        offset: value for offset, value in expected.items() if offset >= start
-    }
-    for one, two in pairwise(rows):
-        assert one[1] < two[0]
-        assert one[1] + 1 < two[0] or one[2:] != two[2:]
+    assert held(state) == (0, 1, [])
 
 
 def test_the_start_never_goes_back_and_an_equal_one_keeps_the_larger_count() -> None:
@@ -46,11 +61,3 @@ def test_the_start_never_goes_back_and_an_equal_one_keeps_the_larger_count() -> 
         durable.merge_write(header, start, complete)
         seen.append(header[DURABLE_START : DURABLE_START + 2].tolist())
     assert seen == [[5, 3], [5, 3], [5, 4], [5, 4], [7, 0]]
-
-
-def test_a_whole_write_is_merged_at_once() -> None:
-    state = interpreted("state").new_state(KAFKA)
-    durable.merge_answered(state, 1, 2, np.array([[0, 3, 0, 1]], np.int64))
-    durable.merge_answered(state, 2, 0, np.array([[2, 2, 4, 1], [3, 3, 2, 0]], np.int64))
-    assert state.header[DURABLE_START : DURABLE_START + 2].tolist() == [2, 0]
-    assert state.durable[: state.header[DURABLE_TAIL]].tolist() == [[2, 2, 4, 1], [3, 3, 0, 1]]

@@ -2,6 +2,7 @@ import pytest
 
 from impl.encode import (
     Members,
+    acknowledgement_of,
     answers_of,
     expiries_of,
     leader_of,
@@ -10,10 +11,17 @@ from impl.encode import (
     range_rows,
     settings_of,
 )
-from impl.layout import NOBODY, UNSET
-from model.config import IsolationLevel, SharePartitionConfig
+from impl.layout import BY_DURATION, EARLIEST, LATEST, NOBODY, UNSET
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import Initialize, MarkInProgress, ProgressBatch
+from model.operations import (
+    Acknowledge,
+    AcknowledgementBatch,
+    EntryPoint,
+    Initialize,
+    MarkInProgress,
+    ProgressBatch,
+)
 from model.outcome import Answer, Choice, Expiry
 from model.snapshot import DurableState
 from tests.impl.scenario import ranges
@@ -21,7 +29,7 @@ from tests.impl.scenario import ranges
 
 def test_members_keep_their_numbers() -> None:
     members = Members()
-    assert [members.number(name) for name in "abab"] == [0, 1, 0, 1]
+    assert [members.number(name) for name in "ababc"] == [0, 1, 0, 1, 2]
     assert [members.name(number) for number in (0, 1, NOBODY)] == ["a", "b", None]
 
 
@@ -43,16 +51,39 @@ def test_groups_of_expired_locks_are_delimited() -> None:
     assert not expiries_of(Choice()).given
 
 
-@pytest.mark.parametrize("reset", [-1, 2**63 - 1])
-def test_what_is_no_offset_is_no_reset_offset(reset: int) -> None:
-    with pytest.raises(InvalidValueError, match="reset_offset"):
-        leader_of(Initialize(SharePartitionConfig(), 0, 0, DurableState(-1, -1), 0, reset))
+@pytest.mark.parametrize(
+    ("reset", "number"),
+    [
+        (AutoOffsetReset.EARLIEST, EARLIEST),
+        (AutoOffsetReset.LATEST, LATEST),
+        (AutoOffsetReset.BY_DURATION, BY_DURATION),
+    ],
+)
+def test_a_leader_knows_its_reset_strategy(reset: AutoOffsetReset, number: int) -> None:
+    config, nothing = SharePartitionConfig(auto_offset_reset=reset), DurableState(-1, -1)
+    found = [leader_of(Initialize(config, 0, 0, nothing, 0, offset)) for offset in (None, 0, 7)]
+    assert [(leader.reset, leader.reset_offset) for leader in found] == [
+        (number, -1),
+        (number, 0),
+        (number, 7),
+    ]
+
+
+def test_an_acknowledgement_keeps_what_is_malformed_in_64_bits() -> None:
+    batches = (
+        AcknowledgementBatch(-7, 2**80, (-1, 0, 4, 5, 2**80)),
+        AcknowledgementBatch(3, 2, ()),
+    )
+    found = acknowledgement_of(Acknowledge("a", batches, EntryPoint.REQUEST), 7)
+    assert (found.member, found.is_request) == (7, 1)
+    assert found.batches.tolist() == [[-1, 2**63 - 1, 0, 5], [3, 2, 5, 5]]
+    assert found.types.tolist() == [5, 0, 4, 5, 5]
 
 
 def test_answers_have_an_id_or_none() -> None:
-    rows = answers_of((Answer(), Answer(ErrorCode.PENDING, 4)))
-    assert rows[:, 0].tolist() == [-1, 4]
-    with pytest.raises(InvalidValueError):
+    rows = answers_of((Answer(), Answer(ErrorCode.PENDING, 0), Answer(id=4)))
+    assert rows[:, 0].tolist() == [-1, 0, 4]
+    with pytest.raises(InvalidValueError, match="id is -1"):
         answers_of((Answer(id=-1),))
 
 

@@ -89,6 +89,18 @@ def test_the_log_start_takes_the_window_along() -> None:
     assert (made.snapshot().start_offset, made.snapshot().end_offset, made.lag()) == (20, 20, 0)
 
 
-def test_a_time_stays_within_64_bits() -> None:
-    later = interpreted("window").later
-    assert [later(3, 4), later(MAX_INT64 - 1, 5), later(5, MAX_INT64)] == [7, MAX_INT64, MAX_INT64]
+@pytest.mark.parametrize(
+    ("now", "by", "last"),
+    [
+        (3, 4, 6),
+        (3, 0, 2),
+        (0, 0, -1),
+        (5, MAX_INT64 - 5, MAX_INT64 - 1),
+        (5, MAX_INT64 - 4, MAX_INT64),
+        (MAX_INT64, MAX_INT64, MAX_INT64),
+    ],
+)
+def test_what_is_over_beyond_64_bits_lasts_as_long_as_the_clock(
+    now: int, by: int, last: int
+) -> None:
+    assert interpreted("window").later(now, by) == last
