@@ -16,12 +16,11 @@ from impl.layout import (
     START,
     TAIL,
     UNSET,
-    UP,
     WHERE,
     verdict,
 )
 from impl.rows import Ints, move_rows
-from impl.runs import drop_below, is_finished, seek, terminal, tracked
+from impl.runs import drop_below, is_finished, seek, terminal
 from impl.state import State
 from model.guards import Guard
 
@@ -62,20 +61,14 @@ def learn_hole(header: Ints, holes: Ints, first: int, last: int) -> None:
     if first > last:
         return
     tail = header[HOLES_TAIL]
-    i = _seek_hole(header, holes, first - 1)
-    if i < tail and holes[i, 0] <= first and holes[i, 1] >= last:
-        return
-    after = i
+    i = after = _seek_hole(header, holes, first - 1)
     while after < tail and holes[after, 0] <= last + 1:
         first, last = min(first, holes[after, 0]), max(last, holes[after, 1])
         after += 1
-    if after == i:
-        move_rows(holes, i, tail, UP)
-        header[HOLES_TAIL] = tail + 1
-    else:
-        gone = after - i - 1
-        move_rows(holes, after, tail, -gone)
-        header[HOLES_TAIL] = tail - gone
+    more = i + 1 - after
+    if more != 0:
+        move_rows(holes, after, tail, more)
+        header[HOLES_TAIL] = tail + more
     holes[i, 0], holes[i, 1] = first, last
 
 
@@ -83,21 +76,16 @@ def learn_hole(header: Ints, holes: Ints, first: int, last: int) -> None:
 def first_unknown(state: State, low: int, high: int) -> int:
     """Return the first offset of [low, high) that is neither tracked nor in a hole, or ``high``."""
     h, runs, holes = state.header, state.runs, state.holes
-    i, at = seek(h, runs, low), low
-    hole = -1
+    i, hole, at = seek(h, runs, low), _seek_hole(h, holes, low), low
     while at < high:
         if i < h[TAIL] and runs[i, FIRST] <= at:
-            at = runs[i, LAST] + 1
+            at = max(at, runs[i, LAST] + 1)
             i += 1
-            continue
-        hole = _seek_hole(h, holes, at) if hole < 0 else hole
-        while hole < h[HOLES_TAIL] and holes[hole, 1] < at:
+        elif hole < h[HOLES_TAIL] and holes[hole, 0] <= at:
+            at = max(at, holes[hole, 1] + 1)
             hole += 1
-        if hole == h[HOLES_TAIL] or holes[hole, 0] > at:
+        else:
             return at
-        at = holes[hole, 1] + 1
-        if i < h[TAIL]:
-            at = min(at, runs[i, FIRST])
     return high
 
 
@@ -112,12 +100,11 @@ def furthest_start(state: State, limit: int) -> int:
     at: int = h[START]
     i, tail = h[HEAD], h[TAIL]
     while at < limit:
-        if i == tail or runs[i, FIRST] > at:
-            gap_end = limit if i == tail else min(limit, runs[i, FIRST])
-            unknown = first_unknown(state, at, gap_end)
-            if unknown < gap_end:
-                return unknown
-            at = gap_end
+        gap_end = limit if i == tail else min(limit, runs[i, FIRST])
+        if at < gap_end:
+            at = first_unknown(state, at, gap_end)
+            if at < gap_end:
+                return at
         elif not is_finished(runs, i):
             return at
         else:
@@ -133,20 +120,18 @@ def move_start(state: State, chosen: int) -> int:
     Returns a verdict: the start offset never goes back and never passes an unfinished record.
     """
     h = state.header
-    start = h[START]
     if chosen == UNSET:
         chosen = furthest_start(state, h[END])
-    elif chosen < start:
+    elif chosen < h[START]:
         h[WHERE] = chosen
         return _GOES_BACK
-    elif chosen > start:
+    else:
         reached = furthest_start(state, min(chosen, h[END]))
         if reached < chosen:
             h[WHERE] = reached
             return _PASSES_UNFINISHED
-    if chosen > start:
-        drop_below(h, state.runs, chosen)
-        h[START] = chosen
+    drop_below(h, state.runs, chosen)
+    h[START] = chosen
     return FINE
 
 
@@ -184,7 +169,7 @@ def _untracked_in_holes(state: State) -> int:
         if at >= end:
             break
         number += end - at
-        while i < h[TAIL] and runs[i, FIRST] < end:
+        while i < h[TAIL]:
             covered = min(runs[i, LAST] + 1, end) - max(runs[i, FIRST], at)
             number -= max(covered, 0)
             if runs[i, LAST] >= end:
@@ -201,7 +186,7 @@ def complete_count(state: State) -> int:
     """
     h = state.header
     number = terminal(h)
-    if h[GAPS_COMPLETE] and h[END] - h[START] > tracked(h):
+    if h[GAPS_COMPLETE]:
         number += _untracked_in_holes(state)
     return number
 

@@ -1,33 +1,161 @@
-from itertools import pairwise
+from itertools import combinations, combinations_with_replacement, product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from impl.layout import HOLES_HEAD, HOLES_TAIL
+from impl.layout import (
+    DURABLE_START,
+    END,
+    HEAD,
+    HOLES_HEAD,
+    HOLES_TAIL,
+    LAST,
+    LOG_END,
+    NO_WRITE,
+    START,
+    STATE,
+    TAIL,
+    UNSET,
+    WRITE,
+)
+from impl.state import State
 from model.checks import MAX_INT64
+from model.config import SharePartitionConfig
 from model.errors import IllegalChoiceError
 from model.guards import Guard
-from model.operations import AdvanceLogStart
+from model.operations import AdvanceLogStart, Initialize
 from model.outcome import Choice
-from model.profile import KAFKA, KIP
+from model.profile import KAFKA, KIP, Profile
+from model.states import RecordState
+from spec.log import Log, forget_below, learn_hole
+from spec.record import Record
+from spec.window import Window, delivery_complete_count, first_unfinished, replace
 from tests.impl.helpers import interpreted
 from tests.impl.scenario import ACCEPT, ack, fetch, partition, ranges, shown, wait
 
-RANGES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 6)), max_size=15)
+Pair = tuple[int, int]
+
+window = interpreted("window")
+runs_module = interpreted("runs")
+
+LETTERS = " -aAkK"
+"""What is known of an offset: nothing; a hole; a record, in upper case one that is in a hole.
+
+The record is AVAILABLE where the letter is an a, and ACKNOWLEDGED where it is a k.
+"""
+KINDS = {"A": RecordState.AVAILABLE, "K": RecordState.ACKNOWLEDGED}
+WINDOW = 1, 4
+"""Of the offsets in a word the first and the last lie outside the window: no record is there."""
+WORDS = list(product(" -", LETTERS, LETTERS, LETTERS, " -"))
+
+Word = tuple[str, ...]
 
 
-@given(RANGES)
-def test_holes_are_a_set_of_offsets(pairs: list[tuple[int, int]]) -> None:
-    state = interpreted("state").new_state(KAFKA)
-    h, holes = state.header, state.holes
-    for first, length in pairs:
-        interpreted("window").learn_hole(h, holes, first, first + length - 1)
-    rows = holes[h[HOLES_HEAD] : h[HOLES_TAIL]].tolist()
-    assert {o for first, last in rows for o in range(first, last + 1)} == {
-        o for first, length in pairs for o in range(first, first + length)
-    }
-    assert all(one[1] + 1 < two[0] for one, two in pairwise(rows))
+def with_holes(holes: tuple[Pair, ...], profile: Profile = KIP) -> State:
+    """Return a state with these holes, between what is left of others."""
+    state: State = interpreted("state").new_state(profile)
+    state.holes[:] = 0, 99
+    state.holes[1 : len(holes) + 1] = holes or 0
+    state.header[HOLES_HEAD], state.header[HOLES_TAIL] = 1, len(holes) + 1
+    return state
+
+
+def holes_of(state: State) -> tuple[Pair, ...]:
+    """Return the holes of a state."""
+    h = state.header
+    return tuple((first, last) for first, last in state.holes[h[HOLES_HEAD] : h[HOLES_TAIL]])
+
+
+def state_of(word: Word, profile: Profile = KIP) -> State:
+    """Return the state that a word tells, between what is left of other holes and records."""
+    state = with_holes(log_of(word).holes, profile)
+    h, runs = state.header, state.runs
+    runs[:, LAST], runs[:, STATE], runs[:, WRITE] = 99, RecordState.ACKNOWLEDGED, NO_WRITE
+    h[HEAD] = h[TAIL] = 1
+    (h[START], h[END]), h[LOG_END] = WINDOW, len(word)
+    for offset, kind in records_of(word).items():
+        runs_module.set_state(h, runs, runs_module.put(h, runs, h[TAIL], offset, offset), kind)
+    runs_module.join(h, runs, *WINDOW)
+    return state
+
+
+def log_of(word: Word) -> Log:
+    """Return the log that a word tells, as the specification has it."""
+    log = Log(0, len(word))
+    for offset, letter in enumerate(word):
+        if letter in "-AK":
+            log = learn_hole(log, offset, offset)
+    return log
+
+
+def window_of(word: Word) -> Window:
+    """Return the window that a word tells, as the specification has it."""
+    records = {offset: Record(kind, 1) for offset, kind in records_of(word).items()}
+    return replace(Window(*WINDOW), records)
+
+
+def records_of(word: Word) -> dict[int, RecordState]:
+    """Return the offsets and states of the records in a word."""
+    kinds = enumerate(map(KINDS.get, map(str.upper, word)))
+    return {offset: kind for offset, kind in kinds if kind is not None}
+
+
+def test_holes_that_meet_are_one() -> None:
+    for number, (first, end) in product(range(4), combinations_with_replacement(range(13), 2)):
+        holes = ((1, 1), (4, 5), (8, 10))[:number]
+        state = with_holes(holes)
+        window.learn_hole(state.header, state.holes, first, end - 1)
+        assert holes_of(state) == learn_hole(Log(0, 0, holes), first, end - 1).holes
+
+
+@pytest.mark.parametrize("durable", [-1, 0, 1, 5, 6, 9, 12])
+def test_holes_that_no_leader_needs_are_forgotten(durable: int) -> None:
+    holes = ((0, 0), (4, 5), (8, 10))
+    for start in range(13):
+        state = with_holes(holes)
+        state.header[START] = state.header[END] = start
+        state.header[DURABLE_START] = durable
+        window.finish(state, UNSET)
+        needed = start if durable < 0 else min(start, durable)
+        assert holes_of(state) == forget_below(Log(0, 0, holes), needed).holes
+
+
+def test_what_is_neither_tracked_nor_in_a_hole_is_unknown() -> None:
+    for word in WORDS:
+        state = state_of(word)
+        for low, high in combinations(range(1, 6), 2):
+            expected = "".join(word).find(" ", low, high)
+            found = window.first_unknown(state, low, high)
+            assert found == (high if expected < 0 else expected), (word, low, high)
+
+
+def test_the_start_goes_as_far_as_the_specification_says() -> None:
+    for word in WORDS:
+        state = state_of(word)
+        furthest = first_unfinished(window_of(word), log_of(word))
+        for limit in range(WINDOW[0], WINDOW[1] + 1):
+            found = window.furthest_start(state, limit)
+            assert found == min(furthest, limit), (word, limit)
+
+
+@pytest.mark.parametrize("profile", [KIP, KAFKA])
+def test_complete_are_as_many_as_the_specification_says(profile: Profile) -> None:
+    for word in WORDS:
+        state = state_of(word, profile)
+        expected = delivery_complete_count(
+            window_of(word), log_of(word), count_gaps=profile.natural_gaps_are_complete
+        )
+        assert window.complete_count(state) == expected, word
+        assert window.lag(state) == len(word) - WINDOW[0] - expected, word
+
+
+def test_a_new_leader_knows_the_gaps_from_the_durable_start_on() -> None:
+    made = partition((0, 0), (3, 3))
+    fetch(made, "a", (0, 0), (3, 3))
+    ack(made, "a", (0, 0, ACCEPT))
+    assert (made.snapshot().start_offset, made.durable().start_offset) == (3, 0)
+    made.apply(Initialize(SharePartitionConfig(), 0, 4, made.durable()))
+    fetch(made, "b", (3, 3))
+    assert shown(made) == "3-3:Q1b"
 
 
 def test_the_start_passes_gaps_but_no_unfinished_record() -> None:
@@ -46,16 +174,21 @@ def test_the_start_does_not_pass_a_held_record_inside_a_gap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "guard"),
-    [(0, Guard.START_NEVER_GOES_BACK), (4, Guard.START_STOPS_AT_UNFINISHED)],
+    ("start", "guard", "detail"),
+    [
+        (0, Guard.START_NEVER_GOES_BACK, "at 0"),
+        (1, Guard.START_NEVER_GOES_BACK, "at 1"),
+        (3, Guard.START_STOPS_AT_UNFINISHED, "at 2"),
+        (9, Guard.START_STOPS_AT_UNFINISHED, "at 2"),
+    ],
 )
-def test_a_start_that_is_not_allowed(start: int, guard: Guard) -> None:
+def test_a_start_that_is_not_allowed(start: int, guard: Guard, detail: str) -> None:
     made = partition((0, 4))
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 1, ACCEPT))
     with pytest.raises(IllegalChoiceError) as raised:
         wait(made, 1, Choice(start_offset=start))
-    assert raised.value.guard is guard
+    assert (raised.value.guard, raised.value.detail) == (guard, detail)
 
 
 def test_a_start_may_come_late() -> None:
