@@ -52,7 +52,7 @@ from impl.events import (
     Events,
 )
 from impl.jit import compiled
-from impl.layout import ACQUIRED, IN_PROGRESS, MAX, S_PENDING
+from impl.layout import ACQUIRED, IN_PROGRESS, MAX, NOBODY, S_PENDING
 from impl.rows import Ints
 from model.checks import MAX_RANGE
 
@@ -88,7 +88,7 @@ FAULTS = (
     ("writes.state_batches", f"{_RANGES}, in state 0 or 2 to 5, with a delivery count of 16 bits"),
     ("completed", "a seq and an error code"),
     ("after", "a window that starts and ends at offsets, and a count"),
-    ("after.records", f"{_RANGES}, with state, delivery count of 16 bits, and pending"),
+    ("after.records", f"{_RANGES}, with state, delivery count of 16 bits, member and pending"),
     ("status", "NONE or an error code"),
     ("progress_batches", "batches of two offsets, a leader epoch and an acquisition"),
     ("ranges", _RANGES),
@@ -281,7 +281,7 @@ def _fault_of_after(events: Events, row: int) -> int:
     for i in range(f[RECORDS_FROM, row], f[RECORDS_TO, row]):
         if not _is_range(records, i) or not 0 <= records[i, 2] <= _LAST_STATE:
             return _RECORDS
-        if not 0 <= records[i, 3] <= _MAX_COUNT or records[i, 5] < 0:
+        if not 0 <= records[i, 3] <= _MAX_COUNT or records[i, 4] < NOBODY or records[i, 5] < 0:
             return _RECORDS
     return NO_FAULT
 

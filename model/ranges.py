@@ -4,7 +4,7 @@ from typing import Any
 
 import attrs
 
-from model.checks import MAX_RANGE, count, offset
+from model.checks import MAX_RANGE, count, member_name, offset
 from model.errors import InvalidValueError
 from model.states import DURABLE_STATES, RecordState
 
@@ -64,5 +64,5 @@ class RecordRange:
     last: int = attrs.field(validator=_ordered)
     state: RecordState = attrs.field(validator=attrs.validators.instance_of(RecordState))
     delivery_count: int = attrs.field(validator=count)
-    owner: str | None = None
+    owner: str | None = attrs.field(default=None, validator=attrs.validators.optional(member_name))
     pending: bool = False
