@@ -1,11 +1,18 @@
 import attrs
 import pytest
 
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import Guard
-from model.operations import CompleteWrite, SkipAcquire
+from model.operations import (
+    Acquire,
+    CompleteWrite,
+    Initialize,
+    SkipAcquire,
+)
 from model.outcome import Choice
 from model.profile import KAFKA
+from model.snapshot import DurableState
 from model.states import AcquireMode
 from tests.impl.scenario import (
     ACCEPT,
@@ -17,6 +24,7 @@ from tests.impl.scenario import (
     ranges,
     shown,
 )
+from tests.lockstep.pair import Pair
 
 LIMITED = AcquireMode.RECORD_LIMIT
 
@@ -145,3 +153,17 @@ def test_nothing_can_be_acquired_only_from_a_full_window() -> None:
     ack(made, "a", (0, 0, REJECT))
     with pytest.raises(IllegalChoiceError):
         made.apply(SkipAcquire("a"))
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3, 7, 12])
+@pytest.mark.parametrize("second", [2, 5])
+def test_a_read_tells_of_the_log_from_its_offset_on(offset: int, second: int) -> None:
+    """Also where it is said to have given what lies before: gaps there are not known."""
+    pair = Pair(KAFKA)
+    pair.do(Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)))
+    read = ranges((0, 1), (second, 9))
+    done = pair.do(Acquire("a", AcquireMode.BATCH_OPTIMIZED, 500, 500, offset, read))
+    if second == 2 or offset < 2:
+        assert pair.impl.lag() == max(10, offset)
+    else:
+        assert done == ("guard", Guard.NO_RECORD_SKIPPED.name)

@@ -200,7 +200,7 @@ def _names(operation: str, path: Path) -> set[str]:
         ("complete_write", "result.status"): "status",
         ("release", "writes"): "writes.state_batches",
     }
-    return {around, *inside, decides.get((operation, place.removesuffix(".last")), "")}
+    return {around, *inside, decides.get((operation, place), "")}
 
 
 @pytest.mark.parametrize("operation", [o for o in OPERATION_FIELDS if o not in READ_BY_THE_MODEL])
