@@ -123,11 +123,11 @@ def _learn(state: State, fetch: Fetch) -> _Reach:
     number = batches.shape[0]
     if number == 0:
         return _Reach(MAX, -1)
-    first, last = batches[0, 0], batches[number - 1, 1]
-    learn_hole(h, state.holes, fetch.offset, first - 1)
-    for i in range(1, number):
-        learn_hole(h, state.holes, batches[i - 1, 1] + 1, batches[i, 0] - 1)
-    h[LOG_END] = max(h[LOG_END], last + 1)
+    first, last, at = batches[0, 0], batches[number - 1, 1], fetch.offset
+    for i in range(number):
+        learn_hole(h, state.holes, at, batches[i, 0] - 1)
+        at = max(at, batches[i, 1] + 1)
+    h[LOG_END] = max(h[LOG_END], at)
     if fetch.offset < first:
         _vanish(h, state.runs, fetch.offset, first - 1)
     return _Reach(first, last)

@@ -170,7 +170,6 @@ def compare(state: State, events: Events, row: int, before: int, complete: int) 
         result = _COMPLETE_COUNT
     if result == FINE and f[RECORDS_FROM, row] >= 0:
         recorded = Part(events.records, f[RECORDS_FROM, row], f[RECORDS_TO, row])
-        sort_rows(recorded.rows, recorded.low, recorded.high)
         h[WHERE] = _records_differ(state, recorded)
         result = FINE if h[WHERE] == NOWHERE else _RECORDS
     return result
@@ -234,7 +233,6 @@ def _compare_together(state: State, events: Events, row: int, before: int) -> in
     low, high = NOTHING, NOTHING
     if begin < end:
         low, high = events.write_bounds[begin, 0], events.write_bounds[end - 1, 1]
-    sort_rows(events.written, low, high)
     made = Part(state.batches, NOTHING, h[BATCHES_TAIL])
     where = first_difference(made, Part(events.written, low, high), before)
     if where == NOWHERE:
@@ -317,7 +315,7 @@ def _same_record(runs: Ints, run: int, records: Ints, record: int) -> bool:
 
 @compiled
 def differs_from_durable(state: State, leader: Leader) -> bool:
-    """Tell whether a leader reads what the share coordinator does not hold.
+    """Tell whether a leader reads what the share coordinator does not hold, which ascends.
 
     The journal must have been merged. Nothing can be said before the first leader, nor of a
     state without a start offset, which says nothing.
@@ -327,6 +325,9 @@ def differs_from_durable(state: State, leader: Leader) -> bool:
         return False
     if h[DURABLE_START] != leader.start or h[DURABLE_COMPLETE] != leader.complete:
         return True
+    for i in range(1, leader.batches.shape[0]):
+        if leader.batches[i, FIRST] <= leader.batches[i - 1, LAST]:
+            return True
     held = Part(state.durable, NOTHING, h[DURABLE_TAIL])
     read = Part(leader.batches, NOTHING, leader.batches.shape[0])
     return first_difference(held, read, LOWEST) != NOWHERE

@@ -17,6 +17,7 @@ __all__ = ["ENTRIES", "MISSING", "MODE_NAMES", "OPERATIONS", "STATUS_NAMES", "Ev
 
 MISSING = -(2**63)
 """What stands for null in a column of integers; no field allows it."""
+_NAMELESS = NOBODY - 1
 
 OPERATIONS = tuple(OPERATION_FIELDS)
 (
@@ -94,7 +95,7 @@ def events_of(batch: pa.RecordBatch, members: Members) -> Events:
         _shared(fields, LOG_FROM, operation, ranges, len(log_batches["first"]))
     _shared(fields, ACKS_FROM, MARK_IN_PROGRESS, marks, len(types.bounds))
     marked = lists_of(result["marked"])
-    fields[MARKED_FROM : MARKED_TO + 1] = (marked.bounds + len(types.items)).T
+    fields[MARKED_FROM:] = (marked.bounds + len(types.items)).T
     return Events(
         fields,
         _both(_rows(log_batches, "first", "last"), _rows(fields_of(ranges.items), "first", "last")),
@@ -142,7 +143,7 @@ def _shared(fields: Ints, begin: int, operation: int, lists: Lists, before: int)
     """Note bounds of lists that only one operation has, and that stand after ``before`` rows."""
     own = fields[OP] == operation
     bounds = lists.bounds[own]
-    fields[begin : begin + 2, own] = np.where(bounds < 0, -1, bounds + before).T
+    fields[begin : begin + 2, own] = np.where(bounds < 0, bounds, bounds + before).T
 
 
 def _both(rows: Ints, more: Ints) -> Ints:
@@ -184,10 +185,10 @@ def _observed(fields: Ints, result: dict[str, pa.Array], after: dict[str, pa.Arr
 
 
 def _member_numbers(array: pa.StringArray, members: Members) -> Ints:
-    """Return the numbers of members, NOBODY for null and for a name that is empty."""
+    """Return the numbers of members, NOBODY for null and _NAMELESS for a name that is empty."""
     encoded = array.dictionary_encode()
     names = encoded.dictionary.to_pylist()
-    numbers = [members.number(name) if name else NOBODY for name in names]
+    numbers = [members.number(name) if name else _NAMELESS for name in names]
     indices = integers(encoded.indices.cast(pa.int64()), -1)
     return np.array([*numbers, NOBODY], np.int64)[indices]
 

@@ -52,8 +52,8 @@ from impl.events import (
     Events,
 )
 from impl.jit import compiled
-from impl.layout import ACQUIRED, IN_PROGRESS, MAX, S_PENDING
-from impl.rows import Ints
+from impl.layout import ACQUIRED, IN_PROGRESS, MAX, NOBODY, S_PENDING
+from impl.rows import Ints, sort_rows
 from model.checks import MAX_RANGE
 
 __all__ = ["FAULTS", "NO_FAULT", "SEQUENCE", "TIMES", "fault_of"]
@@ -85,10 +85,16 @@ FAULTS = (
     ("result.acquired", f"{_RANGES}, with a delivery count of 16 bits"),
     ("result.count", "the number of acquired records"),
     ("writes", "an id, a start offset and a count from -1, state batches and an error code"),
-    ("writes.state_batches", f"{_RANGES}, in state 0 or 2 to 5, with a delivery count of 16 bits"),
+    (
+        "writes.state_batches",
+        f"{_RANGES}, each offset once, in state 0 or 2 to 5, with a delivery count of 16 bits",
+    ),
     ("completed", "a seq and an error code"),
     ("after", "a window that starts and ends at offsets, and a count"),
-    ("after.records", f"{_RANGES}, with state, delivery count of 16 bits, and pending"),
+    (
+        "after.records",
+        f"{_RANGES}, ascending, with state, delivery count of 16 bits, member and pending",
+    ),
     ("status", "NONE or an error code"),
     ("progress_batches", "batches of two offsets, a leader epoch and an acquisition"),
     ("ranges", _RANGES),
@@ -170,15 +176,16 @@ def _fault_of_acquire(events: Events, row: int) -> int:
         return _MAX_RECORDS
     if not 0 <= f[FETCH_OFFSET, row] <= _MAX_OFFSET:
         return _FETCH_OFFSET
-    ascending = _ascend(events.log_batches, f[LOG_FROM, row], f[LOG_TO, row])
-    return NO_FAULT if ascending else _LOG_BATCHES
+    begin, end = f[LOG_FROM, row], f[LOG_TO, row]
+    ascend = begin >= 0 and _ascend(events.log_batches, begin, end)
+    return NO_FAULT if ascend else _LOG_BATCHES
 
 
 @compiled
 def _fault_of_produce(events: Events, row: int) -> int:
     f, batches = events.fields, events.log_batches
     begin, end = f[LOG_FROM, row], f[LOG_TO, row]
-    if not _ascend(batches, begin, end):
+    if begin < 0 or not _ascend(batches, begin, end):
         return _LOG_BATCHES
     lowest = batches[end - 1, 1] + 1 if begin < end else 0
     return NO_FAULT if lowest <= f[ARG_LOG_END, row] <= _MAX_OFFSET else _LOG_END
@@ -258,13 +265,30 @@ def _fault_of_writes(events: Events, row: int) -> int:
             return _WRITES
         if not (-1 <= start <= _MAX_OFFSET and -1 <= complete <= _MAX_OFFSET):
             return _WRITES
-        begin, end = events.write_bounds[i, 0], events.write_bounds[i, 1]
-        if begin < 0:
+        if events.write_bounds[i, 0] < 0 or not _are_state_batches(events, row, i):
             return _STATE_BATCHES
-        for j in range(begin, end):
-            if not _is_state_batch(events.written, j):
-                return _STATE_BATCHES
     return NO_FAULT
+
+
+@compiled
+def _are_state_batches(events: Events, row: int, write: int) -> bool:
+    """Check the state batches of a write, and sort them, which may stand in any order.
+
+    With the last one all writes are looked at together, except those of expired locks.
+    """
+    f, written, bounds = events.fields, events.written, events.write_bounds
+    low, high = bounds[write, 0], bounds[write, 1]
+    for i in range(low, high):
+        if not 0 <= written[i, 2] <= _LAST_STATE or written[i, 2] == ACQUIRED:
+            return False
+        if not 0 <= written[i, 3] <= _MAX_COUNT:
+            return False
+    if f[OP, row] != ADVANCE_TIME:
+        if write < f[WRITES_TO, row] - 1:
+            return True
+        low = bounds[f[WRITES_FROM, row], 0]
+    sort_rows(written, low, high)
+    return _ascend(written, low, high)
 
 
 @compiled
@@ -279,11 +303,12 @@ def _fault_of_after(events: Events, row: int) -> int:
     if not window or f[AFTER_COMPLETE, row] < 0:
         return _AFTER
     for i in range(f[RECORDS_FROM, row], f[RECORDS_TO, row]):
-        if not _is_range(records, i) or not 0 <= records[i, 2] <= _LAST_STATE:
+        if records[i, 2] < 0 or not 0 <= records[i, 3] <= _MAX_COUNT:
             return _RECORDS
-        if not 0 <= records[i, 3] <= _MAX_COUNT or records[i, 5] < 0:
+        if records[i, 4] < NOBODY or records[i, 5] < 0:
             return _RECORDS
-    return NO_FAULT
+    ascend = _ascend(records, f[RECORDS_FROM, row], f[RECORDS_TO, row])
+    return NO_FAULT if ascend else _RECORDS
 
 
 @compiled
@@ -293,16 +318,9 @@ def _is_range(rows: Ints, index: int) -> bool:
 
 
 @compiled
-def _is_state_batch(rows: Ints, index: int) -> bool:
-    if not _is_range(rows, index) or not 0 <= rows[index, 3] <= _MAX_COUNT:
-        return False
-    return bool(0 <= rows[index, 2] <= _LAST_STATE and rows[index, 2] != ACQUIRED)
-
-
-@compiled
 def _ascend(rows: Ints, begin: int, end: int) -> bool:
-    """Tell whether there is a list of ranges, none of which starts before the last one ended."""
+    """Tell whether there are ranges only, none of which starts before the last one ended."""
     for i in range(begin, end):
         if not _is_range(rows, i) or (i > begin and rows[i, 0] <= rows[i - 1, 1]):
             return False
-    return begin >= 0
+    return True

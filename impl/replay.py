@@ -326,8 +326,6 @@ def _acknowledge(state: State, events: Events, row: int) -> int:
 def _advance_time(state: State, events: Events, row: int) -> int:
     f = events.fields
     begin, end = f[WRITES_FROM, row], f[WRITES_TO, row]
-    for i in range(begin, end):
-        sort_rows(events.written, events.write_bounds[i, 0], events.write_bounds[i, 1])
     groups = Expiries(1, events.starts[begin:end], events.write_bounds[begin:end], events.written)
     return advance_time(state, f[MS, row], groups, events.answers[begin:end], f[AFTER_START, row])
 

@@ -1,14 +1,14 @@
 """What can happen to a share-partition. Times are in ms, offset ranges inclusive."""
 
 from enum import StrEnum
-from itertools import pairwise
+from typing import Any
 
 import attrs
 
 from model.checks import MAX_INT64, member_name, non_negative, offset, whole
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, ascend
 from model.snapshot import DurableState
 from model.states import AcquireMode
 
@@ -44,11 +44,10 @@ class EntryPoint(StrEnum):
     SHARE_PARTITION = "share_partition"
 
 
-def _ascending(_instance: object, attribute: object, batches: tuple[OffsetRange, ...]) -> None:
-    for before, after in pairwise(batches):
-        if after.first <= before.last:
-            name = f"{getattr(attribute, 'name', '')}"
-            raise InvalidValueError(name, after, f"ranges that start after {before.last}")
+def _ascending(
+    _instance: object, attribute: "attrs.Attribute[Any]", batches: tuple[OffsetRange, ...]
+) -> None:
+    ascend(attribute.name, batches)
 
 
 @attrs.frozen

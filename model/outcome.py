@@ -91,5 +91,7 @@ class Outcome:
     writes: tuple[Write, ...] = ()
     completed: tuple[Completion, ...] = ()
     can_acquire: bool = True
-    acquisition: int | None = None
+    acquisition: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(non_negative)
+    )
     marked: tuple[ErrorCode, ...] = ()

@@ -1,14 +1,30 @@
 """Ranges of offsets and what may be said of them. Both ends are inclusive, as on the wire."""
 
-from typing import Any
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any, Protocol
 
 import attrs
 
-from model.checks import MAX_RANGE, count, offset
+from model.checks import MAX_RANGE, count, member_name, offset
 from model.errors import InvalidValueError
 from model.states import DURABLE_STATES, RecordState
 
-__all__ = ["AcquiredRange", "OffsetRange", "RecordRange", "StateBatch"]
+__all__ = ["AcquiredRange", "OffsetRange", "RecordRange", "StateBatch", "ascend"]
+
+
+class _Range(Protocol):
+    @property
+    def first(self) -> int: ...
+    @property
+    def last(self) -> int: ...
+
+
+def ascend(name: str, ranges: Iterable[_Range]) -> None:
+    """Raise InvalidValueError if one of the ranges starts before the one before it has ended."""
+    for before, after in pairwise(ranges):
+        if after.first <= before.last:
+            raise InvalidValueError(name, after, f"ranges that start after {before.last}")
 
 
 def _ordered(instance: Any, _attribute: "attrs.Attribute[int]", last: int) -> None:  # noqa: ANN401 - any class with first
@@ -64,5 +80,5 @@ class RecordRange:
     last: int = attrs.field(validator=_ordered)
     state: RecordState = attrs.field(validator=attrs.validators.instance_of(RecordState))
     delivery_count: int = attrs.field(validator=count)
-    owner: str | None = None
+    owner: str | None = attrs.field(default=None, validator=attrs.validators.optional(member_name))
     pending: bool = False

@@ -4,7 +4,7 @@ import attrs
 
 from model.checks import from_minus_one, non_negative, offset
 from model.errors import InvalidValueError
-from model.ranges import RecordRange, StateBatch
+from model.ranges import RecordRange, StateBatch, ascend
 
 __all__ = ["DurableState", "SharePartitionSnapshot"]
 
@@ -14,7 +14,7 @@ class SharePartitionSnapshot:
     """A leader's view of the window.
 
     ``start_offset`` is inclusive and ``end_offset`` exclusive; ``records`` is None where a trace
-    did not record it. Adjacent ranges that say the same are one range.
+    did not record it, and ascending. Adjacent ranges that say the same are one range.
     """
 
     start_offset: int = attrs.field(validator=offset)
@@ -23,10 +23,11 @@ class SharePartitionSnapshot:
     records: tuple[RecordRange, ...] | None = None
 
     def __attrs_post_init__(self) -> None:
-        """Refuse a window that ends before it starts."""
+        """Refuse a window that ends before it starts, and records that do not ascend."""
         if self.end_offset < self.start_offset:
             allowed = f"at least start_offset, which is {self.start_offset}"
             raise InvalidValueError("end_offset", self.end_offset, allowed)
+        ascend("records", self.records or ())
 
 
 @attrs.frozen

@@ -1,10 +1,13 @@
 """A recorded event of one share-partition: what was done, and what was seen of it."""
 
+from itertools import chain
+
 import attrs
 
 from model.checks import member_name, non_negative
-from model.operations import Operation
+from model.operations import AdvanceTime, Operation
 from model.outcome import Outcome
+from model.ranges import ascend
 from model.snapshot import SharePartitionSnapshot
 
 __all__ = ["TraceEvent"]
@@ -15,7 +18,8 @@ class TraceEvent:
     """One line or row of a trace.
 
     ``partition`` is group:topic:partition; ``seq`` counts from 0 without holes in a partition;
-    ``time_ms`` is the clock after the event. ``after`` is the state after the event.
+    ``time_ms`` is the clock after the event. ``after`` is the state after the event. State batches
+    are in any order.
     """
 
     partition: str = attrs.field(validator=member_name)
@@ -24,3 +28,14 @@ class TraceEvent:
     operation: Operation
     outcome: Outcome
     after: SharePartitionSnapshot
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse state batches that say two things of a record.
+
+        The writes of expired locks are looked at one by one, all others together.
+        """
+        written = [write.state_batches for write in self.outcome.writes]
+        if not isinstance(self.operation, AdvanceTime):
+            written = [tuple(chain.from_iterable(written))]
+        for batches in written:
+            ascend("state_batches", sorted(batches, key=lambda batch: batch.first))

@@ -1,7 +1,6 @@
 """A recorded event beside what was expected: the first difference, and where it is."""
 
 from collections.abc import Callable, Iterable, Iterator
-from operator import itemgetter
 from typing import Any
 
 import attrs
@@ -234,8 +233,9 @@ def _window(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | None
 def _records(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | None:
     if event.after.records is None or event.after.records == after.records:
         return None
-    recorded = sorted(_tracked(event.after.records, after), key=itemgetter(0))
-    found = first_difference(recorded, _tracked(after.records or (), after))
+    found = first_difference(
+        _tracked(event.after.records, after), _tracked(after.records or (), after)
+    )
     return found and _at(Difference.RECORDS, found, _record_said)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from uuid import UUID
 
+import attrs
 from hypothesis import strategies as st
 
 from model import operations as ops
@@ -83,6 +84,16 @@ def _lists(
     """Short tuples of a kind of range, each with what it says of its offsets."""
     one = st.builds(lambda pair, said: kind(*pair, *said), pairs(starts), st.tuples(*arguments))
     return st.lists(one, max_size=4).map(tuple)
+
+
+@st.composite
+def _disjoint(
+    draw: st.DrawFn, kind: Callable[..., T], *arguments: st.SearchStrategy[Any]
+) -> tuple[T, ...]:
+    """Draw ascending ranges of a kind, each with what it says of its offsets."""
+    low, said = draw(st.sampled_from([0, 2**62])), st.tuples(*arguments)
+    found = draw(ascending())
+    return tuple(kind(low + first, low + last, *draw(said)) for first, last in found)
 
 
 STATE_BATCHES = _lists(StateBatch, OFFSETS, _DURABLE, COUNTS)
@@ -199,14 +210,24 @@ OPERATIONS: st.SearchStrategy[ops.Operation] = st.one_of(
 
 
 _ACQUIRED = _lists(AcquiredRange, ANY_OFFSETS, COUNTS)
-_RECORD_RANGES = _lists(
+_RECORD_RANGES = _disjoint(
     RecordRange,
-    ANY_OFFSETS,
     st.sampled_from(RecordState),
     COUNTS,
     st.none() | MEMBERS,
     st.booleans(),
 )
+
+
+@st.composite
+def _writes(draw: st.DrawFn) -> tuple[Write, ...]:
+    """Draw writes that name no offset twice, of which the state batches are in any order."""
+    batches = draw(_disjoint(StateBatch, _DURABLE, COUNTS).flatmap(st.permutations))
+    writes = draw(st.lists(WRITES, max_size=3))
+    return tuple(
+        attrs.evolve(write, state_batches=tuple(batches[i :: len(writes)]))
+        for i, write in enumerate(writes)
+    )
 
 
 @st.composite
@@ -221,7 +242,7 @@ def _outcomes(draw: st.DrawFn, operation: ops.Operation) -> Outcome:
     return Outcome(
         status,
         draw(_ACQUIRED) if acquires else (),
-        draw(st.lists(WRITES, max_size=3).map(tuple)),
+        draw(_writes()),
         draw(st.lists(st.builds(Completion, NUMBERS, STATUSES), max_size=2).map(tuple)),
         can_acquire=draw(st.booleans()) if skipped else True,
         acquisition=draw(st.none() | NUMBERS) if acquires else None,

@@ -397,3 +397,17 @@ def test_nothing_can_be_acquired_only_from_a_full_window() -> None:
     with pytest.raises(IllegalChoiceError) as raised:
         made.apply(SkipAcquire("a"))
     assert raised.value.detail == "at 5"
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3, 7, 12])
+@pytest.mark.parametrize("second", [2, 5])
+def test_a_read_tells_of_the_log_from_its_offset_on(offset: int, second: int) -> None:
+    """Also where it is said to have given what lies before: gaps there are not known."""
+    made, read = held(), reading((0, 1), (second, 9), offset=offset)
+    if second == 2 or offset < 2:
+        made.apply(read)
+        assert made.lag() == max(10, offset)
+    else:
+        with pytest.raises(IllegalChoiceError) as raised:
+            made.apply(read)
+        assert raised.value.guard is Guard.NO_RECORD_SKIPPED

@@ -5,6 +5,9 @@ from impl.events import (
     ACKS_FROM,
     ACQUIRED_FROM,
     ACQUIRED_TO,
+    CAN_ACQUIRE,
+    ENTRIES,
+    ENTRY,
     FIELDS,
     LOG_FROM,
     MARKED_FROM,
@@ -32,7 +35,7 @@ def test_a_batch_of_rows_and_a_slice_of_it_say_the_same() -> None:
     rows = next(iter(rows_by_partition(TRACES[0]).values()))[:60]
     batch = table_from_rows(rows).to_batches()[0]
     whole, part = events_of(batch, Members()), events_of(batch.slice(20, 30), Members())
-    assert whole.fields.shape == (FIELDS, 60)
+    assert whole.fields.shape == (FIELDS, 60) == (MARKED_TO + 1, 60)
     assert whole.fields[TIME].tolist() == [row["time_ms"] for row in rows]
     assert whole.fields[MS].tolist() == [row.get("ms", MISSING) for row in rows]
     assert part.fields[OP].tolist() == whole.fields[OP, 20:50].tolist()
@@ -50,8 +53,9 @@ def test_a_skipped_acquire_is_an_operation_of_its_own() -> None:
     batch = table_from_rows([rows[0], renamed, {**rows[0], "member": ""}]).to_batches()[0]
     events = events_of(batch, members)
     assert events.fields[OP].tolist() == [SKIP_ACQUIRE, -1, SKIP_ACQUIRE]
+    assert events.fields[CAN_ACQUIRE].tolist() == [0, 0, 0]
     assert OPERATIONS[SKIP_ACQUIRE] == "skip_acquire"
-    assert events.fields[MEMBER].tolist() == [0, 0, -1]
+    assert events.fields[MEMBER].tolist() == [0, 0, -2]
     assert members.names[0] == rows[0]["member"]
 
 
@@ -102,3 +106,11 @@ def test_what_few_operations_have_stands_behind_what_the_others_have() -> None:
     assert part(events.types, MARKED_FROM, 0) == statuses
     assert (f[MARKED_TO] - f[MARKED_FROM]).tolist() == [2, 0, 0, 0, 0, 0]
     assert f[RECORDED_NUMBER].tolist() == [5, *[MISSING] * 5]
+
+
+def test_an_acknowledgement_enters_at_the_share_partition_where_nothing_else_is_said() -> None:
+    usual: Row = {"op": "acknowledge", "result": {}, "after": {}}
+    rows = [{**usual, "entry": entry} for entry in ("request", "share_partition", None, "door")]
+    entries = events_of(table_from_rows(rows).to_batches()[0], Members()).fields[ENTRY].tolist()
+    assert [ENTRIES[entry] for entry in entries[:3]] == [*ENTRIES[::-1], "share_partition"]
+    assert entries[3] < 0

@@ -147,6 +147,18 @@ def _again(row: Row) -> None:
     row["result"]["count"] += first["last"] - first["first"] + 1
 
 
+def _reads_batches(row: Row) -> bool:
+    return row["op"] == "initialize" and row["seq"] > 0 and bool(row["persisted"]["state_batches"])
+
+
+def _reread(index: int) -> Callable[[Row], None]:
+    def change(row: Row) -> None:
+        batches = row["persisted"]["state_batches"]
+        batches.append(batches[index])
+
+    return change
+
+
 CORRUPTIONS: list[tuple[Guard | Difference, Callable[[Row], bool], Callable[[Row], None]]] = [
     (
         Difference.STATUS,
@@ -185,6 +197,8 @@ CORRUPTIONS: list[tuple[Guard | Difference, Callable[[Row], bool], Callable[[Row
         lambda r: r["op"] == "initialize" and r["seq"] > 0,
         _add(1, "persisted", "delivery_complete_count"),
     ),
+    (Difference.PERSISTED, _reads_batches, _reread(0)),
+    (Difference.PERSISTED, _reads_batches, _reread(-1)),
     (Difference.END_OFFSET, lambda r: r["op"] == "release", _add(1, "after", "end_offset")),
     (
         Difference.DELIVERY_COMPLETE_COUNT,

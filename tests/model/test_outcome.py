@@ -38,3 +38,9 @@ def test_a_write_may_keep_the_start_offset_and_not_know_its_count() -> None:
 def test_a_write_out_of_range_is_refused(numbers: tuple[int, int, int], name: str) -> None:
     with pytest.raises(InvalidValueError, match=f"^{name} is "):
         Write(*numbers)
+
+
+def test_an_acquisition_is_numbered_from_0() -> None:
+    assert Outcome(acquisition=0).acquisition == 0
+    with pytest.raises(InvalidValueError, match=r"^acquisition is -1"):
+        Outcome(acquisition=-1)

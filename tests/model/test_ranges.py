@@ -57,3 +57,9 @@ def test_a_record_range_takes_states_and_not_their_ids() -> None:
 def test_a_delivery_count_is_an_int16(given: int) -> None:
     with pytest.raises(InvalidValueError, match=r"^delivery_count is "):
         AcquiredRange(0, 0, given)
+
+
+def test_a_record_has_no_owner_or_one_with_a_name() -> None:
+    assert [RecordRange(0, 0, ACQUIRED, 1, owner).owner for owner in (None, "m")] == [None, "m"]
+    with pytest.raises(InvalidValueError, match=r"^owner is "):
+        RecordRange(0, 0, ACQUIRED, 1, "")

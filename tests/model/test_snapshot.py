@@ -1,7 +1,9 @@
 import pytest
 
 from model.errors import InvalidValueError
+from model.ranges import RecordRange
 from model.snapshot import DurableState, SharePartitionSnapshot
+from model.states import RecordState
 
 
 def test_a_window_may_be_empty_and_its_records_unknown() -> None:
@@ -13,6 +15,14 @@ def test_a_window_that_ends_before_it_starts_is_refused() -> None:
     allowed = "end_offset is 4; allowed: at least start_offset, which is 5"
     with pytest.raises(InvalidValueError, match=allowed):
         SharePartitionSnapshot(5, 4, 0)
+
+
+@pytest.mark.parametrize("second", [(4, 9), (0, 2), (3, 4)])
+def test_records_ascend(second: tuple[int, int]) -> None:
+    first = RecordRange(3, 4, RecordState.AVAILABLE, 1)
+    assert SharePartitionSnapshot(0, 9, 0, (first, RecordRange(5, 9, RecordState.AVAILABLE, 1)))
+    with pytest.raises(InvalidValueError, match=r"^records is .*start after 4"):
+        SharePartitionSnapshot(0, 9, 0, (first, RecordRange(*second, RecordState.AVAILABLE, 1)))
 
 
 def test_a_delivery_complete_count_in_memory_is_always_known() -> None:

@@ -1,9 +1,11 @@
 import pytest
 
 from model.errors import InvalidValueError
-from model.operations import Release
-from model.outcome import Outcome
+from model.operations import AdvanceTime, Operation, Release
+from model.outcome import Outcome, Write
+from model.ranges import StateBatch
 from model.snapshot import SharePartitionSnapshot
+from model.states import RecordState
 from model.trace import TraceEvent
 
 AFTER = SharePartitionSnapshot(0, 0, 0)
@@ -23,3 +25,31 @@ def test_an_event_that_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(InvalidValueError, match=f"^{name} is "):
         TraceEvent(partition, seq, time_ms, Release("c"), Outcome(), AFTER)
+
+
+def _writing(operation: Operation, *writes: tuple[tuple[int, int], ...]) -> TraceEvent:
+    """Return an event with writes that have state batches from one offset to another."""
+    made = tuple(
+        Write(i, 0, 0, tuple(StateBatch(*pair, RecordState.AVAILABLE, 1) for pair in batches))
+        for i, batches in enumerate(writes)
+    )
+    return TraceEvent("g:t:0", 0, 0, operation, Outcome(writes=made), AFTER)
+
+
+@pytest.mark.parametrize("operation", [Release("c"), AdvanceTime(1)])
+def test_state_batches_are_in_any_order(operation: Operation) -> None:
+    event = _writing(operation, ((5, 9), (0, 2)), (), ((3, 4),))
+    assert [len(write.state_batches) for write in event.outcome.writes] == [2, 0, 1]
+
+
+@pytest.mark.parametrize("operation", [Release("c"), AdvanceTime(1)])
+def test_state_batches_of_a_write_say_one_thing_of_a_record(operation: Operation) -> None:
+    with pytest.raises(InvalidValueError, match=r"^state_batches is .*start after 7"):
+        _writing(operation, ((0, 2),), ((7, 9), (3, 7)))
+
+
+def test_writes_of_an_event_say_one_thing_of_a_record_unless_locks_expired() -> None:
+    writes = ((0, 2), (5, 9)), ((2, 4),)
+    assert _writing(AdvanceTime(1), *writes)
+    with pytest.raises(InvalidValueError, match=r"^state_batches is .*start after 2"):
+        _writing(Release("c"), *writes)

@@ -132,16 +132,6 @@ def test_a_record_never_delivered_is_as_good_as_none_and_what_is_outside_is_not_
     assert first_mismatch(event(after={"records": None}), OUTCOME, BEFORE, AFTER) is None
 
 
-def test_records_may_be_told_in_any_order() -> None:
-    (told,) = AFTER.records or ()
-    beyond, parts = RecordRange(15, 19, RecordState.ACQUIRED, 1, "m"), (12, 10)
-    records = tuple(attrs.evolve(told, first=first, last=first + 1) for first in parts)
-    last = attrs.evolve(told, first=14)
-    recorded = event(after={"records": (last, *records)})
-    assert first_mismatch(recorded, OUTCOME, BEFORE, AFTER) is None
-    assert found(event(after={"records": (beyond, last, *records)})).offset == 15
-
-
 def test_a_record_across_an_empty_window_is_outside_it() -> None:
     empty = SharePartitionSnapshot(10, 10, 0, ())
     across = {**attrs.asdict(empty), "records": (RecordRange(8, 12, RecordState.ACQUIRED, 1, "m"),)}
