@@ -18,20 +18,19 @@ def fields_of(array: pa.StructArray) -> dict[str, pa.Array]:
 
 def integers(array: pa.Array, null: int) -> Ints:
     """Return integers or flags, with ``null`` where there is none."""
-    if pa.types.is_boolean(array.type):
-        array = array.cast(pa.int64())
     if array.null_count == len(array):
         return np.full(len(array), null)
+    if array.type != pa.int64():
+        array = array.cast(pa.int64())
     if array.null_count:
         array = array.fill_null(null)
-    numbers: Ints = array.to_numpy(zero_copy_only=False)
+    numbers: Ints = array.to_numpy()
     return numbers
 
 
 def numbered(array: pa.Array, names: Sequence[str]) -> Ints:
     """Return for each text its place in ``names``; -1 where it is null or not one of them."""
-    places = pc.index_in(array, value_set=pa.array(names, pa.string()))
-    return integers(places.cast(pa.int64()), -1)
+    return integers(pc.index_in(array, value_set=pa.array(names, pa.string())), -1)
 
 
 class Lists:
@@ -45,7 +44,7 @@ class Lists:
 
 def lists_of(array: pa.ListArray) -> Lists:
     """Return the lists of an array, of which a slice refers to its own items only."""
-    if array.null_count == len(array):
+    if array.null_count == len(array):  # No lists need no offsets, and then Arrow has none.
         return Lists(np.full((len(array), 2), -1), array.values[:0])
     offsets = array.offsets.to_numpy().astype(np.int64)
     nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
@@ -62,7 +61,4 @@ def lists_of(array: pa.ListArray) -> Lists:
 
 def rows_of(columns: Sequence[Ints]) -> Ints:
     """Return columns of equal length as the rows of one array."""
-    rows = np.empty((len(columns[0]), len(columns)), np.int64)
-    for index, column in enumerate(columns):
-        rows[:, index] = column
-    return rows
+    return np.stack(columns, axis=1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numba
 
@@ -25,7 +25,7 @@ def _digest() -> str:
         files = (f for f in resources.files(package).iterdir() if f.name.endswith(".py"))
         for file in sorted(files, key=lambda f: f.name):
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest.hexdigest()
 
 
 def cache_directory() -> str:
@@ -71,5 +71,7 @@ def entry_point(function: F_) -> F_:
 
 def _compile(function: F_, *, no_cpython_wrapper: bool) -> F_:
     with _cache_here():
-        options = {"no_cpython_wrapper": no_cpython_wrapper, "no_cfunc_wrapper": True}
-        return cast("F_", _NUMBA.njit(cache=True, _nrt=False, **options)(function))
+        made: F_ = _NUMBA.njit(
+            cache=True, no_cfunc_wrapper=True, no_cpython_wrapper=no_cpython_wrapper, _nrt=False
+        )(function)
+    return made

@@ -1,33 +1,108 @@
+import importlib
+import io
 import os
 import subprocess
 import sys
+import tempfile
 import zipfile
+from collections.abc import Callable
+from importlib import resources
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import numba
 import pytest
 
+import impl
 from impl import jit
 from impl.rows import sort_rows
 from tests.impl.helpers import interpreted
 
 ROOT = Path(__file__).parents[2]
+SOURCES = {"impl/__init__.py": "", "impl/a.py": "1", "impl/b.py": "2", "model/a.py": "3"}
 
 
-def test_numba_keeps_its_own_setting() -> None:
-    config = vars(numba.config)
-    before = config.get("CACHE_DIR")
-    jit.compiled(lambda x: x)
-    assert config.get("CACHE_DIR") == before
+class Numba:
+    """Stands for Numba: notes how it was told to compile, and where its cache was meanwhile."""
+
+    __version__ = "1"
+
+    def __init__(self, cache: str) -> None:
+        """Take what it is told of the cache from outside."""
+        self.config = SimpleNamespace(CACHE_DIR=cache)
+        self.cached_in = ""
+        self.options: dict[str, bool] = {}
+
+    def njit(self, **options: bool) -> Callable[[object], object]:
+        """Note the options, and with the function, as Numba does, where the cache is."""
+
+        def compile_it(function: object) -> object:
+            self.options, self.cached_in = options, self.config.CACHE_DIR
+            return function
+
+        return compile_it
 
 
-def test_the_cache_falls_back_to_a_temporary_directory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def jit_on(monkeypatch: pytest.MonkeyPatch, stand_in: Numba) -> ModuleType:
+    """Return the module, imported again with another Numba."""
+    monkeypatch.setitem(sys.modules, "numba", stand_in)
+    monkeypatch.setattr(impl, "jit", jit)  # Importing it sets another.
+    monkeypatch.delitem(sys.modules, "impl.jit")
+    return importlib.import_module("impl.jit")
+
+
+@pytest.mark.parametrize("kind", ["compiled", "entry_point"])
+def test_functions_are_cached_and_need_not_count_references(
+    monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("not a directory")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
-    assert not jit.cache_directory().startswith(str(tmp_path))
+    stand_in = Numba("there")
+    assert getattr(jit_on(monkeypatch, stand_in), kind)(len) is len
+    assert stand_in.options == {
+        "cache": True,
+        "_nrt": False,
+        "no_cfunc_wrapper": True,  # C calls none of them.
+        "no_cpython_wrapper": kind == "compiled",  # Python calls the entry points alone.
+    }
+
+
+@pytest.mark.parametrize("told", ["there", ""])
+def test_numba_keeps_its_own_setting(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    stand_in = Numba(told)
+    made = jit_on(monkeypatch, stand_in)
+    made.compiled(len)
+    assert stand_in.cached_in == (told or made.cache_directory())
+    assert vars(stand_in.config) == {"CACHE_DIR": told}
+
+
+def cannot_be_made(_monkeypatch: pytest.MonkeyPatch, base: Path) -> None:
+    (base / "sharespec").write_text("not a directory")
+
+
+def cannot_be_written(monkeypatch: pytest.MonkeyPatch, base: Path) -> None:
+    def file(*, dir: Path | None = None) -> io.BytesIO:  # noqa: A002 - as it is there
+        if dir and dir.is_relative_to(base):
+            raise PermissionError
+        return io.BytesIO()
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", file)
+
+
+@pytest.mark.parametrize("obstacle", [cannot_be_made, cannot_be_written])
+def test_the_cache_falls_back_to_a_new_temporary_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, obstacle: Callable[..., None]
+) -> None:
+    for folder in ("base", "temporary"):
+        (tmp_path / folder).mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "base"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    obstacle(monkeypatch, tmp_path / "base")
+    made = [Path(jit.cache_directory()) for _ in range(2)]
+    assert {path.parent for path in made} == {tmp_path / "temporary"}
+    assert all(path.name.startswith("sharespec-") and path.is_dir() for path in made)
+    assert made[0] != made[1]
 
 
 def test_the_cache_is_in_the_home_folder_unless_told(
@@ -38,9 +113,58 @@ def test_the_cache_is_in_the_home_folder_unless_told(
     assert Path(jit.cache_directory()).parent == tmp_path / ".cache" / "sharespec"
 
 
-def test_the_cache_is_named_after_the_sources(
+def test_the_cache_is_where_it_was_told_and_stays_there(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "not" / "yet"))
+    first = Path(jit.cache_directory())
+    assert first.parent == tmp_path / "not" / "yet" / "sharespec"
+    assert first.is_dir()
+    assert Path(jit.cache_directory()) == first
+
+
+@pytest.fixture
+def cache_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[dict[str, str]], str]:
+    """Return a function that tells the cache of other sources, of which it makes an archive."""
+
+    def cache(sources: dict[str, str]) -> str:
+        archive = tmp_path / f"{len(list(tmp_path.iterdir()))}.zip"
+        with zipfile.ZipFile(archive, "w") as packed:
+            for name, text in sources.items():
+                packed.writestr(name, text)
+        packages = {name: zipfile.Path(archive, f"{name}/") for name in ("impl", "model")}
+        monkeypatch.setattr(resources, "files", packages.__getitem__)
+        return jit.cache_directory()
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return cache
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {**SOURCES, "impl/b.py": "x"},
+        {**SOURCES, "model/a.py": "x"},
+        {**SOURCES, "model/b.py": ""},
+        {**SOURCES, "impl/a.py": "2", "impl/b.py": "1"},
+    ],
+)
+def test_other_sources_have_another_cache(
+    cache_of: Callable[[dict[str, str]], str], sources: dict[str, str]
+) -> None:
+    assert cache_of(sources) != cache_of(SOURCES)
+
+
+@pytest.mark.parametrize(
+    "sources", [{**SOURCES, "impl/py.typed": "x"}, dict(reversed(SOURCES.items()))]
+)
+def test_neither_other_files_nor_the_order_of_the_sources_change_the_cache(
+    cache_of: Callable[[dict[str, str]], str], sources: dict[str, str]
+) -> None:
+    assert cache_of(sources) == cache_of(SOURCES)
+
+
+def test_another_numba_has_another_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     first = jit.cache_directory()
     monkeypatch.setattr(numba, "__version__", "another")

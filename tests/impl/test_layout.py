@@ -4,6 +4,7 @@ import pytest
 from impl import layout
 from model.config import SharePartitionConfig
 from model.guards import Difference, Guard
+from model.states import RecordState
 from model.trace_arrow import SCHEMA
 
 NAMES = {*SCHEMA.names, "operation", *(f.name for f in attrs.fields(SharePartitionConfig))}
@@ -26,3 +27,13 @@ def test_a_value_is_refused_under_the_name_that_the_model_has_for_it(
 def test_constants_that_are_passed_on_are_int64() -> None:
     assert type(layout.UNSET).__name__ == "int64"
     assert [int(n) for n in layout.numbers(3)] == [0, 1, 2]
+
+
+def test_what_is_left_to_the_policy_is_nothing_that_can_be_recorded() -> None:
+    assert layout.UNSET not in {layout.NOBODY, -1}
+
+
+def test_the_header_ends_with_a_count_of_each_state() -> None:
+    states = len(RecordState)
+    assert states == layout.STATES
+    assert layout.COUNTS + states == layout.HEADER_SIZE

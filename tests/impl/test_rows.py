@@ -7,7 +7,7 @@ from tests.impl.helpers import interpreted
 rows = interpreted("rows")
 
 
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 3)), max_size=40))
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=40))
 def test_rows_are_sorted_by_their_first_column(pairs: list[tuple[int, int]]) -> None:
     array = np.array([(99, 9), *pairs, (-1, 9)], np.int64)
     rows.sort_rows(array, 1, len(pairs) + 1)
@@ -25,9 +25,25 @@ def test_rows_are_sorted_whatever_stands_before_them(firsts: list[int]) -> None:
     assert array[:, 0].tolist() == [-1, *sorted(firsts), 99]
 
 
-def test_rows_move_either_way_over_themselves() -> None:
-    array = np.arange(8).reshape(-1, 1)
-    rows.move_rows(array, 0, 5, 2)
-    assert array[2:7, 0].tolist() == [0, 1, 2, 3, 4]
-    rows.move_rows(array, 2, 7, -1)
-    assert array[1:6, 0].tolist() == [0, 1, 2, 3, 4]
+@given(st.lists(st.integers(0, 9), max_size=4))
+def test_all_rows_of_an_array_are_sorted(firsts: list[int]) -> None:
+    array = np.array(firsts, np.int64).reshape(-1, 1)
+    rows.sort_rows(array, 0, len(firsts))
+    assert array[:, 0].tolist() == sorted(firsts)
+
+
+@given(st.integers(9, 18), st.integers(0, 9), st.integers(-9, 9))
+def test_rows_move_either_way_over_themselves_and_no_others_move(
+    low: int, count: int, by: int
+) -> None:
+    array = np.arange(80).reshape(40, 2)
+    expected = array.copy()
+    expected[low + by : low + count + by] = array[low : low + count]
+    rows.move_rows(array, low, low + count, by)
+    assert array.tolist() == expected.tolist()
+
+
+def test_a_row_is_copied_over_the_first_columns_of_another() -> None:
+    target, source = np.zeros((2, 3), np.int64), np.array([(1, 2), (3, 4)])
+    rows.copy_row(target, 0, source, 1)
+    assert target.tolist() == [[3, 4, 0], [0, 0, 0]]
