@@ -53,8 +53,6 @@ def seek(header: Ints, runs: Ints, offset: int) -> int:
     """Return the index of the first run that ends at or after ``offset``, or the tail."""
     low: int = header[HEAD]
     high: int = header[TAIL]
-    if low == high or runs[high - 1, LAST] < offset:
-        return high
     while low < high:
         middle = (low + high) >> 1
         if runs[middle, LAST] < offset:

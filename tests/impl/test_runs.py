@@ -26,14 +26,14 @@ OFFSETS = st.integers(0, 30)
 BEGINS = pytest.mark.parametrize("begin", [0, 1, 20])
 
 
-def tracking(states: Sequence[int | None], begin: int = 0) -> State:
-    """Return a state with a run for each offset that has one, in the rows from ``begin``."""
+def tracking(states: Sequence[int | None], begin: int = 0, width: int = 1) -> State:
+    """Return a state with runs of these states, ``width`` wide each, in the rows from ``begin``."""
     state: State = interpreted("state").new_state(KAFKA)
     h, runs = state.header, state.runs
     h[HEAD] = h[TAIL] = begin
-    for offset, kind in enumerate(states):
+    for i, kind in enumerate(states):
         if kind is not None:
-            row = runs_module.put(h, runs, h[TAIL], offset, offset)
+            row = runs_module.put(h, runs, h[TAIL], i * width, (i + 1) * width - 1)
             runs_module.set_state(h, runs, row, kind)
     return state
 
@@ -73,23 +73,18 @@ def test_runs_are_cut_dropped_and_joined_without_loss(
     assert runs_module.terminal(h) == sum(k in (2, 4) for k in left.values())
 
 
-@BEGINS
-@pytest.mark.parametrize("first", range(12))
-def test_equal_runs_are_joined_where_they_meet_at_a_range_and_nowhere_else(
-    first: int, begin: int
-) -> None:
-    states = [0, 0, 0, 1, 1, None, 1, 1, 1, 0, 0, 0]
-    for last in range(first, 12):
+@pytest.mark.parametrize("first", range(22))
+def test_equal_runs_are_joined_where_they_meet_at_a_range_and_nowhere_else(first: int) -> None:
+    for last in range(first, 22):
+        state = tracking([0, 0, 0, 1, 1, None, 1, 1, 0, 0, 0, 0], begin=20, width=2)
+        state.header[TAIL] -= 1  # What stands behind the tail is no run.
         joined: list[tuple[int, int, int]] = []
-        for offset, kind in enumerate(states):
-            if kind is None:
-                continue
-            meets = bool(joined) and joined[-1][1:] == (offset - 1, kind)
-            if meets and first - 1 <= offset - 1 <= last:
-                joined[-1] = (joined[-1][0], offset, kind)
+        for run in contents(state):
+            meets = bool(joined) and joined[-1][1:] == (run[0] - 1, run[2])
+            if meets and first <= run[0] <= last + 1:
+                joined[-1] = (joined[-1][0], *run[1:])
             else:
-                joined.append((offset, offset, kind))
-        state = tracking(states, begin)
+                joined.append(run)
         runs_module.join(state.header, state.runs, first, last)
         assert contents(state) == joined
 
