@@ -7,7 +7,9 @@ from impl.layout import (
     ACQUISITION,
     ARCHIVED,
     AVAILABLE,
+    COUNT,
     COUNTS,
+    DEADLINE,
     DOWN,
     FIRST,
     HEAD,
@@ -20,6 +22,7 @@ from impl.layout import (
     NOBODY,
     OWNER,
     PROGRESS_START,
+    RESTORE,
     RUN_COLUMNS,
     STATE,
     STATES,
@@ -50,9 +53,6 @@ def seek(header: Ints, runs: Ints, offset: int) -> int:
     """Return the index of the first run that ends at or after ``offset``, or the tail."""
     low: int = header[HEAD]
     high: int = header[TAIL]
-    if low == high or runs[high - 1, LAST] < offset:
-        return high
-    high -= 1
     while low < high:
         middle = (low + high) >> 1
         if runs[middle, LAST] < offset:
@@ -108,12 +108,11 @@ def cut(header: Ints, runs: Ints, offset: int) -> int:
 def put(header: Ints, runs: Ints, index: int, first: int, last: int) -> int:
     """Track records that were never delivered, as a run before ``index``; return where it is."""
     i = _open_row(header, runs, index)
-    for column in range(RUN_COLUMNS):
-        runs[i, column] = 0
-    if header[MARKS]:
-        runs[i, ACQUISITION] = runs[i, PROGRESS_START] = runs[i, LAST_PROGRESS] = 0
     runs[i, FIRST], runs[i, LAST], runs[i, STATE] = first, last, AVAILABLE
     runs[i, OWNER], runs[i, WRITE] = NOBODY, NO_WRITE
+    runs[i, COUNT] = runs[i, DEADLINE] = runs[i, RESTORE] = 0
+    if header[MARKS]:
+        runs[i, ACQUISITION] = runs[i, PROGRESS_START] = runs[i, LAST_PROGRESS] = 0
     header[COUNTS + AVAILABLE] += last - first + 1
     return i
 
@@ -130,21 +129,16 @@ def set_state(header: Ints, runs: Ints, index: int, state: int) -> None:
 @compiled
 def drop_below(header: Ints, runs: Ints, start: int) -> None:
     """Forget the records below ``start``."""
-    i, tail = header[HEAD], header[TAIL]
-    while i < tail and runs[i, FIRST] < start:
-        last = min(runs[i, LAST], start - 1)
-        header[COUNTS + runs[i, STATE]] -= last - runs[i, FIRST] + 1
-        if last < runs[i, LAST]:
-            runs[i, FIRST] = start
-            break
-        i += 1
+    i = cut(header, runs, start)
+    for row in range(header[HEAD], i):
+        header[COUNTS + runs[row, STATE]] -= runs[row, LAST] - runs[row, FIRST] + 1
     header[HEAD] = i
 
 
 @compiled
 def drop_all(header: Ints) -> None:
     """Forget all records."""
-    header[HEAD] = header[TAIL] = 0
+    header[TAIL] = header[HEAD]
     for state in range(STATES):
         header[COUNTS + state] = 0
 
@@ -169,7 +163,7 @@ def join(header: Ints, runs: Ints, first: int, last: int) -> None:
             if into < i:
                 copy_row(runs, into, runs, i)
         i += 1
-    if into + 1 < i <= tail:
+    if into + 1 < i:
         _close_rows(header, runs, into + 1, i)
 
 
