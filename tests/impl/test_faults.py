@@ -69,7 +69,7 @@ def _row(operation: str) -> Row:
         "batches": _three(types=[1, 2, 3]),
         "entry": "request",
         "ms": 1,
-        "id": 1,
+        "id": MAX_INT64,
         "start_offset": 1,
         "progress_batches": _three(leader_epoch=1, acquisition=1),
         "ranges": _three(),
