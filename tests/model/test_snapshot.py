@@ -20,7 +20,8 @@ def test_a_window_that_ends_before_it_starts_is_refused() -> None:
 @pytest.mark.parametrize("second", [(4, 9), (0, 2), (3, 4)])
 def test_records_ascend(second: tuple[int, int]) -> None:
     first = RecordRange(3, 4, RecordState.AVAILABLE, 1)
-    assert SharePartitionSnapshot(0, 9, 0, (first, RecordRange(5, 9, RecordState.AVAILABLE, 1)))
+    both = (first, RecordRange(5, 9, RecordState.AVAILABLE, 1))
+    assert SharePartitionSnapshot(0, 9, 0, both).records == both
     with pytest.raises(InvalidValueError, match=r"^records is .*start after 4"):
         SharePartitionSnapshot(0, 9, 0, (first, RecordRange(*second, RecordState.AVAILABLE, 1)))
 
