@@ -1,30 +1,25 @@
 import copy
-import re
 from collections.abc import Iterable
 from enum import Enum
-from itertools import combinations_with_replacement, pairwise, product
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import attrs
 import pytest
 
-from impl.layout import ACQUIRED_TAIL, COUNT, FIRST, HEAD, LAST, NOBODY, OWNER, STATE, TAIL
-from impl.partition import FastSharePartition
-from model.config import SharePartitionConfig
+from impl.layout import ACQUIRED_TAIL, COUNT
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import Guard
-from model.operations import Acquire, CompleteWrite, Initialize, Operation, Produce, SkipAcquire
-from model.outcome import Answer, Choice, Outcome
+from model.operations import Acquire, CompleteWrite, SkipAcquire
+from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
-from spec.step import apply, new_partition
-from spec.view import snapshot
+from tests.impl.held import Held, held
 from tests.impl.helpers import interpreted
 from tests.impl.scenario import (
     ACCEPT,
-    ANY,
     REJECT,
     RELEASE,
     ack,
@@ -39,67 +34,6 @@ AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
 NOTHING = Choice(acquired=(), entered=())
 
 Pair = tuple[int, int]
-
-
-class Held(FastSharePartition):
-    """Held to the specification at every step, and to runs of records that are as long as can be.
-
-    Where the specification says which offset it refuses, the same one is named here.
-    """
-
-    def __init__(self, profile: Profile) -> None:
-        super().__init__(profile)
-        self.spec = new_partition(profile)
-
-    def apply(
-        self,
-        operation: Operation,
-        choice: Choice = ANY,
-        answers: tuple[Answer, ...] = (),
-        seq: int = 0,
-    ) -> Outcome:
-        told = operation, choice
-        try:
-            step = apply(self.spec, operation, choice, answers, seq)
-        except IllegalChoiceError as error:
-            with pytest.raises(IllegalChoiceError) as raised:
-                super().apply(operation, choice, answers, seq)
-            check_refusal(raised.value, error, told)
-            raise
-        try:
-            found = super().apply(operation, choice, answers, seq)
-        except IllegalChoiceError as error:
-            pytest.fail(f"{error} {told}")
-        assert found == step.outcome, told
-        self.spec = step.partition
-        assert self.snapshot() == snapshot(self.spec), told
-        self._check_runs(told)
-        return found
-
-    def _check_runs(self, told: object) -> None:
-        header = self._state.header
-        for one, two in pairwise(self._state.runs[header[HEAD] : header[TAIL]].tolist()):
-            # What nobody has, and no write waits for, is told apart by state and count alone.
-            end = OWNER if one[OWNER] == two[OWNER] == NOBODY else None
-            assert one[LAST] + 1 < two[FIRST] or one[STATE:end] != two[STATE:end], told
-
-
-def check_refusal(found: IllegalChoiceError, expected: IllegalChoiceError, told: object) -> None:
-    assert found.guard is expected.guard, told
-    for offset in re.findall(r"^offset (\d+)", expected.detail):
-        assert found.detail == f"at {offset}", told
-
-
-def held(
-    *batches: Pair, profile: Profile = KAFKA, durable: DurableState | None = None, locks: int = 2000
-) -> Held:
-    """Return a share-partition with these batches in its log, held to the specification."""
-    made = Held(profile)
-    config = SharePartitionConfig(partition_max_record_locks=locks)
-    made.apply(Initialize(config, 0, 0, durable or DurableState(0, 0)))
-    if batches:
-        made.apply(Produce(ranges(*batches), batches[-1][1] + 1))
-    return made
 
 
 def mixed() -> Held:
@@ -189,7 +123,7 @@ def test_every_range_enters_or_is_refused_as_the_rules_say(taken: tuple[Pair, ..
 def test_the_window_grows_as_far_as_the_rules_say(
     profile: Profile, mode: AcquireMode, full: int
 ) -> None:
-    made = held(profile=profile, locks=5)
+    made = held(profile=profile, partition_max_record_locks=5)
     if full:
         fetch(made, "a", (0, full - 1))
     taken: list[tuple[Pair, ...]] = [(), *((one,) for one in within((0, 3, 5, 6, 8, 12)))]
@@ -211,7 +145,7 @@ def test_the_window_grows_as_far_as_the_rules_say(
 
 
 def test_a_window_that_grew_is_refused_for_its_start_before_its_width() -> None:
-    made = held((0, 4), (5, 9), locks=3)
+    made = held((0, 4), (5, 9), partition_max_record_locks=3)
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 2, ACCEPT), choice=Choice(start_offset=1))
     choices = [Choice(acquired=ranges((5, 9)), start_offset=start) for start in range(7)]
@@ -384,11 +318,11 @@ def test_a_vanished_record_stays_archived_however_its_write_ends(status: ErrorCo
 
 def test_nothing_can_be_acquired_only_from_a_full_window() -> None:
     made = partition((0, 4), (5, 9), partition_max_record_locks=5)
-    for held in range(2):
+    for full in range(2):
         with pytest.raises(IllegalChoiceError) as raised:
             made.apply(SkipAcquire("a"))
-        assert (raised.value.guard, raised.value.detail) == (Guard.CAN_ACQUIRE, f"at {4 * held}")
-        if held == 0:
+        assert (raised.value.guard, raised.value.detail) == (Guard.CAN_ACQUIRE, f"at {4 * full}")
+        if full == 0:
             fetch(made, "a", (0, 4))
             ack(made, "a", (4, 4, RELEASE))
     fetch(made, "b", (0, 4))
