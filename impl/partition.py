@@ -37,7 +37,6 @@ from impl.layout import (
     DURABLE_START,
     DURABLE_TAIL,
     END,
-    FINE,
     FIRST,
     HEAD,
     IN_PROGRESS,
@@ -47,10 +46,10 @@ from impl.layout import (
     LEADER_EPOCH,
     MARKED_TAIL,
     NO_CALL,
-    NO_MARKS,
     NO_NUMBER,
     NO_WRITE,
     NOBODY,
+    NOWHERE,
     NUMBER,
     OWNER,
     START,
@@ -136,7 +135,7 @@ class FastSharePartition:
         state = with_room(state, rows)
         header = state.header
         header[CALL] = whole("seq", seq, 0)
-        header[ANSWERED_CALL] = NO_CALL
+        header[ANSWERED_CALL], header[WHERE] = NO_CALL, NOWHERE
         if isinstance(operation, Initialize):
             verdict = leadership.initialize(
                 state, leader_of(operation), or_unset(choice.start_offset)
@@ -145,14 +144,14 @@ class FastSharePartition:
             verdict = VERDICTS.index(Guard.PARTITION_IS_INITIALIZED)
         else:
             verdict = self._step(state, operation, choice, answers)
-        _raise_refusal(verdict, state.header)
+        _raise_refusal(verdict, int(header[WHERE]), operation)
         if header[JOURNAL_TAIL] > _LONG_JOURNAL:
             merge_journal(state)
         outcome = _outcome(state, skipped=isinstance(operation, SkipAcquire))
         self._state = state
         return outcome
 
-    def _step(  # noqa: C901, PLR0911, PLR0912 - one for each operation
+    def _step(  # noqa: C901, PLR0911 - one for each operation
         self, state: State, operation: Operation, choice: Choice, answers: tuple[Answer, ...]
     ) -> int:
         start = or_unset(choice.start_offset)
@@ -182,8 +181,6 @@ class FastSharePartition:
             case AlterConfig(config):
                 return leadership.alter_config(state, settings_of(config), start)
             case MarkInProgress():
-                if not self.profile.in_progress:
-                    raise InvalidValueError(NO_MARKS.name, operation, NO_MARKS.allowed)
                 mark = mark_of(operation, self._members.number(operation.member))
                 return progress.mark_in_progress(state, mark, start)
             case FinishDeadLetter(ranges):
@@ -239,12 +236,13 @@ def _ranges_named(operation: Operation, choice: Choice) -> int:
     return number
 
 
-def _raise_refusal(verdict: int, header: Ints) -> None:
-    if verdict == FINE:
-        return
-    reason, where = VERDICTS[verdict], int(header[WHERE])
+def _raise_refusal(verdict: int, where: int, operation: Operation) -> None:
+    """Raise what a verdict says, if it refuses; ``where`` is the offset or number that it names."""
+    reason = VERDICTS[verdict]
     if isinstance(reason, Invalid):
-        raise InvalidValueError(reason.name, where, reason.allowed)
+        # What is no such number is told as the operation has it, or the operation itself.
+        given = getattr(operation, reason.name, operation) if where == NOWHERE else where
+        raise InvalidValueError(reason.name, given, reason.allowed)
     if isinstance(reason, Guard):
         raise IllegalChoiceError(reason, f"at {where}")
 

@@ -22,8 +22,6 @@ from impl.layout import (
     MARKED_TAIL,
     MARKS,
     MAY_OVERSHOOT,
-    NEVER,
-    NEXT_DEADLINE,
     NO_NUMBER,
     NUMBER,
     OUTSTANDING_COLUMNS,
@@ -77,7 +75,6 @@ def new_state(profile: Profile) -> State:
     """Return the state of a share-partition that no leader has initialized."""
     header = np.zeros(HEADER_SIZE, np.int64)
     header[DURABLE_START] = header[DURABLE_COMPLETE] = -1
-    header[NEXT_DEADLINE] = NEVER
     header[MARKS] = profile.in_progress
     header[RENEWAL_SURVIVES] = profile.renewal_survives_refusal
     header[SHARED_OFFSET] = profile.batches_may_share_an_offset

@@ -1,16 +1,25 @@
+import re
+from functools import partial
 from pathlib import Path
 
 import attrs
 import pytest
 
+from impl.layout import JOURNAL_TAIL
 from impl.partition import FastSharePartition
-from model.config import SharePartitionConfig
-from model.errors import IllegalChoiceError, InvalidValueError
+from model.checks import MAX_INT64
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
+from model.guards import Guard
 from model.operations import (
     Acknowledge,
     AcknowledgementBatch,
     Acquire,
+    AdvanceLogStart,
     AdvanceTime,
+    AlterConfig,
+    ArchiveAborted,
+    CompleteWrite,
     FinishDeadLetter,
     Initialize,
     MarkInProgress,
@@ -18,63 +27,35 @@ from model.operations import (
     Produce,
     ProgressBatch,
     Release,
+    ResetOffset,
+    SkipAcquire,
 )
-from model.outcome import Choice, Expiry, Outcome
+from model.outcome import Answer, Choice, Completion, Expiry, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
 from replay.choices import recorded_answers, recorded_choice
+from spec.step import apply, new_partition
 from tests.impl.helpers import (
     TRACES,
     by_offset,
     events_by_partition,
     interpreted,
 )
-from tests.impl.scenario import ACCEPT, RELEASE, ack, fetch, ranges, shown, wait, written
+from tests.impl.scenario import (
+    ACCEPT,
+    ANY,
+    RELEASE,
+    ack,
+    fetch,
+    partition,
+    ranges,
+    shown,
+    wait,
+    written,
+)
 from tests.impl.walk import Walk
-
-
-@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name)
-def test_kafka_traces_are_accounted_for(trace: Path) -> None:
-    for events in events_by_partition(trace).values():
-        made = FastSharePartition(KAFKA)
-        for event in events:
-            before = made.snapshot().start_offset
-            if isinstance(event.operation, Initialize) and event.seq:
-                assert attrs.evolve(made.durable(), state_epoch=0) == event.operation.persisted
-            outcome = made.apply(
-                event.operation, recorded_choice(event), recorded_answers(event), event.seq
-            )
-            after, recorded = made.snapshot(), event.outcome
-            assert outcome.status is recorded.status
-            assert _acquired(outcome) == _acquired(recorded)
-            assert set(outcome.completed) == set(recorded.completed)
-            if not isinstance(event.operation, AdvanceTime):
-                assert _written(outcome, before) == _written(recorded, before)
-                for write in outcome.writes:
-                    assert write.start_offset == recorded.writes[-1].start_offset
-                    assert (
-                        write.delivery_complete_count == recorded.writes[-1].delivery_complete_count
-                    )
-            assert attrs.evolve(after, records=None) == attrs.evolve(event.after, records=None)
-            start = after.start_offset
-            assert by_offset(after.records or (), start) == by_offset(
-                event.after.records or (), start
-            )
-
-
-def _acquired(outcome: Outcome) -> dict[int, int]:
-    return {o: r.delivery_count for r in outcome.acquired for o in range(r.first, r.last + 1)}
-
-
-def _written(outcome: Outcome, start: int) -> dict[int, tuple[RecordState, int]]:
-    return {
-        offset: (batch.state, batch.delivery_count)
-        for write in outcome.writes
-        for batch in write.state_batches
-        for offset in range(max(batch.first, start), batch.last + 1)
-    }
 
 
 def test_the_worked_example_of_kip_932() -> None:
@@ -214,7 +195,186 @@ def test_room_is_made_for_every_range_that_an_operation_or_a_choice_names(
     assert asked == [number]
 
 
+EVERY_OPERATION: tuple[Operation, ...] = (
+    Produce((), 9),
+    Acquire("a", AcquireMode.RECORD_LIMIT, 1, 1, 0, ()),
+    SkipAcquire("a"),
+    Acknowledge("a", ()),
+    Release("a"),
+    AdvanceTime(1),
+    CompleteWrite(0, ErrorCode.NONE),
+    AdvanceLogStart(0),
+    ResetOffset(0),
+    MarkInProgress("a", ()),
+    FinishDeadLetter(()),
+    AlterConfig(SharePartitionConfig()),
+    ArchiveAborted(()),
+)
+
+
+@pytest.mark.parametrize("operation", EVERY_OPERATION, ids=lambda value: type(value).__name__)
+def test_no_operation_comes_before_a_leader(operation: Operation) -> None:
+    made = FastSharePartition(KAFKA)
+    for side in (made.apply, partial(apply, new_partition(KAFKA))):
+        with pytest.raises(IllegalChoiceError) as raised:
+            side(operation)
+        assert raised.value.guard is Guard.PARTITION_IS_INITIALIZED
+
+
+BY_DURATION = SharePartitionConfig(auto_offset_reset=AutoOffsetReset.BY_DURATION)
+LONG_LOCK = SharePartitionConfig(
+    record_lock_duration_ms=50_000, in_progress_staleness_threshold_ms=40_000
+)
+LONG_STALENESS = SharePartitionConfig(
+    in_progress_staleness_threshold_ms=50_000, in_progress_max_lock_extension_ms=40_000
+)
+TWICE = (Answer(ErrorCode.PENDING, 7),)
+
+
+@pytest.mark.parametrize(
+    ("profile", "operation", "answers"),
+    [
+        (KIP, AdvanceTime(MAX_INT64), ()),
+        (KIP, Produce(ranges((3, 4)), 20), ()),
+        (KIP, Produce((), 4), ()),
+        (KIP, Initialize(BY_DURATION, 0, 9, DurableState(-1, 0)), ()),
+        (KIP, Release("a"), TWICE),
+        (DRAFT_RESOLVED, AlterConfig(LONG_LOCK), ()),
+        (DRAFT_RESOLVED, Initialize(LONG_STALENESS, 0, 9, DurableState(-1, 0)), ()),
+    ],
+)
+def test_a_refused_value_is_told_as_the_specification_tells_it(
+    profile: Profile, operation: Operation, answers: tuple[Answer, ...]
+) -> None:
+    made, spec = FastSharePartition(profile), new_partition(profile)
+    for before in (
+        Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)),
+        Produce(ranges((0, 4)), 5),
+        Acquire("b", AcquireMode.BATCH_OPTIMIZED, 5, 1, 0, ranges((0, 1))),
+        Acquire("a", AcquireMode.BATCH_OPTIMIZED, 5, 1, 0, ranges((0, 4))),
+        Release("b"),
+        AdvanceTime(1),
+    ):
+        pending = TWICE if isinstance(before, Release) else ()
+        made.apply(before, ANY, pending)
+        spec = apply(spec, before, ANY, pending).partition
+    told = []
+    for side in (made.apply, partial(apply, spec)):
+        with pytest.raises(InvalidValueError) as raised:
+            side(operation, ANY, answers)
+        told.append(str(raised.value).partition(";")[0])
+    assert told[0] == told[1]
+
+
+def test_a_mark_where_the_profile_has_none_is_told_whole() -> None:
+    made = FastSharePartition(KIP)
+    made.apply(Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)))
+    with pytest.raises(InvalidValueError, match=r"operation is MarkInProgress\(.*IN_PROGRESS"):
+        made.apply(MarkInProgress("a", ()))
+
+
+@pytest.mark.parametrize(
+    ("operation", "choice"),
+    [
+        (AdvanceTime(1), Choice(start_offset=3)),
+        (CompleteWrite(44, ErrorCode.NONE), Choice()),
+        (FinishDeadLetter(ranges((9, 9))), Choice()),
+        (AdvanceTime(1), Choice(expired=(Expiry(ranges((9, 10))),))),
+    ],
+)
+def test_a_refused_choice_names_what_the_specification_names(
+    operation: Operation, choice: Choice
+) -> None:
+    made, spec = FastSharePartition(KIP), new_partition(KIP)
+    for before in (
+        Initialize(SharePartitionConfig(), 0, 9, DurableState(9, 0)),
+        Acquire("a", AcquireMode.BATCH_OPTIMIZED, 5, 50, 9, ranges((9, 12))),
+    ):
+        made.apply(before)
+        spec = apply(spec, before).partition
+    with pytest.raises(IllegalChoiceError) as expected:
+        apply(spec, operation, choice)
+    with pytest.raises(IllegalChoiceError) as found:
+        made.apply(operation, choice)
+    assert found.value.guard is expected.value.guard
+    assert re.findall(r"\d+", found.value.detail)[0] in re.findall(r"\d+", expected.value.detail)
+
+
+def test_a_call_without_a_seq_is_call_0() -> None:
+    made, spec = partition((0, 4)), new_partition(KAFKA)
+    for operation in (
+        Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)),
+        Produce(ranges((0, 4)), 5),
+        Acquire("a", AcquireMode.BATCH_OPTIMIZED, 5, 50, 0, ranges((0, 4))),
+        Acknowledge("a", (AcknowledgementBatch(0, 4, (ACCEPT,)),)),
+        CompleteWrite(0, ErrorCode.NONE),
+    ):
+        step = apply(spec, operation, ANY, (Answer(ErrorCode.PENDING),))
+        found = made.apply(operation, ANY, (Answer(ErrorCode.PENDING),))
+        assert found == step.outcome
+        spec = step.partition
+    assert found.completed == (Completion(0, ErrorCode.NONE),)
+
+
+def test_the_journal_is_merged_before_it_gets_long() -> None:
+    made = partition((0, 99))
+    for offset in range(100):
+        fetch(made, "a", (offset, offset))
+        ack(made, "a", (offset, offset, ACCEPT))
+        assert _journal(made) < 90
+    batches = tuple(StateBatch(at, at, RecordState.AVAILABLE, 1 + at % 2) for at in range(100))
+    made.apply(Initialize(SharePartitionConfig(), 0, 100, DurableState(0, 0, batches)))
+    assert _journal(made) < 90
+    assert made.durable().state_batches == batches
+
+
+def _journal(made: FastSharePartition) -> int:
+    return int(made._state.header[JOURNAL_TAIL])  # noqa: SLF001 - no answer shows it
+
+
 def test_a_seq_is_at_least_0() -> None:
     made = FastSharePartition(KAFKA)
     with pytest.raises(InvalidValueError, match="seq is -1"):
         made.apply(Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)), seq=-1)
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name)
+def test_kafka_traces_are_accounted_for(trace: Path) -> None:
+    for events in events_by_partition(trace).values():
+        made = FastSharePartition(KAFKA)
+        for event in events:
+            before = made.snapshot().start_offset
+            if isinstance(event.operation, Initialize) and event.seq:
+                assert attrs.evolve(made.durable(), state_epoch=0) == event.operation.persisted
+            outcome = made.apply(
+                event.operation, recorded_choice(event), recorded_answers(event), event.seq
+            )
+            after, recorded = made.snapshot(), event.outcome
+            assert outcome.status is recorded.status
+            assert _acquired(outcome) == _acquired(recorded)
+            assert set(outcome.completed) == set(recorded.completed)
+            if not isinstance(event.operation, AdvanceTime):
+                assert _written(outcome, before) == _written(recorded, before)
+                for write in outcome.writes:
+                    assert write.start_offset == recorded.writes[-1].start_offset
+                    assert (
+                        write.delivery_complete_count == recorded.writes[-1].delivery_complete_count
+                    )
+            assert attrs.evolve(after, records=None) == attrs.evolve(event.after, records=None)
+            start = after.start_offset
+            assert by_offset(after.records or (), start) == by_offset(
+                event.after.records or (), start
+            )
+
+
+def _acquired(outcome: Outcome) -> dict[int, int]:
+    return {o: r.delivery_count for r in outcome.acquired for o in range(r.first, r.last + 1)}
+
+
+def _written(outcome: Outcome, start: int) -> dict[int, tuple[RecordState, int]]:
+    return {
+        offset: (batch.state, batch.delivery_count)
+        for write in outcome.writes
+        for batch in write.state_batches
+        for offset in range(max(batch.first, start), batch.last + 1)
+    }

@@ -73,3 +73,26 @@ def test_a_batch_that_ends_before_the_window_is_not_at_its_head() -> None:
     made.apply(AdvanceLogStart(3))
     fetch(made, "a", (0, 2), (5, 7), (11, 12))
     assert shown(made) == "5-7:Q1a 11-12:Q1a"
+
+
+def test_a_batch_that_ends_with_the_first_offset_of_the_window_is_at_its_head() -> None:
+    made = partition((0, 3), (5, 7), (11, 12), partition_max_record_locks=7)
+    made.apply(AdvanceLogStart(3))
+    fetch(made, "a", (0, 3), (5, 7), (11, 12))
+    assert shown(made) == "3-3:Q1a 5-7:Q1a"
+
+
+def test_what_an_earlier_fetch_took_does_not_join_what_a_later_one_takes() -> None:
+    made = partition((0, 7), delivery_count_limit=9)
+    fetch(made, "a", (0, 7))
+    ack(made, "a", (1, 1, RELEASE), (3, 3, RELEASE), (5, 5, RELEASE))
+    fetch(made, "b", (0, 7))
+    assert shown(made) == "0-0:Q1a 1-1:Q2b 2-2:Q1a 3-3:Q2b 4-4:Q1a 5-5:Q2b 6-7:Q1a"
+    ack(made, "b", (1, 1, RELEASE))
+    ack(made, "a", (4, 4, RELEASE))
+    fetch(made, "c", (0, 7))
+    assert shown(made) == "0-0:Q1a 1-1:Q3c 2-2:Q1a 3-3:Q2b 4-4:Q2c 5-5:Q2b 6-7:Q1a"
+    ack(made, "c", (1, 1, RELEASE))
+    ack(made, "a", (6, 6, RELEASE))
+    fetch(made, "d", (0, 7))
+    assert shown(made) == "0-0:Q1a 1-1:Q4d 2-2:Q1a 3-3:Q2b 4-4:Q2c 5-5:Q2b 6-6:Q2d 7-7:Q1a"

@@ -1,11 +1,27 @@
+from typing import Any
+
+import attrs
 import numpy as np
 import pytest
 
 from impl import layout
-from impl.layout import HEAD, RUN_COLUMNS, TAIL
+from impl.layout import (
+    ACQUIRED_TAIL,
+    BATCHES_TAIL,
+    HEAD,
+    HOLES_HEAD,
+    HOLES_TAIL,
+    MARKED_TAIL,
+    NO_NUMBER,
+    NUMBER,
+    RANGES_TAIL,
+    RUN_COLUMNS,
+    TAIL,
+    WRITES_TAIL,
+)
 from impl.rows import Ints
 from impl.state import State, copy_of, has_room, new_state, rows_needed, with_room
-from model.profile import KAFKA
+from model.profile import DRAFT_RESOLVED, KAFKA
 
 
 def test_room_is_made_once_and_nothing_is_lost() -> None:
@@ -64,6 +80,90 @@ def test_room_for_answers_is_told_to_the_row(array: str) -> None:
     assert has_room(state, 200)
     assert not has_room(state, 201)
     assert len(getattr(with_room(state, 201), array)) == 402
+
+
+def test_an_array_that_has_enough_is_kept() -> None:
+    state = new_state(KAFKA)
+    wide = {name: np.zeros((201, rows.shape[1]), np.int64) for name, rows in fields(state)}
+    state = state._replace(**{**wide, "ranges": wide["ranges"][:200], "header": state.header})
+    wider = with_room(state, 201)
+    assert wider.ranges is not state.ranges
+    for name in ("holes", "outstanding", "pending", "journal", "acquired", "writes", "batches"):
+        assert getattr(wider, name) is getattr(state, name)
+
+
+def filled(head: int, tail: int) -> State:
+    """A state with runs and holes from head to tail, each numbered, in arrays of 200."""
+    state = new_state(KAFKA)
+    wide = {name: np.zeros((900, rows.shape[1]), np.int64) for name, rows in fields(state)}
+    state = state._replace(**{**wide, "runs": wide["runs"][:200], "holes": wide["holes"][:200]})
+    for rows in (state.runs, state.holes):
+        rows[head:tail] = np.arange(head, tail)[:, np.newaxis]
+    h = state.header
+    h[HEAD] = h[HOLES_HEAD] = head
+    h[TAIL] = h[HOLES_TAIL] = tail
+    return state
+
+
+def bounds(state: State) -> list[int]:
+    """Where the runs and the holes are."""
+    return [int(state.header[name]) for name in (HEAD, TAIL, HOLES_HEAD, HOLES_TAIL)]
+
+
+def test_what_has_room_behind_it_stays_where_it_is() -> None:
+    state = filled(50, 110)
+    assert has_room(state, 90)
+    assert bounds(state) == [50, 110, 50, 110]
+    assert (state.runs[50:110, 0] == np.arange(50, 110)).all()
+
+
+@pytest.mark.parametrize(("rows", "is_room"), [(70, True), (71, False)])
+def test_runs_move_to_the_front_where_that_makes_twice_the_room(
+    rows: int, *, is_room: bool
+) -> None:
+    state = filled(90, 150)
+    assert has_room(state, rows) is is_room
+    assert bounds(state)[:2] == [0, 60]
+    assert (state.runs[:60] == np.arange(90, 150)[:, np.newaxis]).all()
+
+
+@pytest.mark.parametrize(("rows", "is_room"), [(51, True), (140, True), (141, False)])
+def test_holes_move_to_the_front_where_that_makes_the_room(rows: int, *, is_room: bool) -> None:
+    state = filled(90, 150)
+    state.header[HEAD] = state.header[TAIL] = 0
+    state = state._replace(runs=np.zeros((900, RUN_COLUMNS), np.int64))
+    assert has_room(state, rows) is is_room
+    assert bounds(state)[2:] == [0, 60]
+    assert (state.holes[:60] == np.arange(90, 150)[:, np.newaxis]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "of_the_profile"),
+    [
+        ("MARKS", "in_progress"),
+        ("RENEWAL_SURVIVES", "renewal_survives_refusal"),
+        ("SHARED_OFFSET", "batches_may_share_an_offset"),
+        ("GAPS_COMPLETE", "natural_gaps_are_complete"),
+        ("MAY_OVERSHOOT", "record_limit_may_overshoot"),
+        ("FREE_GAP", "gap_at_the_end_is_free"),
+    ],
+)
+def test_the_header_says_what_the_profile_says(name: str, of_the_profile: str) -> None:
+    none = attrs.evolve(DRAFT_RESOLVED, natural_gaps_are_complete=False, in_progress=False)
+    one: dict[str, Any] = {of_the_profile: True}
+    changed = np.flatnonzero(new_state(none).header != new_state(attrs.evolve(none, **one)).header)
+    assert changed.tolist() == [getattr(layout, name)]
+
+
+def test_asking_for_room_forgets_the_latest_answers_and_nothing_else() -> None:
+    state = new_state(KAFKA)
+    state.header[:] = np.arange(len(state.header)) % 7 + 1
+    before = state.header.copy()
+    assert has_room(state, 3)
+    changed = np.flatnonzero(state.header != before).tolist()
+    answers = (ACQUIRED_TAIL, MARKED_TAIL, WRITES_TAIL, BATCHES_TAIL, RANGES_TAIL, NUMBER)
+    assert changed == sorted(answers)
+    assert [int(state.header[name]) for name in answers] == [0, 0, 0, 0, 0, NO_NUMBER]
 
 
 def fields(state: State) -> list[tuple[str, Ints]]:
