@@ -221,14 +221,6 @@ def test_a_lock_is_restored_until_its_last_ms() -> None:
     assert shown(made) == "0-4:Q1a"
 
 
-def test_what_is_refused_leaves_even_a_lock_that_is_due_now() -> None:
-    made = partition((0, 4), record_lock_duration_ms=0)
-    fetch(made, "a", (0, 4))
-    refused = ack(made, "a", (0, 1, ACCEPT), (5, 5, ACCEPT))
-    assert refused.status is not ErrorCode.NONE
-    assert shown(made) == "0-4:Q1a"
-
-
 def test_records_dropped_meanwhile_are_skipped() -> None:
     made = partition((0, 4))
     fetch(made, "a", (0, 4))
