@@ -4,7 +4,7 @@ from typing import Any
 
 import attrs
 
-from model.checks import MAX_RANGE, count, offset
+from model.checks import MAX_INT64, MAX_RANGE, count, offset, whole
 from model.errors import InvalidValueError
 from model.states import DURABLE_STATES, RecordState
 
@@ -12,7 +12,8 @@ __all__ = ["AcquiredRange", "OffsetRange", "RecordRange", "StateBatch"]
 
 
 def _ordered(instance: Any, _attribute: "attrs.Attribute[int]", last: int) -> None:  # noqa: ANN401 - any class with first
-    offset(instance, _attribute, last)
+    # A window that ends after it ends at an offset too.
+    whole(_attribute.name, last, 0, MAX_INT64 - 2)
     if last < instance.first:
         raise InvalidValueError("last", last, f"at least first, which is {instance.first}")
     if last - instance.first >= MAX_RANGE:
