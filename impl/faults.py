@@ -314,7 +314,7 @@ def _fault_of_after(events: Events, row: int) -> int:
 @compiled
 def _is_range(rows: Ints, index: int) -> bool:
     first, last = rows[index, 0], rows[index, 1]
-    return bool(0 <= first <= last <= _MAX_OFFSET and last - first < MAX_RANGE)
+    return bool(0 <= first <= last < _MAX_OFFSET and last - first < MAX_RANGE)
 
 
 @compiled

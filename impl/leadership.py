@@ -225,12 +225,12 @@ def produce(state: State, batches: Ints, log_end: int, start: int) -> int:
     h, holes = state.header, state.holes
     h[STATUS] = S_NONE
     at = h[LOG_END]
-    if batches.shape[0] > 0 and batches[0, 0] < at:
-        h[WHERE] = batches[0, 0]
-        return _PAST_LOG
     if log_end < at:
         h[WHERE] = log_end
         return _SHRINKING_LOG
+    if batches.shape[0] > 0 and batches[0, 0] < at:
+        h[WHERE] = batches[0, 0]
+        return _PAST_LOG
     for i in range(batches.shape[0]):
         learn_hole(h, holes, at, batches[i, 0] - 1)
         at = batches[i, 1] + 1

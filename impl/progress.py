@@ -23,7 +23,6 @@ from impl.layout import (
     S_INVALID_REQUEST,
     S_NONE,
     STALENESS,
-    START,
     STATE,
     STATUS,
     TAIL,
@@ -73,14 +72,12 @@ def _mark(state: State, mark: Mark, batch: int) -> int:
     first, last = mark.batches[batch, 0], mark.batches[batch, 1]
     if first < 0 or last < first or last >= h[END]:
         return S_INVALID_REQUEST
-    first = max(first, h[START])
     i = seek(h, runs, first)
     while i < h[TAIL] and runs[i, FIRST] <= last:
         if not _can_mark(h, runs, i, mark, batch):
             return S_INVALID_RECORD_STATE
         i += 1
-    if first <= last:
-        _extend(h, runs, first, last)
+    _extend(h, runs, first, last)
     return S_NONE
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import attrs
 
-from model.checks import MAX_RANGE, count, member_name, offset
+from model.checks import MAX_INT64, MAX_RANGE, count, member_name, offset, whole
 from model.errors import InvalidValueError
 from model.states import DURABLE_STATES, RecordState
 
@@ -28,7 +28,8 @@ def ascend(name: str, ranges: Iterable[_Range]) -> None:
 
 
 def _ordered(instance: Any, _attribute: "attrs.Attribute[int]", last: int) -> None:  # noqa: ANN401 - any class with first
-    offset(instance, _attribute, last)
+    # A window that ends after it ends at an offset too.
+    whole(_attribute.name, last, 0, MAX_INT64 - 2)
     if last < instance.first:
         raise InvalidValueError("last", last, f"at least first, which is {instance.first}")
     if last - instance.first >= MAX_RANGE:

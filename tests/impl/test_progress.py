@@ -1,17 +1,26 @@
+from itertools import combinations_with_replacement, product
+
 import attrs
+import numpy as np
 import pytest
 
+from impl.layout import NO_MARKS, UNSET, verdict
 from impl.partition import FastSharePartition
 from model.checks import MAX_INT64
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
 from model.operations import (
+    Acknowledge,
+    AcknowledgementBatch,
+    Acquire,
     AdvanceLogStart,
+    AdvanceTime,
     AlterConfig,
     CompleteWrite,
     Initialize,
     MarkInProgress,
+    ProgressBatch,
     Release,
     ResetOffset,
 )
@@ -19,7 +28,8 @@ from model.outcome import Choice, Expiry
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
-from model.states import RecordState
+from model.states import AcquireMode, RecordState
+from tests.impl.helpers import interpreted
 from tests.impl.scenario import (
     ACCEPT,
     GAP,
@@ -35,6 +45,7 @@ from tests.impl.scenario import (
     wait,
     written,
 )
+from tests.impl.whole import Whole
 
 CONFIG = SharePartitionConfig(
     record_lock_duration_ms=10,
@@ -80,6 +91,12 @@ def test_without_in_progress_there_are_no_numbers_and_no_marks(profile: Profile)
     with pytest.raises(IllegalChoiceError) as refused:
         FastSharePartition(profile).apply(MarkInProgress("a", ()))
     assert refused.value.guard is Guard.PARTITION_IS_INITIALIZED
+
+
+def test_what_knows_no_marks_refuses_one_before_all_else() -> None:
+    inner, state = interpreted("progress"), interpreted("state").new_state(KAFKA)
+    sent = inner.Mark(0, np.array([(0, 0, 0, 0)]))
+    assert inner.mark_in_progress(state, sent, UNSET) == verdict(NO_MARKS)
 
 
 def test_a_mark_keeps_owner_and_delivery_count_and_lengthens_the_lock() -> None:
@@ -176,6 +193,42 @@ def test_offsets_never_in_flight_are_ignored() -> None:
     fetch(made, "a", (0, 0), (5, 5))
     assert mark(made, "a", (0, 5, 0), (1, 4, 9)) == [OK, OK]
     assert shown(made) == "0-0:P2a 5-5:P2a"
+
+
+def test_marks_change_what_the_rules_say_and_no_more() -> None:
+    made = Whole(DRAFT_RESOLVED)
+    persisted = (StateBatch(6, 6, RecordState.ACKNOWLEDGED, 1),)
+    made.do(Initialize(CONFIG, 0, 9, DurableState(0, 0, persisted)))
+    for member, taken in [("a", (0, 5)), ("b", (7, 8))]:
+        batches = ranges(taken)
+        made.do(Acquire(member, AcquireMode.BATCH_OPTIMIZED, 9, 9, taken[0], batches))
+    made.do(Acknowledge("a", (AcknowledgementBatch(0, 0, (ACCEPT,)),)))
+    every = list(combinations_with_replacement(range(-1, 10), 2))
+    for first, passed in product(every, (0, 4)):
+        once = made.branch()
+        once.do(AdvanceTime(1))
+        once.do(MarkInProgress("a", (ProgressBatch(*first, 0, 0),)))
+        once.do(AdvanceTime(passed))
+        for second in [(0, 1), (1, 2), (3, 3), (4, 5), (1, 5)]:
+            twice = once.branch()
+            twice.do(MarkInProgress("a", (ProgressBatch(*second, 0, 0),)))
+            twice.do(AdvanceTime(20 - passed))
+
+
+def test_a_mark_that_shortens_a_lock_is_in_time() -> None:
+    made = held()
+    shorter = attrs.evolve(
+        CONFIG,
+        record_lock_duration_ms=3,
+        in_progress_staleness_threshold_ms=3,
+        in_progress_max_lock_extension_ms=3,
+    )
+    made.apply(AlterConfig(shorter))
+    assert marked(made, "a", (0, 4, 0)) == [OK]
+    wait(made, 2)
+    assert shown(made) == "0-4:P1a 5-9:Q1b"
+    wait(made, 1)
+    assert shown(made) == "0-4:A1 5-9:Q1b"
 
 
 def test_a_mark_of_an_earlier_delivery_is_refused() -> None:
