@@ -244,7 +244,7 @@ def _raise_refusal(verdict: int, where: int, operation: Operation) -> None:
         given = getattr(operation, reason.name, operation) if where == NOWHERE else where
         raise InvalidValueError(reason.name, given, reason.allowed)
     if isinstance(reason, Guard):
-        raise IllegalChoiceError(reason, f"at {where}")
+        raise IllegalChoiceError(reason, f"{operation}" if where == NOWHERE else f"at {where}")
 
 
 def _batches(rows: Ints) -> tuple[StateBatch, ...]:

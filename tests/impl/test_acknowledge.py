@@ -95,7 +95,7 @@ def test_what_is_malformed_is_an_invalid_request(batch: tuple[int, ...]) -> None
     fetch(made, "a", (0, 4))
     assert ack(made, "a", (0, 0, ACCEPT), batch).status is REQUEST
     assert shown(made) == "0-4:Q1a"
-    with pytest.raises(IllegalChoiceError, match=r"at -1$") as raised:
+    with pytest.raises(IllegalChoiceError, match=r": Acknowledge\(") as raised:
         ack(made, "a", batch, choice=Choice(refusal=STATE))
     assert raised.value.guard is Guard.ACKNOWLEDGEMENT_JUDGED
 
@@ -144,21 +144,21 @@ def test_how_a_batch_is_judged(
 @pytest.mark.parametrize(
     ("batch", "refusal", "where"),
     [
-        ((3, 4, ACCEPT), STATE, -1),
-        ((3, 5, RELEASE), ErrorCode.NONE, 5),
-        ((3, 5, RENEW), REQUEST, 5),
-        ((3, 5, RENEW), ErrorCode.NOT_COORDINATOR, 5),
-        ((0, 9, ACCEPT), ErrorCode.NOT_COORDINATOR, 5),
-        ((6, 9, ACCEPT), ErrorCode.NOT_COORDINATOR, -1),
+        ((3, 4, ACCEPT), STATE, "Acknowledge(.*)"),
+        ((3, 5, RELEASE), ErrorCode.NONE, "at 5"),
+        ((3, 5, RENEW), REQUEST, "at 5"),
+        ((3, 5, RENEW), ErrorCode.NOT_COORDINATOR, "at 5"),
+        ((0, 9, ACCEPT), ErrorCode.NOT_COORDINATOR, "at 5"),
+        ((6, 9, ACCEPT), ErrorCode.NOT_COORDINATOR, "Acknowledge(.*)"),
     ],
 )
 def test_what_was_chosen_against_the_rules_is_said_with_the_record_that_fails(
-    batch: tuple[int, ...], refusal: ErrorCode, where: int
+    batch: tuple[int, ...], refusal: ErrorCode, where: str
 ) -> None:
     made = partition((0, 6))
     fetch(made, "a", (0, 6))
     ack(made, "a", (5, 5, RELEASE))
-    with pytest.raises(IllegalChoiceError, match=f"at {where}$") as raised:
+    with pytest.raises(IllegalChoiceError, match=f": {where}$") as raised:
         ack(made, "a", batch, choice=Choice(refusal=refusal))
     assert raised.value.guard is Guard.ACKNOWLEDGEMENT_JUDGED
 

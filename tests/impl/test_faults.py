@@ -226,7 +226,7 @@ def test_what_the_specification_cannot_read_is_no_event(operation: str) -> None:
         ([(0, 2), (5, 6)], 6, "log_end_offset"),
         ([(0, 2), (5, 6)], 7, ""),
         ([(MAX_INT64 - 9, MAX_INT64 - 2)], MAX_INT64 - 1, ""),
-        ([(MAX_INT64 - 9, MAX_INT64 - 1)], MAX_INT64, "log_end_offset"),
+        ([(MAX_INT64 - 9, MAX_INT64 - 1)], MAX_INT64, "log_batches"),
     ],
 )
 def test_a_log_ends_past_its_last_batch(
