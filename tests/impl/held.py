@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from impl.layout import FIRST, HEAD, LAST, STATE, TAIL
+from impl.layout import FIRST, HEAD, HOLES_HEAD, HOLES_TAIL, LAST, STATE, TAIL
 from impl.partition import FastSharePartition
 from model.config import SharePartitionConfig
 from model.errors import IllegalChoiceError, InvalidValueError
@@ -15,6 +15,7 @@ from model.operations import Initialize, Operation, Produce
 from model.outcome import Answer, Choice, Outcome
 from model.profile import KAFKA, Profile
 from model.snapshot import DurableState
+from spec.lag import lag
 from spec.step import apply, new_partition
 from spec.view import durable as durable_of
 from spec.view import snapshot
@@ -22,9 +23,10 @@ from tests.impl.scenario import ANY, ranges
 
 
 class Held(FastSharePartition):
-    """Held to the specification at every step, and to runs of records that are as long as can be.
+    """Held to the specification at every step, also in what it knows of the log.
 
-    Where the specification says which offset it refuses, the same one is named here.
+    Runs of equal records must be as long as can be. Where the specification says which offset it
+    refuses, the same one is named here.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -54,8 +56,15 @@ class Held(FastSharePartition):
         self.spec = step.partition
         assert self.snapshot() == snapshot(self.spec), told
         assert self.durable() == durable_of(self.spec), told
+        assert self.lag() == lag(self.spec), told
+        self._check_holes(told)
         self._check_runs(told)
         return found
+
+    def _check_holes(self, told: object) -> None:
+        header, known = self._state.header, self.spec.log.holes
+        holes = self._state.holes[header[HOLES_HEAD] : header[HOLES_TAIL]].tolist()
+        assert [tuple(hole) for hole in holes] == list(known), told
 
     def _check_runs(self, told: object) -> None:
         """Check that adjacent runs are of different records, or wait for different writes."""

@@ -1,3 +1,4 @@
+import copy
 from itertools import combinations_with_replacement, product
 
 import attrs
@@ -29,6 +30,7 @@ from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
+from tests.impl.held import Held
 from tests.impl.helpers import interpreted
 from tests.impl.scenario import (
     ACCEPT,
@@ -45,7 +47,6 @@ from tests.impl.scenario import (
     wait,
     written,
 )
-from tests.impl.whole import Whole
 
 CONFIG = SharePartitionConfig(
     record_lock_duration_ms=10,
@@ -196,23 +197,23 @@ def test_offsets_never_in_flight_are_ignored() -> None:
 
 
 def test_marks_change_what_the_rules_say_and_no_more() -> None:
-    made = Whole(DRAFT_RESOLVED)
+    made = Held(DRAFT_RESOLVED)
     persisted = (StateBatch(6, 6, RecordState.ACKNOWLEDGED, 1),)
-    made.do(Initialize(CONFIG, 0, 9, DurableState(0, 0, persisted)))
+    made.apply(Initialize(CONFIG, 0, 9, DurableState(0, 0, persisted)))
     for member, taken in [("a", (0, 5)), ("b", (7, 8))]:
         batches = ranges(taken)
-        made.do(Acquire(member, AcquireMode.BATCH_OPTIMIZED, 9, 9, taken[0], batches))
-    made.do(Acknowledge("a", (AcknowledgementBatch(0, 0, (ACCEPT,)),)))
+        made.apply(Acquire(member, AcquireMode.BATCH_OPTIMIZED, 9, 9, taken[0], batches))
+    made.apply(Acknowledge("a", (AcknowledgementBatch(0, 0, (ACCEPT,)),)))
     every = list(combinations_with_replacement(range(-1, 10), 2))
     for first, passed in product(every, (0, 4)):
-        once = made.branch()
-        once.do(AdvanceTime(1))
-        once.do(MarkInProgress("a", (ProgressBatch(*first, 0, 0),)))
-        once.do(AdvanceTime(passed))
+        once = copy.copy(made)
+        once.apply(AdvanceTime(1))
+        once.apply(MarkInProgress("a", (ProgressBatch(*first, 0, 0),)))
+        once.apply(AdvanceTime(passed))
         for second in [(0, 1), (1, 2), (3, 3), (4, 5), (1, 5)]:
-            twice = once.branch()
-            twice.do(MarkInProgress("a", (ProgressBatch(*second, 0, 0),)))
-            twice.do(AdvanceTime(20 - passed))
+            twice = copy.copy(once)
+            twice.apply(MarkInProgress("a", (ProgressBatch(*second, 0, 0),)))
+            twice.apply(AdvanceTime(20 - passed))
 
 
 def test_a_mark_that_shortens_a_lock_is_in_time() -> None:
