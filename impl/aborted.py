@@ -6,12 +6,10 @@ from impl.layout import (
     ARCHIVED,
     COMMITTED_ONLY,
     FIRST,
-    NOWHERE,
     S_NONE,
     STATE,
     STATUS,
     TAIL,
-    WHERE,
     verdict,
 )
 from impl.rows import Ints
@@ -37,7 +35,6 @@ def archive_aborted(state: State, ranges: Ints, start: int) -> int:
     h = state.header
     h[STATUS] = S_NONE
     if not h[COMMITTED_ONLY]:
-        h[WHERE] = NOWHERE
         return _NOT_COMMITTED_ONLY
     for i in range(ranges.shape[0]):
         _archive(h, state.runs, ranges[i, 0], ranges[i, 1])

@@ -260,7 +260,7 @@ def acknowledge(
     """
     h = state.header
     if _is_malformed(sent, h[SHARED_OFFSET]):
-        h[STATUS], h[WHERE] = S_INVALID_REQUEST, NOWHERE
+        h[STATUS] = S_INVALID_REQUEST
         return _JUDGED if refusal not in (UNSET, S_INVALID_REQUEST) else finish(state, start)
     serial = begin_change(h)
     found = _judge(state, sent, serial)

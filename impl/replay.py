@@ -65,11 +65,13 @@ from impl.layout import (
     LOG_END,
     NO_CALL,
     NOTHING,
+    NOWHERE,
     S_INVALID_RECORD_STATE,
     S_INVALID_REQUEST,
     S_NONE,
     START,
     STATES,
+    WHERE,
     verdict,
 )
 from impl.leadership import (
@@ -230,6 +232,7 @@ def _take_over(state: State, events: Events, leaders: Leaders, position: Ints) -
 def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int:  # noqa: C901, PLR0911, PLR0912 - one case for each operation
     """Apply the event at ``position`` with what was chosen in it; return a verdict."""
     h, f, row = state.header, events.fields, position[P_ROW]
+    h[WHERE] = NOWHERE
     if f[OP, row] == INITIALIZE:
         return _take_over(state, events, leaders, position)
     if not h[INITIALIZED]:

@@ -33,7 +33,6 @@ from impl.layout import (
     NOT_MARKED,
     NOTHING,
     NOW,
-    NOWHERE,
     O_BATCHES,
     O_CALL,
     O_COMPLETE,
@@ -290,7 +289,6 @@ def complete_write(state: State, name: int, status: int, start: int) -> int:
     h = state.header
     row = _find_outstanding(state, name)
     if row == h[OUTSTANDING_TAIL]:
-        h[WHERE] = NOWHERE
         return _NOT_OUTSTANDING
     kept, begin = state.outstanding, NOTHING
     for earlier in range(row):

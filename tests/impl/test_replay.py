@@ -5,6 +5,7 @@ import pytest
 
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import InvalidValueError
+from model.guards import Guard
 from model.operations import Initialize
 from model.outcome import Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
@@ -112,3 +113,10 @@ def test_a_trace_may_begin_with_any_seq() -> None:
     assert replay_partition(table_from_rows([*rows, produced]), KAFKA).events == 2
     with pytest.raises(InvalidValueError, match="seq is 9"):
         replay_partition(table_from_rows([*rows, {**produced, "seq": 9}]), KAFKA)
+
+
+def test_what_needs_a_leader_diverges_at_no_offset() -> None:
+    walk = Walk(interpreted("partition").FastSharePartition(KAFKA), 4, KAFKA)
+    row = {**walk.rows(0)[0], "op": "produce", "log_batches": [], "log_end_offset": 0}
+    found = interpreted("kernel").replay_partition(table_from_rows([row]), KAFKA).divergence
+    assert (found.kind, found.offset) == (Guard.PARTITION_IS_INITIALIZED, None)
