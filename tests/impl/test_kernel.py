@@ -465,3 +465,9 @@ def test_no_more_rows_than_a_chunk_are_flattened_at_a_time(monkeypatch: pytest.M
     rows = story(*[{"op": "produce", "log_batches": [], "log_end_offset": 0}] * 6)
     assert replay_partition(table_from_rows(rows), KAFKA).events == 7
     assert sizes == [3, 3, 1]
+
+
+def test_a_fault_is_told_with_what_stands_in_its_field() -> None:
+    rows = story({"op": "produce", "log_batches": [], "log_end_offset": 0})
+    _put("nothing", "result", "status")(rows[1])
+    assert _refused(rows) == (1, "result.status is 'nothing'; allowed: the name of an error code")
