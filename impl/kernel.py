@@ -160,7 +160,6 @@ def _leaders(batch: pa.RecordBatch) -> Iterator[tuple[int, Leader | InvalidValue
             yield row, _leader_of(operation_from_row(values))
         except InvalidValueError as error:
             yield row, error
-            return
 
 
 def _leader_of(operation: Operation) -> Leader:

@@ -8,13 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from impl.encode import Members
+from impl.events import Events, events_of
 from impl.kernel import KernelResult, replay_partition
 from impl.partition import FastSharePartition
+from model.checks import MAX_INT64
 from model.errors import InvalidValueError
 from model.guards import Difference, Guard
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.states import RecordState
 from model.trace_arrow import table_from_rows
+from tests.impl.by_hand import Row, after, fetched, spans, story
 from tests.impl.helpers import (
     TRACES,
     interpreted,
@@ -22,8 +26,6 @@ from tests.impl.helpers import (
     table_of,
 )
 from tests.impl.walk import Walk
-
-Row = dict[str, Any]
 
 
 @pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name)
@@ -324,9 +326,9 @@ def test_a_number_that_was_not_recorded_is_not_compared() -> None:
 def test_an_operation_that_the_profile_has_not_is_named_with_its_row() -> None:
     mark = {"op": "mark_in_progress", "member": "m", "progress_batches": []}
     with pytest.raises(InvalidValueError, match="mark_in_progress") as raised:
-        replay_partition(table_from_rows(_story(mark)), KIP)
+        replay_partition(table_from_rows(story(mark)), KIP)
     assert (raised.value.name, getattr(raised.value, "row", None)) == ("operation", 1)
-    assert replay_partition(table_from_rows(_story(mark)), DRAFT_RESOLVED).divergence is None
+    assert replay_partition(table_from_rows(story(mark)), DRAFT_RESOLVED).divergence is None
 
 
 @pytest.mark.parametrize(
@@ -340,9 +342,9 @@ def test_an_operation_that_the_profile_has_not_is_named_with_its_row() -> None:
 def test_a_window_that_grows_wrongly_is_found(
     taken: list[tuple[int, int]], end: int, kind: Guard | None
 ) -> None:
-    rows = _story(
-        {"op": "produce", "log_batches": _ranges((0, 4), (5, 9), (10, 14)), "log_end_offset": 15},
-        {**_fetched((0, 4), (5, 9), (10, 14)), "after": _after(0, end)},
+    rows = story(
+        {"op": "produce", "log_batches": spans((0, 4), (5, 9), (10, 14)), "log_end_offset": 15},
+        {**fetched((0, 4), (5, 9), (10, 14)), "after": after(0, end)},
     )
     if kind is Guard.NO_RECORD_SKIPPED:
         rows[2]["after"]["records"] = []
@@ -352,9 +354,9 @@ def test_a_window_that_grows_wrongly_is_found(
 
 
 def test_a_record_is_not_acquired_during_a_write() -> None:
-    rows = _story(
-        {"op": "produce", "log_batches": _ranges((0, 4)), "log_end_offset": 5},
-        {**_fetched((0, 4)), "after": _after(0, 5)},
+    rows = story(
+        {"op": "produce", "log_batches": spans((0, 4)), "log_end_offset": 5},
+        {**fetched((0, 4)), "after": after(0, 5)},
         {
             "op": "acknowledge",
             "member": "m",
@@ -369,9 +371,9 @@ def test_a_record_is_not_acquired_during_a_write() -> None:
                     "status": "PENDING",
                 }
             ],
-            "after": _after(0, 5),
+            "after": after(0, 5),
         },
-        {**_fetched((0, 4)), "after": _after(0, 5)},
+        {**fetched((0, 4)), "after": after(0, 5)},
     )
     _taken((0, 4))(rows[2])
     _taken((3, 4))(rows[4])
@@ -382,15 +384,15 @@ def test_a_record_is_not_acquired_during_a_write() -> None:
 
 def test_nothing_happens_before_a_leader() -> None:
     row = {"op": "produce", "log_batches": [], "log_end_offset": 0}
-    found = replay_partition(table_from_rows(_story(row)[1:]), KAFKA).divergence
+    found = replay_partition(table_from_rows(story(row)[1:]), KAFKA).divergence
     assert found
     assert (found.row, found.kind) == (0, Guard.PARTITION_IS_INITIALIZED)
 
 
 def test_a_value_that_only_the_state_refuses_is_named_with_its_row() -> None:
-    row = {"op": "produce", "log_batches": _ranges((0, 4)), "log_end_offset": 5}
+    row = {"op": "produce", "log_batches": spans((0, 4)), "log_end_offset": 5}
     with pytest.raises(InvalidValueError, match="log_batches") as raised:
-        replay_partition(table_from_rows(_story(row, row)), KAFKA)
+        replay_partition(table_from_rows(story(row, row)), KAFKA)
     assert getattr(raised.value, "row", None) == 2
 
 
@@ -403,51 +405,98 @@ def test_a_divergence_before_a_bad_row_is_what_counts() -> None:
     assert found.row == 20
 
 
-def _ranges(*pairs: tuple[int, int]) -> list[dict[str, int]]:
-    return [{"first": first, "last": last} for first, last in pairs]
+def test_of_all_that_is_wrong_the_first_row_is_told() -> None:
+    initialize = story()[0]
+    rows = story({"op": "produce", "log_batches": [], "log_end_offset": 0}, *[initialize] * 4)
+    assert _refused(rows) is None
+    spoilt = copy.deepcopy(rows)
+    _put(1, "after", "end_offset")(spoilt[1])
+    _put("nothing", "op")(spoilt[2])
+    _put(0, "config", "delivery_count_limit")(spoilt[3])
+    _put(0, "config", "partition_max_record_locks")(spoilt[4])
+    found = replay_partition(table_from_rows(spoilt), KAFKA).divergence
+    assert found
+    assert (found.row, found.kind, found.offset) == (1, Difference.END_OFFSET, None)
+    for row, text in (
+        (2, "op is 'nothing'; allowed: the name of an operation"),
+        (3, f"delivery_count_limit is 0; allowed: an integer from 1 to {MAX_INT64}"),
+        (4, f"partition_max_record_locks is 0; allowed: an integer from 1 to {MAX_INT64}"),
+    ):
+        spoilt[row - 1] = rows[row - 1]
+        assert _refused(spoilt) == (row, text)
 
 
-def _after(start: int, end: int) -> Row:
-    return {"start_offset": start, "end_offset": end, "delivery_complete_count": 0, "records": None}
+def _refused(rows: list[Row], profile: Profile = KAFKA) -> tuple[int, str] | None:
+    """Return the row that holds no event, and what is said of it."""
+    try:
+        assert replay_partition(table_from_rows(rows), profile).divergence is None
+    except InvalidValueError as error:
+        return vars(error)["row"], str(error)
+    return None
 
 
-def _fetched(*pairs: tuple[int, int]) -> Row:
-    return {
-        "op": "acquire",
-        "member": "m",
-        "acquire_mode": "batch_optimized",
-        "batch_size": 500,
-        "max_fetch_records": 500,
-        "fetch_offset": pairs[0][0],
-        "log_batches": _ranges(*pairs),
-    }
+def _altered(**settings: object) -> Row:
+    return {"op": "alter_config", "config": {**story()[0]["config"], **settings}}
 
 
-def _story(*events: Row) -> list[Row]:
-    """Return the rows of an initialization, with a window of 7 records, and of events."""
-    config = {
-        "delivery_count_limit": 5,
-        "partition_max_record_locks": 7,
-        "record_lock_duration_ms": 1000,
-        "auto_offset_reset": "latest",
-        "isolation_level": "read_uncommitted",
-    }
-    first = {
-        "op": "initialize",
-        "config": config,
-        "log_start_offset": 0,
-        "log_end_offset": 0,
-        "persisted": {"start_offset": 0, "delivery_complete_count": 0, "state_batches": []},
-    }
-    usual = {
-        "partition": "g:t:0",
-        "time_ms": 0,
-        "result": {"status": "NONE"},
-        "writes": [],
-        "completed": [],
-        "after": _after(0, 0),
-    }
-    return [
-        {**copy.deepcopy(usual), **copy.deepcopy(event), "seq": seq}
-        for seq, event in enumerate((first, *events))
-    ]
+REFUSED: list[tuple[Row, str]] = [
+    (
+        {"op": "produce", "log_batches": spans((8, 9)), "log_end_offset": 12},
+        "log_batches is [{'first': 8, 'last': 9}]; allowed: batches at or after the log end offset",
+    ),
+    (
+        {"op": "produce", "log_batches": [], "log_end_offset": 9},
+        "log_end_offset is 9; allowed: at least the log end offset so far",
+    ),
+    (
+        _altered(record_lock_duration_ms=90_001),
+        "record_lock_duration_ms is 90001; allowed: at most in_progress_staleness_threshold_ms",
+    ),
+    (
+        _altered(in_progress_staleness_threshold_ms=1_800_001),
+        (
+            "in_progress_staleness_threshold_ms is 1800001; "
+            "allowed: at most in_progress_max_lock_extension_ms"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "text"), REFUSED, ids=[text.split()[0] for _, text in REFUSED])
+def test_what_the_state_refuses_is_told_with_what_was_given(event: Row, text: str) -> None:
+    rows = story({"op": "produce", "log_batches": [], "log_end_offset": 10}, event)
+    assert _refused(rows, DRAFT_RESOLVED) == (2, text)
+
+
+def test_no_more_rows_than_a_chunk_are_flattened_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def sized(batch: pa.RecordBatch, members: Members) -> Events:
+        sizes.append(batch.num_rows)
+        return events_of(batch, members)
+
+    monkeypatch.setattr("impl.kernel._CHUNK", 3)
+    monkeypatch.setattr("impl.kernel.events_of", sized)
+    rows = story(*[{"op": "produce", "log_batches": [], "log_end_offset": 0}] * 6)
+    assert replay_partition(table_from_rows(rows), KAFKA).events == 7
+    assert sizes == [3, 3, 1]
+
+
+WRITE = {"id": 0, "start_offset": 1, "delivery_complete_count": 0, "status": "NONE"}
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "text"),
+    [
+        ("nothing", ("result", "status"), "result.status is 'nothing'; allowed: the name of"),
+        ([WRITE], ("writes",), "writes.state_batches is [{'id': 0, 'start_offset': 1"),
+        (None, ("after",), "after is None; allowed: a window that"),
+    ],
+)
+def test_a_fault_is_told_with_what_stands_in_its_field(
+    value: object, path: tuple[str, ...], text: str
+) -> None:
+    rows = story({"op": "produce", "log_batches": [], "log_end_offset": 0})
+    _put(value, *path)(rows[1])
+    row, told = _refused(rows) or (0, "")
+    assert (row, told[: len(text)]) == (1, text)

@@ -1,3 +1,4 @@
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import InvalidValueError
-from model.guards import Guard
+from model.guards import Difference, Guard
 from model.operations import Initialize
 from model.outcome import Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
@@ -15,8 +16,10 @@ from model.states import RecordState
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
+from tests.impl.by_hand import Row, after, fetched, spans, story
 from tests.impl.helpers import interpreted, table_of
 from tests.impl.walk import Walk
+from tests.lockstep.spoiled import Case, found_by_specification
 
 
 @pytest.mark.parametrize("profile", [KAFKA, KIP, DRAFT_RESOLVED], ids=lambda profile: profile.name)
@@ -120,3 +123,74 @@ def test_what_needs_a_leader_diverges_at_no_offset() -> None:
     row = {**walk.rows(0)[0], "op": "produce", "log_batches": [], "log_end_offset": 0}
     found = interpreted("kernel").replay_partition(table_from_rows([row]), KAFKA).divergence
     assert (found.kind, found.offset) == (Guard.PARTITION_IS_INITIALIZED, None)
+
+
+@pytest.mark.parametrize("profile", [KAFKA, DRAFT_RESOLVED], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("seed", range(3))
+def test_ranges_may_be_recorded_in_any_order(seed: int, profile: Profile) -> None:
+    rows = Walk(interpreted("partition").FastSharePartition(profile), seed, profile).rows(200)
+    for row in rows:
+        for ranges in (row["result"].get("acquired"), row.get("ranges")):
+            (ranges or []).reverse()
+        for write in row["writes"]:
+            write["state_batches"].reverse()
+    assert found(rows, profile) is None
+
+
+def test_what_a_write_says_below_the_start_offset_is_not_compared() -> None:
+    rows = Walk(interpreted("partition").FastSharePartition(KAFKA), 3, KAFKA).rows(150)
+    changed = 0
+    for before, row in pairwise(rows):
+        start = before["after"]["start_offset"]
+        if start > 0 and row["writes"] and row["op"] != "advance_time":
+            below = {"first": start - 1, "last": start - 1, "state": 4, "delivery_count": 1}
+            row["writes"][0]["state_batches"].insert(0, below)
+            changed += 1
+    assert changed > 5
+    assert found(rows, KAFKA) is None
+
+
+def found(rows: list[Row], profile: Profile) -> tuple[int, Guard | Difference, int | None] | None:
+    """Return row, kind and offset of the divergence, which the specification finds as well."""
+    table = table_from_rows(rows)
+    divergence = interpreted("kernel").replay_partition(table, profile).divergence
+    expected = found_by_specification(Case(profile, table, ""))
+    if divergence is None:
+        assert expected[0] == "conforms"
+        return None
+    assert (divergence.row, divergence.kind.name) == expected[:2]
+    return divergence.row, divergence.kind, divergence.offset
+
+
+def record(first: int, last: int, state: str = "AVAILABLE", count: int = 0) -> Row:
+    held = {"member": "m"} if state == "ACQUIRED" else {}
+    span = {"first": first, "last": last, "state": state, "delivery_count": count}
+    return {**span, "member": None, "pending": False, **held}
+
+
+ACQUIRED = record(8, 9, "ACQUIRED", 1)
+ENTERING: list[tuple[list[Row] | None, Guard | Difference | None]] = [
+    ([record(5, 7), ACQUIRED], None),
+    (None, None),
+    ([record(0, 7), ACQUIRED], None),
+    ([record(5, 7), ACQUIRED, record(10, 12)], None),
+    ([record(5, 5), record(6, 6), record(7, 7), ACQUIRED], None),
+    ([ACQUIRED], Guard.NO_RECORD_SKIPPED),
+    ([record(7, 7), ACQUIRED], Guard.NO_RECORD_SKIPPED),
+    ([record(5, 7, "ARCHIVED"), ACQUIRED], Guard.NO_RECORD_SKIPPED),
+    ([record(5, 7, "ACQUIRED"), ACQUIRED], Guard.NO_RECORD_SKIPPED),
+    ([record(5, 7, "AVAILABLE", 1), ACQUIRED], Guard.NO_RECORD_SKIPPED),
+    ([{**record(5, 7), "pending": True}, ACQUIRED], Guard.NO_RECORD_SKIPPED),
+    ([record(5, 7)], Difference.RECORDS),
+]
+
+
+@pytest.mark.parametrize(("records", "kind"), ENTERING, ids=map(str, range(len(ENTERING))))
+def test_what_was_read_enters_if_it_is_recorded_as_never_delivered(
+    records: list[Row] | None, kind: Guard | Difference | None
+) -> None:
+    """The log has the offsets 5 to 9, of which 8 and 9 are acquired."""
+    fetch = fetched((5, 9)) | {"fetch_offset": 0, "after": after(0, 10) | {"records": records}}
+    fetch["result"] = {"status": "NONE", "acquired": [{**spans((8, 9))[0], "delivery_count": 1}]}
+    rows = story({"op": "produce", "log_batches": spans((5, 9)), "log_end_offset": 10}, fetch)
+    assert (found(rows, KAFKA) or (2, None))[:2] == (2, kind)
