@@ -18,7 +18,7 @@ from model.guards import Difference, Guard
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.states import RecordState
 from model.trace_arrow import table_from_rows
-from tests.impl.by_hand import Row, after, fetched, spans, story
+from tests.impl.by_hand import WRITE, Row, after, fetched, spans, story
 from tests.impl.helpers import (
     TRACES,
     interpreted,
@@ -480,9 +480,6 @@ def test_no_more_rows_than_a_chunk_are_flattened_at_a_time(monkeypatch: pytest.M
     rows = story(*[{"op": "produce", "log_batches": [], "log_end_offset": 0}] * 6)
     assert replay_partition(table_from_rows(rows), KAFKA).events == 7
     assert sizes == [3, 3, 1]
-
-
-WRITE = {"id": 0, "start_offset": 1, "delivery_complete_count": 0, "status": "NONE"}
 
 
 @pytest.mark.parametrize(
