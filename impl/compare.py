@@ -150,7 +150,6 @@ def compare(state: State, events: Events, row: int, before: int, complete: int) 
     ``before``: the start offset before it. ``complete``: the delivery complete count after it.
     """
     h, f = state.header, events.fields
-    h[WHERE] = NOWHERE
     if f[OP, row] == SKIP_ACQUIRE:
         status_agrees = f[CAN_ACQUIRE, row] == 0
     else:

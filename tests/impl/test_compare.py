@@ -317,6 +317,19 @@ def test_a_leader_that_reads_what_was_not_written_is_found() -> None:
     assert found(rows) == (1, Kind.PERSISTED, None)
 
 
+@pytest.mark.parametrize(
+    ("parts", "kind"), [((11, 13), None), ((11, 12), Kind.PERSISTED), ((11, 14), Kind.PERSISTED)]
+)
+def test_a_leader_reads_each_offset_once(parts: tuple[int, int], kind: Kind | None) -> None:
+    begin = attrs.evolve(
+        BEGIN, persisted=DurableState(10, 0, (StateBatch(11, 14, RecordState.AVAILABLE, 1),))
+    )
+    first, second = parts
+    read = [entry(first, 12, RecordState.AVAILABLE), entry(second, 14, RecordState.AVAILABLE)]
+    told = found(changed(recorded(begin, begin), 1, put("persisted.state_batches", read)))
+    assert told == (kind and (1, kind, None))
+
+
 def test_a_leader_reads_nothing_of_what_was_acquired() -> None:
     assert found(recorded(BEGIN, PRODUCED, READ, BEGIN)) is None
 
