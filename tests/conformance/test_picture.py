@@ -31,7 +31,8 @@ HELD = RecordRange(2, 4, ACQUIRED, 1, "m1")
 
 def test_rows_are_before_observed_and_expected() -> None:
     gone = RecordRange(2, 2, ARCHIVED, 1)
-    shown = drawn(state(2, 5, HELD), state(3, 5, HELD), expected=state(2, 5, gone, HELD))
+    rest = attrs.evolve(HELD, first=3)
+    shown = drawn(state(2, 5, HELD), state(3, 5, rest), expected=state(2, 5, gone, rest))
     assert [row.title for row in shown.rows] == ["before", "observed", "expected"]
     assert shown.offsets == range(1, 6)
     assert [cell.place for cell in shown.rows[0].cells] == ["below", *["inside"] * 3, "after"]
