@@ -37,18 +37,17 @@ from model.profile import KAFKA
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
-from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
+from tests.impl import both_sides
+from tests.impl.both_sides import Found
 from tests.impl.helpers import interpreted
 from tests.impl.scenario import ACCEPT, REJECT, RELEASE, ranges
 from tests.lockstep.pair import Pair
-from tests.lockstep.spoiled import Case, found_by_specification
 
 compare = interpreted("compare")
 
 Row = dict[str, Any]
 Change = Callable[[Row], object]
-Found = tuple[int, Kind, int | None]
 Step = Operation | tuple[Operation, Choice | ErrorCode]
 
 CONFIG = SharePartitionConfig(record_lock_duration_ms=1000, partition_max_record_locks=10)
@@ -95,15 +94,7 @@ def story() -> list[Row]:
 
 
 def found(rows: list[Row]) -> Found | None:
-    """Return row, kind and offset of the divergence, which both sides must find."""
-    table = table_from_rows(rows)
-    divergence = interpreted("kernel").replay_partition(table, KAFKA).divergence
-    expected = found_by_specification(Case(KAFKA, table, ""))
-    if divergence is None:
-        assert expected[0] == "conforms"
-        return None
-    assert (divergence.row, divergence.kind.name, divergence.offset) == expected
-    return divergence.row, divergence.kind, divergence.offset
+    return both_sides.found(rows, KAFKA)
 
 
 def changed(rows: list[Row], place: int, *changes: Change) -> list[Row]:

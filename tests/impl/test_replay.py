@@ -16,10 +16,10 @@ from model.states import RecordState
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
+from tests.impl.both_sides import found
 from tests.impl.by_hand import Row, after, fetched, spans, story
 from tests.impl.helpers import interpreted, table_of
 from tests.impl.walk import Walk
-from tests.lockstep.spoiled import Case, found_by_specification
 
 
 @pytest.mark.parametrize("profile", [KAFKA, KIP, DRAFT_RESOLVED], ids=lambda profile: profile.name)
@@ -148,18 +148,6 @@ def test_what_a_write_says_below_the_start_offset_is_not_compared() -> None:
             changed += 1
     assert changed > 5
     assert found(rows, KAFKA) is None
-
-
-def found(rows: list[Row], profile: Profile) -> tuple[int, Guard | Difference, int | None] | None:
-    """Return row, kind and offset of the divergence, which the specification finds as well."""
-    table = table_from_rows(rows)
-    divergence = interpreted("kernel").replay_partition(table, profile).divergence
-    expected = found_by_specification(Case(profile, table, ""))
-    if divergence is None:
-        assert expected[0] == "conforms"
-        return None
-    assert (divergence.row, divergence.kind.name) == expected[:2]
-    return divergence.row, divergence.kind, divergence.offset
 
 
 def record(first: int, last: int, state: str = "AVAILABLE", count: int = 0) -> Row:
