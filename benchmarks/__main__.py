@@ -20,13 +20,13 @@ import pyarrow.parquet as pq
 
 from impl.kernel import replay_partition
 from impl.partition import FastSharePartition
+from judge.choices import recorded_answers, recorded_choice
 from model.outcome import Answer, Choice
 from model.profile import KAFKA
 from model.trace import TraceEvent
 from model.trace_codec import event_from_row
 from model.trace_json import row_from_line
 from replay.check import Plan
-from replay.choices import recorded_answers, recorded_choice
 from replay.generate import Request, generate_traces
 from replay.run import Replay, replay_sources
 from replay.session import open_session

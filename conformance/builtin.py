@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from conformance.target import Capabilities, Hello, Reply, Request
+from judge.engine import Engine, engines_for
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import (
@@ -26,7 +27,6 @@ from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
 from model.trace_codec import event_from_row, row_from_event
 from model.trace_json import line_from_row, row_from_line
-from replay.engine import Engine, engines_for
 from spec.aborted import committed
 
 __all__ = ["EngineTarget", "fetch_offset_of"]

@@ -6,8 +6,8 @@ One table for every name that a deviation can have.
 import attrs
 
 from conformance.scene import CRASHED, UNREADABLE
+from judge.follower import DISAGREEMENT
 from model.guards import Difference, Guard
-from replay.partition import DISAGREEMENT
 
 __all__ = ["CITATIONS", "DRAFT", "Citation", "citation_of"]
 

@@ -20,7 +20,7 @@ from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
 from conformance.vectors.play import all_cases, play_vectors
 from conformance.wire.brokers import BROKERS
-from replay.words import printable
+from judge.words import printable
 
 __all__ = ["verify_command"]
 

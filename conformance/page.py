@@ -12,7 +12,7 @@ from conformance.page_style import STYLE
 from conformance.picture import CODES, Cell, Picture, Row, picture
 from conformance.report import Report, Verdict, headline, totals_text, vectors_text
 from conformance.universe import Group
-from replay.words import printable
+from judge.words import printable
 
 __all__ = ["MAX_BYTES", "as_html"]
 

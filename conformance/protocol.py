@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 from conformance.target import Capabilities, Hello, TargetError
+from judge.words import printable
 from model.errors import ErrorCode
 from model.profile import PROFILES
 from model.states import AcquireMode
-from replay.words import printable
 
 __all__ = ["MAX_LINE_BYTES", "VERSION", "decoded", "encoded", "hello_from"]
 

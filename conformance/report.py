@@ -16,7 +16,7 @@ from conformance.exercised import Exercised
 from conformance.known import Replayed, plain_sequence
 from conformance.scene import Step
 from conformance.vectors.play import Played
-from replay.words import printable
+from judge.words import printable
 
 __all__ = [
     "Report",

@@ -10,6 +10,10 @@ from conformance import asks
 from conformance.exercised import met
 from conformance.target import Hello, Reply, Target
 from conformance.transactions import parts_of
+from judge.engine import SpecEngine
+from judge.finding import Finding, FindingKind
+from judge.follower import Follower
+from judge.words import operation_text, outcome_text, printable, snapshot_text, span
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import AcknowledgementBatch
@@ -19,10 +23,6 @@ from model.snapshot import DurableState, SharePartitionSnapshot
 from model.trace import TraceEvent
 from model.trace_codec import event_from_row, row_from_event
 from model.trace_json import line_from_row, row_from_line
-from replay.engine import SpecEngine
-from replay.partition import Finding, Follower
-from replay.verdict import Kind
-from replay.words import operation_text, outcome_text, printable, snapshot_text, span
 from spec.partition import SharePartition
 
 __all__ = ["CRASHED", "UNREADABLE", "Deviation", "Scene", "Signature", "Step"]
@@ -298,5 +298,5 @@ def _deviation(operation: str, finding: Finding, state: SharePartitionSnapshot) 
         printable(finding.recorded),
         printable(finding.expected),
         printable(finding.before),
-        None if finding.kind is Kind.GUARD else state,
+        None if finding.kind is FindingKind.GUARD else state,
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
+from judge.choices import recorded_choice
 from model.config import IsolationLevel
 from model.errors import IllegalChoiceError
 from model.operations import Acquire, ArchiveAborted
@@ -11,7 +12,6 @@ from model.outcome import Outcome
 from model.ranges import AcquiredRange, OffsetRange
 from model.states import RecordState
 from model.trace import TraceEvent
-from replay.choices import recorded_choice
 from spec.partition import SharePartition
 from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED, is_acquirable

@@ -7,6 +7,9 @@ import attrs
 import pyarrow as pa
 
 from impl.kernel import KernelResult, replay_partition
+from judge.engine import engines_for
+from judge.finding import Finding, FindingKind
+from judge.follower import DISAGREEMENT, follow
 from model.config import SharePartitionConfig
 from model.errors import InvalidValueError
 from model.operations import Initialize
@@ -17,12 +20,10 @@ from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_codec import row_from_event
 from model.trace_json import line_from_row
-from replay.engine import engines_for
 from replay.lag_file import LagFile, Observed, lag_table
 from replay.load import BEGINS_LATE, BucketTask, OrderedTask, PartitionRows, loaded
-from replay.partition import DISAGREEMENT, Finding, follow
 from replay.tables import BadRow, BadRowError, events_of, row_of
-from replay.verdict import Divergence, Kind, PartitionVerdict, Problem, Verdict
+from replay.verdict import Divergence, PartitionVerdict, Problem, Verdict
 
 __all__ = ["Plan", "check_partition", "compile_ahead", "is_sampled", "run_task"]
 
@@ -158,9 +159,9 @@ def _with_kernel(
     if found and "spec" not in plan.against:
         start = attrs.evolve(rows, table=rows.table.slice(0, found.row + 1))
         _, row, finding = _through_engines(start, plan, ("impl",))
-    if finding and finding.kind is Kind.INVARIANT:
+    if finding and finding.kind is FindingKind.INVARIANT:
         agreed = found is None or (row is not None and found.row >= row)
-    elif finding and finding.kind is Kind.DISAGREEMENT:
+    elif finding and finding.kind is FindingKind.DISAGREEMENT:
         agreed = True
     else:
         agreed = (found and (found.row, found.kind.name)) == (finding and (row, finding.name))
@@ -180,7 +181,7 @@ def _kernel_disagreement(
     return Finding(
         place,
         "impl kernel, " + (finding.engine if finding else "the other engines"),
-        Kind.DISAGREEMENT,
+        FindingKind.DISAGREEMENT,
         DISAGREEMENT,
         "the columnar kernel and the replay event by event give different answers",
         finding.recorded if finding else "",

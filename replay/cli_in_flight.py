@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.words import printable, span
 from model.profile import profile_named
 from model.states import RecordState
 from replay.cli_options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
@@ -18,7 +19,6 @@ from replay.local import opened_traces, share_partitions
 from replay.naming import SharePartitionName
 from replay.verdict import Problem
 from replay.walk import Moment, walk
-from replay.words import printable, span
 
 __all__ = ["in_flight_command"]
 

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.words import printable
 from model.profile import profile_named
 from replay.cli_options import GROUP, PROFILE, TRACES, ends_well, in_group, named
 from replay.local import opened_traces, share_partitions
 from replay.metrics import METRICS, NOT_DETERMINED, Interval, Measured, measured
 from replay.naming import SharePartitionName
 from replay.verdict import Problem
-from replay.words import printable
 
 __all__ = ["metrics_command"]
 

@@ -8,6 +8,7 @@ from typing import NoReturn, ParamSpec
 
 import click
 
+from judge.words import printable
 from model.errors import InvalidValueError
 from model.profile import PROFILES
 from replay.load import PartitionRows
@@ -15,7 +16,6 @@ from replay.naming import SharePartitionName, parsed_name
 from replay.report import place
 from replay.sources import NoSuchTraceError
 from replay.verdict import Problem
-from replay.words import printable
 
 __all__ = ["AT", "GROUP", "PROFILE", "SEQ", "TRACES", "ends_well", "in_group", "named", "tell"]
 

@@ -13,12 +13,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from judge.words import durable_text, printable
 from model.state_topic import SharePartitionKey
 from model.state_topic_codec import batch_values
 from model.wire import uuid_text
 from replay.state_topic import Topic
 from replay.state_topic_file import Found, read_records
-from replay.words import durable_text, printable
 from spec.coordinator import durable_state
 from spec.share_coordinator import Held
 

@@ -5,8 +5,8 @@ from itertools import groupby
 
 import attrs
 
+from judge.words import printable
 from replay.naming import SharePartitionName
-from replay.words import printable
 from spec.lag import durable_lag
 from spec.partition import SharePartition
 from spec.view import durable

@@ -7,18 +7,19 @@ import attrs
 from rich.table import Table
 from rich.text import Text
 
+from judge.engine import SpecEngine
+from judge.finding import Finding
+from judge.follower import Follower
+from judge.words import marked_text, operation_text, printable, record_text, write_text
 from model.errors import InvalidValueError
 from model.outcome import Outcome
 from model.profile import Profile
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
-from replay.engine import SpecEngine
 from replay.load import PartitionRows
 from replay.local import opened_traces, share_partitions
-from replay.partition import Finding, Follower
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
-from replay.words import marked_text, operation_text, printable, record_text, write_text
 
 __all__ = ["ExplainError", "Step", "partition_events", "steps", "table_of"]
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from impl.kernel import KernelResult
+from judge.engine import Engine
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
-from replay.engine import Engine
 
 __all__ = ["LAG", "LagFile", "Observed", "lag_table"]
 

@@ -10,10 +10,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from replay.partition import Finding
+from judge.finding import Finding, FindingKind
+from judge.words import printable
 from replay.run import Replay
-from replay.verdict import Divergence, Kind, PartitionVerdict, Problem, Verdict
-from replay.words import printable
+from replay.verdict import Divergence, PartitionVerdict, Problem, Verdict
 
 __all__ = ["Bar", "finding_text", "json_line", "place", "show"]
 
@@ -56,7 +56,7 @@ def show(replay: Replay, console: Console) -> None:
     console.print(_table(replay.verdicts))
     divergences = [v.divergence for v in replay.verdicts if v.divergence]
     # A disagreement says that this project is wrong, so it comes before what a broker did.
-    divergences.sort(key=lambda d: d.kind is not Kind.DISAGREEMENT)
+    divergences.sort(key=lambda d: d.kind is not FindingKind.DISAGREEMENT)
     for divergence in divergences[:MAX_DETAILS]:
         console.print(_details(divergence))
     if len(divergences) > MAX_DETAILS:
@@ -106,7 +106,7 @@ def _what(verdict: PartitionVerdict) -> str:
 
 def _details(found: Divergence) -> Text:
     text = Text()
-    loud = found.kind is Kind.DISAGREEMENT
+    loud = found.kind is FindingKind.DISAGREEMENT
     title = "SPECIFICATION AND IMPLEMENTATION DISAGREE" if loud else "First divergence"
     name = printable(found.partition, 120)
     text.append(f"\n{title}: {name}, seq {found.seq}\n", style="bold red")

@@ -17,7 +17,7 @@ from replay.java import JavaNotFoundError, prepare_environment
 
 __all__ = ["SessionError", "open_session", "shipped_code"]
 
-PACKAGES = ("model", "spec", "impl", "replay")
+PACKAGES = ("model", "spec", "impl", "judge", "replay")
 """What workers need, by import name."""
 
 TASK_ATTEMPTS = 4

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import attrs
 
+from judge.words import batch_text
 from model.checks import MAX_RANGE
 from model.profile import KAFKA
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
-from replay.words import batch_text
 from spec.coordinator import Durable
 from spec.share_coordinator import Held
 from spec.state_topic import replay_held

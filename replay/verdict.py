@@ -4,7 +4,9 @@ from enum import StrEnum
 
 import attrs
 
-__all__ = ["Counts", "Divergence", "Kind", "PartitionVerdict", "Problem", "Verdict", "counted"]
+from judge.finding import FindingKind
+
+__all__ = ["Counts", "Divergence", "PartitionVerdict", "Problem", "Verdict", "counted"]
 
 
 class Verdict(StrEnum):
@@ -14,15 +16,6 @@ class Verdict(StrEnum):
     DIVERGES = "diverges"
     UNREADABLE = "unreadable"
     UNCHECKED = "not checked"
-
-
-class Kind(StrEnum):
-    """What a divergence is a violation of."""
-
-    GUARD = "guard"
-    DIFFERENCE = "difference"
-    INVARIANT = "invariant"
-    DISAGREEMENT = "spec and impl disagree"
 
 
 @attrs.frozen
@@ -51,7 +44,7 @@ class Divergence:
     source: str
     line: int
     engine: str
-    kind: Kind
+    kind: FindingKind
     name: str
     sentence: str
     event: str

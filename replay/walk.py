@@ -6,13 +6,13 @@ import attrs
 import numpy as np
 import pyarrow as pa
 
+from judge.engine import SpecEngine
+from judge.follower import Follower, checked_clock
 from model.errors import InvalidValueError
 from model.outcome import Outcome
 from model.profile import Profile
 from model.trace import TraceEvent
-from replay.engine import SpecEngine
 from replay.load import BEGINS_LATE, PartitionRows
-from replay.partition import Follower, checked_clock
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 from spec.partition import SharePartition

@@ -11,6 +11,7 @@ from rich.progress import Progress
 
 from conformance.cli_verify import verify_command
 from conformance.vectors.cli_vectors import vectors_command
+from judge.words import printable
 from model.profile import PROFILES, profile_named
 from proofs.cli_hazards import hazards_command
 from proofs.cli_prove import prove_command
@@ -27,7 +28,6 @@ from replay.report import Bar, finding_text, json_line, show
 from replay.run import Replay, replay_sources
 from replay.session import SessionError, open_session
 from replay.sources import NoSuchTraceError, find_sources
-from replay.words import printable
 
 __all__ = ["main"]
 

@@ -12,10 +12,11 @@ MAY_IMPORT = {
     "model": set(),
     "spec": {"model"},
     "impl": {"model"},
-    "replay": {"model", "spec", "impl"},
-    "proofs": {"model", "spec", "impl", "replay"},
-    "conformance": {"model", "spec", "impl", "replay"},
-    "sharespec": {"model", "spec", "impl", "replay", "proofs", "conformance"},
+    "judge": {"model", "spec", "impl"},
+    "replay": {"model", "spec", "impl", "judge"},
+    "proofs": {"model", "spec", "impl", "judge"},
+    "conformance": {"model", "spec", "impl", "judge"},
+    "sharespec": {"model", "spec", "impl", "judge", "replay", "proofs", "conformance"},
 }
 """The packages of the project that each may import, besides itself."""
 

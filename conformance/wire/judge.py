@@ -27,13 +27,13 @@ from conformance.wire.written import (
     free_of_aborted,
     waiting_start,
 )
+from judge.words import printable, ranges_text, snapshot_text
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import Profile
 from model.ranges import AcquiredRange, OffsetRange
 from model.share_messages import PartitionResponse, ShareRequest, ShareResponse, TopicPartition
 from model.snapshot import SharePartitionSnapshot
-from replay.words import printable, ranges_text, snapshot_text
 from spec.lag import durable_lag, lag
 from spec.log import hole_end
 from spec.partition import SharePartition

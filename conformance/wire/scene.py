@@ -16,6 +16,7 @@ from conformance.wire.situations import Served
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.words import request_text, response_text
 from conformance.wire.written import committed_only
+from judge.words import printable, ranges_text
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -31,7 +32,6 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcknowledgeType
-from replay.words import printable, ranges_text
 
 __all__ = ["MEMBERS", "WireScene", "member_id"]
 

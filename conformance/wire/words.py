@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from judge.words import span
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.ranges import AcquiredRange
@@ -12,7 +13,6 @@ from model.share_messages import (
     ShareRequest,
     ShareResponse,
 )
-from replay.words import span
 
 __all__ = ["acquired_text", "request_text", "response_text"]
 

@@ -10,6 +10,7 @@ import attrs
 from rich.table import Table
 from rich.text import Text
 
+from judge.words import durable_text, operation_text, outcome_text, ranges_text, record_text
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
@@ -19,7 +20,6 @@ from proofs.exploration.network import Act
 from proofs.exploration.normal import Content, view
 from proofs.exploration.product import ARRIVE_LATE, FAILOVER, Product, State
 from proofs.exploration.world import NEVER_WRITTEN, Leader, World, initialize
-from replay.words import durable_text, operation_text, outcome_text, ranges_text, record_text
 from spec.coordinator import durable_state
 from spec.lag import lag
 from spec.log import Log

@@ -4,8 +4,8 @@ import pytest
 
 from conformance.citations import CITATIONS, citation_of
 from conformance.scene import CRASHED, UNREADABLE
+from judge.follower import DISAGREEMENT
 from model.guards import Difference, Guard
-from replay.partition import DISAGREEMENT
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
 BROKER = (

@@ -7,6 +7,7 @@ import pytest
 
 from impl.layout import JOURNAL_TAIL
 from impl.partition import FastSharePartition
+from judge.choices import recorded_answers, recorded_choice
 from model.checks import MAX_INT64
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
@@ -35,7 +36,6 @@ from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
-from replay.choices import recorded_answers, recorded_choice
 from spec.step import apply, new_partition
 from tests.impl.helpers import (
     TRACES,

@@ -13,15 +13,15 @@ import attrs
 import pyarrow as pa
 
 from impl.kernel import replay_partition
+from judge.engine import engines_for
+from judge.follower import follow
 from model.errors import InvalidValueError
 from model.guards import Difference
 from model.profile import PROFILES, Profile
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
-from replay.engine import engines_for
 from replay.lag_file import Observed, lag_table
-from replay.partition import follow
 from replay.tables import BadRowError, events_of, first_bad_row
 from tests.lockstep.dice import SeededDice
 from tests.lockstep.driver import weighted_operations

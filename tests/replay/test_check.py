@@ -8,12 +8,13 @@ import pytest
 
 import replay.check
 from impl.kernel import KernelDivergence, KernelResult
+from judge.finding import FindingKind
 from model.guards import Difference, Guard
 from replay.check import Plan, check_partition, is_sampled, run_task
 from replay.lag_file import LAG, LagFile
 from replay.load import OrderedTask, PartitionRows
 from replay.survey import Run
-from replay.verdict import Kind, PartitionVerdict, Problem, Verdict
+from replay.verdict import PartitionVerdict, Problem, Verdict
 from tests.replay.samples import (
     Row,
     aborted_rows,
@@ -73,7 +74,7 @@ def test_what_is_kept_back_of_aborted_transactions_is_checked(against: tuple[str
     rows[0]["config"]["isolation_level"] = "read_uncommitted"
     found = check(rows, against).divergence
     assert found
-    assert (found.seq, found.kind) == (2, Kind.GUARD)
+    assert (found.seq, found.kind) == (2, FindingKind.GUARD)
     assert found.name == Guard.ONLY_COMMITTED_IS_ASKED_FOR.name
 
 
@@ -85,7 +86,10 @@ def test_the_first_divergence_has_its_place_name_and_surroundings(against: tuple
     found = verdict.divergence
     assert found
     assert (found.source, found.line, found.seq) == ("trace.jsonl", seq + 1, seq)
-    assert (found.kind, found.name) == (Kind.DIFFERENCE, Difference.DELIVERY_COMPLETE_COUNT.name)
+    assert (found.kind, found.name) == (
+        FindingKind.DIFFERENCE,
+        Difference.DELIVERY_COMPLETE_COUNT.name,
+    )
     assert found.engine == ", ".join(against)
     assert f'"seq":{seq}' in found.event
     assert found.before
@@ -158,7 +162,7 @@ def test_a_kernel_that_differs_from_the_engines_is_shown(
     )
     verdict = check(kafka_rows(), against)
     assert verdict.divergence
-    assert verdict.divergence.kind is Kind.DISAGREEMENT
+    assert verdict.divergence.kind is FindingKind.DISAGREEMENT
     assert (
         f"kernel: {divergence.kind.name} at event {divergence.row}" in verdict.divergence.expected
     )
@@ -172,7 +176,7 @@ def test_a_kernel_that_finds_nothing_where_the_specification_does_is_shown(
     monkeypatch.setattr(replay.check, "replay_partition", lambda *_: _kernel(60, None))
     verdict = check(rows)
     assert verdict.divergence
-    assert verdict.divergence.kind is Kind.DISAGREEMENT
+    assert verdict.divergence.kind is FindingKind.DISAGREEMENT
     assert verdict.divergence.seq == seq
 
 

@@ -4,10 +4,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import replay.generate
+from judge.engine import engines_for
+from judge.follower import follow
 from model.profile import KAFKA
-from replay.engine import engines_for
 from replay.generate import Request, TargetNotEmptyError, generate_traces
-from replay.partition import follow
 from replay.sources import Form, Source
 from replay.survey import survey
 from replay.synthetic import RECORDS_EVERY, SyntheticPartition

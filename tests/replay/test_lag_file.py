@@ -4,11 +4,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from impl.kernel import replay_partition
+from judge.engine import SpecEngine
+from judge.follower import follow
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.trace_arrow import table_from_rows
-from replay.engine import SpecEngine
 from replay.lag_file import LAG, LagFile, Observed, lag_table
-from replay.partition import follow
 from tests.replay.samples import Row, aborted_rows, draft_rows, events, kafka_rows
 
 

@@ -4,15 +4,15 @@ import json
 import pytest
 from rich.console import Console
 
-from replay.partition import Finding
+from judge.finding import Finding, FindingKind
 from replay.report import Bar, finding_text, json_line, show
 from replay.run import Replay
-from replay.verdict import Divergence, Kind, PartitionVerdict, Problem, Verdict, counted
+from replay.verdict import Divergence, PartitionVerdict, Problem, Verdict, counted
 
 EVIL = "\x1b[2J[bold]evil[/bold]\n\u202e"
 
 
-def divergence(partition: str, kind: Kind = Kind.GUARD) -> Divergence:
+def divergence(partition: str, kind: FindingKind = FindingKind.GUARD) -> Divergence:
     return Divergence(
         partition, 7, f"/{EVIL}.jsonl", 8, "spec, impl", kind, "CAN_ACQUIRE", "a sentence",
         f"event {EVIL}", f"recorded {EVIL}", "expected", "before", "after",
@@ -91,7 +91,7 @@ def test_a_disagreement_is_loud_and_comes_first() -> None:
     verdicts = [
         PartitionVerdict("a", Verdict.DIVERGES, 9, 8, divergence=divergence("a")),
         PartitionVerdict(
-            "b", Verdict.DIVERGES, 9, 8, divergence=divergence("b", Kind.DISAGREEMENT)
+            "b", Verdict.DIVERGES, 9, 8, divergence=divergence("b", FindingKind.DISAGREEMENT)
         ),
     ]
     text = printed(Replay(tuple(verdicts), (), counted(verdicts, []), 1.0))
@@ -100,7 +100,7 @@ def test_a_disagreement_is_loud_and_comes_first() -> None:
 
 
 def test_a_finding_alone() -> None:
-    finding = Finding(3, "spec", Kind.INVARIANT, "n", "s", EVIL, "e", "b", "a")
+    finding = Finding(3, "spec", FindingKind.INVARIANT, "n", "s", EVIL, "e", "b", "a")
     text = finding_text(finding).plain
     assert "Divergence at seq 3" in text
     assert "\x1b" not in text

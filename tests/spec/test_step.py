@@ -5,6 +5,8 @@ from typing import Any
 import attrs
 import pytest
 
+from judge.choices import recorded_answers, recorded_choice
+from judge.compare import first_mismatch, persisted_mismatch
 from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference, Guard
@@ -14,8 +16,6 @@ from model.ranges import AcquiredRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
-from replay.choices import recorded_answers, recorded_choice
-from replay.compare import first_mismatch, persisted_mismatch
 from spec.coordinator import Durable
 from spec.invariants import violated
 from spec.partition import SharePartition, Step

@@ -1,10 +1,10 @@
 import attrs
 
+from judge.choices import recorded_answers, recorded_choice
 from model.errors import ErrorCode
 from model.operations import Acknowledge, Acquire, AdvanceTime
 from model.outcome import Answer, Choice, Expiry
 from model.ranges import OffsetRange
-from replay.choices import recorded_answers, recorded_choice
 from tests.replay.samples import events, first_of, kafka_rows
 
 

@@ -1,12 +1,12 @@
 import pytest
 
+from judge.choices import recorded_answers, recorded_choice
+from judge.engine import ImplEngine, SpecEngine, engines_for
 from model.errors import IllegalChoiceError
 from model.guards import Guard
 from model.operations import Release
 from model.outcome import Choice
 from model.profile import KAFKA
-from replay.choices import recorded_answers, recorded_choice
-from replay.engine import ImplEngine, SpecEngine, engines_for
 from tests.replay.samples import events, kafka_rows
 
 

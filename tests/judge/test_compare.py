@@ -3,6 +3,7 @@ from typing import Any
 import attrs
 import pytest
 
+from judge.compare import Mismatch, first_difference, first_mismatch, persisted_mismatch
 from model.errors import ErrorCode
 from model.guards import Difference
 from model.outcome import Completion, Outcome, Write
@@ -10,7 +11,6 @@ from model.ranges import AcquiredRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
-from replay.compare import Mismatch, first_difference, first_mismatch, persisted_mismatch
 from tests.replay.samples import events, kafka_rows
 
 BEFORE = SharePartitionSnapshot(10, 20, 0, (RecordRange(10, 19, RecordState.ACQUIRED, 1, "m"),))

@@ -5,6 +5,7 @@ from typing import Any
 
 import attrs
 
+from judge.words import durable_text, marked_text, record_text, span
 from model.guards import Difference
 from model.operations import AdvanceTime, Initialize
 from model.outcome import Outcome, Write
@@ -12,7 +13,6 @@ from model.ranges import RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
-from replay.words import durable_text, marked_text, record_text, span
 
 __all__ = ["Mismatch", "first_difference", "first_mismatch", "persisted_mismatch"]
 

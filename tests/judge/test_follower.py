@@ -3,14 +3,14 @@ from collections.abc import Callable
 import attrs
 import pytest
 
+from judge.engine import Engine, ImplEngine, SpecEngine, engines_for
+from judge.finding import Finding, FindingKind
+from judge.follower import DISAGREEMENT, follow
 from model.errors import InvalidValueError
 from model.guards import Difference, Guard
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA
-from replay.engine import Engine, ImplEngine, SpecEngine, engines_for
-from replay.partition import DISAGREEMENT, Finding, follow
-from replay.verdict import Kind
 from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows
 
 
@@ -79,49 +79,49 @@ def _is_written(row: Row) -> object:
         (
             _is_acquire,
             lambda r: r["result"]["acquired"][0].update(delivery_count=4),
-            Kind.DIFFERENCE,
+            FindingKind.DIFFERENCE,
             Difference.ACQUIRED.name,
         ),
         (
             _is_acquire,
             lambda r: r["after"].update(start_offset=r["after"]["start_offset"] + 1),
-            Kind.GUARD,
+            FindingKind.GUARD,
             Guard.START_STOPS_AT_UNFINISHED.name,
         ),
         (
             _is_acquire,
             lambda r: r.update(log_batches=r["log_batches"][1:]),
-            Kind.GUARD,
+            FindingKind.GUARD,
             Guard.ONLY_READ_IS_ACQUIRED.name,
         ),
         (
             _is_written,
             lambda r: r["result"].update(status="INVALID_RECORD_STATE"),
-            Kind.GUARD,
+            FindingKind.GUARD,
             Guard.ACKNOWLEDGEMENT_JUDGED.name,
         ),
         (
             _is_written,
             lambda r: r["writes"][0]["state_batches"][0].update(delivery_count=9),
-            Kind.DIFFERENCE,
+            FindingKind.DIFFERENCE,
             Difference.WRITTEN_STATE.name,
         ),
         (
             lambda r: r["op"] == "release" and r["writes"],
             lambda r: r["after"]["records"].clear(),
-            Kind.DIFFERENCE,
+            FindingKind.DIFFERENCE,
             Difference.RECORDS.name,
         ),
         (
             lambda r: r["op"] == "advance_time" and r["writes"],
             lambda r: r["writes"].clear(),
-            Kind.GUARD,
+            FindingKind.GUARD,
             Guard.LOCK_ENDS_ON_TIME.name,
         ),
     ],
 )
 def test_the_first_event_that_was_spoiled_is_found_by_name(
-    wanted: Callable[[Row], object], change: Callable[[Row], None], kind: Kind, name: str
+    wanted: Callable[[Row], object], change: Callable[[Row], None], kind: FindingKind, name: str
 ) -> None:
     rows = kafka_rows(count=450)
     row = first_of(rows, wanted)
@@ -177,17 +177,17 @@ class Lying:
 
 def test_engines_that_differ_are_a_divergence_of_their_own() -> None:
     finding = found(kafka_rows(), {"spec": SpecEngine(KAFKA), "impl": Lying(lag=1)}, 0)
-    assert (finding.seq, finding.kind, finding.name) == (0, Kind.DISAGREEMENT, DISAGREEMENT)
+    assert (finding.seq, finding.kind, finding.name) == (0, FindingKind.DISAGREEMENT, DISAGREEMENT)
     row = first_of(kafka_rows(), _is_acquire)
     engines: dict[str, Engine] = {"spec": ImplEngine(KAFKA), "impl": Lying(lies_at=row["seq"])}
     finding = found(kafka_rows(), engines, 0)
-    assert (finding.seq, finding.kind) == (row["seq"], Kind.DISAGREEMENT)
+    assert (finding.seq, finding.kind) == (row["seq"], FindingKind.DISAGREEMENT)
     assert "impl: ACQUIRED" in finding.expected
     assert finding.engine == "spec, impl"
 
 
 def test_an_invariant_that_does_not_hold_is_named() -> None:
     finding = found(kafka_rows(), {"spec": Lying(lag=1)}, 5)
-    assert (finding.seq, finding.kind, finding.name) == (0, Kind.INVARIANT, "never")
+    assert (finding.seq, finding.kind, finding.name) == (0, FindingKind.INVARIANT, "never")
     assert finding.sentence == "This never holds."
     assert follow(events(kafka_rows()), {"spec": Lying(lag=1)}, 0) is None

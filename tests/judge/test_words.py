@@ -1,9 +1,9 @@
 import pytest
 
+from judge.words import operation_text, outcome_text, printable, ranges_text, snapshot_text, span
 from model.ranges import OffsetRange, RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
-from replay.words import operation_text, outcome_text, printable, ranges_text, snapshot_text, span
 from tests.replay.samples import draft_rows, events, kafka_rows
 
 

@@ -5,39 +5,23 @@ from typing import Protocol
 
 import attrs
 
+from judge.choices import recorded_answers, recorded_choice
+from judge.compare import first_mismatch, persisted_mismatch
+from judge.engine import Engine
+from judge.finding import Finding, FindingKind
+from judge.words import outcome_text, ranges_text, snapshot_text
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import AdvanceTime, Initialize
 from model.outcome import Choice, Outcome
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
-from replay.choices import recorded_answers, recorded_choice
-from replay.compare import first_mismatch, persisted_mismatch
-from replay.engine import Engine
-from replay.verdict import Kind
-from replay.words import outcome_text, ranges_text, snapshot_text
 
-__all__ = ["DISAGREEMENT", "Finding", "Follower", "Observer", "checked_clock", "follow"]
+__all__ = ["DISAGREEMENT", "Follower", "Observer", "checked_clock", "follow"]
 
 DISAGREEMENT = "SPEC_AND_IMPL_DISAGREE"
 
 _DISAGREEMENT_SENTENCE = "the specification and the implementation give different answers"
-
-
-@attrs.frozen
-class Finding:
-    """What is wrong with an event according to one engine, or between two; states in words."""
-
-    seq: int
-    engine: str
-    kind: Kind
-    name: str
-    sentence: str
-    recorded: str
-    expected: str
-    before: str
-    after: str
-    offset: int | None = None
 
 
 class Observer(Protocol):
@@ -89,7 +73,7 @@ class Follower:
         return Finding(
             event.seq,
             self.name,
-            Kind.DIFFERENCE,
+            FindingKind.DIFFERENCE,
             mismatch.difference.name,
             mismatch.difference.value,
             mismatch.recorded,
@@ -105,7 +89,7 @@ class Follower:
         return Finding(
             event.seq,
             self.name,
-            Kind.GUARD,
+            FindingKind.GUARD,
             error.guard.name,
             str(error.guard.value),
             recorded,
@@ -126,7 +110,7 @@ class Follower:
         return Finding(
             event.seq,
             self.name,
-            Kind.INVARIANT,
+            FindingKind.INVARIANT,
             name,
             sentence,
             outcome_text(event.outcome),
@@ -183,7 +167,7 @@ def _agreed(
         if _view(first) != _view(other):
             return _disagreement(event, first, other)
     finding = first[1]
-    if finding is None or finding.kind is Kind.INVARIANT:
+    if finding is None or finding.kind is FindingKind.INVARIANT:
         return finding
     return attrs.evolve(finding, engine=", ".join(follower.name for follower in followers))
 
@@ -191,7 +175,7 @@ def _agreed(
 def _view(one: tuple[Follower, Finding | None]) -> object:
     """Return what has to be the same in each engine."""
     follower, finding = one
-    if finding and finding.kind is not Kind.INVARIANT:
+    if finding and finding.kind is not FindingKind.INVARIANT:
         return finding.kind, finding.name, finding.offset
     state = follower.state
     tracked = [r for r in state.records or () if (r.state, r.delivery_count) != _NEVER]
@@ -210,7 +194,7 @@ def _disagreement(
     return Finding(
         event.seq,
         f"{first[0].name}, {other[0].name}",
-        Kind.DISAGREEMENT,
+        FindingKind.DISAGREEMENT,
         DISAGREEMENT,
         _DISAGREEMENT_SENTENCE,
         outcome_text(event.outcome),
