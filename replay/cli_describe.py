@@ -5,11 +5,11 @@ from pathlib import Path
 import click
 
 from model.profile import profile_named
+from operations.describe import Described, described, offsets_text
+from operations.local import opened_traces, share_partitions
+from operations.walk import Moment, walk
 from replay.cli_options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
-from replay.describe import Described, described, offsets_text
-from replay.local import opened_traces, share_partitions
 from replay.verdict import Problem
-from replay.walk import Moment, walk
 
 __all__ = ["describe_command"]
 

@@ -13,12 +13,12 @@ from rich.text import Text
 from judge.words import printable, span
 from model.profile import profile_named
 from model.states import RecordState
+from operations.in_flight import Holds, InFlight, Query, in_flight
+from operations.local import opened_traces, share_partitions
+from operations.naming import SharePartitionName
+from operations.walk import Moment, walk
 from replay.cli_options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
-from replay.in_flight import Holds, InFlight, Query, in_flight
-from replay.local import opened_traces, share_partitions
-from replay.naming import SharePartitionName
 from replay.verdict import Problem
-from replay.walk import Moment, walk
 
 __all__ = ["in_flight_command"]
 

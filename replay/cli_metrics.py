@@ -13,10 +13,10 @@ from rich.text import Text
 
 from judge.words import printable
 from model.profile import profile_named
+from operations.local import opened_traces, share_partitions
+from operations.metrics import METRICS, NOT_DETERMINED, Interval, Measured, measured
+from operations.naming import SharePartitionName
 from replay.cli_options import GROUP, PROFILE, TRACES, ends_well, in_group, named
-from replay.local import opened_traces, share_partitions
-from replay.metrics import METRICS, NOT_DETERMINED, Interval, Measured, measured
-from replay.naming import SharePartitionName
 from replay.verdict import Problem
 
 __all__ = ["metrics_command"]

@@ -11,8 +11,8 @@ import click
 from judge.words import printable
 from model.errors import InvalidValueError
 from model.profile import PROFILES
+from operations.naming import SharePartitionName, parsed_name
 from replay.load import PartitionRows
-from replay.naming import SharePartitionName, parsed_name
 from replay.report import place
 from replay.sources import NoSuchTraceError
 from replay.verdict import Problem

@@ -17,8 +17,8 @@ from judge.words import durable_text, printable
 from model.state_topic import SharePartitionKey
 from model.state_topic_codec import batch_values
 from model.wire import uuid_text
-from replay.state_topic import Topic
-from replay.state_topic_file import Found, read_records
+from operations.state_topic import Topic
+from operations.state_topic_file import Found, read_records
 from spec.coordinator import durable_state
 from spec.share_coordinator import Held
 

@@ -13,6 +13,7 @@ from conformance.cli_verify import verify_command
 from conformance.vectors.cli_vectors import vectors_command
 from judge.words import printable
 from model.profile import PROFILES, profile_named
+from operations.explain import ExplainError, partition_events, steps, table_of
 from proofs.cli_hazards import hazards_command
 from proofs.cli_prove import prove_command
 from proofs.exploration.cli import explore_command
@@ -22,7 +23,6 @@ from replay.cli_describe import describe_command
 from replay.cli_in_flight import in_flight_command
 from replay.cli_metrics import metrics_command
 from replay.cli_state_topic import state_topic_command
-from replay.explain import ExplainError, partition_events, steps, table_of
 from replay.generate import Request, TargetNotEmptyError, generate_traces
 from replay.report import Bar, finding_text, json_line, show
 from replay.run import Replay, replay_sources

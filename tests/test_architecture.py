@@ -14,9 +14,19 @@ MAY_IMPORT = {
     "impl": {"model"},
     "judge": {"model", "spec", "impl"},
     "replay": {"model", "spec", "impl", "judge"},
+    "operations": {"model", "spec", "impl", "judge", "replay"},
     "proofs": {"model", "spec", "impl", "judge"},
     "conformance": {"model", "spec", "impl", "judge"},
-    "sharespec": {"model", "spec", "impl", "judge", "replay", "proofs", "conformance"},
+    "sharespec": {
+        "model",
+        "spec",
+        "impl",
+        "judge",
+        "replay",
+        "operations",
+        "proofs",
+        "conformance",
+    },
 }
 """The packages of the project that each may import, besides itself."""
 

@@ -15,8 +15,8 @@ from model.trace import TraceEvent
 from model.trace_arrow import PLACE, SCHEMA, table_from_rows
 from model.trace_codec import event_from_row
 from model.trace_json import line_from_row, row_from_line
-from replay.local import opened_traces, share_partitions
-from replay.walk import Moment, Walked, walk
+from operations.local import opened_traces, share_partitions
+from operations.walk import Moment, Walked, walk
 
 Row = dict[str, Any]
 DRAFT = Path(__file__).parents[1] / "data" / "draft.jsonl"

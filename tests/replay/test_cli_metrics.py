@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from operations.metrics import METRICS, NOT_DETERMINED
 from replay.cli_metrics import metrics_command
-from replay.metrics import METRICS, NOT_DETERMINED
 from tests.replay.samples import ABORTED, kafka_rows, renamed, write_lines
 
 

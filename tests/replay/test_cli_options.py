@@ -4,9 +4,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from operations.naming import SharePartitionName
 from replay.cli_options import ends_well, in_group, named, tell
 from replay.load import PartitionRows
-from replay.naming import SharePartitionName
 from replay.sources import NoSuchTraceError
 from replay.verdict import Problem
 from tests.replay.samples import kafka_rows, placed, renamed

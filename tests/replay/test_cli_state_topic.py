@@ -13,7 +13,7 @@ from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, Sta
 from model.states import RecordState
 from replay.cli_state_topic import MAX_PROBLEMS
 from sharespec.cli import cli
-from tests.replay.test_state_topic_file import console, dump_log
+from tests.operations.test_state_topic_file import console, dump_log
 
 KEY = SharePartitionKey("gs1", UUID(bytes=bytes(range(16))), 3)
 BATCH = StateBatch(5, 6, RecordState.ACKNOWLEDGED, 1)

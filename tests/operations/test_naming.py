@@ -1,7 +1,7 @@
 import pytest
 
 from model.errors import InvalidValueError
-from replay.naming import SharePartitionName, parsed_name
+from operations.naming import SharePartitionName, parsed_name
 
 
 def test_a_group_may_hold_colons() -> None:

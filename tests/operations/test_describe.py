@@ -6,9 +6,9 @@ import attrs
 import pytest
 
 from model.profile import KAFKA
-from replay.describe import Described, described, offsets_text
-from replay.naming import SharePartitionName
-from replay.walk import Moment
+from operations.describe import Described, described, offsets_text
+from operations.naming import SharePartitionName
+from operations.walk import Moment
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.partition import SharePartition

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
-from replay.explain import ExplainError, partition_events, steps, table_of
+from operations.explain import ExplainError, partition_events, steps, table_of
 from tests.replay.samples import (
     aborted_rows,
     draft_rows,

@@ -5,8 +5,8 @@ import pytest
 from model.outcome import Outcome
 from model.profile import KAFKA
 from model.trace import TraceEvent
+from operations.walk import Moment, Walked, walk
 from replay.load import BEGINS_LATE, PartitionRows
-from replay.walk import Moment, Walked, walk
 from spec.partition import SharePartition
 from spec.view import snapshot
 from tests.replay.samples import Row, events, kafka_rows, placed

@@ -22,7 +22,7 @@ from model.ranges import OffsetRange
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
-from replay.in_flight import Holds, InFlight, Query, in_flight
+from operations.in_flight import Holds, InFlight, Query, in_flight
 from spec.step import apply, new_partition
 
 START = Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0))

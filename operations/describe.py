@@ -6,7 +6,7 @@ from itertools import groupby
 import attrs
 
 from judge.words import printable
-from replay.naming import SharePartitionName
+from operations.naming import SharePartitionName
 from spec.lag import durable_lag
 from spec.partition import SharePartition
 from spec.view import durable

@@ -13,8 +13,8 @@ from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.state_topic_codec import record_to_json
 from model.states import RecordState
-from replay import state_topic_file
-from replay.state_topic_file import Found, Unreadable, read_records
+from operations import state_topic_file
+from operations.state_topic_file import Found, Unreadable, read_records
 from tests.coordinator_recording import records
 from tests.strategies import STATE_RECORDS
 

@@ -16,8 +16,8 @@ from model.outcome import Outcome
 from model.profile import Profile
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
+from operations.local import opened_traces, share_partitions
 from replay.load import PartitionRows
-from replay.local import opened_traces, share_partitions
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 

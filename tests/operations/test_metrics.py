@@ -13,8 +13,8 @@ from model.profile import KAFKA
 from model.ranges import OffsetRange
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
-from replay.local import opened_traces, share_partitions
-from replay.metrics import (
+from operations.local import opened_traces, share_partitions
+from operations.metrics import (
     METRICS,
     NOT_DETERMINED,
     Counter,
@@ -24,8 +24,8 @@ from replay.metrics import (
     pending_locks,
 )
 from spec.step import apply
+from tests.operations.test_in_flight import World
 from tests.replay.samples import events, kafka_rows
-from tests.replay.test_in_flight import World
 from tests.traces import EACH_TRACE, FOLDER, trace_events, trace_lines
 
 FAULTS, LOG_START = "kafka-write-faults.jsonl.gz", "kafka-log-start.jsonl.gz"

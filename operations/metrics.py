@@ -17,10 +17,10 @@ from model.outcome import Outcome
 from model.profile import Profile
 from model.states import AcknowledgeType
 from model.trace import TraceEvent
+from operations.walk import Moment, walk
 from replay.load import PartitionRows
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
-from replay.walk import Moment, walk
 from spec.partition import SharePartition
 
 __all__ = [

@@ -19,7 +19,7 @@ from model.share_state_requests import (
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
-from replay.state_topic import Topic, broken_rules
+from operations.state_topic import Topic, broken_rules
 from spec.share_coordinator import ShareCoordinator, serve
 from tests.spec.worlds import BOTH
 from tests.strategies import STATE_BATCHES

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.local import opened_traces, share_partitions
+from operations.local import opened_traces, share_partitions
 from replay.sources import NoSuchTraceError
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 
