@@ -16,6 +16,6 @@ From the bottom up:
 - ``vectors``: short sequences with what the specification answers, for any language;
 - ``citations``: what each rule rests on;
 - ``wire``: the same for brokers, by what can be seen on the wire; ``subjects``: both by name;
-- ``report``, ``junit``, ``cli_verify``: what a person and other programs see;
+- ``report``, ``junit``: what a person and other programs see;
 - ``markup``, ``picture``, ``page``, ``page_style``: the same as one page of HTML.
 """

@@ -30,7 +30,7 @@ class Hold:
 
 
 class Holds:
-    """The deliveries of a share-partition, gathered event by event as ``operations.walk`` follows it.
+    """The deliveries of a share-partition, gathered as ``operations.walk`` follows it.
 
     ``of`` maps an offset to the last delivery of its record. Progress is an acquisition or a
     renewal, of which the specification keeps only the deadline; a mark it keeps itself.

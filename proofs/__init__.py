@@ -18,7 +18,7 @@ Read in this order:
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;
 - ``spacer``: the safety of one record again, by another engine that finds its own invariants;
-- ``table`` and ``generated``, ``report`` and ``cli_prove``: how it is shown.
+- ``table`` and ``generated``, ``report``: how it is shown.
 
 The exploration of small worlds is in ``exploration``, the hazards of the draft in ``hazards``, and
 how much all these checks notice in ``mutation``.

@@ -9,25 +9,25 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
-from conformance.cli_verify import verify_command
-from conformance.vectors.cli_vectors import vectors_command
 from judge.words import printable
 from model.profile import PROFILES, profile_named
 from operations.explain import ExplainError, partition_events, steps, table_of
-from proofs.cli_hazards import hazards_command
-from proofs.cli_prove import prove_command
-from proofs.exploration.cli import explore_command
 from proofs.mutation.cli import mutate_command
 from replay.check import Plan
-from replay.cli_describe import describe_command
-from replay.cli_in_flight import in_flight_command
-from replay.cli_metrics import metrics_command
-from replay.cli_state_topic import state_topic_command
 from replay.generate import Request, TargetNotEmptyError, generate_traces
 from replay.report import Bar, finding_text, json_line, show
 from replay.run import Replay, replay_sources
 from replay.session import SessionError, open_session
 from replay.sources import NoSuchTraceError, find_sources
+from sharespec.commands.describe import describe_command
+from sharespec.commands.explore import explore_command
+from sharespec.commands.hazards import hazards_command
+from sharespec.commands.in_flight import in_flight_command
+from sharespec.commands.metrics import metrics_command
+from sharespec.commands.prove import prove_command
+from sharespec.commands.state_topic import state_topic_command
+from sharespec.commands.vectors import vectors_command
+from sharespec.commands.verify import verify_command
 
 __all__ = ["main"]
 

@@ -7,10 +7,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from replay.cli_describe import describe_command
-from replay.cli_in_flight import in_flight_command
-from replay.cli_metrics import metrics_command
 from sharespec.cli import cli
+from sharespec.commands.describe import describe_command
+from sharespec.commands.in_flight import in_flight_command
+from sharespec.commands.metrics import metrics_command
 from tests.test_documents import ROOT
 
 COMMANDS: dict[str, click.Command] = {

@@ -11,5 +11,5 @@ Read in this order:
 - ``facts``, ``end_to_end``: what should hold between a leader and what is durable;
 - ``liveness``: what comes about in the end;
 - ``unmarked_world``: a run and the same one without its marks;
-- ``run_table``, ``report`` and ``cli``: how it is shown.
+- ``run_table``, ``report``: how it is shown.
 """

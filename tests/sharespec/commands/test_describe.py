@@ -2,7 +2,7 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from replay.cli_describe import describe_command
+from sharespec.commands.describe import describe_command
 from tests.replay.samples import ABORTED, TRACES, kafka_rows, renamed, write_lines
 
 TABLE = """

@@ -5,10 +5,10 @@ import pytest
 from click.testing import CliRunner
 
 from operations.naming import SharePartitionName
-from replay.cli_options import ends_well, in_group, named, tell
 from replay.load import PartitionRows
 from replay.sources import NoSuchTraceError
 from replay.verdict import Problem
+from sharespec.commands.options import ends_well, in_group, named, tell
 from tests.replay.samples import kafka_rows, placed, renamed
 
 

@@ -16,8 +16,8 @@ from model.profile import profile_named
 from operations.local import opened_traces, share_partitions
 from operations.metrics import METRICS, NOT_DETERMINED, Interval, Measured, measured
 from operations.naming import SharePartitionName
-from replay.cli_options import GROUP, PROFILE, TRACES, ends_well, in_group, named
 from replay.verdict import Problem
+from sharespec.commands.options import GROUP, PROFILE, TRACES, ends_well, in_group, named
 
 __all__ = ["metrics_command"]
 

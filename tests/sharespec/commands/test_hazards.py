@@ -4,11 +4,11 @@ import attrs
 import pytest
 from click.testing import CliRunner, Result
 
-from proofs import cli_hazards
-from proofs.cli_hazards import hazards_command
 from proofs.hazards.catalogue import hazard_named
 from proofs.hazards.hazard import Absence, examine
 from proofs.hazards.review import review
+from sharespec.commands import hazards as cli_hazards
+from sharespec.commands.hazards import hazards_command
 
 FEW = (hazard_named("Z1"), hazard_named("Z17"))
 WELL = (Absence("draft_resolved", 7, None),)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.vectors import cli_vectors
-from conformance.vectors.cli_vectors import vectors_command
 from conformance.vectors.source import Case, CaseError, cases
+from sharespec.commands import vectors as cli_vectors
+from sharespec.commands.vectors import vectors_command
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,8 @@ import json
 import pytest
 from click.testing import CliRunner, Result
 
-from proofs.exploration import cli
-from proofs.exploration.cli import explore_command
+from sharespec.commands import explore as cli
+from sharespec.commands.explore import explore_command
 from spec import writes
 from spec.record import commit
 
@@ -101,7 +101,7 @@ def test_progress_is_told_once_a_second(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter((0.0, 0.5, 1.5, 1.6))
-    monkeypatch.setattr("proofs.exploration.cli.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("sharespec.commands.explore.time.perf_counter", lambda: next(clock))
     tell = cli.tell_progress()
     for states in (1, 2000, 3):
         tell(states, 4)

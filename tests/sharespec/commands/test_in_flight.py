@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from replay.cli_in_flight import in_flight_command
+from sharespec.commands.in_flight import in_flight_command
 from tests.replay.samples import ABORTED, Row, kafka_rows, renamed, write_lines
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.cli_verify import verify_command
 from conformance.miniature import FaultKind
 from conformance.target import TargetError
 from conformance.vectors.source import cases
 from conformance.wire.faults import WireFault
 from conformance.wire.named import NAMES
 from conformance.wire.spec_broker import SpecBroker
+from sharespec.commands.verify import verify_command
 from tests.conformance.test_campaign import DyingBroker
 
 QUICK = ["--sequences", "25"]
@@ -26,7 +26,7 @@ WRONG = f'{sys.executable} -m conformance.miniature "{FaultKind.WINDOW_HAS_NO_LI
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     few = (*cases()["transitions"], *cases()["window"])
-    monkeypatch.setattr("conformance.cli_verify.all_cases", lambda: few)
+    monkeypatch.setattr("sharespec.commands.verify.all_cases", lambda: few)
 
 
 def run(*arguments: str) -> Result:
@@ -128,7 +128,7 @@ def test_with_no_sequences_the_vectors_are_played_only(monkeypatch: pytest.Monke
     assert result.exit_code == 0
     assert "42 vectors, 0 deviate\n" in result.stdout
     assert "conforms: 0 new, 0 known, 0 gone; 0 sequences" in result.stdout
-    monkeypatch.setattr("conformance.cli_verify.all_cases", tuple)
+    monkeypatch.setattr("sharespec.commands.verify.all_cases", tuple)
     result = run("spec", "--sequences", "0")
     assert result.exit_code == 2
     assert "nothing was tried, so nothing is known" in result.stderr
@@ -202,7 +202,7 @@ def test_a_broker_that_dies_after_the_search_loses_nothing(
         '[[deviation]]\nname = "n"\ntitle = "t"\nreason = "r"\nsignature = ["X", "describe"]\n'
         f"sequence = '''{json.dumps(asked)}'''\n"
     )
-    monkeypatch.setattr("conformance.cli_verify.replayed", _gone)
+    monkeypatch.setattr("sharespec.commands.verify.replayed", _gone)
     monkeypatch.setitem(NAMES, "kfake", lambda _seconds: nullcontext(SpecBroker()))
     result = run("kfake", "--sequences", "2", "--known", str(known))
     assert result.exit_code == 2

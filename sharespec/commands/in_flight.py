@@ -17,8 +17,8 @@ from operations.in_flight import Holds, InFlight, Query, in_flight
 from operations.local import opened_traces, share_partitions
 from operations.naming import SharePartitionName
 from operations.walk import Moment, walk
-from replay.cli_options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
 from replay.verdict import Problem
+from sharespec.commands.options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
 
 __all__ = ["in_flight_command"]
 

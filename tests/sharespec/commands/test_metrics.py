@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from operations.metrics import METRICS, NOT_DETERMINED
-from replay.cli_metrics import metrics_command
+from sharespec.commands.metrics import metrics_command
 from tests.replay.samples import ABORTED, kafka_rows, renamed, write_lines
 
 

@@ -8,8 +8,8 @@ from model.profile import profile_named
 from operations.describe import Described, described, offsets_text
 from operations.local import opened_traces, share_partitions
 from operations.walk import Moment, walk
-from replay.cli_options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
 from replay.verdict import Problem
+from sharespec.commands.options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
 
 __all__ = ["describe_command"]
 

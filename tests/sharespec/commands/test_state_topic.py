@@ -11,8 +11,8 @@ from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
-from replay.cli_state_topic import MAX_PROBLEMS
 from sharespec.cli import cli
+from sharespec.commands.state_topic import MAX_PROBLEMS
 from tests.operations.test_state_topic_file import console, dump_log
 
 KEY = SharePartitionKey("gs1", UUID(bytes=bytes(range(16))), 3)

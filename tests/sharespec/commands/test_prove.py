@@ -3,7 +3,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from proofs.cli_prove import prove_command
+from sharespec.commands.prove import prove_command
 from spec import record as rules
 from spec.record import Record
 from tests.proofs.standing import HARD
@@ -46,7 +46,7 @@ def test_wrong_rule_exits_1_and_prints_a_test(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_time_limit_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("proofs.cli_prove.THEOREMS", (HARD,))
+    monkeypatch.setattr("sharespec.commands.prove.THEOREMS", (HARD,))
     result = CliRunner().invoke(prove_command, ["--limit-ms", "1"])
     assert result.exit_code == 1
     assert "UNKNOWN" in result.output

@@ -1,0 +1,1 @@
+"""The commands of ``sharespec``, one module each."""
