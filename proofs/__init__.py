@@ -1,25 +1,7 @@
-"""Machine-checked proofs about the specification (``sharespec prove``, ``sharespec explore``).
+"""Machine-checked proofs about the specification, in three packages.
 
-Nothing here restates a rule: the functions of ``spec`` are called, with Z3 terms for values.
-Read in this order:
-
-- ``symbolic``: running Python on terms, with every branch followed both ways;
-- ``points``: the records of a window at the offsets that a theorem names, whatever the others are;
-- ``situation``: what a theorem speaks about, as terms, as values, and as reached by a run;
-- ``transitions``: what can happen to one record, in one table;
-- ``theorem``: a theorem, and the change to a rule under which it must fail;
-- ``induction``: lemmas, each with a base and a step; ``count`` and ``count_lemmas``: counts over
-  ranges of any width;
-- ``record_theorems``, ``window_theorems``, ``walk_theorems``, ``acquire_theorems``,
-  ``counting_theorems``, ``complete_count_theorems``, ``durable_theorems``,
-  ``coordinator_theorems``, ``recovery_theorems``, ``progress_theorems``, ``session_theorems``,
-  ``group_theorems``: the theorems;
-- ``catalogue``: all of them in one table;
-- ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
-  as a Python test; ``reachable``: states that runs reach;
-- ``spacer``: the safety of one record again, by another engine that finds its own invariants;
-- ``table`` and ``generated``, ``report``: how it is shown.
-
-The exploration of small worlds is in ``exploration``, the hazards of the draft in ``hazards``, and
-how much all these checks notice in ``mutation``.
+- ``theorems``: what Z3 proves of every share-partition (``sharespec prove``);
+- ``exploration``: small worlds of which every state is visited (``sharespec explore``);
+- ``hazards``: the draft of an IN_PROGRESS state as written, and what goes wrong in it
+  (``sharespec hazards``).
 """

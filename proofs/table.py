@@ -2,10 +2,10 @@
 
 import re
 
-from proofs.catalogue import THEOREMS
 from proofs.generated import with_part
-from proofs.theorem import Theorem
-from proofs.transitions import TRANSITIONS
+from proofs.theorems.catalogue import THEOREMS
+from proofs.theorems.theorem import Theorem
+from proofs.theorems.transitions import TRANSITIONS
 
 __all__ = ["BEGIN", "END", "properties_table", "summary_table", "with_summary", "with_table"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import attrs
 import click
 
-from proofs.catalogue import THEOREMS
+from proofs.theorems.catalogue import THEOREMS
 
 __all__ = ["MARKS", "Item", "document", "items", "wrong"]
 

@@ -80,7 +80,7 @@ def warm_up() -> None:
     """Import all that mutants need, so that only what rests on a mutant is imported again."""
     sys.path.insert(0, str(ROOT))
     _import("hypothesis.stateful")
-    _import("proofs.catalogue")
+    _import("proofs.theorems.catalogue")
     _import("tests.lockstep.driver")
     _import("impl.kernel")
     for name in ("pytest", "pyarrow", "numpy"):
@@ -195,7 +195,7 @@ def _exploration(module: str) -> str:
 
 def _proofs(module: str) -> str:
     """Return the first theorem that the mutant refutes; that Z3 needs longer shows nothing."""
-    harness, catalogue = _import("proofs.harness"), _import("proofs.catalogue")
+    harness, catalogue = _import("proofs.theorems.harness"), _import("proofs.theorems.catalogue")
     for theorem in catalogue.THEOREMS if module in sys.modules else ():
         if harness.prove(theorem, _PROOF_LIMIT_MS).verdict is harness.Verdict.REFUTED:
             return str(theorem.name())

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import click
 
 from model.errors import InvalidValueError
-from proofs.catalogue import THEOREMS, theorems_about
-from proofs.counterexample import as_test
-from proofs.harness import LIMIT_MS, check_control, prove
-from proofs.reachable import witness
-from proofs.report import Finding, as_json, as_lines, is_proved, totals
-from proofs.spacer import Inference, inferences
-from proofs.theorem import Theorem
+from proofs.theorems.catalogue import THEOREMS, theorems_about
+from proofs.theorems.counterexample import as_test
+from proofs.theorems.harness import LIMIT_MS, check_control, prove
+from proofs.theorems.reachable import witness
+from proofs.theorems.report import Finding, as_json, as_lines, is_proved, totals
+from proofs.theorems.spacer import Inference, inferences
+from proofs.theorems.theorem import Theorem
 
 __all__ = ["findings", "prove_command"]
 

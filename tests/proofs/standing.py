@@ -2,10 +2,10 @@
 
 import pytest
 
-from proofs.harness import Verdict, check_control, prove
-from proofs.reachable import witness
-from proofs.theorem import Control, Property, Theorem
-from proofs.transitions import OneRecord
+from proofs.theorems.harness import Verdict, check_control, prove
+from proofs.theorems.reachable import witness
+from proofs.theorems.theorem import Control, Property, Theorem
+from proofs.theorems.transitions import OneRecord
 
 SAME = Control("nothing is changed", "spec.record:acquire", lambda rule: rule)
 HARD = Theorem(

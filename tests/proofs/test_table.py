@@ -1,8 +1,8 @@
 import re
 from pathlib import Path
 
-from proofs.catalogue import THEOREMS
 from proofs.table import properties_table, summary_table, with_summary, with_table
+from proofs.theorems.catalogue import THEOREMS
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "proofs.md"

@@ -12,8 +12,8 @@ from proofs.exploration import unmarked_world
 from proofs.exploration.search import Search, search
 from proofs.exploration.unmarked_world import Runs, begin, check, steps
 from proofs.exploration.world import World
-from proofs.harness import changed
-from proofs.theorem import Control
+from proofs.theorems.harness import changed
+from proofs.theorems.theorem import Control
 
 ONE_RECORD = World(DRAFT_RESOLVED, offsets=1, dead_letters=True)
 TWO_RECORDS = World(

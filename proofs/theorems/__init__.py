@@ -1,0 +1,22 @@
+"""Theorems about the functions of the specification, proved by Z3 (``sharespec prove``).
+
+Nothing here restates a rule: the functions of ``spec`` are called, with Z3 terms for values.
+Read in this order:
+
+- ``symbolic``: running Python on terms, with every branch followed both ways;
+- ``points``: the records of a window at the offsets that a theorem names, whatever the others are;
+- ``situation``: what a theorem speaks about, as terms, as values, and as reached by a run;
+- ``transitions``: what can happen to one record, in one table;
+- ``theorem``: a theorem, and the change to a rule under which it must fail;
+- ``induction``: lemmas, each with a base and a step; ``count`` and ``count_lemmas``: counts over
+  ranges of any width;
+- ``record_theorems``, ``window_theorems``, ``walk_theorems``, ``acquire_theorems``,
+  ``counting_theorems``, ``complete_count_theorems``, ``durable_theorems``,
+  ``coordinator_theorems``, ``recovery_theorems``, ``progress_theorems``, ``session_theorems``,
+  ``group_theorems``: the theorems;
+- ``catalogue``: all of them in one table;
+- ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
+  as a Python test; ``reachable``: states that runs reach;
+- ``spacer``: the safety of one record again, by another engine that finds its own invariants;
+- ``report``: how it is shown.
+"""

@@ -1,0 +1,374 @@
+"""What an acquire may take, and how far the window may grow for it (KIP-932, KIP-1206)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from model.config import SharePartitionConfig
+from model.errors import IllegalChoiceError
+from model.operations import Acquire, SkipAcquire
+from model.profile import KAFKA, KIP, Profile
+from model.ranges import OffsetRange
+from model.states import AcquireMode, RecordState
+from proofs.theorems.points import Points
+from proofs.theorems.situation import any_record, flag, number, offset
+from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.theorem import Control, Property, Theorem, about
+from spec import acquire, window
+from spec.log import Log
+from spec.logic import Term, negate
+from spec.partition import SharePartition
+from spec.record import UNDELIVERED, Record, is_acquirable, is_held, is_terminal
+from spec.window import Window
+
+__all__ = ["ACQUIRE_THEOREMS", "Fetch", "TwoRecords"]
+
+
+@attrs.frozen
+class Fetch:
+    """A fetch at ``fetch_offset`` that read two log batches, and what the window has at one offset.
+
+    ``old_end`` is the end offset before the acquire, ``first_new`` the first offset that enters the
+    window and ``end`` the end offset after it. ``limit`` is the limit on the window's width.
+    """
+
+    start: Term = number()
+    old_end: Term = number()
+    end: Term = number()
+    at: Term = offset()
+    record: Record = any_record()
+    tracked: Term = flag()
+    acquirable: Term = number()
+    log_end: Term = number()
+    fetch_offset: Term = number()
+    first: Term = number()
+    first_last: Term = number()
+    second: Term = number()
+    last: Term = number()
+    maximum: Term = number()
+    limit: Term = number(1)
+    first_new: Term = number()
+
+    @classmethod
+    def reached(cls, state: SharePartition) -> "Iterator[Fetch]":
+        """Yield fetches from where a run came to."""
+        now, limit = state.window, state.config.partition_max_record_locks
+        for first in range(now.start_offset, now.end_offset + 1):
+            for at in range(first, first + 4):
+                there = now.records.get(at)
+                yield cls(
+                    now.start_offset,
+                    now.end_offset,
+                    max(now.end_offset, at + 1),
+                    at,
+                    there or UNDELIVERED,
+                    there is not None,
+                    now.acquirable - (there is not None and is_acquirable(there)),
+                    state.log.end_offset,
+                    now.start_offset,
+                    first,
+                    first + 1,
+                    first + 2,
+                    first + 3,
+                    2,
+                    limit,
+                    max(now.end_offset, first),
+                )
+
+
+def _operation(s: Fetch, mode: AcquireMode) -> Acquire:
+    batches = (OffsetRange(s.first, s.first_last), OffsetRange(s.second, s.last))
+    return Acquire("member", mode, 1, s.maximum, s.fetch_offset, batches)
+
+
+def _state(s: Fetch, end: Term, profile: Profile = KIP) -> SharePartition:
+    empty: Any = Points()
+    now = Window(s.start, end, empty, empty, 0, s.acquirable)
+    if s.tracked:
+        now = window.replace(now, {s.at: s.record})
+    config = SharePartitionConfig(partition_max_record_locks=s.limit)
+    return SharePartition(profile, config, log=Log(0, s.log_end), window=now, ready=True)
+
+
+def _is_read(s: Fetch) -> Term:
+    return conjunction(
+        s.start <= s.old_end,
+        s.old_end <= s.log_end,
+        s.fetch_offset <= s.first,
+        s.first <= s.first_last,
+        s.first_last < s.second,
+        s.second <= s.last,
+        implies(s.tracked, conjunction(s.start <= s.at, s.at < s.old_end)),
+    )
+
+
+def _is_grown(s: Fetch) -> Term:
+    return conjunction(
+        _is_read(s), s.old_end <= s.first_new, s.first_new <= s.at, s.end == s.at + 1
+    )
+
+
+def _is_refused(rule: Any, *arguments: object) -> bool:  # noqa: ANN401 - any rule
+    try:
+        rule(*arguments)
+    except IllegalChoiceError:
+        return True
+    return False
+
+
+TAKES = Property(
+    "only_available_records_are_acquired",
+    "An acquire takes only records that were read, are AVAILABLE and await no write.",
+    "KIP-932, In-flight records",
+    (10,),
+)
+WIDTH = Property(
+    "window_stays_within_its_limit",
+    "The window grows to its limit and, where the mode allows it, by the batch that crosses it.",
+    "KIP-932, group.share.partition.max.record.locks; KIP-1206",
+    (12,),
+)
+ENDS = Property(
+    "window_stays_ordered",
+    "The start offset is at most the end offset, and that at most the end of the log.",
+    "KIP-932, Managing the SPSO and SPEO",
+    (7,),
+)
+SKIPS = Property(
+    "acquire_is_skipped_only_when_full",
+    "A fetch is told that there is nothing to acquire only if the window is full and none is free.",
+    "KIP-932, In-flight records",
+    (),
+)
+VANISHES = Property(
+    "compaction_takes_nothing_that_is_held",
+    "A record that is held stays as it is when the log no longer has it.",
+    "KIP-1226, Compacted records",
+    (10,),
+)
+ONE_BY_ONE = Property(
+    "batches_equal_their_offsets",
+    "Changing the records of a batch is changing them one by one, in any order.",
+    "KIP-932, ShareAcknowledge",
+    (32,),
+)
+
+
+def _taken(s: Fetch) -> Term:
+    operation = _operation(s, AcquireMode.RECORD_LIMIT)
+    if _is_refused(acquire.check_taken, _state(s, s.old_end), operation, [s.at]):
+        return True
+    there = s.record if s.tracked else UNDELIVERED
+    return conjunction(
+        is_acquirable(there), s.start <= s.at, s.first <= s.at, s.at <= s.last, s.maximum >= 1
+    )
+
+
+def _size(s: Fetch) -> Term:
+    """Return the size of the log batch that holds the last offset of the window."""
+    if s.at >= s.second:
+        return s.last - s.second + 1
+    return s.first_last - s.first + 1
+
+
+def _within(s: Fetch, mode: AcquireMode, profile: Profile) -> Term:
+    grown = _state(attrs.evolve(s, tracked=False), s.end, profile)
+    operation = _operation(s, mode)
+    if _is_refused(acquire.check_width, grown, operation, s.old_end, s.first_new, [s.at]):
+        return True
+    width = s.end - s.start
+    if profile is KAFKA:
+        width = width - (s.first_new - max(s.old_end, s.start))
+    extra = 0 if mode is AcquireMode.RECORD_LIMIT else _size(s) - 1
+    return width <= s.limit + extra
+
+
+def _width_theorems() -> Iterator[Theorem]:
+    for profile in (KIP, KAFKA):
+        for mode in AcquireMode:
+            yield Theorem(
+                WIDTH,
+                f"acquire by {mode} ({profile.name})",
+                Fetch,
+                _is_grown,
+                about(_within, mode, profile),
+                Control(
+                    "check_width allows one offset more",
+                    "spec.acquire:check_width",
+                    lambda rule: lambda state, *rest: rule(_wider(state), *rest),
+                ),
+            )
+
+
+def _wider(state: SharePartition) -> SharePartition:
+    limit = state.config.partition_max_record_locks + 1
+    return attrs.evolve(state, config=SharePartitionConfig(partition_max_record_locks=limit))
+
+
+def _learned(s: Fetch) -> SharePartition:
+    return acquire.learn(_state(s, s.old_end), _operation(s, AcquireMode.BATCH_OPTIMIZED))
+
+
+def _ends_in_the_log(s: Fetch) -> Term:
+    learned = _learned(s)
+    grown = window.extend(learned.window, s.at + 1)
+    return conjunction(
+        grown.start_offset <= grown.end_offset, grown.end_offset <= learned.log.end_offset
+    )
+
+
+def _is_kept(s: Fetch) -> Term:
+    after = _learned(s).window.records.get(s.at)
+    return after is not None and conjunction(after.state == s.record.state, is_held(after))
+
+
+def _is_skipped_rightly(s: Fetch) -> Term:
+    state = _state(s, s.old_end)
+    if _is_refused(acquire.skip_acquire, state, SkipAcquire("member")):
+        return True
+    free = conjunction(s.tracked, is_acquirable(s.record))
+    return conjunction(s.old_end - s.start >= s.limit, negate(free))
+
+
+_FETCH_THEOREMS = (
+    Theorem(
+        TAKES,
+        "acquire",
+        Fetch,
+        _is_read,
+        _taken,
+        Control(
+            "is_acquirable lets ACQUIRED records through",
+            "spec.record:is_acquirable",
+            lambda rule: lambda there: rule(there) | (there.state == RecordState.ACQUIRED),
+        ),
+    ),
+    Theorem(
+        ENDS,
+        "acquire",
+        Fetch,
+        lambda s: conjunction(_is_read(s), s.start <= s.at, s.first <= s.at, s.at <= s.last),
+        _ends_in_the_log,
+        Control(
+            "learn_read does not notice that the log grew",
+            "spec.log:learn_read",
+            lambda rule: (
+                lambda log, *read: attrs.evolve(rule(log, *read), end_offset=log.end_offset)
+            ),
+        ),
+    ),
+    Theorem(
+        SKIPS,
+        "skip acquire",
+        Fetch,
+        _is_read,
+        _is_skipped_rightly,
+        Control(
+            "replace does not count available records",
+            "spec.window:replace",
+            lambda rule: (
+                lambda before, changes: attrs.evolve(
+                    rule(before, changes), acquirable=before.acquirable
+                )
+            ),
+        ),
+    ),
+    Theorem(
+        VANISHES,
+        "acquire",
+        Fetch,
+        lambda s: conjunction(_is_read(s), s.tracked, is_held(s.record)),
+        _is_kept,
+        Control(
+            "can_vanish lets held records through",
+            "spec.record:can_vanish",
+            lambda rule: lambda there: rule(there) | is_held(there),
+        ),
+    ),
+)
+
+
+@attrs.frozen
+class TwoRecords:
+    """A window, and two offsets of it with what they have and are to have."""
+
+    start: Term = number()
+    end: Term = number()
+    at: Term = offset()
+    record: Record = any_record()
+    after: Record = any_record()
+    other: Term = offset()
+    other_record: Record = any_record()
+    other_after: Record = any_record()
+
+    @classmethod
+    def reached(cls, state: SharePartition) -> "Iterator[TwoRecords]":
+        """Yield pairs of records in a share-partition that a run reached."""
+        now = state.window
+        for at, there in now.records.items():
+            for other, second in now.records.items():
+                yield cls(
+                    now.start_offset,
+                    now.end_offset,
+                    at,
+                    there,
+                    UNDELIVERED,
+                    other,
+                    second,
+                    UNDELIVERED,
+                )
+
+
+def _pair(s: TwoRecords) -> Window:
+    empty: Any = Points()
+    one = window.replace(Window(s.start, s.end, empty, empty), {s.at: s.record})
+    return window.replace(one, {s.other: s.other_record})
+
+
+def _equal(s: TwoRecords, one: Window, two: Window) -> Term:
+    return conjunction(
+        one.complete == two.complete,
+        one.acquirable == two.acquirable,
+        *(_is_same(one.records[o], two.records[o]) for o in (s.at, s.other)),
+        *((o in one.held) == (o in two.held) for o in (s.at, s.other)),
+    )
+
+
+def _is_same(one: Record, other: Record) -> Term:
+    names = [field.name for field in attrs.fields(Record)]
+    return conjunction(*(getattr(one, n) == getattr(other, n) for n in names))
+
+
+def _one_by_one(s: TwoRecords) -> Term:
+    together = window.replace(_pair(s), {s.at: s.after, s.other: s.other_after})
+    singly = window.replace(window.replace(_pair(s), {s.at: s.after}), {s.other: s.other_after})
+    backwards = window.replace(window.replace(_pair(s), {s.other: s.other_after}), {s.at: s.after})
+    return conjunction(_equal(s, together, singly), _equal(s, together, backwards))
+
+
+def _pair_theorems() -> Iterator[Theorem]:
+    yield Theorem(
+        ONE_BY_ONE,
+        "any change",
+        TwoRecords,
+        lambda s: conjunction(s.at != s.other, s.start <= s.at, s.at < s.end),
+        _one_by_one,
+        Control(
+            "replace counts one batch once, however many records it completes",
+            "spec.window:replace",
+            lambda rule: (
+                lambda before, changes: attrs.evolve(
+                    rule(before, changes),
+                    complete=before.complete + (1 if _completes(changes) else 0),
+                )
+            ),
+        ),
+    )
+
+
+def _completes(changes: dict[int, Record]) -> bool:
+    return any(is_terminal(after) for after in changes.values())
+
+
+ACQUIRE_THEOREMS = (*_FETCH_THEOREMS, *_width_theorems(), *_pair_theorems())

@@ -1,0 +1,68 @@
+"""All theorems, in one table."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from model.errors import InvalidValueError
+from proofs.theorems.acquire_theorems import ACQUIRE_THEOREMS
+from proofs.theorems.complete_count_theorems import COMPLETE_COUNT_THEOREMS
+from proofs.theorems.coordinator_theorems import COORDINATOR_THEOREMS
+from proofs.theorems.count_lemmas import COUNT_LEMMAS
+from proofs.theorems.counting_theorems import COUNTING_THEOREMS
+from proofs.theorems.durable_theorems import DURABLE_THEOREMS
+from proofs.theorems.group_theorems import GROUP_THEOREMS
+from proofs.theorems.induction import Lemma, obligations
+from proofs.theorems.progress_theorems import PROGRESS_THEOREMS
+from proofs.theorems.record_theorems import RECORD_THEOREMS
+from proofs.theorems.recovery_theorems import RECOVERY_THEOREMS
+from proofs.theorems.session_theorems import SESSION_THEOREMS
+from proofs.theorems.theorem import Theorem
+from proofs.theorems.walk_theorems import WALK_LEMMAS, WALK_THEOREMS
+from proofs.theorems.window_theorems import WINDOW_THEOREMS
+
+__all__ = ["LEMMAS", "THEOREMS", "theorem_named", "theorems_about"]
+
+LEMMAS = (*WALK_LEMMAS, *COUNT_LEMMAS)
+"""All lemmas: what theorems cite, each proved by its base and step."""
+
+
+def _proofs_of(lemmas: tuple[Lemma, ...]) -> Iterator[Theorem]:
+    return chain.from_iterable(map(obligations, lemmas))
+
+
+THEOREMS: tuple[Theorem, ...] = (
+    *RECORD_THEOREMS,
+    *_proofs_of(WALK_LEMMAS),
+    *WALK_THEOREMS,
+    *WINDOW_THEOREMS,
+    *ACQUIRE_THEOREMS,
+    *COUNTING_THEOREMS,
+    *_proofs_of(COUNT_LEMMAS),
+    *COMPLETE_COUNT_THEOREMS,
+    *DURABLE_THEOREMS,
+    *COORDINATOR_THEOREMS,
+    *RECOVERY_THEOREMS,
+    *PROGRESS_THEOREMS,
+    *SESSION_THEOREMS,
+    *GROUP_THEOREMS,
+)
+
+
+def theorem_named(name: str) -> Theorem:
+    """Return the theorem that is called so."""
+    return next(theorem for theorem in THEOREMS if theorem.name() == name)
+
+
+def theorems_about(words: str) -> list[Theorem]:
+    """Return the theorems of that property, or that transition, or the one of that name."""
+    found = [
+        theorem
+        for theorem in THEOREMS
+        if words in (theorem.property.name, theorem.transition, theorem.name())
+    ]
+    if not found:
+        allowed = (
+            "a property or a transition as the table names them, such as owner_iff_held, accept"
+        )
+        raise InvalidValueError("--only", words, allowed)
+    return found

@@ -1,0 +1,341 @@
+"""How lag and the delivery complete count follow what happens to one offset (KIP-1226).
+
+That they are right for a whole window, of any width, is in ``complete_count_theorems``.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from model.operations import AdvanceLogStart, Produce, ResetOffset
+from model.profile import KAFKA, KIP, Profile
+from proofs.theorems.points import Points
+from proofs.theorems.situation import any_record, flag, number, offset
+from proofs.theorems.symbolic import conjunction
+from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.transitions import TRANSITIONS, Transition
+from spec import acquire, initialize, log_start, window
+from spec.invariants import RECORD_INVARIANTS
+from spec.lag import lag
+from spec.log import Log
+from spec.logic import Term, either, negate
+from spec.partition import SharePartition, complete_count
+from spec.record import UNDELIVERED, Record, is_acquirable, is_finished, is_held, is_terminal
+from spec.window import Window
+
+__all__ = ["COUNTING_THEOREMS", "DOUBLES", "FORGETFUL", "MISCOUNTS", "Counted"]
+
+
+@attrs.frozen
+class Counted:
+    """A share-partition, what it has at one offset, and what may come to that record.
+
+    ``complete`` and ``acquirable`` count the records at other offsets. The hole of the log from
+    ``hole_first`` to ``hole_last`` may hold the offset. ``target`` is an offset given by an
+    operation; the other fields are as in ``OneRecord``.
+    """
+
+    start: Term = number()
+    end: Term = number()
+    at: Term = offset()
+    record: Record = any_record()
+    tracked: Term = flag()
+    complete: Term = number()
+    acquirable: Term = number()
+    log_end: Term = number()
+    hole_first: Term = number()
+    hole_last: Term = number()
+    target: Term = number()
+    member: Term = number()
+    now: Term = number()
+    deadline: Term = number()
+    limit: Term = number(1)
+    highest: Term = number(1)
+    acquisition: Term = number()
+    marks: Term = flag()
+    threshold: Term = number()
+    extension: Term = number()
+    grace: Term = number()
+    dead_letter_queue: Term = flag()
+
+    @classmethod
+    def reached(cls, state: SharePartition) -> "Iterator[Counted]":
+        """Yield the situations in a share-partition that a run reached."""
+        now, far = state.window, state.log.end_offset
+        hole = (*state.log.holes, (far + 8, far + 8))[0]
+        for at in range(now.start_offset, now.end_offset + 1):
+            there = now.records.get(at)
+            number = there.acquisition if there else None
+            for target in (now.start_offset, now.start_offset + 1, far, far + 2):
+                later = state.now + state.config.record_lock_duration_ms
+                for member, clock in (("a", state.now), ("b", state.now), ("b", later)):
+                    yield cls(
+                        now.start_offset,
+                        now.end_offset,
+                        at,
+                        there or UNDELIVERED,
+                        there is not None,
+                        now.complete - (there is not None and is_terminal(there)),
+                        now.acquirable - (there is not None and is_acquirable(there)),
+                        far,
+                        *hole,
+                        target,
+                        member,
+                        clock,
+                        later,
+                        state.config.delivery_count_limit,
+                        state.highest_limit,
+                        number or 0,
+                        state.profile.in_progress,
+                        state.config.in_progress_staleness_threshold_ms,
+                        state.config.in_progress_max_lock_extension_ms,
+                        state.config.in_progress_rebalance_grace_ms,
+                        state.config.dead_letter_queue,
+                    )
+
+
+def _window(s: Counted, end: Term) -> Window:
+    empty: Any = Points()
+    others = Window(s.start, end, empty, empty, s.complete, s.acquirable)
+    return window.replace(others, {s.at: s.record}) if s.tracked else others
+
+
+def _state(s: Counted, profile: Profile, now: Window | None = None) -> SharePartition:
+    log = Log(0, s.log_end, ((s.hole_first, s.hole_last),))
+    return SharePartition(profile, log=log, window=now or _window(s, s.end), ready=True)
+
+
+def _in_hole(s: Counted) -> Term:
+    return conjunction(s.hole_first <= s.at, s.at <= s.hole_last)
+
+
+def _is_counted(s: Counted) -> Term:
+    holds = (known.holds(s.record, s.highest, s.now) for known in RECORD_INVARIANTS)
+    return conjunction(
+        s.start <= s.at,
+        s.at < s.end,
+        s.end <= s.log_end,
+        s.hole_first <= s.hole_last,
+        s.limit <= s.highest,
+        *holds,
+    )
+
+
+def _in_both(claim: Callable[[Counted, Profile], Term]) -> Callable[[Counted], Term]:
+    return lambda s: conjunction(claim(s, KIP), claim(s, KAFKA))
+
+
+CHANGES = {
+    "acquire": (0, "Acquiring a record does not change the lag.", (17,)),
+    "renew": (0, "Renewing a lock does not change the lag.", (17,)),
+    "mark": (0, "Marking a record in progress does not change the lag.", (17, 38)),
+    "stay for the grace": (0, "A member that leaves for a while does not change the lag.", (17,)),
+    "finish dead letter": (-1, "The end of a dead letter takes one from the lag.", (18,)),
+    "archive aborted": (
+        -1,
+        "Archiving a record of an aborted transaction takes one from the lag.",
+        (18,),
+    ),
+    "commit": (0, "A write that succeeds does not change the lag.", (17, 18)),
+    "accept": (-1, "Accepting a record takes one from the lag.", (18,)),
+    "acknowledge as gap": (-1, "Acknowledging a gap takes one from the lag.", (18,)),
+    "vanish": (-1, "Archiving a record that the log lost takes one from the lag.", (18,)),
+}
+ENDS_AN_ATTEMPT = (
+    "The lag falls by one if the record is ARCHIVED at its limit, and is else unchanged."
+)
+UNDOES = "A write that fails gives the lag back what its record took from it."
+
+
+REJECTS = "Rejecting a record takes one from the lag, unless a dead-letter queue is to take it."
+
+
+def _expected(transition: Transition, before: Record, after: Record) -> Term:
+    if transition.name in CHANGES:
+        return CHANGES[transition.name][0]
+    return either(is_terminal(before), 1, 0) - either(is_terminal(after), 1, 0)
+
+
+def _changes_lag(s: Counted, transition: Transition, profile: Profile) -> Term:
+    before = _state(s, profile)
+    changed = transition.effect(s)  # type: ignore[arg-type] # has the fields that it needs
+    after = attrs.evolve(before, window=window.replace(before.window, {s.at: changed}))
+    return lag(after) - lag(before) == _expected(transition, s.record, changed)
+
+
+def _changes_both_lags(s: Counted, transition: Transition) -> Term:
+    return conjunction(_changes_lag(s, transition, KIP), _changes_lag(s, transition, KAFKA))
+
+
+def _is_allowed(s: Counted, transition: Transition) -> Term:
+    return conjunction(_is_counted(s), s.tracked, transition.allows(s))  # type: ignore[arg-type] # has the fields that it needs
+
+
+MISCOUNTS = Control(
+    "replace counts one complete record too many",
+    "spec.window:replace",
+    lambda rule: (
+        lambda before, changes: attrs.evolve(
+            rule(before, changes), complete=rule(before, changes).complete + 1
+        )
+    ),
+)
+
+
+def _record_lags() -> Iterator[Theorem]:
+    for transition in TRANSITIONS:
+        if transition.name == "enter":
+            continue
+        other = {"roll back": UNDOES, "reject": REJECTS}.get(transition.name, ENDS_AN_ATTEMPT)
+        _change, sentence, numbers = CHANGES.get(transition.name, (None, other, (17, 18)))
+        yield Theorem(
+            Property("lag_follows_each_record", sentence, "KIP-1226, Lag", numbers),
+            transition.name,
+            Counted,
+            about(_is_allowed, transition),
+            about(_changes_both_lags, transition),
+            MISCOUNTS,
+        )
+
+
+def _enters(s: Counted, profile: Profile) -> Term:
+    before = _state(s, profile)
+    grown = window.replace(window.extend(before.window, s.at + 1), {s.at: UNDELIVERED})
+    return lag(attrs.evolve(before, window=grown)) == lag(before)
+
+
+def _produced(s: Counted, profile: Profile) -> Term:
+    before = _state(s, profile)
+    after = acquire.produce(before, Produce((), s.target)).partition
+    return lag(after) - lag(before) == s.target - s.log_end
+
+
+def _start_moved(s: Counted, profile: Profile) -> Term:
+    before = _state(s, profile)
+    after = attrs.evolve(before, window=window.drop_below(before.window, s.at + 1))
+    return lag(after) == lag(before)
+
+
+def _log_start_moved(s: Counted, profile: Profile) -> Term:
+    before = _state(s, profile)
+    after = log_start.advance_log_start(before, AdvanceLogStart(s.at + 1)).partition
+    return lag(after) - lag(before) == either(is_terminal(s.record), 0, -1)
+
+
+def _was_reset(s: Counted, profile: Profile) -> Term:
+    before = _state(s, profile)
+    after = initialize.reset_offset(before, ResetOffset(s.target)).partition
+    return conjunction(
+        lag(after) == s.log_end - s.target,
+        complete_count(after) == 0,
+        after.durable.delivery_complete_count == 0,
+    )
+
+
+FORGETS_GAPS = Control(
+    "hole offsets are counted once more when they are passed",
+    "spec.window:drop_below",
+    lambda rule: (
+        lambda before, start: attrs.evolve(rule(before, start), complete=before.complete + 1)
+    ),
+)
+FORGETFUL = Control(
+    "drop_below forgets to take the records from the count",
+    "spec.window:drop_below",
+    lambda rule: lambda before, start: attrs.evolve(rule(before, start), complete=before.complete),
+)
+DOUBLES = Control(
+    "share_partition_lag adds one for the record at the end offset",
+    "spec.lag:share_partition_lag",
+    lambda rule: lambda *offsets: rule(*offsets) + 1,
+)
+
+
+def _lag_law(name: str, sentence: str, number_: int) -> Property:
+    return Property(name, sentence, "KIP-1226, Lag", (number_,))
+
+
+_OPERATION_LAGS = (
+    Theorem(
+        _lag_law("lag_follows_each_record", "A record that enters the window changes no lag.", 17),
+        "enter",
+        Counted,
+        lambda s: conjunction(
+            s.start <= s.end,
+            s.at == s.end,
+            s.hole_first <= s.hole_last,
+            negate(s.tracked),
+            negate(_in_hole(s)),
+        ),
+        _in_both(_enters),
+        MISCOUNTS,
+    ),
+    Theorem(
+        _lag_law("lag_grows_by_what_is_produced", "Producing n offsets adds n to the lag.", 16),
+        "produce",
+        Counted,
+        lambda s: conjunction(
+            _is_counted(s), s.tracked, s.target >= s.log_end, s.hole_last < s.log_end
+        ),
+        _in_both(_produced),
+        Control(
+            "produce does not move the end of the log",
+            "spec.acquire:produce",
+            lambda rule: (
+                lambda state, operation: attrs.evolve(rule(state, operation), partition=state)
+            ),
+        ),
+    ),
+    Theorem(
+        _lag_law(
+            "lag_ignores_the_start_offset",
+            "The start offset passes a finished record without changing the lag.",
+            19,
+        ),
+        "move start",
+        Counted,
+        lambda s: conjunction(_is_counted(s), s.tracked, s.at == s.start, is_finished(s.record)),
+        _in_both(_start_moved),
+        FORGETFUL,
+    ),
+    Theorem(
+        _lag_law(
+            "lag_ignores_the_start_offset",
+            "Passing a natural gap does not change the lag, where natural gaps count as complete.",
+            19,
+        ),
+        "move start over a gap",
+        Counted,
+        lambda s: conjunction(_is_counted(s), negate(s.tracked), s.at == s.start, _in_hole(s)),
+        lambda s: _start_moved(s, KIP),
+        FORGETS_GAPS,
+    ),
+    Theorem(
+        _lag_law(
+            "lag_falls_by_the_unfinished_that_the_log_loses",
+            "The log start offset takes from the lag the records it passes that were not complete.",
+            20,
+        ),
+        "advance log start",
+        Counted,
+        lambda s: conjunction(_is_counted(s), s.tracked, s.at == s.start),
+        _in_both(_log_start_moved),
+        FORGETFUL,
+    ),
+    Theorem(
+        _lag_law(
+            "reset_starts_afresh",
+            "After a reset the lag is what lies after the new start offset; nothing is complete.",
+            21,
+        ),
+        "reset offset",
+        Counted,
+        lambda s: conjunction(_is_counted(s), s.tracked, negate(is_held(s.record))),
+        _in_both(_was_reset),
+        DOUBLES,
+    ),
+)
+
+
+COUNTING_THEOREMS = (*_record_lags(), *_OPERATION_LAGS)

@@ -1,0 +1,177 @@
+"""A durable state, and writes to it, at one offset."""
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from model.outcome import Write
+from model.profile import KIP, Profile
+from model.ranges import StateBatch
+from model.states import RecordState
+from proofs.theorems.points import Points
+from proofs.theorems.situation import flag, number, offset
+from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.theorem import Property
+from spec import coordinator
+from spec.coordinator import Durable
+from spec.logic import Term, negate
+from spec.partition import SharePartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "TwoWrites",
+    "agree",
+    "are_writes",
+    "durable_of",
+    "entries_agree",
+    "first_write",
+    "is_persisted",
+    "is_same",
+    "law",
+    "merged",
+    "second_write",
+]
+
+PERSISTENCE = "KIP-932, Managing durable share-partition state"
+
+
+@attrs.frozen
+class TwoWrites:
+    """A durable state at one offset, and two writes that may name it.
+
+    A write reports the offsets ``first`` to ``last`` as ``state`` with ``count`` deliveries, at a
+    start offset and with a delivery complete count. ``between`` is an offset where the first write
+    may be cut in two.
+    """
+
+    start: Term = number()
+    complete: Term = number()
+    at: Term = offset()
+    known: Term = flag()
+    state: Term = number()
+    count: Term = number()
+    leader_epoch: Term = number()
+    state_epoch: Term = number()
+    one_start: Term = number()
+    one_complete: Term = number()
+    one_first: Term = number()
+    one_last: Term = number()
+    one_state: Term = number()
+    one_count: Term = number()
+    two_start: Term = number()
+    two_complete: Term = number()
+    two_first: Term = number()
+    two_last: Term = number()
+    two_state: Term = number()
+    two_count: Term = number()
+    between: Term = number()
+    writer_leader_epoch: Term = number()
+    writer_state_epoch: Term = number()
+
+    @classmethod
+    def reached(cls, state: SharePartition) -> "Iterator[TwoWrites]":
+        """Yield the durable state that a run reached, and the writes that it made."""
+        durable = state.durable
+        waiting = [one.write for one in state.outstanding.values()]
+        start, end = state.window.start_offset, state.window.end_offset
+        made = [(write, batch) for write in waiting for batch in write.state_batches]
+        for at in range(max(durable.start_offset, 0), end):
+            known = durable.entries.get(at)
+            for one, first in made:
+                for two, second in made:
+                    yield cls(
+                        max(durable.start_offset, 0),
+                        max(durable.delivery_complete_count, 0),
+                        at,
+                        known is not None,
+                        *(known or (0, 0)),
+                        durable.leader_epoch,
+                        durable.state_epoch,
+                        one.start_offset,
+                        one.delivery_complete_count,
+                        first.first,
+                        first.last,
+                        first.state,
+                        first.delivery_count,
+                        two.start_offset,
+                        two.delivery_complete_count,
+                        second.first,
+                        second.last,
+                        second.state,
+                        second.delivery_count,
+                        max(start, first.first),
+                        max(durable.leader_epoch - 1, 0),
+                        max(durable.state_epoch - 1, 0),
+                    )
+
+
+def durable_of(s: Any) -> Durable:  # noqa: ANN401 - TwoWrites or Recovery
+    """Return the durable state of the situation."""
+    entries: Any = Points(((s.at, (s.state, s.count)),) if s.known else ())
+    return Durable(s.start, s.complete, entries)
+
+
+def first_write(s: TwoWrites) -> Write:
+    """Return the first write of the situation."""
+    batch = StateBatch(s.one_first, s.one_last, s.one_state, s.one_count)
+    return Write(0, s.one_start, s.one_complete, (batch,))
+
+
+def second_write(s: TwoWrites) -> Write:
+    """Return the second write of the situation."""
+    batch = StateBatch(s.two_first, s.two_last, s.two_state, s.two_count)
+    return Write(1, s.two_start, s.two_complete, (batch,))
+
+
+def is_persisted(state: Term) -> Term:
+    """Whether the state is one that is written: neither ACQUIRED nor IN_PROGRESS."""
+    return conjunction(
+        state <= RecordState.ARCHIVED,
+        negate(state == RecordState.ACQUIRED),
+    )
+
+
+def are_writes(s: TwoWrites) -> Term:
+    """Whether the durable state and both writes can be."""
+    return conjunction(
+        implies(s.known, s.start <= s.at),
+        s.one_first <= s.one_last,
+        s.two_first <= s.two_last,
+        *(is_persisted(state) for state in (s.state, s.one_state, s.two_state)),
+    )
+
+
+def merged(durable: Durable, *writes: Write, profile: Profile = KIP) -> Durable:
+    """Return the durable state after the writes."""
+    for write in writes:
+        durable = coordinator.merge(durable, write, profile)
+    return durable
+
+
+def agree(s: Any, one: Durable, two: Durable) -> Term:  # noqa: ANN401 - TwoWrites or Recovery
+    """Whether two durable states are the same."""
+    return conjunction(
+        one.start_offset == two.start_offset,
+        one.delivery_complete_count == two.delivery_complete_count,
+        entries_agree(s, one, two),
+    )
+
+
+def entries_agree(s: Any, one: Durable, two: Durable) -> Term:  # noqa: ANN401 - as above
+    """Whether two durable states have the same of the one offset."""
+    first, second = one.entries.get(s.at), two.entries.get(s.at)
+    if first is None or second is None:
+        return first is None and second is None
+    return conjunction(first[0] == second[0], first[1] == second[1])
+
+
+def is_same(one: tuple[Term, Term], two: tuple[Term, Term]) -> Term:
+    """Whether two states of a record, with their delivery counts, are the same."""
+    return conjunction(one[0] == two[0], one[1] == two[1])
+
+
+def law(name: str, sentence: str, *numbers: int) -> Property:
+    """Return a property of what is durable."""
+    return Property(name, sentence, PERSISTENCE, numbers)

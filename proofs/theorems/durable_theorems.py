@@ -1,0 +1,370 @@
+"""What the share coordinator keeps, and what a new leader makes of it (KIP-932, KIP-1226)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from model.errors import ErrorCode
+from model.outcome import Write
+from model.profile import KAFKA, KIP, Profile
+from model.ranges import StateBatch
+from proofs.theorems.durable_situation import (
+    TwoWrites,
+    agree,
+    are_writes,
+    durable_of,
+    first_write,
+    is_same,
+    law,
+    merged,
+    second_write,
+)
+from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.theorem import Control, Property, Theorem, about
+from spec import coordinator
+from spec import record as rules
+from spec.logic import Term
+
+__all__ = ["DURABLE_THEOREMS"]
+
+JOIN = Property(
+    "merge_of_two_states_is_a_join",
+    "Merging states of one record is idempotent, commutative and associative, and loses neither.",
+    "KIP-932, Managing durable share-partition state",
+    (27,),
+)
+
+
+def _first(s: TwoWrites) -> tuple[Term, Term]:
+    return s.state, s.count
+
+
+def _second(s: TwoWrites) -> tuple[Term, Term]:
+    return s.one_state, s.one_count
+
+
+def _third(s: TwoWrites) -> tuple[Term, Term]:
+    return s.two_state, s.two_count
+
+
+def _join(one: tuple[Term, Term], two: tuple[Term, Term]) -> tuple[Term, Term]:
+    return rules.durable_maximum(*one, *two)
+
+
+def _at_least(one: tuple[Term, Term], two: tuple[Term, Term]) -> Term:
+    return (one[1] > two[1]) | ((one[1] == two[1]) & (one[0] >= two[0]))
+
+
+def _sluggish(*arguments: Term) -> tuple[Term, Term]:
+    state, count, other_state, other_count = arguments
+    if other_count > count + 1:
+        return other_state, other_count
+    return state, count
+
+
+FIRST_WINS = Control(
+    "durable_maximum takes the first of the two",
+    "spec.record:durable_maximum",
+    lambda _rule: lambda state, count, _state, _count: (state, count),
+)
+COUNTS_ON = Control(
+    "durable_maximum adds one delivery",
+    "spec.record:durable_maximum",
+    lambda rule: lambda *of: (rule(*of)[0], rule(*of)[1] + 1),
+)
+SLUGGISH = Control(
+    "durable_maximum heeds the other only if it is two deliveries ahead",
+    "spec.record:durable_maximum",
+    lambda _rule: _sluggish,
+)
+_JOIN_THEOREMS = (
+    *(
+        Theorem(JOIN, name, TwoWrites, are_writes, claim, control)
+        for name, claim, control in (
+            ("idempotent", lambda s: is_same(_join(_first(s), _first(s)), _first(s)), COUNTS_ON),
+            (
+                "commutative",
+                lambda s: is_same(_join(_first(s), _second(s)), _join(_second(s), _first(s))),
+                FIRST_WINS,
+            ),
+            (
+                "associative",
+                lambda s: is_same(
+                    _join(_join(_first(s), _second(s)), _third(s)),
+                    _join(_first(s), _join(_second(s), _third(s))),
+                ),
+                SLUGGISH,
+            ),
+            (
+                "upper bound",
+                lambda s: _at_least(_join(_first(s), _second(s)), _second(s)),
+                FIRST_WINS,
+            ),
+        )
+    ),
+)
+
+
+LAST_WINS = Control(
+    "merge_start takes what the last write says",
+    "spec.coordinator:merge_start",
+    lambda _rule: lambda _current, given, _profile: given,
+)
+LAST_ENTRY_WINS = Control(
+    "durable_maximum takes what the last write says",
+    "spec.record:durable_maximum",
+    lambda _rule: lambda state, count, _state, _count: (state, count),
+)
+
+
+def _name_it(s: TwoWrites) -> Term:
+    """Whether each write names the one offset alone: a batch is its parts, as is proved apart."""
+    return conjunction(_are_single(s), s.one_first == s.at, s.two_first == s.at)
+
+
+def _one_names_it(s: TwoWrites) -> Term:
+    return conjunction(_are_single(s), s.one_first == s.at, s.two_first > s.at)
+
+
+def _none_names_it(s: TwoWrites) -> Term:
+    return conjunction(_are_single(s), s.one_first > s.at, s.two_first > s.at)
+
+
+def _are_single(s: TwoWrites) -> Term:
+    return conjunction(are_writes(s), s.one_first == s.one_last, s.two_first == s.two_last)
+
+
+def _in_order(s: TwoWrites) -> Term:
+    """Whether the second write is the later one of a publisher that only goes on."""
+    return conjunction(
+        _name_it(s),
+        s.two_start <= s.at,
+        s.start <= s.one_start,
+        s.one_start <= s.two_start,
+        implies(s.start == s.one_start, s.complete <= s.one_complete),
+        implies(s.one_start == s.two_start, s.one_complete <= s.two_complete),
+        _at_least(_second(s), _first(s)),
+        _at_least(_third(s), _second(s)),
+    )
+
+
+def _newest_wins(s: TwoWrites) -> Term:
+    one, two = first_write(s), second_write(s)
+    newest = merged(durable_of(s), one, two)
+    entry = newest.entries[s.at]
+    return conjunction(
+        newest.start_offset == s.two_start,
+        newest.delivery_complete_count == s.two_complete,
+        is_same(entry, _third(s)),
+        agree(s, newest, merged(durable_of(s), two, one)),
+        agree(s, newest, merged(durable_of(s), one, two, one, two)),
+    )
+
+
+def _split(s: TwoWrites) -> Term:
+    left = StateBatch(s.one_first, s.between, s.one_state, s.one_count)
+    right = StateBatch(s.between + 1, s.one_last, s.one_state, s.one_count)
+    whole = first_write(s)
+    halves = attrs.evolve(whole, state_batches=(left, right))
+    return agree(s, merged(durable_of(s), whole), merged(durable_of(s), halves))
+
+
+def _start_grows(s: TwoWrites) -> Term:
+    after = merged(durable_of(s), first_write(s))
+    grown = after.start_offset > s.start
+    same = after.start_offset == s.start
+    larger = conjunction(
+        after.start_offset >= s.one_start, after.delivery_complete_count >= s.complete
+    )
+    return conjunction(grown | same, implies(same, larger))
+
+
+def _is_clipped(s: TwoWrites) -> Term:
+    after = merged(durable_of(s), first_write(s))
+    return s.at not in after.entries if s.at < after.start_offset else True
+
+
+def _keeps_start(s: TwoWrites, profile: Profile) -> Term:
+    write = attrs.evolve(first_write(s), start_offset=-1)
+    after = merged(durable_of(s), write, profile=profile)
+    count = after.delivery_complete_count
+    kept = profile.start_offset_kept_loses_complete_count
+    expected = s.complete if kept else max(s.complete, s.one_complete)
+    return conjunction(after.start_offset == s.start, count == expected)
+
+
+_MERGE_THEOREMS = (
+    *(
+        Theorem(
+            law("writes_commute", "Two writes have the same effect in either order.", 27, 28),
+            name,
+            TwoWrites,
+            hypothesis,
+            lambda s: agree(
+                s,
+                merged(durable_of(s), first_write(s), second_write(s)),
+                merged(durable_of(s), second_write(s), first_write(s)),
+            ),
+            LAST_WINS,
+        )
+        for name, hypothesis in (
+            ("two writes of a record", _name_it),
+            ("two writes, one of a record", _one_names_it),
+            ("two writes of other records", _none_names_it),
+        )
+    ),
+    Theorem(
+        law("write_again_changes_nothing", "A write that is repeated has no further effect.", 27),
+        "write",
+        TwoWrites,
+        _name_it,
+        lambda s: agree(
+            s,
+            merged(durable_of(s), first_write(s)),
+            merged(durable_of(s), first_write(s), first_write(s)),
+        ),
+        Control(
+            "merge_start adds the counts",
+            "spec.coordinator:merge_start",
+            lambda _rule: lambda current, given, _p: (given[0], current[1] + given[1]),
+        ),
+    ),
+    Theorem(
+        law(
+            "start_and_count_merge_lexicographically",
+            "The durable start offset never decreases, nor does the count while that stays.",
+            6,
+            28,
+        ),
+        "write",
+        TwoWrites,
+        are_writes,
+        _start_grows,
+        LAST_WINS,
+    ),
+    *(
+        Theorem(
+            law(
+                "write_without_start_keeps_it",
+                "A write whose start offset is -1 keeps the durable one.",
+                28,
+            ),
+            f"write ({profile.name})",
+            TwoWrites,
+            are_writes,
+            about(_keeps_start, profile),
+            LAST_WINS,
+        )
+        for profile in (KIP, KAFKA)
+    ),
+    Theorem(
+        law(
+            "nothing_durable_lies_below_the_start",
+            "Of what is below the durable start offset nothing is kept.",
+            28,
+        ),
+        "write",
+        TwoWrites,
+        are_writes,
+        _is_clipped,
+        Control(
+            "_below forgets to drop what was known",
+            "spec.coordinator:_below",
+            lambda _rule: lambda _durable, _start: [],
+        ),
+    ),
+    Theorem(
+        law(
+            "newest_write_wins",
+            "If a publisher's writes only go on, retries and reordering change nothing.",
+            29,
+        ),
+        "write",
+        TwoWrites,
+        _in_order,
+        _newest_wins,
+        LAST_ENTRY_WINS,
+    ),
+    Theorem(
+        law("batches_equal_their_offsets", "Writing a batch is writing its parts.", 32),
+        "write",
+        TwoWrites,
+        lambda s: conjunction(are_writes(s), s.one_first <= s.between, s.between < s.one_last),
+        _split,
+        Control(
+            "merge loses the last offset of a batch",
+            "spec.coordinator:merge",
+            lambda rule: (
+                lambda durable, write, profile: rule(
+                    durable, attrs.evolve(write, state_batches=_shortened(write)), profile
+                )
+            ),
+        ),
+    ),
+)
+
+
+def _shortened(write: Write) -> tuple[StateBatch, ...]:
+    return tuple(
+        attrs.evolve(batch, last=batch.last - 1)
+        for batch in write.state_batches
+        if batch.first < batch.last
+    )
+
+
+def _is_fenced(s: TwoWrites, step: str) -> Term:
+    durable = attrs.evolve(durable_of(s), leader_epoch=s.leader_epoch, state_epoch=s.state_epoch)
+    writer = s.writer_leader_epoch, s.writer_state_epoch
+    if step == "write":
+        status, after = coordinator.write(durable, first_write(s), writer, KIP)
+    elif step == "read":
+        status, after = coordinator.read(durable, s.writer_leader_epoch)
+    else:
+        status, after = coordinator.initialize(durable, s.one_start, s.writer_state_epoch)
+    return after is durable and status is not ErrorCode.NONE
+
+
+def _is_older(s: TwoWrites, step: str) -> Term:
+    old_leader = s.writer_leader_epoch < s.leader_epoch
+    old_state = s.writer_state_epoch < s.state_epoch
+    match step:
+        case "write":
+            older = old_leader | old_state
+        case "read":
+            older = old_leader
+        case _:
+            older = old_state
+    return conjunction(are_writes(s), older)
+
+
+def _fencing_theorems() -> Iterator[Theorem]:
+    wrong: dict[str, Any] = {
+        "write": lambda rule: (
+            lambda durable, request, epochs, profile: rule(
+                durable, request, (epochs[0], max(epochs[1], durable.state_epoch)), profile
+            )
+        ),
+        "read": lambda rule: lambda durable, epoch: rule(durable, epoch + 1),
+        "initialize": lambda rule: lambda durable, start, epoch: rule(durable, start, epoch + 1),
+    }
+    for step, change in wrong.items():
+        yield Theorem(
+            law(
+                "older_epochs_change_nothing",
+                "What comes from an older leader epoch or state epoch changes nothing durable.",
+                30,
+            ),
+            step,
+            TwoWrites,
+            about(_is_older, step),
+            about(_is_fenced, step),
+            Control(f"{step} lets an older epoch pass", f"spec.coordinator:{step}", change),
+        )
+
+
+DURABLE_THEOREMS = (
+    *_JOIN_THEOREMS,
+    *_MERGE_THEOREMS,
+    *_fencing_theorems(),
+)

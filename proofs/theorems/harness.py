@@ -1,0 +1,196 @@
+"""Proving theorems, and showing that each proof says something."""
+
+import importlib
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from functools import partial
+from itertools import chain
+from typing import Any
+from unittest.mock import patch
+
+import attrs
+import z3
+
+from proofs.theorems.count import small
+from proofs.theorems.counterexample import as_test, fails
+from proofs.theorems.induction import instance, obligations
+from proofs.theorems.situation import sizes, symbols, values
+from proofs.theorems.symbolic import UndecidedError, branches, meaning
+from proofs.theorems.theorem import Control, Theorem
+
+__all__ = [
+    "LIMIT_MS",
+    "Proof",
+    "Refutation",
+    "Verdict",
+    "changed",
+    "check_control",
+    "holds_of",
+    "prove",
+]
+
+LIMIT_MS = 5_000
+"""How long Z3 may take for one question; a proof that takes longer has failed."""
+
+
+class Verdict(Enum):
+    """What became of a proof."""
+
+    PROVED = "proved"
+    REFUTED = "refuted"
+    UNKNOWN = "unknown"
+
+
+@attrs.frozen
+class Proof:
+    """The verdict on a theorem. ``counterexample`` is a situation of values, if it was refuted.
+
+    ``cases`` counts the ways that the specification takes through the claim.
+    """
+
+    theorem: Theorem
+    verdict: Verdict
+    seconds: float
+    cases: int = 0
+    counterexample: object = None
+    reason: str = ""
+
+
+@attrs.frozen
+class Refutation:
+    """Whether a proof fails under its control, and the test that shows it."""
+
+    theorem: Theorem
+    fails: bool
+    seconds: float
+    test: str
+
+
+def prove(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Proof:
+    """Prove that the claim holds in every situation where the hypothesis does.
+
+    Where it cites a lemma whose base or step is not proved, neither is the theorem.
+    """
+    missing = _unproved(theorem, limit_ms)
+    if missing is not None:
+        reason = (
+            f"it cites {missing.property.name}, of which the {missing.transition} is not proved"
+        )
+        return Proof(theorem, Verdict.UNKNOWN, 0.0, reason=reason)
+    return _proof(theorem, limit_ms)
+
+
+def _unproved(theorem: Theorem, limit_ms: int) -> Theorem | None:
+    """Return a base or a step, of a lemma that the theorem cites, which is not proved."""
+    parts = chain.from_iterable(obligations(citation.lemma) for citation in theorem.cites)
+    return next((p for p in parts if prove(p, limit_ms).verdict is not Verdict.PROVED), None)
+
+
+def _proof(theorem: Theorem, limit_ms: int) -> Proof:
+    """Prove the claim from the hypothesis and from what the lemmas say that it cites."""
+    began = time.perf_counter()
+    try:
+        verdict, cases, found = _decide(theorem, limit_ms)
+        reason = ""
+    except UndecidedError as undecided:
+        verdict, cases, found, reason = Verdict.UNKNOWN, 0, None, str(undecided)
+    return Proof(theorem, verdict, time.perf_counter() - began, cases, found, reason)
+
+
+def check_control(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Refutation:
+    """Change the rule as the control says, and show that the proof fails then.
+
+    Z3 gives a situation; that becomes a test, which must fail under the change and not without it.
+    Lemmas that the theorem cites stand as they are.
+    """
+    began = time.perf_counter()
+    with changed(theorem.control):
+        proof = _proof(theorem, limit_ms)
+        test = ""
+        shown = False
+        if proof.verdict is Verdict.REFUTED:
+            test = as_test(theorem, proof.counterexample)
+            shown = fails(test)
+    return Refutation(theorem, shown and not fails(test), time.perf_counter() - began, test)
+
+
+def holds_of(theorem: Theorem, situation: object) -> bool:
+    """Return whether the theorem holds of a situation of values, by running the specification."""
+    return not theorem.hypothesis(situation) or bool(theorem.claim(situation))
+
+
+@contextmanager
+def changed(control: Control) -> Iterator[None]:
+    """Put the wrong rule of a control in the place of the right one, wherever it is used."""
+    module, name = control.target.split(":")
+    right = getattr(importlib.import_module(module), name)
+    wrong = control.change(right)
+    package, _, _ = module.partition(".")
+    with _everywhere(package, name, right, wrong):
+        yield
+
+
+@contextmanager
+def _everywhere(package: str, name: str, right: object, wrong: object) -> Iterator[None]:
+    places = [m for n, m in list(sys.modules.items()) if n.startswith(f"{package}.")]
+    patches = [patch.object(m, name, wrong) for m in places if getattr(m, name, None) is right]
+    for one in patches:
+        one.start()
+    try:
+        yield
+    finally:
+        for one in patches:
+            one.stop()
+
+
+def _decide(theorem: Theorem, limit_ms: int) -> tuple[Verdict, int, object]:
+    """Look for a way through the claim that is false; then check that no way was left out."""
+    kind: type[Any] = theorem.situation
+    situation, given, offsets = symbols(kind)
+    hypothesis = branches(lambda: theorem.hypothesis(situation), given, limit_ms, offsets)
+    said = (partial(instance, citation, situation) for citation in theorem.cites)
+    lemmas = [meaning(branches(one, given, limit_ms, offsets)) for one in said]
+    given = [*given, meaning(hypothesis), *lemmas]
+    solver = z3.Solver()
+    solver.set("timeout", limit_ms)
+    solver.add(given)
+    ways: list[z3.BoolRef] = []
+    unexplained = False
+    for branch in branches(lambda: theorem.claim(situation), given, limit_ms, offsets):
+        ways.append(branch.condition)
+        solver.push()
+        solver.add(branch.condition, z3.Not(branch.value))
+        if _is_possible(solver):
+            solver.add(*small(solver.assertions()))
+            if _is_possible(solver):
+                found = values(situation, _smallest(solver, sizes(situation)))
+                return Verdict.REFUTED, len(ways), found
+            unexplained = True
+        solver.pop()
+    if unexplained:
+        raise UndecidedError("it is false only of counts that cannot be, or of long ranges")
+    if _is_possible(solver, z3.Not(z3.Or(ways))):
+        raise UndecidedError("not every way through the claim was followed")
+    return Verdict.PROVED, len(ways), None
+
+
+def _is_possible(solver: z3.Solver, *more: z3.BoolRef) -> bool:
+    verdict = solver.check(*more)
+    if verdict == z3.unknown:
+        raise UndecidedError(solver.reason_unknown())
+    return bool(verdict == z3.sat)
+
+
+def _smallest(solver: z3.Solver, numbers: Iterable[z3.ArithRef]) -> z3.ModelRef:
+    """Return a model in which each number in turn is as small as it can be."""
+    model = solver.model()
+    for term in numbers:
+        for value in range(-1, 4):
+            if solver.check(term == value) == z3.sat:
+                model = solver.model()
+                solver.add(term == value)
+                break
+    return model

@@ -1,0 +1,97 @@
+"""Lemmas, whose proof by induction the harness makes, and how theorems cite them.
+
+The principle of induction is not proved here: what holds of the first number, and of each that
+follows one of which it holds, holds of all.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.theorem import Control, Property, Theorem
+from spec.logic import Term
+
+__all__ = ["PARTS", "Citation", "Lemma", "instance", "obligations", "one_more"]
+
+PARTS = BASE, STEP = "base", "step"
+
+
+def _always(_situation: object) -> Term:
+    return True
+
+
+def one_more(name: str) -> Callable[[Any], Any]:
+    """Return what makes of a situation the one whose number of that name is one more."""
+    return lambda s: attrs.evolve(s, **{name: getattr(s, name) + 1})
+
+
+@attrs.frozen
+class Lemma:
+    """A statement about a number of a situation, for every value that it comes to.
+
+    ``first`` makes of any situation the one with which the number begins, ``following`` the next.
+    ``unfolding`` defines what the statement speaks of at a number, from what it was at the number
+    before. ``given`` is assumed throughout; ``starting`` only where the number begins, and
+    ``going`` only where another follows. Under ``base_control`` the base must fail, under
+    ``step_control`` the step.
+    """
+
+    property: Property
+    situation: type
+    first: Callable[[Any], Any]
+    following: Callable[[Any], Any]
+    statement: Callable[[Any], Term]
+    base_control: Control
+    step_control: Control
+    unfolding: Callable[[Any], Term] = _always
+    given: Callable[[Any], Term] = _always
+    starting: Callable[[Any], Term] = _always
+    going: Callable[[Any], Term] = _always
+
+
+@attrs.frozen
+class Citation:
+    """A lemma, and of which situation of the lemma a theorem takes it, for each of its own."""
+
+    lemma: Lemma
+    of: Callable[[Any], Any]
+
+
+def obligations(lemma: Lemma) -> tuple[Theorem, Theorem]:
+    """Return the base and the step: the theorems which together prove the lemma."""
+
+    def begins(s: Any) -> Term:  # noqa: ANN401 - any situation
+        if not lemma.starting(s):
+            return False
+        first = lemma.first(s)
+        return conjunction(lemma.given(first), lemma.unfolding(first))
+
+    def goes_on(s: Any) -> Term:  # noqa: ANN401 - any situation
+        there = conjunction(lemma.given(s), lemma.going(s), lemma.statement(s))
+        return conjunction(there, lemma.unfolding(lemma.following(s)))
+
+    base = Theorem(
+        lemma.property,
+        BASE,
+        lemma.situation,
+        begins,
+        lambda s: lemma.statement(lemma.first(s)),
+        lemma.base_control,
+    )
+    step = Theorem(
+        lemma.property,
+        STEP,
+        lemma.situation,
+        goes_on,
+        lambda s: lemma.statement(lemma.following(s)),
+        lemma.step_control,
+    )
+    return base, step
+
+
+def instance(citation: Citation, situation: object) -> Term:
+    """Return what the lemma says of one situation."""
+    there = citation.of(situation)
+    return implies(citation.lemma.given(there), citation.lemma.statement(there))

@@ -1,0 +1,141 @@
+"""States that runs of the specification reach, as witnesses for theorems."""
+
+import random
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+import attrs
+
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
+from model.operations import (
+    Acknowledge,
+    AcknowledgementBatch,
+    Acquire,
+    AdvanceLogStart,
+    AdvanceTime,
+    AlterConfig,
+    CompleteWrite,
+    FinishDeadLetter,
+    Initialize,
+    MarkInProgress,
+    Operation,
+    Produce,
+    ProgressBatch,
+    Release,
+)
+from model.outcome import Answer, Choice
+from model.profile import DRAFT_RESOLVED
+from model.ranges import OffsetRange
+from model.snapshot import DurableState
+from model.states import AcknowledgeType, AcquireMode
+from proofs.theorems.theorem import Theorem
+from spec.partition import SharePartition
+from spec.record import is_dead_letter
+from spec.step import apply, new_partition
+from spec.view import durable
+
+__all__ = ["Witness", "run_states", "states_of", "witness"]
+
+CONFIG = SharePartitionConfig(
+    delivery_count_limit=2,
+    partition_max_record_locks=4,
+    record_lock_duration_ms=2,
+    in_progress_staleness_threshold_ms=3,
+    in_progress_max_lock_extension_ms=5,
+    in_progress_rebalance_grace_ms=1,
+)
+BATCHES = (OffsetRange(0, 1), OffsetRange(3, 4))
+"""The log: offset 2 is a natural gap."""
+RUNS, LENGTH = 150, 16
+
+
+@attrs.frozen
+class Witness:
+    """A situation that satisfies a hypothesis, and after how many operations a run reached it."""
+
+    situation: object
+    operations: int
+
+
+def witness(theorem: Theorem) -> Witness | None:
+    """Return a situation which a run reaches, of which the theorem says something, and rightly."""
+    for depth, state in states_of(theorem.situation):
+        for situation in theorem.situation.reached(state):  # type: ignore[attr-defined] # each has it
+            if theorem.hypothesis(situation):
+                return Witness(situation, depth) if theorem.claim(situation) else None
+    return None
+
+
+def states_of(kind: type) -> tuple[tuple[int, Any], ...]:
+    """Return states that runs reach, each with the number of operations to it, of a kind.
+
+    They are share-partitions, unless the kind of situation has ``states`` of its own.
+    """
+    found: tuple[tuple[int, Any], ...] = getattr(kind, "states", run_states)()
+    return found
+
+
+@lru_cache(maxsize=1)
+def run_states() -> tuple[tuple[int, SharePartition], ...]:
+    """Return the states that some runs reach, each with the number of operations to it."""
+    chance = random.Random(0)  # noqa: S311 - the same runs each time; nothing secret
+    found: dict[SharePartition, int] = {}
+    for _ in range(RUNS):
+        for depth, state in enumerate(_run(chance), 1):
+            found.setdefault(state, depth)
+    return tuple(sorted(((depth, state) for state, depth in found.items()), key=lambda s: s[0]))
+
+
+def _run(chance: random.Random) -> Iterator[SharePartition]:
+    persisted = DurableState(0, 0, (), 1, 1)
+    state = apply(new_partition(DRAFT_RESOLVED), Initialize(CONFIG, 0, 0, persisted)).partition
+    yield state
+    state = apply(state, Produce(BATCHES, 5)).partition
+    yield state
+    for _ in range(LENGTH):
+        operation = chance.choice(_operations(state))
+        start = state.window.start_offset
+        choice = Choice(start_offset=chance.choice((None, None, start, start + 2)))
+        answer = Answer(
+            chance.choice((ErrorCode.NONE, ErrorCode.PENDING, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        )
+        try:
+            state = apply(state, operation, choice, (answer,)).partition
+        except (IllegalChoiceError, InvalidValueError):
+            continue
+        yield state
+
+
+def _operations(state: SharePartition) -> list[Operation]:
+    start = state.window.start_offset
+    batches = tuple(batch for batch in BATCHES if batch.last >= start)
+    mode = AcquireMode.RECORD_LIMIT
+    found: list[Operation] = [
+        *(Acquire(m, mode, 1, n, start, batches) for m in ("a", "b") for n in (1, 2, 4)),
+        Acquire("a", mode, 1, 2, start, batches[1:]),
+        *(AdvanceTime(ms) for ms in (1, 2)),
+        Release("a"),
+        AdvanceLogStart(start + 1),
+        Initialize(state.config, 0, state.log.end_offset, durable(state), state.now),
+    ]
+    queue = attrs.evolve(CONFIG, dead_letter_queue=not state.config.dead_letter_queue)
+    found.append(AlterConfig(queue))
+    for offset, record in state.window.records.items():
+        if is_dead_letter(record):
+            found += [FinishDeadLetter((OffsetRange(offset, offset),))] * 2
+    for held in state.window.held:
+        record = state.window.records[held]
+        member = record.owner
+        token = (state.durable.leader_epoch, record.acquisition)
+        found += [MarkInProgress(str(member), (ProgressBatch(held, held, *token),))] * 2
+        for last in (held, held + 1):
+            found += [
+                Acknowledge(str(member), (AcknowledgementBatch(held, last, (kind,)),))
+                for kind in AcknowledgeType
+            ]
+    for waiting in state.outstanding:
+        found += [CompleteWrite(waiting, ErrorCode.NONE)] * 2
+        found += [CompleteWrite(waiting, ErrorCode.COORDINATOR_NOT_AVAILABLE)] * 2
+    return found

@@ -1,0 +1,356 @@
+"""What is true of one record, whatever happens to it (KIP-932, In-flight records)."""
+
+from collections.abc import Callable, Iterator
+
+import attrs
+
+from model.states import RecordState
+from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.transitions import TRANSITIONS, OneRecord, Transition, is_sound
+from spec import record as rules
+from spec.invariants import RECORD_INVARIANTS, RecordInvariant
+from spec.logic import Term, absent, either, negate
+from spec.record import Record
+
+__all__ = ["RECORD_THEOREMS"]
+
+AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
+ACKNOWLEDGED, IN_PROGRESS = RecordState.ACKNOWLEDGED, RecordState.IN_PROGRESS
+
+
+def _may(transition: Transition) -> Callable[[OneRecord], Term]:
+    return lambda s: conjunction(is_sound(s), transition.allows(s))
+
+
+def _after(change: Callable[[Record], Record]) -> Callable[[object], object]:
+    """Return the change of a rule which changes its result; a constant is changed itself."""
+
+    def wrong(rule: object) -> object:
+        if isinstance(rule, Record):
+            return change(rule)
+        return lambda *arguments: change(rule(*arguments))  # type: ignore[operator] # a rule
+
+    return wrong
+
+
+def _flip(value: Term) -> Term:
+    return either(absent(value), 0, None)
+
+
+INVARIANT_CHANGES: dict[str, tuple[str, Callable[[Record], Record]]] = {
+    "owner_iff_held": (
+        "forgets an owner, or leaves one",
+        lambda r: attrs.evolve(r, owner=_flip(r.owner)),
+    ),
+    "deadline_iff_held": (
+        "forgets a deadline, or leaves one",
+        lambda r: attrs.evolve(r, deadline=_flip(r.deadline)),
+    ),
+    "held_is_not_pending": (
+        "leaves the record ACQUIRED while its write is outstanding",
+        lambda r: attrs.evolve(r, state=ACQUIRED, pending=True),
+    ),
+    "delivery_count_within_limit": (
+        "adds two to the delivery count",
+        lambda r: attrs.evolve(r, delivery_count=r.delivery_count + 2),
+    ),
+    "available_can_be_delivered": (
+        "makes the record AVAILABLE and counts one delivery more",
+        lambda r: attrs.evolve(r, state=AVAILABLE, delivery_count=r.delivery_count + 1),
+    ),
+    "held_was_delivered": (
+        "makes the record ACKNOWLEDGED and forgets its deliveries",
+        lambda r: attrs.evolve(r, state=ACKNOWLEDGED, delivery_count=0),
+    ),
+    "former_owner_only_if_pending": (
+        "ends the write and keeps what it would have restored",
+        lambda r: attrs.evolve(r, pending=False, former_owner=0),
+    ),
+    "former_lock_is_whole": (
+        "keeps the former owner without a deadline",
+        lambda r: attrs.evolve(r, former_owner=0, former_deadline=None),
+    ),
+    "pending_was_delivered": (
+        "leaves the write outstanding and forgets the deliveries",
+        lambda r: attrs.evolve(r, pending=True, delivery_count=0),
+    ),
+    "state_is_of_the_table": (
+        "gives the record a seventh state",
+        lambda r: attrs.evolve(r, state=max(RecordState) + 1),
+    ),
+    "progress_iff_in_progress": (
+        "forgets when progress began, or makes it up",
+        lambda r: attrs.evolve(r, progress_start=_flip(r.progress_start)),
+    ),
+    "progress_is_in_order": (
+        "has progress begin after it was last seen",
+        lambda r: attrs.evolve(r, progress_start=1, last_progress=0),
+    ),
+    "acquisition_only_if_held_or_pending": (
+        "frees the record and keeps the number of its acquisition",
+        lambda r: attrs.evolve(r, state=AVAILABLE, pending=False, acquisition=0),
+    ),
+    "progress_has_an_acquisition": (
+        "keeps progress and forgets the acquisition",
+        lambda r: attrs.evolve(r, progress_start=0, acquisition=None),
+    ),
+}
+HOLDERS = frozenset({"is_held_by", "can_renew", "can_mark", "can_stay"})
+"""The guards of what only the member that holds a record may do."""
+INVARIANT_NUMBERS = {
+    "owner_iff_held": (2, 37),
+    "deadline_iff_held": (3, 37),
+    "held_is_not_pending": (2, 3),
+    "progress_iff_in_progress": (37,),
+    "progress_is_in_order": (37,),
+    "delivery_count_within_limit": (4,),
+    "available_can_be_delivered": (4,),
+    "state_is_of_the_table": (1,),
+}
+
+
+def _changed(transition: Transition, how: str, change: Callable[[Record], Record]) -> Control:
+    name = f"{transition.rule} {how}"
+    return Control(name, f"spec.record:{transition.rule}", _after(change))
+
+
+def _test(transition: Transition, *claims: str) -> tuple[str, ...]:
+    assumed = (f"assert {transition.assumption}",) if transition.assumption else ()
+    return (*assumed, f"after = {transition.call}", *claims)
+
+
+def _keeps(s: OneRecord, transition: Transition, known: RecordInvariant) -> Term:
+    return known.holds(transition.effect(s), s.highest, s.now)
+
+
+def _recovers(s: OneRecord, known: RecordInvariant) -> Term:
+    return known.holds(rules.recover(s.durable_state, s.durable_count), s.highest, s.now)
+
+
+def _enters(s: OneRecord, transition: Transition) -> Term:
+    return _in(transition.effect(s).state, transition.enters)
+
+
+def _counts(s: OneRecord, transition: Transition, step: int) -> Term:
+    return transition.effect(s).delivery_count == s.record.delivery_count + step
+
+
+def _is_barred(s: OneRecord, transition: Transition) -> Term:
+    return negate(transition.allows(s))
+
+
+def _invariants() -> Iterator[Theorem]:
+    for known in RECORD_INVARIANTS:
+        stated = Property(
+            known.name,
+            known.sentence,
+            "KIP-932, In-flight records",
+            INVARIANT_NUMBERS.get(known.name, ()),
+        )
+        for transition in TRANSITIONS:
+            yield Theorem(
+                stated,
+                transition.name,
+                OneRecord,
+                _may(transition),
+                about(_keeps, transition, known),
+                _changed(transition, *INVARIANT_CHANGES[known.name]),
+                _test(transition, f'assert holds("{known.name}", after, highest, now)'),
+            )
+        yield Theorem(
+            stated,
+            "recover",
+            OneRecord,
+            _durable_is_sound,
+            about(_recovers, known),
+            Control(
+                f"recover {INVARIANT_CHANGES[known.name][0]}",
+                "spec.record:recover",
+                _after(INVARIANT_CHANGES[known.name][1]),
+            ),
+        )
+
+
+def _durable_is_sound(situation: OneRecord) -> Term:
+    """Whether what is durable can be: every invariant holds of it; ACQUIRED is never written."""
+    state, count = situation.durable_state, situation.durable_count
+    return conjunction(
+        situation.limit <= situation.highest,
+        negate(state == ACQUIRED),
+        state <= IN_PROGRESS,
+        count <= situation.highest,
+        implies((state == AVAILABLE) | (state == IN_PROGRESS), count < situation.highest),
+        implies(state == ACKNOWLEDGED, count >= 1),
+    )
+
+
+ONLY_THE_EDGES = Property(
+    "only_the_edges_of_the_table",
+    "Each transition leads from the states that the KIP names to the states that it names.",
+    "KIP-932, In-flight records",
+    (1,),
+)
+TERMINAL_STAYS = Property(
+    "terminal_records_stay_terminal",
+    "A record that is ACKNOWLEDGED or ARCHIVED, with no write outstanding, never changes.",
+    "KIP-932, In-flight records",
+    (1,),
+)
+COUNT_CHANGES = Property(
+    "delivery_count_counts_acquisitions",
+    "Acquiring adds one to the delivery count, and nothing else changes it.",
+    "KIP-932, In-flight records",
+    (5,),
+)
+NOT_TWICE = Property(
+    "no_held_record_is_acquired",
+    "A record under an acquisition lock cannot be acquired.",
+    "KIP-932, In-flight records",
+    (10,),
+)
+ONLY_HOLDERS = Property(
+    "only_the_holder_acknowledges",
+    "What a member says of a record that it does not hold, or its leaving, changes nothing.",
+    "KIP-932, ShareAcknowledge",
+    (11,),
+)
+LOCK_LASTS = Property(
+    "lock_lasts_its_duration",
+    "An acquisition lock does not expire before its deadline.",
+    "KIP-932, In-flight records",
+    (3,),
+)
+
+
+def _in(state: Term, states: tuple[RecordState, ...]) -> Term:
+    found: Term = state == states[0]
+    for other in states[1:]:
+        found = found | (state == other)
+    return found
+
+
+def _transition_laws() -> Iterator[Theorem]:
+    for transition in TRANSITIONS:
+        names = ", ".join(f"RecordState.{state.name}" for state in transition.enters)
+        yield Theorem(
+            ONLY_THE_EDGES,
+            transition.name,
+            OneRecord,
+            _may(transition),
+            about(_enters, transition),
+            _changed(transition, *INVARIANT_CHANGES["state_is_of_the_table"]),
+            _test(transition, f"assert after.state in {{{names}}}"),
+        )
+        if transition.name == "enter":
+            continue
+        step = 1 if transition.name == "acquire" else 0
+        yield Theorem(
+            COUNT_CHANGES,
+            transition.name,
+            OneRecord,
+            _may(transition),
+            about(_counts, transition, step),
+            _changed(
+                transition,
+                "adds one more to the delivery count",
+                lambda r: attrs.evolve(r, delivery_count=r.delivery_count + 1),
+            ),
+            _test(transition, f"assert after.delivery_count == record.delivery_count + {step}"),
+        )
+
+
+def _is_final(situation: OneRecord) -> Term:
+    final = rules.is_terminal(situation.record) & negate(situation.record.pending)
+    return conjunction(is_sound(situation), final)
+
+
+def _also_for(allowed: Callable[[Record], Term]) -> Callable[..., object]:
+    """Return the change of a guard which lets other records through as well."""
+    return lambda guard: lambda record, *rest: guard(record, *rest) | allowed(record)
+
+
+def _stays_terminal() -> Iterator[Theorem]:
+    for transition in TRANSITIONS:
+        if not transition.guard:
+            continue
+        yield Theorem(
+            TERMINAL_STAYS,
+            transition.name,
+            OneRecord,
+            _is_final,
+            about(_is_barred, transition),
+            Control(
+                f"{transition.guard} lets terminal records through",
+                f"spec.record:{transition.guard}",
+                _also_for(rules.is_terminal),
+            ),
+            (f"assert not {transition.assumption}",),
+        )
+    yield Theorem(
+        TERMINAL_STAYS,
+        "commit",
+        OneRecord,
+        lambda s: conjunction(is_sound(s), s.record.pending, rules.is_terminal(s.record)),
+        lambda s: rules.is_finished(rules.commit(s.record)),
+        Control(
+            "commit makes the record AVAILABLE",
+            "spec.record:commit",
+            _after(lambda r: attrs.evolve(r, state=AVAILABLE)),
+        ),
+        ("assert is_finished(commit(record))",),
+    )
+
+
+def _guards() -> Iterator[Theorem]:
+    held = Control(
+        "is_acquirable lets ACQUIRED records through",
+        "spec.record:is_acquirable",
+        _also_for(lambda r: r.state == ACQUIRED),
+    )
+    yield Theorem(
+        NOT_TWICE,
+        "acquire",
+        OneRecord,
+        lambda s: conjunction(is_sound(s), rules.is_held(s.record)),
+        lambda s: negate(rules.is_acquirable(s.record)),
+        held,
+        ("assert is_held(record)", "assert not is_acquirable(record)"),
+    )
+    for transition in TRANSITIONS:
+        if transition.guard in HOLDERS:
+            yield Theorem(
+                ONLY_HOLDERS,
+                transition.name,
+                OneRecord,
+                lambda s: conjunction(is_sound(s), negate(s.record.owner == s.member)),
+                about(_is_barred, transition),
+                Control(
+                    "is_held_by asks only whether anybody holds the record",
+                    "spec.record:is_held_by",
+                    lambda _guard: lambda record, _member: rules.is_held(record),
+                ),
+                ("assert record.owner != member", f"assert not {transition.assumption}"),
+            )
+    yield Theorem(
+        LOCK_LASTS,
+        "expire",
+        OneRecord,
+        lambda s: conjunction(
+            is_sound(s), rules.is_held(s.record), _later(s.record.deadline, s.now)
+        ),
+        lambda s: negate(rules.is_lock_over(s.record, s.now)),
+        Control(
+            "is_lock_over ends the lock one millisecond early",
+            "spec.record:is_lock_over",
+            lambda guard: lambda record, now: guard(record, now + 1),
+        ),
+        ("assert record.deadline > now", "assert not is_lock_over(record, now)"),
+    )
+
+
+def _later(deadline: Term, now: Term) -> Term:
+    return False if deadline is None else deadline > now
+
+
+RECORD_THEOREMS = (*_invariants(), *_transition_laws(), *_stays_terminal(), *_guards())

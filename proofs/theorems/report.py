@@ -1,0 +1,119 @@
+"""What ``sharespec prove`` prints: one line for each transition and property, and the totals."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from proofs.theorems.harness import Proof, Refutation, Verdict
+from proofs.theorems.induction import PARTS
+from proofs.theorems.reachable import Witness
+from proofs.theorems.spacer import Inference
+from proofs.theorems.theorem import Theorem
+
+__all__ = ["Finding", "as_json", "as_lines", "is_proved", "totals"]
+
+
+@attrs.frozen
+class Finding:
+    """What was found of one theorem; ``refutation`` is None where controls were not asked for."""
+
+    proof: Proof
+    witness: Witness | None
+    refutation: Refutation | None = None
+    test: str = ""
+
+
+def is_proved(finding: Finding | Inference) -> bool:
+    """Whether all that was asked for is there: proof, witness, and control that fails."""
+    if isinstance(finding, Inference):
+        return finding.verdict is Verdict.PROVED
+    controlled = finding.refutation is None or finding.refutation.fails
+    return finding.proof.verdict is Verdict.PROVED and finding.witness is not None and controlled
+
+
+def _cited(theorem: Theorem) -> list[str]:
+    """Return the names of the lemmas on which the proof of the theorem rests."""
+    return [citation.lemma.property.name for citation in theorem.cites]
+
+
+def as_lines(finding: Finding | Inference) -> Iterator[str]:
+    """Yield the lines of a finding; a refuted theorem comes with its test."""
+    if isinstance(finding, Inference):
+        said = f"any run preserves {finding.name}"
+        yield f"{said:<68} {_verdict(finding.verdict, finding.seconds)}"
+        yield f"    inferred: {finding.invariant or 'nothing'}"
+        return
+    proof = finding.proof
+    theorem = proof.theorem
+    joined = "of" if theorem.transition in PARTS else "preserves"
+    said = f"{theorem.transition} {joined} {theorem.property.name}"
+    yield f"{said:<68} {_verdict(proof.verdict, proof.seconds)}"
+    if proof.reason:
+        yield f"    undecided: {proof.reason}"
+    if theorem.cites:
+        yield f"    by {', '.join(_cited(theorem))}"
+    if finding.witness is None:
+        yield "    no run reaches a state of which it says something"
+    if finding.refutation is not None:
+        how = "fails, as it must, if" if finding.refutation.fails else "STILL HOLDS if"
+        yield f"    {how} {theorem.control.name} ({finding.refutation.seconds:.3f} s)"
+    yield from (f"    {line}".rstrip() for line in finding.test.splitlines())
+
+
+def as_json(finding: Finding | Inference) -> str:
+    """Return a finding as one line of JSON."""
+    if isinstance(finding, Inference):
+        fields: dict[str, Any] = {
+            "transition": "any run",
+            "property": finding.name,
+            "verdict": finding.verdict.value,
+            "seconds": round(finding.seconds, 6),
+            "inferred": finding.invariant,
+        }
+        return json.dumps(fields)
+    theorem, refutation = finding.proof.theorem, finding.refutation
+    fields = {
+        "transition": theorem.transition,
+        "property": theorem.property.name,
+        "sentence": theorem.property.sentence,
+        "source": theorem.property.source,
+        "numbers": theorem.property.numbers,
+        "verdict": finding.proof.verdict.value,
+        "seconds": round(finding.proof.seconds, 6),
+        "cites": _cited(theorem),
+        "cases": finding.proof.cases,
+        "witness_after_operations": finding.witness and finding.witness.operations,
+        "counterexample": finding.test or None,
+    }
+    if refutation is not None:
+        fields["control"] = {
+            "change": theorem.control.name,
+            "fails": refutation.fails,
+            "seconds": round(refutation.seconds, 6),
+            "counterexample": refutation.test,
+        }
+    return json.dumps(fields)
+
+
+def totals(findings: list[Finding | Inference], seconds: float) -> str:
+    """Return the last line: how much was proved, of how much, and how long it took."""
+    theorems = [finding for finding in findings if isinstance(finding, Finding)]
+    proved = sum(is_proved(finding) for finding in findings)
+    cases = sum(finding.proof.cases for finding in theorems)
+    controls = [f.refutation for f in theorems if f.refutation is not None]
+    parts = [
+        f"{proved} of {len(findings)} proved",
+        f"{len(theorems)} theorems in {cases} cases",
+        f"{len(findings) - len(theorems)} by Spacer",
+        f"{sum(finding.witness is not None for finding in theorems)} witnesses",
+    ]
+    if controls:
+        parts.append(f"{sum(control.fails for control in controls)} controls fail")
+    return f"{', '.join(parts)}; {seconds:.1f} s"
+
+
+def _verdict(verdict: Verdict, seconds: float) -> str:
+    word = {Verdict.PROVED: "proved", Verdict.REFUTED: "NOT TRUE"}.get(verdict, "UNKNOWN")
+    return f"{word} {seconds:.3f} s"

@@ -1,0 +1,122 @@
+"""What a theorem speaks about: one class for each kind, whose fields are terms or values.
+
+The same theorem is proved of a situation of terms, tried on situations that runs reach, and
+shown to fail on a situation of values that Z3 found.
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import attrs
+import z3
+
+from model.states import RecordState
+from proofs.theorems.count import OFFSETS, has
+from spec.logic import Term
+from spec.record import UNDELIVERED, Record
+
+__all__ = ["any_marks", "any_record", "flag", "number", "offset", "sizes", "symbols", "values"]
+
+S = TypeVar("S")
+
+
+def number(low: int = 0) -> Any:  # noqa: ANN401 - as attrs.field
+    """Return a field for any whole number from ``low``."""
+    return attrs.field(default=low, metadata={"kind": "number", "low": low})
+
+
+def offset() -> Any:  # noqa: ANN401 - as attrs.field
+    """Return a field for the one offset that the theorem looks at: it stands for every offset."""
+    return attrs.field(default=0, metadata={"kind": "offset", "low": 0})
+
+
+def flag() -> Any:  # noqa: ANN401 - as attrs.field
+    """Return a field for a condition."""
+    return attrs.field(default=False, metadata={"kind": "flag"})
+
+
+def any_marks() -> Any:  # noqa: ANN401 - as attrs.field
+    """Return a field for marks, as ``theorems.count`` counts them: any offsets may be marked."""
+    return attrs.field(default=frozenset(), metadata={"kind": "marks"})
+
+
+def any_record() -> Any:  # noqa: ANN401 - as attrs.field
+    """Return a field for a record in any state."""
+    return attrs.field(default=UNDELIVERED, metadata={"kind": "record"})
+
+
+def symbols(kind: type[S]) -> tuple[S, list[z3.BoolRef], tuple[z3.ArithRef, ...]]:
+    """Return a situation of terms, the conditions on them, and the offsets that it names."""
+    given: list[z3.BoolRef] = []
+    named: list[z3.ArithRef] = []
+    fields: dict[str, Term] = {}
+    for field in _fields(kind):
+        match field.metadata["kind"]:
+            case "flag":
+                fields[field.name] = z3.Bool(field.name)
+            case "marks":
+                fields[field.name] = z3.Array(field.name, z3.IntSort(), z3.BoolSort())
+            case "record":
+                fields[field.name] = _symbolic_record(field.name, given)
+            case what:
+                fields[field.name] = z3.Int(field.name)
+                given.append(fields[field.name] >= field.metadata["low"])
+                if what == "offset":
+                    named.append(fields[field.name])
+    return kind(**fields), given, tuple(named)
+
+
+def values(symbolic: S, model: z3.ModelRef) -> S:
+    """Return the situation that a model of Z3 describes, as Python values."""
+    found: dict[str, Term] = {}
+    for field in _fields(type(symbolic)):
+        term = getattr(symbolic, field.name)
+        match field.metadata["kind"]:
+            case "record":
+                found[field.name] = _record_value(term, model)
+            case "marks":
+                marked = (at for at in OFFSETS if _value(has(term, z3.IntVal(at)), model))
+                found[field.name] = frozenset(marked)
+            case _:
+                found[field.name] = _value(term, model)
+    return type(symbolic)(**found)
+
+
+def sizes(symbolic: object) -> Iterator[z3.ArithRef]:
+    """Yield the numbers of a situation, which a small counterexample has small."""
+    for field in _fields(type(symbolic)):
+        term = getattr(symbolic, field.name)
+        if isinstance(term, Record):
+            parts = [getattr(term, part.name) for part in attrs.fields(Record)]
+            yield from (part for part in parts if z3.is_int(part))
+        elif z3.is_int(term):
+            yield term
+
+
+def _fields(kind: type) -> "tuple[attrs.Attribute[Any], ...]":
+    return tuple(attrs.fields(kind))
+
+
+def _symbolic_record(name: str, given: list[z3.BoolRef]) -> Record:
+    fields: dict[str, Term] = {}
+    for field in attrs.fields(Record):
+        if field.name in {"pending", "exhausted"}:
+            fields[field.name] = z3.Bool(f"{name}.{field.name}")
+            continue
+        term = fields[field.name] = z3.Int(f"{name}.{field.name}")
+        given.append(term >= (0 if field.name in {"state", "delivery_count"} else -1))
+    given.append(fields["state"] <= max(RecordState))
+    return Record(**fields)
+
+
+def _record_value(symbolic: Record, model: z3.ModelRef) -> Record:
+    found = {f.name: _value(getattr(symbolic, f.name), model) for f in attrs.fields(Record)}
+    for field in attrs.fields(Record):
+        if field.default is None and found[field.name] == -1:
+            found[field.name] = None
+    return Record(**{**found, "state": RecordState(found["state"])})
+
+
+def _value(term: z3.ExprRef, model: z3.ModelRef) -> Term:
+    value = model.eval(term, model_completion=True)
+    return z3.is_true(value) if z3.is_bool(value) else value.as_long()

@@ -1,0 +1,65 @@
+"""A theorem, and the change to a rule under which its proof must fail."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from spec.logic import Term
+
+if TYPE_CHECKING:
+    from proofs.theorems.induction import Citation
+
+__all__ = ["Control", "Property", "Theorem", "about"]
+
+
+def about(function: Callable[..., Term], *rest: Any) -> Callable[[Any], Term]:  # noqa: ANN401 - whatever the function is about
+    """Return the function of a situation and more as one of the situation alone."""
+    return lambda situation: function(situation, *rest)
+
+
+@attrs.frozen
+class Property:
+    """What is true: one plain sentence, where it comes from, and its numbers.
+
+    ``numbers`` are those of docs/properties.md.
+    """
+
+    name: str
+    sentence: str
+    source: str
+    numbers: tuple[int, ...] = ()
+
+
+@attrs.frozen
+class Control:
+    """A small change to a rule: ``change`` makes the wrong rule of the right one.
+
+    ``target`` is the rule as ``module:name``.
+    """
+
+    name: str
+    target: str
+    change: Callable[[Any], Any]
+
+
+@attrs.frozen
+class Theorem:
+    """A property of one transition, in every situation of a kind where a hypothesis holds.
+
+    ``test`` says the same as lines of Python about the fields of the situation, where that is
+    shorter than naming the theorem. ``cites`` are lemmas on which the proof rests.
+    """
+
+    property: Property
+    transition: str
+    situation: type
+    hypothesis: Callable[[Any], Term]
+    claim: Callable[[Any], Term]
+    control: Control
+    test: tuple[str, ...] = ()
+    cites: "tuple[Citation, ...]" = ()
+
+    def name(self) -> str:
+        """Return how the theorem is called: the transition and the property."""
+        return f"{self.transition} {self.property.name}"

@@ -1,0 +1,199 @@
+"""How far the start offset may go: the walk over what is finished, one step at a time.
+
+That all offsets behind the walk are finished is a lemma, by induction over its steps.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from proofs.theorems.induction import Lemma
+from proofs.theorems.points import Points
+from proofs.theorems.situation import any_record, flag, number, offset
+from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.theorem import Control, Property, Theorem
+from spec import window
+from spec.log import Log, hole_end
+from spec.logic import Term, negate
+from spec.partition import SharePartition
+from spec.record import UNDELIVERED, Record, is_finished, is_terminal
+from spec.window import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["WALK", "WALK_LEMMAS", "WALK_THEOREMS", "Walk"]
+
+SOURCE = "KIP-932, Managing the SPSO and SPEO"
+
+
+@attrs.frozen
+class Walk:
+    """The walk of the start offset, which has come to ``here``; and another offset, ``at``.
+
+    ``missing``: ``at`` is in a hole of the log. The hole from ``hole_first`` to ``hole_last`` is
+    the one that may hold ``here``.
+    """
+
+    start: Term = number()
+    end: Term = number()
+    here: Term = number()
+    here_record: Record = any_record()
+    here_tracked: Term = flag()
+    at: Term = offset()
+    record: Record = any_record()
+    tracked: Term = flag()
+    missing: Term = flag()
+    hole_first: Term = number()
+    hole_last: Term = number()
+
+    @classmethod
+    def reached(cls, state: SharePartition) -> "Iterator[Walk]":
+        """Yield the situations in a share-partition that a run reached."""
+        now, holes = state.window, state.log.holes or ((0, 0),)
+        span = range(now.start_offset, now.end_offset)
+        for here in range(now.start_offset, window.first_unfinished(now, state.log) + 1):
+            for at in span:
+                for hole in holes:
+                    yield cls(
+                        now.start_offset,
+                        now.end_offset,
+                        here,
+                        now.records.get(here, UNDELIVERED),
+                        here in now.records,
+                        at,
+                        now.records.get(at, UNDELIVERED),
+                        at in now.records,
+                        hole_end(state.log, at) is not None,
+                        *hole,
+                    )
+
+
+def _walked(s: Walk) -> tuple[Window, Log]:
+    entries = [(s.at, s.record)] if s.tracked else []
+    if s.here != s.at:
+        entries += [(s.here, s.here_record)] if s.here_tracked else []
+    records: Any = Points(tuple(entries))
+    return Window(s.start, s.end, records), Log(0, s.end, ((s.hole_first, s.hole_last),))
+
+
+def _passed_rightly(s: Walk) -> Term:
+    """Whether ``at``, if the walk has passed it, is finished, or not in flight and in no log."""
+    behind = conjunction(s.start <= s.at, s.at < s.here)
+    return implies(
+        behind,
+        conjunction(implies(s.tracked, is_finished(s.record)), s.tracked | s.missing),
+    )
+
+
+def _is_in_the_window(s: Walk) -> Term:
+    inside = implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end))
+    return conjunction(inside, s.start <= s.here)
+
+
+def _is_under_way(s: Walk) -> Term:
+    """Whether the walk is before the end, and the hole is one of the log."""
+    in_hole = conjunction(s.hole_first <= s.at, s.at <= s.hole_last)
+    return conjunction(s.here < s.end, s.hole_first <= s.hole_last, implies(in_hole, s.missing))
+
+
+def _is_blocked(s: Walk) -> Term:
+    """Whether the walk cannot go on from the start offset."""
+    there = _walked(s)[0].records.get(s.start)
+    blocked = False if there is None else negate(is_finished(there))
+    return conjunction(_is_under_way(s), s.here == s.start, blocked)
+
+
+def _begun(s: Walk) -> Walk:
+    return attrs.evolve(s, here=window.first_unfinished(*_walked(s)))
+
+
+def _next(s: Walk) -> Walk:
+    return attrs.evolve(s, here=window.passed(*_walked(s), s.here))
+
+
+def _stopped_rightly(s: Walk) -> Term:
+    records, log = _walked(s)
+    after = window.passed(records, log, s.here)
+    if after != s.here:
+        return after > s.here
+    there = records.records.get(s.here)
+    if there is None:
+        return negate(conjunction(s.hole_first <= s.here, s.here <= s.hole_last))
+    return negate(is_finished(there))
+
+
+_STATED = Property(
+    "walk_passes_only_what_is_finished",
+    "Every offset behind the walk of the start offset is finished, or is not in the log.",
+    SOURCE,
+    (8,),
+)
+QUIET = Property(
+    "start_offset_rests_at_an_unfinished_record",
+    "The start offset stops only at a record that is unfinished or was never delivered.",
+    SOURCE,
+    (8,),
+)
+
+
+JUMPS = Control(
+    "passed jumps over all of a hole, whatever is in flight in it",
+    "spec.window:tracked",
+    lambda _rule: lambda _window, _first, _end: [],
+)
+LENIENT = Control(
+    "is_finished does not wait for the write",
+    "spec.record:is_finished",
+    lambda _rule: is_terminal,
+)
+WALK = Lemma(
+    _STATED,
+    Walk,
+    _begun,
+    _next,
+    _passed_rightly,
+    Control(
+        "first_unfinished begins one offset late",
+        "spec.window:first_unfinished",
+        lambda rule: (
+            lambda before, log: rule(
+                attrs.evolve(before, start_offset=before.start_offset + 1), log
+            )
+        ),
+    ),
+    JUMPS,
+    given=_is_in_the_window,
+    starting=_is_blocked,
+    going=_is_under_way,
+)
+"""From the start offset, each step as ``passed`` goes: so of ``first_unfinished`` too."""
+
+
+def _is_walking(s: Walk) -> Term:
+    return conjunction(_is_in_the_window(s), _is_under_way(s), _passed_rightly(s))
+
+
+WALK_LEMMAS = (WALK,)
+WALK_THEOREMS = (
+    Theorem(
+        _STATED,
+        "step over records",
+        Walk,
+        _is_walking,
+        lambda s: _passed_rightly(_next(s)),
+        LENIENT,
+    ),
+    Theorem(
+        QUIET,
+        "move start",
+        Walk,
+        _is_walking,
+        _stopped_rightly,
+        Control(
+            "is_finished holds of no record",
+            "spec.record:is_finished",
+            lambda _rule: lambda _record: False,
+        ),
+    ),
+)

@@ -1,0 +1,393 @@
+"""What is true of the window at any one offset (KIP-932, Managing the SPSO and SPEO)."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest.mock import patch
+
+import attrs
+
+from model.errors import IllegalChoiceError
+from model.operations import AdvanceLogStart, Produce
+from model.profile import KIP
+from proofs.theorems.induction import Citation
+from proofs.theorems.points import Points
+from proofs.theorems.situation import any_record, flag, number, offset
+from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.walk_theorems import WALK, Walk
+from spec import acquire, log_start, partition, window
+from spec.log import Log
+from spec.logic import Term, negate
+from spec.partition import SharePartition
+from spec.record import UNDELIVERED, Record, is_acquirable, is_finished, is_held, is_terminal
+from spec.window import Window
+
+__all__ = ["WINDOW_THEOREMS", "OneOffset"]
+
+SOURCE = "KIP-932, Managing the SPSO and SPEO"
+
+
+@attrs.frozen
+class OneOffset:
+    """A window, and what it has at one offset; whatever the others are, they count as they do.
+
+    ``complete`` and ``acquirable`` count the records at other offsets. ``target`` is where the
+    start offset is to move, ``furthest`` where it may.
+    """
+
+    start: Term = number()
+    end: Term = number()
+    at: Term = offset()
+    record: Record = any_record()
+    tracked: Term = flag()
+    complete: Term = number()
+    acquirable: Term = number()
+    log_start: Term = number()
+    log_end: Term = number()
+    target: Term = number()
+    furthest: Term = number()
+
+    @classmethod
+    def reached(cls, state: SharePartition) -> "Iterator[OneOffset]":
+        """Yield the situations in a share-partition that a run reached."""
+        now = state.window
+        for at in range(now.start_offset, now.end_offset + 1):
+            there = now.records.get(at)
+            for target in range(now.start_offset, now.end_offset + 2):
+                yield cls(
+                    now.start_offset,
+                    now.end_offset,
+                    at,
+                    there or UNDELIVERED,
+                    there is not None,
+                    now.complete - (there is not None and is_terminal(there)),
+                    now.acquirable - (there is not None and is_acquirable(there)),
+                    state.log.start_offset,
+                    state.log.end_offset,
+                    target,
+                    window.first_unfinished(now, state.log),
+                )
+
+
+def window_of(s: OneOffset) -> Window:
+    """Return the window of the situation."""
+    empty: Any = Points()
+    others = Window(s.start, s.end, empty, empty, s.complete, s.acquirable)
+    return window.replace(others, {s.at: s.record}) if s.tracked else others
+
+
+def _state(s: OneOffset) -> SharePartition:
+    log = Log(s.log_start, s.log_end)
+    return SharePartition(KIP, log=log, window=window_of(s), ready=True)
+
+
+def _is_ordered(s: OneOffset) -> Term:
+    return conjunction(
+        s.start <= s.end,
+        s.end <= s.log_end,
+        s.log_start <= s.log_end,
+        implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end)),
+    )
+
+
+def _walk_is_right(s: OneOffset) -> Term:
+    """Whether ``furthest`` is in the window, as ``first_unfinished`` is."""
+    return conjunction(_is_ordered(s), s.start <= s.furthest, s.furthest <= s.end)
+
+
+def _walked(s: OneOffset) -> Walk:
+    """Return the walk that has come to ``furthest``; nothing is said of what is not in the log."""
+    return Walk(
+        s.start, s.end, s.furthest, at=s.at, record=s.record, tracked=s.tracked, missing=True
+    )
+
+
+def _moved(s: OneOffset) -> Window | None:
+    """Move the start offset to the target; None if that is refused."""
+    with patch.object(partition, "first_unfinished", lambda *_window_and_log: s.furthest):
+        try:
+            return partition.move_start(_state(s), s.target).window
+        except IllegalChoiceError:
+            return None
+
+
+def _log_moved(s: OneOffset) -> SharePartition:
+    return log_start.advance_log_start(_state(s), AdvanceLogStart(s.target)).partition
+
+
+def _grown(s: OneOffset) -> Window:
+    return window.extend(window_of(s), s.target)
+
+
+def _changed(s: OneOffset) -> Window:
+    return window.replace(window_of(s), {s.at: s.record})
+
+
+def _dropped(s: OneOffset) -> Window:
+    return window.drop_below(window_of(s), s.target)
+
+
+def _if_moved(claim: Callable[[OneOffset, Window], Term]) -> Callable[[OneOffset], Term]:
+    def holds(s: OneOffset) -> Term:
+        after = _moved(s)
+        return True if after is None else claim(s, after)
+
+    return holds
+
+
+def _and_takes_place(s: OneOffset) -> Term:
+    """Whether the start offset may move, and does: so that a witness is no refusal."""
+    return conjunction(_walk_is_right(s), s.start < s.target, s.target <= s.furthest)
+
+
+UNGUARDED = Control(
+    "move_start goes wherever it is told",
+    "spec.partition:move_start",
+    lambda _rule: (
+        lambda state, chosen: attrs.evolve(
+            state, window=attrs.evolve(state.window, start_offset=chosen)
+        )
+    ),
+)
+NEVER_BACK = Property(
+    "start_offset_never_decreases",
+    "The start offset never decreases.",
+    SOURCE,
+    (6,),
+)
+STOPS = Property(
+    "start_offset_never_passes_an_unfinished_record",
+    "The start offset passes no record unless it is ACKNOWLEDGED or ARCHIVED and awaits no write.",
+    SOURCE,
+    (8,),
+)
+ORDERED = Property(
+    "window_stays_ordered",
+    "The start offset is at most the end offset, and that at most the end of the log.",
+    SOURCE,
+    (7,),
+)
+INSIDE = Property(
+    "records_lie_in_the_window",
+    "Records are in flight from the start offset on and before the end offset, and nowhere else.",
+    SOURCE,
+    (7,),
+)
+UNTOUCHED = Property(
+    "records_that_stay_are_unchanged",
+    "Moving an end of the window changes no record that stays in it.",
+    SOURCE,
+    (5,),
+)
+COUNTED = Property(
+    "counts_follow_the_records",
+    "The window counts as complete, available and held exactly the records that are.",
+    "KIP-1226, Delivery complete count",
+    (22,),
+)
+
+
+def _ordered(after: Window, log: Log) -> Term:
+    return conjunction(after.start_offset <= after.end_offset, after.end_offset <= log.end_offset)
+
+
+_START_THEOREMS = (
+    Theorem(
+        NEVER_BACK,
+        "move start",
+        OneOffset,
+        _walk_is_right,
+        _if_moved(lambda s, after: after.start_offset >= s.start),
+        UNGUARDED,
+    ),
+    Theorem(
+        NEVER_BACK,
+        "advance log start",
+        OneOffset,
+        _is_ordered,
+        lambda s: _log_moved(s).window.start_offset >= s.start,
+        Control(
+            "advance_log_start sets the start offset whatever it was",
+            "spec.log_start:advance_log_start",
+            lambda rule: (
+                lambda state, operation: attrs.evolve(
+                    rule(state, operation),
+                    partition=attrs.evolve(
+                        state,
+                        window=attrs.evolve(state.window, start_offset=operation.log_start_offset),
+                    ),
+                )
+            ),
+        ),
+    ),
+    Theorem(
+        STOPS,
+        "move start",
+        OneOffset,
+        _walk_is_right,
+        _if_moved(
+            lambda s, after: implies(
+                conjunction(s.tracked, s.at < after.start_offset), is_finished(s.record)
+            )
+        ),
+        UNGUARDED,
+        cites=(Citation(WALK, _walked),),
+    ),
+)
+
+
+SHORT = Control(
+    "drop_below forgets that the end moves too",
+    "spec.window:drop_below",
+    lambda rule: (
+        lambda before, start: attrs.evolve(rule(before, start), end_offset=before.end_offset - 1)
+    ),
+)
+_ORDER_THEOREMS = (
+    Theorem(
+        ORDERED,
+        "move start",
+        OneOffset,
+        _and_takes_place,
+        _if_moved(lambda s, after: _ordered(after, _state(s).log)),
+        SHORT,
+    ),
+    Theorem(
+        ORDERED,
+        "advance log start",
+        OneOffset,
+        _is_ordered,
+        lambda s: _ordered(_log_moved(s).window, _log_moved(s).log),
+        SHORT,
+    ),
+    Theorem(
+        ORDERED,
+        "extend",
+        OneOffset,
+        lambda s: conjunction(_is_ordered(s), s.target <= s.log_end),
+        lambda s: _ordered(_grown(s), _state(s).log),
+        Control(
+            "extend goes one offset too far",
+            "spec.window:extend",
+            lambda rule: lambda before, end: rule(before, end + 1),
+        ),
+    ),
+    Theorem(
+        ORDERED,
+        "produce",
+        OneOffset,
+        lambda s: conjunction(_is_ordered(s), s.target >= s.log_end),
+        lambda s: _ordered(
+            window_of(s), acquire.produce(_state(s), Produce((), s.target)).partition.log
+        ),
+        Control(
+            "produce cuts the log",
+            "spec.acquire:produce",
+            lambda rule: (
+                lambda state, operation: attrs.evolve(
+                    rule(state, operation),
+                    partition=attrs.evolve(
+                        state, log=attrs.evolve(state.log, end_offset=state.log.start_offset)
+                    ),
+                )
+            ),
+        ),
+    ),
+)
+
+
+def _lies_inside(s: OneOffset, after: Window) -> Term:
+    if s.at not in after.records:
+        return True
+    return conjunction(after.start_offset <= s.at, s.at < after.end_offset)
+
+
+def _stays(s: OneOffset, after: Window) -> Term:
+    if negate(s.tracked) or s.at < after.start_offset:
+        return s.at not in after.records
+    return s.at in after.records and _same(after.records[s.at], s.record)
+
+
+def _same(one: Record, other: Record) -> Term:
+    names = [field.name for field in attrs.fields(Record)]
+    return conjunction(*(getattr(one, n) == getattr(other, n) for n in names))
+
+
+def _after_log_start(s: OneOffset, claim: Callable[[OneOffset, Window], Term]) -> Term:
+    return claim(s, _log_moved(s).window)
+
+
+KEEPS_ONE = Control(
+    "tracked begins one offset late",
+    "spec.window:tracked",
+    lambda rule: lambda before, first, end: rule(before, first + 1, end),
+)
+DROPS_ONE = Control(
+    "drop_below drops one record too many",
+    "spec.window:drop_below",
+    lambda rule: lambda before, start: attrs.evolve(rule(before, start + 1), start_offset=start),
+)
+
+
+def _content_theorems() -> Iterator[Theorem]:
+    for stated, claim, control in (
+        (INSIDE, _lies_inside, KEEPS_ONE),
+        (UNTOUCHED, _stays, DROPS_ONE),
+    ):
+        yield Theorem(stated, "move start", OneOffset, _and_takes_place, _if_moved(claim), control)
+        yield Theorem(
+            stated,
+            "advance log start",
+            OneOffset,
+            _is_ordered,
+            about(_after_log_start, claim),
+            control,
+        )
+
+
+def _is_counted(s: OneOffset, after: Window) -> Term:
+    there = after.records.get(s.at)
+    if there is None:
+        return conjunction(
+            after.complete == s.complete,
+            after.acquirable == s.acquirable,
+            s.at not in after.held,
+        )
+    return conjunction(
+        after.complete - s.complete == is_terminal(there) + 0,
+        after.acquirable - s.acquirable == is_acquirable(there) + 0,
+        (s.at in after.held) == bool(is_held(there)),
+    )
+
+
+def _counts_after(s: OneOffset, change: Callable[[OneOffset], Window]) -> Term:
+    return _is_counted(s, change(s))
+
+
+def _count_theorems() -> Iterator[Theorem]:
+    miscounts = "counts an available record as complete"
+    for name, after in (("replace", _changed), ("drop", _dropped)):
+        yield Theorem(
+            COUNTED,
+            name,
+            OneOffset,
+            lambda s: conjunction(_is_ordered(s), s.start <= s.target),
+            about(_counts_after, after),
+            Control(
+                f"{name} {miscounts}",
+                "spec.window:replace" if name == "replace" else "spec.window:drop_below",
+                lambda rule: (
+                    lambda before, what: attrs.evolve(
+                        rule(before, what), complete=rule(before, what).complete + 1
+                    )
+                ),
+            ),
+        )
+
+
+WINDOW_THEOREMS = (
+    *_START_THEOREMS,
+    *_ORDER_THEOREMS,
+    *_content_theorems(),
+    *_count_theorems(),
+)

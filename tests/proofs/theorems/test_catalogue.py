@@ -1,0 +1,20 @@
+import pytest
+
+from model.errors import InvalidValueError
+from proofs.theorems.catalogue import THEOREMS, theorem_named, theorems_about
+
+
+def test_names_are_unique_and_found() -> None:
+    names = [theorem.name() for theorem in THEOREMS]
+    assert len(set(names)) == len(names)
+    assert [theorem_named(name) for name in names] == list(THEOREMS)
+
+
+@pytest.mark.parametrize("words", ["accept", "owner_iff_held", "accept owner_iff_held"])
+def test_theorems_are_found_by_transition_property_and_name(words: str) -> None:
+    assert theorem_named("accept owner_iff_held") in theorems_about(words)
+
+
+def test_unknown_name_is_refused() -> None:
+    with pytest.raises(InvalidValueError, match="--only is 'nothing'"):
+        theorems_about("nothing")

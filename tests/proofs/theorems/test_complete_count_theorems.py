@@ -1,0 +1,24 @@
+import attrs
+
+from proofs.theorems.complete_count_theorems import COMPLETE_COUNT_THEOREMS
+from proofs.theorems.harness import Verdict, prove
+from proofs.theorems.theorem import Theorem
+from tests.proofs.standing import assert_stands, each
+
+CITING = tuple(
+    theorem
+    for theorem in COMPLETE_COUNT_THEOREMS
+    if theorem.cites and theorem.transition.endswith("(kafka)")
+)
+
+
+@each(COMPLETE_COUNT_THEOREMS)
+def test_every_theorem_is_proved_witnessed_and_controlled(theorem: Theorem) -> None:
+    assert_stands(theorem)
+
+
+@each(CITING)
+def test_without_its_lemmas_none_of_them_is_proved(theorem: Theorem) -> None:
+    proof = prove(attrs.evolve(theorem, cites=()))
+    assert proof.verdict is Verdict.UNKNOWN
+    assert proof.reason == "it is false only of counts that cannot be, or of long ranges"

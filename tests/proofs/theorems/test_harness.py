@@ -1,0 +1,59 @@
+import attrs
+import pytest
+
+from proofs.theorems.catalogue import THEOREMS, theorem_named
+from proofs.theorems.harness import Verdict, changed, check_control, holds_of, prove
+from proofs.theorems.reachable import states_of
+from proofs.theorems.theorem import Control
+from proofs.theorems.transitions import OneRecord
+from spec import acquire
+from spec import record as rules
+from tests.proofs.standing import HARD, SAME
+
+
+def test_unknown_is_not_accepted() -> None:
+    proof = prove(HARD, limit_ms=1)
+    assert proof.verdict is not Verdict.PROVED
+    assert proof.verdict is Verdict.UNKNOWN
+    assert proof.reason
+
+
+def test_false_theorem_is_refuted_with_a_small_situation() -> None:
+    theorem = attrs.evolve(HARD, claim=lambda s: s.now < 2)
+    proof = prove(theorem)
+    assert proof.verdict is Verdict.REFUTED
+    assert isinstance(proof.counterexample, OneRecord)
+    assert proof.counterexample.now == 2
+    assert not holds_of(theorem, proof.counterexample)
+
+
+def test_control_that_changes_nothing_does_not_pass() -> None:
+    theorem = attrs.evolve(theorem_named("acquire owner_iff_held"), control=SAME)
+    assert not check_control(theorem).fails
+
+
+def test_rule_is_changed_wherever_it_is_used_and_put_back() -> None:
+    right = rules.acquire
+    control = Control("no rule at all", "spec.record:acquire", lambda _rule: None)
+    with changed(control):
+        assert rules.acquire is None
+        assert acquire.acquire is None  # type: ignore[unreachable]
+    assert rules.acquire is right
+    assert acquire.acquire is right
+
+
+def test_rule_is_put_back_after_an_error() -> None:
+    right = rules.acquire
+    control = Control("no rule at all", "spec.record:acquire", lambda _rule: None)
+    with pytest.raises(RuntimeError), changed(control):
+        raise RuntimeError
+    assert rules.acquire is right
+
+
+@pytest.mark.parametrize("kind", sorted({t.situation for t in THEOREMS}, key=str))
+def test_what_is_proved_holds_in_every_state_that_runs_reach(kind: type) -> None:
+    theorems = [theorem for theorem in THEOREMS if theorem.situation is kind]
+    for _depth, state in states_of(kind)[::15]:
+        for situation in kind.reached(state):  # type: ignore[attr-defined]
+            for theorem in theorems:
+                assert holds_of(theorem, situation), theorem.name()

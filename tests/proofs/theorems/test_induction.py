@@ -1,0 +1,89 @@
+import attrs
+
+from proofs.theorems.catalogue import LEMMAS, THEOREMS
+from proofs.theorems.count import count
+from proofs.theorems.count_lemmas import PUT, SPLIT, WITHIN, Range
+from proofs.theorems.harness import Proof, Verdict, holds_of, prove
+from proofs.theorems.induction import Citation, Lemma, instance, obligations, one_more
+from proofs.theorems.theorem import Theorem
+
+MORE_THAN_NOTHING = attrs.evolve(WITHIN, statement=lambda s: count(s.marks, s.low, s.high) >= 1)
+"""False of the range with which the induction begins."""
+
+AT_MOST_ONE = attrs.evolve(WITHIN, statement=lambda s: count(s.marks, s.low, s.high) <= 1)
+"""True of it, and false of one that follows."""
+
+CLAIMS = next(theorem for theorem in THEOREMS if theorem.name().startswith("change (kafka)"))
+
+
+def verdicts(lemma: Lemma) -> list[Proof]:
+    return [prove(part) for part in obligations(lemma)]
+
+
+def test_base_and_step_are_called_after_the_lemma() -> None:
+    assert [part.name() for part in obligations(SPLIT)] == [
+        "base a_count_is_that_of_the_parts",
+        "step a_count_is_that_of_the_parts",
+    ]
+
+
+def test_a_false_lemma_is_refuted_in_its_base() -> None:
+    base, _step = verdicts(MORE_THAN_NOTHING)
+    assert base.verdict is Verdict.REFUTED
+    assert isinstance(base.counterexample, Range)
+    assert not holds_of(base.theorem, base.counterexample)
+
+
+def test_a_false_lemma_is_refuted_in_its_step() -> None:
+    base, step = verdicts(AT_MOST_ONE)
+    assert (base.verdict, step.verdict) == (Verdict.PROVED, Verdict.REFUTED)
+    found = step.counterexample
+    assert isinstance(found, Range)
+    assert count(found.marks, found.low, found.high) == 1
+    assert count(found.marks, found.low, found.high + 1) == 2
+    assert not holds_of(step.theorem, found)
+
+
+def test_a_step_needs_the_unfolding() -> None:
+    _base, step = verdicts(attrs.evolve(WITHIN, unfolding=lambda _s: True))
+    assert step.verdict is not Verdict.PROVED
+
+
+def test_what_cites_a_lemma_that_is_not_proved_is_not_proved_either() -> None:
+    assert prove(CLAIMS).verdict is Verdict.PROVED
+    for lemma, part in ((MORE_THAN_NOTHING, "base"), (AT_MOST_ONE, "step")):
+        citing = attrs.evolve(CLAIMS, cites=(*CLAIMS.cites, Citation(lemma, lambda _s: Range())))
+        proof = prove(citing)
+        assert proof.verdict is Verdict.UNKNOWN
+        assert proof.reason == (
+            f"it cites a_count_is_within_its_range, of which the {part} is not proved"
+        )
+
+
+def test_what_a_lemma_says_of_a_situation_is_under_its_assumption() -> None:
+    of = Range(frozenset({2, 3}), low=1, high=4)
+    assert instance(Citation(WITHIN, lambda s: s), of)
+    assert not instance(Citation(AT_MOST_ONE, lambda s: s), of)
+    assert instance(Citation(AT_MOST_ONE, lambda s: s), attrs.evolve(of, low=5))
+
+
+def test_the_next_number_is_one_more() -> None:
+    assert one_more("high")(Range(high=3)) == Range(high=4)
+
+
+def test_every_lemma_is_cited_and_every_lemma_that_is_cited_is_in_the_table() -> None:
+    cited = [citation.lemma for theorem in THEOREMS for citation in theorem.cites]
+    assert {lemma.property for lemma in cited} == {lemma.property for lemma in LEMMAS}
+    assert all(lemma in LEMMAS for lemma in cited)
+    assert PUT in LEMMAS
+
+
+def test_lemmas_are_proved_in_the_table_before_they_are_cited() -> None:
+    names = [theorem.name() for theorem in THEOREMS]
+
+    def place(theorem: Theorem) -> int:
+        return names.index(theorem.name())
+
+    for theorem in THEOREMS:
+        for citation in theorem.cites:
+            assert all(place(part) < place(theorem) for part in obligations(citation.lemma))

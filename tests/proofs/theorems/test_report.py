@@ -1,0 +1,44 @@
+import json
+
+import attrs
+
+from proofs.theorems.catalogue import theorem_named
+from proofs.theorems.harness import Refutation, check_control, prove
+from proofs.theorems.reachable import witness
+from proofs.theorems.report import Finding, as_json, as_lines, is_proved, totals
+
+THEOREM = theorem_named("accept owner_iff_held")
+FINDING = Finding(prove(THEOREM), witness(THEOREM), check_control(THEOREM))
+
+
+def test_proof_without_witness_does_not_count() -> None:
+    missing = attrs.evolve(FINDING, witness=None)
+    assert is_proved(FINDING)
+    assert not is_proved(missing)
+    assert "    no run reaches a state of which it says something" in as_lines(missing)
+
+
+def test_proof_whose_control_holds_does_not_count() -> None:
+    idle = attrs.evolve(FINDING, refutation=Refutation(THEOREM, fails=False, seconds=0.0, test=""))
+    assert not is_proved(idle)
+    assert any("STILL HOLDS" in line for line in as_lines(idle))
+
+
+def test_totals_count_proofs_witnesses_and_controls() -> None:
+    line = totals([FINDING], 1.25)
+    assert line == (
+        "1 of 1 proved, 1 theorems in 1 cases, 0 by Spacer, 1 witnesses, 1 controls fail; 1.2 s"
+    )
+
+
+def test_lemmas_that_a_theorem_cites_are_shown() -> None:
+    citing = theorem_named("change (kafka) complete_count_is_the_number_of_complete_offsets")
+    finding = Finding(prove(citing), witness(citing))
+    assert "    by a_count_follows_one_change" in as_lines(finding)
+    assert json.loads(as_json(finding))["cites"] == ["a_count_follows_one_change"]
+
+
+def test_a_base_and_a_step_are_of_their_lemma() -> None:
+    step = theorem_named("step a_count_follows_one_change")
+    first, *_ = as_lines(Finding(prove(step), witness(step)))
+    assert first.startswith("step of a_count_follows_one_change ")

@@ -1,0 +1,33 @@
+import pytest
+
+from proofs.theorems.harness import LIMIT_MS, Verdict, changed
+from proofs.theorems.spacer import SAFE, infer, inferences
+from proofs.theorems.theorem import Control
+from spec.invariants import RECORD_INVARIANTS
+from spec.record import Record
+
+
+@pytest.mark.parametrize("name", SAFE)
+def test_safety_is_proved_without_given_invariants(name: str) -> None:
+    (found,) = inferences(LIMIT_MS, [name])
+    assert found.verdict is Verdict.PROVED
+    assert found.invariant
+
+
+def test_all_is_asked_but_what_speaks_of_the_clock() -> None:
+    every = {known.name for known in RECORD_INVARIANTS} | {"terminal_records_stay_terminal"}
+    assert every - set(SAFE) == {"progress_is_in_order"}
+
+
+def test_what_it_takes_for_the_delivery_count_is_inferred() -> None:
+    assert "delivery_count < limit or state > 0" in infer("delivery_count_within_limit").invariant
+
+
+def test_wrong_rule_is_found() -> None:
+    control = Control(
+        "expire makes every record AVAILABLE",
+        "spec.record:expire",
+        lambda _rule: lambda record, *_rest: Record(0, record.delivery_count),
+    )
+    with changed(control):
+        assert infer("delivery_count_within_limit").verdict is Verdict.REFUTED
