@@ -12,7 +12,6 @@ from rich.progress import Progress
 from judge.words import printable
 from model.profile import PROFILES, profile_named
 from operations.explain import ExplainError, partition_events, steps, table_of
-from proofs.mutation.cli import mutate_command
 from replay.check import Plan
 from replay.generate import Request, TargetNotEmptyError, generate_traces
 from replay.report import Bar, finding_text, json_line, show
@@ -58,7 +57,6 @@ def cli() -> None:
     """Check share groups of Apache Kafka against an executable specification."""
 
 
-cli.add_command(mutate_command)
 cli.add_command(prove_command)
 cli.add_command(describe_command)
 cli.add_command(in_flight_command)

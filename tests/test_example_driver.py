@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from conformance.campaign import Limits, campaign
-from conformance.miniature import FaultKind
 from conformance.process import ProcessTarget
 from conformance.vectors.play import all_cases, play_vectors
 from conformance.vectors.written import DATA
+from tests.doubles.miniature import FaultKind
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
 
 FOLDER = Path(__file__).parents[1] / "docs" / "example-driver"
 DRIVER = f"node {FOLDER / 'driver.js'}"
-MINIATURE = f"{sys.executable} -m conformance.miniature"
+MINIATURE = f"{sys.executable} -m tests.doubles.miniature"
 
 
 def run_vectors(driver: str, *files: str) -> tuple[int, list[str], dict[str, int]]:

@@ -9,7 +9,6 @@
 - ``written``, ``belief``, ``explain``, ``judge``: what a broker may be like after what was seen;
 - ``universe``, ``situations``, ``exercised``: what there is to meet, and what was;
 - ``generate``, ``brokers``: random asks, and simpler ones;
-- ``spec_broker``, ``faults``: the specification as a broker, right or with a classic fault;
 - ``named``: brokers that the kit starts itself; ``words``: requests and responses for people;
 - ``servers``, ``kfake``, ``crabka``: brokers in other languages, started and stopped, as targets.
 """

@@ -2,9 +2,9 @@
 
 from model.errors import ErrorCode
 from proofs.hazards import properties as hold
+from proofs.hazards.draft.consumer import Given
 from proofs.hazards.hazard import Case, Hazard
 from proofs.hazards.world import Act, Move, World
-from spec.draft.consumer import Given
 
 __all__ = ["HAZARDS"]
 

@@ -11,11 +11,11 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.states import RecordState
 from proofs.exploration.search import search
+from proofs.hazards.draft.consumer import Given
+from proofs.hazards.draft.readings import MENDED, LimitTest, Readings
 from proofs.hazards.machine import RESOLVED, Machine, View, draft_machine
 from proofs.hazards.run import begin, follow, steps
 from proofs.hazards.world import BEGAN, Act, Moment, Move, Setting, State, World
-from spec.draft.consumer import Given
-from spec.draft.readings import MENDED, LimitTest, Readings
 from spec.record import durable_maximum
 
 __all__ = ["figures", "played"]

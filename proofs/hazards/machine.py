@@ -1,7 +1,7 @@
 """Two machines, driven by the same operations and seen in the same way.
 
-The one follows the draft under some reading (``spec.draft``), the other is the specification under
-profile ``draft_resolved`` (``spec.step.apply``).
+One follows the draft under some reading (``proofs.hazards.draft``), the other is the
+specification under profile ``draft_resolved`` (``spec.step.apply``).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,11 +15,11 @@ from model.errors import ErrorCode
 from model.outcome import Answer, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA
 from model.states import RecordState
+from proofs.hazards.draft import leader as draft
+from proofs.hazards.draft.readings import Readings
+from proofs.hazards.draft.record import DraftRecord, Rules, instants, timers
 from spec import step
 from spec.coordinator import Durable, durable_state
-from spec.draft import leader as draft
-from spec.draft.readings import Readings
-from spec.draft.record import DraftRecord, Rules, instants, timers
 from spec.lag import durable_lag, lag, share_partition_lag
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED

@@ -9,9 +9,9 @@ from model import operations as ops
 from model.errors import ErrorCode
 from model.outcome import Outcome
 from model.states import RecordState
+from proofs.hazards.draft.consumer import Given, receive
 from proofs.hazards.machine import View
 from proofs.hazards.world import Moment, Move, Past
-from spec.draft.consumer import Given, receive
 
 __all__ = ["offsets_marked", "remember"]
 

@@ -2,9 +2,9 @@
 
 from model.config import SharePartitionConfig
 from proofs.hazards import properties as hold
+from proofs.hazards.draft.readings import LimitTest
 from proofs.hazards.hazard import Case, Hazard
 from proofs.hazards.world import Act, Move, World
-from spec.draft.readings import LimitTest
 
 __all__ = ["HAZARDS", "QUARTER"]
 

@@ -5,10 +5,10 @@ import attrs
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from proofs.hazards.catalogue import HAZARDS
+from proofs.hazards.draft.readings import MENDED
 from proofs.hazards.hazard import Absence, absence
 from proofs.hazards.machine import RESOLVED
 from proofs.hazards.world import Moment, Move, Setting, World
-from spec.draft.readings import MENDED
 
 __all__ = ["WORLDS", "all_together", "everything_holds"]
 

@@ -10,9 +10,9 @@ from model import operations as ops
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Outcome
+from proofs.hazards.draft.consumer import MOST_WAITING, Consumer, Given
+from proofs.hazards.draft.readings import Readings
 from proofs.hazards.machine import Machine, View
-from spec.draft.consumer import MOST_WAITING, Consumer, Given
-from spec.draft.readings import Readings
 
 __all__ = ["BEGAN", "Act", "Moment", "Move", "Past", "Property", "Setting", "State", "World"]
 

@@ -6,15 +6,15 @@ import pytest
 
 from conformance import asks
 from conformance.campaign import Limits, campaign, play
-from conformance.miniature import FaultKind, Miniature
 from conformance.scene import Scene
 from conformance.target import Reply, TargetError
 from conformance.wire.brokers import BROKERS
-from conformance.wire.faults import WireFault
-from conformance.wire.spec_broker import SpecBroker
 from conformance.wire.target import Exchange, Place
 from model.errors import ErrorCode
 from model.share_messages import ShareRequest
+from tests.doubles.broker_faults import WireFault
+from tests.doubles.miniature import FaultKind, Miniature
+from tests.doubles.spec_broker import SpecBroker
 
 WRONG = Miniature(FaultKind.COUNT_STAYS)
 

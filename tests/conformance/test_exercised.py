@@ -9,12 +9,12 @@ from conformance.builtin import EngineTarget
 from conformance.campaign import Campaign, Limits, campaign, play
 from conformance.cores import CORES
 from conformance.exercised import exercised
-from conformance.miniature import FaultKind, Miniature
 from conformance.universe import Group, universe
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.states import AcknowledgeType, AcquireMode
+from tests.doubles.miniature import FaultKind, Miniature
 
 SPEC = EngineTarget("spec")
 CAN = SPEC.hello().capabilities

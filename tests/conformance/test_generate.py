@@ -8,12 +8,12 @@ import attrs
 from conformance import asks
 from conformance.campaign import Limits, campaign
 from conformance.generate import Mixture, mixture, next_ask
-from conformance.miniature import Miniature
 from conformance.scene import Scene
 from conformance.target import Capabilities
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.states import AcknowledgeType, AcquireMode
+from tests.doubles.miniature import Miniature
 
 EVERYTHING = Capabilities(
     pending_writes=True,

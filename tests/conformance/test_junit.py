@@ -8,9 +8,9 @@ import pytest
 from conformance.campaign import Limits, campaign
 from conformance.junit import as_junit
 from conformance.known import Known, Replayed
-from conformance.miniature import FaultKind, Miniature
 from conformance.report import Report
 from conformance.vectors.play import Played
+from tests.doubles.miniature import FaultKind, Miniature
 
 ATTRIBUTES = {
     "testsuites": set[str](),

@@ -11,7 +11,7 @@ from conformance.campaign import Fault, Limits, campaign, play
 from conformance.cores import CORES
 from conformance.kafka import KNOWN
 from conformance.known import Known, KnownError, plain_sequence, read_known, replayed, unknown
-from conformance.miniature import FaultKind, Miniature
+from tests.doubles.miniature import FaultKind, Miniature
 
 WRONG = Miniature(FaultKind.COUNT_STAYS)
 

@@ -7,10 +7,10 @@ import pytest
 
 from conformance.campaign import Limits, campaign
 from conformance.known import Known, Replayed
-from conformance.miniature import FaultKind, Miniature
 from conformance.page import MAX_BYTES, as_html
 from conformance.report import Report, headline
 from conformance.scene import Step
+from tests.doubles.miniature import FaultKind, Miniature
 
 EVIL = "<script>alert(1)</script><img src=http://x.example/y>"
 

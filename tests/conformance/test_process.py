@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.miniature import FaultKind
 from conformance.process import ProcessTarget
 from conformance.target import TargetError
+from tests.doubles.miniature import FaultKind
 
-GOOD = f"{sys.executable} -m conformance.miniature"
+GOOD = f"{sys.executable} -m tests.doubles.miniature"
 
 
 def driver(code: str, seconds: float = 20.0) -> ProcessTarget:

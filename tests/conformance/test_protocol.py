@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 
 from conformance import protocol
-from conformance.miniature import Miniature
 from conformance.protocol import decoded, encoded, hello_from
 from conformance.target import TargetError
 from model.errors import ErrorCode
+from tests.doubles.miniature import Miniature
 
 HELLO = {"protocol": 1, "name": "x", "version": "2", "profile": "kip"}
 SCHEMA = json.loads(Path(protocol.__file__).with_name("protocol.schema.json").read_text())

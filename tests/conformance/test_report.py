@@ -10,13 +10,13 @@ from rich.console import Console
 from conformance.campaign import Limits, campaign
 from conformance.junit import as_junit
 from conformance.known import Known, Replayed
-from conformance.miniature import FaultKind, Miniature
 from conformance.page import as_html
 from conformance.report import Report, Verdict, as_json, as_markdown, show
 from conformance.target import Capabilities
 from conformance.universe import universe
 from conformance.wire.target import WireHello
 from model.errors import ErrorCode
+from tests.doubles.miniature import FaultKind, Miniature
 
 
 @pytest.fixture(scope="module")

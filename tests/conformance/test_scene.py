@@ -9,7 +9,6 @@ import pytest
 
 from conformance import asks
 from conformance.builtin import EngineTarget
-from conformance.miniature import FaultKind, Miniature
 from conformance.scene import CRASHED, UNREADABLE, Scene
 from conformance.target import Hello, Reply, Target
 from model.config import SharePartitionConfig
@@ -19,6 +18,7 @@ from model.snapshot import DurableState
 from model.states import AcquireMode
 from model.trace_codec import event_from_row
 from model.trace_json import row_from_line
+from tests.doubles.miniature import FaultKind, Miniature
 
 BEGIN = asks.TakeOver(SharePartitionConfig(2, 8, 100))
 FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)

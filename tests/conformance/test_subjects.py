@@ -28,7 +28,7 @@ def test_what_is_known_belongs_to_a_name() -> None:
 def test_targets_are_opened_and_let_go() -> None:
     with opened(Subject("impl")) as target:
         assert target.hello().name == "sharespec impl"
-    command = f"{sys.executable} -m conformance.miniature"
+    command = f"{sys.executable} -m tests.doubles.miniature"
     with opened(Subject(command=command)) as target:
         assert target.hello().name.startswith("miniature")
     with pytest.raises(TargetError), opened(Subject(bootstrap="nowhere")):

@@ -6,11 +6,11 @@ import pytest
 from conformance.builtin import EngineTarget
 from conformance.kafka import KNOWN, kafka_target
 from conformance.known import read_known
-from conformance.miniature import FaultKind, Miniature
 from conformance.target import TargetError
 from conformance.vectors.play import all_cases, needs, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
 from tests.conformance.unbuilt import skip_without_kafka
+from tests.doubles.miniature import FaultKind, Miniature
 
 FOUND_BY = {
     FaultKind.RELEASE_GIVES_ATTEMPT_BACK: "release-below-the-limit",

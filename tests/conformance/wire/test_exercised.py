@@ -15,8 +15,6 @@ from conformance.universe import Group, answer_name
 from conformance.wire import asks, generate
 from conformance.wire.brokers import BROKERS
 from conformance.wire.exercised import exercised
-from conformance.wire.faults import WireFault
-from conformance.wire.spec_broker import CAPABILITIES, SpecBroker
 from conformance.wire.target import WireCapabilities
 from conformance.wire.universe import (
     ACKNOWLEDGE,
@@ -33,6 +31,8 @@ from conformance.wire.universe import (
     universe,
 )
 from tests.conformance.wire.worlds import CONFIG
+from tests.doubles.broker_faults import WireFault
+from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 
 NEVER = {
     "a fetch acquires the marker of a transaction": "the specification passes over gaps",

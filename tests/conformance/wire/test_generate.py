@@ -11,9 +11,9 @@ from conformance.wire import asks
 from conformance.wire.brokers import BROKERS
 from conformance.wire.generate import Mixture, begin, mixture, next_ask
 from conformance.wire.scene import WireScene
-from conformance.wire.spec_broker import CAPABILITIES, SpecBroker
 from conformance.wire.target import WireCapabilities
 from model.states import AcknowledgeType, AcquireMode
+from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 
 
 def mixed(seed: int, can: WireCapabilities = CAPABILITIES) -> Mixture:

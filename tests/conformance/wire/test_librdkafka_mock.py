@@ -14,7 +14,6 @@ from conformance.wire.connection import Bounds
 from conformance.wire.librdkafka import MockCluster
 from conformance.wire.librdkafka_mock import librdkafka_mock
 from conformance.wire.named import known_of
-from conformance.wire.spec_broker import SpecBroker
 from conformance.wire.target import Place
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
@@ -28,6 +27,7 @@ from model.share_messages import (
     ShareResponse,
     TopicPartition,
 )
+from tests.doubles.spec_broker import SpecBroker
 
 FILE = known_of("librdkafka-mock")
 assert FILE is not None

@@ -9,8 +9,8 @@ import pytest
 
 from conformance.target import TargetError
 from conformance.wire.named import NAMES, known_of, named_broker
-from conformance.wire.spec_broker import SpecBroker
 from conformance.wire.target import WireTarget
+from tests.doubles.spec_broker import SpecBroker
 
 
 @contextmanager

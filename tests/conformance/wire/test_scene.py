@@ -8,7 +8,6 @@ from conformance.picture import picture
 from conformance.scene import Deviation
 from conformance.wire import asks
 from conformance.wire.brokers import BROKERS
-from conformance.wire.faults import WireFault
 from conformance.wire.scene import (
     ABSENT_PARTITION,
     ABSENT_TOPIC,
@@ -17,7 +16,6 @@ from conformance.wire.scene import (
     WireScene,
     member_id,
 )
-from conformance.wire.spec_broker import SpecBroker
 from conformance.wire.target import Described, Exchange, Place, UnansweredError
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -25,6 +23,8 @@ from model.operations import AcknowledgementBatch
 from model.share_messages import ShareFetch, ShareRequest, ShareResponse
 from model.states import AcquireMode
 from tests.conformance.wire.worlds import COMMITTED, CONFIG
+from tests.doubles.broker_faults import WireFault
+from tests.doubles.spec_broker import SpecBroker
 
 TYPES = asks.Acknowledged(0, (asks.Batch("m1", 0, 2, (1, 2)), asks.Batch("m1", 1, 1)))
 

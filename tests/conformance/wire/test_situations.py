@@ -7,11 +7,11 @@ from conformance.campaign import play
 from conformance.wire import asks
 from conformance.wire.brokers import BROKERS
 from conformance.wire.situations import held_by
-from conformance.wire.spec_broker import SpecBroker
 from conformance.wire.universe import FETCH, KEPT_BACK, closed_name, lag_name, type_name
 from model.config import IsolationLevel, SharePartitionConfig
 from model.states import AcknowledgeType, AcquireMode
 from tests.conformance.wire.worlds import CONFIG, acknowledge, answer, fetch, judge
+from tests.doubles.spec_broker import SpecBroker
 
 STRICT = AcquireMode.RECORD_LIMIT
 MANY, ALL = asks.Produce(0, ((0, 9),)), asks.Fetch("m1")

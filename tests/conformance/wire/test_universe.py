@@ -2,11 +2,11 @@
 
 from conformance.universe import Group
 from conformance.wire.explain import WireDifference
-from conformance.wire.spec_broker import CAPABILITIES
 from conformance.wire.target import WireCapabilities
 from conformance.wire.universe import AT_STAKE, NEVER_ASKED, lacking, universe
 from model.guards import Guard
 from model.states import AcquireMode
+from tests.doubles.spec_broker import CAPABILITIES
 
 NOTHING = WireCapabilities(acquire_modes=("record_limit",), sessions=False)
 

@@ -10,11 +10,12 @@ from immutables import Map
 from model.profile import KAFKA, KIP, Profile
 from model.share_state_requests import StateRequest, WriteState
 from model.state_topic import ShareUpdate
-from proofs.exploration.coordinator_world import CoordinatorWorld, begin, successors, wrong
 from proofs.exploration.search import Search, search
 from spec.coordinator import Durable, merge
 from spec.share_coordinator import Reply, ShareCoordinator, serve
+from tests.proofs.exploration.coordinator_world import CoordinatorWorld, begin, successors, wrong
 
+WORLD = "tests.proofs.exploration.coordinator_world"
 RETRIED = attrs.evolve(KAFKA, repeated_initialize_starts_anew=False)
 
 
@@ -84,15 +85,19 @@ def _last_alone(durable: Durable, request: WriteState | ShareUpdate, profile: Pr
 @pytest.mark.parametrize(
     ("target", "fault", "reason"),
     [
-        ("proofs.exploration.coordinator_world.serve", _without_fence, "leader 1 reads although"),
+        (
+            f"{WORLD}.serve",
+            _without_fence,
+            "leader 1 reads although",
+        ),
         ("spec.coordinator.merge", _last_alone, "replaying the topic is not"),
         (
-            "proofs.exploration.coordinator_world.serve",
+            f"{WORLD}.serve",
             _without_writing,
             "would be delivered again",
         ),
         (
-            "proofs.exploration.coordinator_world.append",
+            f"{WORLD}.append",
             lambda topic, _: topic,
             "replaying the topic is not",
         ),

@@ -5,7 +5,12 @@ from collections.abc import Callable
 import pytest
 from immutables import Map
 
-from proofs.exploration.lifecycle_world import (
+from proofs.exploration.search import Search, search
+from spec import group_lifecycle
+from spec.group_lifecycle import carry_out, subscribe
+from spec.share_group import BeginDeleting, BeginInitializing, Coordinators, Effect, group_of
+from spec.share_group_invariants import violated_by
+from tests.proofs.exploration.lifecycle_world import (
     Lifecycle,
     Rules,
     beginning,
@@ -14,11 +19,6 @@ from proofs.exploration.lifecycle_world import (
     steps,
     unreconciled,
 )
-from proofs.exploration.search import Search, search
-from spec import group_lifecycle
-from spec.group_lifecycle import carry_out, subscribe
-from spec.share_group import BeginDeleting, BeginInitializing, Coordinators, Effect, group_of
-from spec.share_group_invariants import violated_by
 
 CLUSTER = Coordinators(Map({"a": 2}))
 

@@ -8,9 +8,9 @@ from immutables import Map
 
 from model.operations import Acquire, Release
 from proofs.exploration.search import Search, search
-from proofs.exploration.session_world import Session, beginning, check, holds, steps
 from spec import share_broker, share_request, share_session
 from spec.share_broker import Handled
+from tests.proofs.exploration.session_world import Session, beginning, check, holds, steps
 
 
 def explored(deliveries: int = 1) -> Search[Session, str]:

@@ -8,12 +8,12 @@ import pytest
 
 from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
-from proofs.exploration import unmarked_world
 from proofs.exploration.search import Search, search
-from proofs.exploration.unmarked_world import Runs, begin, check, steps
 from proofs.exploration.world import World
 from proofs.theorems.harness import changed
 from proofs.theorems.theorem import Control
+from tests.proofs.exploration import unmarked_world
+from tests.proofs.exploration.unmarked_world import Runs, begin, check, steps
 
 ONE_RECORD = World(DRAFT_RESOLVED, offsets=1, dead_letters=True)
 TWO_RECORDS = World(

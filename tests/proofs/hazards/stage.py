@@ -5,11 +5,11 @@ from typing import Any
 import attrs
 
 from model.errors import ErrorCode
+from proofs.hazards.draft.consumer import Given
+from proofs.hazards.draft.readings import MENDED
 from proofs.hazards.machine import RESOLVED, Machine, draft_machine
 from proofs.hazards.run import begin, follow
 from proofs.hazards.world import Act, Moment, Move, Property, Setting, State, World
-from spec.draft.consumer import Given
-from spec.draft.readings import MENDED
 
 FIRST = Given(0, 1, 0)
 SECOND = Given(1, 1, 0)

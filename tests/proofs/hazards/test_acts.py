@@ -1,8 +1,8 @@
 from model.errors import ErrorCode
 from proofs.hazards.acts import acts_in, requests_of
+from proofs.hazards.draft.consumer import Given
 from proofs.hazards.run import begin
 from proofs.hazards.world import Act, Move, Setting, World
-from spec.draft.consumer import Given
 from tests.proofs.hazards.stage import (
     FAIL_OVER,
     FIRST,

@@ -1,9 +1,9 @@
 import pytest
 
+from proofs.hazards.draft.consumer import Given
 from proofs.hazards.figures import figures, played
 from proofs.hazards.machine import RESOLVED
 from proofs.hazards.world import Act, Move, World
-from spec.draft.consumer import Given
 
 FETCH = Act(Move.FETCH, "A")
 

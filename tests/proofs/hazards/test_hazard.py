@@ -3,10 +3,10 @@ import pytest
 
 from proofs.hazards import hazard
 from proofs.hazards import properties as hold
+from proofs.hazards.draft.readings import MENDED
 from proofs.hazards.hazard import Case, Hazard, absence, examine, is_shown
 from proofs.hazards.machine import RESOLVED
 from proofs.hazards.world import Moment, Move, Setting, World
-from spec.draft.readings import MENDED
 
 WORLD = World(frozenset({Move.FETCH, Move.MARK, Move.ACCEPT, Move.FAIL_OVER}))
 CASE = Case(WORLD, hold.an_acceptance_survives, steps=4, options={"marks_are_written": True})

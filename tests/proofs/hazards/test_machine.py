@@ -12,12 +12,12 @@ from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
 from proofs.exploration.search import search
 from proofs.hazards.acts import acts_in
+from proofs.hazards.draft.readings import DRAFT_LITERAL, MENDED
 from proofs.hazards.machine import RESOLVED, Machine, Shown, draft_machine, older_broker_reads
 from proofs.hazards.run import begin, follow
 from proofs.hazards.together import WORLDS
 from proofs.hazards.world import Act, Moment, Move, Setting, State, World
 from spec.coordinator import Durable
-from spec.draft.readings import DRAFT_LITERAL, MENDED
 
 MOVES = frozenset(Move) - {Move.CALL_MARK, Move.POLL, Move.DOWNGRADE}
 NO_ANSWER = ErrorCode.COORDINATOR_NOT_AVAILABLE

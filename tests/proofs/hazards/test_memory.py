@@ -2,8 +2,8 @@ import pytest
 
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
+from proofs.hazards.draft.consumer import Given
 from proofs.hazards.world import BEGAN, Act, Move
-from spec.draft.consumer import Given
 from tests.proofs.hazards.stage import (
     FAIL_OVER,
     FIRST,

@@ -7,8 +7,8 @@ import pytest
 
 from model.config import SharePartitionConfig
 from proofs.hazards import properties as hold
+from proofs.hazards.draft.readings import LimitTest, Siblings
 from proofs.hazards.world import Act, Moment, Move, Property, State, World
-from spec.draft.readings import LimitTest, Siblings
 from tests.proofs.hazards.stage import (
     FAIL_OVER,
     FIRST,

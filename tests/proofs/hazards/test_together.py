@@ -1,10 +1,10 @@
 import attrs
 
+from proofs.hazards.draft.readings import MENDED
 from proofs.hazards.hazard import absence
 from proofs.hazards.machine import RESOLVED, draft_machine
 from proofs.hazards.together import WORLDS, everything_holds
 from proofs.hazards.world import Setting
-from spec.draft.readings import MENDED
 
 
 def test_nothing_is_broken_when_much_happens_at_once() -> None:

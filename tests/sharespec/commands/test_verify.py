@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.miniature import FaultKind
 from conformance.target import TargetError
 from conformance.vectors.source import cases
-from conformance.wire.faults import WireFault
 from conformance.wire.named import NAMES
-from conformance.wire.spec_broker import SpecBroker
 from sharespec.commands.verify import verify_command
 from tests.conformance.test_campaign import DyingBroker
+from tests.doubles.broker_faults import WireFault
+from tests.doubles.miniature import FaultKind
+from tests.doubles.spec_broker import SpecBroker
 
 QUICK = ["--sequences", "25"]
 VECTOR = "under-record-limit-the-window-keeps-to-its-limit"
-WRONG = f'{sys.executable} -m conformance.miniature "{FaultKind.WINDOW_HAS_NO_LIMIT}"'
+WRONG = f'{sys.executable} -m tests.doubles.miniature "{FaultKind.WINDOW_HAS_NO_LIMIT}"'
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +135,7 @@ def test_with_no_sequences_the_vectors_are_played_only(monkeypatch: pytest.Monke
 
 
 def test_of_many_faults_the_steps_of_the_first_are_shown() -> None:
-    wrong = f'{sys.executable} -m conformance.miniature "{FaultKind.START_PASSES_HELD}"'
+    wrong = f'{sys.executable} -m tests.doubles.miniature "{FaultKind.START_PASSES_HELD}"'
     result = run("--exec", wrong, "--sequences", "0")
     assert result.exit_code == 1
     shown = result.stdout.count("   observed ")
@@ -144,7 +144,7 @@ def test_of_many_faults_the_steps_of_the_first_are_shown() -> None:
 
 DYING = """
 import sys
-from conformance.miniature import FaultKind, Miniature, serve
+from tests.doubles.miniature import FaultKind, Miniature, serve
 
 class Dying(Miniature):
     left = int(sys.argv[1])
@@ -155,7 +155,7 @@ class Dying(Miniature):
             sys.exit("out\\nof paper")
         return super().apply(seq, operation, answers)
 
-sys.modules["conformance.miniature"].Miniature = Dying
+sys.modules["tests.doubles.miniature"].Miniature = Dying
 serve(FaultKind.WINDOW_HAS_NO_LIMIT)
 """
 

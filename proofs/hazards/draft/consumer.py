@@ -1,0 +1,99 @@
+"""The draft's "Client side": marks that wait in the consumer until they are sent."""
+
+import attrs
+
+from model import operations as ops
+from model.states import AcknowledgeType
+from proofs.hazards.draft.readings import Readings
+
+__all__ = ["MOST_WAITING", "Consumer", "Given", "Request", "mark", "may_poll", "poll", "receive"]
+
+MOST_WAITING = 100
+"""Default of max.in-flight.progress.batches."""
+
+Request = ops.MarkInProgress | ops.Acknowledge
+
+
+@attrs.frozen(order=True)
+class Given:
+    """A record that a consumer was given; leader epoch and acquisition name the delivery."""
+
+    offset: int
+    leader_epoch: int
+    acquisition: int
+
+
+@attrs.frozen
+class Consumer:
+    """A share consumer.
+
+    ``explicit``: share.acknowledgement.mode. ``unacknowledged``: what it was given by the last
+    poll and has not acknowledged. ``marks``: what it called markInProgress for and has not sent; if
+    they become more than ``most_waiting``, they are sent without a poll.
+    """
+
+    member: str
+    explicit: bool
+    unacknowledged: tuple[Given, ...] = ()
+    marks: tuple[Given, ...] = ()
+    most_waiting: int = MOST_WAITING
+
+
+def receive(consumer: Consumer, given: tuple[Given, ...]) -> Consumer:
+    """Return the consumer after records came."""
+    return attrs.evolve(consumer, unacknowledged=consumer.unacknowledged + given)
+
+
+def mark(
+    consumer: Consumer, given: Given, readings: Readings
+) -> tuple[Consumer, tuple[Request, ...]]:
+    """Mark a record: return the requests that this sends, if any ("Client side").
+
+    Guard: none in the draft.
+    Effect: the mark waits for poll(), or all are sent if too many wait, or it is sent now.
+    Delivery count: not the client's.
+    Persistence: none in the client.
+    """
+    consumer = attrs.evolve(consumer, marks=(*consumer.marks, given))
+    if readings.marks_wait_for_poll and len(consumer.marks) <= consumer.most_waiting:
+        return consumer, ()
+    return attrs.evolve(consumer, marks=()), _requests(consumer, readings)
+
+
+def may_poll(consumer: Consumer) -> bool:
+    """Whether poll() does not throw: in explicit mode all must have been acknowledged (KIP-932)."""
+    return not (consumer.explicit and consumer.unacknowledged)
+
+
+def poll(consumer: Consumer, readings: Readings) -> tuple[Consumer, tuple[Request, ...]]:
+    """Poll: return the requests that this sends before it fetches ("Client side"; KIP-932).
+
+    Guard: ``may_poll``.
+    Effect: in implicit mode all that was given is accepted; then the marks are sent.
+    Delivery count: not the client's.
+    Persistence: none in the client.
+    """
+    accepted = tuple(
+        ops.AcknowledgementBatch(given.offset, given.offset, (AcknowledgeType.ACCEPT,))
+        for given in sorted(consumer.unacknowledged)
+    )
+    requests: tuple[Request, ...] = _requests(consumer, readings)
+    if accepted:
+        requests = (ops.Acknowledge(consumer.member, accepted), *requests)
+    return attrs.evolve(consumer, unacknowledged=(), marks=()), requests
+
+
+def _requests(consumer: Consumer, readings: Readings) -> tuple[Request, ...]:
+    """Return one request with the marks, as ranges where they are judged together anyway."""
+    batches: list[ops.ProgressBatch] = []
+    for given in sorted(set(consumer.marks)):
+        batch = ops.ProgressBatch(given.offset, given.offset, given.leader_epoch, given.acquisition)
+        if readings.request_is_atomic and batches and _adjoin(batches[-1], batch):
+            batch = attrs.evolve(batches.pop(), last=batch.last)
+        batches.append(batch)
+    return (ops.MarkInProgress(consumer.member, tuple(batches)),) if batches else ()
+
+
+def _adjoin(left: ops.ProgressBatch, right: ops.ProgressBatch) -> bool:
+    delivery = (left.leader_epoch, left.acquisition)
+    return left.last + 1 == right.first and delivery == (right.leader_epoch, right.acquisition)

@@ -1,0 +1,265 @@
+"""Classic faults of a broker, each as a small change to what the specification does.
+
+The kit's own tests let it find each of them.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+import attrs
+
+from model.config import IsolationLevel, SharePartitionConfig
+from model.errors import ErrorCode
+from model.operations import AcknowledgementBatch
+from model.share_messages import (
+    FINAL_EPOCH,
+    PartitionRequest,
+    PartitionResponse,
+    ShareFetch,
+    ShareRequest,
+    ShareResponse,
+)
+from model.states import AcknowledgeType, RecordState
+from spec.record import Record, is_acquirable, is_held
+from spec.share_broker import Handled, PartitionKey, ShareBroker
+from spec.share_session import key_of
+from spec.window import replace
+
+__all__ = ["WireFault", "faulty_config", "faulty_request", "faulty_response"]
+
+
+Asked = tuple[ShareBroker, ShareRequest]
+Answered = tuple[ShareBroker, ShareResponse]
+
+_ALL, _NEVER = 500, 10**6
+
+
+class WireFault(StrEnum):
+    """What a broker does wrong."""
+
+    NONE = "nothing is wrong"
+    EPOCH_UNCHECKED = "any session epoch is taken"
+    ANYBODY_ACKNOWLEDGES = "who does not hold a record may acknowledge it"
+    COUNT_STAYS = "a redelivery does not count"
+    WINDOW_HAS_NO_LIMIT = "the window grows without limit"
+    DELIVERY_HAS_NO_LIMIT = "a record is delivered once more than its limit"
+    LOCK_ENDS_EARLY = "an acquisition lock ends after half its duration"
+    LOCK_NEVER_ENDS = "an acquisition lock does not expire"
+    RELEASE_ACCEPTS = "a released record is acknowledged"
+    REJECT_RELEASES = "a rejected record is released"
+    GAP_RELEASES = "a gap is released"
+    PIGGYBACKED_IS_LOST = "acknowledgements of a fetch are forgotten"
+    LAG_IGNORES_COMPLETE = "the lag counts records whose delivery is complete"
+    DELIVERED_TWICE = "what one member holds is delivered to another"
+    CLOSING_KEEPS = "a member that closes its session keeps its records"
+    RENEW_DOES_NOTHING = "a renewed lock ends at its old deadline"
+    MAXIMUM_IGNORED = "record_limit acquires more than the maximum"
+    RECORDS_LEFT_OUT = "acquired records are not in the response"
+    LOG_START_IGNORED = "records that the log lost are delivered"
+    FIRST_IS_FORGOTTEN = "the first released record is never delivered again"
+    ABORTED_IS_DELIVERED = "data of aborted transactions is delivered under read_committed"
+    COMMITTED_IS_KEPT_BACK = "what follows an aborted transaction is kept back with it"
+
+
+def faulty_config(fault: WireFault, config: SharePartitionConfig) -> SharePartitionConfig:
+    """Return the configuration that a broker with this fault goes by."""
+    duration = config.record_lock_duration_ms
+    match fault:
+        case WireFault.LOCK_ENDS_EARLY:
+            return attrs.evolve(config, record_lock_duration_ms=duration // 2)
+        case WireFault.LOCK_NEVER_ENDS:
+            return attrs.evolve(config, record_lock_duration_ms=duration * _NEVER)
+        case WireFault.WINDOW_HAS_NO_LIMIT:
+            return attrs.evolve(config, partition_max_record_locks=_NEVER)
+        case WireFault.DELIVERY_HAS_NO_LIMIT:
+            limit = config.delivery_count_limit + 1
+            return attrs.evolve(config, delivery_count_limit=limit)
+        case WireFault.ABORTED_IS_DELIVERED:
+            return attrs.evolve(config, isolation_level=IsolationLevel.READ_UNCOMMITTED)
+    return config
+
+
+def faulty_request(
+    fault: WireFault, broker: ShareBroker, request: ShareRequest
+) -> tuple[ShareBroker, ShareRequest]:
+    """Return the broker and the request as a broker with this fault takes them."""
+    change = _REQUESTS.get(fault)
+    return change(broker, request) if change else (broker, request)
+
+
+def faulty_response(
+    fault: WireFault, before: ShareBroker, handled: Handled, request: ShareRequest
+) -> tuple[ShareBroker, ShareResponse]:
+    """Return the broker and the response as a broker with this fault has them after a request."""
+    assert handled.response is not None
+    change = _RESPONSES.get(fault)
+    if change is None:
+        return handled.broker, handled.response
+    return change(before, handled.broker, handled.response, request)
+
+
+def _epoch_unchecked(broker: ShareBroker, request: ShareRequest) -> Asked:
+    session = broker.sessions.get(key_of(request))
+    if session is None or request.session_epoch <= 0:
+        return broker, request
+    return broker, attrs.evolve(request, session_epoch=session.epoch)
+
+
+def _anybody_acknowledges(broker: ShareBroker, request: ShareRequest) -> Asked:
+    """Have the member own what it names."""
+    for asked in request.partitions:
+        named = {o for b in asked.batches for o in range(max(0, b.first), b.last + 1)}
+        key = request.group_id, asked.at
+        if key in broker.partitions:
+
+            def owned(offset: int, record: Record, named: set[int] = named) -> Record:
+                mine = offset in named and is_held(record)
+                return attrs.evolve(record, owner=request.member_id) if mine else record
+
+            broker = _mapped(broker, owned, key)
+    return broker, request
+
+
+def _piggybacked_is_lost(broker: ShareBroker, request: ShareRequest) -> Asked:
+    if not isinstance(request, ShareFetch) or request.session_epoch <= 0:
+        return broker, request
+    partitions = tuple(PartitionRequest(one.at) for one in request.partitions)
+    return broker, attrs.evolve(request, partitions=partitions)
+
+
+def _delivered_twice(broker: ShareBroker, request: ShareRequest) -> Asked:
+    def freed(_offset: int, record: Record) -> Record:
+        if is_held(record) and record.owner != request.member_id:
+            return Record(RecordState.AVAILABLE, record.delivery_count)
+        return record
+
+    fetches = isinstance(request, ShareFetch) and request.max_records
+    return (_mapped(broker, freed) if fetches else broker), request
+
+
+def _maximum_ignored(broker: ShareBroker, request: ShareRequest) -> Asked:
+    if not isinstance(request, ShareFetch) or not request.max_records:
+        return broker, request
+    return broker, attrs.evolve(request, max_records=_ALL)
+
+
+def _closing_keeps(broker: ShareBroker, request: ShareRequest) -> Asked:
+    """Have the session forget its share-partitions before it ends."""
+    session = broker.sessions.get(key_of(request))
+    if session is None or request.session_epoch != FINAL_EPOCH:
+        return broker, request
+    sessions = broker.sessions.set(key_of(request), attrs.evolve(session, partitions=()))
+    return attrs.evolve(broker, sessions=sessions), request
+
+
+def _retyping(old: int, new: int) -> Callable[[ShareBroker, ShareRequest], Asked]:
+    """Return a change that takes one acknowledge type for another."""
+
+    def retyped(batch: AcknowledgementBatch) -> AcknowledgementBatch:
+        types = tuple(new if one == old else one for one in batch.types)
+        return attrs.evolve(batch, types=types)
+
+    def change(broker: ShareBroker, request: ShareRequest) -> Asked:
+        partitions = tuple(
+            attrs.evolve(one, batches=tuple(retyped(batch) for batch in one.batches))
+            for one in request.partitions
+        )
+        return broker, attrs.evolve(request, partitions=partitions)
+
+    return change
+
+
+def _count_stays(
+    _before: ShareBroker, after: ShareBroker, said: ShareResponse, _request: ShareRequest
+) -> Answered:
+    deadlines = {r.deadline for p in _before.partitions.values() for r in p.window.records.values()}
+
+    def uncounted(_offset: int, record: Record) -> Record:
+        again = is_held(record) and record.delivery_count > 1 and record.deadline not in deadlines
+        return attrs.evolve(record, delivery_count=record.delivery_count - 1) if again else record
+
+    parts = tuple(
+        attrs.evolve(
+            part,
+            acquired=tuple(
+                attrs.evolve(one, delivery_count=max(1, one.delivery_count - 1))
+                for one in part.acquired
+            ),
+        )
+        for part in said.partitions
+    )
+    return _mapped(after, uncounted), attrs.evolve(said, partitions=parts)
+
+
+def _said_to_be_acknowledged(
+    _before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
+) -> Answered:
+    named = {one.at for one in said.partitions}
+    more = (one.at for one in request.partitions if one.batches and one.at not in named)
+    if said.error is not ErrorCode.NONE:
+        return after, said
+    parts = (*said.partitions, *(PartitionResponse(at) for at in more))
+    return after, attrs.evolve(said, partitions=parts)
+
+
+def _renew_does_nothing(
+    before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
+) -> Answered:
+    if not request.is_renew_ack:
+        return after, said
+    for key, there in before.partitions.items():
+        times = {o: there.window.records[o].deadline for o in there.window.held}
+
+        def as_before(offset: int, record: Record, times: dict[int, int] = times) -> Record:
+            deadline = times.get(offset) if is_held(record) else None
+            return record if deadline is None else attrs.evolve(record, deadline=deadline)
+
+        after = _mapped(after, as_before, key)
+    return after, said
+
+
+def _first_is_forgotten(
+    _before: ShareBroker, after: ShareBroker, said: ShareResponse, _request: ShareRequest
+) -> Answered:
+    """Have what was released wait for a write for ever."""
+
+    def forgotten(_offset: int, record: Record) -> Record:
+        again = is_acquirable(record) and record.delivery_count > 0
+        return attrs.evolve(record, pending=True) if again else record
+
+    return _mapped(after, forgotten), said
+
+
+def _mapped(
+    broker: ShareBroker, change: Callable[[int, Record], Record], only: PartitionKey | None = None
+) -> ShareBroker:
+    """Return the broker with every record changed, or those of one share-partition."""
+    partitions = broker.partitions
+    for key, there in partitions.items():
+        if only in (None, key):
+            changed = {o: change(o, record) for o, record in there.window.records.items()}
+            there = attrs.evolve(there, window=replace(there.window, changed))  # noqa: PLW2901 - the same, changed
+            partitions = partitions.set(key, there)
+    return attrs.evolve(broker, partitions=partitions)
+
+
+_REQUESTS: dict[WireFault, Callable[[ShareBroker, ShareRequest], Asked]] = {
+    WireFault.EPOCH_UNCHECKED: _epoch_unchecked,
+    WireFault.ANYBODY_ACKNOWLEDGES: _anybody_acknowledges,
+    WireFault.PIGGYBACKED_IS_LOST: _piggybacked_is_lost,
+    WireFault.DELIVERED_TWICE: _delivered_twice,
+    WireFault.MAXIMUM_IGNORED: _maximum_ignored,
+    WireFault.CLOSING_KEEPS: _closing_keeps,
+    WireFault.RELEASE_ACCEPTS: _retyping(AcknowledgeType.RELEASE, AcknowledgeType.ACCEPT),
+    WireFault.REJECT_RELEASES: _retyping(AcknowledgeType.REJECT, AcknowledgeType.RELEASE),
+    WireFault.GAP_RELEASES: _retyping(AcknowledgeType.GAP, AcknowledgeType.RELEASE),
+}
+
+_RESPONSES: dict[
+    WireFault, Callable[[ShareBroker, ShareBroker, ShareResponse, ShareRequest], Answered]
+] = {
+    WireFault.COUNT_STAYS: _count_stays,
+    WireFault.PIGGYBACKED_IS_LOST: _said_to_be_acknowledged,
+    WireFault.RENEW_DOES_NOTHING: _renew_does_nothing,
+    WireFault.FIRST_IS_FORGOTTEN: _first_is_forgotten,
+}

@@ -1,0 +1,300 @@
+"""The specification as a broker in process, whose clock is virtual and whose choices are random.
+
+Whatever the rules leave open it does in some way, and late where it may be late, so that a judge
+that objects is wrong. With a fault from ``tests.doubles.broker_faults`` it is a wrong broker.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from random import Random
+
+import attrs
+from immutables import Map
+
+from conformance.target import TargetError
+from conformance.wire.target import Described, Exchange, Place, WireCapabilities, WireHello
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, IllegalChoiceError
+from model.operations import AdvanceLogStart, Produce
+from model.outcome import Choice
+from model.profile import profile_named
+from model.ranges import OffsetRange
+from model.share_messages import (
+    Conduct,
+    PartitionConduct,
+    ShareFetch,
+    ShareRequest,
+    ShareResponse,
+    TopicPartition,
+)
+from model.states import AcquireMode
+from spec.coordinator import Durable
+from spec.lag import durable_lag, lag
+from spec.log import Log
+from spec.partition import SharePartition
+from spec.share_broker import Handled, ShareBroker, advance, append, apply_to, disconnect, lead
+from spec.share_request import handle, readable
+from spec.share_session import ShareSession
+from spec.view import durable, snapshot
+from spec.window import replace
+from tests.doubles.broker_faults import WireFault, faulty_config, faulty_request, faulty_response
+
+__all__ = ["CAPABILITIES", "SpecBroker"]
+
+CAPABILITIES = WireCapabilities(
+    fetch_versions=(1, 2),
+    acknowledge_versions=(1, 2),
+    acquire_modes=tuple(mode.value for mode in AcquireMode),
+    renew=True,
+    offsets=True,
+    lag=True,
+    delete_records=True,
+    gaps=True,
+    aborted=True,
+    config=True,
+    delivery_limits=(2, 3, 5),
+    lock_limits=(4, 8, 20),
+    max_sequence_ms=10**6,
+)
+
+_TRIP_MS = 2.0
+_NOTICE_MS = 1000.0
+_PATIENT_MS = 500
+"""Who waits as long for records gets them."""
+
+_TOPIC = "00000000-0000-0000-0000-000000000001"
+_GROUP = "group"
+
+
+class SpecBroker:
+    """A broker under test, in memory. The same seed gives the same choices."""
+
+    def __init__(
+        self,
+        fault: WireFault = WireFault.NONE,
+        profile: str = "kip",
+        seed: int = 0,
+        can: WireCapabilities = CAPABILITIES,
+    ) -> None:
+        """Do this one thing wrong, and say that this can be done."""
+        self._can = can
+        self._fault, self._profile, self._seed = fault, profile, seed
+        self._clock = 0.0
+        self._open = False
+
+    def hello(self) -> WireHello:
+        """Return who this is."""
+        return WireHello(f"specification: {self._fault}", "1", self._profile, self._can)
+
+    def open(self, config: SharePartitionConfig, partitions: int) -> Place:
+        """Begin anew: every place has the same names, and the same choices are made in it."""
+        self._random = Random(f"{self._seed}:{config}:{partitions}")  # noqa: S311 - no secret
+        config = faulty_config(self._fault, config)
+        self._lock_ms = config.record_lock_duration_ms
+        broker = ShareBroker(profile_named(self._profile), topics=Map({_TOPIC: partitions}))
+        for at in (TopicPartition(_TOPIC, p) for p in range(partitions)):
+            broker = lead(broker, (_GROUP, at), config, Log(0, 0), Durable())
+        if self._one_in(2):
+            staying = {(_GROUP, "-"): ShareSession(1, "-")}
+            broker = attrs.evolve(broker, sessions=Map(staying))
+        self._tells_durable = self._one_in(2)
+        self._broker = attrs.evolve(broker, now=int(self._clock))
+        self._logs: dict[TopicPartition, list[OffsetRange]] = {}
+        self._aborted: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
+        self._gone: dict[str, float] = {}
+        self._due: dict[tuple[TopicPartition, int], float] = {}
+        self._open = True
+        return Place(_GROUP, _TOPIC, partitions)
+
+    def produce(
+        self,
+        place: Place,
+        partition: int,
+        batches: Sequence[tuple[int, int]],
+        *,
+        aborted: bool = False,
+    ) -> tuple[OffsetRange, ...]:
+        """Append log batches; what is missing before one is not in the log, as a marker is not."""
+        at = TopicPartition(place.topic_id, partition)
+        end = self._broker.partitions[_GROUP, at].log.end_offset
+        ranges = []
+        for missing, size in batches:
+            ranges.append(OffsetRange(end + missing, end + missing + size - 1))
+            end += missing + size
+        end += aborted
+        before = self._aborted.get(at, ())
+        if aborted or (before and self._fault is WireFault.COMMITTED_IS_KEPT_BACK):
+            self._aborted[at] = (*before, *ranges)
+        self._broker = append(self._broker, at, Produce(tuple(ranges), end))
+        self._logs.setdefault(at, []).extend(ranges)
+        return tuple(ranges)
+
+    def delete_records(self, place: Place, partition: int, before: int) -> None:
+        """Move the log start offset up; the leader notices with some later request."""
+        key = (place.group, TopicPartition(place.topic_id, partition))
+        there = self._broker.partitions[key]
+        if self._fault is not WireFault.LOG_START_IGNORED:
+            there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=before))
+            partitions = self._broker.partitions.set(key, there)
+            self._broker = attrs.evolve(self._broker, partitions=partitions)
+
+    def disconnect(self, connection: str) -> None:
+        """Close a connection, which is noticed some time later."""
+        self._gone[connection] = self._clock + self._random.random() * _NOTICE_MS
+
+    def wait(self, ms: float) -> None:
+        """Let virtual time pass."""
+        self._clock += ms
+
+    def finish(self, place: Place) -> None:
+        """Forget the place. Raises TargetError if it is not open."""
+        if not self._open:
+            raise TargetError(f"{place.group} is not open")
+        self._open = False
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go."""
+
+    def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
+        """Serve a request somewhere between sending it and having the response.
+
+        Choices depend on the request and the share-partitions only, so that a sequence can be
+        shortened.
+        """
+        if not self._open:
+            raise TargetError(f"{place.group} is not open")
+        seen = [snapshot(there) for there in self._broker.partitions.values()]
+        plain = attrs.evolve(request, session_epoch=0)
+        self._random = Random(f"{self._seed}:{plain}:{seen}")  # noqa: S311 - no secret
+        sent = self._clock
+        self._clock += self._random.random() * _TRIP_MS
+        self._pass_time()
+        self._notice(request)
+        before, taken = faulty_request(self._fault, self._broker, request)
+        handled = self._handled(before, taken, connection)
+        self._broker, response = faulty_response(self._fault, before, handled, request)
+        self._note_locks()
+        self._clock += self._random.random() * _TRIP_MS
+        read = self._read(response)
+        return Exchange(response, sent, self._clock, read, lock_timeout_ms=self._can.lock_ms)
+
+    def describe(self, place: Place, partition: int) -> Described:
+        """Tell what is durable, or what is in memory."""
+        sent = self._clock
+        self._clock += self._random.random() * _TRIP_MS
+        self._pass_time()
+        at = TopicPartition(place.topic_id, partition)
+        there = self._broker.partitions[_GROUP, at]
+        kept, end = durable(there), there.log.end_offset
+        start, told = kept.start_offset, durable_lag(end, kept)
+        if there.ready and not self._tells_durable:
+            start, told = there.window.start_offset, lag(there)
+        if self._fault is WireFault.LAG_IGNORES_COMPLETE and told is not None:
+            told = end - max(0, start)
+        return Described(ErrorCode.NONE, start, told, sent, self._clock)
+
+    def _handled(self, broker: ShareBroker, request: ShareRequest, connection: str) -> Handled:
+        """Serve a request in a random way, the plain one, or giving nothing: what is legal."""
+        nothing = PartitionConduct(acquire=Choice(acquired=(), entered=()), log_batches=())
+        idle = Conduct(tuple((at, nothing) for _group, at in broker.partitions))
+        aborted = self._aborted.items()
+        plain = Conduct(tuple((at, PartitionConduct(aborted=those)) for at, those in aborted))
+        for conduct in (self._conduct(broker, request), plain):
+            with suppress(IllegalChoiceError):
+                return handle(broker, request, broker.now, conduct, connection)
+        return handle(broker, request, broker.now, idle, connection)
+
+    def _conduct(self, broker: ShareBroker, request: ShareRequest) -> Conduct:
+        chosen = []
+        for group, at in broker.partitions:
+            there = broker.partitions[group, at]
+            further = self._random.randint(1, 3) if self._one_in(5) else None
+            batches = self._batches(there, at, one=further is not None)
+            if not _is_patient(request) and self._one_in(10):
+                batches = ()
+            acquire = Choice(
+                start_offset=there.window.start_offset if self._one_in(5) else None,
+                end_offset=there.window.end_offset + further if further else None,
+            )
+            aborted = self._aborted.get(at, ())
+            one = PartitionConduct(acquire=acquire, log_batches=batches, aborted=aborted)
+            chosen.append((at, one))
+        return Conduct(tuple(chosen))
+
+    def _batches(
+        self, there: SharePartition, at: TopicPartition, *, one: bool
+    ) -> tuple[OffsetRange, ...] | None:
+        """Read every log batch from the first available record on, or only the first one.
+
+        A log that lost records cannot be read before that is noticed. None: every record that
+        fits, one to a batch.
+        """
+        if _is_behind(there):
+            return ()
+        free = readable(there, 1)
+        known = [batch for batch in self._logs.get(at, []) if free and batch.last >= free[0].first]
+        if one:
+            return tuple(known[:1])
+        return tuple(known) if self._one_in(2) else None
+
+    def _pass_time(self) -> None:
+        """Move the clock on; a lock that is over may last some more, but not for long."""
+        now, broker = int(self._clock), self._broker
+        late = self._one_in(2)
+        for key, there in broker.partitions.items():
+            times = {}
+            for offset in there.window.held:
+                due = self._due[key[1], offset]
+                stays = due > now or (late and due + self._can.sweep_ms > now)
+                times[offset] = now + 1 if stays else now
+            timed = {
+                o: attrs.evolve(there.window.records[o], deadline=time) for o, time in times.items()
+            }
+            there = attrs.evolve(there, window=replace(there.window, timed))  # noqa: PLW2901
+            broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
+        self._broker = advance(broker, now)
+
+    def _note_locks(self) -> None:
+        for key, there in self._broker.partitions.items():
+            for offset in there.window.held:
+                deadline = there.window.records[offset].deadline
+                if deadline == self._broker.now + self._lock_ms:
+                    self._due[key[1], offset] = deadline
+
+    def _notice(self, request: ShareRequest) -> None:
+        """Notice, or not yet, that connections are gone and that logs lost records."""
+        for connection, time in list(self._gone.items()):
+            if self._clock >= time:
+                self._broker = disconnect(self._broker, connection, self._broker.now).broker
+                del self._gone[connection]
+        for key, there in self._broker.partitions.items():
+            if _is_behind(there) and (_is_patient(request) or self._one_in(2)):
+                operation = AdvanceLogStart(there.log.start_offset)
+                self._broker, _ = apply_to(self._broker, key, operation)
+
+    def _one_in(self, number: int) -> bool:
+        return self._random.randrange(number) == 0
+
+    def _read(
+        self, response: ShareResponse
+    ) -> tuple[tuple[TopicPartition, tuple[OffsetRange, ...]], ...]:
+        """Return the log batches in which acquired records are."""
+        found = []
+        for said in response.partitions:
+            batches = tuple(
+                batch
+                for batch in self._logs.get(said.at, [])
+                if any(one.first <= batch.last and batch.first <= one.last for one in said.acquired)
+            )
+            cut = batches[1:] if self._fault is WireFault.RECORDS_LEFT_OUT else batches
+            found.append((said.at, cut))
+        return tuple(found)
+
+
+def _is_patient(request: ShareRequest) -> bool:
+    return isinstance(request, ShareFetch) and request.max_wait_ms >= _PATIENT_MS
+
+
+def _is_behind(there: SharePartition) -> bool:
+    """Whether the leader has yet to notice where the log starts."""
+    return there.ready and there.window.start_offset < there.log.start_offset

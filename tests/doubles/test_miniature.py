@@ -1,0 +1,24 @@
+"""Small wrong implementations: the kit finds each, names it, and shows it in few steps."""
+
+import pytest
+
+from conformance.campaign import Limits, campaign
+from tests.doubles.miniature import FaultKind, Miniature
+
+FAULTS = [kind for kind in FaultKind if kind is not FaultKind.NONE]
+
+
+def test_the_right_one_conforms() -> None:
+    found = campaign(Miniature(), Limits(sequences=150), seed=1)
+    assert found.faults == ()
+    assert found.steps > 4000
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_is_found_and_shrunk(fault: FaultKind) -> None:
+    for seed in range(8):
+        found = campaign(Miniature(fault), Limits(sequences=100, examples=1), seed)
+        if found.faults:
+            break
+    assert found.faults
+    assert min(len(one.sequence) for one in found.faults) <= 10

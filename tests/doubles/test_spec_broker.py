@@ -1,0 +1,64 @@
+"""The specification as a broker: the judge never objects to what it does."""
+
+import pytest
+
+from conformance.campaign import Limits, campaign
+from conformance.target import TargetError
+from conformance.wire.brokers import BROKERS
+from model.config import SharePartitionConfig
+from model.ranges import OffsetRange
+from model.share_messages import PartitionRequest, ShareFetch, TopicPartition
+from tests.conformance.wire.worlds import COMMITTED, CONFIG
+from tests.doubles.spec_broker import SpecBroker
+
+
+@pytest.mark.parametrize("profile", ["kip", "kafka"])
+def test_the_judge_accepts_whatever_the_rules_allow(profile: str) -> None:
+    broker = SpecBroker(profile=profile)
+    found = campaign(broker, Limits(sequences=20, examples=1), 11, kind=BROKERS)
+    assert [(fault.deviation, fault.steps) for fault in found.faults] == []
+    assert found.unjudged < 4
+    assert found.steps > 700
+    assert found.asked["fetch NONE"] > 200
+
+
+def test_the_same_seed_is_the_same_search() -> None:
+    one, other = (
+        campaign(SpecBroker(), Limits(sequences=3), 5, kind=BROKERS).asked for _ in range(2)
+    )
+    assert one == other
+
+
+def test_a_place_is_open_until_it_is_finished() -> None:
+    broker = SpecBroker()
+    place = broker.open(CONFIG, 1)
+    broker.finish(place)
+    with pytest.raises(TargetError, match="not open"):
+        broker.finish(place)
+    broker.close()
+
+
+def test_a_log_batch_is_where_it_says() -> None:
+    broker = SpecBroker()
+    place = broker.open(CONFIG, 1)
+    made = broker.produce(place, 0, [(0, 2), (3, 1)])
+    assert [(one.first, one.last) for one in made] == [(0, 1), (5, 5)]
+
+
+@pytest.mark.parametrize(
+    ("config", "given"), [(COMMITTED, [(3, 3, 1)]), (CONFIG, [(0, 1, 1), (3, 3, 1)])]
+)
+def test_data_of_an_aborted_transaction_is_delivered_under_read_uncommitted_only(
+    config: SharePartitionConfig, given: list[tuple[int, int, int]]
+) -> None:
+    broker = SpecBroker()
+    place = broker.open(config, 1)
+    assert broker.produce(place, 0, [(0, 2)], aborted=True) == (OffsetRange(0, 1),)
+    assert broker.produce(place, 0, [(0, 1)]) == (OffsetRange(3, 3),)
+    opening = PartitionRequest(TopicPartition(place.topic_id, 0))
+    found: list[tuple[int, int, int]] = []
+    for epoch in range(4):
+        asked = ShareFetch(place.group, "m", epoch, (opening,) if epoch == 0 else ())
+        for part in broker.ask(place, asked, "c").response.partitions:
+            found += [(one.first, one.last, one.delivery_count) for one in part.acquired]
+    assert found == given

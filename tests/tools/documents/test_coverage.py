@@ -1,0 +1,54 @@
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from tools.documents.coverage import MARKS, Item, document, items, wrong
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "coverage.md"
+ITEMS = items()
+GOOD = next(item for item in ITEMS if item.properties)
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.what[:60])
+def test_every_item_is_covered_or_has_a_reason(item: Item) -> None:
+    assert list(wrong(item)) == []
+
+
+def test_the_document_is_up_to_date() -> None:
+    again = "python -m tools.documents.coverage > docs/coverage.md"
+    assert DOCUMENT.read_text() == document(), again
+
+
+def test_no_item_is_there_twice_and_sections_are_whole() -> None:
+    assert len({item.what for item in ITEMS}) == len(ITEMS) == 84
+    sections = [item.section for item in ITEMS]
+    assert [name for name, _ in groupby(sections)] == list(dict.fromkeys(sections))
+    assert {item.mark for item in ITEMS} == set(MARKS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"mark": "other"}, "mark is other; allowed: core, supporting, data"),
+        ({"functions": ()}, "it has neither functions and tests nor a reason"),
+        ({"tests": ()}, "it has neither functions and tests nor a reason"),
+        ({"functions": ("spec.record:conquer",)}, "there is no spec.record:conquer"),
+        ({"functions": ("spec.nowhere:x",)}, "there is no spec.nowhere:x"),
+        ({"properties": ("all_is_well",)}, "no theorem is about all_is_well"),
+        ({"tests": ("tests/no.py::test_x",)}, "there is no tests/no.py::test_x"),
+        (
+            {"tests": ("tests/spec/test_lag.py::test_x",)},
+            "there is no tests/spec/test_lag.py::test_x",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_item_is_noticed(changes: dict[str, Any], said: str) -> None:
+    assert list(wrong(GOOD)) == []
+    assert list(wrong(attrs.evolve(GOOD, **changes))) == [said]
+
+
+def test_a_reason_stands_for_what_is_not_covered() -> None:
+    assert list(wrong(Item("s", "k", "w", "data", reason="a name only"))) == []

@@ -1,0 +1,47 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.mutation import checks as checks_module
+from tools.mutation.checks import CHECKS, QUICK, NoCheckoutError, checks_of, require_checkout
+
+
+def test_without_the_tests_there_is_one_clear_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    require_checkout()
+    monkeypatch.setattr(checks_module, "ROOT", tmp_path)
+    with pytest.raises(NoCheckoutError, match=f"there are none in {tmp_path}"):
+        require_checkout()
+
+
+def test_spec_and_impl_are_put_through_the_checks_that_know_them() -> None:
+    assert [check.name for check in CHECKS if check not in checks_of("spec")] == ["recorded events"]
+    assert [check.name for check in CHECKS if check not in checks_of("impl")] == [
+        "golden vectors",
+        "proofs",
+    ]
+
+
+def test_quick_checks_are_the_first() -> None:
+    assert [check.name for check in CHECKS][: len(QUICK)] == list(QUICK)
+
+
+def test_checks_are_chosen_by_name() -> None:
+    assert [check.name for check in checks_of("spec", ["proofs", "import"])] == ["import", "proofs"]
+
+
+def test_what_no_lockstep_reaches_has_the_tests_of_the_kernel_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(checks_module, "_pytest", lambda *paths: given.extend(paths))
+    checks = {check.name: check.notices for check in CHECKS}
+    checks["own tests"]("impl.acquire")
+    assert given == ["tests/impl/test_acquire.py"]
+    given.clear()
+    checks["import"]("impl.nothing")
+    monkeypatch.setitem(sys.modules, "impl.nothing", sys)  # As the recorded events import it.
+    checks["own tests"]("impl.nothing")
+    assert given == [f"tests/impl/test_{name}.py" for name in ("nothing", "kernel", "faults")]

@@ -1,0 +1,84 @@
+import os
+
+from tools.mutation.checks import QUICK
+from tools.mutation.cli import selected
+from tools.mutation.mutants import Mutant, mutants_of, sampled
+from tools.mutation.results import equivalents
+from tools.mutation.run import Judgement, judgements
+
+SAMPLE, LISTED, SEED = {"spec": 26, "impl": 12}, 6, 3
+
+
+def unchanged(module: str) -> Mutant:
+    return Mutant(module, "", "", "", 0, 1, -1)
+
+
+def named(module: str, function: str, before: str, after: str) -> Mutant:
+    wanted = (module, function, before, after, 0)
+    return next(mutant for mutant in mutants_of(module) if mutant.key == wanted)
+
+
+LATE = named("spec.record", "is_lock_over", "record.deadline <= now", "record.deadline < now")
+ENDLESS = named("spec.acquire", "_check_growth", "offset += 1", "pass")
+UNSEEN = named(
+    "impl.faults", "_fault_of_result", "number += acquired[i, 1] - acquired[i, 0] + 1", "pass"
+)
+UNCOUNTED = named(
+    "spec.record", "acquire", "record.delivery_count + 1", "record.delivery_count - 1"
+)
+
+
+def judged(*mutants: Mutant, checks: tuple[str, ...] | None = None) -> list[Judgement]:
+    found = {j.mutant.key: j for j in judgements(mutants, checks=checks)}
+    return [found[mutant.key] for mutant in mutants]
+
+
+def test_each_kind_of_end_is_told_apart() -> None:
+    whole, late, endless = judged(unchanged("spec.lag"), LATE, ENDLESS, checks=QUICK)
+    assert not whole.killed
+    assert (late.by, late.killed) == ("lockstep", True)
+    assert late.detail.startswith("AssertionError: impl ")
+    assert (endless.by, endless.detail) == ("lockstep", "too much time")
+
+
+def test_what_no_check_looks_at_survives() -> None:
+    found = judged(LATE, checks=("import",))
+    assert [judgement.killed for judgement in found] == [False]
+
+
+def test_proofs_alone_notice_a_mutant() -> None:
+    (found,) = judged(UNCOUNTED, checks=("proofs",))
+    assert found.by == "proofs"
+    assert found.detail.startswith("acquire ")
+
+
+def test_exploration_alone_notices_a_mutant() -> None:
+    (found,) = judged(LATE, checks=("exploration",))
+    assert found.by == "exploration"
+
+
+def test_recorded_events_notice_what_no_lockstep_reaches() -> None:
+    whole, unseen = judged(unchanged("impl.faults"), UNSEEN, checks=("lockstep", "recorded events"))
+    assert not whole.killed
+    assert unseen.by == "recorded events"
+
+
+def test_nothing_is_left_in_the_environment() -> None:
+    before = dict(os.environ)
+    judged(checks=QUICK)
+    assert dict(os.environ) == before
+
+
+def test_a_fixed_sample_is_noticed_and_what_is_listed_as_equivalent_is_not() -> None:
+    listed = equivalents()
+    every = {package: selected([package]) for package in SAMPLE}
+    telling = [
+        mutant
+        for package, number in SAMPLE.items()
+        for mutant in sampled((m for m in every[package] if m.key not in listed), number, SEED)
+    ]
+    missed = [j.mutant for j in judgements(telling) if not j.killed]
+    assert missed == [], "neither noticed nor listed as equivalent"
+    alike = [m for mutants in every.values() for m in mutants if m.key in listed]
+    refuted = [j for j in judgements(sampled(alike, LISTED, SEED), checks=QUICK) if j.killed]
+    assert refuted == [], "listed as equivalent, and yet noticed"

@@ -1,0 +1,131 @@
+"""What the KIP texts name, and the functions, proofs and tests that cover it.
+
+``python -m tools.documents.coverage`` prints the document ``docs/coverage.md``.
+"""
+
+import ast
+import importlib
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+import attrs
+import click
+
+from proofs.theorems.catalogue import THEOREMS
+
+__all__ = ["MARKS", "Item", "document", "items", "wrong"]
+
+MARKS = ("core", "supporting", "data")
+"""Core: the rules of a share-partition; supporting: what they rest on; data: names and numbers."""
+
+_ROOT = Path(__file__).parents[2]
+_HEAD = """# Coverage
+
+Everything that the KIP texts name, and what covers it: the functions that are the specification of
+it, the properties that are proved of it (see [proofs.md](proofs.md)) and the tests that fail
+without it; or the reason why there is none. "core" items are the rules of a share-partition,
+"supporting" ones what these rest on, "data" ones names, numbers and interfaces.
+
+Written from `tools/documents/coverage.toml` by `python -m tools.documents.coverage`. A test fails
+for an item with neither, for a name that does not exist, and where this document is not up to date.
+"""
+
+
+@attrs.frozen
+class Item:
+    """One thing that a text names.
+
+    ``functions`` are module:name, ``properties`` those of the theorems, ``tests`` path::name.
+    """
+
+    section: str
+    kip: str
+    what: str
+    mark: str
+    functions: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    properties: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    tests: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    reason: str = ""
+
+
+def items() -> tuple[Item, ...]:
+    """Return the inventory in its order."""
+    table = tomllib.loads(Path(__file__).with_name("coverage.toml").read_text(encoding="utf-8"))
+    return tuple(Item(**row) for row in table["item"])
+
+
+def wrong(item: Item, root: Path = _ROOT) -> Iterator[str]:
+    """Yield what is wrong with an item; tests are looked up below ``root``."""
+    if item.mark not in MARKS:
+        yield f"mark is {item.mark}; allowed: {', '.join(MARKS)}"
+    if not (item.functions and item.tests) and not item.reason:
+        yield "it has neither functions and tests nor a reason"
+    for function in item.functions:
+        if not _exists(function):
+            yield f"there is no {function}"
+    proved = {theorem.property.name for theorem in THEOREMS}
+    yield from (f"no theorem is about {name}" for name in item.properties if name not in proved)
+    for test in item.tests:
+        path, _, name = test.partition("::")
+        if name not in _tests_in(root / path):
+            yield f"there is no {test}"
+
+
+def document() -> str:
+    """Return the document, a table for each section."""
+    parts = [_HEAD, _totals()]
+    for section, found in groupby(items(), key=lambda item: item.section):
+        head = f"## {section}\n\n| What | Where | Mark | Functions | Proved | Tests |\n"
+        parts.append(f"{head}|---|---|---|---|---|---|\n" + "".join(map(_row, found)))
+    return "\n".join(parts)
+
+
+def _exists(function: str) -> bool:
+    module, _, name = function.partition(":")
+    try:
+        return hasattr(importlib.import_module(module), name)
+    except ModuleNotFoundError:
+        return False
+
+
+@cache
+def _tests_in(path: Path) -> frozenset[str]:
+    if not path.is_file():
+        return frozenset()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def _totals() -> str:
+    counts = []
+    for mark in MARKS:
+        found = [item for item in items() if item.mark == mark]
+        covered = sum(bool(item.functions) for item in found)
+        counts.append(f"{covered} of {len(found)} {mark}")
+    return f"Covered by functions and tests: {', '.join(counts)} items.\n"
+
+
+def _row(item: Item) -> str:
+    functions = ", ".join(f"`{name.replace(':', '.')}`" for name in item.functions)
+    tests = ", ".join(_link(test) for test in item.tests)
+    cells = (
+        item.what,
+        item.kip,
+        item.mark,
+        " ".join(filter(None, (functions, item.reason))),
+        ", ".join(name.replace("_", " ") for name in item.properties) or "–",
+        tests or "–",
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _link(test: str) -> str:
+    path, _, name = test.partition("::")
+    return f"[{name.removeprefix('test_').replace('_', ' ')}](../{path})"
+
+
+if __name__ == "__main__":
+    click.echo(document(), nl=False)

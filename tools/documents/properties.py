@@ -1,0 +1,64 @@
+"""The tables of proved properties, as documents show them."""
+
+import re
+
+from proofs.theorems.catalogue import THEOREMS
+from proofs.theorems.theorem import Theorem
+from proofs.theorems.transitions import TRANSITIONS
+from tools.documents.parts import with_part
+
+__all__ = ["BEGIN", "END", "properties_table", "summary_table", "with_summary", "with_table"]
+
+BEGIN = "<!-- begin: proved properties -->"
+END = "<!-- end: proved properties -->"
+_BEGIN_SUMMARY = "<!-- begin: summary of proved properties -->"
+_END_SUMMARY = "<!-- end: summary of proved properties -->"
+_PROVED = re.compile(r"^\| (\d+) \| (.+?) \| Proved(.*?) \|$", re.MULTILINE)
+_OF_A_RECORD = (*(transition.name for transition in TRANSITIONS), "recover")
+_FEW = 3
+_HEAD = ("| Property | Proved of | KIP section | No. |", "|---|---|---|---|")
+
+
+def properties_table() -> str:
+    """Return one row for each sentence: what is proved, of which transitions, and its source."""
+    rows: dict[tuple[str, str, tuple[int, ...]], list[Theorem]] = {}
+    for theorem in THEOREMS:
+        stated = theorem.property
+        rows.setdefault((stated.sentence, stated.source, stated.numbers), []).append(theorem)
+    lines = [
+        f"| {sentence} | {_transitions(about)} | {source} | {', '.join(map(str, numbers)) or '–'} |"
+        for (sentence, source, numbers), about in rows.items()
+    ]
+    return "\n".join([*_HEAD, *lines])
+
+
+def summary_table(register: str) -> str:
+    """Return one row for each property of the register that is proved, with how many theorems.
+
+    Where the register says of what it is proved, the row does too.
+    """
+    lines = ["| No. | Property | Theorems |", "|---|---|---|"]
+    for number, sentence, extent in _PROVED.findall(register):
+        about = sum(int(number) in theorem.property.numbers for theorem in THEOREMS)
+        within = f" Proved{extent}." if extent.startswith(" ") else ""
+        lines.append(f"| {number} | {sentence}{within} | {about} |")
+    return "\n".join(lines)
+
+
+def with_table(document: str) -> str:
+    """Return the document with the table of properties between its markers."""
+    return with_part(document, BEGIN, END, properties_table())
+
+
+def with_summary(document: str, register: str) -> str:
+    """Return the document with the summary between its markers."""
+    return with_part(document, _BEGIN_SUMMARY, _END_SUMMARY, summary_table(register))
+
+
+def _transitions(theorems: list[Theorem]) -> str:
+    names = dict.fromkeys(theorem.transition for theorem in theorems)
+    left_out = [name for name in _OF_A_RECORD if name not in names]
+    if len(left_out) > _FEW:
+        return ", ".join(names)
+    but = f" but {', '.join(left_out)}" if left_out else ""
+    return f"every transition of a record{but}"

@@ -1,0 +1,250 @@
+"""What a mutant is put through, in order, until something notices it.
+
+Runs in a process of its own, in which the mutant stands for its module. The tests of the project
+are found by name and not imported before, because they run on top of everything else.
+"""
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+import attrs
+
+__all__ = [
+    "CHECKS",
+    "QUICK",
+    "ROOT",
+    "Check",
+    "NoCheckoutError",
+    "checks_of",
+    "install",
+    "require_checkout",
+    "warm_up",
+]
+
+ROOT = Path(__file__).parents[2]
+"""The checkout, if this is one."""
+
+_BELOW = {
+    "spec": {"spec", "judge", "replay", "proofs", "tests"},
+    "impl": {"impl", "judge", "replay", "proofs", "tests"},
+    "proofs": {"proofs", "tests"},
+}
+"""What rests on each package, and must be imported again on top of its mutant."""
+_SHORT_STEPS, _LONG_STEPS, _SEED = 1_600, 20_000, 7
+_STORIES, _SPOILINGS = 12, 14
+_EXPLORED_OFFSETS, _EXPLORED_DEPTH = 2, 6
+_PROOF_LIMIT_MS = 1_000
+_PYTEST = (
+    *("-x", "-q", "--hypothesis-profile=mutants", "--assert=plain"),
+    *("-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:unraisableexception"),
+    *("-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT)),
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # Much is imported already.
+)
+
+
+class NoCheckoutError(Exception):
+    """There are no tests beside the packages, so there is nothing to put a mutant through."""
+
+
+@attrs.frozen
+class Check:
+    """A check of a mutant of a module.
+
+    ``notices`` takes the module's name and returns what it noticed, or nothing; an exception is
+    noticed too. ``cpu_s`` is how long it may compute, many times what it takes. ``prepare`` is
+    called before any mutant stands for its module.
+    """
+
+    name: str
+    notices: Callable[[str], str]
+    cpu_s: float
+    packages: tuple[str, ...] = ("spec", "impl", "proofs")
+    prepare: Callable[[], object] = lambda: None
+
+
+def require_checkout() -> None:
+    """Raise NoCheckoutError unless the project's tests are here."""
+    if not (ROOT / "tests" / "lockstep" / "driver.py").is_file():
+        raise NoCheckoutError(f"mutants are put through the tests, and there are none in {ROOT}")
+
+
+def warm_up() -> None:
+    """Import all that mutants need, so that only what rests on a mutant is imported again."""
+    sys.path.insert(0, str(ROOT))
+    _import("hypothesis.stateful")
+    _import("proofs.theorems.catalogue")
+    _import("tests.lockstep.driver")
+    _import("impl.kernel")
+    for name in ("pytest", "pyarrow", "numpy"):
+        _import(name)
+    hypothesis = _import("hypothesis")
+    found = hypothesis.Phase.explicit, hypothesis.Phase.generate
+    hypothesis.settings.register_profile(
+        "mutants",
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=found,
+        suppress_health_check=list(hypothesis.HealthCheck),  # They look at the clock.
+    )
+
+
+def install(module: str, code: CodeType) -> None:
+    """Let ``code`` be what is imported as the module from now on."""
+    rests = _BELOW[module.split(".", maxsplit=1)[0]]
+    for name in [name for name in sys.modules if name.split(".")[0] in rests]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, _Finder(module, code))
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds the mutant in the place of its module."""
+
+    def __init__(self, module: str, code: CodeType) -> None:
+        self._module, self._code = module, code
+
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != self._module:
+            return None
+        found = spec_from_loader(name, self, origin=self._code.co_filename)
+        if found:
+            found.has_location = True
+        return found
+
+    def exec_module(self, module: ModuleType) -> None:
+        exec(self._code, vars(module))  # noqa: S102 - this is how a module is loaded
+
+
+@cache
+def _is_in_lockstep(module: str) -> bool:
+    """Whether the lockstep rests on the module; the first check asks, the others import more."""
+    _import("tests.lockstep.driver")
+    return module in sys.modules
+
+
+def _imports(module: str) -> str:
+    _is_in_lockstep(module)
+    return ""
+
+
+def _lockstep(steps: int) -> Callable[[str], str]:
+    def drive(module: str) -> str:
+        if _is_in_lockstep(module):
+            _import("tests.lockstep.driver").drive(seed=_SEED, steps=steps)
+        return ""
+
+    return drive
+
+
+@cache
+def _recorded() -> tuple[tuple[Any, Any], ...]:
+    """Return events, most of them spoiled, and what the specification finds in them."""
+    spoiled = _import("tests.lockstep.spoiled")
+    cases = spoiled.cases(_SEED, _STORIES, _SPOILINGS)
+    return tuple((case, spoiled.found_by_specification(case)) for case in cases)
+
+
+def _recorded_events(_module: str) -> str:
+    """Return the first difference of the columnar kernel from the specification."""
+    found_by_kernel = _import("tests.lockstep.spoiled").found_by_kernel
+    for case, expected in _recorded():
+        found = found_by_kernel(case)
+        if found != expected:
+            return f"{case.profile.name}, {case.spoiled}: {found[:2]}, expected {expected[:2]}"
+    return ""
+
+
+def _own_tests(module: str) -> str:
+    """Return the first that fails; those of the kernel go with what no lockstep reaches."""
+    *folders, name = module.split(".")
+    names = [name]
+    if folders == ["impl"] and not _is_in_lockstep(module):
+        names += ["kernel", "faults"]
+    return _pytest(*(f"tests/{'/'.join(folders)}/test_{name}.py" for name in dict.fromkeys(names)))
+
+
+def _golden(_module: str) -> str:
+    return _pytest("tests/spec/test_golden.py")
+
+
+def _all_tests(module: str) -> str:
+    return _pytest(f"tests/{module.split('.', maxsplit=1)[0]}")
+
+
+def _exploration(module: str) -> str:
+    """Return what is wrong in a small world, of which every state of so many steps is visited."""
+    explored, world = (
+        _import("tests.proofs.explored").explored,
+        _import("proofs.exploration.world").World,
+    )
+    if module not in sys.modules:
+        return ""
+    _, found = explored(world(offsets=_EXPLORED_OFFSETS), _EXPLORED_DEPTH)
+    return found.violation.sentence if found.violation else ""
+
+
+def _proofs(module: str) -> str:
+    """Return the first theorem that the mutant refutes; that Z3 needs longer shows nothing."""
+    harness, catalogue = _import("proofs.theorems.harness"), _import("proofs.theorems.catalogue")
+    for theorem in catalogue.THEOREMS if module in sys.modules else ():
+        if harness.prove(theorem, _PROOF_LIMIT_MS).verdict is harness.Verdict.REFUTED:
+            return str(theorem.name())
+    return ""
+
+
+def _pytest(*paths: str) -> str:
+    """Return the first that fails of the tests in these files or folders of the checkout."""
+    failed: list[str] = []
+
+    class Watch:
+        """Notes which tests fail."""
+
+        def pytest_runtest_logreport(self, report: Any) -> None:  # noqa: ANN401 - pytest's
+            if report.failed:
+                failed.append(report.nodeid)
+
+        def pytest_collectreport(self, report: Any) -> None:  # noqa: ANN401 - pytest's
+            if report.failed:
+                failed.append(report.nodeid)
+
+    with contextlib.chdir(ROOT):
+        status = int(_import("pytest").main([*_PYTEST, *paths], plugins=[Watch()]))
+    return "" if status == 0 else next(iter(failed), f"pytest ended with {status}")
+
+
+def _import(name: str) -> Any:  # noqa: ANN401 - any module
+    return importlib.import_module(name)
+
+
+CHECKS = (
+    Check("import", _imports, 2),
+    Check("lockstep", _lockstep(_SHORT_STEPS), 3),
+    Check("recorded events", _recorded_events, 5, ("impl",), _recorded),
+    Check("own tests", _own_tests, 40),
+    Check("golden vectors", _golden, 10, ("spec",)),
+    Check("long lockstep", _lockstep(_LONG_STEPS), 40),
+    Check("exploration", _exploration, 10),
+    Check("proofs", _proofs, 300, ("spec",)),
+    Check("all tests", _all_tests, 120),
+)
+"""In this order: what is quick and notices most comes first."""
+QUICK = ("import", "lockstep", "recorded events", "own tests", "golden vectors")
+"""What mutants that are listed as equivalent are put through every time."""
+
+
+def checks_of(package: str, names: Sequence[str] | None = None) -> Iterator[Check]:
+    """Yield the checks for mutants of a package; with ``names`` only those."""
+    for check in CHECKS:
+        if package in check.packages and (names is None or check.name in names):
+            yield check

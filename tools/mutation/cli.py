@@ -1,0 +1,165 @@
+"""``python -m tools.mutation``: change the code in every small way; some check must notice."""
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from typing import NoReturn
+
+import click
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+from model.errors import InvalidValueError
+from tools.mutation.checks import QUICK, ROOT, NoCheckoutError, require_checkout
+from tools.mutation.mutants import Key, Mutant, mutants_of, sampled
+from tools.mutation.report import as_json, as_lines, scores, with_scores
+from tools.mutation.results import as_line, equivalents, from_lines
+from tools.mutation.run import Judgement, judgements
+
+__all__ = ["mutate_command", "selected"]
+
+SURVIVED, BAD_ARGUMENT, INTERRUPTED = 1, 2, 130
+_PACKAGES = ("spec", "impl", "proofs/hazards/draft")
+
+
+@click.command("mutate")
+@click.argument("modules", nargs=-1, metavar="[MODULE]...")
+@click.option("--sample", type=click.IntRange(1), help="Only so many mutants, chosen by the seed.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object for each module.")
+@click.option(
+    "--results",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep results in this file, and go on from those that it has; survivors run again.",
+)
+@click.option(
+    "--document",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Write the scores into the table of this document.",
+)
+@click.option("--processes", type=click.IntRange(1), default=1, show_default=True)
+def mutate_command(  # noqa: PLR0913 - one argument for each option
+    *,
+    modules: tuple[str, ...],
+    sample: int | None,
+    seed: int,
+    json_lines: bool,
+    results: Path | None,
+    document: Path | None,
+    processes: int,
+) -> None:
+    """Change spec and impl in every small way, and see that a check notices each change.
+
+    MODULE is a module such as spec.record, or a package; without one, spec and impl whole.
+    Exit status 1 if a mutant survives that is not listed as equivalent, or is listed and noticed;
+    2 for bad arguments, or if the checks notice something without any mutant.
+    """
+    try:
+        require_checkout()
+        mutants = selected(modules)
+        mutants_in = Counter(mutant.module for mutant in mutants)
+        if sample is not None:
+            mutants = sampled(mutants, sample, seed)
+        judged = _earlier(results, mutants)
+        if document:
+            with_scores(document.read_text(), (), "")
+    except (NoCheckoutError, InvalidValueError) as error:
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}")
+    listed = equivalents()
+    interrupted = False
+    try:
+        for judgement in _judged(_left(mutants, judged, listed), listed, results, processes):
+            judged[judgement.mutant.key] = judgement
+    except KeyboardInterrupt:
+        interrupted = True
+    found = scores(mutants_in, judged.values(), listed)
+    click.echo("\n".join(as_json(s) if json_lines else "\n".join(as_lines(s)) for s in found))
+    if interrupted:
+        sys.exit(INTERRUPTED)
+    if document:
+        document.write_text(with_scores(document.read_text(), found, _commit()))
+    if any(score.survivors or score.refuted for score in found):
+        sys.exit(SURVIVED)
+
+
+def selected(names: Sequence[str]) -> list[Mutant]:
+    """Return the mutants of modules and packages, of all if none is named."""
+    every = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for package in _PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if not path.stem.startswith("__")
+    ]
+    for name in names:
+        if not any(_is_in(module, name) for module in every):
+            raise InvalidValueError("MODULE", name, "spec, impl or a module of them: spec.record")
+    chosen = [m for m in every if not names or any(_is_in(m, name) for name in names)]
+    return [mutant for module in chosen for mutant in mutants_of(module)]
+
+
+def _is_in(module: str, name: str) -> bool:
+    """Whether the name is that of the module or of a package around it."""
+    return f"{module}.".startswith(f"{name}.")
+
+
+def _earlier(results: Path | None, mutants: list[Mutant]) -> dict[Key, Judgement]:
+    """Return the results in the file, which is made if there is none."""
+    if results is None:
+        return {}
+    results.touch()
+    return dict(from_lines(results.read_text().splitlines(), mutants))
+
+
+def _left(
+    mutants: list[Mutant], judged: dict[Key, Judgement], listed: Collection[Key]
+) -> list[Mutant]:
+    """Return what is still to be run; what survived earlier and is not listed runs again."""
+    settled = {key for key, judgement in judged.items() if judgement.killed or key in listed}
+    return [mutant for mutant in mutants if mutant.key not in settled]
+
+
+def _judged(
+    left: list[Mutant], listed: Collection[Key], results: Path | None, processes: int
+) -> Iterator[Judgement]:
+    """Yield each result as it is known, when it is in the file; show progress on stderr."""
+    telling = [mutant for mutant in left if mutant.key not in listed]
+    alike = [mutant for mutant in left if mutant.key in listed]
+    unchanged = {m.module.split(".")[0]: Mutant(m.module, "", "", "", 0, 1, -1) for m in left}
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
+    with ExitStack() as stack:
+        file = stack.enter_context(results.open("a")) if results else None
+        bar = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+        task = bar.add_task("mutants", total=len(left))
+        every = judgements([*unchanged.values(), *telling], processes)
+        for judgement in chain(every, judgements(alike, processes, QUICK)):
+            if judgement.mutant.index < 0:
+                if judgement.killed:
+                    _fail(f"without a mutant, {judgement.by} fails: {judgement.detail}")
+                continue
+            if file:
+                print(as_line(judgement), file=file, flush=True)
+            bar.advance(task)
+            yield judgement
+
+
+def _commit() -> str:
+    """Return the commit at which spec, impl and tests are, marked if they differ from it."""
+    git = ["git", "-C", str(ROOT)]
+    head = subprocess.run(  # noqa: S603 - fixed arguments
+        [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
+    )
+    dirty = subprocess.run(  # noqa: S603 - fixed arguments
+        [*git, "diff", "--quiet", "HEAD", "--", *_PACKAGES, "tests"], check=False
+    )
+    return head.stdout.strip() + ("+" if dirty.returncode else "")
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"Error: {message}", err=True)
+    sys.exit(BAD_ARGUMENT)

@@ -1,0 +1,75 @@
+"""Results of mutants: kept line by line, and the mutants that are known to change nothing."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from model.errors import InvalidValueError
+from tools.mutation.mutants import Key, Mutant, source_of
+from tools.mutation.run import Judgement
+
+__all__ = ["EQUIVALENTS", "as_line", "equivalents", "from_lines", "unknown_keys"]
+
+EQUIVALENTS = Path(__file__).with_name("equivalent.json")
+"""Mutants that do what the code does, in groups of one reason."""
+
+
+def equivalents(path: Path = EQUIVALENTS) -> dict[Key, str]:
+    """Return the mutants that are listed as equivalent, each with its reason."""
+    found: dict[Key, str] = {}
+    for group in json.loads(path.read_text()):
+        if not group["reason"]:
+            raise InvalidValueError("reason", group["reason"], "why the mutants change nothing")
+        for module, function, before, after, occurrence in group["mutants"]:
+            key = (module, function, before, after, occurrence)
+            if key in found:
+                raise InvalidValueError("mutant", key, "each listed once")
+            found[key] = group["reason"]
+    return found
+
+
+def unknown_keys(listed: Iterable[Key], mutants: Iterable[Mutant]) -> list[Key]:
+    """Return what is listed and no mutant."""
+    known = {mutant.key for mutant in mutants}
+    return [key for key in listed if key not in known]
+
+
+def as_line(judgement: Judgement) -> str:
+    """Return a result as one line of JSON."""
+    mutant = judgement.mutant
+    fields: dict[str, Any] = {
+        "key": mutant.key,
+        "line": mutant.line,
+        "source": _digest(mutant.module),
+        "by": judgement.by,
+        "detail": judgement.detail,
+        "seconds": round(judgement.seconds, 3),
+    }
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def from_lines(lines: Iterable[str], mutants: Iterable[Mutant]) -> Mapping[Key, Judgement]:
+    """Return the earlier results that still say something: those of modules that are as they were.
+
+    The last line about a mutant counts; a line that was cut short is left out.
+    """
+    known = {mutant.key: mutant for mutant in mutants}
+    digests = {module: _digest(module) for module in {mutant.module for mutant in known.values()}}
+    found: dict[Key, Judgement] = {}
+    for line in lines:
+        try:
+            fields = json.loads(line)
+            module, function, before, after, occurrence = fields["key"]
+            key = (module, function, before, after, occurrence)
+            if key in known and fields["source"] == digests[module]:
+                told = fields["by"], fields["detail"], fields["seconds"]
+                found[key] = Judgement(known[key], *told)
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def _digest(module: str) -> str:
+    return hashlib.sha256(source_of(module).read_bytes()).hexdigest()[:16]
