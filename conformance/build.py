@@ -6,7 +6,7 @@ from pathlib import Path
 
 import attrs
 
-from conformance.target import TargetError
+from conformance.cores.target import TargetError
 
 __all__ = ["Recipe", "build"]
 

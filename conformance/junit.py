@@ -13,9 +13,9 @@ import attrs
 
 from conformance.campaign import Fault
 from conformance.citations import CITATIONS, DRAFT, citation_of
+from conformance.cores.scene import CRASHED, UNREADABLE
+from conformance.cores.universe import Group
 from conformance.report import Report, plain_steps
-from conformance.scene import CRASHED, UNREADABLE
-from conformance.universe import Group
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
 __all__ = ["as_junit"]

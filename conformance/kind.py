@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import attrs
 
-from conformance.exercised import Exercised, exercised
-from conformance.scene import Deviation, Step
+from conformance.cores.exercised import Exercised, exercised
+from conformance.cores.scene import Deviation, Step
 
 __all__ = ["Ask", "Kind", "Stage"]
 

@@ -11,7 +11,7 @@ import cattrs
 from cattrs.strategies import configure_tagged_union
 
 from conformance.campaign import Fault, play
-from conformance.cores import CORES
+from conformance.cores.kind import CORES
 from conformance.kind import Ask, Kind
 from model.errors import ErrorCode
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from conformance.campaign import Fault
 from conformance.citations import citation_of
-from conformance.exercised import Exercised
+from conformance.cores.exercised import Exercised
+from conformance.cores.universe import Group
 from conformance.known import Known
 from conformance.markup import Child, Markup, joined, tag
 from conformance.page_style import STYLE
 from conformance.picture import CODES, Cell, Picture, Row, picture
 from conformance.report import Report, Verdict, headline, totals_text, vectors_text
-from conformance.universe import Group
 from judge.words import printable
 
 __all__ = ["MAX_BYTES", "as_html"]

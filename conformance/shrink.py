@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from conformance.cores import CORES
+from conformance.cores.kind import CORES
 from conformance.kind import Ask, Kind
 
 __all__ = ["shrunk"]

@@ -8,13 +8,13 @@ from typing import Any
 
 import attrs
 
-from conformance.builtin import EngineTarget
-from conformance.cores import CORES
-from conformance.crabka_core import KNOWN as CRABKA_CORE_KNOWN
-from conformance.crabka_core import crabka_core_target
-from conformance.kafka import KNOWN, kafka_target
+from conformance.cores.builtin import EngineTarget
+from conformance.cores.crabka_core import KNOWN as CRABKA_CORE_KNOWN
+from conformance.cores.crabka_core import crabka_core_target
+from conformance.cores.kafka import KNOWN, kafka_target
+from conformance.cores.kind import CORES
+from conformance.cores.process import ProcessTarget
 from conformance.kind import Kind
-from conformance.process import ProcessTarget
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.brokers import BROKERS
 from conformance.wire.connection import Bounds

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.campaign import Limits, campaign
-from conformance.process import ProcessTarget
+from conformance.cores.process import ProcessTarget
 from conformance.vectors.play import all_cases, play_vectors
 from conformance.vectors.written import DATA
 from tests.doubles.miniature import FaultKind

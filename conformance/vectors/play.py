@@ -6,9 +6,9 @@ from typing import Any
 
 import attrs
 
-from conformance import asks
 from conformance.campaign import Fault, play
-from conformance.target import Hello, Target, TargetError
+from conformance.cores import asks
+from conformance.cores.target import Hello, Target, TargetError
 from conformance.vectors.source import Case, cases
 from model.errors import ErrorCode
 from model.operations import Acknowledge

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import attrs
 import cattrs
 
-from conformance import asks
+from conformance.cores import asks
 from conformance.vectors.words import ask_in_words
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import InvalidValueError

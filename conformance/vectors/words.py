@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import attrs
 
-from conformance import asks
-from conformance.asks import Answers, Ask
+from conformance.cores import asks
+from conformance.cores.asks import Answers, Ask
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import AcknowledgementBatch

@@ -9,10 +9,10 @@ from typing import Any
 
 import attrs
 
-from conformance import asks
-from conformance.builtin import EngineTarget
-from conformance.scene import Scene
-from conformance.target import Hello, Reply, Request
+from conformance.cores import asks
+from conformance.cores.builtin import EngineTarget
+from conformance.cores.scene import Scene
+from conformance.cores.target import Hello, Reply, Request
 from conformance.vectors.free import free
 from conformance.vectors.play import needs
 from conformance.vectors.source import Case

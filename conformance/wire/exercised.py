@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from conformance.exercised import Exercised, settled
-from conformance.transitions import typed
+from conformance.cores.exercised import Exercised, settled
+from conformance.cores.transitions import typed
 from conformance.wire.belief import Belief, Lock
 from conformance.wire.situations import (
     Served,

@@ -1,6 +1,6 @@
 """Random asks of a broker, steered by what it is believed to be like.
 
-A mixture leaves most kinds of ask out, as in ``conformance.generate``. Waiting costs real time: a
+A mixture leaves most kinds of ask out, as in ``cores.generate``. Waiting costs real time: a
 wait that all locks are over is rare.
 """
 

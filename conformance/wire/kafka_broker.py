@@ -10,8 +10,8 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from conformance.kafka import kafka_java
-from conformance.target import TargetError
+from conformance.cores.kafka import kafka_java
+from conformance.cores.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Address, Bounds, Wire

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from conformance.build import Recipe, build
-from conformance.target import TargetError
+from conformance.cores.target import TargetError
 
 __all__ = ["Server", "crabka_server", "kfake_server"]
 

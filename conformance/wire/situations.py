@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 import attrs
 from immutables import Map
 
-from conformance.situations import named
-from conformance.transitions import malformed, typed
-from conformance.universe import answer_name
+from conformance.cores.situations import named
+from conformance.cores.transitions import malformed, typed
+from conformance.cores.universe import answer_name
 from conformance.wire.belief import Belief, Lock
 from conformance.wire.target import Described, Exchange
 from conformance.wire.universe import (

@@ -6,7 +6,7 @@ count by the same names. Each says what a broker must be able to do for it.
 
 from collections.abc import Iterator
 
-from conformance.universe import Group, Item, answer_name
+from conformance.cores.universe import Group, Item, answer_name
 from conformance.wire.target import WireCapabilities
 from model.states import AcknowledgeType, AcquireMode
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from conformance import asks
 from conformance.campaign import Limits, campaign, play
-from conformance.scene import Scene
-from conformance.target import Reply, TargetError
+from conformance.cores import asks
+from conformance.cores.scene import Scene
+from conformance.cores.target import Reply, TargetError
 from conformance.wire.brokers import BROKERS
 from conformance.wire.target import Exchange, Place
 from model.errors import ErrorCode

@@ -3,9 +3,9 @@
 import attrs
 
 from conformance.campaign import Limits, campaign
+from conformance.cores.scene import Deviation, Step
 from conformance.kind import Kind
 from conformance.known import plain_sequence
-from conformance.scene import Deviation, Step
 
 
 @attrs.frozen

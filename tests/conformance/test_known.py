@@ -8,8 +8,8 @@ import attrs
 import pytest
 
 from conformance.campaign import Fault, Limits, campaign, play
-from conformance.cores import CORES
-from conformance.kafka import KNOWN
+from conformance.cores.kafka import KNOWN
+from conformance.cores.kind import CORES
 from conformance.known import Known, KnownError, plain_sequence, read_known, replayed, unknown
 from tests.doubles.miniature import FaultKind, Miniature
 

@@ -6,10 +6,10 @@ import attrs
 import pytest
 
 from conformance.campaign import Limits, campaign
+from conformance.cores.scene import Step
 from conformance.known import Known, Replayed
 from conformance.page import MAX_BYTES, as_html
 from conformance.report import Report, headline
-from conformance.scene import Step
 from tests.doubles.miniature import FaultKind, Miniature
 
 EVIL = "<script>alert(1)</script><img src=http://x.example/y>"

@@ -3,8 +3,8 @@
 import attrs
 
 from conformance.campaign import Fault
+from conformance.cores.scene import Deviation, Step
 from conformance.picture import CODES, MAX_COLUMNS, Picture, picture
-from conformance.scene import Deviation, Step
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState

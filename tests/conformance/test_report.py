@@ -8,12 +8,12 @@ import pytest
 from rich.console import Console
 
 from conformance.campaign import Limits, campaign
+from conformance.cores.target import Capabilities
+from conformance.cores.universe import universe
 from conformance.junit import as_junit
 from conformance.known import Known, Replayed
 from conformance.page import as_html
 from conformance.report import Report, Verdict, as_json, as_markdown, show
-from conformance.target import Capabilities
-from conformance.universe import universe
 from conformance.wire.target import WireHello
 from model.errors import ErrorCode
 from tests.doubles.miniature import FaultKind, Miniature

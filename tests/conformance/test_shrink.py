@@ -1,6 +1,6 @@
 """What is left of a sequence is needed, and as simple as it can be."""
 
-from conformance import asks
+from conformance.cores import asks
 from conformance.shrink import shrunk
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from conformance.protocol import VERSION
-from conformance.target import Capabilities, Hello, Reply, Request
+from conformance.cores.protocol import VERSION
+from conformance.cores.target import Capabilities, Hello, Reply, Request
 from model.errors import ErrorCode
 
 __all__ = ["FaultKind", "Miniature", "serve"]

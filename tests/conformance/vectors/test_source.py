@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import asks
+from conformance.cores import asks
 from conformance.vectors.source import CASES, CaseError, cases, read_cases
 from model.guards import Guard
 

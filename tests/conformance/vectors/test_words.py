@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance import asks
+from conformance.cores import asks
 from conformance.vectors.words import ask_in_words
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError

@@ -16,7 +16,7 @@ from model.config import SharePartitionConfig
 
 SCHEMAS = Path(conformance.__file__).parent
 SCHEMA = json.loads((SCHEMAS / "vectors.schema.json").read_text())
-PROTOCOL = json.loads((SCHEMAS / "protocol.schema.json").read_text())
+PROTOCOL = json.loads((SCHEMAS / "cores" / "protocol.schema.json").read_text())
 FILES = {path.stem: path for path in sorted(DATA.glob("*.json"))}
 SAID = jsonschema.Draft202012Validator(
     {

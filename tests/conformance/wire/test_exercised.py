@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from conformance.campaign import Campaign, Limits, campaign, play
+from conformance.cores.universe import Group, answer_name
 from conformance.junit import as_junit
 from conformance.page import as_html
 from conformance.report import Report, as_json, as_markdown, show
-from conformance.universe import Group, answer_name
 from conformance.wire import asks, generate
 from conformance.wire.brokers import BROKERS
 from conformance.wire.exercised import exercised

@@ -10,8 +10,8 @@ import attrs
 import pytest
 from immutables import Map
 
-from conformance import kafka
-from conformance.target import TargetError
+from conformance.cores import kafka
+from conformance.cores.target import TargetError
 from conformance.wire import kafka_broker as module
 from conformance.wire.kafka_broker import kafka_broker
 from conformance.wire.target import Exchange, Place, WireTarget

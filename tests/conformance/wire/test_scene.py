@@ -4,8 +4,8 @@ import attrs
 import pytest
 
 from conformance.campaign import Fault, Limits, campaign
+from conformance.cores.scene import Deviation
 from conformance.picture import picture
-from conformance.scene import Deviation
 from conformance.wire import asks
 from conformance.wire.brokers import BROKERS
 from conformance.wire.scene import (

@@ -1,6 +1,6 @@
 """What can be met is declared once, with what a broker must be able to do for it."""
 
-from conformance.universe import Group
+from conformance.cores.universe import Group
 from conformance.wire.explain import WireDifference
 from conformance.wire.target import WireCapabilities
 from conformance.wire.universe import AT_STAKE, NEVER_ASKED, lacking, universe

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from conformance.target import Capabilities, Hello, Reply, Request
+from conformance.cores.target import Capabilities, Hello, Reply, Request
 from judge.engine import Engine, engines_for
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode

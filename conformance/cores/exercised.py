@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
-from conformance.situations import LogBatches, situations
-from conformance.target import Capabilities
-from conformance.transitions import moved
-from conformance.universe import (
+from conformance.cores.situations import LogBatches, situations
+from conformance.cores.target import Capabilities
+from conformance.cores.transitions import moved
+from conformance.cores.universe import (
     AT_STAKE,
     Group,
     Item,

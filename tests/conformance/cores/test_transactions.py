@@ -3,10 +3,10 @@
 import attrs
 import pytest
 
-from conformance import asks
-from conformance.builtin import EngineTarget
-from conformance.scene import Deviation, Scene
-from conformance.target import Reply
+from conformance.cores import asks
+from conformance.cores.builtin import EngineTarget
+from conformance.cores.scene import Deviation, Scene
+from conformance.cores.target import Reply
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.states import AcquireMode
 

@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from conformance import asks
+from conformance.cores import asks
 
 
 def test_every_ask_is_a_value() -> None:

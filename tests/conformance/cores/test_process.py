@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.process import ProcessTarget
-from conformance.target import TargetError
+from conformance.cores.process import ProcessTarget
+from conformance.cores.target import TargetError
 from tests.doubles.miniature import FaultKind
 
 GOOD = f"{sys.executable} -m tests.doubles.miniature"
@@ -64,7 +64,7 @@ def test_a_driver_that_dies_is_quoted() -> None:
 
 
 def test_a_driver_that_floods_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conformance.process.MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr("conformance.cores.process.MAX_LINE_BYTES", 1000)
     target = driver("import sys\nwhile True: sys.stdout.write(100 * chr(120))")
     with pytest.raises(TargetError, match="longer than 1,000 bytes"):
         target.hello()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from conformance.transitions import malformed, typed
+from conformance.cores.transitions import malformed, typed
 from model import operations as ops
 from model.errors import ErrorCode
 from model.states import AcknowledgeType, AcquireMode

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import attrs
 
-from conformance.target import Capabilities
+from conformance.cores.target import Capabilities
 from model.states import AcquireMode
 
 __all__ = [

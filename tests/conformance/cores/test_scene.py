@@ -7,10 +7,10 @@ from typing import Any
 import attrs
 import pytest
 
-from conformance import asks
-from conformance.builtin import EngineTarget
-from conformance.scene import CRASHED, UNREADABLE, Scene
-from conformance.target import Hello, Reply, Target
+from conformance.cores import asks
+from conformance.cores.builtin import EngineTarget
+from conformance.cores.scene import CRASHED, UNREADABLE, Scene
+from conformance.cores.target import Hello, Reply, Target
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch

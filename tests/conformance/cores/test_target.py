@@ -1,6 +1,6 @@
 """What an implementation can do is little until it says more."""
 
-from conformance.target import Capabilities
+from conformance.cores.target import Capabilities
 
 
 def test_nothing_that_needs_a_persister_is_assumed() -> None:

@@ -5,11 +5,11 @@ from typing import get_args
 
 import attrs
 
-from conformance import asks
 from conformance.campaign import Limits, campaign
-from conformance.generate import Mixture, mixture, next_ask
-from conformance.scene import Scene
-from conformance.target import Capabilities
+from conformance.cores import asks
+from conformance.cores.generate import Mixture, mixture, next_ask
+from conformance.cores.scene import Scene
+from conformance.cores.target import Capabilities
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.states import AcknowledgeType, AcquireMode

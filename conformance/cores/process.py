@@ -8,8 +8,8 @@ import tempfile
 import time
 from collections.abc import Sequence
 
-from conformance.protocol import MAX_LINE_BYTES, VERSION, decoded, encoded, hello_from
-from conformance.target import Hello, Reply, Request, TargetError
+from conformance.cores.protocol import MAX_LINE_BYTES, VERSION, decoded, encoded, hello_from
+from conformance.cores.target import Hello, Reply, Request, TargetError
 from model.errors import ErrorCode
 
 __all__ = ["ProcessTarget"]

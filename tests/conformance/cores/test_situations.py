@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from conformance import asks
-from conformance.builtin import EngineTarget
-from conformance.scene import Scene
-from conformance.situations import situations
+from conformance.cores import asks
+from conformance.cores.builtin import EngineTarget
+from conformance.cores.scene import Scene
+from conformance.cores.situations import situations
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from conformance.universe import GONE, ITS_TRANSACTION, NEW
+from conformance.cores.universe import GONE, ITS_TRANSACTION, NEW
 from model import operations as ops
 from model.errors import ErrorCode
 from model.states import AcknowledgeType, RecordState

@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from conformance import asks, generate
-from conformance.builtin import EngineTarget
 from conformance.campaign import Campaign, Limits, campaign, play
-from conformance.cores import CORES
-from conformance.exercised import exercised
-from conformance.universe import Group, universe
+from conformance.cores import asks, generate
+from conformance.cores.builtin import EngineTarget
+from conformance.cores.exercised import exercised
+from conformance.cores.kind import CORES
+from conformance.cores.universe import Group, universe
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch

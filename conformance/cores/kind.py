@@ -6,11 +6,11 @@ from random import Random
 
 import attrs
 
-from conformance import asks
-from conformance.generate import Mixture, mixture, next_ask
+from conformance.cores import asks
+from conformance.cores.generate import Mixture, mixture, next_ask
+from conformance.cores.scene import Scene
+from conformance.cores.target import Hello
 from conformance.kind import Kind
-from conformance.scene import Scene
-from conformance.target import Hello
 from model.operations import AcknowledgementBatch
 
 __all__ = ["CORES"]
@@ -96,4 +96,4 @@ def _met(scene: Scene) -> Counter[str]:
 
 
 CORES = Kind(asks.Ask, Scene, _begin, next_ask, _simpler, _produced, _moved_down, _met)
-"""The kind of which every target of ``conformance.target`` is."""
+"""The kind of which every target of ``conformance.cores.target`` is."""

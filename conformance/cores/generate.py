@@ -10,9 +10,9 @@ from typing import Any
 
 import attrs
 
-from conformance import asks
-from conformance.scene import Scene
-from conformance.target import Capabilities
+from conformance.cores import asks
+from conformance.cores.scene import Scene
+from conformance.cores.target import Capabilities
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch

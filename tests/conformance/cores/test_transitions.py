@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from conformance import asks
-from conformance.builtin import EngineTarget
-from conformance.scene import Scene
-from conformance.transitions import Moved, malformed, moved, typed
+from conformance.cores import asks
+from conformance.cores.builtin import EngineTarget
+from conformance.cores.scene import Scene
+from conformance.cores.transitions import Moved, malformed, moved, typed
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch

@@ -4,12 +4,12 @@ import shlex
 from pathlib import Path
 
 from conformance.build import build
-from conformance.process import ProcessTarget
+from conformance.cores.process import ProcessTarget
 from conformance.wire.servers import CRABKA
 
 __all__ = ["KNOWN", "crabka_core_target"]
 
-_PROJECT = Path(__file__).parent / "targets" / "crabka"
+_PROJECT = Path(__file__).parents[1] / "targets" / "crabka"
 KNOWN = _PROJECT / "known-core.toml"
 """What is known of crabka's core."""
 

@@ -1,7 +1,7 @@
 """What can be met is declared once, with what an implementation must be able to do for it."""
 
-from conformance.target import Capabilities
-from conformance.universe import AT_STAKE, Group, lacking, universe
+from conformance.cores.target import Capabilities
+from conformance.cores.universe import AT_STAKE, Group, lacking, universe
 from model.errors import ErrorCode
 from model.guards import Difference, Guard
 

@@ -6,7 +6,7 @@
 import json
 from typing import Any
 
-from conformance.target import Capabilities, Hello, TargetError
+from conformance.cores.target import Capabilities, Hello, TargetError
 from judge.words import printable
 from model.errors import ErrorCode
 from model.profile import PROFILES

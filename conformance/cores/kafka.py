@@ -5,12 +5,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from conformance.process import ProcessTarget
-from conformance.target import TargetError
+from conformance.cores.process import ProcessTarget
+from conformance.cores.target import TargetError
 
 __all__ = ["KNOWN", "kafka_java", "kafka_target"]
 
-_PROJECT = Path(__file__).parent / "targets" / "kafka"
+_PROJECT = Path(__file__).parents[1] / "targets" / "kafka"
 KNOWN = _PROJECT / "known.toml"
 """What is known of Apache Kafka's share-partition."""
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import attrs
 
-from conformance import asks
-from conformance.exercised import met
-from conformance.target import Hello, Reply, Target
-from conformance.transactions import parts_of
+from conformance.cores import asks
+from conformance.cores.exercised import met
+from conformance.cores.target import Hello, Reply, Target
+from conformance.cores.transactions import parts_of
 from judge.engine import SpecEngine
 from judge.finding import Finding, FindingKind
 from judge.follower import Follower

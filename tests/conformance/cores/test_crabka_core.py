@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance.crabka_core import KNOWN, crabka_core_target
+from conformance.cores.crabka_core import KNOWN, crabka_core_target
+from conformance.cores.target import TargetError
 from conformance.known import read_known, replayed
-from conformance.target import TargetError
 
 BUILT = KNOWN.parent / "target" / "built"
 

@@ -3,8 +3,8 @@
 import attrs
 import pytest
 
-from conformance.builtin import EngineTarget, fetch_offset_of
 from conformance.campaign import Limits, campaign
+from conformance.cores.builtin import EngineTarget, fetch_offset_of
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
