@@ -1,4 +1,4 @@
-"""Compilation with a cache on disk that notices a change in any module."""
+"""Compilation with a cache on disk that a change of the compiled code's sources invalidates."""
 
 import hashlib
 import os
@@ -11,25 +11,31 @@ from typing import Any, TypeVar
 
 import numba
 
-__all__ = ["cache_directory", "compiled", "entry_point"]
+__all__ = ["MODEL_MODULES", "cache_directory", "compiled", "entry_point"]
 
 F_ = TypeVar("F_", bound=Callable[..., Any])
 
 _NUMBA: Any = numba  # Its types know neither its settings nor all options of njit.
 
+MODEL_MODULES = (
+    "checks", "errors", "guards", "operations", "profile", "states", "trace_schema",
+)  # fmt: skip
+"""The modules of model/ that compiled code takes constants from."""
+
 
 def _digest() -> str:
     """Return a digest of the sources and of Numba's version: Numba itself checks one file only."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for package in ("impl", "model"):
-        files = (f for f in resources.files(package).iterdir() if f.name.endswith(".py"))
-        for file in sorted(files, key=lambda f: f.name):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    model = resources.files("model")
+    files = [f for f in resources.files("impl").iterdir() if f.name.endswith(".py")]
+    files.sort(key=lambda file: file.name)
+    for file in (*files, *(model / f"{name}.py" for name in MODEL_MODULES)):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
 
 def cache_directory() -> str:
-    """Return where to keep what was compiled of these sources: a new place if none is writable."""
+    """Return the folder for code compiled from these sources: a temporary one if it must be."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     path = Path(base) / "sharespec" / _digest()
     try:
@@ -45,7 +51,7 @@ _DIRECTORY: str = _NUMBA.config.CACHE_DIR or cache_directory()
 
 @contextmanager
 def _cache_here() -> Iterator[None]:
-    """Point Numba at the cache while it looks where to put a function, and only then."""
+    """Set Numba's cache folder while it chooses where to store a function, and only then."""
     before = _NUMBA.config.CACHE_DIR
     _NUMBA.config.CACHE_DIR = _DIRECTORY
     try:
@@ -58,7 +64,7 @@ def compiled(function: F_) -> F_:
     """Compile a function that only compiled code calls, on its first call or from the cache.
 
     It may neither make an array nor return one: then Numba need not count references to arrays,
-    without which the code is twice as fast and compiled in half the time. Called from Python it
+    which makes the code twice as fast and halves the time to compile it. Called from Python it
     crashes, unless ``NUMBA_DISABLE_JIT=1`` leaves it as it is. ``NUMBA_CACHE_DIR`` is respected.
     """
     return _compile(function, no_cpython_wrapper=True)
@@ -71,7 +77,7 @@ def entry_point(function: F_) -> F_:
 
 def _compile(function: F_, *, no_cpython_wrapper: bool) -> F_:
     with _cache_here():
-        made: F_ = _NUMBA.njit(
+        wrapped: F_ = _NUMBA.njit(
             cache=True, no_cfunc_wrapper=True, no_cpython_wrapper=no_cpython_wrapper, _nrt=False
         )(function)
-    return made
+    return wrapped

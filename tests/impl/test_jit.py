@@ -1,3 +1,4 @@
+import ast
 import importlib
 import io
 import os
@@ -19,7 +20,12 @@ from impl.rows import sort_rows
 from tests.impl.helpers import interpreted
 
 ROOT = Path(__file__).parents[2]
-SOURCES = {"impl/__init__.py": "", "impl/a.py": "1", "impl/b.py": "2", "model/a.py": "3"}
+SOURCES = {
+    "impl/__init__.py": "",
+    "impl/a.py": "1",
+    "impl/b.py": "2",
+    **{f"model/{name}.py": "3" for name in jit.MODEL_MODULES},
+}
 
 
 class Numba:
@@ -144,8 +150,9 @@ def cache_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[dict[
     "sources",
     [
         {**SOURCES, "impl/b.py": "x"},
-        {**SOURCES, "model/a.py": "x"},
-        {**SOURCES, "model/b.py": ""},
+        {**SOURCES, "impl/c.py": ""},
+        {**SOURCES, "model/guards.py": "x"},
+        {**SOURCES, "model/states.py": "x"},
         {**SOURCES, "impl/a.py": "2", "impl/b.py": "1"},
     ],
 )
@@ -156,12 +163,34 @@ def test_other_sources_have_another_cache(
 
 
 @pytest.mark.parametrize(
-    "sources", [{**SOURCES, "impl/py.typed": "x"}, dict(reversed(SOURCES.items()))]
+    "sources",
+    [
+        {**SOURCES, "impl/py.typed": "x"},
+        {**SOURCES, "model/config_table.py": "x"},
+        dict(reversed(SOURCES.items())),
+    ],
 )
-def test_neither_other_files_nor_the_order_of_the_sources_change_the_cache(
+def test_other_files_and_the_order_of_the_sources_leave_the_cache(
     cache_of: Callable[[dict[str, str]], str], sources: dict[str, str]
 ) -> None:
     assert cache_of(sources) == cache_of(SOURCES)
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the modules that a module imports from, and each name with its module."""
+    nodes = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)]
+    names = {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
+    return names | {f"{node.module}" for node in nodes}
+
+
+def test_the_cache_depends_on_each_module_of_the_model_that_compiled_code_reads() -> None:
+    """Those that a module with compiled code imports, and those that define its constants."""
+    imports = {f"impl.{path.stem}": imports_of(path) for path in (ROOT / "impl").glob("*.py")}
+    with_code = {name for name, names in imports.items() if "impl.jit" in names}
+    near = with_code.union(*(imports[name] & imports.keys() for name in with_code))
+    model = {name.split(".")[1] for i in near for name in imports[i] if name.startswith("model.")}
+    assert {"guards", "checks"} <= model
+    assert model == set(jit.MODEL_MODULES)
 
 
 def test_another_numba_has_another_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
