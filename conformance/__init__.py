@@ -2,7 +2,8 @@
 
 From the bottom up:
 
-- ``build``: implementations in other languages, built;
+- ``target``, ``deviation``: what cores and brokers share;
+- ``build``: builds targets in other languages;
 - ``kind``, ``shrink``, ``campaign``: the search for deviations, of implementations of any kind;
 - ``cores``: implementations of one share-partition; ``wire``: brokers, by what can be seen on the
   wire; ``subjects``: both by name;

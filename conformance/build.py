@@ -6,7 +6,7 @@ from pathlib import Path
 
 import attrs
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 
 __all__ = ["Recipe", "build"]
 

@@ -10,10 +10,10 @@ from typing import Any
 import attrs
 
 from conformance.cores.kind import CORES
-from conformance.cores.scene import Deviation, Signature, Step
-from conformance.cores.target import TargetError
+from conformance.deviation import Deviation, Signature, Step
 from conformance.kind import Ask, Kind, Stage
 from conformance.shrink import shrunk
+from conformance.target import TargetError
 
 __all__ = ["Campaign", "Fault", "Limits", "campaign", "play"]
 

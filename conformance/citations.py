@@ -5,7 +5,7 @@ One table for every name that a deviation can have.
 
 import attrs
 
-from conformance.cores.scene import CRASHED, UNREADABLE
+from conformance.deviation import CRASHED, UNREADABLE
 from judge.follower import DISAGREEMENT
 from model.guards import Difference, Guard
 

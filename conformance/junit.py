@@ -13,8 +13,8 @@ import attrs
 
 from conformance.campaign import Fault
 from conformance.citations import CITATIONS, DRAFT, citation_of
-from conformance.cores.scene import CRASHED, UNREADABLE
 from conformance.cores.universe import Group
+from conformance.deviation import CRASHED, UNREADABLE
 from conformance.report import Report, plain_steps
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import attrs
 
 from conformance.cores.exercised import Exercised, exercised
-from conformance.cores.scene import Deviation, Step
+from conformance.deviation import Deviation, Step
 
 __all__ = ["Ask", "Kind", "Stage"]
 

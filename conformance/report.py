@@ -13,7 +13,7 @@ from rich.text import Text
 from conformance.campaign import Campaign, Fault
 from conformance.citations import citation_of
 from conformance.cores.exercised import Exercised
-from conformance.cores.scene import Step
+from conformance.deviation import Step
 from conformance.known import Replayed, plain_sequence
 from conformance.vectors.play import Played
 from judge.words import printable

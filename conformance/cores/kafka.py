@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from conformance.cores.process import ProcessTarget
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 
 __all__ = ["KNOWN", "kafka_java", "kafka_target"]
 

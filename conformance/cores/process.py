@@ -9,7 +9,8 @@ import time
 from collections.abc import Sequence
 
 from conformance.cores.protocol import MAX_LINE_BYTES, VERSION, decoded, encoded, hello_from
-from conformance.cores.target import Hello, Reply, Request, TargetError
+from conformance.cores.target import Hello, Reply, Request
+from conformance.target import TargetError
 from model.errors import ErrorCode
 
 __all__ = ["ProcessTarget"]

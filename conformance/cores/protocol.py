@@ -6,7 +6,8 @@
 import json
 from typing import Any
 
-from conformance.cores.target import Capabilities, Hello, TargetError
+from conformance.cores.target import Capabilities, Hello
+from conformance.target import TargetError
 from judge.words import printable
 from model.errors import ErrorCode
 from model.profile import PROFILES

@@ -10,6 +10,7 @@ from conformance.cores import asks
 from conformance.cores.exercised import met
 from conformance.cores.target import Hello, Reply, Target
 from conformance.cores.transactions import parts_of
+from conformance.deviation import CRASHED, UNREADABLE, Deviation, Step
 from judge.engine import SpecEngine
 from judge.finding import Finding, FindingKind
 from judge.follower import Follower
@@ -25,10 +26,7 @@ from model.trace_codec import event_from_row, row_from_event
 from model.trace_json import line_from_row, row_from_line
 from spec.partition import SharePartition
 
-__all__ = ["CRASHED", "UNREADABLE", "Deviation", "Scene", "Signature", "Step"]
-
-CRASHED = "CRASHED"
-UNREADABLE = "UNREADABLE_ANSWER"
+__all__ = ["Scene"]
 
 _SENTENCES = {
     CRASHED: "An operation ends with an answer, not with a failure of the implementation.",
@@ -36,52 +34,6 @@ _SENTENCES = {
 }
 _PARTITION = "group:topic:0"
 _MAX_TEXT = 300
-
-Signature = tuple[str, ...]
-"""What makes two deviations alike at first sight: the rule, the operation, and a failure's text."""
-
-
-@attrs.frozen
-class Deviation:
-    """What an implementation did that no rule allows, at the last of a sequence of asks.
-
-    ``state`` is the one that was expected after it; None where the rules do not say which. ``rule``
-    is what is broken where ``name`` is that of something else, such as a test vector.
-    """
-
-    name: str
-    operation: str
-    sentence: str
-    recorded: str
-    expected: str
-    before: str
-    state: SharePartitionSnapshot | None = None
-    rule: str = ""
-
-    @property
-    def broken(self) -> str:
-        """Return the rule that was broken."""
-        return self.rule or self.name
-
-    @property
-    def signature(self) -> Signature:
-        """Return the rule and the operation, and of a failure what it said."""
-        said = (self.recorded[:60],) if self.name == CRASHED else ()
-        return (self.name, self.operation, *said)
-
-
-@attrs.frozen
-class Step:
-    """One operation in words: what was asked, what was answered, and the state after it.
-
-    ``state`` is that state as the implementation showed it, or a broker is believed to be in before
-    a deviation; None where it is not known.
-    """
-
-    asked: str
-    answered: str
-    after: str
-    state: SharePartitionSnapshot | None = None
 
 
 class Scene:

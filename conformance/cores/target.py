@@ -7,14 +7,10 @@ import attrs
 
 from model.errors import ErrorCode
 
-__all__ = ["Capabilities", "Hello", "Reply", "Target", "TargetError"]
+__all__ = ["Capabilities", "Hello", "Reply", "Target"]
 
 Request = dict[str, Any]
 Reply = dict[str, Any]
-
-
-class TargetError(Exception):
-    """An implementation cannot be driven: it is silent, gone, or does not speak the protocol."""
 
 
 @attrs.frozen

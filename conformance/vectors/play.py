@@ -8,7 +8,8 @@ import attrs
 
 from conformance.campaign import Fault, play
 from conformance.cores import asks
-from conformance.cores.target import Hello, Target, TargetError
+from conformance.cores.target import Hello, Target
+from conformance.target import TargetError
 from conformance.vectors.source import Case, cases
 from model.errors import ErrorCode
 from model.operations import Acknowledge

@@ -13,7 +13,7 @@ from uuid import UUID
 import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.codec import error_name, may_pass, topic_uuid
 from conformance.wire.connection import Answer, Wire
 from conformance.wire.messages import request

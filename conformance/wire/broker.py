@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import attrs
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire

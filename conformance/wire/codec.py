@@ -8,7 +8,7 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode as KafkaError
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.connection import Answer
 from conformance.wire.messages import MalformedError, Message, request
 from conformance.wire.records import LogBatch, read_batches

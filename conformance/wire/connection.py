@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import attrs
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.messages import MalformedError, Message, encoded, response
 from conformance.wire.target import UnansweredError
 

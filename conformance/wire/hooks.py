@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import attrs
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.admin import Admin, Transaction
 from conformance.wire.records import record_batch
 from conformance.wire.target import WireCapabilities

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import attrs
 
-from conformance.cores.scene import Deviation
+from conformance.deviation import Deviation
 from conformance.wire.belief import (
     Belief,
     Timing,

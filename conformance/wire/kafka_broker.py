@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from conformance.cores.kafka import kafka_java
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Address, Bounds, Wire

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 
 __all__ = ["LIBRDKAFKA", "WHEEL", "MockCluster", "library_path"]

@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.target import WireTarget
 
 __all__ = ["NAMES", "known_of", "named_broker"]

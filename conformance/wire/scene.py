@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from conformance.cores.scene import Deviation, Step
+from conformance.deviation import Deviation, Step
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
 from conformance.wire.exercised import Meter

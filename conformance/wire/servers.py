@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from conformance.build import Recipe, build
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 
 __all__ = ["Server", "crabka_server", "kfake_server"]
 

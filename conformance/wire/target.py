@@ -5,7 +5,7 @@ from typing import Protocol
 
 import attrs
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.ranges import OffsetRange

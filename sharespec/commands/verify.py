@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from conformance.campaign import Campaign, Limits, campaign
-from conformance.cores.target import TargetError
 from conformance.junit import as_junit
 from conformance.kind import Kind
 from conformance.known import Known, KnownError, Replayed, read_known, replayed, unknown
 from conformance.page import as_html
 from conformance.report import Report, Verdict, as_json, as_markdown, show, show_known
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
+from conformance.target import TargetError
 from conformance.vectors.play import all_cases, play_vectors
 from conformance.wire.brokers import BROKERS
 from judge.words import printable

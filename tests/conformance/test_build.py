@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conformance.build import Recipe, build
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 
 RECIPE = Recipe("it", "a tool", ("tool", "all"), ("*.src", "more/**/*.src"), "out", 30)
 

@@ -7,7 +7,8 @@ import pytest
 from conformance.campaign import Limits, campaign, play
 from conformance.cores import asks
 from conformance.cores.scene import Scene
-from conformance.cores.target import Reply, TargetError
+from conformance.cores.target import Reply
+from conformance.target import TargetError
 from conformance.wire.brokers import BROKERS
 from conformance.wire.target import Exchange, Place
 from model.errors import ErrorCode

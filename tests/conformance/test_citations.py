@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.citations import CITATIONS, citation_of
-from conformance.cores.scene import CRASHED, UNREADABLE
+from conformance.deviation import CRASHED, UNREADABLE
 from judge.follower import DISAGREEMENT
 from model.guards import Difference, Guard
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS

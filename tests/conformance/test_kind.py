@@ -3,7 +3,7 @@
 import attrs
 
 from conformance.campaign import Limits, campaign
-from conformance.cores.scene import Deviation, Step
+from conformance.deviation import Deviation, Step
 from conformance.kind import Kind
 from conformance.known import plain_sequence
 

@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from conformance.campaign import Limits, campaign
-from conformance.cores.scene import Step
+from conformance.deviation import Step
 from conformance.known import Known, Replayed
 from conformance.page import MAX_BYTES, as_html
 from conformance.report import Report, headline

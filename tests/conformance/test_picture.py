@@ -3,7 +3,7 @@
 import attrs
 
 from conformance.campaign import Fault
-from conformance.cores.scene import Deviation, Step
+from conformance.deviation import Deviation, Step
 from conformance.picture import CODES, MAX_COLUMNS, Picture, picture
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot

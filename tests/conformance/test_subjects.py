@@ -6,8 +6,8 @@ import pytest
 
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kind import CORES
-from conformance.cores.target import TargetError
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
+from conformance.target import TargetError
 from conformance.wire.brokers import BROKERS
 
 

@@ -4,7 +4,7 @@ from typing import NoReturn
 
 import pytest
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 
 __all__ = ["skip_without_kafka"]
 

@@ -11,7 +11,7 @@ from random import Random
 import attrs
 from immutables import Map
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.target import Described, Exchange, Place, WireCapabilities, WireHello
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError

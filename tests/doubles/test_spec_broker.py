@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.campaign import Limits, campaign
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.brokers import BROKERS
 from model.config import SharePartitionConfig
 from model.ranges import OffsetRange

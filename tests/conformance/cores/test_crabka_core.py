@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from conformance.cores.crabka_core import KNOWN, crabka_core_target
-from conformance.cores.target import TargetError
 from conformance.known import read_known, replayed
+from conformance.target import TargetError
 
 BUILT = KNOWN.parent / "target" / "built"
 

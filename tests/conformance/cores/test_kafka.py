@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cores.kafka import kafka_target
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from tests.conformance.unbuilt import skip_without_kafka
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.cores.process import ProcessTarget
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from tests.doubles.miniature import FaultKind
 
 GOOD = f"{sys.executable} -m tests.doubles.miniature"

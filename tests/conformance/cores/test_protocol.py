@@ -9,7 +9,7 @@ import pytest
 
 from conformance.cores import protocol
 from conformance.cores.protocol import decoded, encoded, hello_from
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from model.errors import ErrorCode
 from tests.doubles.miniature import Miniature
 

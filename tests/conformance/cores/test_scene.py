@@ -9,8 +9,9 @@ import pytest
 
 from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
-from conformance.cores.scene import CRASHED, UNREADABLE, Scene
+from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Reply, Target
+from conformance.deviation import CRASHED, UNREADABLE
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch

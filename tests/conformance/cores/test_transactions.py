@@ -5,8 +5,9 @@ import pytest
 
 from conformance.cores import asks
 from conformance.cores.builtin import EngineTarget
-from conformance.cores.scene import Deviation, Scene
+from conformance.cores.scene import Scene
 from conformance.cores.target import Reply
+from conformance.deviation import Deviation
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.states import AcquireMode
 

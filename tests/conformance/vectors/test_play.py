@@ -5,8 +5,8 @@ import pytest
 
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kafka import KNOWN, kafka_target
-from conformance.cores.target import TargetError
 from conformance.known import read_known
+from conformance.target import TargetError
 from conformance.vectors.play import all_cases, needs, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
 from tests.conformance.unbuilt import skip_without_kafka

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.admin import SPOKEN, Admin, Transaction
 from conformance.wire.connection import Address, Wire
 from conformance.wire.messages import Message

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds, monotonic_ms
 from conformance.wire.messages import Message

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kio.index import load_response_schema
 from kio.serial import entity_reader, entity_writer
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.codec import error_name, exchange, may_pass, message, topic_uuid
 from conformance.wire.connection import Answer
 from conformance.wire.messages import Message, built, decoded

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.messages import request
 from conformance.wire.target import UnansweredError

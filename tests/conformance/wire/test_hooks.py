@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.admin import SPOKEN, Admin
 from conformance.wire.connection import Address, Wire
 from conformance.wire.hooks import AdminHooks

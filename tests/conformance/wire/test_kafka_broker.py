@@ -11,7 +11,7 @@ import pytest
 from immutables import Map
 
 from conformance.cores import kafka
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire import kafka_broker as module
 from conformance.wire.kafka_broker import kafka_broker
 from conformance.wire.target import Exchange, Place, WireTarget

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire import librdkafka
 from conformance.wire.librdkafka import WHEEL, MockCluster, library_path
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.campaign import Limits, campaign
-from conformance.cores.target import TargetError
 from conformance.known import Known, read_known, replayed, unknown
+from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.brokers import BROKERS
 from conformance.wire.connection import Bounds

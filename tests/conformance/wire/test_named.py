@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.named import NAMES, known_of, named_broker
 from conformance.wire.target import WireTarget
 from tests.doubles.spec_broker import SpecBroker

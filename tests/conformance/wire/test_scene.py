@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from conformance.campaign import Fault, Limits, campaign
-from conformance.cores.scene import Deviation
+from conformance.deviation import Deviation
 from conformance.picture import picture
 from conformance.wire import asks
 from conformance.wire.brokers import BROKERS

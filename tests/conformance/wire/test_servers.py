@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.wire.servers import Server, crabka_server, kfake_server
 
 GOOD = "import sys; print('127.0.0.1:4711 v1', flush=True); sys.stdin.read()"

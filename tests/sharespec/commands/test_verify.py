@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.cores.target import TargetError
+from conformance.target import TargetError
 from conformance.vectors.source import cases
 from conformance.wire.named import NAMES
 from sharespec.commands.verify import verify_command
