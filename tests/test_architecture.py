@@ -27,6 +27,10 @@ MAY_IMPORT = {
         "proofs",
         "conformance",
     },
+    "tools": {
+        *("model", "spec", "impl", "judge"),
+        *("replay", "operations", "proofs", "conformance"),
+    },
 }
 """The packages of the project that each may import, besides itself."""
 

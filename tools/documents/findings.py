@@ -1,34 +1,107 @@
-"""The table of findings: what was found, in what, and the command that shows it again."""
+"""The tables of findings: each fault, its implementation and version, and when it last showed."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
-from conformance.known import Known
+import attrs
 
-__all__ = ["BEGIN", "END", "findings_table", "with_table"]
+from conformance.known import Known, read_known
+from conformance.subjects import Subject
+from tools.documents.parts import with_part
 
-BEGIN = "<!-- begin: findings -->"
-END = "<!-- end: findings -->"
+__all__ = [
+    "PAGES",
+    "REPRODUCED",
+    "Page",
+    "findings_table",
+    "known_of",
+    "track_record",
+    "with_findings",
+    "with_track_record",
+]
+
+FOLDER = Path(__file__).parents[2] / "docs" / "findings"
+REPRODUCED = FOLDER / "reproduced.json"
+"""For each target and finding the commit and the date (ISO 8601) at which it last showed."""
+
+_BEGIN, _END = "<!-- begin: findings -->", "<!-- end: findings -->"
+_BEGIN_RECORD, _END_RECORD = "<!-- begin: track record -->", "<!-- end: track record -->"
 
 
-def findings_table(known: Mapping[str, Sequence[Known]], where: Mapping[str, str]) -> str:
-    """Return a Markdown table: a row for each known deviation, by the name of its target.
+@attrs.frozen
+class Page:
+    """The page with a target's findings, and the implementation and version they are of."""
 
-    ``where`` says for each target which implementation and version it is.
+    name: str
+    implementation: str
+
+
+PAGES = {
+    "kafka": Page("apache-kafka.md", "Apache Kafka 4.4.0, `SharePartition`"),
+    "kafka-broker": Page("kafka-broker.md", "Apache Kafka 4.4.0, a broker"),
+    "librdkafka-mock": Page("librdkafka-mock.md", "librdkafka 2.16.0, mock cluster"),
+    "kfake": Page("kfake.md", "kfake v0.0.0-20260918054303"),
+    "crabka": Page("crabka.md", "crabka-broker 0.3.8"),
+    "crabka-core": Page("crabka.md", "crabka-broker 0.3.8, `AcquisitionState`"),
+}
+"""Each target with findings."""
+
+
+def known_of(target: str) -> tuple[Known, ...]:
+    """Return the known deviations of a target."""
+    subject = Subject(target)
+    return () if subject.known is None else read_known(subject.known, subject.kind)
+
+
+def _reproduced() -> Mapping[str, Mapping[str, Any]]:
+    return json.loads(REPRODUCED.read_text(encoding="utf-8"))  # type: ignore[no-any-return] # as REPRODUCED says
+
+
+def findings_table() -> str:
+    """Return a Markdown table with a row for each known deviation of each target."""
+    head = "| Deviation | Implementation | Verdict | Last reproduced | Command |"
+    return "\n".join((head, "|---|---|---|---|---|", *_rows(_reproduced())))
+
+
+def _rows(reproduced: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for target, page in PAGES.items():
+        for known in known_of(target):
+            last = _when(reproduced.get(target, {}).get(known.name))
+            command = f"`sharespec verify {target} --only {known.name}`"
+            yield f"| {known.title} | {page.implementation} | {known.reason} | {last} | {command} |"
+
+
+def track_record() -> str:
+    """Return a Markdown table with a row for each fault of Apache Kafka, and one for other targets.
+
+    A deviation that another one causes too, or that is no fault, is not counted.
     """
-    rows = [
-        f"| {one.title} | {where[target]} | {one.reason} "
-        f"| `sharespec verify {target} --only {one.name}` |"
-        for target, listed in known.items()
-        for one in listed
-    ]
-    head = "| What it does | Implementation | Verdict | Seen again with |\n|---|---|---|---|"
-    return "\n".join((head, *rows))
+    reproduced = _reproduced()
+    lines = ["| Fault | Version | Last reproduced |", "|---|---|---|"]
+    for target, page in PAGES.items():
+        faults = [known for known in known_of(target) if known.reason.startswith("A fault in")]
+        link = f"docs/findings/{page.name}"
+        if "Apache Kafka" not in page.implementation:
+            lines.append(f"| [{len(faults)} faults]({link}) | {page.implementation} | |")
+            continue
+        for known in faults:
+            if ", the same as" not in known.reason:
+                last = _when(reproduced.get(target, {}).get(known.name))
+                lines.append(f"| [{known.title}]({link}) | {page.implementation} | {last} |")
+    return "\n".join(lines)
 
 
-def with_table(text: str, table: str) -> str:
-    """Return a document with the table between its marks. Raises ValueError if they are missing."""
-    before, begin, rest = text.partition(BEGIN)
-    _old, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the document needs the lines {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
+def _when(last: Mapping[str, str] | None) -> str:
+    return "–" if last is None else f"{last['commit']}, {last['date']}"
+
+
+def with_findings(document: str) -> str:
+    """Return the page of all findings with its table."""
+    return with_part(document, _BEGIN, _END, findings_table())
+
+
+def with_track_record(document: str) -> str:
+    """Return the first page with its table of faults."""
+    return with_part(document, _BEGIN_RECORD, _END_RECORD, track_record())

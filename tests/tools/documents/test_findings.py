@@ -1,53 +1,59 @@
-"""The documents of findings say what the lists of known deviations say."""
+"""The documents of findings list what the files of known deviations contain."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from conformance.known import Known, read_known
-from conformance.subjects import Subject
-from tools.documents.findings import findings_table, with_table
+from tools.documents.findings import (
+    FOLDER,
+    PAGES,
+    REPRODUCED,
+    known_of,
+    track_record,
+    with_findings,
+    with_track_record,
+)
+from tools.documents.reproduced import noted, shown
 
-FOLDER = Path(__file__).parents[3] / "docs" / "findings"
-PAGES = {
-    "kafka": "apache-kafka.md",
-    "kafka-broker": "kafka-broker.md",
-    "librdkafka-mock": "librdkafka-mock.md",
-    "kfake": "kfake.md",
-    "crabka": "crabka.md",
-    "crabka-core": "crabka.md",
-}
-WHERE = {
-    "kafka": "Apache Kafka 4.4.0, `SharePartition`",
-    "kafka-broker": "Apache Kafka 4.4.0, a broker",
-    "librdkafka-mock": "librdkafka 2.16.0, mock cluster",
-    "kfake": "kfake v0.0.0-20260918054303",
-    "crabka": "crabka-broker 0.3.8",
-    "crabka-core": "crabka-broker 0.3.8, `AcquisitionState`",
-}
+README = Path(__file__).parents[3] / "README.md"
 
 
-def known(name: str) -> tuple[Known, ...]:
-    subject = Subject(name)
-    assert subject.known is not None
-    return read_known(subject.known, subject.kind)
+def test_the_tables_are_current() -> None:
+    findings, readme = (FOLDER / "README.md").read_text(), README.read_text()
+    assert with_findings(findings) == findings
+    assert with_track_record(readme) == readme
 
 
-def test_the_table_is_current() -> None:
-    text = (FOLDER / "README.md").read_text()
-    table = findings_table({name: known(name) for name in PAGES}, WHERE)
-    assert with_table(text, table) == text
+def test_the_track_record_has_faults_of_each_implementation() -> None:
+    rows = track_record().splitlines()[2:]
+    assert all(any(page.implementation in row for row in rows) for page in PAGES.values())
+    assert any("goes back" in row for row in rows)
+    assert not any("The same" in row for row in rows)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_each_finding_has_its_page(name: str) -> None:
-    text = (FOLDER / PAGES[name]).read_text()
-    for one in known(name):
-        assert f"## {one.title}\n\n`{one.name}`" in text
-        assert one.consequence in text
-        assert one.cause in text
+@pytest.mark.parametrize("target", PAGES)
+def test_each_finding_has_its_section(target: str) -> None:
+    text = (FOLDER / PAGES[target].name).read_text()
+    for known in known_of(target):
+        assert f"## {known.title}\n\n`{known.name}`" in text
+        assert known.consequence in text
+        assert known.cause in text
 
 
-def test_a_document_without_marks_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs the lines"):
-        with_table("no marks", "")
+def test_only_known_deviations_are_noted_as_reproduced() -> None:
+    for target, rows in json.loads(REPRODUCED.read_text()).items():
+        assert set(rows) <= {known.name for known in known_of(target)}
+
+
+def test_a_run_replaces_the_older_reproduction_of_what_it_showed() -> None:
+    lines = [
+        '{"kind": "known", "name": "a", "shows": true}',
+        '{"kind": "known", "name": "b", "shows": false}',
+        '{"kind": "summary"}',
+    ]
+    assert shown(lines) == ["a"]
+    older = noted("{}", "kafka", ["a", "b"], "1111111", "2026-01-01")
+    newer = json.loads(noted(older, "kafka", shown(lines), "2222222", "2026-02-02"))
+    assert newer["kafka"]["a"] == {"commit": "2222222", "date": "2026-02-02"}
+    assert newer["kafka"]["b"] == {"commit": "1111111", "date": "2026-01-01"}

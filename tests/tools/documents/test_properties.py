@@ -27,9 +27,9 @@ def test_table_has_a_row_for_each_sentence() -> None:
     assert all(f"| {sentence} |" in table for sentence in sentences)
 
 
-def test_readme_shows_the_summary_as_it_is() -> None:
-    readme = (ROOT / "README.md").read_text()
-    assert with_summary(readme, REGISTER) == readme
+def test_document_shows_the_summary_as_it_is() -> None:
+    document = DOCUMENT.read_text()
+    assert with_summary(document, REGISTER) == document
 
 
 def test_register_calls_proved_what_theorems_are_about() -> None:
