@@ -11,12 +11,12 @@ from proofs.theorems.count_lemmas import COUNT_LEMMAS
 from proofs.theorems.counting_theorems import COUNTING_THEOREMS
 from proofs.theorems.durable_theorems import DURABLE_THEOREMS
 from proofs.theorems.group_theorems import GROUP_THEOREMS
-from proofs.theorems.induction import Lemma, obligations
+from proofs.theorems.induction import obligations
 from proofs.theorems.progress_theorems import PROGRESS_THEOREMS
 from proofs.theorems.record_theorems import RECORD_THEOREMS
 from proofs.theorems.recovery_theorems import RECOVERY_THEOREMS
 from proofs.theorems.session_theorems import SESSION_THEOREMS
-from proofs.theorems.theorem import Theorem
+from proofs.theorems.theorem import Lemma, Theorem
 from proofs.theorems.walk_theorems import WALK_LEMMAS, WALK_THEOREMS
 from proofs.theorems.window_theorems import WINDOW_THEOREMS
 

@@ -14,11 +14,10 @@ from model.profile import KAFKA, KIP, Profile
 from proofs.theorems.count import count, counts_on, has, put, unmarked
 from proofs.theorems.count_lemmas import COMPLEMENT, PUT, SPLIT, WITHIN, Range
 from proofs.theorems.counting_theorems import DOUBLES, FORGETFUL, MISCOUNTS
-from proofs.theorems.induction import Citation
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_marks, any_record, flag, number, offset
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.theorem import Citation, Control, Property, Theorem, about
 from spec import log as logs
 from spec import partition, window
 from spec.lag import lag

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from proofs.theorems.count import count, counts_on, has, put, unmarked
-from proofs.theorems.induction import Lemma, one_more
+from proofs.theorems.induction import one_more
 from proofs.theorems.situation import any_marks, flag, number
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Property
+from proofs.theorems.theorem import Control, Lemma, Property
 from spec.logic import Term, either
 from spec.partition import SharePartition
 from spec.record import is_terminal

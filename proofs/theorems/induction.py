@@ -10,53 +10,17 @@ from typing import Any
 import attrs
 
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem
+from proofs.theorems.theorem import Citation, Lemma, Theorem
 from spec.logic import Term
 
-__all__ = ["PARTS", "Citation", "Lemma", "instance", "obligations", "one_more"]
+__all__ = ["PARTS", "instance", "obligations", "one_more"]
 
 PARTS = BASE, STEP = "base", "step"
-
-
-def _always(_situation: object) -> Term:
-    return True
 
 
 def one_more(name: str) -> Callable[[Any], Any]:
     """Return what makes of a situation the one whose number of that name is one more."""
     return lambda s: attrs.evolve(s, **{name: getattr(s, name) + 1})
-
-
-@attrs.frozen
-class Lemma:
-    """A statement about a number of a situation, for every value that it comes to.
-
-    ``first`` makes of any situation the one with which the number begins, ``following`` the next.
-    ``unfolding`` defines what the statement speaks of at a number, from what it was at the number
-    before. ``given`` is assumed throughout; ``starting`` only where the number begins, and
-    ``going`` only where another follows. Under ``base_control`` the base must fail, under
-    ``step_control`` the step.
-    """
-
-    property: Property
-    situation: type
-    first: Callable[[Any], Any]
-    following: Callable[[Any], Any]
-    statement: Callable[[Any], Term]
-    base_control: Control
-    step_control: Control
-    unfolding: Callable[[Any], Term] = _always
-    given: Callable[[Any], Term] = _always
-    starting: Callable[[Any], Term] = _always
-    going: Callable[[Any], Term] = _always
-
-
-@attrs.frozen
-class Citation:
-    """A lemma, and of which situation of the lemma a theorem takes it, for each of its own."""
-
-    lemma: Lemma
-    of: Callable[[Any], Any]
 
 
 def obligations(lemma: Lemma) -> tuple[Theorem, Theorem]:

@@ -1,16 +1,17 @@
 """A theorem, and the change to a rule under which its proof must fail."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from spec.logic import Term
 
-if TYPE_CHECKING:
-    from proofs.theorems.induction import Citation
+__all__ = ["Citation", "Control", "Lemma", "Property", "Theorem", "about"]
 
-__all__ = ["Control", "Property", "Theorem", "about"]
+
+def _always(_situation: object) -> Term:
+    return True
 
 
 def about(function: Callable[..., Term], *rest: Any) -> Callable[[Any], Term]:  # noqa: ANN401 - whatever the function is about
@@ -44,6 +45,38 @@ class Control:
 
 
 @attrs.frozen
+class Lemma:
+    """A statement about a number of a situation, for every value that it comes to.
+
+    ``first`` makes of any situation the one with which the number begins, ``following`` the next.
+    ``unfolding`` defines what the statement speaks of at a number, from what it was at the number
+    before. ``given`` is assumed throughout; ``starting`` only where the number begins, and
+    ``going`` only where another follows. Under ``base_control`` the base must fail, under
+    ``step_control`` the step.
+    """
+
+    property: Property
+    situation: type
+    first: Callable[[Any], Any]
+    following: Callable[[Any], Any]
+    statement: Callable[[Any], Term]
+    base_control: Control
+    step_control: Control
+    unfolding: Callable[[Any], Term] = _always
+    given: Callable[[Any], Term] = _always
+    starting: Callable[[Any], Term] = _always
+    going: Callable[[Any], Term] = _always
+
+
+@attrs.frozen
+class Citation:
+    """A lemma, and of which situation of the lemma a theorem takes it, for each of its own."""
+
+    lemma: Lemma
+    of: Callable[[Any], Any]
+
+
+@attrs.frozen
 class Theorem:
     """A property of one transition, in every situation of a kind where a hypothesis holds.
 
@@ -58,7 +91,7 @@ class Theorem:
     claim: Callable[[Any], Term]
     control: Control
     test: tuple[str, ...] = ()
-    cites: "tuple[Citation, ...]" = ()
+    cites: tuple[Citation, ...] = ()
 
     def name(self) -> str:
         """Return how the theorem is called: the transition and the property."""

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from proofs.theorems.induction import Lemma
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_record, flag, number, offset
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem
+from proofs.theorems.theorem import Control, Lemma, Property, Theorem
 from spec import window
 from spec.log import Log, hole_end
 from spec.logic import Term, negate

@@ -9,11 +9,10 @@ import attrs
 from model.errors import IllegalChoiceError
 from model.operations import AdvanceLogStart, Produce
 from model.profile import KIP
-from proofs.theorems.induction import Citation
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_record, flag, number, offset
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.theorem import Citation, Control, Property, Theorem, about
 from proofs.theorems.walk_theorems import WALK, Walk
 from spec import acquire, log_start, partition, window
 from spec.log import Log

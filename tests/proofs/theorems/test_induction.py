@@ -4,8 +4,8 @@ from proofs.theorems.catalogue import LEMMAS, THEOREMS
 from proofs.theorems.count import count
 from proofs.theorems.count_lemmas import PUT, SPLIT, WITHIN, Range
 from proofs.theorems.harness import Proof, Verdict, holds_of, prove
-from proofs.theorems.induction import Citation, Lemma, instance, obligations, one_more
-from proofs.theorems.theorem import Theorem
+from proofs.theorems.induction import instance, obligations, one_more
+from proofs.theorems.theorem import Citation, Lemma, Theorem
 
 MORE_THAN_NOTHING = attrs.evolve(WITHIN, statement=lambda s: count(s.marks, s.low, s.high) >= 1)
 """False of the range with which the induction begins."""
