@@ -12,7 +12,7 @@ from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange
 from model.states import AcquireMode, RecordState
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, flag, number, offset
+from proofs.theorems.situation import any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Property, Theorem, about
 from spec import acquire, window
@@ -53,28 +53,15 @@ class Fetch:
     @classmethod
     def reached(cls, state: SharePartition) -> "Iterator[Fetch]":
         """Yield fetches from where a run came to."""
-        now, limit = state.window, state.config.partition_max_record_locks
-        for first in range(now.start_offset, now.end_offset + 1):
+        start, end = state.window.start_offset, state.window.end_offset
+        limit = state.config.partition_max_record_locks
+        for first in range(start, end + 1):
             for at in range(first, first + 4):
-                there = now.records.get(at)
-                yield cls(
-                    now.start_offset,
-                    now.end_offset,
-                    max(now.end_offset, at + 1),
-                    at,
-                    there or UNDELIVERED,
-                    there is not None,
-                    now.acquirable - (there is not None and is_acquirable(there)),
-                    state.log.end_offset,
-                    now.start_offset,
-                    first,
-                    first + 1,
-                    first + 2,
-                    first + 3,
-                    2,
-                    limit,
-                    max(now.end_offset, first),
-                )
+                yield situation_at(
+                    cls, state, at, old_end=end, end=max(end, at + 1), fetch_offset=start,
+                    first=first, first_last=first + 1, second=first + 2, last=first + 3,
+                    maximum=2, limit=limit, first_new=max(end, first),
+                )  # fmt: skip
 
 
 def _operation(s: Fetch, mode: AcquireMode) -> Acquire:
@@ -306,18 +293,9 @@ class TwoRecords:
     def reached(cls, state: SharePartition) -> "Iterator[TwoRecords]":
         """Yield pairs of records in a share-partition that a run reached."""
         now = state.window
-        for at, there in now.records.items():
-            for other, second in now.records.items():
-                yield cls(
-                    now.start_offset,
-                    now.end_offset,
-                    at,
-                    there,
-                    UNDELIVERED,
-                    other,
-                    second,
-                    UNDELIVERED,
-                )
+        for at in now.records:
+            for other, record in now.records.items():
+                yield situation_at(cls, state, at, other=other, other_record=record)
 
 
 def _pair(s: TwoRecords) -> Window:

@@ -15,7 +15,7 @@ from proofs.theorems.count import count, counts_on, has, put, unmarked
 from proofs.theorems.count_lemmas import COMPLEMENT, PUT, SPLIT, WITHIN, Range
 from proofs.theorems.counting_theorems import DOUBLES, FORGETFUL, MISCOUNTS
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_marks, any_record, flag, number, offset
+from proofs.theorems.situation import any_marks, any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Citation, Control, Property, Theorem, about
 from spec import log as logs
@@ -24,7 +24,7 @@ from spec.lag import lag
 from spec.log import Log, hole_end
 from spec.logic import Term, negate
 from spec.partition import SharePartition, complete_count
-from spec.record import UNDELIVERED, Record, is_terminal
+from spec.record import Record, is_terminal
 from spec.window import Window
 
 __all__ = ["COMPLETE_COUNT_THEOREMS", "Tallied"]
@@ -53,24 +53,11 @@ class Tallied:
     @classmethod
     def reached(cls, state: SharePartition) -> "Iterator[Tallied]":
         """Yield the situations in a share-partition that a run reached, in both profiles."""
-        now, far = state.window, state.log.end_offset
-        hole = (*state.log.holes, (far + 8, far + 8))[0]
+        now = state.window
         for profile in (KIP, KAFKA):
             marks = frozenset(_complete_offsets(attrs.evolve(state, profile=profile)))
             for at in range(now.start_offset, now.end_offset + 1):
-                there = now.records.get(at, UNDELIVERED)
-                s = cls(
-                    marks,
-                    now.start_offset,
-                    now.end_offset,
-                    at,
-                    there,
-                    UNDELIVERED,
-                    at in now.records,
-                    0,
-                    far,
-                    *hole,
-                )
+                s = situation_at(cls, state, at, marks=marks, complete=0)
                 others = count(marks, s.start, s.end) - complete_count(_state(s, profile))
                 yield attrs.evolve(s, complete=others)
 

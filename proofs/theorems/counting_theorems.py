@@ -11,7 +11,7 @@ import attrs
 from model.operations import AdvanceLogStart, Produce, ResetOffset
 from model.profile import KAFKA, KIP, Profile
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, flag, number, offset
+from proofs.theorems.situation import any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Control, Property, Theorem, about
 from proofs.theorems.transitions import TRANSITIONS, Transition
@@ -21,7 +21,7 @@ from spec.lag import lag
 from spec.log import Log
 from spec.logic import Term, either, negate
 from spec.partition import SharePartition, complete_count
-from spec.record import UNDELIVERED, Record, is_acquirable, is_finished, is_held, is_terminal
+from spec.record import UNDELIVERED, Record, is_finished, is_held, is_terminal
 from spec.window import Window
 
 __all__ = ["COUNTING_THEOREMS", "DOUBLES", "FORGETFUL", "MISCOUNTS", "Counted"]
@@ -63,36 +63,12 @@ class Counted:
     def reached(cls, state: SharePartition) -> "Iterator[Counted]":
         """Yield the situations in a share-partition that a run reached."""
         now, far = state.window, state.log.end_offset
-        hole = (*state.log.holes, (far + 8, far + 8))[0]
         for at in range(now.start_offset, now.end_offset + 1):
-            there = now.records.get(at)
-            number = there.acquisition if there else None
             for target in (now.start_offset, now.start_offset + 1, far, far + 2):
-                later = state.now + state.config.record_lock_duration_ms
-                for member, clock in (("a", state.now), ("b", state.now), ("b", later)):
-                    yield cls(
-                        now.start_offset,
-                        now.end_offset,
-                        at,
-                        there or UNDELIVERED,
-                        there is not None,
-                        now.complete - (there is not None and is_terminal(there)),
-                        now.acquirable - (there is not None and is_acquirable(there)),
-                        far,
-                        *hole,
-                        target,
-                        member,
-                        clock,
-                        later,
-                        state.config.delivery_count_limit,
-                        state.highest_limit,
-                        number or 0,
-                        state.profile.in_progress,
-                        state.config.in_progress_staleness_threshold_ms,
-                        state.config.in_progress_max_lock_extension_ms,
-                        state.config.in_progress_rebalance_grace_ms,
-                        state.config.dead_letter_queue,
-                    )
+                here = situation_at(cls, state, at, target=target, member="a")
+                yield here
+                yield attrs.evolve(here, member="b")
+                yield attrs.evolve(here, member="b", now=here.deadline)
 
 
 def _window(s: Counted, end: Term) -> Window:

@@ -1,5 +1,6 @@
 """A durable state, and writes to it, at one offset."""
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -24,6 +25,7 @@ __all__ = [
     "TwoWrites",
     "agree",
     "are_writes",
+    "durable_fields",
     "durable_of",
     "entries_agree",
     "first_write",
@@ -74,37 +76,44 @@ class TwoWrites:
     def reached(cls, state: SharePartition) -> "Iterator[TwoWrites]":
         """Yield the durable state that a run reached, and the writes that it made."""
         durable = state.durable
-        waiting = [one.write for one in state.outstanding.values()]
-        start, end = state.window.start_offset, state.window.end_offset
-        made = [(write, batch) for write in waiting for batch in write.state_batches]
-        for at in range(max(durable.start_offset, 0), end):
-            known = durable.entries.get(at)
-            for one, first in made:
-                for two, second in made:
-                    yield cls(
-                        max(durable.start_offset, 0),
-                        max(durable.delivery_complete_count, 0),
-                        at,
-                        known is not None,
-                        *(known or (0, 0)),
-                        durable.leader_epoch,
-                        durable.state_epoch,
-                        one.start_offset,
-                        one.delivery_complete_count,
-                        first.first,
-                        first.last,
-                        first.state,
-                        first.delivery_count,
-                        two.start_offset,
-                        two.delivery_complete_count,
-                        second.first,
-                        second.last,
-                        second.state,
-                        second.delivery_count,
-                        max(start, first.first),
-                        max(durable.leader_epoch - 1, 0),
-                        max(durable.state_epoch - 1, 0),
-                    )
+        epochs = {
+            "leader_epoch": durable.leader_epoch,
+            "state_epoch": durable.state_epoch,
+            "writer_leader_epoch": max(durable.leader_epoch - 1, 0),
+            "writer_state_epoch": max(durable.state_epoch - 1, 0),
+        }
+        writes = [waiting.write for waiting in state.outstanding.values()]
+        batches = [(write, batch) for write in writes for batch in write.state_batches]
+        for at in range(max(durable.start_offset, 0), state.window.end_offset):
+            known = durable_fields(durable, at)
+            for one, two in product(batches, batches):
+                between = max(state.window.start_offset, one[1].first)
+                named = _write_fields("one", *one) | _write_fields("two", *two)
+                yield cls(**known, **named, **epochs, between=between)
+
+
+def durable_fields(durable: Durable, at: int) -> dict[str, Any]:
+    """Return the fields of a situation that say what is durable at one offset."""
+    state, count = durable.entries.get(at, (0, 0))
+    return {
+        "start": max(durable.start_offset, 0),
+        "complete": max(durable.delivery_complete_count, 0),
+        "at": at,
+        "known": at in durable.entries,
+        "state": state,
+        "count": count,
+    }
+
+
+def _write_fields(name: str, write: Write, batch: StateBatch) -> dict[str, Any]:
+    return {
+        f"{name}_start": write.start_offset,
+        f"{name}_complete": write.delivery_complete_count,
+        f"{name}_first": batch.first,
+        f"{name}_last": batch.last,
+        f"{name}_state": batch.state,
+        f"{name}_count": batch.delivery_count,
+    }
 
 
 def durable_of(s: Any) -> Durable:  # noqa: ANN401 - TwoWrites or Recovery

@@ -10,7 +10,7 @@ from model.operations import MarkInProgress, ProgressBatch
 from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, number, offset
+from proofs.theorems.situation import any_record, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Property, Theorem, about
 from proofs.theorems.transitions import TRANSITIONS, OneRecord, Transition, is_sound
@@ -290,21 +290,10 @@ class Marked:
     def reached(cls, state: SharePartition) -> "Iterator[Marked]":
         """Yield marks of a record and of its neighbour, in a state that a run reached."""
         now, epoch = state.window, state.durable.leader_epoch
-        for at, there in now.records.items():
+        for at in now.records:
+            here = situation_at(cls, state, at, epoch=epoch, token=epoch, member="a")
             for first, last in ((at, at), (at + 1, at + 1), (now.start_offset, at)):
-                yield cls(
-                    now.start_offset,
-                    now.end_offset,
-                    at,
-                    there,
-                    first,
-                    last,
-                    epoch,
-                    epoch,
-                    there.acquisition or 0,
-                    "a",
-                    state.now,
-                )
+                yield attrs.evolve(here, first=first, last=last)
 
 
 def _before(s: Marked) -> SharePartition:

@@ -9,7 +9,14 @@ from model.outcome import Write
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
-from proofs.theorems.durable_situation import durable_of, entries_agree, is_persisted, is_same, law
+from proofs.theorems.durable_situation import (
+    durable_fields,
+    durable_of,
+    entries_agree,
+    is_persisted,
+    is_same,
+    law,
+)
 from proofs.theorems.situation import any_record, flag, number, offset
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Theorem, about
@@ -134,24 +141,17 @@ class Recovery:
     @classmethod
     def reached(cls, state: SharePartition) -> "Iterator[Recovery]":
         """Yield the recoveries after a write that is outstanding where a run came to."""
-        now, durable = state.window, state.durable
         for waiting in state.outstanding.values():
-            for at, there in now.records.items():
-                known = durable.entries.get(at)
-                settled = rules.commit(there)
-                write = waiting.write
+            write = waiting.write
+            for at, record in state.window.records.items():
                 yield cls(
-                    max(durable.start_offset, 0),
-                    max(durable.delivery_complete_count, 0),
-                    at,
-                    known is not None,
-                    *(known or (0, 0)),
-                    write.start_offset,
-                    write.start_offset,
-                    write.delivery_complete_count,
-                    settled,
-                    at in waiting.offsets,
-                    state.log.end_offset,
+                    **durable_fields(state.durable, at),
+                    before=write.start_offset,
+                    after=write.start_offset,
+                    written_complete=write.delivery_complete_count,
+                    record=rules.commit(record),
+                    written=at in waiting.offsets,
+                    log_end=state.log.end_offset,
                 )
 
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 import attrs
@@ -61,18 +62,11 @@ class OneSession:
         """Yield requests to sessions that a run reached: of each epoch that makes a difference."""
         session = sessions.get(OURS)
         epoch = 1 if session is None else session.epoch
+        here = cls(session is not None, epoch, fetches=True, other=THEIRS in sessions)
+        limits = (len(sessions), len(sessions) + 1)
         for asked in (INITIAL_EPOCH, FINAL_EPOCH, epoch, epoch + 1):
-            for acknowledges in (False, True):
-                for most in (len(sessions), len(sessions) + 1):
-                    yield cls(
-                        session is not None,
-                        epoch,
-                        asked,
-                        acknowledges,
-                        fetches=True,
-                        other=THEIRS in sessions,
-                        most=most,
-                    )
+            for acknowledges, most in product((False, True), limits):
+                yield attrs.evolve(here, asked=asked, acknowledges=acknowledges, most=most)
 
     @staticmethod
     @lru_cache(maxsize=1)

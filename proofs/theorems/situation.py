@@ -13,9 +13,20 @@ import z3
 from model.states import RecordState
 from proofs.theorems.count import OFFSETS, has
 from spec.logic import Term
-from spec.record import UNDELIVERED, Record
+from spec.partition import SharePartition
+from spec.record import UNDELIVERED, Record, is_acquirable, is_terminal
 
-__all__ = ["any_marks", "any_record", "flag", "number", "offset", "sizes", "symbols", "values"]
+__all__ = [
+    "any_marks",
+    "any_record",
+    "flag",
+    "number",
+    "offset",
+    "situation_at",
+    "sizes",
+    "symbols",
+    "values",
+]
 
 S = TypeVar("S")
 
@@ -43,6 +54,46 @@ def any_marks() -> Any:  # noqa: ANN401 - as attrs.field
 def any_record() -> Any:  # noqa: ANN401 - as attrs.field
     """Return a field for a record in any state."""
     return attrs.field(default=UNDELIVERED, metadata={"kind": "record"})
+
+
+def situation_at(kind: type[S], state: SharePartition, at: int, /, **fields: object) -> S:
+    """Return a situation at one offset of a share-partition that a run reached.
+
+    Fields that are not given are read from the share-partition, each by its name.
+    """
+    names = {field.name for field in _fields(kind)}
+    read = {name: value for name, value in _readings(state, at).items() if name in names}
+    return kind(**(read | fields))
+
+
+def _readings(state: SharePartition, at: int) -> dict[str, object]:
+    """Return what the fields of situations mean, for one offset of a share-partition."""
+    now, log, config = state.window, state.log, state.config
+    record = now.records.get(at)
+    hole = (*log.holes, (log.end_offset + 8, log.end_offset + 8))[0]
+    return {
+        "start": now.start_offset,
+        "end": now.end_offset,
+        "at": at,
+        "record": record or UNDELIVERED,
+        "tracked": record is not None,
+        "complete": now.complete - (record is not None and is_terminal(record)),
+        "acquirable": now.acquirable - (record is not None and is_acquirable(record)),
+        "log_start": log.start_offset,
+        "log_end": log.end_offset,
+        "hole_first": hole[0],
+        "hole_last": hole[1],
+        "now": state.now,
+        "deadline": state.now + config.record_lock_duration_ms,
+        "limit": config.delivery_count_limit,
+        "highest": state.highest_limit,
+        "acquisition": (record and record.acquisition) or 0,
+        "marks": state.profile.in_progress,
+        "threshold": config.in_progress_staleness_threshold_ms,
+        "extension": config.in_progress_max_lock_extension_ms,
+        "grace": config.in_progress_rebalance_grace_ms,
+        "dead_letter_queue": config.dead_letter_queue,
+    }
 
 
 def symbols(kind: type[S]) -> tuple[S, list[z3.BoolRef], tuple[z3.ArithRef, ...]]:

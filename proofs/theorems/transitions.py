@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from model.states import AcknowledgeType, RecordState
-from proofs.theorems.situation import any_record, flag, number
+from proofs.theorems.situation import any_record, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction
 from spec import record as rules
 from spec.invariants import RECORD_INVARIANTS
@@ -52,35 +52,19 @@ class OneRecord:
     @classmethod
     def reached(cls, partition: SharePartition) -> "Iterator[OneRecord]":
         """Yield the situations in a share-partition that a run reached."""
-        config, window = partition.config, partition.window
-        lock = partition.now + config.record_lock_duration_ms
+        window, new = partition.window, partition.next_acquisition
+        lock = partition.now + partition.config.record_lock_duration_ms
         for at in range(window.start_offset, window.end_offset + 1):
-            known = partition.durable.entries.get(at, (AVAILABLE, 0))
-            record = window.records.get(at, rules.UNDELIVERED)
-            new = partition.next_acquisition
-            number = new if record.acquisition is None else record.acquisition
-            for member, now, named in (
-                ("a", partition.now, number),
-                ("b", partition.now, number),
-                ("b", lock, new),
-            ):
-                yield cls(
-                    record,
-                    member,
-                    now,
-                    lock,
-                    config.delivery_count_limit,
-                    partition.highest_limit,
-                    *known,
-                    at in window.records,
-                    named,
-                    partition.profile.in_progress,
-                    config.in_progress_staleness_threshold_ms,
-                    config.in_progress_max_lock_extension_ms,
-                    config.in_progress_rebalance_grace_ms,
-                    config.dead_letter_queue,
-                    lock,
-                )
+            state, count = partition.durable.entries.get(at, (AVAILABLE, 0))
+            acquisition = window.records.get(at, rules.UNDELIVERED).acquisition
+            named = new if acquisition is None else acquisition
+            here = situation_at(
+                cls, partition, at, member="a", acquisition=named, later=lock,
+                durable_state=state, durable_count=count,
+            )  # fmt: skip
+            yield here
+            yield attrs.evolve(here, member="b")
+            yield attrs.evolve(here, member="b", now=lock, acquisition=new)
 
 
 @attrs.frozen

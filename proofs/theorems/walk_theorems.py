@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, flag, number, offset
+from proofs.theorems.situation import any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Lemma, Property, Theorem
 from spec import window
@@ -50,22 +50,16 @@ class Walk:
     def reached(cls, state: SharePartition) -> "Iterator[Walk]":
         """Yield the situations in a share-partition that a run reached."""
         now, holes = state.window, state.log.holes or ((0, 0),)
-        span = range(now.start_offset, now.end_offset)
         for here in range(now.start_offset, window.first_unfinished(now, state.log) + 1):
-            for at in span:
-                for hole in holes:
-                    yield cls(
-                        now.start_offset,
-                        now.end_offset,
-                        here,
-                        now.records.get(here, UNDELIVERED),
-                        here in now.records,
-                        at,
-                        now.records.get(at, UNDELIVERED),
-                        at in now.records,
-                        hole_end(state.log, at) is not None,
-                        *hole,
-                    )
+            record = now.records.get(here, UNDELIVERED)
+            for at in range(now.start_offset, now.end_offset):
+                for first, last in holes:
+                    yield situation_at(
+                        cls, state, at, here=here, here_record=record,
+                        here_tracked=here in now.records,
+                        missing=hole_end(state.log, at) is not None,
+                        hole_first=first, hole_last=last,
+                    )  # fmt: skip
 
 
 def _walked(s: Walk) -> tuple[Window, Log]:

@@ -10,7 +10,7 @@ from model.errors import IllegalChoiceError
 from model.operations import AdvanceLogStart, Produce
 from model.profile import KIP
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, flag, number, offset
+from proofs.theorems.situation import any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Citation, Control, Property, Theorem, about
 from proofs.theorems.walk_theorems import WALK, Walk
@@ -18,7 +18,7 @@ from spec import acquire, log_start, partition, window
 from spec.log import Log
 from spec.logic import Term, negate
 from spec.partition import SharePartition
-from spec.record import UNDELIVERED, Record, is_acquirable, is_finished, is_held, is_terminal
+from spec.record import Record, is_acquirable, is_finished, is_held, is_terminal
 from spec.window import Window
 
 __all__ = ["WINDOW_THEOREMS", "OneOffset"]
@@ -50,22 +50,10 @@ class OneOffset:
     def reached(cls, state: SharePartition) -> "Iterator[OneOffset]":
         """Yield the situations in a share-partition that a run reached."""
         now = state.window
+        furthest = window.first_unfinished(now, state.log)
         for at in range(now.start_offset, now.end_offset + 1):
-            there = now.records.get(at)
             for target in range(now.start_offset, now.end_offset + 2):
-                yield cls(
-                    now.start_offset,
-                    now.end_offset,
-                    at,
-                    there or UNDELIVERED,
-                    there is not None,
-                    now.complete - (there is not None and is_terminal(there)),
-                    now.acquirable - (there is not None and is_acquirable(there)),
-                    state.log.start_offset,
-                    state.log.end_offset,
-                    target,
-                    window.first_unfinished(now, state.log),
-                )
+                yield situation_at(cls, state, at, target=target, furthest=furthest)
 
 
 def window_of(s: OneOffset) -> Window:
