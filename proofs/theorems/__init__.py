@@ -7,7 +7,8 @@ Read in this order:
 - ``points``: the records of a window at the offsets that a theorem names, whatever the others are;
 - ``situation``: what a theorem speaks about, as terms, as values, and as reached by a run;
 - ``transitions``: what can happen to one record, in one table;
-- ``theorem``: a theorem, and the change to a rule under which it must fail;
+- ``theorem``: a theorem, and the change to a rule under which it must fail; ``controls``: the
+  changes that occur more than once;
 - ``induction``: lemmas, each with a base and a step; ``count`` and ``count_lemmas``: counts over
   ranges of any width;
 - ``record_theorems``, ``window_theorems``, ``walk_theorems``, ``acquire_theorems``,

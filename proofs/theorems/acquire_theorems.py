@@ -11,10 +11,11 @@ from model.operations import Acquire, SkipAcquire
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange
 from model.states import AcquireMode, RecordState
+from proofs.theorems.controls import also_allows, called_with, keeps
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.theorem import Control, Property, Theorem, about, laws
 from spec import acquire, window
 from spec.log import Log
 from spec.logic import Term, negate
@@ -23,6 +24,8 @@ from spec.record import UNDELIVERED, Record, is_acquirable, is_held, is_terminal
 from spec.window import Window
 
 __all__ = ["ACQUIRE_THEOREMS", "Fetch", "TwoRecords"]
+
+_law = laws("KIP-932, In-flight records")
 
 
 @attrs.frozen
@@ -104,11 +107,10 @@ def _is_refused(rule: Any, *arguments: object) -> bool:  # noqa: ANN401 - any ru
     return False
 
 
-TAKES = Property(
+TAKES = _law(
     "only_available_records_are_acquired",
     "An acquire takes only records that were read, are AVAILABLE and await no write.",
-    "KIP-932, In-flight records",
-    (10,),
+    10,
 )
 WIDTH = Property(
     "window_stays_within_its_limit",
@@ -122,11 +124,9 @@ ENDS = Property(
     "KIP-932, Managing the SPSO and SPEO",
     (7,),
 )
-SKIPS = Property(
+SKIPS = _law(
     "acquire_is_skipped_only_when_full",
     "A fetch is told that there is nothing to acquire only if the window is full and none is free.",
-    "KIP-932, In-flight records",
-    (),
 )
 VANISHES = Property(
     "compaction_takes_nothing_that_is_held",
@@ -183,7 +183,7 @@ def _width_theorems() -> Iterator[Theorem]:
                 Control(
                     "check_width allows one offset more",
                     "spec.acquire:check_width",
-                    lambda rule: lambda state, *rest: rule(_wider(state), *rest),
+                    called_with(lambda state, *rest: (_wider(state), *rest)),
                 ),
             )
 
@@ -228,7 +228,7 @@ _FETCH_THEOREMS = (
         Control(
             "is_acquirable lets ACQUIRED records through",
             "spec.record:is_acquirable",
-            lambda rule: lambda there: rule(there) | (there.state == RecordState.ACQUIRED),
+            also_allows(lambda record: record.state == RecordState.ACQUIRED),
         ),
     ),
     Theorem(
@@ -240,9 +240,7 @@ _FETCH_THEOREMS = (
         Control(
             "learn_read does not notice that the log grew",
             "spec.log:learn_read",
-            lambda rule: (
-                lambda log, *read: attrs.evolve(rule(log, *read), end_offset=log.end_offset)
-            ),
+            keeps("end_offset"),
         ),
     ),
     Theorem(
@@ -252,13 +250,7 @@ _FETCH_THEOREMS = (
         _is_read,
         _is_skipped_rightly,
         Control(
-            "replace does not count available records",
-            "spec.window:replace",
-            lambda rule: (
-                lambda before, changes: attrs.evolve(
-                    rule(before, changes), acquirable=before.acquirable
-                )
-            ),
+            "replace does not count available records", "spec.window:replace", keeps("acquirable")
         ),
     ),
     Theorem(
@@ -268,9 +260,7 @@ _FETCH_THEOREMS = (
         lambda s: conjunction(_is_read(s), s.tracked, is_held(s.record)),
         _is_kept,
         Control(
-            "can_vanish lets held records through",
-            "spec.record:can_vanish",
-            lambda rule: lambda there: rule(there) | is_held(there),
+            "can_vanish lets held records through", "spec.record:can_vanish", also_allows(is_held)
         ),
     ),
 )

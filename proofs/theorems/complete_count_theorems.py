@@ -11,13 +11,14 @@ from typing import Any
 import attrs
 
 from model.profile import KAFKA, KIP, Profile
+from proofs.theorems.controls import adds, does_nothing
 from proofs.theorems.count import count, counts_on, has, put, unmarked
 from proofs.theorems.count_lemmas import COMPLEMENT, PUT, SPLIT, WITHIN, Range
 from proofs.theorems.counting_theorems import DOUBLES, FORGETFUL, MISCOUNTS
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_marks, any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Citation, Control, Property, Theorem, about
+from proofs.theorems.theorem import Citation, Control, Property, Theorem, about, laws
 from spec import log as logs
 from spec import partition, window
 from spec.lag import lag
@@ -28,6 +29,8 @@ from spec.record import Record, is_terminal
 from spec.window import Window
 
 __all__ = ["COMPLETE_COUNT_THEOREMS", "Tallied"]
+
+_law = laws("KIP-1226, Delivery complete count")
 
 
 @attrs.frozen
@@ -206,17 +209,15 @@ def _put_a_gap(s: Tallied) -> Range:
     return attrs.evolve(_range(s), at=s.at, marked=True)
 
 
-COUNTS = Property(
+COUNTS = _law(
     "complete_count_is_the_number_of_complete_offsets",
     "The delivery complete count is how many offsets of the window need no further delivery.",
-    "KIP-1226, Delivery complete count",
-    (22,),
+    22,
 )
-WITHIN_THE_WINDOW = Property(
+WITHIN_THE_WINDOW = _law(
     "complete_count_within_window",
     "The delivery complete count is at least 0 and at most the width of the window.",
-    "KIP-1226, Delivery complete count",
-    (22,),
+    22,
 )
 IDENTITY = Property(
     "lag_counts_the_unfinished",
@@ -226,18 +227,12 @@ IDENTITY = Property(
 )
 
 ONE_MORE = Control(
-    "delivery_complete_count counts one more",
-    "spec.window:delivery_complete_count",
-    lambda rule: lambda *of, **how: rule(*of, **how) + 1,
+    "delivery_complete_count counts one more", "spec.window:delivery_complete_count", adds(1)
 )
 COUNTS_THE_NEXT = Control(
-    "complete_count counts the end offset too",
-    "spec.partition:complete_count",
-    lambda rule: lambda state: rule(state) + 1,
+    "complete_count counts the end offset too", "spec.partition:complete_count", adds(1)
 )
-IGNORES = Control(
-    "learn_hole learns nothing", "spec.log:learn_hole", lambda _rule: lambda log, _first, _last: log
-)
+IGNORES = Control("learn_hole learns nothing", "spec.log:learn_hole", does_nothing)
 
 Said = Callable[[Tallied, Profile], Term]
 

@@ -9,6 +9,7 @@ from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import KAFKA, KIP, Profile
 from model.state_topic import ShareUpdate
+from proofs.theorems.controls import becomes, called_with, returns
 from proofs.theorems.durable_situation import (
     TwoWrites,
     agree,
@@ -87,13 +88,13 @@ def _lowers_nothing(s: TwoWrites, profile: Profile, form: Callable[[TwoWrites], 
 FORGETS_BATCHES = Control(
     "update_record forgets the batches",
     "spec.coordinator:update_record",
-    lambda rule: lambda before, after, _batches: rule(before, after, ()),
+    called_with(lambda before, after, _batches: (before, after, ())),
 )
 SAYS_ZERO = Control(
     "update_record says that the start offset is 0",
     "spec.coordinator:update_record",
-    lambda rule: (
-        lambda before, after, batches: rule(before, attrs.evolve(after, start_offset=0), batches)
+    called_with(
+        lambda before, after, batches: (before, attrs.evolve(after, start_offset=0), batches)
     ),
 )
 
@@ -167,12 +168,9 @@ def _next_snapshot(s: Epochs) -> Term:
     )
 
 
-def _epochless(rule: Any) -> Any:  # noqa: ANN401 - any rule
-    def wrong(*arguments: Any) -> Any:  # noqa: ANN401 - as the rule
-        code, after = rule(*arguments)
-        return code, attrs.evolve(after, leader_epoch=0, state_epoch=0)
-
-    return wrong
+_epochless = returns(
+    lambda answer: (answer[0], attrs.evolve(answer[1], leader_epoch=0, state_epoch=0))
+)
 
 
 def _same_snapshot(rule: Any) -> Any:  # noqa: ANN401 - any rule
@@ -233,7 +231,7 @@ _EPOCH_THEOREMS = (
         Control(
             "replay_record merges every update",
             "spec.coordinator:replay_record",
-            lambda _rule: coordinator.merge,
+            becomes(coordinator.merge),
         ),
     ),
     Theorem(

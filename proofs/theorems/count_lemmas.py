@@ -4,16 +4,19 @@ from collections.abc import Callable, Iterator
 
 import attrs
 
+from proofs.theorems.controls import becomes
 from proofs.theorems.count import count, counts_on, has, put, unmarked
 from proofs.theorems.induction import one_more
 from proofs.theorems.situation import any_marks, flag, number
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Lemma, Property
+from proofs.theorems.theorem import Control, Lemma, Property, laws
 from spec.logic import Term, either
 from spec.partition import SharePartition
 from spec.record import is_terminal
 
 __all__ = ["COMPLEMENT", "COUNT_LEMMAS", "PUT", "SPLIT", "WITHIN", "Range"]
+
+_law = laws("arithmetic")
 
 
 @attrs.frozen
@@ -44,7 +47,7 @@ class Range:
 BEFORE = Control(
     "an empty range counts the offset before it",
     "proofs.theorems.count:is_empty",
-    lambda _rule: lambda low, high: high < low,
+    becomes(lambda low, high: high < low),
 )
 TWICE = Control(
     "a marked offset counts twice",
@@ -54,7 +57,7 @@ TWICE = Control(
 ONCE = Control(
     "a count goes no further than one",
     "proofs.theorems.count:add",
-    lambda _rule: lambda total, marked: either(marked, 1, total),
+    becomes(lambda total, marked: either(marked, 1, total)),
 )
 
 
@@ -94,10 +97,8 @@ def _follows_a_change(s: Range) -> Term:
 
 
 WITHIN = _lemma(
-    Property(
-        "a_count_is_within_its_range",
-        "The count of a range is at least 0 and at most its width.",
-        "arithmetic",
+    _law(
+        "a_count_is_within_its_range", "The count of a range is at least 0 and at most its width."
     ),
     _is_within,
     lambda s: counts_on(s.marks, s.low, s.high),
@@ -105,10 +106,9 @@ WITHIN = _lemma(
     TWICE,
 )
 PUT = _lemma(
-    Property(
+    _law(
         "a_count_follows_one_change",
         "Marking one offset, or no longer, changes the counts of ranges that hold it, by one.",
-        "arithmetic",
     ),
     _follows_a_change,
     lambda s: conjunction(
@@ -119,21 +119,16 @@ PUT = _lemma(
     TWICE,
 )
 SPLIT = _lemma(
-    Property(
-        "a_count_is_that_of_the_parts",
-        "The count of a range is that of its two parts.",
-        "arithmetic",
-    ),
+    _law("a_count_is_that_of_the_parts", "The count of a range is that of its two parts."),
     lambda s: _plain(s) == count(s.marks, s.low, s.middle) + count(s.marks, s.middle, s.high),
     lambda s: conjunction(counts_on(s.marks, s.low, s.high), counts_on(s.marks, s.middle, s.high)),
     "middle",
     ONCE,
 )
 COMPLEMENT = _lemma(
-    Property(
+    _law(
         "a_count_leaves_the_rest",
         "What is marked in a range and what is not are together its width.",
-        "arithmetic",
     ),
     lambda s: _plain(s) + count(unmarked(s.marks), s.low, s.high) == s.high - s.low,
     lambda s: conjunction(

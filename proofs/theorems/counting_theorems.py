@@ -10,10 +10,11 @@ import attrs
 
 from model.operations import AdvanceLogStart, Produce, ResetOffset
 from model.profile import KAFKA, KIP, Profile
+from proofs.theorems.controls import adds, keeps, leaves
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.theorem import Control, Property, Theorem, about, laws
 from proofs.theorems.transitions import TRANSITIONS, Transition
 from spec import acquire, initialize, log_start, window
 from spec.invariants import RECORD_INVARIANTS
@@ -149,13 +150,7 @@ def _is_allowed(s: Counted, transition: Transition) -> Term:
 
 
 MISCOUNTS = Control(
-    "replace counts one complete record too many",
-    "spec.window:replace",
-    lambda rule: (
-        lambda before, changes: attrs.evolve(
-            rule(before, changes), complete=rule(before, changes).complete + 1
-        )
-    ),
+    "replace counts one complete record too many", "spec.window:replace", adds(1, "complete")
 )
 
 
@@ -212,24 +207,21 @@ def _was_reset(s: Counted, profile: Profile) -> Term:
 FORGETS_GAPS = Control(
     "hole offsets are counted once more when they are passed",
     "spec.window:drop_below",
-    lambda rule: (
-        lambda before, start: attrs.evolve(rule(before, start), complete=before.complete + 1)
-    ),
+    keeps("complete", plus=1),
 )
 FORGETFUL = Control(
     "drop_below forgets to take the records from the count",
     "spec.window:drop_below",
-    lambda rule: lambda before, start: attrs.evolve(rule(before, start), complete=before.complete),
+    keeps("complete"),
 )
 DOUBLES = Control(
     "share_partition_lag adds one for the record at the end offset",
     "spec.lag:share_partition_lag",
-    lambda rule: lambda *offsets: rule(*offsets) + 1,
+    adds(1),
 )
 
 
-def _lag_law(name: str, sentence: str, number_: int) -> Property:
-    return Property(name, sentence, "KIP-1226, Lag", (number_,))
+_lag_law = laws("KIP-1226, Lag")
 
 
 _OPERATION_LAGS = (
@@ -258,9 +250,7 @@ _OPERATION_LAGS = (
         Control(
             "produce does not move the end of the log",
             "spec.acquire:produce",
-            lambda rule: (
-                lambda state, operation: attrs.evolve(rule(state, operation), partition=state)
-            ),
+            leaves(lambda state, _operation: state),
         ),
     ),
     Theorem(

@@ -12,7 +12,7 @@ from model.states import RecordState
 from proofs.theorems.points import Points
 from proofs.theorems.situation import flag, number, offset
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Property
+from proofs.theorems.theorem import laws
 from spec import coordinator
 from spec.coordinator import Durable
 from spec.logic import Term, negate
@@ -36,7 +36,7 @@ __all__ = [
     "second_write",
 ]
 
-PERSISTENCE = "KIP-932, Managing durable share-partition state"
+law = laws("KIP-932, Managing durable share-partition state")
 
 
 @attrs.frozen
@@ -136,10 +136,7 @@ def second_write(s: TwoWrites) -> Write:
 
 def is_persisted(state: Term) -> Term:
     """Whether the state is one that is written: neither ACQUIRED nor IN_PROGRESS."""
-    return conjunction(
-        state <= RecordState.ARCHIVED,
-        negate(state == RecordState.ACQUIRED),
-    )
+    return conjunction(state <= RecordState.ARCHIVED, negate(state == RecordState.ACQUIRED))
 
 
 def are_writes(s: TwoWrites) -> Term:
@@ -179,8 +176,3 @@ def entries_agree(s: Any, one: Durable, two: Durable) -> Term:  # noqa: ANN401 -
 def is_same(one: tuple[Term, Term], two: tuple[Term, Term]) -> Term:
     """Whether two states of a record, with their delivery counts, are the same."""
     return conjunction(one[0] == two[0], one[1] == two[1])
-
-
-def law(name: str, sentence: str, *numbers: int) -> Property:
-    """Return a property of what is durable."""
-    return Property(name, sentence, PERSISTENCE, numbers)

@@ -9,6 +9,7 @@ from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
+from proofs.theorems.controls import becomes, called_with, off_by_one, returns
 from proofs.theorems.durable_situation import (
     TwoWrites,
     agree,
@@ -21,18 +22,17 @@ from proofs.theorems.durable_situation import (
     second_write,
 )
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.theorem import Control, Theorem, about
 from spec import coordinator
 from spec import record as rules
 from spec.logic import Term
 
 __all__ = ["DURABLE_THEOREMS"]
 
-JOIN = Property(
+JOIN = law(
     "merge_of_two_states_is_a_join",
     "Merging states of one record is idempotent, commutative and associative, and loses neither.",
-    "KIP-932, Managing durable share-partition state",
-    (27,),
+    27,
 )
 
 
@@ -66,17 +66,17 @@ def _sluggish(*arguments: Term) -> tuple[Term, Term]:
 FIRST_WINS = Control(
     "durable_maximum takes the first of the two",
     "spec.record:durable_maximum",
-    lambda _rule: lambda state, count, _state, _count: (state, count),
+    becomes(lambda state, count, _state, _count: (state, count)),
 )
 COUNTS_ON = Control(
     "durable_maximum adds one delivery",
     "spec.record:durable_maximum",
-    lambda rule: lambda *of: (rule(*of)[0], rule(*of)[1] + 1),
+    returns(lambda entry: (entry[0], entry[1] + 1)),
 )
 SLUGGISH = Control(
     "durable_maximum heeds the other only if it is two deliveries ahead",
     "spec.record:durable_maximum",
-    lambda _rule: _sluggish,
+    becomes(_sluggish),
 )
 _JOIN_THEOREMS = (
     *(
@@ -109,12 +109,12 @@ _JOIN_THEOREMS = (
 LAST_WINS = Control(
     "merge_start takes what the last write says",
     "spec.coordinator:merge_start",
-    lambda _rule: lambda _current, given, _profile: given,
+    becomes(lambda _current, given, _profile: given),
 )
 LAST_ENTRY_WINS = Control(
     "durable_maximum takes what the last write says",
     "spec.record:durable_maximum",
-    lambda _rule: lambda state, count, _state, _count: (state, count),
+    becomes(lambda state, count, _state, _count: (state, count)),
 )
 
 
@@ -227,7 +227,7 @@ _MERGE_THEOREMS = (
         Control(
             "merge_start adds the counts",
             "spec.coordinator:merge_start",
-            lambda _rule: lambda current, given, _p: (given[0], current[1] + given[1]),
+            becomes(lambda current, given, _p: (given[0], current[1] + given[1])),
         ),
     ),
     Theorem(
@@ -271,7 +271,7 @@ _MERGE_THEOREMS = (
         Control(
             "_below forgets to drop what was known",
             "spec.coordinator:_below",
-            lambda _rule: lambda _durable, _start: [],
+            becomes(lambda _durable, _start: []),
         ),
     ),
     Theorem(
@@ -295,22 +295,16 @@ _MERGE_THEOREMS = (
         Control(
             "merge loses the last offset of a batch",
             "spec.coordinator:merge",
-            lambda rule: (
-                lambda durable, write, profile: rule(
-                    durable, attrs.evolve(write, state_batches=_shortened(write)), profile
-                )
-            ),
+            called_with(lambda durable, write, profile: (durable, _shortened(write), profile)),
         ),
     ),
 )
 
 
-def _shortened(write: Write) -> tuple[StateBatch, ...]:
-    return tuple(
-        attrs.evolve(batch, last=batch.last - 1)
-        for batch in write.state_batches
-        if batch.first < batch.last
-    )
+def _shortened(write: Write) -> Write:
+    wide = (batch for batch in write.state_batches if batch.first < batch.last)
+    batches = tuple(attrs.evolve(batch, last=batch.last - 1) for batch in wide)
+    return attrs.evolve(write, state_batches=batches)
 
 
 def _is_fenced(s: TwoWrites, step: str) -> Term:
@@ -338,15 +332,15 @@ def _is_older(s: TwoWrites, step: str) -> Term:
     return conjunction(are_writes(s), older)
 
 
+def _with_newer_epoch(durable: Any, write: Any, epochs: Any, profile: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
+    return durable, write, (epochs[0], max(epochs[1], durable.state_epoch)), profile
+
+
 def _fencing_theorems() -> Iterator[Theorem]:
     wrong: dict[str, Any] = {
-        "write": lambda rule: (
-            lambda durable, request, epochs, profile: rule(
-                durable, request, (epochs[0], max(epochs[1], durable.state_epoch)), profile
-            )
-        ),
-        "read": lambda rule: lambda durable, epoch: rule(durable, epoch + 1),
-        "initialize": lambda rule: lambda durable, start, epoch: rule(durable, start, epoch + 1),
+        "write": called_with(_with_newer_epoch),
+        "read": off_by_one(1),
+        "initialize": off_by_one(2),
     }
     for step, change in wrong.items():
         yield Theorem(
@@ -363,8 +357,4 @@ def _fencing_theorems() -> Iterator[Theorem]:
         )
 
 
-DURABLE_THEOREMS = (
-    *_JOIN_THEOREMS,
-    *_MERGE_THEOREMS,
-    *_fencing_theorems(),
-)
+DURABLE_THEOREMS = (*_JOIN_THEOREMS, *_MERGE_THEOREMS, *_fencing_theorems())

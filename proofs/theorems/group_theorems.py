@@ -13,9 +13,10 @@ import attrs
 from immutables import Map
 
 from model.share_messages import TopicPartition
+from proofs.theorems.controls import called_with, returns
 from proofs.theorems.situation import flag, number
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.theorem import Control, Property, Theorem, about, laws
 from spec import group_lifecycle
 from spec.coordinator import Durable
 from spec.group_lifecycle import Plan, carry_out
@@ -223,8 +224,7 @@ def _fences(s: OneAssigned) -> Term:
     )
 
 
-def _law(name: str, sentence: str, *numbers: int) -> Property:
-    return Property(name, sentence, "KIP-932, Group coordinator", numbers)
+_law = laws("KIP-932, Group coordinator")
 
 
 SOUND = _law(
@@ -250,23 +250,16 @@ FENCING = _law(
 
 
 def _without(kind: type) -> Callable[[Any], Any]:
-    return lambda rule: lambda *of: tuple(one for one in rule(*of) if not isinstance(one, kind))
+    return returns(lambda effects: tuple(e for e in effects if not isinstance(e, kind)))
 
 
-def _begins_at_0(rule: Any) -> Any:  # noqa: ANN401 - any rule
-    def wrong(there: Coordinators, effect: Any) -> Any:  # noqa: ANN401 - as the rule
-        written = isinstance(effect, WriteGroup)
-        return rule(there, attrs.evolve(effect, epoch=0) if written else effect)
-
-    return wrong
+def _with_epoch_0(there: Coordinators, effect: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any effect
+    return there, attrs.evolve(effect, epoch=0) if isinstance(effect, WriteGroup) else effect
 
 
-def _not_finished(rule: Any) -> Any:  # noqa: ANN401 - any rule
-    def wrong(there: Coordinators, starts: Any) -> Any:  # noqa: ANN401 - as the rule
-        begun = group_of(there).metadata.initializing
-        return rule(there, {at: start for at, start in starts.items() if at not in begun})
-
-    return wrong
+def _without_begun(there: Coordinators, starts: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
+    begun = group_of(there).metadata.initializing
+    return there, {at: start for at, start in starts.items() if at not in begun}
 
 
 AT_ONCE = Control(
@@ -279,18 +272,18 @@ UNANNOUNCED = Control(
     "spec.group_lifecycle:_deleted",
     _without(BeginDeleting),
 )
-BEGINS_AT_0 = Control("the group epoch is written as 0", "spec.share_group:perform", _begins_at_0)
+BEGINS_AT_0 = Control(
+    "the group epoch is written as 0", "spec.share_group:perform", called_with(_with_epoch_0)
+)
 LEFT_BEGUN = Control(
     "what was begun before is not initialized again",
     "spec.group_lifecycle:_initialized",
-    _not_finished,
+    called_with(_without_begun),
 )
 UNLISTED = Control(
     "what is being deleted is not listed",
     "spec.share_group:listed",
-    lambda rule: (
-        lambda metadata, *topics: rule(attrs.evolve(metadata, deleting=frozenset()), *topics)
-    ),
+    called_with(lambda metadata, *topics: (attrs.evolve(metadata, deleting=frozenset()), *topics)),
 )
 SAME_EPOCH = Control(
     "altering does not raise the group epoch",

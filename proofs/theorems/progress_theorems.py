@@ -1,6 +1,6 @@
 """What is true of records in progress (KAFKA-20458, a draft, as docs/in-progress.md settles it)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -9,10 +9,11 @@ from model.errors import ErrorCode
 from model.operations import MarkInProgress, ProgressBatch
 from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
+from proofs.theorems.controls import adds, also_allows, becomes, called_with, sets
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_record, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.theorem import Control, Theorem, about, laws
 from proofs.theorems.transitions import TRANSITIONS, OneRecord, Transition, is_sound
 from spec import mark_in_progress, window
 from spec import record as rules
@@ -35,8 +36,7 @@ ENDS = frozenset(
 """The transitions in which a mark that was made before could make a difference."""
 
 
-def _law(name: str, sentence: str, *numbers: int) -> Property:
-    return Property(name, sentence, "KAFKA-20458, markInProgress handler", numbers)
+_law = laws("KAFKA-20458, markInProgress handler")
 
 
 KEEPS_THE_LOCK = _law(
@@ -160,14 +160,6 @@ def _is_marked(s: OneRecord) -> Term:
     return conjunction(is_sound(s), negate(absent(s.record.progress_start)))
 
 
-def _changed(rule: str, how: str, change: Callable[[Record], Record]) -> Control:
-    return Control(
-        f"{rule} {how}",
-        f"spec.record:{rule}",
-        lambda right: lambda *of: change(right(*of)),
-    )
-
-
 def _counts_marks(rule: Any) -> Any:  # noqa: ANN401 - any rule
     def wrong(record: Record, *rest: Term) -> Record:
         after: Record = rule(record, *rest)
@@ -178,23 +170,12 @@ def _counts_marks(rule: Any) -> Any:  # noqa: ANN401 - any rule
 
 
 def _mark_theorems() -> Iterator[Theorem]:
-    late = _changed(
-        "mark", "adds a millisecond", lambda r: attrs.evolve(r, deadline=r.deadline + 1)
-    )
-    counts = _changed(
-        "mark",
-        "counts a delivery",
-        lambda r: attrs.evolve(r, delivery_count=r.delivery_count + 1),
-    )
-    early = _changed("mark", "ends the lock", lambda r: attrs.evolve(r, deadline=0))
+    late = Control("mark adds a millisecond", "spec.record:mark", adds(1, "deadline"))
+    counts = Control("mark counts a delivery", "spec.record:mark", adds(1, "delivery_count"))
+    early = Control("mark ends the lock", "spec.record:mark", sets(deadline=0))
     for stated, hypothesis, claim, control in (
         (KEEPS_THE_LOCK, _may_mark, _lasts_as_long_as_it_may, late),
-        (
-            NEVER_SHORTENS,
-            _is_in_order,
-            lambda s: _mark(s).deadline >= s.record.deadline,
-            early,
-        ),
+        (NEVER_SHORTENS, _is_in_order, lambda s: _mark(s).deadline >= s.record.deadline, early),
         (CHANGES_PROGRESS, _may_mark, _keeps_what_it_must, counts),
         (
             ERASED,
@@ -213,7 +194,7 @@ def _mark_theorems() -> Iterator[Theorem]:
         Control(
             "give_grace takes the later of the two ends",
             "spec.record:_earlier",
-            lambda _rule: lambda one, other: either(one <= other, other, one),
+            becomes(lambda one, other: either(one <= other, other, one)),
         ),
     )
     yield Theorem(
@@ -229,7 +210,7 @@ def _mark_theorems() -> Iterator[Theorem]:
         Control(
             "can_mark asks only who holds the record",
             "spec.record:can_mark",
-            lambda _rule: lambda record, member, *_rest: rules.is_held_by(record, member),
+            becomes(lambda record, member, *_rest: rules.is_held_by(record, member)),
         ),
     )
 
@@ -246,9 +227,7 @@ def _transition_theorems() -> Iterator[Theorem]:
                 Control(
                     f"{transition.guard} lets records in progress through",
                     f"spec.record:{transition.guard}",
-                    lambda guard: (
-                        lambda record, *rest: guard(record, *rest) | (record.state == IN_PROGRESS)
-                    ),
+                    also_allows(lambda record: record.state == IN_PROGRESS),
                 ),
             )
         if transition.name in ENDS:
@@ -329,6 +308,11 @@ def _leaves_the_rest(s: Marked) -> Term:
     )
 
 
+def _with_the_whole_window(state: SharePartition, batch: ProgressBatch) -> tuple[Any, ...]:
+    now = state.window
+    return state, attrs.evolve(batch, first=now.start_offset, last=now.end_offset)
+
+
 _OPERATION_THEOREMS = (
     Theorem(
         LEAVES_THE_REST,
@@ -339,14 +323,7 @@ _OPERATION_THEOREMS = (
         Control(
             "mark_in_progress marks the whole window",
             "spec.mark_in_progress:_marked",
-            lambda rule: (
-                lambda partition, batch: rule(
-                    partition,
-                    attrs.evolve(
-                        batch, first=partition.window.start_offset, last=partition.window.end_offset
-                    ),
-                )
-            ),
+            called_with(_with_the_whole_window),
         ),
     ),
 )

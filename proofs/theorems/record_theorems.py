@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 import attrs
 
 from model.states import RecordState
+from proofs.theorems.controls import also_allows, becomes, off_by_one, returns, sets
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.theorem import Control, Property, Theorem, about, laws
 from proofs.theorems.transitions import TRANSITIONS, OneRecord, Transition, is_sound
 from spec import record as rules
 from spec.invariants import RECORD_INVARIANTS, RecordInvariant
@@ -14,6 +15,8 @@ from spec.logic import Term, absent, either, negate
 from spec.record import Record
 
 __all__ = ["RECORD_THEOREMS"]
+
+_law = laws("KIP-932, In-flight records")
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, IN_PROGRESS = RecordState.ACKNOWLEDGED, RecordState.IN_PROGRESS
@@ -29,7 +32,7 @@ def _after(change: Callable[[Record], Record]) -> Callable[[object], object]:
     def wrong(rule: object) -> object:
         if isinstance(rule, Record):
             return change(rule)
-        return lambda *arguments: change(rule(*arguments))  # type: ignore[operator] # a rule
+        return returns(change)(rule)
 
     return wrong
 
@@ -185,29 +188,23 @@ def _durable_is_sound(situation: OneRecord) -> Term:
     )
 
 
-ONLY_THE_EDGES = Property(
+ONLY_THE_EDGES = _law(
     "only_the_edges_of_the_table",
     "Each transition leads from the states that the KIP names to the states that it names.",
-    "KIP-932, In-flight records",
-    (1,),
+    1,
 )
-TERMINAL_STAYS = Property(
+TERMINAL_STAYS = _law(
     "terminal_records_stay_terminal",
     "A record that is ACKNOWLEDGED or ARCHIVED, with no write outstanding, never changes.",
-    "KIP-932, In-flight records",
-    (1,),
+    1,
 )
-COUNT_CHANGES = Property(
+COUNT_CHANGES = _law(
     "delivery_count_counts_acquisitions",
     "Acquiring adds one to the delivery count, and nothing else changes it.",
-    "KIP-932, In-flight records",
-    (5,),
+    5,
 )
-NOT_TWICE = Property(
-    "no_held_record_is_acquired",
-    "A record under an acquisition lock cannot be acquired.",
-    "KIP-932, In-flight records",
-    (10,),
+NOT_TWICE = _law(
+    "no_held_record_is_acquired", "A record under an acquisition lock cannot be acquired.", 10
 )
 ONLY_HOLDERS = Property(
     "only_the_holder_acknowledges",
@@ -215,11 +212,8 @@ ONLY_HOLDERS = Property(
     "KIP-932, ShareAcknowledge",
     (11,),
 )
-LOCK_LASTS = Property(
-    "lock_lasts_its_duration",
-    "An acquisition lock does not expire before its deadline.",
-    "KIP-932, In-flight records",
-    (3,),
+LOCK_LASTS = _law(
+    "lock_lasts_its_duration", "An acquisition lock does not expire before its deadline.", 3
 )
 
 
@@ -265,11 +259,6 @@ def _is_final(situation: OneRecord) -> Term:
     return conjunction(is_sound(situation), final)
 
 
-def _also_for(allowed: Callable[[Record], Term]) -> Callable[..., object]:
-    """Return the change of a guard which lets other records through as well."""
-    return lambda guard: lambda record, *rest: guard(record, *rest) | allowed(record)
-
-
 def _stays_terminal() -> Iterator[Theorem]:
     for transition in TRANSITIONS:
         if not transition.guard:
@@ -283,7 +272,7 @@ def _stays_terminal() -> Iterator[Theorem]:
             Control(
                 f"{transition.guard} lets terminal records through",
                 f"spec.record:{transition.guard}",
-                _also_for(rules.is_terminal),
+                also_allows(rules.is_terminal),
             ),
             (f"assert not {transition.assumption}",),
         )
@@ -293,11 +282,7 @@ def _stays_terminal() -> Iterator[Theorem]:
         OneRecord,
         lambda s: conjunction(is_sound(s), s.record.pending, rules.is_terminal(s.record)),
         lambda s: rules.is_finished(rules.commit(s.record)),
-        Control(
-            "commit makes the record AVAILABLE",
-            "spec.record:commit",
-            _after(lambda r: attrs.evolve(r, state=AVAILABLE)),
-        ),
+        Control("commit makes the record AVAILABLE", "spec.record:commit", sets(state=AVAILABLE)),
         ("assert is_finished(commit(record))",),
     )
 
@@ -306,7 +291,7 @@ def _guards() -> Iterator[Theorem]:
     held = Control(
         "is_acquirable lets ACQUIRED records through",
         "spec.record:is_acquirable",
-        _also_for(lambda r: r.state == ACQUIRED),
+        also_allows(lambda r: r.state == ACQUIRED),
     )
     yield Theorem(
         NOT_TWICE,
@@ -328,7 +313,7 @@ def _guards() -> Iterator[Theorem]:
                 Control(
                     "is_held_by asks only whether anybody holds the record",
                     "spec.record:is_held_by",
-                    lambda _guard: lambda record, _member: rules.is_held(record),
+                    becomes(lambda record, _member: rules.is_held(record)),
                 ),
                 ("assert record.owner != member", f"assert not {transition.assumption}"),
             )
@@ -343,7 +328,7 @@ def _guards() -> Iterator[Theorem]:
         Control(
             "is_lock_over ends the lock one millisecond early",
             "spec.record:is_lock_over",
-            lambda guard: lambda record, now: guard(record, now + 1),
+            off_by_one(1),
         ),
         ("assert record.deadline > now", "assert not is_lock_over(record, now)"),
     )

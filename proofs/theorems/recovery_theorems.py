@@ -9,6 +9,7 @@ from model.outcome import Write
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
+from proofs.theorems.controls import adds, becomes, called_with
 from proofs.theorems.durable_situation import (
     durable_fields,
     durable_of,
@@ -48,9 +49,7 @@ def _is_behind(record: Record, state: Term, count: Term) -> Term:
 
 def _publishes(transition: Transition) -> Any:  # noqa: ANN401 - a hypothesis
     return lambda s: conjunction(
-        is_sound(s),
-        transition.allows(s),
-        _is_behind(s.record, s.durable_state, s.durable_count),
+        is_sound(s), transition.allows(s), _is_behind(s.record, s.durable_state, s.durable_count)
     )
 
 
@@ -73,20 +72,12 @@ def _wins(written: tuple[Term, Term], known: tuple[Term, Term]) -> Term:
     return (written[1] > known[1]) | higher
 
 
-def _gives_back(rule: Any) -> Any:  # noqa: ANN401 - any rule
-    def wrong(*arguments: Any) -> Record:  # noqa: ANN401 - whatever the rule takes
-        after: Record = rule(*arguments)
-        return attrs.evolve(after, delivery_count=after.delivery_count - 2)
-
-    return wrong
-
-
 def _publisher_theorems() -> Iterator[Theorem]:
     for transition in TRANSITIONS:
         control = Control(
             f"{transition.rule} gives two deliveries back",
             f"spec.record:{transition.rule}",
-            _gives_back,
+            adds(-2, "delivery_count"),
         )
         if transition.rule in WRITES:
             yield Theorem(
@@ -216,12 +207,10 @@ def _recover_equally(s: Recovery) -> Term:
     return True
 
 
-def _without_batches(durable: Durable, write: Write) -> Write:
-    return (
-        attrs.evolve(write, state_batches=())
-        if write.start_offset > durable.start_offset
-        else write
-    )
+def _without_batches(durable: Durable, write: Write, profile: Profile) -> tuple[Any, ...]:
+    if write.start_offset > durable.start_offset:
+        write = attrs.evolve(write, state_batches=())
+    return durable, write, profile
 
 
 def _lags_agree(s: Recovery) -> Term:
@@ -248,11 +237,7 @@ def _recovery_theorems() -> Iterator[Theorem]:
         Control(
             "merge overlooks the batches of a write that moves the start offset",
             "spec.coordinator:merge",
-            lambda rule: (
-                lambda durable, write, profile: rule(
-                    durable, _without_batches(durable, write), profile
-                )
-            ),
+            called_with(_without_batches),
         ),
     )
     yield Theorem(stated, "lag", Recovery, _is_recovery, _lags_agree, LOWER_START)
@@ -261,6 +246,6 @@ def _recovery_theorems() -> Iterator[Theorem]:
 LOWER_START = Control(
     "merge_start keeps the start offset and takes the count",
     "spec.coordinator:merge_start",
-    lambda _rule: lambda current, given, _profile: (current[0], given[1]),
+    becomes(lambda current, given, _profile: (current[0], given[1])),
 )
 RECOVERY_THEOREMS = (*_publisher_theorems(), *_recovery_theorems())

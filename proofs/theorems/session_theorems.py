@@ -20,9 +20,10 @@ from model.share_messages import (
     ShareRequest,
     TopicPartition,
 )
+from proofs.theorems.controls import called_with, does_nothing, returns
 from proofs.theorems.situation import flag, number
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem
+from proofs.theorems.theorem import Control, Theorem, laws
 from spec import share_session
 from spec.logic import Term, negate
 from spec.share_session import Sessions, ShareSession
@@ -187,34 +188,27 @@ def _opens_within_the_limit(s: OneSession) -> Term:
     return conjunction(error is NONE, after[OURS].epoch == 1)
 
 
-def _law(name: str, sentence: str, *numbers: int) -> Property:
-    return Property(name, sentence, "KIP-932, ShareFetch", numbers)
+_law = laws("KIP-932, ShareFetch")
 
 
-def _heedless(rule: Any) -> Any:  # noqa: ANN401 - any rule
-    def wrong(sessions: Sessions, request: ShareRequest, *rest: Any) -> Any:  # noqa: ANN401 - as the rule
-        session = sessions.get(OURS)
-        if session is None:
-            return rule(sessions, request, *rest)
-        return rule(sessions, attrs.evolve(request, session_epoch=session.epoch), *rest)
-
-    return wrong
+def _with_its_epoch(sessions: Sessions, request: ShareRequest, *rest: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
+    session = sessions.get(OURS)
+    if session is not None:
+        request = attrs.evolve(request, session_epoch=session.epoch)
+    return sessions, request, *rest
 
 
-def _forgetful(rule: Any) -> Any:  # noqa: ANN401 - any rule
-    def wrong(sessions: Sessions, *rest: Any) -> Any:  # noqa: ANN401 - as the rule
-        error, after = rule(sessions, *rest)
-        return error, after if error is NONE else _NOBODY
-
-    return wrong
+_AT_ITS_EPOCH = called_with(_with_its_epoch)
 
 
-def _alone(rule: Any) -> Any:  # noqa: ANN401 - any rule
-    def wrong(*of: Any) -> Any:  # noqa: ANN401 - as the rule
-        error, after = rule(*of)
-        return error, _NOBODY.set(OURS, after[OURS]) if error is NONE else after
+def _forgotten(answer: tuple[ErrorCode, Sessions]) -> tuple[ErrorCode, Sessions]:
+    error, after = answer
+    return error, after if error is NONE else _NOBODY
 
-    return wrong
+
+def _alone(answer: tuple[ErrorCode, Sessions]) -> tuple[ErrorCode, Sessions]:
+    error, after = answer
+    return error, _NOBODY.set(OURS, after[OURS]) if error is NONE else after
 
 
 SESSION_THEOREMS = (
@@ -261,7 +255,11 @@ SESSION_THEOREMS = (
         OneSession,
         _goes_on,
         _takes_one_epoch,
-        Control("begin does not look at the epoch", "spec.share_session:begin", _heedless),
+        Control(
+            "begin does not look at the epoch",
+            "spec.share_session:begin",
+            called_with(_with_its_epoch),
+        ),
     ),
     Theorem(
         _law(
@@ -273,11 +271,7 @@ SESSION_THEOREMS = (
         OneSession,
         _goes_on,
         _is_not_taken_twice,
-        Control(
-            "the epoch of a session stays",
-            "spec.share_session:_continued",
-            lambda _rule: lambda session, _request: session,
-        ),
+        Control("the epoch of a session stays", "spec.share_session:_continued", does_nothing),
     ),
     Theorem(
         _law(
@@ -289,18 +283,15 @@ SESSION_THEOREMS = (
         OneSession,
         _can_be,
         _changes_nothing_refused,
-        Control("a refusal ends every session", "spec.share_session:begin", _forgetful),
+        Control("a refusal ends every session", "spec.share_session:begin", returns(_forgotten)),
     ),
     Theorem(
-        _law(
-            "a_request_leaves_other_sessions",
-            "A request changes no session of another member.",
-        ),
+        _law("a_request_leaves_other_sessions", "A request changes no session of another member."),
         "request",
         OneSession,
         lambda s: conjunction(_can_be(s), s.other),
         _leaves_the_other,
-        Control("a new session is the only one", "spec.share_session:_open", _alone),
+        Control("a new session is the only one", "spec.share_session:_open", returns(_alone)),
     ),
     Theorem(
         _law(
@@ -314,9 +305,12 @@ SESSION_THEOREMS = (
         Control(
             "a session that is opened anew counts twice",
             "spec.share_session:_open",
-            lambda rule: (
-                lambda sessions, request, connection, most: rule(
-                    sessions, request, connection, most - (OURS in sessions)
+            called_with(
+                lambda sessions, request, connection, most: (
+                    sessions,
+                    request,
+                    connection,
+                    most - (OURS in sessions),
                 )
             ),
         ),

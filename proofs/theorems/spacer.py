@@ -23,10 +23,7 @@ __all__ = ["SAFE", "Inference", "infer", "inferences"]
 
 FIELDS = tuple(field.name for field in attrs.fields(Record))
 STAYS = "terminal_records_stay_terminal"
-SAFE = (
-    *(known.name for known in RECORD_INVARIANTS if known.name != "progress_is_in_order"),
-    STAYS,
-)
+SAFE = (*(known.name for known in RECORD_INVARIANTS if known.name != "progress_is_in_order"), STAYS)
 """What the engine is asked: all that does not speak of the clock, of which it is told nothing."""
 CONDITIONS = frozenset({"pending", "exhausted"})
 

@@ -7,7 +7,7 @@ import attrs
 
 from spec.logic import Term
 
-__all__ = ["Citation", "Control", "Lemma", "Property", "Theorem", "about"]
+__all__ = ["Citation", "Control", "Lemma", "Property", "Theorem", "about", "laws"]
 
 
 def _always(_situation: object) -> Term:
@@ -30,6 +30,11 @@ class Property:
     sentence: str
     source: str
     numbers: tuple[int, ...] = ()
+
+
+def laws(source: str) -> Callable[..., Property]:
+    """Return the constructor of properties of one source: name, sentence and numbers."""
+    return lambda name, sentence, *numbers: Property(name, sentence, source, numbers)
 
 
 @attrs.frozen

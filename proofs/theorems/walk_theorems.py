@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from proofs.theorems.controls import becomes, called_with
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Lemma, Property, Theorem
+from proofs.theorems.theorem import Control, Lemma, Theorem, laws
 from spec import window
 from spec.log import Log, hole_end
 from spec.logic import Term, negate
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WALK", "WALK_LEMMAS", "WALK_THEOREMS", "Walk"]
 
-SOURCE = "KIP-932, Managing the SPSO and SPEO"
+_law = laws("KIP-932, Managing the SPSO and SPEO")
 
 
 @attrs.frozen
@@ -74,8 +75,7 @@ def _passed_rightly(s: Walk) -> Term:
     """Whether ``at``, if the walk has passed it, is finished, or not in flight and in no log."""
     behind = conjunction(s.start <= s.at, s.at < s.here)
     return implies(
-        behind,
-        conjunction(implies(s.tracked, is_finished(s.record)), s.tracked | s.missing),
+        behind, conjunction(implies(s.tracked, is_finished(s.record)), s.tracked | s.missing)
     )
 
 
@@ -116,29 +116,25 @@ def _stopped_rightly(s: Walk) -> Term:
     return negate(is_finished(there))
 
 
-_STATED = Property(
+_STATED = _law(
     "walk_passes_only_what_is_finished",
     "Every offset behind the walk of the start offset is finished, or is not in the log.",
-    SOURCE,
-    (8,),
+    8,
 )
-QUIET = Property(
+QUIET = _law(
     "start_offset_rests_at_an_unfinished_record",
     "The start offset stops only at a record that is unfinished or was never delivered.",
-    SOURCE,
-    (8,),
+    8,
 )
 
 
 JUMPS = Control(
     "passed jumps over all of a hole, whatever is in flight in it",
     "spec.window:tracked",
-    lambda _rule: lambda _window, _first, _end: [],
+    becomes(lambda _window, _first, _end: []),
 )
 LENIENT = Control(
-    "is_finished does not wait for the write",
-    "spec.record:is_finished",
-    lambda _rule: is_terminal,
+    "is_finished does not wait for the write", "spec.record:is_finished", becomes(is_terminal)
 )
 WALK = Lemma(
     _STATED,
@@ -149,11 +145,7 @@ WALK = Lemma(
     Control(
         "first_unfinished begins one offset late",
         "spec.window:first_unfinished",
-        lambda rule: (
-            lambda before, log: rule(
-                attrs.evolve(before, start_offset=before.start_offset + 1), log
-            )
-        ),
+        called_with(lambda w, log: (attrs.evolve(w, start_offset=w.start_offset + 1), log)),
     ),
     JUMPS,
     given=_is_in_the_window,
@@ -186,7 +178,7 @@ WALK_THEOREMS = (
         Control(
             "is_finished holds of no record",
             "spec.record:is_finished",
-            lambda _rule: lambda _record: False,
+            becomes(lambda _record: False),
         ),
     ),
 )

@@ -9,10 +9,11 @@ import attrs
 from model.errors import IllegalChoiceError
 from model.operations import AdvanceLogStart, Produce
 from model.profile import KIP
+from proofs.theorems.controls import adds, becomes, keeps, leaves, off_by_one
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Citation, Control, Property, Theorem, about
+from proofs.theorems.theorem import Citation, Control, Property, Theorem, about, laws
 from proofs.theorems.walk_theorems import WALK, Walk
 from spec import acquire, log_start, partition, window
 from spec.log import Log
@@ -23,7 +24,7 @@ from spec.window import Window
 
 __all__ = ["WINDOW_THEOREMS", "OneOffset"]
 
-SOURCE = "KIP-932, Managing the SPSO and SPEO"
+_law = laws("KIP-932, Managing the SPSO and SPEO")
 
 
 @attrs.frozen
@@ -127,44 +128,33 @@ def _and_takes_place(s: OneOffset) -> Term:
     return conjunction(_walk_is_right(s), s.start < s.target, s.target <= s.furthest)
 
 
+def _starting_at(state: SharePartition, offset: Term) -> SharePartition:
+    return attrs.evolve(state, window=attrs.evolve(state.window, start_offset=offset))
+
+
 UNGUARDED = Control(
-    "move_start goes wherever it is told",
-    "spec.partition:move_start",
-    lambda _rule: (
-        lambda state, chosen: attrs.evolve(
-            state, window=attrs.evolve(state.window, start_offset=chosen)
-        )
-    ),
+    "move_start goes wherever it is told", "spec.partition:move_start", becomes(_starting_at)
 )
-NEVER_BACK = Property(
-    "start_offset_never_decreases",
-    "The start offset never decreases.",
-    SOURCE,
-    (6,),
-)
-STOPS = Property(
+NEVER_BACK = _law("start_offset_never_decreases", "The start offset never decreases.", 6)
+STOPS = _law(
     "start_offset_never_passes_an_unfinished_record",
     "The start offset passes no record unless it is ACKNOWLEDGED or ARCHIVED and awaits no write.",
-    SOURCE,
-    (8,),
+    8,
 )
-ORDERED = Property(
+ORDERED = _law(
     "window_stays_ordered",
     "The start offset is at most the end offset, and that at most the end of the log.",
-    SOURCE,
-    (7,),
+    7,
 )
-INSIDE = Property(
+INSIDE = _law(
     "records_lie_in_the_window",
     "Records are in flight from the start offset on and before the end offset, and nowhere else.",
-    SOURCE,
-    (7,),
+    7,
 )
-UNTOUCHED = Property(
+UNTOUCHED = _law(
     "records_that_stay_are_unchanged",
     "Moving an end of the window changes no record that stays in it.",
-    SOURCE,
-    (5,),
+    5,
 )
 COUNTED = Property(
     "counts_follow_the_records",
@@ -172,6 +162,10 @@ COUNTED = Property(
     "KIP-1226, Delivery complete count",
     (22,),
 )
+
+
+def _emptied(log: Log) -> Log:
+    return attrs.evolve(log, end_offset=log.start_offset)
 
 
 def _ordered(after: Window, log: Log) -> Term:
@@ -196,15 +190,7 @@ _START_THEOREMS = (
         Control(
             "advance_log_start sets the start offset whatever it was",
             "spec.log_start:advance_log_start",
-            lambda rule: (
-                lambda state, operation: attrs.evolve(
-                    rule(state, operation),
-                    partition=attrs.evolve(
-                        state,
-                        window=attrs.evolve(state.window, start_offset=operation.log_start_offset),
-                    ),
-                )
-            ),
+            leaves(lambda state, operation: _starting_at(state, operation.log_start_offset)),
         ),
     ),
     Theorem(
@@ -226,9 +212,7 @@ _START_THEOREMS = (
 SHORT = Control(
     "drop_below forgets that the end moves too",
     "spec.window:drop_below",
-    lambda rule: (
-        lambda before, start: attrs.evolve(rule(before, start), end_offset=before.end_offset - 1)
-    ),
+    keeps("end_offset", plus=-1),
 )
 _ORDER_THEOREMS = (
     Theorem(
@@ -253,11 +237,7 @@ _ORDER_THEOREMS = (
         OneOffset,
         lambda s: conjunction(_is_ordered(s), s.target <= s.log_end),
         lambda s: _ordered(_grown(s), _state(s).log),
-        Control(
-            "extend goes one offset too far",
-            "spec.window:extend",
-            lambda rule: lambda before, end: rule(before, end + 1),
-        ),
+        Control("extend goes one offset too far", "spec.window:extend", off_by_one(1)),
     ),
     Theorem(
         ORDERED,
@@ -270,14 +250,7 @@ _ORDER_THEOREMS = (
         Control(
             "produce cuts the log",
             "spec.acquire:produce",
-            lambda rule: (
-                lambda state, operation: attrs.evolve(
-                    rule(state, operation),
-                    partition=attrs.evolve(
-                        state, log=attrs.evolve(state.log, end_offset=state.log.start_offset)
-                    ),
-                )
-            ),
+            leaves(lambda state, _: attrs.evolve(state, log=_emptied(state.log))),
         ),
     ),
 )
@@ -304,11 +277,7 @@ def _after_log_start(s: OneOffset, claim: Callable[[OneOffset, Window], Term]) -
     return claim(s, _log_moved(s).window)
 
 
-KEEPS_ONE = Control(
-    "tracked begins one offset late",
-    "spec.window:tracked",
-    lambda rule: lambda before, first, end: rule(before, first + 1, end),
-)
+KEEPS_ONE = Control("tracked begins one offset late", "spec.window:tracked", off_by_one(1))
 DROPS_ONE = Control(
     "drop_below drops one record too many",
     "spec.window:drop_below",
@@ -336,9 +305,7 @@ def _is_counted(s: OneOffset, after: Window) -> Term:
     there = after.records.get(s.at)
     if there is None:
         return conjunction(
-            after.complete == s.complete,
-            after.acquirable == s.acquirable,
-            s.at not in after.held,
+            after.complete == s.complete, after.acquirable == s.acquirable, s.at not in after.held
         )
     return conjunction(
         after.complete - s.complete == is_terminal(there) + 0,
@@ -363,18 +330,9 @@ def _count_theorems() -> Iterator[Theorem]:
             Control(
                 f"{name} {miscounts}",
                 "spec.window:replace" if name == "replace" else "spec.window:drop_below",
-                lambda rule: (
-                    lambda before, what: attrs.evolve(
-                        rule(before, what), complete=rule(before, what).complete + 1
-                    )
-                ),
+                adds(1, "complete"),
             ),
         )
 
 
-WINDOW_THEOREMS = (
-    *_START_THEOREMS,
-    *_ORDER_THEOREMS,
-    *_content_theorems(),
-    *_count_theorems(),
-)
+WINDOW_THEOREMS = (*_START_THEOREMS, *_ORDER_THEOREMS, *_content_theorems(), *_count_theorems())
