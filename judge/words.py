@@ -11,8 +11,9 @@ import attrs
 from model import operations as ops
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
+from model.operation_table import operation_row
 from model.outcome import Outcome, Write
-from model.ranges import AcquiredRange, RecordRange, StateBatch
+from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 
 __all__ = [
@@ -129,55 +130,31 @@ def durable_text(state: DurableState) -> str:
 
 def operation_text(operation: ops.Operation) -> str:
     """Return an operation in a few words, as the tables of the KIPs do."""
-    match operation:
-        case ops.Initialize():
-            log = f"log {operation.log_start_offset} to {operation.log_end_offset}"
-            return f"initialize, {log}, persisted {durable_text(operation.persisted)}"
-        case ops.Produce():
-            return (
-                f"produce {ranges_text(operation.log_batches)}, log end {operation.log_end_offset}"
-            )
-        case ops.Acquire():
-            return (
-                f"acquire by {operation.member}, {operation.acquire_mode.value}, "
-                f"at most {operation.max_fetch_records}, read at {operation.fetch_offset}: "
-                f"{ranges_text(operation.log_batches)}"
-            )
-        case ops.SkipAcquire():
-            return f"acquire by {operation.member}, skipped"
-        case ops.Acknowledge():
-            batches = _some([_acknowledgement_text(batch) for batch in operation.batches])
-            return f"acknowledge by {operation.member}: {batches or 'nothing'}"
-    return _short_text(operation)
+    values = attrs.asdict(operation, recurse=False)
+    texts = {name: _value_text(value) for name, value in values.items()}
+    return operation_row(operation).text.format(**texts)
 
 
-def _short_text(operation: ops.Operation) -> str:
-    match operation:
-        case ops.Release():
-            return f"release {operation.member}"
-        case ops.AdvanceTime():
-            return f"time passes, {operation.ms} ms"
-        case ops.CompleteWrite():
-            return f"write {operation.id} ends: {operation.status.name}"
-        case ops.AdvanceLogStart():
-            return f"log start offset {operation.log_start_offset}"
-        case ops.ResetOffset():
-            return f"reset to offset {operation.start_offset}"
-    return _rare_text(operation)
+def _value_text(value: object) -> str:
+    match value:
+        case tuple():
+            return _some([_part_text(part) for part in value]) or "nothing"
+        case DurableState():
+            return durable_text(value)
+        case SharePartitionConfig():
+            return _config_text(value)
+        case ErrorCode():
+            return value.name
+    return str(value)
 
 
-def _rare_text(operation: ops.Operation) -> str:
-    match operation:
-        case ops.MarkInProgress():
-            batches = _some([_progress_text(batch) for batch in operation.batches])
-            return f"mark in progress by {operation.member}: {batches or 'nothing'}"
-        case ops.FinishDeadLetter():
-            return f"dead letters end: {ranges_text(operation.ranges)}"
-        case ops.ArchiveAborted():
-            return f"of aborted transactions: {ranges_text(operation.ranges)}"
-        case ops.AlterConfig():
-            return f"configuration: {_config_text(operation.config)}"
-    return type(operation).__name__
+def _part_text(part: OffsetRange | ops.AcknowledgementBatch | ops.ProgressBatch) -> str:
+    match part:
+        case ops.AcknowledgementBatch():
+            return _acknowledgement_text(part)
+        case ops.ProgressBatch():
+            return _progress_text(part)
+    return span(part.first, part.last)
 
 
 def _progress_text(batch: ops.ProgressBatch) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import attrs
@@ -9,6 +10,7 @@ import attrs
 from model import operations as ops
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
+from model.operation_table import OPERATION_TABLE, operation_row
 from model.outcome import Completion, Outcome, Write
 from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
@@ -47,22 +49,12 @@ def event_from_row(row: Row) -> TraceEvent:
 
 def row_from_event(event: TraceEvent) -> dict[str, Any]:
     """Return the row of an event; ``event_from_row`` of it is the event again."""
-    name = _NAMES[type(event.operation)]
-    arguments = attrs.asdict(event.operation, value_serializer=_plain)
-    if isinstance(event.operation, ops.Initialize):
-        del arguments["time_ms"]
-    if isinstance(event.operation, ops.CompleteWrite):
-        del arguments["status"]
-    if isinstance(event.operation, ops.SkipAcquire):
-        arguments["skipped"] = True
-    if isinstance(event.operation, ops.MarkInProgress):
-        arguments["progress_batches"] = arguments.pop("batches")
     row: dict[str, Any] = {
         "partition": event.partition,
         "seq": event.seq,
         "time_ms": event.time_ms,
-        "op": "acquire" if name == "skip_acquire" else name,
-        **arguments,
+        "op": operation_row(event.operation).op,
+        **_arguments(event.operation),
         "result": _result(event),
     }
     outcome = attrs.asdict(event.outcome, value_serializer=_plain)
@@ -72,6 +64,14 @@ def row_from_event(event: TraceEvent) -> dict[str, Any]:
         record["state"] = RecordState(record["state"]).name
         record["member"] = record.pop("owner")
     return row
+
+
+def _arguments(operation: ops.Operation) -> dict[str, Any]:
+    described = operation_row(operation)
+    values = attrs.asdict(operation, value_serializer=_plain)
+    named = {_RENAMED.get((described.operation, k), k): value for k, value in values.items()}
+    named["skipped"] = True
+    return {field: named[field] for field in described.fields}
 
 
 def _plain(_instance: object, _attribute: object, value: object) -> object:
@@ -136,105 +136,73 @@ def _config(config: Row) -> SharePartitionConfig:
     )
 
 
-def _initialize(row: Row) -> ops.Initialize:
-    persisted = row["persisted"]
-    return ops.Initialize(
-        _config(row["config"]),
-        row["log_start_offset"],
-        row["log_end_offset"],
-        DurableState(
-            persisted["start_offset"],
-            persisted["delivery_complete_count"],
-            _state_batches(persisted["state_batches"]),
-            persisted.get("state_epoch") or 0,
-            persisted.get("leader_epoch") or 0,
-        ),
-        row["time_ms"],
-        row.get("reset_offset"),
+def _durable(persisted: Row) -> DurableState:
+    return DurableState(
+        persisted["start_offset"],
+        persisted["delivery_complete_count"],
+        _state_batches(persisted["state_batches"]),
+        persisted.get("state_epoch") or 0,
+        persisted.get("leader_epoch") or 0,
     )
 
 
-def _acquire(row: Row) -> ops.Acquire:
-    return ops.Acquire(
-        row["member"],
-        _valued(AcquireMode, "acquire_mode", row["acquire_mode"]),
-        row["batch_size"],
-        row["max_fetch_records"],
-        row["fetch_offset"],
-        _ranges(row["log_batches"]),
+def _acknowledgements(rows: list[Row]) -> tuple[ops.AcknowledgementBatch, ...]:
+    return tuple(
+        ops.AcknowledgementBatch(row["first"], row["last"], tuple(row["types"])) for row in rows
     )
 
 
-def _acknowledge(row: Row) -> ops.Acknowledge:
-    batches = tuple(
-        ops.AcknowledgementBatch(batch["first"], batch["last"], tuple(batch["types"]))
-        for batch in row["batches"]
-    )
-    entry = row.get("entry")
+def _entry(entry: object) -> ops.EntryPoint:
     if entry is None:
-        return ops.Acknowledge(row["member"], batches)
-    return ops.Acknowledge(row["member"], batches, _valued(ops.EntryPoint, "entry", entry))
+        return ops.EntryPoint.SHARE_PARTITION
+    return _valued(ops.EntryPoint, "entry", entry)
 
 
-def _complete_write(row: Row) -> ops.CompleteWrite:
-    return ops.CompleteWrite(row["id"], _named(ErrorCode, "status", row["result"].get("status")))
-
-
-def _mark_in_progress(row: Row) -> ops.MarkInProgress:
-    return ops.MarkInProgress(
-        row["member"],
-        tuple(
-            ops.ProgressBatch(b["first"], b["last"], b["leader_epoch"], b["acquisition"])
-            for b in row["progress_batches"]
-        ),
+def _marks(rows: list[Row]) -> tuple[ops.ProgressBatch, ...]:
+    return tuple(
+        ops.ProgressBatch(row["first"], row["last"], row["leader_epoch"], row["acquisition"])
+        for row in rows
     )
 
 
-_BUILDERS: dict[str, Callable[[Row], ops.Operation]] = {
-    "initialize": _initialize,
-    "produce": lambda row: ops.Produce(_ranges(row["log_batches"]), row["log_end_offset"]),
-    "acquire": _acquire,
-    "skip_acquire": lambda row: ops.SkipAcquire(row["member"]),
-    "acknowledge": _acknowledge,
-    "release": lambda row: ops.Release(row["member"]),
-    "advance_time": lambda row: ops.AdvanceTime(row["ms"]),
-    "complete_write": _complete_write,
-    "advance_log_start": lambda row: ops.AdvanceLogStart(row["log_start_offset"]),
-    "reset_offset": lambda row: ops.ResetOffset(row["start_offset"]),
-    "mark_in_progress": _mark_in_progress,
-    "finish_dead_letter": lambda row: ops.FinishDeadLetter(_ranges(row["ranges"])),
-    "alter_config": lambda row: ops.AlterConfig(_config(row["config"])),
-    "archive_aborted": lambda row: ops.ArchiveAborted(_ranges(row["ranges"])),
+_READERS: dict[str, Callable[[Row], Any]] = {
+    "config": lambda row: _config(row["config"]),
+    "persisted": lambda row: _durable(row["persisted"]),
+    "reset_offset": lambda row: row.get("reset_offset"),
+    "log_batches": lambda row: _ranges(row["log_batches"]),
+    "acquire_mode": lambda row: _valued(AcquireMode, "acquire_mode", row["acquire_mode"]),
+    "batches": lambda row: _acknowledgements(row["batches"]),
+    "entry": lambda row: _entry(row.get("entry")),
+    "progress_batches": lambda row: _marks(row["progress_batches"]),
+    "ranges": lambda row: _ranges(row["ranges"]),
+    "status": lambda row: _named(ErrorCode, "status", row["result"].get("status")),
 }
+"""How the arguments are read that are not plain values of the row."""
 
-_NAMES: dict[type[Any], str] = {
-    ops.Initialize: "initialize",
-    ops.Produce: "produce",
-    ops.Acquire: "acquire",
-    ops.SkipAcquire: "skip_acquire",
-    ops.Acknowledge: "acknowledge",
-    ops.Release: "release",
-    ops.AdvanceTime: "advance_time",
-    ops.CompleteWrite: "complete_write",
-    ops.AdvanceLogStart: "advance_log_start",
-    ops.ResetOffset: "reset_offset",
-    ops.MarkInProgress: "mark_in_progress",
-    ops.FinishDeadLetter: "finish_dead_letter",
-    ops.AlterConfig: "alter_config",
-    ops.ArchiveAborted: "archive_aborted",
-}
+_RENAMED: dict[tuple[type[Any], str], str] = {(ops.MarkInProgress, "batches"): "progress_batches"}
+"""The fields of a trace that have another name than the attribute which they describe."""
+
+
+def _readers(operation: type[Any]) -> tuple[Callable[[Row], Any], ...]:
+    """Return how each attribute of an operation is read, in order."""
+    names = (_RENAMED.get((operation, a.name), a.name) for a in attrs.fields(operation))
+    return tuple(_READERS.get(name, itemgetter(name)) for name in names)
+
+
+_BUILDERS = {row.name: (row.operation, _readers(row.operation)) for row in OPERATION_TABLE}
 
 
 def operation_from_row(row: Row) -> ops.Operation:
     """Build the operation alone; raises as ``event_from_row`` does."""
     name = "skip_acquire" if row["op"] == "acquire" and row.get("skipped") else row["op"]
     if row["op"] == "skip_acquire" or name not in _BUILDERS:
-        allowed = ", ".join(n for n in OPERATION_FIELDS if n != "skip_acquire")
-        raise InvalidValueError("op", row["op"], allowed)
+        allowed = dict.fromkeys(described.op for described in OPERATION_TABLE)
+        raise InvalidValueError("op", row["op"], ", ".join(allowed))
     for field in OPERATION_FIELDS[name]:
         if row.get(field) is None:
             raise InvalidValueError(field, None, f"a value, which {row['op']} needs")
-    return _BUILDERS[name](row)
+    operation, readers = _BUILDERS[name]
+    return operation(*(read(row) for read in readers))
 
 
 def _outcome(row: Row) -> Outcome:

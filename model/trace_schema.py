@@ -8,6 +8,8 @@ from enum import StrEnum
 
 import attrs
 
+from model.operation_table import OPERATION_TABLE
+
 __all__ = ["EVENT", "OPERATION_FIELDS", "Field", "Kind"]
 
 
@@ -122,23 +124,6 @@ EVENT = (
 )
 """The fields of an event, in the order in which they are written."""
 
-OPERATION_FIELDS: dict[str, tuple[str, ...]] = {
-    "initialize": ("config", "log_start_offset", "log_end_offset", "persisted"),
-    "produce": ("log_batches", "log_end_offset"),
-    "acquire": (
-        "member", "acquire_mode", "batch_size", "max_fetch_records", "fetch_offset", "log_batches",
-    ),
-    "skip_acquire": ("member", "skipped"),
-    "acknowledge": ("member", "batches"),
-    "release": ("member",),
-    "advance_time": ("ms",),
-    "complete_write": ("id",),
-    "advance_log_start": ("log_start_offset",),
-    "reset_offset": ("start_offset",),
-    "mark_in_progress": ("member", "progress_batches"),
-    "finish_dead_letter": ("ranges",),
-    "alter_config": ("config",),
-    "archive_aborted": ("ranges",),
-}  # fmt: skip
+OPERATION_FIELDS = {row.name: row.needs for row in OPERATION_TABLE}
 """The arguments that each operation must have. ``skip_acquire`` is an ``acquire`` that carries
 ``skipped``, as it stands in a trace."""

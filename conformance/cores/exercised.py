@@ -22,6 +22,7 @@ from conformance.cores.universe import (
     write_name,
 )
 from model import operations as ops
+from model.operation_table import operation_row
 from model.trace import TraceEvent
 from spec.partition import SharePartition
 
@@ -81,26 +82,12 @@ def met(
     return Counter(found)
 
 
-_NAMES = {
-    ops.Initialize: "initialize",
-    ops.Produce: "produce",
-    ops.Acquire: "acquire",
-    ops.SkipAcquire: "acquire",
-    ops.Acknowledge: "acknowledge",
-    ops.Release: "release",
-    ops.AdvanceTime: "advance_time",
-    ops.CompleteWrite: "complete_write",
-    ops.AdvanceLogStart: "advance_log_start",
-    ops.AlterConfig: "alter_config",
-    ops.FinishDeadLetter: "finish_dead_letter",
-    ops.ArchiveAborted: "archive_aborted",
-}
 _FORGOTTEN_WRITES = {ops.AdvanceTime: "an expiry", ops.FinishDeadLetter: "a dead letter"}
 
 
 def _answer(event: TraceEvent) -> str:
     status = event.outcome.status.name if event.outcome.can_acquire else "skipped"
-    return answer_name(_NAMES[type(event.operation)], status)
+    return answer_name(operation_row(event.operation).op, status)
 
 
 def _written(event: TraceEvent) -> Iterator[str]:

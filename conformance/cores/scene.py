@@ -17,6 +17,7 @@ from judge.follower import Follower
 from judge.words import operation_text, outcome_text, printable, snapshot_text, span
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
+from model.operation_table import OPERATION_TABLE
 from model.operations import AcknowledgementBatch
 from model.profile import profile_named
 from model.ranges import OffsetRange
@@ -184,7 +185,7 @@ class Scene:
 
     def _event(self, operation: dict[str, Any], reply: Reply) -> TraceEvent:
         """Return what happened as an event of a trace; what was read is the target's to say."""
-        arguments = {k: v for k, v in operation.items() if k not in _NOT_RECORDED[operation["op"]]}
+        arguments = {k: v for k, v in operation.items() if k in _RECORDED[operation["op"]]}
         told = {key: reply[key] for key in _TOLD if key in reply}
         if told.get("skipped"):
             told |= {"fetch_offset": 0, "log_batches": []}
@@ -211,19 +212,8 @@ _SHOWN = ("op", "member", "acquire_mode", "max_fetch_records", "batches", "ms", 
 _TOLD = (
     "result", "writes", "completed", "after", "skipped", "fetch_offset", "log_batches", "ranges",
 )  # fmt: skip
-_NOT_RECORDED = {
-    "initialize": {"time_ms"},
-    "acquire": {"log", "aborted", "max_batches", "log_start_offset", "log_end_offset"},
-    "complete_write": {"status"},
-    "produce": set[str](),
-    "acknowledge": set[str](),
-    "release": set[str](),
-    "advance_time": set[str](),
-    "advance_log_start": set[str](),
-    "alter_config": set[str](),
-    "finish_dead_letter": {"nth"},
-}
-"""What a request says beyond the fields that an event of a trace has."""
+_RECORDED = {row.name: {"op", *row.fields} for row in OPERATION_TABLE}
+"""What an event of a trace has of a request; the rest of a request steers the target."""
 
 
 def _row(batch: AcknowledgementBatch) -> list[Any]:

@@ -1,0 +1,142 @@
+"""The operations, one row each: all that a trace, a report or a tool knows of them by name.
+
+A new operation is a class in ``model.operations``, a row here, a rule in ``spec`` and a function
+in ``impl``.
+"""
+
+from enum import Enum
+from typing import Any
+
+import attrs
+
+from model import operations as ops
+
+__all__ = ["OPERATION_TABLE", "OperationRow", "Writes", "operation_row"]
+
+
+class Writes(Enum):
+    """How many WriteShareGroupState requests an operation may make."""
+
+    NONE = "none"
+    ONE = "at most one"
+    MANY = "any number"
+
+
+@attrs.frozen
+class OperationRow:
+    """One operation.
+
+    ``needs`` are the fields that an event of it must have,
+    ``optional`` those that it may have; all are attributes of its class, or stand for one.
+    ``waits`` says whether its own answer waits for that of its write (PENDING until then). ``text``
+    is the operation in a few words, with its attributes in braces.
+    """
+
+    name: str
+    operation: type[ops.Operation]
+    needs: tuple[str, ...]
+    text: str
+    optional: tuple[str, ...] = ()
+    writes: Writes = Writes.NONE
+    waits: bool = False
+
+    @property
+    def op(self) -> str:
+        """Return its ``op`` in a trace, where an acquire that is skipped is an ``acquire``."""
+        return "acquire" if self.operation is ops.SkipAcquire else self.name
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Return the fields of a trace event that are its arguments."""
+        return self.needs + self.optional
+
+
+OPERATION_TABLE = (
+    OperationRow(
+        "initialize",
+        ops.Initialize,
+        ("config", "log_start_offset", "log_end_offset", "persisted"),
+        "initialize, log {log_start_offset} to {log_end_offset}, persisted {persisted}",
+        optional=("reset_offset",),
+    ),
+    OperationRow(
+        "produce",
+        ops.Produce,
+        ("log_batches", "log_end_offset"),
+        "produce {log_batches}, log end {log_end_offset}",
+    ),
+    OperationRow(
+        "acquire",
+        ops.Acquire,
+        (
+            "member",
+            "acquire_mode",
+            "batch_size",
+            "max_fetch_records",
+            "fetch_offset",
+            "log_batches",
+        ),
+        "acquire by {member}, {acquire_mode}, at most {max_fetch_records}, "
+        "read at {fetch_offset}: {log_batches}",
+    ),
+    # In a trace, an ``acquire`` with the flag ``skipped``.
+    OperationRow(
+        "skip_acquire", ops.SkipAcquire, ("member", "skipped"), "acquire by {member}, skipped"
+    ),
+    OperationRow(
+        "acknowledge",
+        ops.Acknowledge,
+        ("member", "batches"),
+        "acknowledge by {member}: {batches}",
+        optional=("entry",),
+        writes=Writes.ONE,
+        waits=True,
+    ),
+    OperationRow(
+        "release",
+        ops.Release,
+        ("member",),
+        "release {member}",
+        writes=Writes.ONE,
+        waits=True,
+    ),
+    OperationRow(
+        "advance_time", ops.AdvanceTime, ("ms",), "time passes, {ms} ms", writes=Writes.MANY
+    ),
+    # In a trace, the status of the write is that of the event's result.
+    OperationRow("complete_write", ops.CompleteWrite, ("id",), "write {id} ends: {status}"),
+    OperationRow(
+        "advance_log_start",
+        ops.AdvanceLogStart,
+        ("log_start_offset",),
+        "log start offset {log_start_offset}",
+    ),
+    OperationRow(
+        "reset_offset", ops.ResetOffset, ("start_offset",), "reset to offset {start_offset}"
+    ),
+    # In a trace, its batches have a name of their own, as their parts differ from others'.
+    OperationRow(
+        "mark_in_progress",
+        ops.MarkInProgress,
+        ("member", "progress_batches"),
+        "mark in progress by {member}: {batches}",
+    ),
+    OperationRow(
+        "finish_dead_letter",
+        ops.FinishDeadLetter,
+        ("ranges",),
+        "dead letters end: {ranges}",
+        writes=Writes.ONE,
+    ),
+    OperationRow("alter_config", ops.AlterConfig, ("config",), "configuration: {config}"),
+    OperationRow(
+        "archive_aborted", ops.ArchiveAborted, ("ranges",), "of aborted transactions: {ranges}"
+    ),
+)
+
+_ROWS: dict[type[Any], OperationRow] = {row.operation: row for row in OPERATION_TABLE}
+
+
+def operation_row(operation: ops.Operation) -> OperationRow:
+    """Return the row of an operation."""
+    return _ROWS[type(operation)]
