@@ -28,10 +28,11 @@ from model.trace_codec import event_from_row
 from model.trace_json import row_from_line
 from replay.check import Plan
 from replay.generate import Request, generate_traces
-from replay.run import Replay, replay_sources
+from replay.run import replay_sources
 from replay.session import open_session
 from replay.sources import find_sources
 from replay.tables import events_of
+from replay.verdict import Replay
 from spec.step import apply, new_partition
 
 KAFKA_TRACE = Path(__file__).parents[1] / "tests" / "data" / "traces" / "kafka-core.jsonl.gz"

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 from rich.console import Console
@@ -12,10 +11,9 @@ from rich.text import Text
 
 from judge.finding import Finding, FindingKind
 from judge.words import printable
-from replay.run import Replay
-from replay.verdict import Divergence, PartitionVerdict, Problem, Verdict
+from replay.verdict import Divergence, PartitionVerdict, Problem, Replay, Verdict, place
 
-__all__ = ["Bar", "finding_text", "json_line", "place", "show"]
+__all__ = ["Bar", "finding_text", "json_line", "show"]
 
 MAX_ROWS = 40
 """How many share-partitions the table names; the counts are of all."""
@@ -64,14 +62,6 @@ def show(replay: Replay, console: Console) -> None:
     _show_problems(replay, console)
     for line in _totals(replay):
         console.print(line, soft_wrap=True)
-
-
-def place(source: str, line: int | None) -> str:
-    """Return where something stands, relative to the working folder if it is within."""
-    path = Path(source)
-    here = Path.cwd()
-    shown = str(path.relative_to(here)) if path.is_relative_to(here) else source
-    return printable(shown if line is None else f"{shown}:{line}")
 
 
 def _table(verdicts: Sequence[PartitionVerdict]) -> Table:

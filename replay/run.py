@@ -28,31 +28,14 @@ from replay.plan import (
 )
 from replay.sources import Form, Source, Sources
 from replay.survey import Survey, survey
-from replay.verdict import Counts, Divergence, PartitionVerdict, Problem, Verdict, counted
+from replay.verdict import Divergence, PartitionVerdict, Replay, Verdict, counted
 
-__all__ = ["Replay", "replay_sources"]
+__all__ = ["replay_sources"]
 
 TASKS_PER_CORE = 2
 """How many tasks of Spark each core gets in a stage, about: few cost little, more spread well."""
 
 T_ = TypeVar("T_")
-
-
-@attrs.frozen
-class Replay:
-    """The result of a replay. ``problems`` are those of files and lines; ``seconds`` elapsed.
-
-    ``generated`` says that an input was made by ``sharespec generate``; ``interrupted`` that the
-    replay was stopped before its end.
-    """
-
-    verdicts: tuple[PartitionVerdict, ...]
-    problems: tuple[Problem, ...]
-    counts: Counts
-    seconds: float
-    passed_over: tuple[str, ...] = ()
-    generated: bool = False
-    interrupted: bool = False
 
 
 def replay_sources(

@@ -1,12 +1,23 @@
 """What the replay finds: a verdict for each share-partition, and how many there are of each."""
 
 from enum import StrEnum
+from pathlib import Path
 
 import attrs
 
 from judge.finding import FindingKind
+from judge.words import printable
 
-__all__ = ["Counts", "Divergence", "PartitionVerdict", "Problem", "Verdict", "counted"]
+__all__ = [
+    "Counts",
+    "Divergence",
+    "PartitionVerdict",
+    "Problem",
+    "Replay",
+    "Verdict",
+    "counted",
+    "place",
+]
 
 
 class Verdict(StrEnum):
@@ -81,6 +92,23 @@ class Counts:
     unchecked: int
 
 
+@attrs.frozen
+class Replay:
+    """The result of a replay. ``problems`` are those of files and lines; ``seconds`` elapsed.
+
+    ``generated`` says that an input was made by ``sharespec generate``; ``interrupted`` that the
+    replay was stopped before its end.
+    """
+
+    verdicts: tuple[PartitionVerdict, ...]
+    problems: tuple[Problem, ...]
+    counts: Counts
+    seconds: float
+    passed_over: tuple[str, ...] = ()
+    generated: bool = False
+    interrupted: bool = False
+
+
 def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts:
     """Return the totals over all share-partitions and the problems that belong to none."""
     per = dict.fromkeys(Verdict, 0)
@@ -95,3 +123,11 @@ def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts
         unreadable=per[Verdict.UNREADABLE] + len({p.source for p in problems if not p.partition}),
         unchecked=per[Verdict.UNCHECKED],
     )
+
+
+def place(source: str, line: int | None) -> str:
+    """Return where something stands, relative to the working folder if it is within."""
+    path = Path(source)
+    here = Path.cwd()
+    shown = str(path.relative_to(here)) if path.is_relative_to(here) else source
+    return printable(shown if line is None else f"{shown}:{line}")

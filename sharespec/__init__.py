@@ -6,35 +6,13 @@
 Single operations are in ``spec.step`` and ``impl.partition``, the vocabulary in ``model``.
 """
 
-from impl.partition import FastSharePartition
-from model.profile import KAFKA, KIP, Profile, profile_named
-from replay.check import Plan
-from replay.generate import Request, generate_traces
-from replay.run import Replay, replay_sources
-from replay.session import SessionError, open_session
-from replay.sources import NoSuchTraceError, find_sources
-from replay.verdict import Divergence, PartitionVerdict, Problem, Verdict
-from spec.step import apply, new_partition
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "KAFKA",
-    "KIP",
-    "Divergence",
-    "FastSharePartition",
-    "NoSuchTraceError",
-    "PartitionVerdict",
-    "Plan",
-    "Problem",
-    "Profile",
-    "Replay",
-    "Request",
-    "SessionError",
-    "Verdict",
-    "apply",
-    "find_sources",
-    "generate_traces",
-    "new_partition",
-    "open_session",
-    "profile_named",
-    "replay_sources",
-]
+if TYPE_CHECKING:
+    from sharespec.api import *  # noqa: F403 - what __getattr__ returns
+
+
+def __getattr__(name: str) -> object:
+    """Return a name of ``sharespec.api``: only who uses one waits for Spark and Numba."""
+    return getattr(import_module("sharespec.api"), name)

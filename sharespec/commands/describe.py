@@ -8,8 +8,18 @@ from model.profile import profile_named
 from operations.describe import Described, described, offsets_text
 from operations.local import opened_traces, share_partitions
 from operations.walk import Moment, walk
-from replay.verdict import Problem
-from sharespec.commands.options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
+from replay.sources import NoSuchTraceError
+from sharespec.commands.options import (
+    AT,
+    GROUP,
+    PROFILE,
+    SEQ,
+    TRACES,
+    in_group,
+    named,
+    report_problems,
+)
+from sharespec.exit import exits_on
 
 __all__ = ["describe_command"]
 
@@ -21,7 +31,7 @@ __all__ = ["describe_command"]
 @GROUP
 @click.option("--verbose", is_flag=True, help="Show the leader epoch too.")
 @PROFILE
-@ends_well
+@exits_on(NoSuchTraceError)
 def describe_command(  # noqa: PLR0913 - one argument for each option
     *,
     traces: tuple[Path, ...],
@@ -30,7 +40,7 @@ def describe_command(  # noqa: PLR0913 - one argument for each option
     group: str | None,
     verbose: bool,
     profile: str,
-) -> list[Problem]:
+) -> None:
     """Print what ``kafka-share-groups.sh --describe --offsets`` should print of TRACES.
 
     Start offset and lag are those of the durable state, with - for what is not known. Exits with
@@ -48,4 +58,4 @@ def describe_command(  # noqa: PLR0913 - one argument for each option
             if name and walked.events:
                 lines.append(described(name, walked.state))
     click.echo(offsets_text(lines, verbose=verbose), nl=False)
-    return problems
+    report_problems(problems)

@@ -9,10 +9,9 @@ from typing import Any
 
 import attrs
 import click
-from rich.console import Console
 
 from model.errors import InvalidValueError
-from model.profile import PROFILES, profile_named
+from model.profile import profile_named
 from proofs.exploration.end_to_end import PROPERTIES, Property
 from proofs.exploration.leaders import Leaders
 from proofs.exploration.liveness import ASSUMPTIONS, PROMISES, Promise
@@ -21,14 +20,11 @@ from proofs.exploration.product import Product
 from proofs.exploration.report import Report, Verdict, listed, report_on
 from proofs.exploration.run_table import table_of
 from proofs.exploration.world import World
+from sharespec.commands.options import JSON, profile_option
+from sharespec.console import output
+from sharespec.exit import Exit, exits_on
 
 __all__ = ["explore_command", "tell_progress"]
-
-BROKEN, BAD_ARGUMENT, NOT_ALL, INTERRUPTED = 1, 2, 3, 130
-"""Exit statuses other than 0."""
-
-WIDTH = 180
-"""How wide a table is where there is no terminal, in characters."""
 
 _SIZES = {
     "offsets": "Offsets of the log.",
@@ -65,7 +61,7 @@ def _sized(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command("explore")
 @_sized
-@click.option("--profile", type=click.Choice(sorted(PROFILES)), default="kip", show_default=True)
+@profile_option("kip")
 @click.option(
     "--property", "name", metavar="NAME", help="Only this property, and a run against it."
 )
@@ -81,7 +77,8 @@ def _sized(command: Callable[..., None]) -> Callable[..., None]:
     help="End when so much memory is used.",
 )
 @click.option("--processes", type=click.IntRange(min=1), help="How many; default: all cores.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@JSON
+@exits_on(InvalidValueError)
 def explore_command(  # noqa: PLR0913 - one argument for each option
     *,
     profile: str,
@@ -91,7 +88,7 @@ def explore_command(  # noqa: PLR0913 - one argument for each option
     depth: int | None,
     memory: float,
     processes: int | None,
-    as_json: bool,
+    json_lines: bool,
     **sizes: Any,  # noqa: ANN401 - whole numbers and flags
 ) -> None:
     """Visit every state of a small world, of specification and implementation side by side.
@@ -102,25 +99,22 @@ def explore_command(  # noqa: PLR0913 - one argument for each option
     if only_list:
         click.echo("\n".join(listed(known) for known in (*PROPERTIES, *PROMISES)))
         return
-    try:
-        world = World(profile=profile_named(profile), **sizes)
-        properties, promises = _chosen(name)
-    except InvalidValueError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(BAD_ARGUMENT)
+    world = World(profile=profile_named(profile), **sizes)
+    properties, promises = _chosen(name)
     network = Network(world.late)
     with Leaders(world, network, processes or os.cpu_count() or 1) as leaders:
         product = Product(world, leaders, network, properties)
         explored = product.explore(int(memory * 2**30), depth, tell_progress())
         report = report_on(product, explored, promises, without or "")
-    if as_json:
+    if json_lines:
         click.echo(json.dumps(attrs.asdict(report), default=str))
     else:
         _show(report, in_full=name is not None or without is not None)
     if report.is_wrong:
-        sys.exit(BROKEN)
+        sys.exit(Exit.WRONG)
     if explored.unfinished is not None:
-        sys.exit(INTERRUPTED if explored.unfinished == "interrupted" else NOT_ALL)
+        interrupted = explored.unfinished == "interrupted"
+        sys.exit(Exit.INTERRUPTED if interrupted else Exit.UNFINISHED)
 
 
 def _chosen(name: str | None) -> tuple[tuple[Property, ...], tuple[Promise, ...]]:
@@ -166,7 +160,7 @@ def _show(report: Report, *, in_full: bool) -> None:
     for verdict in report.verdicts:
         click.echo(_line(verdict))
         if verdict.run and (in_full or verdict.is_wrong):
-            _console().print(table_of(verdict.run))
+            output().print(table_of(verdict.run))
             if verdict.again is not None:
                 click.echo(f"and from step {verdict.again} on again, for ever")
 
@@ -178,8 +172,3 @@ def _line(verdict: Verdict) -> str:
             verdict.holds is None or verdict.holds, "not seen to fail"
         )
     return f"{found:<35} {verdict.name}: {verdict.sentence}"
-
-
-def _console() -> Console:
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDTH)

@@ -11,27 +11,24 @@ from proofs.hazards.hazard import CaseFinding, Finding, examine, is_shown
 from proofs.hazards.page import page, property_text
 from proofs.hazards.review import review, verdict
 from proofs.hazards.together import all_together
+from sharespec.commands.options import JSON
+from sharespec.exit import Exit, exits_on
 
 __all__ = ["hazards_command"]
-
-NOT_SHOWN, BAD_ARGUMENT = 1, 2
 
 
 @click.command("hazards")
 @click.option("--show", "name", metavar="NAME", help="The page of this hazard, such as Z1.")
-@click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
+@JSON
 @click.option("--markdown", is_flag=True, help="Print the review of the draft, all pages.")
+@exits_on(InvalidValueError)
 def hazards_command(name: str | None, *, json_lines: bool, markdown: bool) -> None:
     """Find the hazards of the draft KIP for an IN_PROGRESS record state (KAFKA-20458).
 
     Each is searched in the draft as written, with controls, and shown not to exist under the rules
     of profile draft_resolved. Exit status 1 if one is not as claimed, 2 for bad arguments.
     """
-    try:
-        hazards = HAZARDS if name is None else (hazard_named(name),)
-    except InvalidValueError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(BAD_ARGUMENT)
+    hazards = HAZARDS if name is None else (hazard_named(name),)
     found = []
     for hazard in hazards:
         finding = examine(hazard)
@@ -54,7 +51,7 @@ def hazards_command(name: str | None, *, json_lines: bool, markdown: bool) -> No
     elif markdown:
         click.echo(page(found[0]), nl=False)
     if not shown:
-        sys.exit(NOT_SHOWN)
+        sys.exit(Exit.WRONG)
 
 
 def _said(found: Finding, *, json_lines: bool, in_full: bool) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import attrs
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -17,13 +16,22 @@ from operations.in_flight import Holds, InFlight, Query, in_flight
 from operations.local import opened_traces, share_partitions
 from operations.naming import SharePartitionName
 from operations.walk import Moment, walk
-from replay.verdict import Problem
-from sharespec.commands.options import AT, GROUP, PROFILE, SEQ, TRACES, ends_well, in_group, named
+from replay.sources import NoSuchTraceError
+from sharespec.commands.options import (
+    AT,
+    GROUP,
+    JSON,
+    PROFILE,
+    SEQ,
+    TRACES,
+    in_group,
+    named,
+    report_problems,
+)
+from sharespec.console import output
+from sharespec.exit import exits_on
 
 __all__ = ["in_flight_command"]
-
-WIDTH = 180
-"""How wide the table is where there is no terminal, in characters."""
 
 _HEAD = (
     "GROUP", "TOPIC", "PARTITION", "OFFSETS", "STATE", "MEMBER", "DELIVERY-COUNT", "HELD-MS",
@@ -50,9 +58,9 @@ _MS = click.IntRange(0)
     type=click.Choice([state.name for state in RecordState]),
     help="Only this state.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object to a line.")
+@JSON
 @PROFILE
-@ends_well
+@exits_on(NoSuchTraceError)
 def in_flight_command(  # noqa: PLR0913 - one argument for each option
     *,
     traces: tuple[Path, ...],
@@ -63,9 +71,9 @@ def in_flight_command(  # noqa: PLR0913 - one argument for each option
     held_longer_than_ms: int | None,
     progress_stale_longer_than_ms: int | None,
     only_state: str | None,
-    as_json: bool,
+    json_lines: bool,
     profile: str,
-) -> list[Problem]:
+) -> None:
     """Show the records in flight in TRACES, and mark with STALE those whose consumer seems stuck.
 
     Progress is an acquisition, a renewal or a progress mark. Exits with 0, 1 if a share-partition
@@ -84,15 +92,13 @@ def in_flight_command(  # noqa: PLR0913 - one argument for each option
                 problems.append(walked.problem)
             if name := named(rows, problems):
                 shown[name] = in_flight(walked.state, holds.of, query)
-    if as_json:
+    if json_lines:
         for name, record in _sorted(shown):
             said = {**attrs.asdict(name), **attrs.asdict(record), "state": record.state.name}
             click.echo(json.dumps(said))
     else:
-        console = Console(highlight=False)
-        width = None if console.is_terminal else WIDTH
-        Console(highlight=False, width=width).print(_table(shown))
-    return problems
+        output().print(_table(shown))
+    report_problems(problems)
 
 
 def _sorted(

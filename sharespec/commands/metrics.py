@@ -7,7 +7,6 @@ from typing import Any
 
 import attrs
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -16,13 +15,20 @@ from model.profile import profile_named
 from operations.local import opened_traces, share_partitions
 from operations.metrics import METRICS, NOT_DETERMINED, Interval, Measured, measured
 from operations.naming import SharePartitionName
-from replay.verdict import Problem
-from sharespec.commands.options import GROUP, PROFILE, TRACES, ends_well, in_group, named
+from replay.sources import NoSuchTraceError
+from sharespec.commands.options import (
+    GROUP,
+    JSON,
+    PROFILE,
+    TRACES,
+    in_group,
+    named,
+    report_problems,
+)
+from sharespec.console import output
+from sharespec.exit import exits_on
 
 __all__ = ["metrics_command"]
-
-WIDTH = 160
-"""How wide the table is where there is no terminal, in characters."""
 
 LATE = "of records whose write was outstanding"
 
@@ -37,9 +43,9 @@ LATE = "of records whose write was outstanding"
 )
 @GROUP
 @click.option("--partitions", is_flag=True, help="Show each share-partition as well.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, one object to a line.")
+@JSON
 @PROFILE
-@ends_well
+@exits_on(NoSuchTraceError)
 def metrics_command(  # noqa: PLR0913 - one argument for each option
     *,
     traces: tuple[Path, ...],
@@ -47,9 +53,9 @@ def metrics_command(  # noqa: PLR0913 - one argument for each option
     last: int | None,
     group: str | None,
     partitions: bool,
-    as_json: bool,
+    json_lines: bool,
     profile: str,
-) -> list[Problem]:
+) -> None:
     """Compute the broker metrics of share groups from TRACES, to compare a broker's own with.
 
     Times in ms on the trace's clock, inclusive. "expected" is shown where the specification comes
@@ -66,12 +72,12 @@ def metrics_command(  # noqa: PLR0913 - one argument for each option
             if name := named(rows, problems):
                 found[name] = measures
     lines = list(_lines(found, partitions=partitions))
-    if as_json:
+    if json_lines:
         for of, figures in lines:
             click.echo(json.dumps(_said(of, figures)))
     else:
         _show(lines)
-    return problems
+    report_problems(problems)
 
 
 def _lines(
@@ -103,8 +109,7 @@ def _said(name: str | SharePartitionName, figures: Measured) -> dict[str, Any]:
 
 
 def _show(lines: list[tuple[str | SharePartitionName, Measured]]) -> None:
-    console = Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=WIDTH)
+    console = output()
     for name, figures in lines:
         text = name if isinstance(name, str) else f"{name.group}:{name.topic}:{name.partition}"
         table = Table(box=None, pad_edge=False)

@@ -1,10 +1,8 @@
-"""Options and endings that the commands over traces share."""
+"""What several commands share: options, and the report of problems in a trace."""
 
-import functools
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NoReturn, ParamSpec
 
 import click
 
@@ -13,21 +11,36 @@ from model.errors import InvalidValueError
 from model.profile import PROFILES
 from operations.naming import SharePartitionName, parsed_name
 from replay.load import PartitionRows
-from replay.report import place
-from replay.sources import NoSuchTraceError
-from replay.verdict import Problem
+from replay.verdict import Problem, place
+from sharespec.exit import Exit
 
-__all__ = ["AT", "GROUP", "PROFILE", "SEQ", "TRACES", "ends_well", "in_group", "named", "tell"]
-
-INCOMPLETE = 1
-COULD_NOT_RUN = 2
-INTERRUPTED = 130
-"""Exit statuses other than 0; 1: something diverges or cannot be read, the rest is shown."""
+__all__ = [
+    "AT",
+    "GROUP",
+    "JSON",
+    "PROFILE",
+    "SEQ",
+    "TRACES",
+    "in_group",
+    "named",
+    "profile_option",
+    "report_problems",
+]
 
 MAX_PROBLEMS = 20
 """How many problems are shown."""
 
-P_ = ParamSpec("P_")
+
+def profile_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option ``--profile``."""
+    return click.option(
+        "--profile",
+        type=click.Choice(sorted(PROFILES)),
+        default=default,
+        show_default=True,
+        help="Which rules apply where the KIPs and Apache Kafka differ.",
+    )
+
 
 TRACES = click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path))
 GROUP = click.option("--group", help="Only this group.")
@@ -38,42 +51,15 @@ AT = click.option(
     help="As of the last event up to this time, on the trace's clock in ms; default: the end.",
 )
 SEQ = click.option(
-    "--seq", type=click.IntRange(0), help="As of this event of each share-partition."
+    "--seq", type=click.IntRange(0), help="As of the event of this seq in each share-partition."
 )
-PROFILE = click.option(
-    "--profile",
-    type=click.Choice(sorted(PROFILES)),
-    default="kafka",
-    show_default=True,
-    help="Which rules apply where the KIPs and Apache Kafka differ.",
-)
+PROFILE = profile_option("kafka")
+JSON = click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
 
 
 def in_group(group: str | None) -> Callable[[str], bool]:
-    """Return what says whether a share-partition belongs to the group; None: any group."""
+    """Return a test whether a share-partition, by name, belongs to the group; None: any group."""
     return lambda name: group is None or name.rsplit(":", 2)[0] == group
-
-
-def ends_well(command: Callable[P_, list[Problem]]) -> Callable[P_, None]:
-    """Make a command end in one line, and in the exit status that its problems ask for."""
-
-    @functools.wraps(command)
-    def run(*arguments: P_.args, **options: P_.kwargs) -> None:
-        try:
-            problems = command(*arguments, **options)
-        except NoSuchTraceError as error:
-            _fail(str(error))
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            _fail(f"{error.filename or ''}: {error.strerror or error}")
-        except KeyboardInterrupt:
-            sys.exit(INTERRUPTED)
-        if problems:
-            tell(problems)
-            sys.exit(INCOMPLETE)
-
-    return run
 
 
 def named(rows: PartitionRows, problems: list[Problem]) -> SharePartitionName | None:
@@ -87,17 +73,14 @@ def named(rows: PartitionRows, problems: list[Problem]) -> SharePartitionName | 
         return None
 
 
-def tell(problems: Iterable[Problem]) -> None:
-    """Print what is wrong with a trace to the standard error, a line each."""
-    found = sorted(dict.fromkeys(problems), key=lambda problem: problem.partition or "")
-    for problem in found[:MAX_PROBLEMS]:
+def report_problems(problems: Iterable[Problem]) -> None:
+    """Print what is wrong with a trace to the standard error, a line each; exit if anything is."""
+    distinct = sorted(dict.fromkeys(problems), key=lambda problem: problem.partition or "")
+    for problem in distinct[:MAX_PROBLEMS]:
         about = f"{printable(problem.partition, 120)}: " if problem.partition else ""
         where = place(problem.source, problem.line)
         click.echo(f"{about}{where}: {printable(problem.message, 300)}", err=True)
-    if len(found) > MAX_PROBLEMS:
-        click.echo(f"… and {len(found) - MAX_PROBLEMS} more places", err=True)
-
-
-def _fail(message: str) -> NoReturn:
-    click.echo(f"sharespec: {printable(message)}", err=True)
-    sys.exit(COULD_NOT_RUN)
+    if len(distinct) > MAX_PROBLEMS:
+        click.echo(f"… and {len(distinct) - MAX_PROBLEMS} more places", err=True)
+    if distinct:
+        sys.exit(Exit.WRONG)

@@ -14,15 +14,15 @@ from proofs.theorems.reachable import witness
 from proofs.theorems.report import Finding, as_json, as_lines, is_proved, totals
 from proofs.theorems.spacer import Inference, inferences
 from proofs.theorems.theorem import Theorem
+from sharespec.commands.options import JSON
+from sharespec.exit import Exit, exits_on
 
 __all__ = ["findings", "prove_command"]
-
-NOT_PROVED, BAD_ARGUMENT = 1, 2
 
 
 @click.command("prove")
 @click.option("--only", metavar="NAME", help="Only this property, transition or theorem.")
-@click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
+@JSON
 @click.option(
     "--controls",
     is_flag=True,
@@ -35,17 +35,14 @@ NOT_PROVED, BAD_ARGUMENT = 1, 2
     show_default=True,
     help="How long Z3 may take for one question; beyond it the proof has failed.",
 )
+@exits_on(InvalidValueError)
 def prove_command(only: str | None, *, json_lines: bool, controls: bool, limit_ms: int) -> None:
     """Prove with Z3 what is true of every share-partition, from the rules that run.
 
     Exit status 1 if anything is not proved, 2 for bad arguments.
     """
     began = time.perf_counter()
-    try:
-        theorems = list(THEOREMS) if only is None else theorems_about(only)
-    except InvalidValueError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(BAD_ARGUMENT)
+    theorems = list(THEOREMS) if only is None else theorems_about(only)
     found: list[Finding | Inference] = []
     for finding in findings(theorems, controls=controls, limit_ms=limit_ms):
         found.append(finding)
@@ -55,7 +52,7 @@ def prove_command(only: str | None, *, json_lines: bool, controls: bool, limit_m
     if not json_lines:
         click.echo(totals(found, time.perf_counter() - began))
     if not all(is_proved(finding) for finding in found):
-        sys.exit(NOT_PROVED)
+        sys.exit(Exit.WRONG)
 
 
 def findings(

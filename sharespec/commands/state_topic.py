@@ -9,7 +9,6 @@ from typing import Any, BinaryIO
 from zlib import error as ZlibError  # noqa: N812 - an exception
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -19,21 +18,22 @@ from model.state_topic_codec import batch_values
 from model.wire import uuid_text
 from operations.state_topic import Topic
 from operations.state_topic_file import Found, read_records
+from sharespec.commands.options import JSON
+from sharespec.console import output
+from sharespec.exit import Exit, exits_on, fail
 from spec.coordinator import durable_state
 from spec.share_coordinator import Held
 
 __all__ = ["state_topic_command"]
 
-BROKEN, COULD_NOT_READ = 1, 2
 MAX_PROBLEMS = 100
 """How many problems are shown in full; all are counted."""
-
-_WIDTH = 180
 
 
 @click.command("state-topic")
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
+@JSON
+@exits_on()
 def state_topic_command(file: str, *, json_lines: bool) -> None:
     """Read the records of __share_group_state in FILE; - is the standard input.
 
@@ -51,13 +51,11 @@ def state_topic_command(file: str, *, json_lines: bool) -> None:
                 if problems <= MAX_PROBLEMS:
                     _show_problem(place, message, json_lines=json_lines)
     except (OSError, EOFError, ZlibError) as error:
-        click.echo(f"sharespec: {printable(file)}: {printable(str(error))}", err=True)
-        sys.exit(COULD_NOT_READ)
+        fail(f"{file}: {getattr(error, 'strerror', None) or error}")
     _show(topic, problems, json_lines=json_lines)
     if not topic.records and not problems:
-        click.echo("sharespec: no record of __share_group_state was found", err=True)
-        sys.exit(COULD_NOT_READ)
-    sys.exit(BROKEN if problems else 0)
+        fail("no record of __share_group_state was found")
+    sys.exit(Exit.WRONG if problems else Exit.WELL)
 
 
 @contextmanager
@@ -95,8 +93,7 @@ def _show(topic: Topic, problems: int, *, json_lines: bool) -> None:
         return
     if problems > MAX_PROBLEMS:
         click.echo(f"… and {problems - MAX_PROBLEMS:,} more problems")
-    console = Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=_WIDTH)
+    console = output()
     if held:
         console.print(_table(held))
     console.print(

@@ -7,35 +7,28 @@ import click
 
 from conformance.vectors.source import CaseError, cases
 from conformance.vectors.written import DATA, VectorError, document
+from sharespec.exit import Exit, exits_on
 
 __all__ = ["vectors_command"]
-
-OTHERWISE, COULD_NOT_RUN = 1, 2
 
 
 @click.command("vectors")
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path), default=DATA)
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if OUT is not current.")
+@exits_on(CaseError, VectorError)
 def vectors_command(out: Path, *, check: bool) -> None:
     """Write the test vectors into the folder OUT as JSON, a file for each concern.
 
     Without OUT: where this installation keeps its own. What they are stands in docs/verify.md.
     """
-    try:
-        files = {out / f"{name}.json": document(listed) for name, listed in cases().items()}
-        old = set(out.glob("*.json")) - set(files)
-        stale = [p for p, text in files.items() if not p.is_file() or p.read_text() != text]
-        if check:
-            for path in sorted([*stale, *old]):
-                click.echo(f"{path} is not current")
-            sys.exit(OTHERWISE if stale or old else 0)
-        out.mkdir(parents=True, exist_ok=True)
-        for path in stale:
-            path.write_text(files[path])
-    except (CaseError, VectorError) as error:
-        click.echo(f"sharespec: {error}", err=True)
-        sys.exit(COULD_NOT_RUN)
-    except OSError as error:
-        click.echo(f"sharespec: {error.filename}: {error.strerror}", err=True)
-        sys.exit(COULD_NOT_RUN)
+    files = {out / f"{name}.json": document(listed) for name, listed in cases().items()}
+    old = set(out.glob("*.json")) - set(files)
+    stale = [p for p, text in files.items() if not p.is_file() or p.read_text() != text]
+    if check:
+        for path in sorted([*stale, *old]):
+            click.echo(f"{path} is not current")
+        sys.exit(Exit.WRONG if stale or old else Exit.WELL)
+    out.mkdir(parents=True, exist_ok=True)
+    for path in stale:
+        path.write_text(files[path])
     click.echo(f"{len(files)} files in {out}, {len(stale)} of them written")

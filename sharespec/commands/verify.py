@@ -7,7 +7,6 @@ from typing import Any
 
 import attrs
 import click
-from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from conformance.campaign import Campaign, Limits, campaign
@@ -20,71 +19,87 @@ from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
 from conformance.vectors.play import all_cases, play_vectors
 from conformance.wire.brokers import BROKERS
-from judge.words import printable
+from sharespec.commands.options import JSON
+from sharespec.console import output, progress_console
+from sharespec.exit import Exit, exits_on, fail
 
 __all__ = ["verify_command"]
 
-DEVIATES, COULD_NOT_RUN = 1, 2
-_WIDTH = 180
 _SHRINK_SECONDS = 10.0
-"""How long a sequence of a broker is shortened: its clock cannot be hurried."""
+"""How long to shrink a sequence against a broker, whose clock runs in real time."""
 
 
 def _in_a_folder(
     _context: click.Context, _option: click.Parameter, path: Path | None
 ) -> Path | None:
-    """Refuse a file that could not be written, before and not after a long search."""
+    """Check that the file's folder exists now, not after a long search."""
     if path is not None and not path.parent.is_dir():
         raise click.BadParameter(f"there is no folder {path.parent}")
     return path
 
 
-def _file_option(name: str, said: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     kind = click.Path(dir_okay=False, writable=True, path_type=Path)
-    return click.option(name, type=kind, metavar="FILE", callback=_in_a_folder, help=said)
+    return click.option(name, type=kind, metavar="FILE", callback=_in_a_folder, help=text)
 
 
 @click.command("verify")
 @click.argument("name", required=False, type=click.Choice(SUBJECT_NAMES))
-@click.option("--exec", "command", metavar="COMMAND", help="Drive this command (docs/verify.md).")
-@click.option("--bootstrap", metavar="HOST:PORT", help="Talk to the broker at this address.")
+@click.option(
+    "--exec", "command", metavar="COMMAND", help="Start this command and drive it (docs/verify.md)."
+)
+@click.option("--bootstrap", metavar="HOST:PORT", help="Drive the broker at this address.")
 @click.option(
     "--profile",
     type=click.Choice(["kip", "kafka"]),
     default="kip",
     show_default=True,
-    help="Judge the broker at an address by this profile.",
+    help="With --bootstrap: the rules that the broker must follow.",
 )
 @click.option(
     "--lock-ms",
     type=click.IntRange(100),
-    help="Lock duration to run with at an address; by default the shortest it allows.",
+    help="With --bootstrap: the lock duration to set, in ms; default: the shortest allowed.",
 )
 @click.option(
     "--sweep-ms",
     type=click.IntRange(0),
     default=1000,
     show_default=True,
-    help="How late a lock may end at an address.",
+    help="With --bootstrap: how late a lock may expire, in ms.",
 )
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), default=60, show_default=True)
-@click.option("--sequences", type=click.IntRange(0), default=1_000_000, help="At most so many.")
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="Another seed, another search."
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=60,
+    show_default=True,
+    help="How long to search.",
+)
+@click.option(
+    "--sequences",
+    type=click.IntRange(0),
+    default=1_000_000,
+    help="Try at most this many sequences.",
+)
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Seed of the random sequences."
 )
 @click.option(
     "--silence",
     type=click.FloatRange(0, min_open=True),
     default=10,
     show_default=True,
-    help="How many seconds a driver may take for an answer.",
+    help="How long the target may take for one answer, in seconds.",
 )
-@click.option("--known", type=click.Path(dir_okay=False, path_type=Path), help="Known deviations.")
-@click.option("--only", metavar="NAME", help="Play only this known deviation, and show its steps.")
-@_file_option("--markdown", "Write every deviation here, as Markdown.")
-@_file_option("--junit", "Write JUnit XML here, a test case for each rule.")
-@_file_option("--html", "Write a page here that shows everything.")
-@click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
+@click.option(
+    "--known", type=click.Path(dir_okay=False, path_type=Path), help="File of known deviations."
+)
+@click.option("--only", metavar="NAME", help="Run only this known deviation and show its steps.")
+@_file_option("--markdown", "Write every deviation to this file as Markdown.")
+@_file_option("--junit", "Write JUnit XML to this file, one test case per rule.")
+@_file_option("--html", "Write the whole report to this file as one HTML page.")
+@JSON
+@exits_on(TargetError, KnownError)
 def verify_command(  # noqa: PLR0913 - one argument for each option
     *,
     name: str | None,
@@ -104,13 +119,13 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     html: Path | None,
     json_lines: bool,
 ) -> None:
-    """Search for what an implementation does that no rule allows.
+    """Search an implementation, the target, for what no rule allows.
 
     NAME is one of the cores spec, impl and kafka, or a broker that the kit starts itself; or give
-    --exec or --bootstrap. A core plays the test vectors first; with --sequences 0 they only.
+    --exec or --bootstrap. A core runs the test vectors first; with --sequences 0 nothing else.
 
-    Exits with 0 if nothing new was found, 1 if something was or a known deviation is gone, 2 if
-    the implementation could not be driven, or not any further: what was found till then is said.
+    Exits with 0 if there is no new deviation, 1 if there is one or a known deviation is gone, 2 if
+    the target could not be driven or stopped responding: results so far are still reported.
     """
     if sum(given is not None for given in (name, command, bootstrap)) != 1:
         names = ", ".join(SUBJECT_NAMES)
@@ -121,23 +136,18 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     if kind is BROKERS:
         limits = attrs.evolve(limits, examples=2, shrink_seconds=_SHRINK_SECONDS)
     known = known or subject.known
-    try:
-        listed = _chosen(read_known(known, kind) if known else (), only)
-        with opened(subject) as target:
-            if only:
-                sys.exit(_shown(replayed(target, target.hello(), listed, kind)[0]))
-            report = _verified(target, listed, limits, seed, kind)
-    except (TargetError, KnownError) as error:
-        click.echo(f"sharespec: {printable(str(error))}", err=True)
-        sys.exit(COULD_NOT_RUN)
+    listed = _chosen(read_known(known, kind) if known else (), only)
+    with opened(subject) as target:
+        if only:
+            sys.exit(_shown(replayed(target, target.hello(), listed, kind)[0]))
+        report = _verified(target, listed, limits, seed, kind)
     _printed(report, json_lines=json_lines)
     for path, written in ((markdown, as_markdown), (junit, as_junit), (html, as_html)):
         if path:
             path.write_text(written(report), encoding="utf-8")
     if report.unknown:
-        click.echo(f"sharespec: {report.unknown}", err=True)
-        sys.exit(COULD_NOT_RUN)
-    sys.exit(DEVIATES if report.verdict is Verdict.DEVIATES else 0)
+        fail(report.unknown)
+    sys.exit(Exit.WRONG if report.verdict is Verdict.DEVIATES else Exit.WELL)
 
 
 def _chosen(listed: tuple[Known, ...], only: str | None) -> tuple[Known, ...]:
@@ -148,9 +158,9 @@ def _chosen(listed: tuple[Known, ...], only: str | None) -> tuple[Known, ...]:
     return chosen
 
 
-def _shown(one: Replayed) -> int:
-    show_known(one, _console())
-    return DEVIATES if one.fault else 0
+def _shown(again: Replayed) -> Exit:
+    show_known(again, output())
+    return Exit.WRONG if again.fault else Exit.WELL
 
 
 def _verified(
@@ -183,7 +193,7 @@ def _searched(
     kind: Kind,
 ) -> Campaign:
     text = TextColumn("{task.description}")
-    with Progress(text, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
+    with Progress(text, TimeElapsedColumn(), console=progress_console(), transient=True) as bar:
         task = bar.add_task("verify")
 
         def progress(sequences: int, faults: int) -> None:
@@ -197,9 +207,4 @@ def _printed(report: Report, *, json_lines: bool) -> None:
         for line in as_json(report):
             click.echo(line)
         return
-    show(report, _console())
-
-
-def _console() -> Console:
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=_WIDTH)
+    show(report, output())

@@ -6,8 +6,7 @@ from rich.console import Console
 
 from judge.finding import Finding, FindingKind
 from replay.report import Bar, finding_text, json_line, show
-from replay.run import Replay
-from replay.verdict import Divergence, PartitionVerdict, Problem, Verdict, counted
+from replay.verdict import Divergence, PartitionVerdict, Problem, Replay, Verdict, counted
 
 EVIL = "\x1b[2J[bold]evil[/bold]\n\u202e"
 

@@ -15,9 +15,9 @@ from model.guards import Difference
 from model.trace_json import line_from_row
 from replay.check import Plan
 from replay.report import json_line
-from replay.run import Replay, replay_sources
+from replay.run import replay_sources
 from replay.sources import find_sources
-from replay.verdict import PartitionVerdict, Verdict
+from replay.verdict import PartitionVerdict, Replay, Verdict
 from tests.replay.samples import ABORTED, TRACES, Row, kafka_rows, write_lines, write_parquet
 
 pytestmark = pytest.mark.xdist_group("spark")

@@ -1,142 +1,49 @@
-import json
+import subprocess
+import sys
 from pathlib import Path
 
+import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
-import sharespec.cli
-from replay.run import Replay
-from replay.session import SessionError
-from replay.verdict import PartitionVerdict, Problem, Verdict, counted
-from tests.replay.conftest import spark
-from tests.replay.samples import kafka_rows, write_lines
+import sharespec
+from sharespec.cli import COMMANDS, cli
 
-__all__ = ["spark"]
-
-pytestmark = pytest.mark.xdist_group("spark")
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(sharespec.cli.cli, [str(argument) for argument in arguments])
+LOADED = """
+import sys
+from sharespec.cli import main
+try:
+    main()
+except SystemExit:
+    print([name for name in ("numba", "pyarrow", "pyspark", "z3") if name in sys.modules])
+"""
 
 
-@pytest.mark.usefixtures("spark")
-def test_a_trace_that_conforms(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "t.jsonl", kafka_rows())
-    done = run("replay", path, "--against", "spec", "--json", "--out", tmp_path / "out")
-    assert done.exit_code == 0
-    (line,) = done.stdout.splitlines()
-    totals = json.loads(line)
-    assert (totals["events"], totals["diverged"]) == (60, 0)
-    assert (tmp_path / "out" / "divergences.parquet").exists()
-    assert "1 conform" in run("replay", path, "--against", "spec").output
+def test_every_command_is_a_module_and_listed_by_help() -> None:
+    modules = {path.stem for path in Path(sharespec.__path__[0], "commands").glob("[!_]*.py")}
+    assert {name.replace("-", "_") for name in COMMANDS} == modules - {"options"}
+    shown = CliRunner().invoke(cli, ["--help"]).output
+    assert all(f"  {name} " in shown and text in shown for name, text in COMMANDS.items())
+    assert "No such command" in CliRunner().invoke(cli, ["conquer"]).output
 
 
-@pytest.mark.usefixtures("spark")
-def test_a_divergence_and_an_unreadable_share_partition_exit_with_one(tmp_path: Path) -> None:
-    rows = kafka_rows()
-    rows[30]["after"]["end_offset"] += 1
-    done = run("replay", write_lines(tmp_path / "a.jsonl", rows), "--against", "spec")
-    assert done.exit_code == 1
-    assert f"{tmp_path}/a.jsonl:31" in done.output
-    del rows[20]
-    done = run("replay", write_lines(tmp_path / "a.jsonl", rows), "--against", "spec")
-    assert done.exit_code == 1
-    assert "seq 20 is missing" in done.output
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_explains_every_option(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    assert [option.name for option in options if not option.help] == []
+    assert CliRunner().invoke(cli, [name, "--help"]).exit_code == 0
 
 
-@pytest.mark.usefixtures("spark")
-def test_an_empty_run_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(b"")
-    done = run("replay", tmp_path)
-    assert done.exit_code == 2
-    assert "a.jsonl: holds no events" in done.stderr
-    assert "sharespec: nothing was checked" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["replay", "/nowhere"], "sharespec: /nowhere does not exist"),
-        (["replay", "."], "there is no trace in ."),
-        (["replay", "x", "--against", "guess"], "allowed: spec, impl or spec,impl"),
-        (["replay", "x", "--sample", "0"], "allowed: more than 0, at most 1"),
-        (["replay", "x", "--sample", "nan"], "allowed: more than 0, at most 1"),
-        (["replay", "x", "--profile", "other"], "'other' is not one of"),
-        (["replay"], "Missing argument"),
-        (["explain", "/nowhere"], "sharespec: /nowhere does not exist"),
-        (["generate", ".", "--partitions", "5", "--events", "4"], "at least one for each"),
-    ],
-)
-def test_what_cannot_run_is_one_line_and_exits_with_two(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run(*arguments)
-    assert done.exit_code == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.output
-
-
-def _result(*, interrupted: bool = False, problems: int = 0) -> Replay:
-    verdicts = (PartitionVerdict("p", Verdict.UNCHECKED, 3, 0, "stopped before it was"),)
-    found = [Problem("f", None, "x")] * problems
-    return Replay(
-        verdicts, tuple(found), counted(list(verdicts), found), 1.0, interrupted=interrupted
+def test_help_loads_nothing_that_is_slow_to_load() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, "--help"], check=True, capture_output=True, text=True
     )
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_a_replay_that_is_interrupted_says_what_it_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write_lines(tmp_path / "t.jsonl", kafka_rows(count=1))
-    monkeypatch.setattr(sharespec.cli, "_replayed", lambda *_: _result(interrupted=True))
-    done = run("replay", path)
-    assert done.exit_code == 130
-    assert "Stopped before the end" in done.output
-
-    def stop(*_: object) -> Replay:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(sharespec.cli, "_replayed", stop)
-    assert run("replay", path).exit_code == 130
-
-
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (SessionError("Spark gave up"), "sharespec: Spark gave up"),
-        (OSError(28, "No space left on device", "/out"), "sharespec: /out: No space left"),
-    ],
-)
-def test_what_goes_wrong_outside_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
-) -> None:
-    def fail(*_: object) -> Replay:
-        raise error
-
-    monkeypatch.setattr(sharespec.cli, "_replayed", fail)
-    done = run("replay", tmp_path)
-    assert done.exit_code == 2
-    assert done.stderr.startswith(message)
-
-
-def test_generate_and_explain(tmp_path: Path) -> None:
-    done = run("generate", tmp_path / "g", "--partitions", 2, "--events", 40, "--seed", 3)
-    assert done.exit_code == 0
-    assert "40 events of 2 share-partitions in 1 files" in done.stdout
-    assert run("generate", tmp_path / "g").exit_code == 2
-    done = run("explain", tmp_path / "g", "--partition", "generated-3:topic-0:1", "--to", 9)
-    assert done.exit_code == 0
-    assert "SPSO" in done.stdout
-    assert "initialize" in done.stdout
-
-
-def test_explain_marks_a_divergence(tmp_path: Path) -> None:
-    rows = kafka_rows()
-    rows[30]["after"]["end_offset"] += 1
-    path = write_lines(tmp_path / "a.jsonl", rows)
-    done = run("explain", path, "--from", "28")
-    assert done.exit_code == 1
-    assert "Divergence at seq 30" in done.stdout
-    assert run("explain", path, "--from", "5", "--to", "29").exit_code == 0
+def test_the_public_names_can_be_imported() -> None:
+    names: dict[str, object] = {}
+    exec("from sharespec import *", names)  # noqa: S102 - what a user writes
+    assert {"KAFKA", "Plan", "Replay", "open_session", "replay_sources"} <= names.keys()

@@ -66,7 +66,9 @@ def test_markdown_is_the_document() -> None:
 def test_an_unknown_name_is_one_line_and_exit_2() -> None:
     result = run("--show", "Z99")
     assert result.exit_code == 2
-    assert result.output.splitlines()[0].startswith("Error: hazard is 'Z99'; allowed: Z1, Z1b, Z2")
+    assert result.output.splitlines()[0].startswith(
+        "sharespec: hazard is 'Z99'; allowed: Z1, Z1b, Z2"
+    )
 
 
 def test_a_hazard_that_is_not_as_claimed_is_exit_1(monkeypatch: pytest.MonkeyPatch) -> None:

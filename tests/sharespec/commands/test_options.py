@@ -1,56 +1,24 @@
-from collections.abc import Callable
-
-import click
 import pytest
-from click.testing import CliRunner
 
 from operations.naming import SharePartitionName
 from replay.load import PartitionRows
-from replay.sources import NoSuchTraceError
 from replay.verdict import Problem
-from sharespec.commands.options import ends_well, in_group, named, tell
+from sharespec.commands.options import in_group, named, report_problems
 from tests.replay.samples import kafka_rows, placed, renamed
 
 
-def _fails(error: BaseException) -> Callable[[], list[Problem]]:
-    def command() -> list[Problem]:
-        raise error
-
-    return command
-
-
-@pytest.mark.parametrize(
-    ("command", "status", "said"),
-    [
-        (list, 0, ""),
-        (lambda: [Problem("f", 3, "x\n", "p")], 1, "p: f:3: x\\n\n"),
-        (_fails(NoSuchTraceError("there is no trace")), 2, "sharespec: there is no trace\n"),
-        (_fails(OSError(28, "No space left", "/out")), 2, "sharespec: /out: No space left\n"),
-        (_fails(KeyboardInterrupt()), 130, ""),
-    ],
-    ids=["well", "problem", "no trace", "no room", "stopped"],
-)
-def test_a_command_ends_in_a_line_and_a_status(
-    command: Callable[[], list[Problem]], status: int, said: str
-) -> None:
-    done = CliRunner().invoke(click.command("x")(ends_well(command)))
-    assert (done.exit_code, done.stderr) == (status, said)
-
-
-def test_a_reader_that_stops_early_is_no_failure() -> None:
-    with pytest.raises(BrokenPipeError):
-        ends_well(_fails(BrokenPipeError()))()
-
-
-def test_problems_are_told_once_in_order_and_not_without_end(
+def test_problems_are_printed_once_in_order_up_to_a_limit(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     problems = [Problem("f", n, "x", f"p{n:02}") for n in range(22)]
-    tell([*problems[::-1], *problems])
+    with pytest.raises(SystemExit) as exited:
+        report_problems([*problems[::-1], *problems])
+    assert exited.value.code == 1
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "p00: f:0: x"
     assert lines[-1] == "… and 2 more places"
     assert len(lines) == 21
+    report_problems([])
 
 
 def test_a_group_may_hold_colons() -> None:

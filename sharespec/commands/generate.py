@@ -1,0 +1,55 @@
+"""``sharespec generate``: large synthetic traces."""
+
+from pathlib import Path
+
+import click
+from rich.progress import Progress
+
+from replay.generate import Request, TargetNotEmptyError, generate_traces
+from sharespec.console import progress_console
+from sharespec.exit import exits_on
+
+__all__ = ["generate_command"]
+
+
+@click.command("generate")
+@click.argument("out", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--partitions",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="How many share-partitions.",
+)
+@click.option(
+    "--events",
+    type=click.IntRange(1),
+    default=100_000,
+    show_default=True,
+    help="How many events in all share-partitions together.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seed of the random choices; equal seeds give equal files.",
+)
+@click.option(
+    "--processes", type=click.IntRange(1), help="How many processes; default: one per core."
+)
+@exits_on(TargetNotEmptyError, ValueError)
+def generate_command(
+    out: Path, partitions: int, events: int, seed: int, processes: int | None
+) -> None:
+    """Write large synthetic traces as Parquet into the folder OUT, which must be empty or new.
+
+    Their results come from the implementation, so its agreement with them proves nothing.
+    """
+    request = Request(partitions, events, seed)
+    with Progress(console=progress_console(), transient=True) as bar:
+        task = bar.add_task("generate", total=events)
+        files = generate_traces(request, out, processes, lambda n: bar.advance(task, n))
+    click.echo(
+        f"{events:,} events of {partitions:,} share-partitions in {len(files):,} files in {out}"
+    )

@@ -1,0 +1,51 @@
+"""How commands end: the exit statuses, and errors as one line on the standard error."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import NoReturn
+
+import click
+
+from judge.words import printable
+
+__all__ = ["Exit", "exits_on", "fail"]
+
+
+class Exit(IntEnum):
+    """The exit statuses, the same for every command.
+
+    ``WRONG``: something diverges, deviates, is not proved or cannot be read. ``COULD_NOT_RUN``
+    also for bad arguments, as click has it. ``UNFINISHED``: it ended before all was visited.
+    """
+
+    WELL = 0
+    WRONG = 1
+    COULD_NOT_RUN = 2
+    UNFINISHED = 3
+    INTERRUPTED = 130
+
+
+@contextmanager
+def exits_on(*errors: type[Exception]) -> Iterator[None]:
+    """Exit with one line on the standard error for these errors, and for any OSError.
+
+    Exits without a word when interrupted (Ctrl-C). Also a decorator of a command.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # The reader of the output has enough; click ends quietly.
+    except errors as error:
+        fail(str(error))
+    except OSError as error:
+        fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+
+
+def fail(message: str) -> NoReturn:
+    """Print why the command could not run, and exit."""
+    click.echo(f"sharespec: {printable(message)}", err=True)
+    sys.exit(Exit.COULD_NOT_RUN)

@@ -1,0 +1,38 @@
+import click
+import pytest
+from click.testing import CliRunner
+
+from replay.sources import NoSuchTraceError
+from sharespec.exit import exits_on
+
+
+def command(error: BaseException) -> click.Command:
+    @click.command("x")
+    @exits_on(NoSuchTraceError)
+    def run() -> None:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [
+        (NoSuchTraceError("there is no trace\x1b"), 2, "sharespec: there is no trace\\x1b\n"),
+        (OSError(28, "No space left", "/out"), 2, "sharespec: /out: No space left\n"),
+        (OSError("odd"), 2, "sharespec: odd\n"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+    ids=["no trace", "no space", "no file name", "interrupted"],
+)
+def test_an_error_becomes_one_line_and_an_exit_status(
+    error: BaseException, status: int, line: str
+) -> None:
+    done = CliRunner().invoke(command(error))
+    assert (done.exit_code, done.stderr) == (status, line)
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(), ValueError("a bug")])
+def test_a_closed_pipe_and_other_errors_pass_through(error: Exception) -> None:
+    with pytest.raises(type(error)):
+        command(error).main([], standalone_mode=False)
