@@ -44,7 +44,6 @@ class Fault:
     deviation: Deviation
     sequence: tuple[Ask, ...]
     steps: tuple[Step, ...]
-    events: tuple[dict[str, object], ...]
     kinds: tuple[str, ...]
     seen: int = 0
 
@@ -163,7 +162,7 @@ class _Search:
                 try:
                     fault = self._played(random, stage)
                 finally:
-                    self.asked.update(_answered(event) for event in stage.events)
+                    self.asked.update(stage.answered)
                     self.exercised.update(self._kind.met(stage))
                     self.unjudged += stage.over
         finally:
@@ -212,11 +211,4 @@ class _Search:
 
 
 def _fault(found: Deviation, sequence: tuple[Ask, ...], stage: Stage, kind: Kind) -> Fault:
-    steps, events = tuple(stage.steps), tuple(stage.events)
-    return Fault(found, sequence, steps, events, kind.features_of(sequence))
-
-
-def _answered(event: dict[str, object]) -> str:
-    result = event["result"]
-    status = result.get("status", "skipped") if isinstance(result, dict) else "-"
-    return f"{event['op']} {status}"
+    return Fault(found, sequence, tuple(stage.steps), kind.features_of(sequence))

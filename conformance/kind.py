@@ -1,5 +1,6 @@
 """What tells one kind of implementation under test from another, as data for the search."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any, Protocol
@@ -18,12 +19,11 @@ Ask = Any
 class Stage(Protocol):
     """One implementation, fresh, with a judge beside it.
 
-    ``steps`` is what happened, in words, and ``events`` the same for programs: each has ``op`` and
-    ``result``.
+    ``steps`` is what happened, in words; ``answered`` counts it by operation and status.
     """
 
     steps: list[Step]
-    events: list[dict[str, Any]]
+    answered: Counter[str]
 
     @property
     def over(self) -> bool:

@@ -105,9 +105,9 @@ def _replayed(target: Any, hello: Any, one: Known, kind: Kind) -> Replayed:  # n
     for _try in range(kind.tries):
         scene, at, deviation = play(target, hello, one.sequence, kind)
         if deviation and deviation.signature == one.signature and at == len(one.sequence) - 1:
-            steps, events = tuple(scene.steps), tuple(scene.events)
             features = kind.features_of(one.sequence)
-            return Replayed(one, Fault(deviation, one.sequence, steps, events, features))
+            fault = Fault(deviation, one.sequence, tuple(scene.steps), features)
+            return Replayed(one, fault)
     return Replayed(one, None)
 
 

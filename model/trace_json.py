@@ -7,7 +7,13 @@ from model.checks import MAX_INT64
 from model.errors import InvalidValueError
 from model.trace_schema import EVENT, Field, Kind
 
-__all__ = ["MAX_LINE_BYTES", "line_from_row", "row_from_line"]
+__all__ = [
+    "MAX_LINE_BYTES",
+    "line_from_row",
+    "object_from_row",
+    "row_from_line",
+    "row_from_object",
+]
 
 MAX_LINE_BYTES = 64 << 20
 """The longest line that is read: a full window with one range for each offset takes 1 MB."""
@@ -28,13 +34,23 @@ def row_from_line(line: bytes) -> dict[str, Any]:
         raise InvalidValueError("line", line[error.start : error.end], "UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise InvalidValueError("line", str(error), "one JSON object") from None
+    return row_from_object(value)
+
+
+def row_from_object(value: object) -> dict[str, Any]:
+    """Check a value as ``json.loads`` returns it, and return its row; see ``row_from_line``."""
     return _record("event", value, EVENT, _BY_NAME)
 
 
 def line_from_row(row: dict[str, Any]) -> bytes:
     """Encode one row as a line with its line feed; null fields of the event are left out."""
-    plain = {f.name: _encoded(f, row[f.name]) for f in EVENT if row.get(f.name) is not None}
+    plain = object_from_row(row)
     return json.dumps(plain, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def object_from_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row as ``json.loads`` would of its line; null fields of the event are left out."""
+    return {f.name: _encoded(f, row[f.name]) for f in EVENT if row.get(f.name) is not None}
 
 
 def _record(

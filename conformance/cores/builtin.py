@@ -1,11 +1,10 @@
 """The project's own specification and implementation as implementations under test."""
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 
+from conformance.cores.scene import REPLIED
 from conformance.cores.target import Capabilities, Hello, Reply, Request
 from judge.engine import Engine, engines_for
 from model.config import IsolationLevel, SharePartitionConfig
@@ -25,15 +24,12 @@ from model.ranges import OffsetRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
-from model.trace_codec import event_from_row, row_from_event
-from model.trace_json import line_from_row, row_from_line
+from model.trace_codec import operation_from_row, row_from_event
+from model.trace_json import object_from_row, row_from_object
 from spec.aborted import committed
 
 __all__ = ["EngineTarget", "fetch_offset_of"]
 
-_TOLD = (
-    "result", "writes", "completed", "after", "skipped", "fetch_offset", "log_batches", "ranges",
-)  # fmt: skip
 _NOTHING_SEEN = {
     "partition": "-",
     "seq": 0,
@@ -84,8 +80,8 @@ class EngineTarget:
             self._engine.apply(ArchiveAborted(read), Choice(), (), seq)
             outcome = attrs.evolve(outcome, acquired=committed(outcome.acquired, read))
         event = TraceEvent("-", seq, self._now, done, outcome, self._engine.snapshot())
-        told = json.loads(line_from_row(row_from_event(event)))
-        return {key: told[key] for key in _TOLD if key in told}
+        told = object_from_row(row_from_event(event))
+        return {key: told[key] for key in REPLIED if key in told}
 
     def close(self) -> None:
         """Do nothing: there is nothing to let go."""
@@ -95,7 +91,7 @@ class EngineTarget:
             return self._finish_dead_letter(operation["nth"])
         if operation["op"] != "acquire":
             self._now = operation.get("time_ms", self._now)
-            asked = _event(operation, self._now).operation
+            asked = _decoded(operation, self._now)
             if isinstance(asked, Initialize | AlterConfig):
                 self._config = asked.config
             return asked
@@ -142,9 +138,9 @@ def fetch_offset_of(seen: SharePartitionSnapshot) -> int:
     return at
 
 
-def _event(operation: dict[str, Any], now: int) -> TraceEvent:
-    """Return an event with this operation, of which nothing else is known."""
+def _decoded(operation: Request, now: int) -> Operation:
+    """Return the operation that a request asks for, read as that of an event at ``now``."""
     result = {"status": operation.get("status", "NONE")}
     known = {k: v for k, v in operation.items() if k not in ("time_ms", "status")}
     plain = {**_NOTHING_SEEN, **known, "time_ms": now, "result": result}
-    return event_from_row(row_from_line(json.dumps(plain).encode()))
+    return operation_from_row(row_from_object(plain))

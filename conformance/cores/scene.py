@@ -1,6 +1,5 @@
 """One implementation with a log and a clock around it, and the specification as its judge."""
 
-import json
 from collections import Counter
 from typing import Any
 
@@ -18,16 +17,16 @@ from judge.words import operation_text, outcome_text, printable, snapshot_text, 
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operation_table import OPERATION_TABLE
-from model.operations import AcknowledgementBatch
+from model.operations import AcknowledgementBatch, ArchiveAborted
 from model.profile import profile_named
 from model.ranges import OffsetRange
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.trace import TraceEvent
-from model.trace_codec import event_from_row, row_from_event
-from model.trace_json import line_from_row, row_from_line
+from model.trace_codec import event_from_row
+from model.trace_json import row_from_object
 from spec.partition import SharePartition
 
-__all__ = ["Scene"]
+__all__ = ["REPLIED", "Scene"]
 
 _SENTENCES = {
     CRASHED: "An operation ends with an answer, not with a failure of the implementation.",
@@ -38,11 +37,11 @@ _MAX_TEXT = 300
 
 
 class Scene:
-    """The log, the clock, the implementation and the judge.
+    """A fresh core with its log, its clock and its judge.
 
     ``steps`` is what happened, in words, and ``events`` the same as events of a trace;
-    ``exercised`` counts what was met, by the names of ``universe``. The judge can always follow, so
-    it is never ``over``.
+    ``answered`` counts the events by operation and status, and ``exercised`` the coverage goals
+    that they reached. The judge can always follow, so it is never ``over``.
     """
 
     over = False
@@ -56,7 +55,8 @@ class Scene:
         self.log: list[list[int]] = []
         self.aborted: list[list[int]] = []
         self.log_start = self.log_end = self.now = 0
-        self.events: list[dict[str, Any]] = []
+        self.events: list[TraceEvent] = []
+        self.answered: Counter[str] = Counter()
         self.steps: list[Step] = []
         self.exercised: Counter[str] = Counter()
         target.reset()
@@ -91,7 +91,8 @@ class Scene:
     def _judged(self, operation: dict[str, Any], reply: Reply) -> Finding | None:
         read = [OffsetRange(*part) for part in operation.get("aborted", ())]
         for event in parts_of(self._event(operation, reply), self.partition, read):
-            self._note(event)
+            again = isinstance(event.operation, ArchiveAborted)
+            self._note("archive_aborted" if again else operation["op"], event)
             before = self.partition
             if found := self._follower.step(event):
                 return found
@@ -186,7 +187,7 @@ class Scene:
     def _event(self, operation: dict[str, Any], reply: Reply) -> TraceEvent:
         """Return what happened as an event of a trace; what was read is the target's to say."""
         arguments = {k: v for k, v in operation.items() if k in _RECORDED[operation["op"]]}
-        told = {key: reply[key] for key in _TOLD if key in reply}
+        told = {key: reply[key] for key in REPLIED if key in reply}
         if told.get("skipped"):
             told |= {"fetch_offset": 0, "log_batches": []}
         plain = {
@@ -196,11 +197,12 @@ class Scene:
             **arguments,
             **told,
         }
-        return event_from_row(row_from_line(json.dumps(plain).encode()))
+        return event_from_row(row_from_object(plain))
 
-    def _note(self, event: TraceEvent) -> None:
-        event = attrs.evolve(event, seq=len(self.events))
-        self.events.append(json.loads(line_from_row(row_from_event(event))))
+    def _note(self, operation: str, event: TraceEvent) -> None:
+        self.events.append(attrs.evolve(event, seq=len(self.events)))
+        status = event.outcome.status.name if event.outcome.can_acquire else "skipped"
+        self.answered[f"{operation} {status}"] += 1
         asked, answered = operation_text(event.operation), outcome_text(event.outcome)
         after = snapshot_text(event.after)
         words = printable(asked), printable(answered), printable(after)
@@ -209,15 +211,17 @@ class Scene:
 
 
 _SHOWN = ("op", "member", "acquire_mode", "max_fetch_records", "batches", "ms", "log", "id")
-_TOLD = (
+REPLIED = (
     "result", "writes", "completed", "after", "skipped", "fetch_offset", "log_batches", "ranges",
 )  # fmt: skip
+"""The fields of a reply that an event of a trace has."""
+
 _RECORDED = {row.name: {"op", *row.fields} for row in OPERATION_TABLE}
 """What an event of a trace has of a request; the rest of a request steers the target."""
 
 
 def _row(batch: AcknowledgementBatch) -> list[Any]:
-    return [batch.first, batch.last, list(batch.types)]
+    return [batch.first, batch.last, [int(type_) for type_ in batch.types]]
 
 
 def _config(config: SharePartitionConfig) -> dict[str, Any]:

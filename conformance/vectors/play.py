@@ -67,7 +67,7 @@ def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played
             named = attrs.evolve(found, name=case.name, sentence=sentence, rule=found.name)
             asked = case.asks[: at + 1]
             kinds = tuple(sorted({type(ask).__name__ for ask in asked}))
-            faults.append(Fault(named, asked, tuple(scene.steps), tuple(scene.events), kinds, 1))
+            faults.append(Fault(named, asked, tuple(scene.steps), kinds, 1))
     return Played(len(names), tuple(faults), dict(skipped), tuple(names), failure)
 
 

@@ -17,8 +17,6 @@ from conformance.vectors.free import free
 from conformance.vectors.play import needs
 from conformance.vectors.source import Case
 from model.errors import ErrorCode
-from model.trace_codec import event_from_row
-from model.trace_json import row_from_line
 from spec.lag import lag
 from spec.view import durable
 
@@ -112,7 +110,7 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
                 raise VectorError(f"{case.name}: {words}: there is nothing to ask")
             continue
         request, reply = last
-        event = event_from_row(row_from_line(json.dumps(scene.events[-1]).encode()))
+        event = scene.events[-1]
         step = {
             "says": "; ".join(said),
             "request": request,

@@ -64,6 +64,7 @@ class WireScene:
         self._judge: Judge | None = None
         self._meter = Meter(self._can.lock_ms)
         self.events: list[dict[str, Any]] = []
+        self.answered: Counter[str] = Counter()
         self.steps: list[Step] = []
 
     @property
@@ -354,6 +355,7 @@ class WireScene:
         self.events.append(
             {"op": op, "asked": asked, "answered": answered, "result": {"status": error.name}}
         )
+        self.answered[f"{op} {error.name}"] += 1
         after = self.judge.state_text() if answered else ""
         self.steps.append(Step(printable(asked), printable(answered), after))
 

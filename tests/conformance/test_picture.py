@@ -21,7 +21,7 @@ def drawn(
 ) -> Picture:
     steps = tuple(Step("a", "b", "c", one) for one in states)
     deviation = Deviation("RECORDS", "acquire", "s", "r", "e", "b", expected)
-    found = picture(Fault(deviation, (), steps, (), ()))
+    found = picture(Fault(deviation, (), steps, ()))
     assert found is not None
     return found
 
@@ -62,8 +62,8 @@ def test_of_a_wide_window_what_is_around_the_first_difference_is_shown() -> None
 
 def test_where_nothing_is_known_nothing_is_drawn() -> None:
     deviation = Deviation("CRASHED", "acquire", "s", "r", "e", "b")
-    assert picture(Fault(deviation, (), (Step("a", "b", "c"),), (), ())) is None
-    assert picture(Fault(deviation, (), (), (), ())) is None
+    assert picture(Fault(deviation, (), (Step("a", "b", "c"),), ())) is None
+    assert picture(Fault(deviation, (), (), ())) is None
 
 
 def test_a_state_that_is_not_known_has_no_row() -> None:

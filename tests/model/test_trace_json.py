@@ -9,7 +9,7 @@ from model.checks import MAX_INT64
 from model.errors import InvalidValueError
 from model.trace import TraceEvent
 from model.trace_codec import row_from_event
-from model.trace_json import MAX_LINE_BYTES, line_from_row, row_from_line
+from model.trace_json import MAX_LINE_BYTES, line_from_row, object_from_row, row_from_line
 from model.trace_schema import OPERATION_FIELDS
 from tests.strategies import EVENTS
 
@@ -68,8 +68,10 @@ def test_a_row_encodes_to_the_line_it_came_from_in_the_order_of_the_schema() -> 
 
 @given(EVENTS)
 def test_every_row_survives_its_line(event: TraceEvent) -> None:
-    line = line_from_row(row_from_event(event))
+    row = row_from_event(event)
+    line = line_from_row(row)
     assert line_from_row(row_from_line(line)) == line
+    assert json.loads(line) == object_from_row(row)
 
 
 def test_null_stands_for_what_is_absent() -> None:

@@ -1,6 +1,5 @@
 """Around an implementation: the log, the clock, the judge, and what is kept of it."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,16 +13,16 @@ from conformance.cores.target import Hello, Reply, Target
 from conformance.deviation import CRASHED, UNREADABLE
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import AcknowledgementBatch
+from model.operations import AcknowledgementBatch, Initialize
 from model.snapshot import DurableState
 from model.states import AcquireMode
-from model.trace_codec import event_from_row
-from model.trace_json import row_from_line
 from tests.doubles.miniature import FaultKind, Miniature
 
 BEGIN = asks.TakeOver(SharePartitionConfig(2, 8, 100))
 FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
 ACCEPT = AcknowledgementBatch(0, 0, (1,))
+AFTER = {"start_offset": 0, "end_offset": 0, "delivery_complete_count": 0}
+FINE = {"result": {"status": "NONE"}, "writes": [], "completed": [], "after": AFTER}
 
 
 def scene(target: Target | None = None) -> Scene:
@@ -57,15 +56,17 @@ def test_the_first_leader_may_find_something_durable() -> None:
     for _ in range(2):
         assert it.ask(begin) is None
         assert it.partition.window.start_offset == 3
-        assert it.events[-1]["persisted"]["start_offset"] == 3
+        operation = it.events[-1].operation
+        assert isinstance(operation, Initialize)
+        assert operation.persisted.start_offset == 3
 
 
 def test_events_are_those_of_a_trace() -> None:
     it = scene(EngineTarget("spec"))
     for ask in (BEGIN, asks.Produce(((0, 1),)), FETCH):
         it.ask(ask)
-    rows = [row_from_line(json.dumps(event).encode()) for event in it.events]
-    assert [event_from_row(row).seq for row in rows] == [0, 1, 2]
+    assert [event.seq for event in it.events] == [0, 1, 2]
+    assert it.answered == {"initialize NONE": 1, "produce NONE": 1, "acquire NONE": 1}
 
 
 def test_a_write_that_is_not_outstanding_is_not_completed() -> None:
@@ -108,6 +109,9 @@ class Broken:
         ({"error": "NullPointer\x1b[2J"}, CRASHED),
         ({"result": {"status": "NONE"}}, UNREADABLE),
         ({"result": {"status": "ODD"}, "writes": [], "completed": [], "after": {}}, UNREADABLE),
+        ({**FINE, "after": {**AFTER, "start_offset": 1 << 63}}, UNREADABLE),
+        ({**FINE, "after": {**AFTER, "end_offset": True}}, UNREADABLE),
+        ({**FINE, "after": {**AFTER, "odd": 0}}, UNREADABLE),
     ],
 )
 def test_a_failure_and_an_impossible_answer_are_deviations(reply: Reply, name: str) -> None:

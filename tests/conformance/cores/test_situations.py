@@ -1,7 +1,5 @@
 """Each situation is met by the operation that makes it, and by no other."""
 
-import json
-
 import pytest
 
 from conformance.cores import asks
@@ -12,8 +10,6 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.states import AcquireMode
-from model.trace_codec import event_from_row
-from model.trace_json import row_from_line
 
 CONFIG = SharePartitionConfig(2, 4, 100)
 FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
@@ -33,8 +29,7 @@ def last_met(*steps: asks.Ask) -> set[str]:
     for step in (asks.TakeOver(CONFIG), asks.Produce(((0, 2), (0, 2), (0, 2))), *steps):
         before = scene.partition
         assert scene.ask(step) is None
-    event = event_from_row(row_from_line(json.dumps(scene.events[-1]).encode()))
-    return set(situations(before, event, scene.partition, scene.log))
+    return set(situations(before, scene.events[-1], scene.partition, scene.log))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from conformance.cores.scene import Scene
 from conformance.cores.target import Reply
 from conformance.deviation import Deviation
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
+from model.operations import ArchiveAborted
+from model.ranges import AcquiredRange, OffsetRange
 from model.states import AcquireMode
 
 CONFIG = SharePartitionConfig(
@@ -31,10 +33,11 @@ def test_a_fetch_is_an_acquisition_and_what_is_kept_back_of_it() -> None:
     scene, found = asked(EngineTarget("spec"), BEGIN, ONE, ABORTED, ONE, FETCH)
     assert found is None
     acquired, archived = scene.events[-2:]
-    assert acquired["result"]["acquired"] == [[0, 4, 1]]
-    assert (archived["op"], archived["ranges"]) == ("archive_aborted", [[1, 2]])
-    assert archived["after"]["delivery_complete_count"] == 2
-    assert [event["seq"] for event in scene.events] == list(range(len(scene.events)))
+    assert acquired.outcome.acquired == (AcquiredRange(0, 4, 1),)
+    assert archived.operation == ArchiveAborted((OffsetRange(1, 2),))
+    assert archived.after.delivery_complete_count == 2
+    assert scene.answered["archive_aborted NONE"] == 1
+    assert [event.seq for event in scene.events] == list(range(len(scene.events)))
 
 
 def test_the_start_offset_may_pass_them_at_once() -> None:
@@ -53,7 +56,7 @@ def test_under_read_uncommitted_they_are_delivered() -> None:
     plain = attrs.evolve(CONFIG, isolation_level=IsolationLevel.READ_UNCOMMITTED)
     scene, found = asked(EngineTarget("spec"), asks.TakeOver(plain), ABORTED, FETCH)
     assert found is None
-    assert scene.events[-1]["result"]["acquired"] == [[0, 2, 1]]
+    assert scene.events[-1].outcome.acquired == (AcquiredRange(0, 2, 1),)
 
 
 def delivers(reply: Reply) -> Reply:

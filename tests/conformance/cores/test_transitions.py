@@ -1,7 +1,5 @@
 """Each transition of a record has a name, whatever becomes of the record in the same operation."""
 
-import json
-
 import pytest
 
 from conformance.cores import asks
@@ -12,8 +10,6 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.states import AcquireMode
-from model.trace_codec import event_from_row
-from model.trace_json import row_from_line
 
 BEGIN = (asks.TakeOver(SharePartitionConfig(2, 8, 100)), asks.Produce(((0, 2),)))
 FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
@@ -31,8 +27,7 @@ def last_moves(*steps: asks.Ask) -> set[Moved]:
     for step in (*BEGIN, *steps):
         before = scene.partition
         assert scene.ask(step) is None
-    event = event_from_row(row_from_line(json.dumps(scene.events[-1]).encode()))
-    return set(moved(before, event, scene.partition))
+    return set(moved(before, scene.events[-1], scene.partition))
 
 
 @pytest.mark.parametrize(

@@ -349,7 +349,7 @@ def test_the_step_before_a_deviation_has_the_state_before_it(partitions: int) ->
         (0, 1, "AVAILABLE")
     ]
     sequence = asks.Open(CONFIG, partitions), asks.Produce(0, ((0, 2),)), *again
-    shown = picture(Fault(found, sequence, tuple(made.steps), (), ()))
+    shown = picture(Fault(found, sequence, tuple(made.steps), ()))
     assert shown is not None
     assert [row.title for row in shown.rows] == ["before"]
 
