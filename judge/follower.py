@@ -7,14 +7,13 @@ import attrs
 
 from judge.choices import recorded_answers, recorded_choice
 from judge.compare import first_mismatch, persisted_mismatch
-from judge.engine import Engine
+from judge.engine import Engine, SpecEngine
 from judge.finding import Finding, FindingKind
 from judge.words import outcome_text, ranges_text, snapshot_text
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import AdvanceTime, Initialize
 from model.outcome import Choice, Outcome
 from model.snapshot import SharePartitionSnapshot
-from model.states import RecordState
 from model.trace import TraceEvent
 
 __all__ = ["DISAGREEMENT", "Follower", "Observer", "checked_clock", "follow"]
@@ -101,7 +100,7 @@ class Follower:
     def _broken_invariant(
         self, event: TraceEvent, before: SharePartitionSnapshot
     ) -> Finding | None:
-        if not self._every or event.seq % self._every:
+        if not self._every or event.seq % self._every or not isinstance(self.engine, SpecEngine):
             return None
         broken = self.engine.violated()
         if not broken:
@@ -177,12 +176,7 @@ def _view(one: tuple[Follower, Finding | None]) -> object:
     follower, finding = one
     if finding and finding.kind is not FindingKind.INVARIANT:
         return finding.kind, finding.name, finding.offset
-    state = follower.state
-    tracked = [r for r in state.records or () if (r.state, r.delivery_count) != _NEVER]
-    return follower.outcome, attrs.evolve(state, records=tuple(tracked)), follower.engine.lag()
-
-
-_NEVER = (RecordState.AVAILABLE, 0)
+    return follower.outcome, follower.state, follower.engine.lag()
 
 
 def _disagreement(

@@ -106,7 +106,7 @@ def test_any_two_ranges_of_aborted_transactions() -> None:
     assert states == set(RecordState) - {RecordState.ARCHIVED}
     ranges = [OffsetRange(first, last) for last in range(10) for first in range(last + 1)]
     for both in product(ranges, repeat=2):
-        pair.impl, pair.spec = copy.copy(impl), spec
+        pair.impl, pair.engine.partition = copy.copy(impl), spec
         assert isinstance(pair.do(ops.ArchiveAborted(both)), Outcome)
 
 

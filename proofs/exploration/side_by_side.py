@@ -1,4 +1,4 @@
-"""One leader twice, as the specification has it and as the implementation does: held together."""
+"""One leader on both sides: the specification's state and the implementation after the same run."""
 
 import copy
 import pickle
@@ -7,18 +7,15 @@ import zlib
 import attrs
 
 from impl.partition import FastSharePartition
-from model.errors import IllegalChoiceError, InvalidValueError
+from judge.engine import SpecEngine
+from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
 from model.outcome import Outcome
 from model.snapshot import DurableState
 from model.states import RecordState
 from proofs.exploration.moves import Move
 from proofs.exploration.world import Leader, World, initialize
-from spec.invariants import violated
-from spec.lag import lag
 from spec.log import Log
 from spec.partition import SharePartition
-from spec.step import apply
-from spec.view import durable, snapshot
 
 __all__ = ["Made", "Pair", "first_pair", "make", "pack", "unpack"]
 
@@ -35,7 +32,7 @@ class Pair:
 class Made:
     """A move made by both: the pair after it and its outcome, or Nones where both refuse it.
 
-    ``wrong`` says how they differ, or which invariant does not hold afterwards.
+    ``wrong`` says how they differ, or which rule is broken afterwards.
     """
 
     after: Pair | None = None
@@ -48,30 +45,22 @@ def first_pair(world: World, log: Log, persisted: DurableState) -> Made:
     leader, operation = initialize(world, log, persisted)
     impl = FastSharePartition(world.profile)
     outcome = impl.apply(operation)
-    pair = Pair(leader, impl)
-    return Made(pair, outcome, _difference(pair))
+    spec = SpecEngine(world.profile, leader.partition)
+    return Made(Pair(leader, impl), outcome, _wrong(spec, impl, outcome))
 
 
 def make(pair: Pair, move: Move) -> Made:
     """Make a move on both sides and compare all that can be seen; the pair stays as it is."""
-    partition, impl = pair.leader.partition, copy.copy(pair.impl)
-    expected: Outcome | object
-    found: Outcome | object
-    try:
-        step = apply(partition, move.operation, move.choice, move.answers)
-        partition, expected = step.partition, step.outcome
-    except (IllegalChoiceError, InvalidValueError) as error:
-        expected = _refusal(error)
-    try:
-        found = impl.apply(move.operation, move.choice, move.answers)
-    except (IllegalChoiceError, InvalidValueError) as error:
-        found = _refusal(error)
-    if found != expected:
-        return Made(wrong=f"the implementation answers {found}, the specification {expected}")
-    if not isinstance(expected, Outcome):
+    impl, partition = copy.copy(pair.impl), pair.leader.partition
+    spec = SpecEngine(partition.profile, partition)
+    step = move.operation, move.choice, move.answers, 0
+    expected = attempt(spec.apply, *step)
+    if wrong := answers_differ(expected, attempt(impl.apply, *step)):
+        return Made(wrong=wrong)
+    if isinstance(expected, Refusal):
         return Made()
-    after = Pair(Leader(partition, move.log), impl)
-    return Made(after, expected, _difference(after))
+    after = Pair(Leader(spec.partition, move.log), impl)
+    return Made(after, expected, _wrong(spec, impl, expected))
 
 
 def pack(pair: Pair) -> bytes:
@@ -85,12 +74,8 @@ def unpack(packed: bytes) -> Pair:
     return pair
 
 
-def _refusal(error: IllegalChoiceError | InvalidValueError) -> tuple[str, object]:
-    what = error.guard.name if isinstance(error, IllegalChoiceError) else error.name
-    return "refused", what
-
-
 def _too_long_in_progress(partition: SharePartition) -> int | None:
+    """Return the first such offset; no invariant, as a change of the configuration may allow it."""
     config, now = partition.config, partition.now
     for offset, record in partition.window.records.items():
         if record.state == RecordState.IN_PROGRESS and not (
@@ -101,16 +86,9 @@ def _too_long_in_progress(partition: SharePartition) -> int | None:
     return None
 
 
-def _difference(pair: Pair) -> str | None:
-    partition, impl = pair.leader.partition, pair.impl
-    for name, found, expected in (
-        ("window", impl.snapshot(), snapshot(partition)),
-        ("durable state", impl.durable(), durable(partition)),
-        ("lag", impl.lag(), lag(partition)),
-    ):
-        if found != expected:
-            return f"the implementation's {name} is {found}, the specification's {expected}"
-    if (late := _too_long_in_progress(partition)) is not None:
+def _wrong(spec: SpecEngine, impl: FastSharePartition, outcome: Outcome) -> str | None:
+    if wrong := states_differ(spec, impl):
+        return wrong
+    if (late := _too_long_in_progress(spec.partition)) is not None:
         return f"offset {late} is IN_PROGRESS for too long, or too long without a sign of it"
-    broken = [invariant.sentence for invariant in violated(partition)]
-    return f"not true: {' '.join(broken)}" if broken else None
+    return broken_rule(spec, outcome)

@@ -3,7 +3,9 @@ from collections.abc import Callable
 import attrs
 import pytest
 
-from judge.engine import Engine, ImplEngine, SpecEngine, engines_for
+from impl.partition import FastSharePartition
+from judge import engine as engine_module
+from judge.engine import Engine, SpecEngine, engines_for
 from judge.finding import Finding, FindingKind
 from judge.follower import DISAGREEMENT, follow
 from model.errors import InvalidValueError
@@ -11,6 +13,7 @@ from model.guards import Difference, Guard
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA
+from spec.invariants import PARTITION_INVARIANTS
 from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows
 
 
@@ -171,23 +174,25 @@ class Lying:
     def lag(self) -> int:
         return self._engine.lag() + self._lag
 
-    def violated(self) -> list[tuple[str, str]]:
-        return [("never", "This never holds.")] if self._lag else []
-
 
 def test_engines_that_differ_are_a_divergence_of_their_own() -> None:
     finding = found(kafka_rows(), {"spec": SpecEngine(KAFKA), "impl": Lying(lag=1)}, 0)
     assert (finding.seq, finding.kind, finding.name) == (0, FindingKind.DISAGREEMENT, DISAGREEMENT)
     row = first_of(kafka_rows(), _is_acquire)
-    engines: dict[str, Engine] = {"spec": ImplEngine(KAFKA), "impl": Lying(lies_at=row["seq"])}
+    engines: dict[str, Engine] = {
+        "spec": FastSharePartition(KAFKA),
+        "impl": Lying(lies_at=row["seq"]),
+    }
     finding = found(kafka_rows(), engines, 0)
     assert (finding.seq, finding.kind) == (row["seq"], FindingKind.DISAGREEMENT)
     assert "impl: ACQUIRED" in finding.expected
     assert finding.engine == "spec, impl"
 
 
-def test_an_invariant_that_does_not_hold_is_named() -> None:
-    finding = found(kafka_rows(), {"spec": Lying(lag=1)}, 5)
-    assert (finding.seq, finding.kind, finding.name) == (0, FindingKind.INVARIANT, "never")
-    assert finding.sentence == "This never holds."
-    assert follow(events(kafka_rows()), {"spec": Lying(lag=1)}, 0) is None
+def test_an_invariant_that_does_not_hold_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = PARTITION_INVARIANTS[0]
+    monkeypatch.setattr(engine_module, "violated", lambda _partition: [broken])
+    finding = found(kafka_rows(), {"spec": SpecEngine(KAFKA)}, 5)
+    assert (finding.seq, finding.kind, finding.name) == (0, FindingKind.INVARIANT, broken.name)
+    assert finding.sentence == broken.sentence
+    assert follow(events(kafka_rows()), {"spec": SpecEngine(KAFKA)}, 0) is None

@@ -4,12 +4,12 @@ import attrs
 import pytest
 
 from impl.partition import FastSharePartition
+from judge import engine
 from model import operations as ops
 from model.outcome import Outcome
 from model.profile import DRAFT_RESOLVED
 from model.ranges import OffsetRange
 from model.states import AcquireMode, RecordState
-from proofs.exploration import side_by_side
 from proofs.exploration.moves import Kind, Move
 from proofs.exploration.side_by_side import first_pair, make, pack, unpack
 from proofs.exploration.world import NEVER_WRITTEN, World
@@ -52,7 +52,7 @@ def test_another_answer_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["snapshot", "durable", "lag"])
 def test_another_view_is_a_fault(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(side_by_side, name, lambda _partition: None)
+    monkeypatch.setattr(FastSharePartition, name, lambda _partition: None)
     wrong = first_pair(World(), LOG, NEVER_WRITTEN).wrong
     assert wrong is not None
     assert wrong.startswith("the implementation's")
@@ -60,7 +60,7 @@ def test_another_view_is_a_fault(monkeypatch: pytest.MonkeyPatch, name: str) -> 
 
 def test_an_invariant_that_does_not_hold_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = PARTITION_INVARIANTS[0]
-    monkeypatch.setattr(side_by_side, "violated", lambda _partition: [broken])
+    monkeypatch.setattr(engine, "violated", lambda _partition: [broken])
     assert first_pair(World(), LOG, NEVER_WRITTEN).wrong == f"not true: {broken.sentence}"
 
 
@@ -76,7 +76,7 @@ def test_progress_for_too_long_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> No
     marked = pair.leader.partition
     assert marked.window.records[0].state == RecordState.IN_PROGRESS
     late = attrs.evolve(marked, now=marked.now + 2)
-    monkeypatch.setattr(side_by_side, "apply", lambda *_: Step(late, Outcome()))
+    monkeypatch.setattr(engine, "apply", lambda *_: Step(late, Outcome()))
     monkeypatch.setattr(FastSharePartition, "apply", lambda *_: Outcome())
     wrong = make(pair, _move(ops.AdvanceTime(0))).wrong
     assert wrong is not None

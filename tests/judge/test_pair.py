@@ -1,0 +1,97 @@
+import attrs
+import pytest
+
+from judge import engine as engine_module
+from judge.choices import recorded_answers, recorded_choice
+from judge.engine import SpecEngine, engines_for
+from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
+from model.errors import ErrorCode
+from model.guards import Guard
+from model.operations import FinishDeadLetter, Initialize, Produce, Release
+from model.outcome import Choice, Outcome, Write
+from model.profile import DRAFT_RESOLVED, KAFKA
+from model.ranges import OffsetRange, StateBatch
+from model.states import RecordState
+from spec.invariants import PARTITION_INVARIANTS
+from tests.replay.samples import events, kafka_rows
+
+(START,) = events(kafka_rows(count=1))
+UNINITIALIZED = Refusal(Guard.PARTITION_IS_INITIALIZED, "")
+AT_3 = Refusal(Guard.DEAD_LETTER_IS_ARCHIVING, "3")
+
+
+def test_both_sides_agree_on_what_apache_kafka_recorded() -> None:
+    spec, impl = engines_for(("spec", "impl"), KAFKA).values()
+    assert isinstance(spec, SpecEngine)
+    for event in events(kafka_rows("write-faults", count=150)):
+        step = event.operation, recorded_choice(event), recorded_answers(event), event.seq
+        answer = attempt(spec.apply, *step)
+        assert isinstance(answer, Outcome)
+        assert answers_differ(answer, attempt(impl.apply, *step)) is None
+        assert states_differ(spec, impl) is None
+        assert broken_rule(spec, answer) is None
+
+
+@pytest.mark.parametrize("name", ["spec", "impl"])
+def test_a_refusal_names_the_guard_with_its_offset_or_the_value(name: str) -> None:
+    engine = engines_for((name,), DRAFT_RESOLVED)[name]
+    assert attempt(engine.apply, Release("m"), Choice(), (), 0) == UNINITIALIZED or name == "impl"
+    assert isinstance(START.operation, Initialize)
+    start = attrs.evolve(START.operation, log_end_offset=9)
+    assert isinstance(attempt(engine.apply, start, Choice(), (), 0), Outcome)
+    finish = FinishDeadLetter((OffsetRange(3, 3),))
+    assert attempt(engine.apply, finish, Choice(), (), 1) == AT_3
+    value = attempt(engine.apply, Produce((), 0), Choice(), (), 1)
+    assert value == Refusal("log_end_offset", "log_end_offset is 0")
+    assert isinstance(value, Refusal)
+    assert "; allowed: at least the log end offset" in value.text
+
+
+@pytest.mark.parametrize(
+    ("spec", "impl", "agree"),
+    [
+        (Outcome(), Outcome(), True),
+        (Outcome(), Outcome(acquisition=1), False),
+        (Outcome(), AT_3, False),
+        (AT_3, Outcome(), False),
+        (AT_3, AT_3, True),
+        (AT_3, attrs.evolve(AT_3, detail="4"), False),
+        (AT_3, attrs.evolve(AT_3, detail=""), False),
+        (attrs.evolve(AT_3, detail=""), AT_3, True),
+        (AT_3, UNINITIALIZED, False),
+        (Refusal("first", "first is 1"), Refusal("first", "first is 2"), False),
+    ],
+)
+def test_answers_agree_if_equal_and_guards_at_the_offset_that_the_specification_names(
+    spec: Outcome | Refusal, impl: Outcome | Refusal, *, agree: bool
+) -> None:
+    assert (answers_differ(spec, impl) is None) == agree
+
+
+@pytest.mark.parametrize(
+    ("view", "name"), [("snapshot", "window"), ("durable", "durable state"), ("lag", "lag")]
+)
+def test_a_difference_in_any_view_is_named(
+    monkeypatch: pytest.MonkeyPatch, view: str, name: str
+) -> None:
+    engines = engines_for(("spec", "impl"), KAFKA)
+    for engine in engines.values():
+        engine.apply(START.operation, Choice(), (), 0)
+    assert states_differ(*engines.values()) is None
+    monkeypatch.setattr(engine_module, view, lambda _partition: None)
+    differ = states_differ(*engines.values())
+    assert differ is not None
+    assert differ.startswith(f"the implementation's {name} is ")
+    assert differ.endswith(", the specification's None")
+
+
+def test_a_broken_invariant_and_a_write_of_a_held_record_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = SpecEngine(KAFKA)
+    batch = StateBatch(0, 0, RecordState.IN_PROGRESS, 1)
+    held = Outcome(writes=(Write(1, 0, 0, (batch,), ErrorCode.NONE),))
+    assert broken_rule(spec, UNINITIALIZED) is None
+    assert "are written, not " in (broken_rule(spec, held) or "")
+    monkeypatch.setattr(engine_module, "violated", lambda _partition: [PARTITION_INVARIANTS[0]])
+    assert broken_rule(spec, Outcome()) == f"not true: {PARTITION_INVARIANTS[0].sentence}"
