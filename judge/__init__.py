@@ -2,7 +2,8 @@
 
 Read in this order:
 
-- ``engine``: the one shape in which specification and implementation are driven;
+- ``engine``: the one interface through which specification and implementation are driven;
+- ``pair``: both side by side, compared after every step;
 - ``choices``: what an implementation chose in an event, as the specification's choice;
 - ``compare``: the recorded outcome and state against the expected ones;
 - ``finding``: what is wrong with an event; ``follower``: one engine, event by event;
