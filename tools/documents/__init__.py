@@ -1,5 +1,6 @@
-"""The generated parts of the documents.
+"""The generated parts of the documents (``python -m tools.documents``).
 
+- ``generated``: every document with generated parts;
 - ``parts``: a part between two markers;
 - ``coverage``: what the KIPs name, and what covers it;
 - ``properties``: what is proved; ``findings``: what was found in other implementations.

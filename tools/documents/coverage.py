@@ -1,7 +1,4 @@
-"""What the KIP texts name, and the functions, proofs and tests that cover it.
-
-``python -m tools.documents.coverage`` prints the document ``docs/coverage.md``.
-"""
+"""What the KIP texts name, and the functions, proofs and tests that cover it."""
 
 import ast
 import importlib
@@ -12,7 +9,6 @@ from itertools import groupby
 from pathlib import Path
 
 import attrs
-import click
 
 from proofs.theorems.catalogue import THEOREMS
 
@@ -29,8 +25,8 @@ it, the properties that are proved of it (see [proofs.md](proofs.md)) and the te
 without it; or the reason why there is none. "core" items are the rules of a share-partition,
 "supporting" ones what these rest on, "data" ones names, numbers and interfaces.
 
-Written from `tools/documents/coverage.toml` by `python -m tools.documents.coverage`. A test fails
-for an item with neither, for a name that does not exist, and where this document is not up to date.
+Written from `tools/documents/coverage.toml` by `python -m tools.documents`. A test fails for an
+item with neither, for a name that does not exist, and if this document is not current.
 """
 
 
@@ -125,7 +121,3 @@ def _row(item: Item) -> str:
 def _link(test: str) -> str:
     path, _, name = test.partition("::")
     return f"[{name.removeprefix('test_').replace('_', ' ')}](../{path})"
-
-
-if __name__ == "__main__":
-    click.echo(document(), nl=False)

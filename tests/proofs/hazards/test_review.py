@@ -14,7 +14,7 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "in-progress-review.md"
 
 def test_the_document_says_what_is_found_now() -> None:
     written = review([examine(hazard) for hazard in HAZARDS], all_together())
-    again = f"run: sharespec hazards --markdown > docs/{DOCUMENT.name}"
+    again = "run: python -m tools.documents --all"
     assert written == DOCUMENT.read_text(), again
 
 

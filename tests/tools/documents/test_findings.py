@@ -1,7 +1,6 @@
 """The documents of findings list what the files of known deviations contain."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,18 +10,8 @@ from tools.documents.findings import (
     REPRODUCED,
     known_of,
     track_record,
-    with_findings,
-    with_track_record,
 )
 from tools.documents.reproduced import noted, shown
-
-README = Path(__file__).parents[3] / "README.md"
-
-
-def test_the_tables_are_current() -> None:
-    findings, readme = (FOLDER / "README.md").read_text(), README.read_text()
-    assert with_findings(findings) == findings
-    assert with_track_record(readme) == readme
 
 
 def test_the_track_record_has_faults_of_each_implementation() -> None:

@@ -1,4 +1,3 @@
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -7,13 +6,6 @@ from model.states import RecordState
 from tests.test_architecture import MAY_IMPORT
 from tools.documents import pictures
 from tools.documents.pictures import Arrow, arrows, imports, packages_picture, states_picture
-
-DOCS = Path(__file__).parents[3] / "docs"
-
-
-def test_the_pictures_are_current() -> None:
-    assert (DOCS / "states.svg").read_text() == states_picture()
-    assert (DOCS / "packages.svg").read_text() == packages_picture()
 
 
 def test_the_arrows_are_those_of_the_rules() -> None:

@@ -2,18 +2,12 @@ import re
 from pathlib import Path
 
 from proofs.theorems.catalogue import THEOREMS
-from tools.documents.properties import properties_table, summary_table, with_summary, with_table
+from tools.documents.properties import properties_table, summary_table
 
 ROOT = Path(__file__).parents[3]
-DOCUMENT = ROOT / "docs" / "proofs.md"
 REGISTER = (ROOT / "docs" / "properties.md").read_text()
 _UNPROVED = {9, 13, 14, 23, 25, 26, 31, 33, 34, 35, 39, 45, 46}
 PROVABLE = set(range(1, 50)) - _UNPROVED
-
-
-def test_document_shows_the_table_as_it_is() -> None:
-    document = DOCUMENT.read_text()
-    assert with_table(document) == document
 
 
 def test_every_property_that_can_be_proved_now_is() -> None:
@@ -25,11 +19,6 @@ def test_table_has_a_row_for_each_sentence() -> None:
     sentences = {theorem.property.sentence for theorem in THEOREMS}
     table = properties_table()
     assert all(f"| {sentence} |" in table for sentence in sentences)
-
-
-def test_document_shows_the_summary_as_it_is() -> None:
-    document = DOCUMENT.read_text()
-    assert with_summary(document, REGISTER) == document
 
 
 def test_register_calls_proved_what_theorems_are_about() -> None:

@@ -1,0 +1,51 @@
+"""Every generated part of the documents, and whether it is current."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from proofs.hazards.catalogue import HAZARDS
+from proofs.hazards.hazard import examine
+from proofs.hazards.review import review
+from proofs.hazards.together import all_together
+from tools.documents import coverage
+from tools.documents.findings import with_findings, with_track_record
+from tools.documents.pictures import packages_picture, states_picture
+from tools.documents.properties import with_summary, with_table
+
+__all__ = ["DOCUMENTS", "ROOT", "SEARCHED", "Rewrite", "changed"]
+
+ROOT = Path(__file__).parents[2]
+
+Rewrite = Callable[[str], str]
+"""From the text of a document to the same text with its generated parts as they are now."""
+
+
+def _proofs(text: str) -> str:
+    register = ROOT.joinpath("docs", "properties.md").read_text(encoding="utf-8")
+    return with_table(with_summary(text, register))
+
+
+DOCUMENTS: Mapping[str, Rewrite] = {
+    "README.md": with_track_record,
+    "docs/coverage.md": lambda _text: coverage.document(),
+    "docs/findings/README.md": with_findings,
+    "docs/packages.svg": lambda _text: packages_picture(),
+    "docs/proofs.md": _proofs,
+    "docs/states.svg": lambda _text: states_picture(),
+}
+"""The documents with generated parts that take no search, by path."""
+
+SEARCHED: Mapping[str, Rewrite] = {
+    "docs/in-progress-review.md": lambda _text: review([*map(examine, HAZARDS)], all_together()),
+}
+"""Those whose content a search finds, in about half a minute."""
+
+
+def changed(documents: Mapping[str, Rewrite], root: Path = ROOT) -> Iterator[tuple[Path, str]]:
+    """Yield each document that is not current, as a path below ``root``, with its new text."""
+    for name, rewrite in documents.items():
+        path = root / name
+        text = path.read_text(encoding="utf-8")
+        new = rewrite(text)
+        if new != text:
+            yield path, new
