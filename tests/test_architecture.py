@@ -1,7 +1,7 @@
 """Which package imports which, how long modules are, and that each has its tests."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,9 @@ MAY_IMPORT = {
 }
 """The packages of the project that each may import, besides itself."""
 
+RUNS_THE_TESTS = {ROOT / "tools" / "mutation" / "checks.py": {"tests"}}
+"""Modules that may import the tests too, in a process that a mutant stands in."""
+
 TESTED_ELSEWHERE = {"judge": {Path("test_finding.py")}}
 """Modules without a test module: values that the tests of their users compare."""
 
@@ -44,6 +47,10 @@ def modules(package: str) -> list[Path]:
     return sorted(ROOT.joinpath(package).rglob("*.py"))
 
 
+_IMPORTING = ("import_module", "_import")
+"""How the names of functions end that import a module by its name."""
+
+
 def imported(tree: ast.AST) -> Iterator[str]:
     """Yield what the imports of a module name, wherever in it they stand."""
     for node in ast.walk(tree):
@@ -51,13 +58,16 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield "." * node.level + (node.module or "")
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(_IMPORTING):
             yield ast.unparse(node.args[0]).strip("'\"")
 
 
-def forbidden(package: str, source: str) -> set[str]:
-    """Return the imports that the layers forbid: of packages further up, and relative ones."""
-    allowed = MAY_IMPORT[package] | {package}
+def forbidden(package: str, source: str, more: Collection[str] = ()) -> set[str]:
+    """Return the imports that the layers forbid: of packages further up, and relative ones.
+
+    ``more`` are packages that this module may import besides.
+    """
+    allowed = MAY_IMPORT[package] | {package, *more}
     ours = {*MAY_IMPORT, "tests", "benchmarks"}
     tops = {name.split(".")[0] for name in imported(ast.parse(source))}
     return {top for top in tops if top == "" or (top in ours and top not in allowed)}
@@ -65,8 +75,17 @@ def forbidden(package: str, source: str) -> set[str]:
 
 @PACKAGES
 def test_imports_run_one_way(package: str) -> None:
-    found = {path.name: forbidden(package, path.read_text()) for path in modules(package)}
+    found = {
+        path.name: forbidden(package, path.read_text(), RUNS_THE_TESTS.get(path, ()))
+        for path in modules(package)
+    }
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.parametrize("path", RUNS_THE_TESTS)
+def test_what_runs_the_tests_is_seen_to_import_them(path: Path) -> None:
+    tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()))}
+    assert tops >= RUNS_THE_TESTS[path]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +96,7 @@ def test_imports_run_one_way(package: str) -> None:
         ("impl", "def lazy():\n    from spec import lag", {"spec"}),
         ("impl", "if TYPE_CHECKING:\n    import spec.lag as lag", {"spec"}),
         ("impl", "importlib.import_module('spec.lag')", {"spec"}),
+        ("tools", "_import('tests.lockstep.driver')", {"tests"}),
         ("model", "from spec.lag import lag", {"spec"}),
         ("spec", "from . import lag", {""}),
         ("replay", "import sharespec", {"sharespec"}),

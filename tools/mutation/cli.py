@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
 from model.errors import InvalidValueError
-from tools.mutation.checks import QUICK, ROOT, NoCheckoutError, require_checkout
+from tools.mutation.checks import CHECKS, QUICK, ROOT, NoCheckoutError, require_checkout
 from tools.mutation.mutants import Key, Mutant, mutants_of, sampled
 from tools.mutation.report import as_json, as_lines, scores, with_scores
 from tools.mutation.results import as_line, equivalents, from_lines
@@ -41,6 +41,13 @@ _PACKAGES = ("spec", "impl", "proofs/hazards/draft")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Write the scores into the table of this document.",
 )
+@click.option(
+    "--checks",
+    "names",
+    metavar="NAMES",
+    callback=lambda _context, _option, value: _check_names(value),
+    help="Only these checks may kill: names separated by commas, such as 'lockstep,own tests'.",
+)
 @click.option("--processes", type=click.IntRange(1), default=1, show_default=True)
 def mutate_command(  # noqa: PLR0913 - one argument for each option
     *,
@@ -50,6 +57,7 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
     json_lines: bool,
     results: Path | None,
     document: Path | None,
+    names: tuple[str, ...] | None,
     processes: int,
 ) -> None:
     """Change spec and impl in every small way, and see that a check notices each change.
@@ -64,9 +72,9 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
         mutants_in = Counter(mutant.module for mutant in mutants)
         if sample is not None:
             mutants = sampled(mutants, sample, seed)
-        judged = _earlier(results, mutants)
+        judged = _earlier(results, mutants, names)
         if document:
-            with_scores(document.read_text(), (), "")
+            _check_document(document, names)
     except (NoCheckoutError, InvalidValueError) as error:
         _fail(str(error))
     except OSError as error:
@@ -74,7 +82,8 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
     listed = equivalents()
     interrupted = False
     try:
-        for judgement in _judged(_left(mutants, judged, listed), listed, results, processes):
+        left = _left(mutants, judged, listed)
+        for judgement in _judged(left, listed, results, processes, names):
             judged[judgement.mutant.key] = judgement
     except KeyboardInterrupt:
         interrupted = True
@@ -108,12 +117,34 @@ def _is_in(module: str, name: str) -> bool:
     return f"{module}.".startswith(f"{name}.")
 
 
-def _earlier(results: Path | None, mutants: list[Mutant]) -> dict[Key, Judgement]:
-    """Return the results in the file, which is made if there is none."""
+def _check_names(value: str | None) -> tuple[str, ...] | None:
+    """Return the names of checks in an option's value; None stands for all."""
+    if value is None:
+        return None
+    known = tuple(check.name for check in CHECKS)
+    names = tuple(name.strip() for name in value.split(","))
+    for name in names:
+        if name not in known:
+            raise click.BadParameter(f"{name!r} is no check; allowed: {', '.join(known)}")
+    return names
+
+
+def _check_document(document: Path, names: Collection[str] | None) -> None:
+    """Raise InvalidValueError unless scores can be written into the document."""
+    if names is not None:
+        raise InvalidValueError("--checks", ",".join(names), "all checks, with --document")
+    with_scores(document.read_text(), (), "")
+
+
+def _earlier(
+    results: Path | None, mutants: list[Mutant], names: Collection[str] | None
+) -> dict[Key, Judgement]:
+    """Return the results in the file that these checks gave; create the file if it is missing."""
     if results is None:
         return {}
     results.touch()
-    return dict(from_lines(results.read_text().splitlines(), mutants))
+    found = from_lines(results.read_text().splitlines(), mutants)
+    return {k: j for k, j in found.items() if names is None or not j.killed or j.by in names}
 
 
 def _left(
@@ -125,7 +156,11 @@ def _left(
 
 
 def _judged(
-    left: list[Mutant], listed: Collection[Key], results: Path | None, processes: int
+    left: list[Mutant],
+    listed: Collection[Key],
+    results: Path | None,
+    processes: int,
+    names: Sequence[str] | None,
 ) -> Iterator[Judgement]:
     """Yield each result as it is known, when it is in the file; show progress on stderr."""
     telling = [mutant for mutant in left if mutant.key not in listed]
@@ -136,8 +171,9 @@ def _judged(
         file = stack.enter_context(results.open("a")) if results else None
         bar = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
         task = bar.add_task("mutants", total=len(left))
-        every = judgements([*unchanged.values(), *telling], processes)
-        for judgement in chain(every, judgements(alike, processes, QUICK)):
+        every = judgements([*unchanged.values(), *telling], processes, names)
+        quick = [name for name in QUICK if names is None or name in names]
+        for judgement in chain(every, judgements(alike, processes, quick)):
             if judgement.mutant.index < 0:
                 if judgement.killed:
                     _fail(f"without a mutant, {judgement.by} fails: {judgement.detail}")

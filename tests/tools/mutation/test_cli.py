@@ -25,11 +25,13 @@ class Checks:
         self.listed: dict[Key, str] = {}
         self.stop_after = len(MUTANTS) + 1
         self.without_mutant = ""
+        self.names: list[Sequence[str] | None] = []
 
     def judgements(
         self, mutants: Sequence[Mutant], _processes: int, names: Sequence[str] | None = None
     ) -> Iterator[Judgement]:
-        assert not mutants or names == (QUICK if mutants[0].key in self.listed else None)
+        if mutants:
+            self.names.append(names)
         for number, mutant in enumerate(mutants):
             if number > self.stop_after:
                 raise KeyboardInterrupt
@@ -71,6 +73,7 @@ def test_everything_noticed_exits_0(checks: Checks) -> None:
 def test_listed_survivor_exits_0_and_listed_one_that_is_noticed_1(checks: Checks) -> None:
     checks.listed = {SURVIVOR.key: "reason"}
     assert mutate("spec.lag").exit_code == 0
+    assert checks.names == [None, list(QUICK)]
     checks.survivors = set()
     result = mutate("spec.lag")
     assert result.exit_code == 1
@@ -93,6 +96,32 @@ def test_results_are_kept_and_only_survivors_run_again(checks: Checks, tmp_path:
     checks.asked.clear()
     assert mutate("spec.lag", "--results", results).exit_code == 0
     assert checks.asked == []
+
+
+def test_a_tier_runs_only_its_checks_and_forgets_what_others_killed(
+    checks: Checks, tmp_path: Path
+) -> None:
+    results = tmp_path / "results.jsonl"
+    checks.listed = {SURVIVOR.key: "reason"}
+    mutate("spec.lag", "--results", results)
+    checks.names.clear()
+    checks.asked.clear()
+    mutate("spec.lag", "--results", results, "--checks", "own tests, import")
+    assert checks.names == [("own tests", "import")]
+    assert len([mutant for mutant in checks.asked if mutant.index >= 0]) == len(MUTANTS) - 1
+
+
+def test_a_tier_is_of_checks_that_exist_and_writes_no_document(tmp_path: Path) -> None:
+    result = mutate("spec.lag", "--checks", "own tests,nothing")
+    assert result.exit_code == 2
+    assert "'nothing' is no check; allowed: import, lockstep, recorded events" in result.output
+    document = tmp_path / "mutation.md"
+    document.write_text(f"# Title\n{BEGIN}\n{END}\n")
+    result = mutate("spec.lag", "--checks", "import", "--document", document)
+    assert (result.exit_code, result.output) == (
+        2,
+        "Error: --checks is 'import'; allowed: all checks, with --document\n",
+    )
 
 
 def test_sample_is_the_same_every_time(checks: Checks) -> None:
