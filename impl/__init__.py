@@ -5,6 +5,6 @@ a recorded trace. Both run the same compiled functions. From the bottom up: ``la
 ``state`` say where everything stands in the arrays; ``rows``, ``runs``, ``window``, ``durable``
 and ``writes`` are what the operations share; ``policy``, ``acquire``, ``acknowledge``,
 ``progress``, ``expiry``, ``dead_letter``, ``aborted`` and ``leadership`` are the operations;
-``encode`` brings in the model's values; ``flatten``, ``events``, ``faults``, ``compare`` and
+``encode`` brings in the model's values; ``flatten``, ``events``, ``validity``, ``compare`` and
 ``replay`` take and check recorded columns.
 """

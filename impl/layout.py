@@ -124,7 +124,7 @@ S_NON_EMPTY_GROUP = STATUSES.index(ErrorCode.NON_EMPTY_GROUP)
 
 @attrs.frozen
 class Invalid:
-    """A value that only the state can refuse: the field, and what would be allowed."""
+    """A value that only the state, or the event before, can refuse: its field, what it may be."""
 
     name: str
     allowed: str
@@ -139,11 +139,14 @@ LONG_LOCK = Invalid("record_lock_duration_ms", "at most in_progress_staleness_th
 LONG_STALENESS = Invalid(
     "in_progress_staleness_threshold_ms", "at most in_progress_max_lock_extension_ms"
 )
+NO_EVENT = Invalid("row", "an event")
+SEQ_GAP = Invalid("seq", "one more than the seq before")
+OTHER_CLOCK = Invalid("time_ms", "the clock after the event")
 NO_MARKS = Invalid("operation", "an operation of the profile, which has no IN_PROGRESS")
 
 VERDICTS: tuple[Enum | Invalid | None, ...] = (
     None, *Guard, *Difference, PAST_LOG, SHRINKING_LOG, NO_RESET, TIME_OVERFLOW, WRITE_TWICE,
-    LONG_LOCK, LONG_STALENESS, NO_MARKS,
+    LONG_LOCK, LONG_STALENESS, NO_MARKS, NO_EVENT, SEQ_GAP, OTHER_CLOCK,
 )  # fmt: skip
 FINE = 0
 

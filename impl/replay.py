@@ -51,7 +51,6 @@ from impl.events import (
     Events,
 )
 from impl.expiry import Expiries, advance_time
-from impl.faults import NO_FAULT, SEQUENCE, TIMES, fault_of
 from impl.jit import compiled, entry_point
 from impl.layout import (
     ANSWERED_CALL,
@@ -64,11 +63,14 @@ from impl.layout import (
     JOURNAL_TAIL,
     LOG_END,
     NO_CALL,
+    NO_EVENT,
     NOTHING,
     NOWHERE,
+    OTHER_CLOCK,
     S_INVALID_RECORD_STATE,
     S_INVALID_REQUEST,
     S_NONE,
+    SEQ_GAP,
     START,
     STATES,
     WHERE,
@@ -87,6 +89,7 @@ from impl.policy import Fetch
 from impl.progress import Mark, mark_in_progress
 from impl.rows import Ints, sort_rows
 from impl.state import State, has_room, rows_needed
+from impl.validity import is_event
 from impl.window import complete_count
 from impl.writes import complete_write
 from model.guards import Difference, Guard
@@ -95,6 +98,9 @@ __all__ = ["LEADER_COLUMNS", "POSITION", "RESULTS", "Leaders", "Stop", "replay_r
 
 _NOT_INITIALIZED = verdict(Guard.PARTITION_IS_INITIALIZED)
 _PERSISTED = verdict(Difference.PERSISTED)
+_NO_EVENT = verdict(NO_EVENT)
+_SEQ_GAP = verdict(SEQ_GAP)
+_OTHER_CLOCK = verdict(OTHER_CLOCK)
 
 # Columns of the results: the state after each event, and how many records are in each state.
 R_START, R_END, R_LAG, R_COUNTS = range(4)
@@ -125,13 +131,12 @@ class Leaders(NamedTuple):
 class Stop(NamedTuple):
     """Where a replay stopped.
 
-    ``row``: the first event that was not replayed. Why: the ``verdict`` on it, the number of a
-    ``fault`` in it, or that the state has no ``room`` for so many rows; all are 0 at the end.
+    ``row``: the first event that was not replayed. Why: the ``verdict`` on it, or that the state
+    has no ``room`` for so many rows; both are 0 at the end.
     """
 
     row: int
     verdict: int
-    fault: int
     room: int
 
 
@@ -139,43 +144,43 @@ class Stop(NamedTuple):
 def replay_rows(
     state: State, events: Events, leaders: Leaders, results: Ints, position: Ints
 ) -> Stop:
-    """Replay events from ``position`` to the first divergence or fault, or to the last one.
+    """Replay events from ``position`` to the first with a verdict, or to the last one.
 
     ``position`` has the next row, the next of the leaders, the next seq (-1: any) and the clock
     (ms); it is moved on. ``results`` (events, RESULTS) is filled for what was replayed.
     """
     h, f = state.header, events.fields
     for row in range(position[P_ROW], results.shape[0]):
-        fault = fault_of(events, row)
-        if fault == NO_FAULT:
-            fault = _fault_in_order(events, row, position)
-        if fault != NO_FAULT:
-            return Stop(row, FINE, fault, NOTHING)
+        reason = _check(events, row, position)
+        if reason != FINE:
+            return Stop(row, reason, NOTHING)
         rows = rows_needed(h, _ranges_named(events, leaders, position))
         if not has_room(state, rows):
-            return Stop(row, FINE, NO_FAULT, rows)
+            return Stop(row, FINE, rows)
         before = h[START]
-        found = _step(state, events, leaders, position)
+        reason = _step(state, events, leaders, position)
         complete = complete_count(state)
-        if found == FINE:
-            found = compare(state, events, row, before, complete)
-        if found != FINE:
-            return Stop(row, found, NO_FAULT, NOTHING)
+        if reason == FINE:
+            reason = compare(state, events, row, before, complete)
+        if reason != FINE:
+            return Stop(row, reason, NOTHING)
         _note(h, results, row, complete)
         position[P_ROW], position[P_SEQ], position[P_CLOCK] = row + 1, f[SEQ, row] + 1, f[TIME, row]
-    return Stop(results.shape[0], FINE, NO_FAULT, NOTHING)
+    return Stop(results.shape[0], FINE, NOTHING)
 
 
 @compiled
-def _fault_in_order(events: Events, row: int, position: Ints) -> int:
-    """Check what depends on the events before: the seq and the clock."""
+def _check(events: Events, row: int, position: Ints) -> int:
+    """Return whether a row holds an event whose seq and clock follow those before it."""
     f = events.fields
+    if not is_event(events, row):
+        return _NO_EVENT
     if position[P_SEQ] >= 0 and f[SEQ, row] != position[P_SEQ]:
-        return SEQUENCE
+        return _SEQ_GAP
     if f[OP, row] == INITIALIZE:
-        return NO_FAULT
+        return FINE
     passed = f[MS, row] if f[OP, row] == ADVANCE_TIME else 0
-    return NO_FAULT if f[TIME, row] - passed == position[P_CLOCK] else TIMES
+    return FINE if f[TIME, row] - passed == position[P_CLOCK] else _OTHER_CLOCK
 
 
 @compiled

@@ -96,20 +96,17 @@ def check_partition(rows: PartitionRows, plan: Plan, lag_file: LagFile) -> Parti
     return _verdict(rows, checked, _divergence(rows, row or 0, finding) if finding else None)
 
 
-def _through_kernel(rows: PartitionRows, plan: Plan) -> tuple[PartitionRows, KernelResult | None]:
-    """Replay the columns; at a row that holds no event, those before it."""
-    profile = profile_named(plan.profile)
-    while rows.table.num_rows:
-        try:
-            return rows, replay_partition(rows.table.select(SCHEMA.names), profile)
-        except InvalidValueError as error:
-            row = getattr(error, "row", 0)
-            rows = _cut(rows, BadRow(row, _reason(rows.table.slice(row, 1)) or str(error)))
-    return rows, None
+def _through_kernel(rows: PartitionRows, plan: Plan) -> tuple[PartitionRows, KernelResult]:
+    """Replay the columns; return the rows before the first that holds no event."""
+    kernel = replay_partition(rows.table.select(SCHEMA.names), profile_named(plan.profile))
+    if kernel.unreadable:
+        row = kernel.events
+        rows = _cut(rows, BadRow(row, _reason(rows.table.slice(row, 1)) or kernel.unreadable))
+    return rows, kernel
 
 
 def _reason(row: pa.Table) -> str | None:
-    """Return why a row holds no event, in the words of the model, if it says so too."""
+    """Return why a row holds no event; None if it does and its place in the trace is wrong."""
     try:
         list(events_of(row))
     except BadRowError as error:

@@ -5,9 +5,6 @@ from typing import Any
 
 Row = dict[str, Any]
 
-WRITE: Row = {"id": 0, "start_offset": 1, "delivery_complete_count": 0, "status": "NONE"}
-"""A write without its state batches."""
-
 
 def spans(*pairs: tuple[int, int]) -> list[dict[str, int]]:
     return [{"first": first, "last": last} for first, last in pairs]

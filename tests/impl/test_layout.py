@@ -7,7 +7,7 @@ from model.guards import Difference, Guard
 from model.states import RecordState
 from model.trace_arrow import SCHEMA
 
-NAMES = {*SCHEMA.names, "operation", *(f.name for f in attrs.fields(SharePartitionConfig))}
+NAMES = {*SCHEMA.names, "operation", "row", *(f.name for f in attrs.fields(SharePartitionConfig))}
 
 
 @pytest.mark.parametrize("reason", [*Guard, *Difference, layout.PAST_LOG, layout.NO_MARKS])
@@ -21,7 +21,7 @@ def test_a_value_is_refused_under_the_name_that_the_model_has_for_it(
     reason: layout.Invalid,
 ) -> None:
     assert reason.name.split(".")[0] in NAMES
-    assert reason.allowed.startswith(("a", "batches"))
+    assert reason.allowed.startswith(("a", "batches", "one more", "the clock"))
 
 
 def test_constants_that_are_passed_on_are_int64() -> None:

@@ -82,10 +82,9 @@ def found_by_specification(case: Case) -> Found:
 
 def found_by_kernel(case: Case) -> Found:
     """Return the same of the kernel."""
-    try:
-        result = replay_partition(case.table, case.profile)
-    except InvalidValueError as error:
-        return "unreadable", getattr(error, "row", None)
+    result = replay_partition(case.table, case.profile)
+    if result.unreadable:
+        return "unreadable", result.events
     if found := result.divergence:
         return _located(found.row, found.kind.name, found.offset)
     return "conforms", lag_table("lockstep", case.table, result)

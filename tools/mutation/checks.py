@@ -170,7 +170,7 @@ def _own_tests(module: str) -> str:
     *folders, name = module.split(".")
     names = [name]
     if folders == ["impl"] and not _is_in_lockstep(module):
-        names += ["kernel", "faults"]
+        names += ["kernel", "validity"]
     return _pytest(*(f"tests/{'/'.join(folders)}/test_{name}.py" for name in dict.fromkeys(names)))
 
 

@@ -21,7 +21,7 @@ def named(module: str, function: str, before: str, after: str) -> Mutant:
 LATE = named("spec.record", "is_lock_over", "record.deadline <= now", "record.deadline < now")
 ENDLESS = named("spec.acquire", "_check_growth", "offset += 1", "pass")
 UNSEEN = named(
-    "impl.faults", "_fault_of_result", "number += acquired[i, 1] - acquired[i, 0] + 1", "pass"
+    "impl.validity", "_is_result", "number += acquired[i, 1] - acquired[i, 0] + 1", "pass"
 )
 UNCOUNTED = named(
     "spec.record", "acquire", "record.delivery_count + 1", "record.delivery_count - 1"
@@ -58,7 +58,9 @@ def test_exploration_alone_notices_a_mutant() -> None:
 
 
 def test_recorded_events_notice_what_no_lockstep_reaches() -> None:
-    whole, unseen = judged(unchanged("impl.faults"), UNSEEN, checks=("lockstep", "recorded events"))
+    whole, unseen = judged(
+        unchanged("impl.validity"), UNSEEN, checks=("lockstep", "recorded events")
+    )
     assert not whole.killed
     assert unseen.by == "recorded events"
 

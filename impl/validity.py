@@ -1,0 +1,217 @@
+"""Which rows of a recorded trace hold an event; why another does not, ``model.trace_codec`` says.
+
+What an Initialize or AlterConfig carries is read by the model alone and not checked here.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from impl import events as event
+from impl.events import Events
+from impl.jit import compiled
+from impl.layout import ACQUIRED, IN_PROGRESS, MAX, NOBODY, NOWHERE, S_PENDING
+from impl.rows import Ints, sort_rows
+from model.checks import MAX_RANGE
+from model.trace_schema import OPERATION_FIELDS
+
+__all__ = ["is_event"]
+
+_MAX_OFFSET = MAX - 1
+_MAX_COUNT = 2**15 - 1
+_LAST_STATE = IN_PROGRESS
+
+_ALWAYS = (
+    event.SEQ, event.TIME, event.WRITES_FROM, event.COMPLETED_FROM,
+    event.AFTER_START, event.AFTER_END, event.AFTER_COMPLETE,
+)  # fmt: skip
+_ARGUMENTS = {
+    "member": event.MEMBER,
+    "acquire_mode": event.MODE,
+    "batch_size": event.BATCH_SIZE,
+    "max_fetch_records": event.MAX_RECORDS,
+    "fetch_offset": event.FETCH_OFFSET,
+    "log_start_offset": event.ARG_LOG_START,
+    "log_end_offset": event.ARG_LOG_END,
+    "start_offset": event.ARG_OFFSET,
+    "ms": event.MS,
+    "id": event.WRITE_ID,
+    "log_batches": event.LOG_FROM,
+    "ranges": event.LOG_FROM,
+    "batches": event.ACKS_FROM,
+    "progress_batches": event.ACKS_FROM,
+}
+_OFFSETS = [
+    event.FETCH_OFFSET, event.ARG_LOG_START, event.ARG_LOG_END, event.ARG_OFFSET,
+    event.AFTER_START, event.AFTER_END,
+]  # fmt: skip
+
+
+def _needed() -> npt.NDArray[np.bool_]:
+    """Return for each operation the fields of Events that may not be negative."""
+    needed = np.zeros((len(event.OPERATIONS), event.FIELDS), np.bool_)
+    needed[:, [*_ALWAYS, event.RESULT]] = True
+    needed[event.SKIP_ACQUIRE, [event.RESULT, event.CAN_ACQUIRE]] = False, True
+    needed[event.ACKNOWLEDGE, event.ENTRY] = True
+    for operation, names in OPERATION_FIELDS.items():
+        if operation not in ("initialize", "alter_config"):
+            columns = [_ARGUMENTS[name] for name in names if name in _ARGUMENTS]
+            needed[event.OPERATIONS.index(operation), columns] = True
+    return needed
+
+
+_NEEDED = _needed()
+_HIGHEST = np.full(event.FIELDS, MAX, np.int64)
+_HIGHEST[_OFFSETS] = _MAX_OFFSET
+
+
+@compiled
+def is_event(events: Events, row: int) -> bool:
+    """Tell whether a row holds an event, whatever the rows before it hold; sort its state batches.
+
+    The seq and the clock of an event must follow those before it, which is not checked here.
+    """
+    f = events.fields
+    if f[event.OP, row] < 0:
+        return False
+    for field in range(event.FIELDS):
+        if _NEEDED[f[event.OP, row], field] and not 0 <= f[field, row] <= _HIGHEST[field]:
+            return False
+    return (
+        _are_arguments(events, row)
+        and _is_result(events, row)
+        and _are_writes(events, row)
+        and _is_after(events, row)
+    )
+
+
+@compiled
+def _are_arguments(events: Events, row: int) -> bool:
+    """Check the lists that an operation carries, and what two of its fields must agree on."""
+    f, batches = events.fields, events.log_batches
+    op, begin, end = f[event.OP, row], f[event.LOG_FROM, row], f[event.LOG_TO, row]
+    if op == event.ACQUIRE:
+        return _ascend(batches, begin, end)
+    if op == event.PRODUCE:
+        last = batches[end - 1, 1] if begin < end else NOWHERE
+        return _ascend(batches, begin, end) and bool(last < f[event.ARG_LOG_END, row])
+    if op in (event.FINISH_DEAD_LETTER, event.ARCHIVE_ABORTED):
+        return _are_ranges(batches, begin, end)
+    if op == event.ACKNOWLEDGE:
+        return _are_batches(events, row)
+    if op == event.MARK_IN_PROGRESS:
+        return _are_marks(events, row)
+    return bool(op != event.COMPLETE_WRITE or f[event.RESULT, row] != S_PENDING)
+
+
+@compiled
+def _are_batches(events: Events, row: int) -> bool:
+    """Check that batches are complete; what is wrong in them is for the operation to refuse."""
+    f, acks = events.fields, events.acks
+    for i in range(f[event.ACKS_FROM, row], f[event.ACKS_TO, row]):
+        if event.MISSING in (acks[i, 0], acks[i, 1]) or acks[i, 2] < 0:
+            return False
+        for j in range(acks[i, 2], acks[i, 3]):
+            if events.types[j] == event.MISSING:
+                return False
+    return True
+
+
+@compiled
+def _are_marks(events: Events, row: int) -> bool:
+    """Check that marks are complete; what is wrong in them is for the operation to refuse."""
+    for i in range(events.fields[event.ACKS_FROM, row], events.fields[event.ACKS_TO, row]):
+        for column in range(events.acks.shape[1]):
+            if events.acks[i, column] == event.MISSING:
+                return False
+    return True
+
+
+@compiled
+def _is_result(events: Events, row: int) -> bool:
+    f, acquired = events.fields, events.acquired
+    number = 0
+    for i in range(f[event.ACQUIRED_FROM, row], f[event.ACQUIRED_TO, row]):
+        if not _is_range(acquired, i) or not 0 <= acquired[i, 2] <= _MAX_COUNT:
+            return False
+        number += acquired[i, 1] - acquired[i, 0] + 1
+    if f[event.ACQUIRED_COUNT, row] not in (number, event.MISSING):
+        return False
+    for i in range(f[event.MARKED_FROM, row], f[event.MARKED_TO, row]):
+        if events.types[i] < 0:
+            return False
+    acquisition = f[event.RECORDED_NUMBER, row]
+    return bool(acquisition >= 0 or acquisition == event.MISSING)
+
+
+@compiled
+def _are_writes(events: Events, row: int) -> bool:
+    f, answers = events.fields, events.answers
+    for i in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
+        start, complete = events.starts[i], events.completes[i]
+        if answers[i, 0] < 0 or answers[i, 1] < 0:
+            return False
+        if not (-1 <= start <= _MAX_OFFSET and -1 <= complete <= _MAX_OFFSET):
+            return False
+        if events.write_bounds[i, 0] < 0 or not _are_state_batches(events, row, i):
+            return False
+    return True
+
+
+@compiled
+def _are_state_batches(events: Events, row: int, write: int) -> bool:
+    """Check the state batches of a write and sort them: they are recorded in any order.
+
+    The last write is checked together with all before it, except those of expired locks.
+    """
+    f, written, bounds = events.fields, events.written, events.write_bounds
+    low, high = bounds[write, 0], bounds[write, 1]
+    for i in range(low, high):
+        if not 0 <= written[i, 2] <= _LAST_STATE or written[i, 2] == ACQUIRED:
+            return False
+        if not 0 <= written[i, 3] <= _MAX_COUNT:
+            return False
+    if f[event.OP, row] != event.ADVANCE_TIME:
+        if write < f[event.WRITES_TO, row] - 1:
+            return True
+        low = bounds[f[event.WRITES_FROM, row], 0]
+    sort_rows(written, low, high)
+    return _ascend(written, low, high)
+
+
+@compiled
+def _is_after(events: Events, row: int) -> bool:
+    f, records = events.fields, events.records
+    if f[event.AFTER_START, row] > f[event.AFTER_END, row]:
+        return False
+    for i in range(f[event.COMPLETED_FROM, row], f[event.COMPLETED_TO, row]):
+        if events.completed[i, 0] == event.MISSING or events.completed[i, 1] < 0:
+            return False
+    for i in range(f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row]):
+        if records[i, 2] < 0 or not 0 <= records[i, 3] <= _MAX_COUNT:
+            return False
+        if records[i, 4] < NOBODY or records[i, 5] < 0:
+            return False
+    return _ascend(records, f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row])
+
+
+@compiled
+def _is_range(rows: Ints, index: int) -> bool:
+    first, last = rows[index, 0], rows[index, 1]
+    return bool(0 <= first <= last < _MAX_OFFSET and last - first < MAX_RANGE)
+
+
+@compiled
+def _are_ranges(rows: Ints, begin: int, end: int) -> bool:
+    for i in range(begin, end):  # noqa: SIM110 - Numba compiles no generators
+        if not _is_range(rows, i):
+            return False
+    return True
+
+
+@compiled
+def _ascend(rows: Ints, begin: int, end: int) -> bool:
+    """Tell whether rows are ranges, each of which starts after the one before it ended."""
+    for i in range(begin, end):
+        if not _is_range(rows, i) or (i > begin and rows[i, 0] <= rows[i - 1, 1]):
+            return False
+    return True
