@@ -9,7 +9,8 @@ READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help replay kafka-broker kfake crabka crabka-core test lint bench clean
+.PHONY: help replay kafka-broker kfake crabka crabka-core test test-slow test-all cover lint bench \
+	clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -31,8 +32,20 @@ crabka-core: $(READY) ## Verify the core of crabka's share-partitions, in virtua
 
 # Two workers, which suits two cores. Tests that share something costly, such as a Spark session,
 # stay on one worker through the mark xdist_group.
-test: $(READY) ## Run the tests; model and spec must be covered whole
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --cov
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+test: export SHARESPEC_STEPS ?= 20000
+test: $(READY) ## Run the tests that a change needs, in minutes
+	$(PYTEST)
+
+test-slow: $(READY) ## Run what `make test` leaves out: searches, clusters, brokers, long runs
+	$(PYTEST) -m "slow or broker or volume"
+
+test-all: $(READY) ## Run every test
+	$(PYTEST) -m ""
+
+cover: $(READY) ## Check that the tests of model and spec cover all of both
+	$(PYTEST) -m "" --cov tests/model tests/spec
 
 lint: $(READY) ## Check style, format and types
 	$(BIN)/ruff check

@@ -1,5 +1,37 @@
+import os
+
+import pytest
 from hypothesis import settings
 
 # A machine may be busy with something else: how long one example takes says nothing.
 settings.register_profile("sharespec", deadline=None)
 settings.load_profile("sharespec")
+
+COMPILING, PLAIN = "compile", ("tests/model/", "tests/spec/")
+"""The group of tests that compile nearly everything, and folders that need nothing compiled."""
+
+
+def pytest_configure() -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        from tests.one_compiler import take_turns  # noqa: PLC0415 - Numba takes a second
+
+        take_turns()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep groups together, and let one worker compile while the other needs nothing compiled.
+
+    pytest-xdist 3.8 forgets groups under pytest 9.2 (pytest-dev/pytest-xdist#1386).
+    """
+    if not config.getoption("loadgroup", default=False):
+        return
+    for item in items:
+        group = item.get_closest_marker("xdist_group")
+        if group and "@" not in item.nodeid.rpartition("]")[2]:
+            item._id = type(item.id).parse(f"{item.nodeid}@{group.args[0]}")  # noqa: SLF001
+    items.sort(key=lambda item: (not item.nodeid.endswith(f"@{COMPILING}"), not _is_plain(item)))
+
+
+def _is_plain(item: pytest.Item) -> bool:
+    return item.nodeid.startswith(PLAIN)

@@ -75,6 +75,7 @@ def test_no_sequence_of_operations_tells_them_apart() -> None:
     )
 
 
+@pytest.mark.volume
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_many_steps_agree_and_reach_every_rule(seed: int) -> None:
     reached = drive(seed, VOLUME // SEEDS)

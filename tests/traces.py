@@ -10,15 +10,24 @@ from model.trace import TraceEvent
 from model.trace_codec import event_from_row
 from model.trace_json import row_from_line
 
-__all__ = ["EACH_TRACE", "FOLDER", "NAMES", "trace_events", "trace_lines"]
+__all__ = ["EACH_TRACE", "FOLDER", "NAMES", "QUICK", "trace_events", "trace_lines"]
 
 FOLDER = Path(__file__).parent / "data" / "traces"
 NAMES = sorted(path.name for path in FOLDER.glob("kafka-*.jsonl.gz"))
 
+QUICK = "kafka-record-limit.jsonl.gz"
+"""The one trace of which `make test` checks every event."""
+
+
+def _marks(name: str) -> list[pytest.MarkDecorator]:
+    """Keep all tests of a trace in one process, which reads it once."""
+    group = pytest.mark.xdist_group(name)
+    return [group] if name == QUICK else [group, pytest.mark.slow]
+
+
 EACH_TRACE = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in NAMES]
+    "name", [pytest.param(name, marks=_marks(name)) for name in NAMES]
 )
-"""All tests of one trace run in one process, which reads it once."""
 
 
 @cache

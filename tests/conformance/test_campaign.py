@@ -99,6 +99,7 @@ class DyingBroker(SpecBroker):
         super().finish(place)
 
 
+@pytest.mark.slow
 def test_a_driver_that_dies_ends_the_search_with_what_was_found() -> None:
     whole = campaign(Dying(10**6, FaultKind.COUNT_STAYS), Limits(sequences=50, examples=1))
     found = campaign(Dying(whole.steps * 2, FaultKind.COUNT_STAYS), Limits(examples=1))

@@ -38,6 +38,7 @@ def test_every_fault_has_a_name() -> None:
     assert {*NAMES, WireFault.NONE} == set(WireFault)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", NAMES, ids=lambda fault: fault.name)
 def test_a_fault_is_found_named_and_shrunk(fault: WireFault) -> None:
     names: set[str] = set()

@@ -8,12 +8,14 @@ from tests.doubles.miniature import FaultKind, Miniature
 FAULTS = [kind for kind in FaultKind if kind is not FaultKind.NONE]
 
 
+@pytest.mark.slow
 def test_the_right_one_conforms() -> None:
     found = campaign(Miniature(), Limits(sequences=150), seed=1)
     assert found.faults == ()
     assert found.steps > 4000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_found_and_shrunk(fault: FaultKind) -> None:
     for seed in range(8):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numba
 import pyarrow as pa
+import pytest
 
 from model.errors import ErrorCode
 from model.ranges import RecordRange
@@ -18,8 +19,16 @@ from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import event_from_row, row_from_event
 from model.trace_json import row_from_line
+from tests.traces import FOLDER, NAMES, QUICK
 
-TRACES = sorted((Path(__file__).parents[1] / "data" / "traces").glob("kafka-*.jsonl.gz"))
+TRACES = [FOLDER / name for name in NAMES]
+EACH_TRACE = pytest.mark.parametrize(
+    "trace",
+    [pytest.param(path, marks=[] if path.name == QUICK else pytest.mark.slow) for path in TRACES],
+    ids=lambda path: path.name,
+)
+COMPILES = pytest.mark.xdist_group("compile")
+"""Tests that compile nearly everything: they come first and share a process."""
 
 _JUDGEMENTS = (ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE)
 

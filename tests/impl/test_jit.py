@@ -205,6 +205,7 @@ def test_without_compilation_functions_stay_as_they_are() -> None:
     assert hasattr(sort_rows, "py_func") or os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
+@pytest.mark.slow
 def test_it_works_from_a_zip_as_on_spark_workers(tmp_path: Path) -> None:
     archive = tmp_path / "shipped.zip"
     with zipfile.ZipFile(archive, "w") as packed:

@@ -19,6 +19,8 @@ from model.states import RecordState
 from model.trace_arrow import table_from_rows
 from tests.impl.by_hand import Row, after, fetched, spans, story
 from tests.impl.helpers import (
+    COMPILES,
+    EACH_TRACE,
     TRACES,
     interpreted,
     rows_by_partition,
@@ -27,7 +29,8 @@ from tests.impl.helpers import (
 from tests.impl.walk import Walk
 
 
-@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name)
+@COMPILES
+@EACH_TRACE
 def test_kafka_traces_are_accounted_for(trace: Path) -> None:
     stories = list(rows_by_partition(trace).values())
     for rows in stories[:1] if vars(numba.config)["DISABLE_JIT"] else stories:

@@ -38,7 +38,8 @@ from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
 from spec.step import apply, new_partition
 from tests.impl.helpers import (
-    TRACES,
+    COMPILES,
+    EACH_TRACE,
     by_offset,
     events_by_partition,
     interpreted,
@@ -338,7 +339,8 @@ def test_a_seq_is_at_least_0() -> None:
         made.apply(Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)), seq=-1)
 
 
-@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.name)
+@COMPILES
+@EACH_TRACE
 def test_kafka_traces_are_accounted_for(trace: Path) -> None:
     for events in events_by_partition(trace).values():
         made = FastSharePartition(KAFKA)

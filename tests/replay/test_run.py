@@ -50,6 +50,7 @@ def test_every_event_that_apache_kafka_recorded_conforms(
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["divergences.parquet", "lag"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("against", [("spec",), ("impl",), ("spec", "impl")])
 def test_all_forms_give_the_same_verdicts(
     spark: SparkSession, tmp_path: Path, against: tuple[str, ...]
@@ -180,6 +181,7 @@ def test_what_is_not_in_the_sample_is_counted(spark: SparkSession, tmp_path: Pat
         assert reasons == {"not in the sample"}
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", rows_of(0, 1))
     once = tmp_path / "died"
@@ -213,6 +215,7 @@ class Interrupting:
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_a_replay_that_is_stopped_keeps_what_it_found(spark: SparkSession, tmp_path: Path) -> None:
     write_lines(tmp_path / "t.jsonl", rows_of(0, 1, 2, 3, 4, 5, count=500))
     progress = Interrupting()

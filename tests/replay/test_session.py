@@ -34,6 +34,7 @@ def on_cluster(
     return place, json.loads(totals), killed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kill", ["-", "kill"])
 def test_a_cluster_of_processes_gives_the_same_answer_also_when_one_dies(
     tmp_path: Path, kill: str
@@ -54,6 +55,7 @@ def test_a_session_that_is_active_is_used_and_not_stopped(spark: SparkSession) -
     assert spark.sparkContext.parallelize([1]).count() == 1
 
 
+@pytest.mark.slow
 def test_a_master_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
     trace = write_lines(tmp_path / "t.jsonl", kafka_rows(count=1))
     done = subprocess.run(

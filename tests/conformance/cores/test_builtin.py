@@ -19,6 +19,7 @@ def test_it_conforms(name: str, profile: str) -> None:
     assert found.asked["acquire skipped"] > 0
 
 
+@pytest.mark.slow
 def test_it_does_not_conform_to_another_profile(monkeypatch: pytest.MonkeyPatch) -> None:
     target = EngineTarget("spec", "kafka")
     hello = attrs.evolve(target.hello(), profile="kip")

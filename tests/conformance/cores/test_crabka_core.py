@@ -18,6 +18,7 @@ def test_without_cargo_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         crabka_core_target(1, tmp_path)
 
 
+@pytest.mark.broker
 def test_what_is_known_of_it_shows() -> None:
     known = read_known(KNOWN)
     assert known

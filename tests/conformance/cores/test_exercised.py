@@ -162,12 +162,14 @@ def searched() -> Campaign:
     return campaign(SPEC, Limits(seconds=600, sequences=200), seed=5)
 
 
+@pytest.mark.slow
 def test_a_search_meets_nearly_everything_there_is(searched: Campaign) -> None:
     missed = {item.name for item in exercised(searched.exercised, CAN).missed}
     assert missed <= SELDOM.keys() | NEVER.keys()
     assert missed >= NEVER.keys()
 
 
+@pytest.mark.slow
 def test_what_is_met_is_declared(searched: Campaign) -> None:
     assert searched.exercised.keys() <= {item.name for item in universe(CAN)}
 

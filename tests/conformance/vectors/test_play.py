@@ -97,6 +97,7 @@ def test_the_first_thing_that_is_missing_is_the_reason() -> None:
         assert reason_to_skip(case, attrs.evolve(hello, capabilities=can)) == reason
 
 
+@pytest.mark.broker
 def test_apache_kafka_differs_where_it_is_known_to() -> None:
     try:
         target = kafka_target(60)

@@ -14,6 +14,7 @@ TARGET = Path(conformance.__file__).parent / "targets" / "crabka"
 QUICK = 6
 
 
+@pytest.mark.broker
 def test_what_is_known_of_it_shows() -> None:
     path = known_of("crabka")
     assert path is not None

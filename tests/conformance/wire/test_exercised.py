@@ -173,6 +173,7 @@ def report(counts: Campaign) -> Report:
     return Report(counts, (), counts.faults)
 
 
+@pytest.mark.slow
 def test_a_search_meets_nearly_everything_there_is(searched: Campaign) -> None:
     assert searched.faults == ()
     missed = {item.name for item in exercised(searched.exercised, CAPABILITIES).missed}
@@ -180,6 +181,7 @@ def test_a_search_meets_nearly_everything_there_is(searched: Campaign) -> None:
     assert missed >= NEVER.keys()
 
 
+@pytest.mark.slow
 def test_what_is_met_is_declared(searched: Campaign) -> None:
     assert searched.exercised.keys() <= {item.name for item in universe()}
 
@@ -236,6 +238,7 @@ def test_a_request_that_deviates_is_not_counted() -> None:
     assert not any("delivered again" in name for name in counts)
 
 
+@pytest.mark.slow
 def test_it_is_in_every_report(searched: Campaign) -> None:
     few = attrs.evolve(searched, exercised={answer_name(FETCH, "NONE"): 3})
     said, out = report(few), StringIO()

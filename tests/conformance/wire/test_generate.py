@@ -5,6 +5,7 @@ from random import Random
 from typing import get_args
 
 import attrs
+import pytest
 
 from conformance.campaign import Limits, campaign
 from conformance.wire import asks
@@ -83,6 +84,7 @@ def test_tidy_members_do_not_fetch_while_they_hold_records() -> None:
     assert fetched[False] > 20
 
 
+@pytest.mark.slow
 def test_asks_are_steered_to_what_is_held_and_odd_ones_occur() -> None:
     found = campaign(SpecBroker(), Limits(sequences=30), 2, kind=BROKERS)
     assert found.asked["acknowledge NONE"] > 60

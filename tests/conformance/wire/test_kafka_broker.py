@@ -125,6 +125,7 @@ def broker() -> Iterator[WireTarget]:
         yield target
 
 
+@pytest.mark.broker
 @pytest.mark.xdist_group("kafka-broker")
 def test_it_says_what_it_can_do(broker: WireTarget) -> None:
     hello = broker.hello()
@@ -138,6 +139,7 @@ def test_it_says_what_it_can_do(broker: WireTarget) -> None:
     assert (can.lock_ms, can.delivery_limits, can.lock_limits) == (1000, (2, 3, 5), (100, 200))
 
 
+@pytest.mark.broker
 @pytest.mark.xdist_group("kafka-broker")
 @pytest.mark.parametrize("name", LIVE)
 def test_it_still_answers_what_was_recorded(broker: WireTarget, name: str) -> None:
@@ -158,6 +160,7 @@ def fetched(broker: WireTarget, place: Place) -> Exchange:
     return broker.ask(place, asked({"fetch": step}, place.group, place.topic_id), "c")
 
 
+@pytest.mark.broker
 @pytest.mark.xdist_group("kafka-broker")
 def test_a_log_has_the_batches_and_markers_that_were_asked_for(
     broker: WireTarget, place: Place
@@ -174,6 +177,7 @@ def test_a_log_has_the_batches_and_markers_that_were_asked_for(
     assert found.lock_timeout_ms == 1000
 
 
+@pytest.mark.broker
 @pytest.mark.xdist_group("kafka-broker")
 def test_records_can_be_deleted_and_the_lag_is_told(broker: WireTarget, place: Place) -> None:
     broker.produce(place, 0, [(0, 2), (0, 3)])
@@ -187,6 +191,7 @@ def test_records_can_be_deleted_and_the_lag_is_told(broker: WireTarget, place: P
     assert described.sent_ms < described.received_ms
 
 
+@pytest.mark.broker
 @pytest.mark.xdist_group("kafka-broker")
 def test_a_group_has_its_configuration_to_itself(broker: WireTarget) -> None:
     config = attrs.evolve(CONFIG, isolation_level=IsolationLevel.READ_COMMITTED)

@@ -85,6 +85,7 @@ def fetched(  # noqa: PLR0913 - what differs between the tests
     return target.ask(place, wanted, connection or member)
 
 
+@pytest.mark.broker
 def test_what_is_known_of_it_shows(target: BrokerTarget) -> None:
     path = known_of("kfake")
     assert path is not None
@@ -92,6 +93,7 @@ def test_what_is_known_of_it_shows(target: BrokerTarget) -> None:
     assert [one.known.name for one in shown if one.fault is None] == []
 
 
+@pytest.mark.broker
 def test_it_does_not_heed_the_lock_duration_of_a_group(target: BrokerTarget) -> None:
     place = target.open(CONFIG, 1)
     admin = target._admin  # noqa: SLF001 - only a test asks for what the kit does not
@@ -100,6 +102,7 @@ def test_it_does_not_heed_the_lock_duration_of_a_group(target: BrokerTarget) -> 
     target.finish(place)
 
 
+@pytest.mark.broker
 def test_a_record_left_after_a_deletion_is_archived_without_having_been_delivered(
     target: BrokerTarget,
 ) -> None:
@@ -118,6 +121,7 @@ def test_a_record_left_after_a_deletion_is_archived_without_having_been_delivere
     target.finish(place)
 
 
+@pytest.mark.broker
 def test_what_a_waiting_fetch_acknowledged_is_not_told_when_its_session_ends(
     target: BrokerTarget,
 ) -> None:

@@ -122,6 +122,7 @@ def test_none_of_them_shows_in_the_specification() -> None:
     assert [one.known.name for one in shown] == []
 
 
+@pytest.mark.slow
 def test_a_search_finds_nothing_that_is_not_known(mock: BrokerTarget) -> None:
     limits = Limits(seconds=8, sequences=25, examples=1, shrink_seconds=1)
     found = campaign(mock, limits, seed=1, kind=BROKERS)

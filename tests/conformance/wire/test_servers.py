@@ -78,6 +78,7 @@ def test_one_that_is_not_there_is_named() -> None:
         Server(["/no/such/server"])
 
 
+@pytest.mark.broker
 @pytest.mark.parametrize(
     ("start", "tool", "built", "config"),
     [

@@ -29,6 +29,7 @@ def first_fault(world: CoordinatorWorld) -> tuple[str, tuple[str, ...]]:
     return found.reason, found.labels
 
 
+@pytest.mark.slow
 def test_whatever_comes_late_or_twice_nothing_that_was_answered_is_lost() -> None:
     found = explore(begin(KIP, 8))
     assert (found.violation, found.unfinished, found.waiting) == (None, None, 0)

@@ -61,6 +61,7 @@ def test_a_property_holds_and_can_fail(prop: Property) -> None:
     assert prop.broken(broken).tolist() == [True]
 
 
+@pytest.mark.slow
 def test_what_is_expected_to_fail_does_and_nothing_else() -> None:
     _, found = explored(World(offsets=2, members=1, gaps=False, log_start=0))
     assert found.violation is None

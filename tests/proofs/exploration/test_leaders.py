@@ -1,6 +1,7 @@
 """Leaders by number, made by one process or by several."""
 
 import numpy as np
+import pytest
 
 from proofs.exploration.leaders import Leaders
 from proofs.exploration.network import Network
@@ -30,6 +31,7 @@ def test_a_leader_is_expanded_once() -> None:
     assert leaders.fact("count")[0] == edges > 0
 
 
+@pytest.mark.slow
 def test_more_processes_find_the_same() -> None:
     _, alone = explored(World(offsets=2, late=0), depth=6)
     network = Network(0)

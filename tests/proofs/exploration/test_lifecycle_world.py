@@ -31,6 +31,7 @@ def without(kind: type[Effect]) -> Callable[[tuple[Effect, ...]], tuple[Effect, 
     return lambda effects: tuple(one for one in effects if not isinstance(one, kind))
 
 
+@pytest.mark.slow
 def test_a_crash_anywhere_and_a_retry_end_the_same() -> None:
     found = explored(Rules())
     assert (found.violation, found.unfinished) == (None, None)
@@ -57,6 +58,7 @@ def test_state_that_is_deleted_before_it_is_recorded_is_lost() -> None:
     assert found.labels[-1] == "DeleteState"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "call"),
     [("state_has_an_owner", "InitializeState"), ("initialized_has_state", "DeleteState")],

@@ -31,11 +31,13 @@ def _explored() -> tuple[Product, Graph]:
     return product, graph_of(product.leaders)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("promise", PROMISES, ids=[p.name for p in PROMISES])
 def test_a_fair_run_keeps_the_promise(promise: Promise) -> None:
     assert unkept(_explored()[1], promise) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assumption", [name for name in ASSUMPTIONS if name != "dead-letters"])
 def test_no_assumption_can_be_left_out(assumption: str) -> None:
     product, graph = _explored()

@@ -43,6 +43,7 @@ def test_the_composed_search_finds_the_states_of_the_plain_one(world: World, dep
         known |= found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "members"),
     [(TINY, 2), (World(offsets=2, members=3, late=0, gaps=False, log_start=0, limit=1), 3)],

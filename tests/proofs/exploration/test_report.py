@@ -15,6 +15,7 @@ def _verdicts(report: Report) -> dict[str, bool | None]:
     return {verdict.name: verdict.holds for verdict in report.verdicts}
 
 
+@pytest.mark.slow
 def test_everything_is_judged_where_all_was_visited() -> None:
     product, found = explored(World(offsets=2, members=1, late=0, gaps=False, log_start=0))
     report = report_on(product, found, PROMISES)

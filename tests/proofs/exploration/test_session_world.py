@@ -17,6 +17,7 @@ def explored(deliveries: int = 1) -> Search[Session, str]:
     return search([beginning(deliveries)], steps, check, 10_000)
 
 
+@pytest.mark.slow
 def test_every_broker_of_the_small_world_is_as_it_should_be() -> None:
     found = explored()
     assert (found.violation, found.unfinished) == (None, None)

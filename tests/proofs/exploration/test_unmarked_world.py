@@ -31,6 +31,7 @@ def explored(world: World) -> Search[Runs, str]:
     return search([begin(world)], lambda runs: steps(world, runs), check)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "states"), [(ONE_RECORD, 400), (TWO_RECORDS, 900)], ids=["one record", "two records"]
 )

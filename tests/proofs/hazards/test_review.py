@@ -12,6 +12,7 @@ from proofs.hazards.together import all_together
 DOCUMENT = Path(__file__).parents[3] / "docs" / "in-progress-review.md"
 
 
+@pytest.mark.slow
 def test_the_document_says_what_is_found_now() -> None:
     written = review([examine(hazard) for hazard in HAZARDS], all_together())
     again = "run: python -m tools.documents --all"

@@ -1,4 +1,5 @@
 import attrs
+import pytest
 
 from proofs.hazards.draft.readings import MENDED
 from proofs.hazards.hazard import absence
@@ -7,6 +8,7 @@ from proofs.hazards.together import WORLDS, everything_holds
 from proofs.hazards.world import Setting
 
 
+@pytest.mark.slow
 def test_nothing_is_broken_when_much_happens_at_once() -> None:
     found = absence("", Setting(WORLDS[1], RESOLVED, MENDED, everything_holds))
     assert found.problem is None

@@ -50,6 +50,7 @@ def test_rule_is_put_back_after_an_error() -> None:
     assert rules.acquire is right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted({t.situation for t in THEOREMS}, key=str))
 def test_what_is_proved_holds_in_every_state_that_runs_reach(kind: type) -> None:
     theorems = [theorem for theorem in THEOREMS if theorem.situation is kind]

@@ -39,6 +39,7 @@ def test_the_specification_conforms() -> None:
     assert "conforms: 0 new, 0 known, 0 gone; 25 sequences" in result.output
 
 
+@pytest.mark.slow
 def test_a_driver_that_deviates_is_told_how() -> None:
     result = run("--exec", WRONG, *QUICK, "--json")
     assert result.exit_code == 1
@@ -49,6 +50,7 @@ def test_a_driver_that_deviates_is_told_how() -> None:
     assert VECTOR in lines[-1]["vectors"]["deviate"]
 
 
+@pytest.mark.slow
 def test_what_is_known_is_no_deviation_until_it_is_gone(tmp_path: Path) -> None:
     lines = [
         json.loads(line) for line in run("--exec", WRONG, *QUICK, "--json").stdout.splitlines()
@@ -160,6 +162,7 @@ serve(FaultKind.WINDOW_HAS_NO_LIMIT)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [100, 1500], ids=["vectors", "search"])
 def test_a_driver_that_dies_loses_nothing_of_what_was_found(tmp_path: Path, after: int) -> None:
     driver = tmp_path / "driver.py"
