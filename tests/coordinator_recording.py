@@ -11,18 +11,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import attrs
+from kio.index import load_request_schema, load_response_schema
+
+from conformance.wire.messages import Message, decoded
+from model.errors import ErrorCode
+from model.ranges import StateBatch
 from model.share_state_requests import (
     DeleteState,
     InitializeState,
     ReadState,
     ReadStateSummary,
     StateRequest,
+    StateResult,
     WriteState,
 )
-from model.state_topic import StateRecord
+from model.state_topic import SharePartitionKey, StateRecord
 from model.state_topic_codec import record_from_bytes
+from model.states import RecordState
 
-__all__ = ["KINDS", "Bytes", "lines", "messages", "record_of", "records"]
+__all__ = ["KINDS", "Bytes", "exchange", "lines", "record_of", "records"]
 
 RECORDING = Path(__file__).parent / "data" / "golden" / "kafka-4.4.0-share-coordinator.jsonl.gz"
 
@@ -34,6 +42,14 @@ KINDS: dict[str, type[StateRequest]] = {
     "delete": DeleteState,
 }
 
+_API_KEYS = {
+    InitializeState: 83,
+    ReadState: 84,
+    WriteState: 85,
+    DeleteState: 86,
+    ReadStateSummary: 87,
+}
+
 Bytes = tuple[bytes, bytes | None]
 
 
@@ -43,13 +59,40 @@ def lines() -> Iterator[dict[str, Any]]:
         yield from map(json.loads, recording)
 
 
-def messages() -> Iterator[tuple[type[StateRequest], int, bytes, bytes]]:
-    """Yield each request's kind, its version, its bytes, and those of the response."""
-    for line in lines():
-        pairs = zip(line.get("request", ()), line.get("response", ()), strict=True)
-        for version, (request, response) in enumerate(pairs):
-            kind = KINDS[line["op"]]
-            yield kind, version, bytes.fromhex(request), bytes.fromhex(response)
+def exchange(line: dict[str, Any]) -> tuple[StateRequest, StateResult]:
+    """Return the request of a step and its response, both in their newest version."""
+    kind, version = KINDS[line["op"]], len(line["request"]) - 1
+    request, response = (
+        decoded(load(_API_KEYS[kind], version), bytes.fromhex(line[way][version]))
+        for way, load in (("request", load_request_schema), ("response", load_response_schema))
+    )
+    (topic,), (result,) = request.topics, response.results
+    (asked,), (answered,) = topic.partitions, result.partitions
+    key = SharePartitionKey(request.group_id, topic.topic_id, asked.partition)
+    status, message = ErrorCode(answered.error_code), answered.error_message
+    return (
+        kind(key=key, **_fields(kind, asked)),
+        StateResult(
+            result.topic_id, answered.partition, status, message, **_fields(StateResult, answered)
+        ),
+    )
+
+
+def _fields(kind: type[Any], message: Message) -> dict[str, Any]:
+    """Return the epochs, offsets, counts and batches that a message has, by attribute."""
+    names = attrs.fields_dict(kind).keys() & vars(message).keys() - {"partition"}
+    values = {name: getattr(message, name) for name in names}
+    if "state_batches" in values:
+        values["state_batches"] = tuple(
+            StateBatch(
+                batch.first_offset,
+                batch.last_offset,
+                RecordState(batch.delivery_state),
+                batch.delivery_count,
+            )
+            for batch in values["state_batches"]
+        )
+    return values
 
 
 def records() -> Iterator[tuple[bytes, bytes | None, dict[str, Any]]]:

@@ -20,13 +20,6 @@ from model.share_state_requests import (
     StateResult,
     WriteState,
 )
-from model.share_state_rpc import (
-    newest_version,
-    request_bytes,
-    requests_from_bytes,
-    response_bytes,
-    results_from_bytes,
-)
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
@@ -39,7 +32,7 @@ from spec.share_coordinator import (
     snapshot_again,
 )
 from spec.state_topic import StateTopic, append, prune, recover, redundant_below
-from tests.coordinator_recording import KINDS, lines, record_of
+from tests.coordinator_recording import KINDS, exchange, lines, record_of
 from tests.spec.worlds import BOTH
 
 TOPIC, GONE = UUID(int=1), UUID(int=2)
@@ -255,22 +248,17 @@ def test_what_is_not_held_cannot_be_written_again() -> None:
 
 @BOTH
 @pytest.mark.parametrize(
-    ("writer", "start", "reader", "expected"),
-    [(0, 0, 1, (0, 3)), (0, 1, 1, (1, -1)), (1, 0, 1, (0, 7)), (1, 1, 0, (1, -1))],
+    ("start", "count", "expected"),
+    [(0, -1, (0, 3)), (1, -1, (1, -1)), (0, 7, (0, 7)), (1, 7, (1, 7))],
 )
-def test_a_version_without_the_count_neither_lowers_it_nor_makes_one_up(
-    profile: Profile, writer: int, start: int, reader: int, expected: tuple[int, int]
+def test_a_write_without_the_count_neither_lowers_it_nor_makes_one_up(
+    profile: Profile, start: int, count: int, expected: tuple[int, int]
 ) -> None:
     coordinator = started(profile, *STARTED, write(5, 2, start=0, count=3))
-    sent = request_bytes([write(5, 2, start=start, count=7)], writer)
-    (asked,) = requests_from_bytes(WriteState, sent, writer)
-    state = serve(serve(coordinator, asked, 20).coordinator, ReadStateSummary(KEY), 20).state
+    request = write(5, 2, start=start, count=count)
+    state = serve(serve(coordinator, request, 20).coordinator, ReadStateSummary(KEY), 20).state
     assert state is not None
-    start, count = state.start_offset, state.delivery_complete_count
-    result = StateResult(TOPIC, 0, start_offset=start, delivery_complete_count=count)
-    answer = response_bytes(ReadStateSummary, [result], reader)
-    (seen,) = results_from_bytes(ReadStateSummary, answer, reader)
-    assert (seen.start_offset, seen.delivery_complete_count) == expected
+    assert (state.start_offset, state.delivery_complete_count) == expected
 
 
 class Recorded:
@@ -306,10 +294,7 @@ class Recorded:
         self, line: dict[str, Any], written: tuple[StateRecord, ...]
     ) -> tuple[StateRecord, ...]:
         kind = KINDS[line["op"]]
-        version = newest_version(kind)
-        request, response = (bytes.fromhex(line[way][version]) for way in ("request", "response"))
-        (asked,) = requests_from_bytes(kind, request, version)
-        (answered,) = results_from_bytes(kind, response, version)
+        asked, answered = exchange(line)
         snapshot = isinstance(written[0].value, ShareSnapshot) if written else None
         reply = serve(self.coordinator, asked, line["now"], snapshot=snapshot)
         assert reply.status is answered.status
