@@ -16,9 +16,7 @@ from model.states import DURABLE_STATES, RecordState
 from model.wire import Field, Message, array, decode, encode, from_json, to_json
 
 __all__ = [
-    "STATE_BATCHES",
     "batch_values",
-    "batches_from",
     "key_bytes",
     "record_from_bytes",
     "record_from_json",
@@ -26,15 +24,13 @@ __all__ = [
     "value_bytes",
 ]
 
-STATE_BATCHES = array(
+_STATE_BATCHES = array(
     "stateBatches",
     Field("firstOffset", "int64"),
     Field("lastOffset", "int64"),
     Field("deliveryState", "int8"),
     Field("deliveryCount", "int16"),
 )
-"""The state batches of a record or a request."""
-
 _COMPLETE_COUNT = Field("deliveryCompleteCount", "int32", tag=0, default=-1)
 _KEY_FIELDS = (Field("groupId", "string"), Field("topicId", "uuid"), Field("partition", "int32"))
 _SNAPSHOT, _UPDATE = 0, 1
@@ -53,7 +49,7 @@ _VALUES = {
             _COMPLETE_COUNT,
             Field("createTimestamp", "int64"),
             Field("writeTimestamp", "int64"),
-            STATE_BATCHES,
+            _STATE_BATCHES,
         ),
     ),
     _UPDATE: Message(
@@ -63,7 +59,7 @@ _VALUES = {
             Field("leaderEpoch", "int32"),
             Field("startOffset", "int64"),
             _COMPLETE_COUNT,
-            STATE_BATCHES,
+            _STATE_BATCHES,
         ),
     ),
 }
@@ -93,8 +89,8 @@ def record_from_bytes(key: bytes, value: bytes | None) -> StateRecord:
     if value is None:
         _check_tombstone(kind)
         return StateRecord(found, None)
-    version = _prefix(value, "the version of the value")
-    return StateRecord(found, _record_value(kind, decode(_VALUES[kind], value[2:], version)))
+    _check_version(kind, _prefix(value, "the version of the value"))
+    return StateRecord(found, _record_value(kind, decode(_VALUES[kind], value[2:])))
 
 
 def record_to_json(record: StateRecord) -> dict[str, Any]:
@@ -118,27 +114,12 @@ def record_from_json(key: object, value: object) -> StateRecord:
     if value is None:
         _check_tombstone(kind)
         return StateRecord(found, None)
-    version = _number(value, "version", "value")
-    if version != 0:
-        raise InvalidValueError(f"{_VALUES[kind].name} version", version, "0")
+    _check_version(kind, _number(value, "version", "value"))
     values = from_json(_VALUES[kind], _member(value, "data", "value"))
     return StateRecord(found, _record_value(kind, values))
 
 
-def batch_values(batches: tuple[StateBatch, ...]) -> list[dict[str, int]]:
-    """Return state batches by the names of their fields."""
-    return [
-        {
-            "firstOffset": batch.first,
-            "lastOffset": batch.last,
-            "deliveryState": int(batch.state),
-            "deliveryCount": batch.delivery_count,
-        }
-        for batch in batches
-    ]
-
-
-def batches_from(values: list[dict[str, Any]]) -> tuple[StateBatch, ...]:
+def _batches_from(values: list[dict[str, Any]]) -> tuple[StateBatch, ...]:
     """Return state batches; raise InvalidValueError naming the one that cannot be."""
     return tuple(_batch(one, f"stateBatches[{i}]") for i, one in enumerate(values))
 
@@ -155,6 +136,19 @@ def _batch(one: dict[str, Any], place: str) -> StateBatch:
         raise InvalidValueError(f"{place}.deliveryState", state, allowed) from None
 
 
+def batch_values(batches: tuple[StateBatch, ...]) -> list[dict[str, int]]:
+    """Return state batches by the names of their fields."""
+    return [
+        {
+            "firstOffset": batch.first,
+            "lastOffset": batch.last,
+            "deliveryState": int(batch.state),
+            "deliveryCount": batch.delivery_count,
+        }
+        for batch in batches
+    ]
+
+
 def _kind(record: StateRecord) -> int:
     return _UPDATE if isinstance(record.value, ShareUpdate) else _SNAPSHOT
 
@@ -168,6 +162,11 @@ def _known_kind(kind: int) -> int:
 def _check_tombstone(kind: int) -> None:
     if kind != _SNAPSHOT:
         raise InvalidValueError("ShareUpdateValue", None, "a value; only a ShareSnapshot has none")
+
+
+def _check_version(kind: int, version: int) -> None:
+    if version != 0:
+        raise InvalidValueError(f"{_VALUES[kind].name} version", version, "0")
 
 
 def _prefix(data: bytes, place: str) -> int:
@@ -222,7 +221,7 @@ def _values(value: ShareSnapshot | ShareUpdate) -> dict[str, Any]:
 
 
 def _record_value(kind: int, values: dict[str, Any]) -> ShareSnapshot | ShareUpdate:
-    epoch, batches = values["snapshotEpoch"], batches_from(values["stateBatches"])
+    epoch, batches = values["snapshotEpoch"], _batches_from(values["stateBatches"])
     start, complete = values["startOffset"], values["deliveryCompleteCount"]
     if kind == _UPDATE:
         return ShareUpdate(epoch, values["leaderEpoch"], start, complete, batches)

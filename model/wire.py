@@ -15,64 +15,152 @@ import attrs
 
 from model.errors import InvalidValueError
 
-__all__ = ["Field", "Message", "array", "decode", "encode", "from_json", "to_json", "uuid_text"]
+__all__ = [
+    "Field",
+    "Message",
+    "Reader",
+    "array",
+    "decode",
+    "encode",
+    "from_json",
+    "read",
+    "to_json",
+    "uuid_text",
+]
 
-_NUMBERS = {"int8": "b", "int16": "h", "int32": "i", "int64": "q"}
+_NUMBERS = {
+    "bool": struct.Struct(">?"),
+    "int8": struct.Struct(">b"),
+    "int16": struct.Struct(">h"),
+    "uint16": struct.Struct(">H"),
+    "int32": struct.Struct(">i"),
+    "int64": struct.Struct(">q"),
+    "float64": struct.Struct(">d"),
+}
 _MAX_SIZE = 2**31 - 1
 _UUID_BYTES = 16
+_VARINT_BYTES, _VARLONG_BYTES = 5, 10
 
 
 @attrs.frozen
 class Field:
-    """A field: ``kind`` is int8 to int64, uuid, string, nullable string, or an array's fields.
+    """A field: ``kind`` is bool, int8 to int64, uint16, float64, uuid, string, bytes, or fields.
 
-    ``since``: the first version that has it; in others it has the ``default``. With a ``tag`` it
-    is encoded only if it is not the default.
+    With a ``tag`` it is encoded only if it is not the ``default``.
     """
 
     name: str
     kind: "str | tuple[Field, ...]"
-    since: int = 0
     tag: int | None = None
     default: object = None
+    is_array: bool = False
+    nullable: bool = False
 
 
 @attrs.frozen
 class Message:
-    """A message: its fields, its newest version, and whether its versions are flexible."""
+    """A version of a message: its fields, and whether it is flexible."""
 
     name: str
     fields: tuple[Field, ...]
-    newest: int = 0
     flexible: bool = True
 
 
 def array(name: str, *fields: Field) -> Field:
     """Return a field that is an array of structures."""
-    return Field(name, fields)
+    return Field(name, fields, is_array=True)
 
 
-def encode(message: Message, values: Mapping[str, Any], version: int = 0) -> bytes:
-    """Return the bytes of a message; fields that the version does not have are left out.
+class Reader:
+    """Reads forward through bytes that may be anything; never past their end.
 
-    Raises InvalidValueError that names the field which does not fit.
+    No count of elements is believed beyond the bytes that are left, or beyond ``most_elements`` in
+    all. Every method raises InvalidValueError, which names the ``place``.
     """
-    _check_version(message, version)
-    return _Writer(version, flexible=message.flexible).struct(message.fields, values, "")
+
+    def __init__(self, data: bytes, most_elements: int = _MAX_SIZE) -> None:
+        """Start at the first byte."""
+        self._data, self._position, self._elements = data, 0, most_elements
+
+    @property
+    def left(self) -> int:
+        """Return how many bytes are left."""
+        return len(self._data) - self._position
+
+    def take(self, size: int, place: str) -> bytes:
+        """Return the next ``size`` bytes."""
+        if not 0 <= size <= self.left:
+            raise InvalidValueError(place, size, f"at most the {self.left} bytes that are left")
+        self._position += size
+        return self._data[self._position - size : self._position]
+
+    def number(self, kind: str, place: str) -> Any:  # noqa: ANN401 - as the kind says
+        """Return a number of fixed size."""
+        form = _NUMBERS[kind]
+        return form.unpack(self.take(form.size, place))[0]
+
+    def varint(self, place: str) -> int:
+        """Return an UNSIGNED_VARINT: a number from 0 to 2**31 - 1."""
+        value = self._seven_bits(_VARINT_BYTES, place)
+        if value > _MAX_SIZE:
+            raise InvalidValueError(place, value, f"at most {_MAX_SIZE}")
+        return value
+
+    def varlong(self, place: str) -> int:
+        """Return a VARLONG, or a VARINT: a signed number."""
+        value = self._seven_bits(_VARLONG_BYTES, place)
+        return (value >> 1) ^ -(value & 1)
+
+    def count(self, place: str, *, flexible: bool) -> int | None:
+        """Return the number of elements of an array; None for null."""
+        count: int = self.varint(place) - 1 if flexible else self.number("int32", place)
+        if count == -1:
+            return None
+        most = min(self.left, self._elements)
+        if not 0 <= count <= most:
+            raise InvalidValueError(place, count, f"an array of at most {most} elements")
+        self._elements -= count
+        return count
+
+    def sized(self, fixed: str, place: str, *, flexible: bool) -> bytes | None:
+        """Return bytes after their number, which is of the kind ``fixed`` in inflexible versions.
+
+        None for null.
+        """
+        size = self.varint(place) - 1 if flexible else self.number(fixed, place)
+        return None if size == -1 else self.take(size, place)
+
+    def _seven_bits(self, most_bytes: int, place: str) -> int:
+        value = 0
+        for shift in range(0, 7 * most_bytes, 7):
+            byte = self.take(1, place)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follows
+                return value
+        raise InvalidValueError(place, value, f"a number of at most {most_bytes} bytes")
 
 
-def decode(message: Message, data: bytes, version: int = 0) -> dict[str, Any]:
+def encode(message: Message, values: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a message. Raises InvalidValueError that names what does not fit."""
+    return _Writer(flexible=message.flexible).struct(message.fields, values, "")
+
+
+def decode(message: Message, data: bytes) -> dict[str, Any]:
     """Return the values of a message. Tagged fields that are not known are passed over.
 
-    Raises InvalidValueError that names the place where the bytes cannot be such a message. No
-    length that was read is believed before the bytes are there.
+    Raises InvalidValueError that names the place where the bytes cannot be such a message.
     """
-    _check_version(message, version)
-    reader = _Reader(data, version, flexible=message.flexible)
-    values = reader.struct(message.fields, "")
-    if reader.at != len(data):
-        raise InvalidValueError(message.name, data, f"{reader.at} bytes, not {len(data)}")
+    reader = Reader(data)
+    values = read(reader, message)
+    if reader.left:
+        size = len(data)
+        raise InvalidValueError(message.name, data, f"{size - reader.left} bytes, not {size}")
     return values
+
+
+def read(reader: Reader, message: Message) -> dict[str, Any]:
+    """Return the values of the message that comes next. Raises as ``decode`` does."""
+    return _read_struct(reader, message.fields, "", flexible=message.flexible)
 
 
 def to_json(message: Message, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,30 +181,18 @@ def uuid_text(value: UUID) -> str:
     return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
 
 
-def _check_version(message: Message, version: int) -> None:
-    if type(version) is not int or not 0 <= version <= message.newest:
-        allowed = f"0 to {message.newest}" if message.newest else "0"
-        raise InvalidValueError(f"{message.name} version", version, allowed)
-
-
 def _place(within: str, name: str) -> str:
     return f"{within}.{name}" if within else name
 
 
-def _plain(fields: tuple[Field, ...], version: int) -> list[Field]:
-    return [field for field in fields if field.tag is None and field.since <= version]
-
-
 def _whole(kind: str, value: object, place: str) -> int:
-    most = 1 << 8 * struct.calcsize(">" + _NUMBERS[kind]) - 1
+    most = 1 << 8 * _NUMBERS[kind].size - 1
     if type(value) is not int or not -most <= value < most:
         raise InvalidValueError(place, value, f"an integer from {-most} to {most - 1}")
     return value
 
 
-def _text(kind: str, value: object, place: str) -> str | None:
-    if value is None and kind == "nullable string":
-        return None
+def _text(value: object, place: str) -> str:
     if not isinstance(value, str):
         raise InvalidValueError(place, value, "a string")
     try:
@@ -127,15 +203,16 @@ def _text(kind: str, value: object, place: str) -> str | None:
 
 
 class _Writer:
-    """Writes fields of one version of a message."""
+    """Writes the fields of a message."""
 
-    def __init__(self, version: int, *, flexible: bool) -> None:
-        self.version, self.flexible = version, flexible
+    def __init__(self, *, flexible: bool) -> None:
+        self.flexible = flexible
 
     def struct(self, fields: tuple[Field, ...], values: Mapping[str, Any], within: str) -> bytes:
         written = [
             self.field(field.kind, values[field.name], _place(within, field.name))
-            for field in _plain(fields, self.version)
+            for field in fields
+            if field.tag is None
         ]
         if self.flexible:
             written.append(self.tagged(fields, values, within))
@@ -155,90 +232,75 @@ class _Writer:
             items = [self.struct(kind, item, f"{place}[{i}]") for i, item in enumerate(value)]
             return _varint(len(items) + 1) + b"".join(items)
         if kind in _NUMBERS:
-            return struct.pack(">" + _NUMBERS[kind], _whole(kind, value, place))
+            return _NUMBERS[kind].pack(_whole(kind, value, place))
         if kind == "uuid":
             return _uuid(value, place).bytes
-        text = _text(kind, value, place)
-        return self.size(-1, place) if text is None else self.text(text.encode(), place)
-
-    def text(self, raw: bytes, place: str) -> bytes:
-        return self.size(len(raw), place) + raw
-
-    def size(self, length: int, place: str) -> bytes:
+        raw = _text(value, place).encode()
         if self.flexible:
-            return _varint(length + 1)
-        return struct.pack(">h", _whole("int16", length, place))
+            return _varint(len(raw) + 1) + raw
+        return _NUMBERS["int16"].pack(_whole("int16", len(raw), place)) + raw
 
 
-class _Reader:
-    """Reads fields of one version of a message, and never past the end of its bytes."""
+def _read_struct(
+    reader: Reader, fields: tuple[Field, ...], within: str, *, flexible: bool
+) -> dict[str, Any]:
+    values = {
+        field.name: field.default
+        if field.tag is not None
+        else _read_field(reader, field, _place(within, field.name), flexible=flexible)
+        for field in fields
+    }
+    if flexible:
+        _read_tagged(reader, {field.tag: field for field in fields}, values, within)
+    return values
 
-    def __init__(self, data: bytes, version: int, *, flexible: bool) -> None:
-        self.data, self.at = data, 0
-        self.version, self.flexible = version, flexible
 
-    def take(self, size: int, place: str) -> bytes:
-        if size > len(self.data) - self.at:
-            left = len(self.data) - self.at
-            raise InvalidValueError(place, size, f"as many bytes as there are, {left}")
-        self.at += size
-        return self.data[self.at - size : self.at]
+def _read_tagged(
+    reader: Reader, fields: dict[int | None, Field], values: dict[str, Any], within: str
+) -> None:
+    place = _place(within, "tagged fields")
+    for _ in range(reader.varint(place)):
+        tag, size = reader.varint(place), reader.varint(place)
+        if (field := fields.get(tag)) is None:
+            reader.take(size, place)
+            continue
+        place_of_field, before = _place(within, field.name), reader.left
+        values[field.name] = _read_field(reader, field, place_of_field, flexible=True)
+        if before - reader.left != size:
+            raise InvalidValueError(place_of_field, size, "the size of its kind")
 
-    def struct(self, fields: tuple[Field, ...], within: str) -> dict[str, Any]:
-        values = {field.name: field.default for field in fields}
-        for field in _plain(fields, self.version):
-            values[field.name] = self.field(field.kind, _place(within, field.name))
-        if self.flexible:
-            self.tagged({field.tag: field for field in fields}, values, within)
-        return values
 
-    def tagged(self, fields: dict[int | None, Field], values: dict[str, Any], within: str) -> None:
-        place = _place(within, "tagged fields")
-        for _ in range(self.varint(place)):
-            tag, size = self.varint(place), self.varint(place)
-            if (field := fields.get(tag)) is None:
-                self.take(size, place)
-                continue
-            end = self.at + size
-            values[field.name] = self.field(field.kind, _place(within, field.name))
-            if self.at != end:
-                raise InvalidValueError(_place(within, field.name), size, "the size of its kind")
+def _read_field(reader: Reader, field: Field, place: str, *, flexible: bool) -> Any:  # noqa: ANN401 - as the kind says
+    if not field.is_array:
+        return _read_one(reader, field, place, flexible=flexible)
+    count = reader.count(place, flexible=flexible)
+    if count is None:
+        return _null(field, place)
+    return [_read_one(reader, field, f"{place}[{i}]", flexible=flexible) for i in range(count)]
 
-    def field(self, kind: str | tuple[Field, ...], place: str) -> Any:  # noqa: ANN401 - as the kind says
-        if isinstance(kind, tuple):
-            count = self.varint(place) - 1
-            if not 0 <= count <= len(self.data) - self.at:
-                allowed = f"an array of at most {len(self.data) - self.at} elements"
-                raise InvalidValueError(place, count, allowed)
-            return [self.struct(kind, f"{place}[{i}]") for i in range(count)]
-        if kind in _NUMBERS:
-            code = ">" + _NUMBERS[kind]
-            return struct.unpack(code, self.take(struct.calcsize(code), place))[0]
-        if kind == "uuid":
-            return UUID(bytes=self.take(_UUID_BYTES, place))
-        return self.text(kind, place)
 
-    def text(self, kind: str, place: str) -> str | None:
-        if self.flexible:
-            size = self.varint(place) - 1
-        else:
-            size = struct.unpack(">h", self.take(2, place))[0]
-        if size < 0:
-            return _text(kind, None, place)
-        raw = self.take(size, place)
-        try:
-            return raw.decode()
-        except UnicodeDecodeError:
-            raise InvalidValueError(place, raw, "UTF-8") from None
+def _read_one(reader: Reader, field: Field, place: str, *, flexible: bool) -> Any:  # noqa: ANN401 - as the kind says
+    kind = field.kind
+    if isinstance(kind, tuple):
+        if field.nullable and not field.is_array and reader.number("int8", place) < 0:
+            return None
+        return _read_struct(reader, kind, place, flexible=flexible)
+    if kind in _NUMBERS:
+        return reader.number(kind, place)
+    if kind == "uuid":
+        return UUID(bytes=reader.take(_UUID_BYTES, place))
+    raw = reader.sized("int16" if kind == "string" else "int32", place, flexible=flexible)
+    if raw is None:
+        return _null(field, place)
+    try:
+        return raw.decode() if kind == "string" else raw
+    except UnicodeDecodeError:
+        raise InvalidValueError(place, raw, "UTF-8") from None
 
-    def varint(self, place: str) -> int:
-        value = 0
-        for shift in range(0, 35, 7):
-            byte = self.take(1, place)[0]
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80 and value <= _MAX_SIZE:  # noqa: PLR2004 - the bit that says more follows
-                return value
-        raise InvalidValueError(place, value, f"at most {_MAX_SIZE}")
+
+def _null(field: Field, place: str) -> None:
+    if not field.nullable:
+        raise InvalidValueError(place, None, "a value, not null")
 
 
 def _varint(value: int) -> bytes:
@@ -294,7 +356,7 @@ def _from_json(kind: str | tuple[Field, ...], value: object, place: str) -> obje
         return _whole(kind, value, place)
     if kind == "uuid":
         return _uuid_from(value, place)
-    return _text(kind, value, place)
+    return _text(value, place)
 
 
 def _uuid_from(value: object, place: str) -> UUID:

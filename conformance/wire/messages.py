@@ -1,11 +1,11 @@
-"""Kafka's messages by the schemas of kio, with a decoder that no broker can make grow.
+"""Kafka's messages by the schemas of kio, read by a decoder that no broker can make grow.
 
-kio's own decoder takes the counts in a message at their word: one that says that it has 2**31
-elements ends the process. This one reads no more than there is.
+kio's own decoder believes the counts in a message: one of 2**31 elements ends the process. Here
+``model.wire`` reads them, which believes no more than there are bytes.
 """
 
 import io
-import struct
+from collections.abc import Iterable
 from dataclasses import fields
 from datetime import timedelta
 from functools import lru_cache
@@ -19,6 +19,10 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
 
+from model import wire
+from model.errors import InvalidValueError
+from model.wire import Reader, read
+
 __all__ = ["MalformedError", "Message", "built", "decoded", "encoded", "request", "response"]
 
 Message: TypeAlias = Any
@@ -27,21 +31,16 @@ Message: TypeAlias = Any
 Kind: TypeAlias = Any
 
 _MOST_ELEMENTS = 200_000
-_FIXED = {
-    "bool": struct.Struct(">?"),
-    "int8": struct.Struct(">b"),
-    "int16": struct.Struct(">h"),
-    "uint16": struct.Struct(">H"),
-    "int32": struct.Struct(">i"),
-    "int64": struct.Struct(">q"),
-    "float64": struct.Struct(">d"),
-    "error_code": struct.Struct(">h"),
-    "timedelta_i32": struct.Struct(">i"),
-    "timedelta_i64": struct.Struct(">q"),
-    "datetime_i64": struct.Struct(">q"),
+_KINDS = {
+    "error_code": "int16",
+    "timedelta_i32": "int32",
+    "timedelta_i64": "int64",
+    "datetime_i64": "int64",
+    "records": "bytes",
 }
+"""The types of kio that are read as the plain ones behind them: errors as numbers, times in ms."""
 _MS = ("timedelta_i32", "timedelta_i64")
-_VARINT_BYTES = 5
+_SIZED = ("string", "bytes", "records")
 _CLIENT = "sharespec"
 
 
@@ -59,6 +58,7 @@ class _Field:
     array: bool
     entity: Kind
     primitive: str
+    default: object
 
 
 @lru_cache(maxsize=256)
@@ -74,7 +74,9 @@ def _field(field: Kind) -> _Field:
     array = get_origin(inner) is tuple
     primitive = field.metadata.get("kafka_type", "")
     entity = None if primitive else (get_args(inner)[0] if array else inner)
-    return _Field(field.name, field.metadata.get("tag"), optional, array, entity, primitive)
+    return _Field(
+        field.name, field.metadata.get("tag"), optional, array, entity, primitive, field.default
+    )
 
 
 def request(name: str, version: int, **values: Message) -> Message:
@@ -128,10 +130,7 @@ def response(message: Message, frame: bytes, surplus: int = 0) -> tuple[int, Sim
     ``surplus``: so many bytes at most may follow the response.
     """
     kind: Kind = load_response_schema(message.__api_key__, message.__version__)
-    reader = _Reader(frame)
-    header = reader.entity(kind.__header_schema__)
-    body = reader.entity(kind)
-    reader.end(surplus)
+    header, body = _read(frame, (kind.__header_schema__, kind), surplus)
     return header.correlation_id, body
 
 
@@ -140,102 +139,47 @@ def decoded(kind: Kind, data: bytes) -> SimpleNamespace:
 
     Raises MalformedError for bytes that are too few, too many or impossible.
     """
-    reader = _Reader(data)
-    found = reader.entity(kind)
-    reader.end()
-    return found
+    (message,) = _read(data, (kind,))
+    return message
 
 
-class _Reader:
-    """Reads forward through bytes, never past their end."""
+def _read(data: bytes, kinds: Iterable[Kind], surplus: int = 0) -> tuple[SimpleNamespace, ...]:
+    reader = Reader(data, _MOST_ELEMENTS)
+    try:
+        parts = tuple(_named(read(reader, _table(kind))) for kind in kinds)
+    except InvalidValueError as error:
+        raise MalformedError(str(error)) from None
+    if reader.left > surplus:
+        raise MalformedError(f"{reader.left} bytes are left over")
+    return parts
 
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at, self._elements = data, 0, 0
 
-    def end(self, surplus: int = 0) -> None:
-        left = len(self._data) - self._at
-        if left > surplus:
-            raise MalformedError(f"{left} bytes are left over")
+@lru_cache(maxsize=256)
+def _table(kind: Kind) -> wire.Message:
+    """Return the table by which ``model.wire`` reads a message of kio's."""
+    columns = tuple(_column(field) for field in _fields(kind))
+    return wire.Message(kind.__name__, columns, kind.__flexible__)
 
-    def entity(self, kind: Kind) -> SimpleNamespace:
-        """Read a struct; a tagged field that is not there has its default."""
-        flexible = kind.__flexible__
-        plain = [field for field in _fields(kind) if field.tag is None]
-        found = SimpleNamespace(**{f.name: self._value(f, flexible) for f in plain})
-        if flexible:
-            self._tagged(kind, found)
-        return found
 
-    def _tagged(self, kind: Kind, found: SimpleNamespace) -> None:
-        tags = {field.tag: field for field in _fields(kind) if field.tag is not None}
-        for field in fields(kind):
-            if "tag" in field.metadata:
-                setattr(found, field.name, field.default)
-        for _ in range(self._varint()):
-            tag, size = self._varint(), self._varint()
-            data = self._take(size)
-            if known := tags.get(tag):
-                inner = _Reader(data)
-                inner._elements = self._elements
-                setattr(found, known.name, inner._value(known, flexible=True))
-                inner.end()
-                self._elements = inner._elements
+def _column(field: _Field) -> wire.Field:
+    """Return a field as ``model.wire`` reads it; any text or records may be null."""
+    primitive = field.primitive
+    return wire.Field(
+        field.name,
+        _table(field.entity).fields if field.entity else _KINDS.get(primitive, primitive),
+        field.tag,
+        field.default,
+        is_array=field.array,
+        nullable=field.optional or (primitive in _SIZED and not field.array),
+    )
 
-    def _value(self, field: _Field, flexible: bool) -> Message:  # noqa: FBT001
-        if not field.array:
-            return self._one(field, flexible)
-        count = self._varint() - 1 if flexible else self._fixed("int32")
-        if count < 0:
-            if field.optional and count == -1:
-                return None
-            raise MalformedError(f"{field.name} has a count of {count}")
-        self._elements += count
-        if count > len(self._data) - self._at or self._elements > _MOST_ELEMENTS:
-            raise MalformedError(f"{field.name} has a count of {count}, more than there can be")
-        return tuple(self._one(field, flexible) for _ in range(count))
 
-    def _one(self, field: _Field, flexible: bool) -> Message:  # noqa: FBT001
-        if field.entity:
-            absent = field.optional and not field.array and self._fixed("int8") < 0
-            return None if absent else self.entity(field.entity)
-        if field.primitive in _FIXED:
-            return self._fixed(field.primitive)
-        if field.primitive == "uuid":
-            found = UUID(bytes=self._take(16))
-            return found if found.int else None
-        if field.primitive == "string":
-            return self._text(flexible)
-        return self._bytes(flexible, "int32")
-
-    def _text(self, flexible: bool) -> str | None:  # noqa: FBT001
-        data = self._bytes(flexible, "int16")
-        try:
-            return None if data is None else data.decode()
-        except UnicodeDecodeError:
-            raise MalformedError(f"{data!r:.80} is not text") from None
-
-    def _bytes(self, flexible: bool, size: str) -> bytes | None:  # noqa: FBT001
-        length = self._varint() - 1 if flexible else self._fixed(size)
-        return None if length == -1 else self._take(length)
-
-    def _fixed(self, primitive: str) -> Message:
-        form = _FIXED[primitive]
-        return form.unpack(self._take(form.size))[0]
-
-    def _varint(self) -> int:
-        found = 0
-        for place in range(_VARINT_BYTES):
-            byte = self._take(1)[0]
-            found |= (byte & 0x7F) << (7 * place)
-            if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follows
-                return found
-        raise MalformedError("a number does not end")
-
-    def _take(self, size: int) -> bytes:
-        end = self._at + size
-        if size < 0 or end > len(self._data):
-            left = len(self._data) - self._at
-            raise MalformedError(f"{size} bytes are due where {left} are left")
-        found = self._data[self._at : end]
-        self._at = end
-        return found
+def _named(value: Message) -> Message:
+    """Return what was read with attributes for keys, tuples for lists, None for the zero UUID."""
+    if isinstance(value, dict):
+        return SimpleNamespace(**{name: _named(part) for name, part in value.items()})
+    if isinstance(value, list):
+        return tuple(_named(part) for part in value)
+    if isinstance(value, UUID) and not value.int:
+        return None
+    return value

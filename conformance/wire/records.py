@@ -17,6 +17,7 @@ from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
 from conformance.wire.messages import MalformedError
 from model.errors import InvalidValueError
 from model.ranges import OffsetRange
+from model.wire import Reader
 
 __all__ = ["LogBatch", "Producer", "read_batches", "record_batch"]
 
@@ -25,7 +26,6 @@ _LENGTH_FROM, _CRC_FROM = 12, 21
 _MAGIC = 2
 _COMPRESSED, _TRANSACTIONAL, _CONTROL = 0b111, 1 << 4, 1 << 5
 _MOST_RANGES = 100_000
-_VARINT_BYTES = 10
 
 
 @attrs.frozen
@@ -109,18 +109,14 @@ def _batch(data: bytes, most: int) -> LogBatch:
 
 def _deltas(data: bytes, count: int, last: int) -> list[int]:
     """Return by how much the offset of each record is above the first of the batch."""
-    at, deltas = _HEADER.size, []
+    reader, deltas = Reader(data[_HEADER.size :]), []
     for _ in range(count):
-        length, at = _varint(data, at)
-        end = at + length
-        if length < 0 or end > len(data):
-            raise MalformedError("a record that is longer than its batch")
-        _, after = _varint(data, at + 1)
-        delta, _ = _varint(data, after)
-        deltas.append(delta)
-        at = end
-    if at != len(data):
-        raise MalformedError(f"a record batch with {len(data) - at} bytes after its records")
+        record = Reader(reader.take(reader.varlong("record length"), "record length"))
+        record.take(1, "record attributes")
+        record.varlong("timestamp delta")
+        deltas.append(record.varlong("offset delta"))
+    if reader.left:
+        raise MalformedError(f"a record batch with {reader.left} bytes after its records")
     if any(high <= low for low, high in pairwise([-1, *deltas])) or max(deltas, default=0) > last:
         raise MalformedError("a record batch whose offsets do not ascend within it")
     return deltas
@@ -137,16 +133,3 @@ def _ranges(base: int, deltas: list[int], most: int) -> tuple[OffsetRange, ...]:
         OffsetRange(base + deltas[first], base + deltas[end - 1])
         for first, end in zip(firsts, ends, strict=False)
     )
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the signed number at ``at``, and where the next one is."""
-    found = 0
-    for place in range(_VARINT_BYTES):
-        if at + place >= len(data):
-            break
-        byte = data[at + place]
-        found |= (byte & 0x7F) << (7 * place)
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follows
-            return (found >> 1) ^ -(found & 1), at + place + 1
-    raise MalformedError("a record whose numbers do not end")

@@ -135,7 +135,7 @@ def test_a_record_that_cannot_be_is_refused_where_it_cannot(
         ("0000" + KEY_REST, "", "the version of the value is b''; allowed: two bytes or more"),
         ("0000" + KEY_REST, "0001", "ShareSnapshotValue version is 1; allowed: 0"),
         ("0000" + KEY_REST, SNAPSHOT_VALUE[:-2], "deliveryCompleteCount is 4"),
-        ("0000" + KEY_REST[:-2], SNAPSHOT_VALUE, "partition is 4; allowed: as many"),
+        ("0000" + KEY_REST[:-2], SNAPSHOT_VALUE, "partition is 4; allowed: at most"),
         ("0001" + KEY_REST, None, "ShareUpdateValue is None"),
     ],
 )

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import InvalidValueError
-from model.wire import Field, Message, array, decode, encode, from_json, to_json
+from model.wire import Field, Message, Reader, array, decode, encode, from_json, to_json
 
 TOPIC = UUID(bytes=bytes(range(16)))
 MESSAGE = Message(
@@ -14,59 +14,88 @@ MESSAGE = Message(
     (
         Field("id", "uuid"),
         Field("text", "string"),
-        Field("note", "nullable string"),
-        Field("extra", "int64", since=1, default=-1),
+        Field("extra", "int64"),
         Field("count", "int32", tag=0, default=-1),
         array("items", Field("small", "int8"), Field("number", "int16")),
     ),
-    newest=1,
 )
 VALUES = {
     "id": TOPIC,
     "text": "ü",
-    "note": None,
     "extra": 3,
     "count": 7,
     "items": [{"small": -1, "number": 2}],
 }
-# The UUID's 16 bytes; "ü" is its length in bytes plus one and c3 bc; a null string is 00; the
-# int64 3; an array of one is 02; ff is -1; 0002; no tagged fields in the element; then one tagged
-# field: tag 0 of four bytes.
+# The UUID's 16 bytes; "ü" is its length in bytes plus one and c3 bc; the int64 3; an array of one
+# is 02; ff is -1; 0002; no tagged fields in the element; one tagged field: tag 0 of four bytes.
 BYTES = bytes.fromhex(
-    "000102030405060708090a0b0c0d0e0f 03c3bc 00 0000000000000003 02 ff 0002 00 01 00 04 00000007"
+    "000102030405060708090a0b0c0d0e0f 03c3bc 0000000000000003 02 ff 0002 00 01 00 04 00000007"
 )
-OLD = bytes.fromhex("000102030405060708090a0b0c0d0e0f 03c3bc 00 02 ff 0002 00 01 00 04 00000007")
-PLAIN = Message(
-    "Plain", (Field("text", "string"), Field("note", "nullable string")), 0, flexible=False
-)
+PLAIN = Message("Plain", (Field("text", "string"),), flexible=False)
 NUMBERS = Message("Numbers", (array("all", Field("n", "int8")),))
+READ_ONLY = (
+    Field("data", "bytes", nullable=True),
+    Field("flags", "bool", is_array=True, nullable=True),
+    Field("part", (Field("n", "float64"),), nullable=True),
+)
 
 
 def test_a_message_is_the_bytes_that_the_protocol_guide_gives() -> None:
-    assert encode(MESSAGE, VALUES, 1) == BYTES
-    assert decode(MESSAGE, BYTES, 1) == VALUES
-
-
-def test_a_version_leaves_out_the_fields_it_does_not_have() -> None:
-    assert encode(MESSAGE, VALUES, 0) == OLD
-    assert decode(MESSAGE, OLD, 0) == {**VALUES, "extra": -1}
+    assert encode(MESSAGE, VALUES) == BYTES
+    assert decode(MESSAGE, BYTES) == VALUES
 
 
 def test_a_tagged_field_of_default_value_is_left_out() -> None:
-    written = encode(MESSAGE, {**VALUES, "count": -1}, 0)
-    assert written == OLD[:-7] + b"\0"
-    assert decode(MESSAGE, written, 0)["count"] == -1
+    written = encode(MESSAGE, {**VALUES, "count": -1})
+    assert written == BYTES[:-7] + b"\0"
+    assert decode(MESSAGE, written)["count"] == -1
 
 
 def test_tagged_fields_that_are_not_known_are_passed_over() -> None:
-    later = OLD[:-7] + bytes.fromhex("03 00 04 00000007 05 02 aabb 8601 00")
-    assert decode(MESSAGE, later, 0) == {**VALUES, "extra": -1}
+    later = BYTES[:-7] + bytes.fromhex("03 00 04 00000007 05 02 aabb 8601 00")
+    assert decode(MESSAGE, later) == VALUES
 
 
 def test_strings_of_a_version_that_is_not_flexible_have_a_length_of_two_bytes() -> None:
-    written = encode(PLAIN, {"text": "ab", "note": None})
-    assert written == bytes.fromhex("0002 6162 ffff")
-    assert decode(PLAIN, written) == {"text": "ab", "note": None}
+    written = encode(PLAIN, {"text": "ab"})
+    assert written == bytes.fromhex("0002 6162")
+    assert decode(PLAIN, written) == {"text": "ab"}
+
+
+@pytest.mark.parametrize(
+    ("flexible", "data", "values"),
+    [
+        (True, "00 00 ff 00", (None, None, None)),
+        (True, "02 ab 02 01 01 4000000000000000 00 00", (b"\xab", [True], {"n": 2.0})),
+        (False, "ffffffff ffffffff ff", (None, None, None)),
+        (
+            False,
+            "00000001 ab 00000002 01 00 01 4000000000000000",
+            (b"\xab", [True, False], {"n": 2.0}),
+        ),
+    ],
+)
+def test_bytes_arrays_and_structures_may_be_null(
+    *, flexible: bool, data: str, values: tuple[object, ...]
+) -> None:
+    message = Message("Read", READ_ONLY, flexible=flexible)
+    expected = dict(zip(("data", "flags", "part"), values, strict=True))
+    assert decode(message, bytes.fromhex(data)) == expected
+
+
+def test_a_varlong_is_a_signed_number_of_at_most_ten_bytes() -> None:
+    reader = Reader(bytes.fromhex("00 01 02 ac02 feffffffffffffffff01"))
+    assert [reader.varlong("n") for _ in range(5)] == [0, -1, 1, 150, 2**63 - 1]
+    assert reader.left == 0
+    with pytest.raises(InvalidValueError, match=r"n is .*; allowed: a number of at most 10"):
+        Reader(b"\xff" * 11).varlong("n")
+
+
+def test_elements_are_limited_in_all() -> None:
+    reader = Reader(b"\x04" * 8, most_elements=5)
+    assert reader.count("first", flexible=True) == 3
+    with pytest.raises(InvalidValueError, match="second is 3; allowed: an array of at most 2"):
+        reader.count("second", flexible=True)
 
 
 def test_a_long_array_has_a_length_of_several_bytes() -> None:
@@ -89,46 +118,38 @@ def test_a_long_array_has_a_length_of_several_bytes() -> None:
 )
 def test_a_value_that_does_not_fit_is_named(change: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidValueError, match=said):
-        encode(MESSAGE, {**VALUES, **change}, 1)
+        encode(MESSAGE, {**VALUES, **change})
     with pytest.raises(InvalidValueError, match="text"):
-        encode(PLAIN, {"text": "a" * 2**15, "note": None})
+        encode(PLAIN, {"text": "a" * 2**15})
 
 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (BYTES[:-1], "count is 4; allowed: as many bytes as there are, 3"),
-        (BYTES + b"\0", "Sample is .*; allowed: 40 bytes, not 41"),
+        (BYTES[:-1], "count is 4; allowed: at most the 3 bytes that are left"),
+        (BYTES + b"\0", "Sample is .*; allowed: 39 bytes, not 40"),
         (BYTES[:16] + b"\x03\xff\xff" + BYTES[19:], "text is .*; allowed: UTF-8"),
-        (BYTES[:16] + b"\x00" + BYTES[19:], "text is None; allowed: a string"),
-        (BYTES[:28] + b"\xff\xff\xff\xff\x07", "items is 2147483646; allowed: an array of at"),
-        (BYTES[:28] + b"\x00", "items is -1; allowed: an array"),
-        (BYTES[:28] + b"\xff\xff\xff\xff\xff\x01", "items is .*; allowed: at most 2147483647"),
-        (BYTES[:28] + b"\xff\xff\xff\xff\x0f", "items is .*; allowed: at most 2147483647"),
+        (BYTES[:16] + b"\x00" + BYTES[19:], "text is None; allowed: a value, not null"),
+        (BYTES[:27] + b"\xff\xff\xff\xff\x07", "items is 2147483646; allowed: an array of at"),
+        (BYTES[:27] + b"\x00", "items is None; allowed: a value, not null"),
+        (BYTES[:27] + b"\xff\xff\xff\xff\xff\x01", "items is .*; allowed: a number of at most 5"),
+        (BYTES[:27] + b"\xff\xff\xff\xff\x0f", "items is .*; allowed: at most 2147483647"),
         (BYTES[:-5] + b"\x05" + BYTES[-4:] + b"\0", "count is 5; allowed: the size of its kind"),
     ],
 )
 def test_bytes_that_cannot_be_are_refused_where_they_cannot(data: bytes, said: str) -> None:
     with pytest.raises(InvalidValueError, match=said):
-        decode(MESSAGE, data, 1)
-
-
-@pytest.mark.parametrize("version", [-1, 2, True])
-def test_a_version_that_is_not_known_is_refused(version: int) -> None:
-    with pytest.raises(InvalidValueError, match=r"Sample version is .*; allowed: 0 to 1"):
-        decode(MESSAGE, BYTES, version)
-    with pytest.raises(InvalidValueError, match=r"Numbers version is .*; allowed: 0$"):
-        encode(NUMBERS, {"all": []}, version)
+        decode(MESSAGE, data)
 
 
 @given(st.binary(max_size=60) | st.builds(lambda at, b: BYTES[:at] + b + BYTES[at + 1 :],
                                           st.integers(0, 38), st.binary(max_size=3)))  # fmt: skip
 def test_any_bytes_are_a_message_or_a_typed_error(data: bytes) -> None:
     try:
-        values = decode(MESSAGE, data, 1)
+        values = decode(MESSAGE, data)
     except InvalidValueError:
         return
-    assert decode(MESSAGE, encode(MESSAGE, values, 1), 1) == values
+    assert decode(MESSAGE, encode(MESSAGE, values)) == values
 
 
 def test_json_has_kafkas_names_and_forms() -> None:

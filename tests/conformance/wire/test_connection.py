@@ -56,10 +56,13 @@ def half(frame: bytes) -> bytes:
         (lambda _frame: b"HTTP/1.1 400 Bad Request\r\n\r\n", "a frame of 1,213,486,160 bytes"),
         (lambda _frame: b"\xff\xff\xff\xff", "a frame of -1 bytes"),
         (lambda _frame: framed(b"\0" * 1001), "a frame of 1,001 bytes; at most 1,000 are read"),
-        (lambda _frame: framed(b""), "4 bytes are due where 0 are left"),
+        (lambda _frame: framed(b""), "is 4; allowed: at most the 0 bytes that are left"),
         (lambda _frame: framed(b"\0\0\0\x63" + NONE), "correlation id 99, not 1"),
         (lambda frame: framed(frame[4:8] + NONE + b"!"), "1 bytes are left over"),
-        (lambda frame: framed(frame[4:8] + b"\0\0\x7f\xff\xff\xff"), "more than there can be"),
+        (
+            lambda frame: framed(frame[4:8] + b"\0\0\x7f\xff\xff\xff"),
+            "an array of at most 0",
+        ),
     ],
 )
 def test_what_is_no_answer_is_told_in_one_line(
