@@ -136,11 +136,9 @@ def check_taken(partition: SharePartition, operation: Acquire, taken: list[int])
         require(once, Guard.ONLY_AVAILABLE_IS_ACQUIRED, f"offset {offset} is not available")
         require(low <= offset <= high, Guard.ONLY_READ_IS_ACQUIRED, f"offset {offset} was not read")
         record = window.records.get(offset, UNDELIVERED)
-        if not is_acquirable(record):
-            guard = Guard.ONLY_AVAILABLE_IS_ACQUIRED
-            if record.pending:
-                guard = Guard.NO_ACQUIRE_DURING_WRITE
-            require(False, guard, f"offset {offset} is {_describe(record)}")  # noqa: FBT003
+        available = Guard.ONLY_AVAILABLE_IS_ACQUIRED
+        guard = Guard.NO_ACQUIRE_DURING_WRITE if record.pending else available
+        require(is_acquirable(record), guard, f"offset {offset} is {_describe(record)}")
         previous = offset
     limit = operation.max_fetch_records
     if operation.acquire_mode is AcquireMode.RECORD_LIMIT or limit == 0:

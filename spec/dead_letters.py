@@ -6,7 +6,7 @@ from model.guards import Guard
 from model.operations import FinishDeadLetter
 from model.outcome import Answer, Outcome
 from spec.partition import SharePartition, Step, require
-from spec.record import finish_dead_letter, is_dead_letter
+from spec.record import UNDELIVERED, finish_dead_letter, is_dead_letter
 from spec.writes import write_and_forget
 
 __all__ = ["finish_dead_letters"]
@@ -26,10 +26,9 @@ def finish_dead_letters(
     records = partition.window.records
     finished = {}
     for offset in _named(partition, operation):
-        record = records.get(offset)
-        archiving = record is not None and is_dead_letter(record)
+        record = records.get(offset, UNDELIVERED)
+        archiving = is_dead_letter(record)
         require(archiving, Guard.DEAD_LETTER_IS_ARCHIVING, f"offset {offset} is not ARCHIVING")
-        assert record is not None  # noqa: S101 - require has raised; this tells the type checker
         finished[offset] = finish_dead_letter(record)
     if not operation.ranges:
         return Step(partition)

@@ -12,7 +12,7 @@ from model.outcome import Answer, Choice, Expiry, Outcome, Write
 from model.ranges import OffsetRange
 from spec.partition import SharePartition, Step, move_start, require
 from spec.ranges import offsets, runs
-from spec.record import Record, expire, failed_state, is_lock_over
+from spec.record import UNDELIVERED, Record, expire, failed_state, is_lock_over
 from spec.writes import write_and_forget
 
 __all__ = ["advance_time", "due_offsets"]
@@ -65,9 +65,8 @@ def _expired(partition: SharePartition, group: Expiry) -> dict[int, Record]:
     for offset in offsets(group.locks):
         if offset < window.start_offset:
             continue
-        record = window.records.get(offset)
-        over = record is not None and is_lock_over(record, partition.now)
+        record = window.records.get(offset, UNDELIVERED)
+        over = is_lock_over(record, partition.now)
         require(over, Guard.LOCK_LASTS_ITS_DURATION, f"offset {offset} holds no lock that is over")
-        assert record is not None  # noqa: S101 - require has raised; this tells the type checker
         expired[offset] = expire(record, config.delivery_count_limit, failed)
     return expired

@@ -90,11 +90,11 @@ def complete_write(partition: SharePartition, operation: CompleteWrite) -> Step:
     Delivery count: unchanged.
     Persistence: a write that succeeded is merged into the durable state now.
     """
-    waiting = partition.outstanding.get(operation.id)
-    require(waiting is not None, Guard.WRITE_IS_OUTSTANDING, f"write {operation.id} is not")
-    assert waiting is not None  # noqa: S101 - require has raised; this tells the type checker
-    outstanding = partition.outstanding.delete(operation.id)
-    partition = attrs.evolve(partition, outstanding=outstanding)
+    outstanding = operation.id in partition.outstanding
+    require(outstanding, Guard.WRITE_IS_OUTSTANDING, f"write {operation.id} is not")
+    waiting = partition.outstanding[operation.id]
+    others = partition.outstanding.delete(operation.id)
+    partition = attrs.evolve(partition, outstanding=others)
     partition = _settle(partition, waiting, operation.status)
     completed = () if waiting.seq is None else (Completion(waiting.seq, operation.status),)
     return Step(partition, Outcome(operation.status, completed=completed))
