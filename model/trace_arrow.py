@@ -6,16 +6,16 @@ from typing import Any
 import pyarrow as pa
 
 from model.errors import InvalidValueError
-from model.trace_schema import EVENT, Field, Kind
+from model.trace_schema import EVENT, Field, FieldKind
 
 __all__ = ["PLACE", "SCHEMA", "check_readable", "check_schema", "completed", "table_from_rows"]
 
 _SCALARS = {
-    Kind.INTEGER: pa.int64(),
-    Kind.TEXT: pa.string(),
-    Kind.FLAG: pa.bool_(),
-    Kind.INTEGERS: pa.list_(pa.int64()),
-    Kind.TEXTS: pa.list_(pa.string()),
+    FieldKind.INTEGER: pa.int64(),
+    FieldKind.TEXT: pa.string(),
+    FieldKind.FLAG: pa.bool_(),
+    FieldKind.INTEGERS: pa.list_(pa.int64()),
+    FieldKind.TEXTS: pa.list_(pa.string()),
 }
 
 
@@ -23,7 +23,7 @@ def _type(field: Field) -> pa.DataType:
     if field.kind in _SCALARS:
         return _SCALARS[field.kind]
     struct = pa.struct([_field(part) for part in field.parts])
-    return struct if field.kind is Kind.RECORD else pa.list_(struct)
+    return struct if field.kind is FieldKind.RECORD else pa.list_(struct)
 
 
 def _field(field: Field) -> pa.Field:
@@ -63,7 +63,7 @@ def check_readable(schema: pa.Schema) -> None:
 
 
 def _is_readable(given: pa.DataType, field: Field) -> bool:
-    if field.kind is not Kind.RECORD or not pa.types.is_struct(given):
+    if field.kind is not FieldKind.RECORD or not pa.types.is_struct(given):
         return bool(given.equals(_type(field)))
     parts = {part.name: part for part in field.parts}
     there = {given.field(i).name: given.field(i).type for i in range(given.num_fields)}

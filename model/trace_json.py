@@ -5,7 +5,7 @@ from typing import Any
 
 from model.checks import MAX_INT64
 from model.errors import InvalidValueError
-from model.trace_schema import EVENT, Field, Kind
+from model.trace_schema import EVENT, Field, FieldKind
 
 __all__ = [
     "MAX_LINE_BYTES",
@@ -84,22 +84,22 @@ def _decoded(path: str, value: object, field: Field) -> object:  # noqa: PLR0911
     if value is None and field.optional:
         return None
     match field.kind:
-        case Kind.INTEGER:
+        case FieldKind.INTEGER:
             return _integer(path, value)
-        case Kind.TEXT:
+        case FieldKind.TEXT:
             return _typed(path, value, str, "a string")
-        case Kind.FLAG:
+        case FieldKind.FLAG:
             return _typed(path, value, bool, "true or false")
-        case Kind.RECORD:
+        case FieldKind.RECORD:
             return _record(path, value, field.parts, {part.name: part for part in field.parts})
     if not isinstance(value, list):
         raise InvalidValueError(path, value, "an array")
     match field.kind:
-        case Kind.INTEGERS:
+        case FieldKind.INTEGERS:
             return [_integer(path, item) for item in value]
-        case Kind.TEXTS:
+        case FieldKind.TEXTS:
             return [_typed(path, item, str, "a string") for item in value]
-        case Kind.ROWS:
+        case FieldKind.ROWS:
             return [_row(path, item, field.parts) for item in value]
     by_name = {part.name: part for part in field.parts}
     return [_record(path, item, field.parts, by_name) for item in value]
@@ -121,13 +121,13 @@ def _encoded(field: Field, value: Any) -> object:  # noqa: ANN401 - a value of a
     if value is None:
         return None
     match field.kind:
-        case Kind.RECORD:
+        case FieldKind.RECORD:
             return _encoded_record(field, value)
-        case Kind.RECORDS:
+        case FieldKind.RECORDS:
             return [_encoded_record(field, item) for item in value]
-        case Kind.ROWS:
+        case FieldKind.ROWS:
             return [[_encoded(p, item.get(p.name)) for p in field.parts] for item in value]
-        case Kind.INTEGERS | Kind.TEXTS:
+        case FieldKind.INTEGERS | FieldKind.TEXTS:
             return list(value)
     return value
 

@@ -2,6 +2,23 @@
 
 A list of rows is an array of arrays in JSON and a list of structs in Arrow; a record is an
 object in JSON and a struct in Arrow. Fields that an operation does not have are null.
+
+Where the names of a trace, of the model and of Kafka differ:
+
+    field of a trace              value of the model                    KIP or Kafka
+    after.records.member          RecordRange.owner                     InFlightState.memberId
+    after.records.pending         RecordRange.pending                   hasOngoingStateTransition
+    after.records.state           RecordState, by its name              RecordState
+    after.start_offset            SharePartitionSnapshot.start_offset   SPSO, startOffset
+    after.end_offset, exclusive   SharePartitionSnapshot.end_offset     SPEO; endOffset is one less
+    result.acquired               Outcome.acquired                      AcquiredRecords
+    writes                        Outcome.writes                        WriteShareGroupStateRequest
+    writes.state_batches.state    RecordState, by its id                DeliveryState
+    persisted                     Initialize.persisted                  ReadShareGroupStateResponse
+    batches                       Acknowledge.batches                   AcknowledgementBatches
+    entry                         EntryPoint                            KafkaApis, SharePartition
+    progress_batches              MarkInProgress.batches                ProgressBatches, KAFKA-20458
+    skipped                       SkipAcquire                           canAcquireRecords is false
 """
 
 from enum import StrEnum
@@ -10,10 +27,10 @@ import attrs
 
 from model.operation_table import OPERATION_TABLE
 
-__all__ = ["EVENT", "OPERATION_FIELDS", "Field", "Kind"]
+__all__ = ["EVENT", "OPERATION_FIELDS", "Field", "FieldKind"]
 
 
-class Kind(StrEnum):
+class FieldKind(StrEnum):
     """The type of a field."""
 
     INTEGER = "integer"
@@ -31,17 +48,17 @@ class Field:
     """A field by name, kind and, for records and rows, its parts; ``optional`` may be null."""
 
     name: str
-    kind: Kind
+    kind: FieldKind
     parts: tuple["Field", ...] = ()
     optional: bool = False
 
 
 def _integer(name: str, *, optional: bool = False) -> Field:
-    return Field(name, Kind.INTEGER, optional=optional)
+    return Field(name, FieldKind.INTEGER, optional=optional)
 
 
 def _text(name: str, *, optional: bool = False) -> Field:
-    return Field(name, Kind.TEXT, optional=optional)
+    return Field(name, FieldKind.TEXT, optional=optional)
 
 
 _RANGE = (_integer("first"), _integer("last"))
@@ -54,8 +71,8 @@ _CONFIG = (
     _integer("record_lock_duration_ms"),
     _text("auto_offset_reset"),
     _text("isolation_level"),
-    Field("renew_acknowledge_enable", Kind.FLAG, optional=True),
-    Field("dead_letter_queue", Kind.FLAG, optional=True),
+    Field("renew_acknowledge_enable", FieldKind.FLAG, optional=True),
+    Field("dead_letter_queue", FieldKind.FLAG, optional=True),
     _integer("in_progress_staleness_threshold_ms", optional=True),
     _integer("in_progress_max_lock_extension_ms", optional=True),
     _integer("in_progress_rebalance_grace_ms", optional=True),
@@ -63,52 +80,52 @@ _CONFIG = (
 _PERSISTED = (
     _integer("start_offset"),
     _integer("delivery_complete_count"),
-    Field("state_batches", Kind.ROWS, _STATE_BATCH),
+    Field("state_batches", FieldKind.ROWS, _STATE_BATCH),
 )
 _WRITE = (_integer("id"), *_PERSISTED, _text("status"))
 _RESULT = (
     _text("status", optional=True),
-    Field("acquired", Kind.ROWS, (*_RANGE, _integer("delivery_count")), optional=True),
+    Field("acquired", FieldKind.ROWS, (*_RANGE, _integer("delivery_count")), optional=True),
     _integer("count", optional=True),
-    Field("can_acquire", Kind.FLAG, optional=True),
+    Field("can_acquire", FieldKind.FLAG, optional=True),
     _integer("acquisition", optional=True),
-    Field("marked", Kind.TEXTS, optional=True),
+    Field("marked", FieldKind.TEXTS, optional=True),
 )
 _RECORD_RANGE = (
     *_RANGE,
     _text("state"),
     _integer("delivery_count"),
     _text("member", optional=True),
-    Field("pending", Kind.FLAG),
+    Field("pending", FieldKind.FLAG),
 )
 _AFTER = (
     _integer("start_offset"),
     _integer("end_offset"),
     _integer("delivery_complete_count"),
-    Field("records", Kind.ROWS, _RECORD_RANGE, optional=True),
+    Field("records", FieldKind.ROWS, _RECORD_RANGE, optional=True),
 )
 _EPOCHS = (_integer("state_epoch", optional=True), _integer("leader_epoch", optional=True))
 
 _ARGUMENTS = (
-    Field("config", Kind.RECORD, _CONFIG, optional=True),
+    Field("config", FieldKind.RECORD, _CONFIG, optional=True),
     _integer("log_start_offset", optional=True),
     _integer("log_end_offset", optional=True),
-    Field("persisted", Kind.RECORD, (*_PERSISTED, *_EPOCHS), optional=True),
+    Field("persisted", FieldKind.RECORD, (*_PERSISTED, *_EPOCHS), optional=True),
     _integer("reset_offset", optional=True),
-    Field("log_batches", Kind.ROWS, _RANGE, optional=True),
+    Field("log_batches", FieldKind.ROWS, _RANGE, optional=True),
     _text("member", optional=True),
-    Field("skipped", Kind.FLAG, optional=True),
+    Field("skipped", FieldKind.FLAG, optional=True),
     _text("acquire_mode", optional=True),
     _integer("batch_size", optional=True),
     _integer("max_fetch_records", optional=True),
     _integer("fetch_offset", optional=True),
-    Field("batches", Kind.ROWS, (*_RANGE, Field("types", Kind.INTEGERS)), optional=True),
+    Field("batches", FieldKind.ROWS, (*_RANGE, Field("types", FieldKind.INTEGERS)), optional=True),
     _text("entry", optional=True),
     _integer("ms", optional=True),
     _integer("id", optional=True),
     _integer("start_offset", optional=True),
-    Field("progress_batches", Kind.ROWS, _PROGRESS_BATCH, optional=True),
-    Field("ranges", Kind.ROWS, _RANGE, optional=True),
+    Field("progress_batches", FieldKind.ROWS, _PROGRESS_BATCH, optional=True),
+    Field("ranges", FieldKind.ROWS, _RANGE, optional=True),
 )
 
 EVENT = (
@@ -117,10 +134,10 @@ EVENT = (
     _integer("time_ms"),
     _text("op"),
     *_ARGUMENTS,
-    Field("result", Kind.RECORD, _RESULT),
-    Field("writes", Kind.RECORDS, _WRITE),
-    Field("completed", Kind.RECORDS, (_integer("seq"), _text("status"))),
-    Field("after", Kind.RECORD, _AFTER),
+    Field("result", FieldKind.RECORD, _RESULT),
+    Field("writes", FieldKind.RECORDS, _WRITE),
+    Field("completed", FieldKind.RECORDS, (_integer("seq"), _text("status"))),
+    Field("after", FieldKind.RECORD, _AFTER),
 )
 """The fields of an event, in the order in which they are written."""
 

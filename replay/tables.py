@@ -13,7 +13,7 @@ from model.errors import InvalidValueError
 from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA
 from model.trace_codec import event_from_row
-from model.trace_schema import EVENT, Field, Kind
+from model.trace_schema import EVENT, Field, FieldKind
 
 __all__ = ["BadRow", "events_of", "first_bad_row", "row_of"]
 
@@ -92,18 +92,18 @@ def _lacks(array: pa.Array, field: Field, allowed: int) -> bool:
     """Say whether more than ``allowed`` values are null that must not be: counts only, so fast."""
     if not field.optional and array.null_count > allowed:
         return True
-    if field.kind is Kind.RECORD:
+    if field.kind is FieldKind.RECORD:
         # A part of a null struct is null in the flattened form, which is as it should be.
         parts = zip(field.parts, array.flatten(), strict=True)
         return any(_lacks(values, part, array.null_count) for part, values in parts)
-    if field.kind in (Kind.RECORDS, Kind.ROWS, Kind.INTEGERS):
+    if field.kind in (FieldKind.RECORDS, FieldKind.ROWS, FieldKind.INTEGERS):
         values = array.flatten()
         return len(values) > 0 and _lacks(values, _item(field), 0)
     return False
 
 
 def _item(field: Field) -> Field:
-    kind = Kind.INTEGER if field.kind is Kind.INTEGERS else Kind.RECORD
+    kind = FieldKind.INTEGER if field.kind is FieldKind.INTEGERS else FieldKind.RECORD
     return Field(field.name, kind, field.parts)
 
 
@@ -116,14 +116,14 @@ def _missing(
         if not field.optional:
             yield BadRow(int(rows[null.argmax()]), f"{path} is None; allowed: a value")
         array, rows = array.filter(pa.array(~null)), rows[~null]
-    if field.kind is Kind.TEXT:
+    if field.kind is FieldKind.TEXT:
         yield from _not_utf8(path, array, rows)
-    if field.kind is Kind.RECORD:
+    if field.kind is FieldKind.RECORD:
         for part in field.parts:
             yield from _missing(
                 f"{path}.{part.name}", pc.struct_field(array, part.name), part, rows
             )
-    elif field.kind in (Kind.RECORDS, Kind.ROWS, Kind.INTEGERS):
+    elif field.kind in (FieldKind.RECORDS, FieldKind.ROWS, FieldKind.INTEGERS):
         yield from _missing_in_list(path, array, field, rows)
 
 

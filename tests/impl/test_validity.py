@@ -12,7 +12,7 @@ from model.errors import InvalidValueError
 from model.profile import KAFKA
 from model.trace_arrow import table_from_rows
 from model.trace_codec import event_from_row
-from model.trace_schema import EVENT, OPERATION_FIELDS, Field, Kind
+from model.trace_schema import EVENT, OPERATION_FIELDS, Field, FieldKind
 from replay.tables import first_bad_row
 from tests.impl.by_hand import after, story
 from tests.impl.helpers import interpreted
@@ -107,20 +107,22 @@ RANGES: list[tuple[int | None, int | None]] = [
     (MAX_INT64 - MAX_RANGE, MAX_INT64 - 1), (MAX_INT64 - MAX_RANGE - 1, MAX_INT64 - 1),
     (-(2**62), 3), (None, 3), (3, None),
 ]  # fmt: skip
-POOL: dict[Kind, tuple[object, ...]] = {
-    Kind.INTEGER: (
+POOL: dict[FieldKind, tuple[object, ...]] = {
+    FieldKind.INTEGER: (
         None, -MAX_INT64, -(2**62), -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 9, 2**15 - 1, 2**15,
         MAX_INT64 - 1, MAX_INT64,
     ),
-    Kind.TEXT: (
+    FieldKind.TEXT: (
         None, "", "m", "NONE", "UNKNOWN_SERVER_ERROR", "PENDING", "FENCED_LEADER_EPOCH", "FINE",
         "AVAILABLE", "ACQUIRED", "IN_PROGRESS", "request", "share_partition", "batch_optimized",
         "record_limit",
     ),
-    Kind.FLAG: (None, False, True),
-    Kind.RECORD: (None,),
-    Kind.INTEGERS: (None, [], [0], [None], [1, None], [-1, 9], [-(2**62)], [MAX_INT64, 1, None]),
-    Kind.TEXTS: (
+    FieldKind.FLAG: (None, False, True),
+    FieldKind.RECORD: (None,),
+    FieldKind.INTEGERS: (
+        None, [], [0], [None], [1, None], [-1, 9], [-(2**62)], [MAX_INT64, 1, None],
+    ),
+    FieldKind.TEXTS: (
         None, [], ["NONE"], [None], ["NONE", None], ["NONE", "FINE"], ["UNKNOWN_SERVER_ERROR"],
     ),
 }  # fmt: skip
@@ -133,9 +135,9 @@ def _spoilings(fields: tuple[Field, ...], row: Row, path: Path) -> Iterator[tupl
         place = (*path, field.name)
         if field.kind in POOL:
             yield from ((place, value) for value in POOL[field.kind])
-        if field.kind is Kind.RECORD and row.get(field.name):
+        if field.kind is FieldKind.RECORD and row.get(field.name):
             yield from _spoilings(field.parts, row[field.name], place)
-        elif field.kind in (Kind.RECORDS, Kind.ROWS):
+        elif field.kind in (FieldKind.RECORDS, FieldKind.ROWS):
             items = row[field.name]
             yield from (
                 (place, value) for value in (None, [], items[:1], items[::-1], [*items, items[0]])

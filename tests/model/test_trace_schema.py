@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from typing import get_args
 
 from model import operations as ops
-from model.trace_schema import EVENT, OPERATION_FIELDS, Field, Kind
+from model.trace_schema import EVENT, OPERATION_FIELDS, Field, FieldKind
 
 NAMES = [field.name for field in EVENT]
 
@@ -21,7 +21,7 @@ def test_no_field_is_named_twice_in_one_record() -> None:
 
 def test_records_and_rows_have_parts_and_nothing_else_has() -> None:
     for field in parts(EVENT):
-        has_parts = field.kind in {Kind.RECORD, Kind.RECORDS, Kind.ROWS}
+        has_parts = field.kind in {FieldKind.RECORD, FieldKind.RECORDS, FieldKind.ROWS}
         assert bool(field.parts) == has_parts, field.name
 
 
