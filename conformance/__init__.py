@@ -4,7 +4,7 @@ From the bottom up:
 
 - ``target``, ``deviation``: what cores and brokers share;
 - ``build``: builds targets in other languages;
-- ``kind``, ``shrink``, ``campaign``: the search for deviations, of implementations of any kind;
+- ``kit``, ``shrink``, ``campaign``: the search for deviations, with cores or with brokers;
 - ``cores``: implementations of one share-partition; ``wire``: brokers, by what can be seen on the
   wire; ``subjects``: both by name;
 - ``known``: deviations that are known, with their reasons;

@@ -5,17 +5,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from random import Random
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import attrs
 
-from conformance.cores.kind import CORES
+from conformance.cores.exercised import Exercised
 from conformance.deviation import Deviation, Signature, Step
-from conformance.kind import Ask, Kind, Stage
+from conformance.kit import Hello, Kit, Stage, features_of
 from conformance.shrink import shrunk
 from conformance.target import TargetError
 
 __all__ = ["Campaign", "Fault", "Limits", "campaign", "play"]
+
+C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
+T = TypeVar("T")
+H = TypeVar("H", bound=Hello)
+S = TypeVar("S", bound=Stage[Any])
+
+_NO_COVERAGE = Exercised((), (), ())
 
 
 @attrs.frozen
@@ -34,7 +42,7 @@ class Limits:
 
 
 @attrs.frozen
-class Fault:
+class Fault(Generic[C_co]):
     """A distinct deviation, and the shortest sequence that was found to show it.
 
     ``kinds`` are the features of the sequence, which tell it from others of the same signature;
@@ -42,14 +50,14 @@ class Fault:
     """
 
     deviation: Deviation
-    sequence: tuple[Ask, ...]
+    sequence: tuple[C_co, ...]
     steps: tuple[Step, ...]
     kinds: tuple[str, ...]
     seen: int = 0
 
 
 @attrs.frozen
-class Campaign:
+class Campaign(Generic[C_co]):
     """What a search did and found.
 
     ``asked`` counts operations by kind and status, and ``exercised`` what they met, by the names of
@@ -60,8 +68,8 @@ class Campaign:
     target could not be driven any further; empty if it could.
     """
 
-    hello: Any
-    faults: tuple[Fault, ...]
+    hello: Hello
+    faults: tuple[Fault[C_co], ...]
     sequences: int
     steps: int
     seconds: float
@@ -71,22 +79,23 @@ class Campaign:
     seed: int = 0
     unjudged: int = 0
     failure: str = ""
-    kind: Kind = CORES
+    coverage: Exercised = _NO_COVERAGE
+    judges_invariants: bool = True
 
 
 def campaign(
-    target: Any,  # noqa: ANN401 - what the kind's stages are made of
+    target: T,
     limits: Limits,
+    kit: Kit[C, T, H, S],
     seed: int = 0,
     progress: Callable[[int, int], None] = lambda _sequences, _faults: None,
-    kind: Kind = CORES,
-) -> Campaign:
+) -> Campaign[C]:
     """Search until a limit is reached, or until the target cannot be driven any further.
 
     Raises TargetError if it cannot be driven through one sequence, and that shows no deviation.
     """
-    hello = target.hello()
-    search = _Search(target, hello, limits, kind)
+    hello = kit.hello(target)
+    search = _Search(target, hello, limits, kit)
     began = time.monotonic()
     sequences, interrupted, failure = 0, False, ""
     try:
@@ -102,38 +111,36 @@ def campaign(
         failure = str(error)
     return Campaign(
         hello,
-        tuple(attrs.evolve(f, seen=search.seen[f.deviation.signature]) for f in search.found()),
+        search.sorted_faults(),
         sequences,
-        sum(search.asked.values()),
-        time.monotonic() - began,
-        dict(sorted(search.asked.items())),
-        interrupted,
-        dict(sorted(search.exercised.items())),
-        seed,
-        search.unjudged,
-        failure,
-        kind,
+        steps=sum(search.asked.values()),
+        seconds=time.monotonic() - began,
+        asked=dict(sorted(search.asked.items())),
+        interrupted=interrupted,
+        exercised=dict(sorted(search.exercised.items())),
+        seed=seed,
+        unjudged=search.unjudged,
+        failure=failure,
+        coverage=kit.coverage(search.exercised, hello) if search.exercised else _NO_COVERAGE,
+        judges_invariants=kit.judges_invariants,
     )
 
 
 def play(
-    target: Any,  # noqa: ANN401 - what the kind's stages are made of
-    hello: Any,  # noqa: ANN401 - as the target says it
-    sequence: Sequence[Ask],
-    kind: Kind = CORES,
-) -> tuple[Stage, int, Deviation | None]:
-    """Play a sequence up to its first deviation; return the stage, at which ask, and what."""
-    with _staged(target, hello, kind) as stage:
-        for at, ask in enumerate(sequence):
-            if found := stage.ask(ask):
-                return stage, at, found
+    target: T, hello: H, sequence: Sequence[C], kit: Kit[C, T, H, S]
+) -> tuple[S, int, Deviation | None]:
+    """Play a sequence up to its first deviation; return the stage, at which command, and what."""
+    with _staged(target, hello, kit) as stage:
+        for index, command in enumerate(sequence):
+            if deviation := stage.ask(command):
+                return stage, index, deviation
     return stage, len(sequence), None
 
 
 @contextmanager
-def _staged(target: object, hello: object, kind: Kind) -> Iterator[Stage]:
-    """Have a stage, and let it go: of two failures the first is raised."""
-    stage = kind.stage(target, hello)
+def _staged(target: T, hello: H, kit: Kit[C, T, H, S]) -> Iterator[S]:
+    """Open a stage and close it. If both the block and closing fail, raise the block's error."""
+    stage = kit.stage(target, hello)
     try:
         yield stage
     except BaseException:
@@ -143,72 +150,72 @@ def _staged(target: object, hello: object, kind: Kind) -> Iterator[Stage]:
     stage.close()
 
 
-class _Search:
-    """What a search has found so far."""
+class _Search(Generic[C, T, H, S]):
+    """The results of a search so far."""
 
-    def __init__(self, target: object, hello: object, limits: Limits, kind: Kind) -> None:
-        self._target, self._hello, self._limits, self._kind = target, hello, limits, kind
+    def __init__(self, target: T, hello: H, limits: Limits, kit: Kit[C, T, H, S]) -> None:
+        self._target, self._hello, self._limits, self._kit = target, hello, limits, kit
         self.seen: Counter[Signature] = Counter()
         self.asked: Counter[str] = Counter()
         self.exercised: Counter[str] = Counter()
-        self.faults: dict[tuple[Signature, tuple[str, ...]], Fault] = {}
+        self.faults: dict[tuple[Signature, tuple[str, ...]], Fault[C]] = {}
         self.unjudged = 0
 
     def sequence(self, random: Random) -> None:
-        """Play one random sequence, and look closer at what it shows, whatever happens then."""
+        """Play one random sequence; shrink any deviation even if the target dies."""
         fault = None
         try:
-            with _staged(self._target, self._hello, self._kind) as stage:
+            with _staged(self._target, self._hello, self._kit) as stage:
                 try:
                     fault = self._played(random, stage)
                 finally:
                     self.asked.update(stage.answered)
-                    self.exercised.update(self._kind.met(stage))
+                    self.exercised.update(stage.exercised)
                     self.unjudged += stage.over
         finally:
             if fault:
                 self._note(fault)
 
-    def _played(self, random: Random, stage: Stage) -> Fault | None:
-        mix, first = self._kind.begin(random, self._hello)
+    def _played(self, random: Random, stage: S) -> Fault[C] | None:
+        first, next_command = self._kit.draws(random, self._hello)
         sequence = [first]
-        found = stage.ask(first)
-        while not (found or stage.over) and len(sequence) < self._limits.length:
-            sequence.append(self._kind.next_ask(random, mix, stage))
-            found = stage.ask(sequence[-1])
-        return _fault(found, tuple(sequence), stage, self._kind) if found else None
+        deviation = stage.ask(first)
+        while not (deviation or stage.over) and len(sequence) < self._limits.length:
+            sequence.append(next_command(stage))
+            deviation = stage.ask(sequence[-1])
+        return self._fault(deviation, tuple(sequence), stage) if deviation else None
 
-    def found(self) -> list[Fault]:
-        """Return the faults, those that were met most often first."""
-        return sorted(
-            self.faults.values(),
-            key=lambda f: (-self.seen[f.deviation.signature], f.deviation.signature, f.kinds),
+    def _fault(self, deviation: Deviation, sequence: tuple[C, ...], stage: S) -> Fault[C]:
+        return Fault(deviation, sequence, tuple(stage.steps), features_of(self._kit, sequence))
+
+    def sorted_faults(self) -> tuple[Fault[C], ...]:
+        """Return the faults, the most frequent signature first."""
+        faults = (
+            attrs.evolve(fault, seen=self.seen[signature])
+            for (signature, _features), fault in self.faults.items()
         )
+        return tuple(sorted(faults, key=lambda f: (-f.seen, f.deviation.signature, f.kinds)))
 
-    def _note(self, fault: Fault) -> None:
+    def _note(self, fault: Fault[C]) -> None:
         signature = fault.deviation.signature
         self.seen[signature] += 1
         if self.seen[signature] > self._limits.examples:
             return
         best, until = fault, time.monotonic() + self._limits.shrink_seconds
 
-        def shows(sequence: tuple[Ask, ...]) -> int | None:
+        def shows(sequence: tuple[C, ...]) -> int | None:
             nonlocal best
             if time.monotonic() > until:
                 return None
-            stage, at, found = play(self._target, self._hello, sequence, self._kind)
-            if found is None or found.signature != signature:
+            stage, index, deviation = play(self._target, self._hello, sequence, self._kit)
+            if deviation is None or deviation.signature != signature:
                 return None
-            best = _fault(found, sequence[: at + 1], stage, self._kind)
-            return at
+            best = self._fault(deviation, sequence[: index + 1], stage)
+            return index
 
         try:
-            shrunk(fault.sequence, shows, self._kind)
+            shrunk(fault.sequence, shows, self._kit)
         finally:
             known = self.faults.get((signature, best.kinds))
             if known is None or len(best.sequence) < len(known.sequence):
                 self.faults[signature, best.kinds] = best
-
-
-def _fault(found: Deviation, sequence: tuple[Ask, ...], stage: Stage, kind: Kind) -> Fault:
-    return Fault(found, sequence, tuple(stage.steps), kind.features_of(sequence))

@@ -109,13 +109,13 @@ def _cases(report: Report) -> Iterator[_Case]:
 
 
 def _rules(report: Report) -> Iterator[_Case]:
-    faults: dict[str, list[Fault]] = {}
+    faults: dict[str, list[Fault[object]]] = {}
     for fault in report.new:
         if fault.deviation.name not in report.vectors.names:
             faults.setdefault(fault.deviation.name, []).append(fault)
     reasons = _not_at_stake(report)
     at_stake = [i.name for i, _count in report.exercised.met if i.group is Group.RULE]
-    judged = (at_stake or reasons) and report.campaign.kind.always
+    judged = (at_stake or reasons) and report.campaign.judges_invariants
     always = _ALWAYS if judged else ()
     for rule in dict.fromkeys((*always, *at_stake, *reasons, *faults)):
         broken = faults.get(rule, [])
@@ -148,7 +148,7 @@ def _is_rule(group: Group) -> bool:
     return group is Group.RULE
 
 
-def _failed(name: str, fault: Fault, suite: str = "rule") -> _Case:
+def _failed(name: str, fault: Fault[object], suite: str = "rule") -> _Case:
     deviation = fault.deviation
     citation = citation_of(deviation.broken)
     lines = [

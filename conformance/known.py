@@ -4,18 +4,23 @@ import json
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import attrs
 import cattrs
 from cattrs.strategies import configure_tagged_union
 
 from conformance.campaign import Fault, play
-from conformance.cores.kind import CORES
-from conformance.kind import Ask, Kind
+from conformance.kit import Hello, Kit, Stage, features_of
 from model.errors import ErrorCode
 
 __all__ = ["Known", "KnownError", "Replayed", "plain_sequence", "read_known", "replayed", "unknown"]
+
+C = TypeVar("C")
+C_co = TypeVar("C_co", covariant=True)
+T = TypeVar("T")
+H = TypeVar("H", bound=Hello)
+S = TypeVar("S", bound=Stage[Any])
 
 
 class KnownError(Exception):
@@ -23,7 +28,7 @@ class KnownError(Exception):
 
 
 @attrs.frozen
-class Known:
+class Known(Generic[C_co]):
     """A deviation that is known. ``signature``: rule and operation, and of a failure its text.
 
     ``sequence`` is a shortest one that shows it; ``needs`` what every sequence that shows it has in
@@ -36,7 +41,7 @@ class Known:
     title: str
     signature: tuple[str, ...]
     reason: str
-    sequence: tuple[Ask, ...]
+    sequence: tuple[C_co, ...]
     needs: frozenset[str] = frozenset()
     vectors: frozenset[str] = frozenset()
     consequence: str = ""
@@ -44,11 +49,11 @@ class Known:
 
 
 @attrs.frozen
-class Replayed:
+class Replayed(Generic[C_co]):
     """A known deviation played again: ``fault`` is what it showed, None if it is gone."""
 
-    known: Known
-    fault: Fault | None
+    known: Known[C_co]
+    fault: Fault[C_co] | None
 
 
 def _converter() -> cattrs.Converter:
@@ -61,61 +66,58 @@ def _converter() -> cattrs.Converter:
 _PLAIN = _converter()
 
 
-def plain_sequence(sequence: Sequence[Ask]) -> list[dict[str, Any]]:
-    """Return a sequence of asks, of whatever kind, as it stands in a file."""
-    asked = [{**_PLAIN.unstructure(ask), "ask": type(ask).__name__} for ask in sequence]
-    return json.loads(json.dumps(asked))  # type: ignore[no-any-return] # a list of objects
+def plain_sequence(sequence: Sequence[object]) -> list[dict[str, Any]]:
+    """Return a sequence of commands, of whatever kit, as a file contains it."""
+    plain = [{**_PLAIN.unstructure(command), "ask": type(command).__name__} for command in sequence]
+    return json.loads(json.dumps(plain))  # type: ignore[no-any-return] # a list of objects
 
 
-def read_known(path: Path, kind: Kind = CORES) -> tuple[Known, ...]:
-    """Return the deviations of a file, with asks of a kind. Raises KnownError."""
+def read_known(path: Path, kit: Kit[C, Any, Any, Any]) -> tuple[Known[C], ...]:
+    """Return the deviations of a file, with commands of a kit. Raises KnownError."""
     converter = _converter()
-    configure_tagged_union(kind.asks, converter, tag_name="ask")
+    configure_tagged_union(kit.commands, converter, tag_name="ask")
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("deviation", [])
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise KnownError(f"{path}: {error}") from None
-    found = []
+    listed: list[Known[C]] = []
     for number, entry in enumerate(entries, start=1):
         try:
             plain = json.loads(entry.get("sequence", "[]"))
-            sequence = tuple(converter.structure(ask, kind.asks) for ask in plain)
-            known = converter.structure({**entry, "sequence": []}, Known)
-            found.append(attrs.evolve(known, sequence=sequence))
+            sequence = tuple(converter.structure(command, kit.commands) for command in plain)
+            known = converter.structure({**entry, "sequence": []}, Known[Any])
+            listed.append(attrs.evolve(known, sequence=sequence))
         except (ValueError, TypeError, KeyError, AttributeError, cattrs.BaseValidationError) as e:
-            said = "; ".join(cattrs.transform_error(e))
-            raise KnownError(f"{path}: deviation {number}: {said}") from None
-    names = [known.name for known in found]
+            errors = "; ".join(cattrs.transform_error(e))
+            raise KnownError(f"{path}: deviation {number}: {errors}") from None
+    names = [known.name for known in listed]
     if doubled := {name for name in names if names.count(name) > 1}:
         raise KnownError(f"{path}: {min(doubled)} stands twice")
-    return tuple(found)
+    return tuple(listed)
 
 
 def replayed(
-    target: Any,  # noqa: ANN401 - what the kind's stages are made of
-    hello: Any,  # noqa: ANN401 - as the target says it
-    known: Sequence[Known],
-    kind: Kind = CORES,
-) -> list[Replayed]:
+    target: T, hello: H, known: Sequence[Known[C]], kit: Kit[C, T, H, S]
+) -> list[Replayed[C]]:
     """Play the sequence of each known deviation. Raises TargetError."""
-    return [_replayed(target, hello, one, kind) for one in known]
+    return [_replayed(target, hello, deviation, kit) for deviation in known]
 
 
-def _replayed(target: Any, hello: Any, one: Known, kind: Kind) -> Replayed:  # noqa: ANN401
-    for _try in range(kind.tries):
-        scene, at, deviation = play(target, hello, one.sequence, kind)
-        if deviation and deviation.signature == one.signature and at == len(one.sequence) - 1:
-            features = kind.features_of(one.sequence)
-            fault = Fault(deviation, one.sequence, tuple(scene.steps), features)
-            return Replayed(one, fault)
-    return Replayed(one, None)
+def _replayed(target: T, hello: H, known: Known[C], kit: Kit[C, T, H, S]) -> Replayed[C]:
+    sequence = known.sequence
+    for _try in range(kit.tries):
+        stage, index, deviation = play(target, hello, sequence, kit)
+        if deviation and deviation.signature == known.signature and index == len(sequence) - 1:
+            fault = Fault(deviation, sequence, tuple(stage.steps), features_of(kit, sequence))
+            return Replayed(known, fault)
+    return Replayed(known, None)
 
 
-def unknown(faults: Sequence[Fault], known: Sequence[Known]) -> list[Fault]:
+def unknown(faults: Sequence[Fault[C]], known: Sequence[Known[C]]) -> list[Fault[C]]:
     """Return the faults that no known deviation accounts for.
 
-    One does if it names the vector, or has the same signature and the sequence has in it what it
-    needs.
+    A known deviation accounts for a fault if it names the vector, or if both have the same
+    signature and the sequence of the fault has every feature that the known one needs.
     """
     return [
         fault

@@ -126,7 +126,9 @@ def _articles(report: Report) -> Iterator[tuple[str, Markup]]:
             yield one.known.title, _deviation("known", one.known.title, one.fault, one.known)
 
 
-def _deviation(kind: str, title: str, fault: Fault, known: Known | None = None) -> Markup:
+def _deviation(
+    kind: str, title: str, fault: Fault[object], known: Known[object] | None = None
+) -> Markup:
     deviation, citation = fault.deviation, citation_of(fault.deviation.broken)
     facts: list[tuple[str, Child]] = [
         ("Observed", deviation.recorded),
@@ -163,7 +165,7 @@ def _prose(text: str) -> list[Child]:
     return [tag("code", part) if at % 2 else part for at, part in enumerate(parts) if part]
 
 
-def _steps(fault: Fault) -> Markup:
+def _steps(fault: Fault[object]) -> Markup:
     head = tag("tr", [tag("th", name) for name in ("", "Operation", "Answer", "State after it")])
     rows = [
         tag("tr", tag("td", number), [tag("td", said) for said in (s.asked, s.answered, s.after)])

@@ -58,7 +58,7 @@ class Picture:
     more_after: bool
 
 
-def picture(fault: Fault) -> Picture | None:
+def picture(fault: Fault[object]) -> Picture | None:
     """Return the picture of a deviation; None where no state is known."""
     states = _states(fault)
     if not states:
@@ -80,7 +80,7 @@ def picture(fault: Fault) -> Picture | None:
 _BEFORE, _OBSERVED, _EXPECTED = "before", "observed", "expected"
 
 
-def _states(fault: Fault) -> list[tuple[str, SharePartitionSnapshot]]:
+def _states(fault: Fault[object]) -> list[tuple[str, SharePartitionSnapshot]]:
     before = next((s.state for s in reversed(fault.steps[:-1]) if s.state is not None), None)
     observed = fault.steps[-1].state if fault.steps else None
     known = {_BEFORE: before, _OBSERVED: observed, _EXPECTED: fault.deviation.state}

@@ -57,13 +57,13 @@ class Report:
     ``vectors`` is what the test vectors showed, which were played before the search.
     """
 
-    campaign: Campaign
-    replayed: tuple[Replayed, ...]
-    new: tuple[Fault, ...]
+    campaign: Campaign[object]
+    replayed: tuple[Replayed[object], ...]
+    new: tuple[Fault[object], ...]
     vectors: Played = attrs.Factory(Played)
 
     @property
-    def gone(self) -> tuple[Replayed, ...]:
+    def gone(self) -> tuple[Replayed[object], ...]:
         """Return the known deviations that did not show any more."""
         return tuple(one for one in self.replayed if one.fault is None)
 
@@ -73,10 +73,7 @@ class Report:
 
         Nothing at all where that was not counted.
         """
-        if not self.campaign.exercised:
-            return Exercised((), (), ())
-        can = self.campaign.hello.capabilities
-        return self.campaign.kind.exercised(self.campaign.exercised, can)
+        return self.campaign.coverage
 
     @property
     def cannot(self) -> tuple[str, ...]:
@@ -157,7 +154,7 @@ def vectors_text(vectors: Played) -> str:
     return f"{vectors.number} vectors, {len(vectors.faults)} deviate{left}"
 
 
-def show_known(one: Replayed, console: Console) -> None:
+def show_known(one: Replayed[object], console: Console) -> None:
     """Print a known deviation with its steps, or that it does not show any more."""
     console.print(f"{one.known.name}: {one.known.title}", markup=False)
     if one.fault is None:
@@ -169,7 +166,7 @@ def show_known(one: Replayed, console: Console) -> None:
     console.print(f"   cause     {one.known.cause}", markup=False)
 
 
-def _show_fault(fault: Fault, console: Console) -> None:
+def _show_fault(fault: Fault[object], console: Console) -> None:
     console.print(steps_table(fault.steps))
     console.print(f"   observed  {fault.deviation.recorded}", markup=False)
     console.print(f"   expected  {fault.deviation.expected}", markup=False)
@@ -241,7 +238,7 @@ def as_markdown(report: Report) -> str:
     return "\n".join(sections)
 
 
-def _fault_markdown(fault: Fault) -> Iterator[str]:
+def _fault_markdown(fault: Fault[object]) -> Iterator[str]:
     yield "| | Operation | Answer | State after it |\n|---|---|---|---|"
     for number, step in enumerate(fault.steps, start=1):
         yield f"| {number} | {_cell(step.asked)} | {_cell(step.answered)} | {_cell(step.after)} |"
@@ -268,7 +265,7 @@ def _exercised_markdown(found: Exercised) -> Iterator[str]:
     yield ""
 
 
-def plain_steps(fault: Fault) -> Iterator[str]:
+def plain_steps(fault: Fault[object]) -> Iterator[str]:
     """Yield the steps of a deviation as lines of text."""
     for number, step in enumerate(fault.steps, start=1):
         yield f"{number}. {step.asked}"
@@ -285,13 +282,13 @@ def steps_table(steps: Sequence[Step]) -> Table:
     return table
 
 
-def headline(fault: Fault) -> str:
+def headline(fault: Fault[object]) -> str:
     """Return a deviation in one line."""
     deviation = fault.deviation
     return f"{deviation.name} in {deviation.operation}, met {fault.seen}×: {deviation.sentence}"
 
 
-def _asked_table(campaign: Campaign) -> Table:
+def _asked_table(campaign: Campaign[object]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("operation")
     table.add_column("answers, and how often")
@@ -304,7 +301,7 @@ def _asked_table(campaign: Campaign) -> Table:
     return table
 
 
-def _plain(fault: Fault) -> dict[str, object]:
+def _plain(fault: Fault[object]) -> dict[str, object]:
     deviation, citation = fault.deviation, citation_of(fault.deviation.broken)
     return {
         "rule": deviation.name,

@@ -1,24 +1,26 @@
-"""The shortest sequence of asks that still shows a deviation, as far as simple steps find it."""
+"""Shorten a sequence of commands as far as simple steps do, while it shows the same deviation."""
 
 from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
 
-from conformance.cores.kind import CORES
-from conformance.kind import Ask, Kind
+from conformance.kit import Kit
 
 __all__ = ["shrunk"]
 
-Sequence_ = tuple[Ask, ...]
+C = TypeVar("C")
 
 
 def shrunk(
-    sequence: Sequence[Ask], fails: Callable[[Sequence_], int | None], kind: Kind = CORES
-) -> Sequence_:
+    sequence: Sequence[C],
+    fails: Callable[[tuple[C, ...]], int | None],
+    kit: Kit[C, Any, Any, Any],
+) -> tuple[C, ...]:
     """Return a sequence in which nothing can be left out or made simpler.
 
-    ``fails`` plays a sequence and returns at which ask the deviation shows; None if it does not.
-    The sequence returned is the last one of which it did, up to there. The first ask stays.
+    ``fails`` plays a sequence and returns the index of the command that shows the deviation, or
+    None. The result is the last sequence that failed, up to that command. The first command stays.
     """
-    shrinker = _Shrinker(fails, kind)
+    shrinker = _Shrinker(fails, kit)
     current = tuple(sequence)
     while True:
         smaller = shrinker.simpler(shrinker.shorter(shrinker.plainer(current)))
@@ -27,56 +29,59 @@ def shrunk(
         current = smaller
 
 
-class _Shrinker:
-    def __init__(self, fails: Callable[[Sequence_], int | None], kind: Kind) -> None:
-        self._fails, self._kind = fails, kind
+class _Shrinker(Generic[C]):
+    def __init__(
+        self, fails: Callable[[tuple[C, ...]], int | None], kit: Kit[C, Any, Any, Any]
+    ) -> None:
+        self._fails, self._kit = fails, kit
 
-    def plainer(self, current: Sequence_) -> Sequence_:
-        for changed in self._kind.plainer(current):
-            if changed != current and (at := self._fails(changed)) is not None:
-                return changed[: at + 1]
+    def plainer(self, current: tuple[C, ...]) -> tuple[C, ...]:
+        for changed in self._kit.plainer(current):
+            if changed != current and (index := self._fails(changed)) is not None:
+                return changed[: index + 1]
         return current
 
-    def shorter(self, current: Sequence_) -> Sequence_:
+    def shorter(self, current: tuple[C, ...]) -> tuple[C, ...]:
         size = max(1, len(current) // 2)
         while size:
-            at = 1
-            while at < len(current):
-                smaller = self._replaced(current, at, at + size, ())
+            index = 1
+            while index < len(current):
+                smaller = self._replaced(current, index, index + size, ())
                 if smaller is None:
-                    at += size
+                    index += size
                 else:
                     current = smaller
             size //= 2
         return current
 
-    def simpler(self, current: Sequence_) -> Sequence_:
-        for at in range(1, len(current)):
-            while at < len(current):
-                candidates = (o for o in self._kind.simpler(current[at]) if o != current[at])
-                found = (self._replaced(current, at, at + 1, (one,)) for one in candidates)
-                smaller = next((one for one in found if one is not None), None)
+    def simpler(self, current: tuple[C, ...]) -> tuple[C, ...]:
+        for index in range(1, len(current)):
+            while index < len(current):
+                command = current[index]
+                candidates = (other for other in self._kit.simpler(command) if other != command)
+                results = (self._replaced(current, index, index + 1, (c,)) for c in candidates)
+                smaller = next((result for result in results if result is not None), None)
                 if smaller is None:
                     break
                 current = smaller
         return current
 
     def _replaced(
-        self, current: Sequence_, first: int, end: int, by: Sequence_
-    ) -> Sequence_ | None:
+        self, current: tuple[C, ...], first: int, end: int, by: tuple[C, ...]
+    ) -> tuple[C, ...] | None:
         """Return the sequence with a part replaced, up to where it fails; None if it does not.
 
-        Where fewer offsets are produced, what follows is tried as it is and moved down with them.
+        Where the new part produces fewer offsets, try what follows as it is and moved down.
         """
         part, rest = current[first:end], current[end:]
         less = self._produced(part) - self._produced(by)
-        moved = tuple(self._kind.moved_down(ask, less) for ask in rest)
+        moved = tuple(self._kit.moved_down(command, less) for command in rest)
         for following in (rest, moved) if moved != rest else (rest,):
             changed = (*current[:first], *by, *following)
-            at = self._fails(changed) if len(changed) > 1 else None
-            if at is not None:
-                return changed[: at + 1]
+            index = self._fails(changed) if len(changed) > 1 else None
+            if index is not None:
+                return changed[: index + 1]
         return None
 
-    def _produced(self, part: Sequence_) -> int:
-        return sum(self._kind.produced(ask) for ask in part)
+    def _produced(self, part: tuple[C, ...]) -> int:
+        return sum(self._kit.produced(command) for command in part)

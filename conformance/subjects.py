@@ -12,13 +12,13 @@ from conformance.cores.builtin import EngineTarget
 from conformance.cores.crabka_core import KNOWN as CRABKA_CORE_KNOWN
 from conformance.cores.crabka_core import crabka_core_target
 from conformance.cores.kafka import KNOWN, kafka_target
-from conformance.cores.kind import CORES
+from conformance.cores.kit import CORES
 from conformance.cores.process import ProcessTarget
-from conformance.kind import Kind
+from conformance.kit import AnyKit
 from conformance.wire.broker import BrokerTarget
-from conformance.wire.brokers import BROKERS
 from conformance.wire.connection import Bounds
 from conformance.wire.hooks import AdminHooks
+from conformance.wire.kit import BROKERS
 from conformance.wire.named import NAMES, known_of, named_broker
 
 __all__ = ["CORE_NAMES", "SUBJECT_NAMES", "Subject", "opened"]
@@ -45,8 +45,8 @@ class Subject:
     sweep_ms: int = 1000
 
     @property
-    def kind(self) -> Kind:
-        """Whether it is a core or a broker."""
+    def kit(self) -> AnyKit:
+        """Return the kit that drives it."""
         return BROKERS if self.bootstrap or self.name in NAMES else CORES
 
     @property

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conformance.campaign import Limits, campaign
+from conformance.cores.kit import CORES
 from conformance.cores.process import ProcessTarget
 from conformance.vectors.play import all_cases, play_vectors
 from conformance.vectors.written import DATA
@@ -39,7 +40,7 @@ def test_the_example_conforms() -> None:
     target = ProcessTarget(DRIVER)
     try:
         played = play_vectors(target, target.hello(), all_cases())
-        found = campaign(target, Limits(sequences=40, seconds=60))
+        found = campaign(target, Limits(sequences=40, seconds=60), CORES)
     finally:
         target.close()
     assert played.faults == found.faults == ()

@@ -7,5 +7,5 @@
   search has met of it;
 - ``scene``: the log, the clock and the judge around one implementation; ``transactions``: a fetch
   that meets aborted transactions, as the judge sees it;
-- ``generate``, ``kind``: random asks of such an implementation, and simpler ones.
+- ``generate``, ``kit``: random asks of such an implementation, and simpler ones.
 """

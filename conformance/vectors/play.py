@@ -8,6 +8,7 @@ import attrs
 
 from conformance.campaign import Fault, play
 from conformance.cores import asks
+from conformance.cores.kit import CORES
 from conformance.cores.target import Hello, Target
 from conformance.target import TargetError
 from conformance.vectors.source import Case, cases
@@ -31,7 +32,7 @@ class Played:
     """
 
     number: int = 0
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Fault[object], ...] = ()
     skipped: dict[str, int] = attrs.Factory(dict)
     names: tuple[str, ...] = ()
     failure: str = ""
@@ -54,7 +55,7 @@ def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played
             skipped[reason] += 1
             continue
         try:
-            scene, at, found = play(target, hello, case.asks)
+            scene, at, found = play(target, hello, case.asks, CORES)
         except TargetError as error:
             if not names:
                 raise

@@ -8,7 +8,7 @@
 - ``asks``, ``scene``: what is asked of a broker, and one place in which it is;
 - ``written``, ``belief``, ``explain``, ``judge``: what a broker may be like after what was seen;
 - ``universe``, ``situations``, ``exercised``: what there is to meet, and what was;
-- ``generate``, ``brokers``: random asks, and simpler ones;
+- ``generate``, ``kit``: random asks, and simpler ones;
 - ``named``: brokers that the kit starts itself; ``words``: requests and responses for people;
 - ``servers``, ``kfake``, ``crabka``: brokers in other languages, started and stopped, as targets.
 """

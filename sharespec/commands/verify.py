@@ -11,22 +11,18 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from conformance.campaign import Campaign, Limits, campaign
 from conformance.junit import as_junit
-from conformance.kind import Kind
+from conformance.kit import AnyKit
 from conformance.known import Known, KnownError, Replayed, read_known, replayed, unknown
 from conformance.page import as_html
 from conformance.report import Report, Verdict, as_json, as_markdown, show, show_known
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
 from conformance.vectors.play import all_cases, play_vectors
-from conformance.wire.brokers import BROKERS
 from sharespec.commands.options import JSON
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on, fail
 
 __all__ = ["verify_command"]
-
-_SHRINK_SECONDS = 10.0
-"""How long to shrink a sequence against a broker, whose clock runs in real time."""
 
 
 def _in_a_folder(
@@ -131,16 +127,14 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
         names = ", ".join(SUBJECT_NAMES)
         raise click.UsageError(f"give one of {names}, --exec COMMAND, or --bootstrap HOST:PORT")
     subject = Subject(name, command, bootstrap, silence, profile, lock_ms, sweep_ms)
-    kind = subject.kind
-    limits = Limits(seconds=seconds, sequences=sequences)
-    if kind is BROKERS:
-        limits = attrs.evolve(limits, examples=2, shrink_seconds=_SHRINK_SECONDS)
+    kit = subject.kit
+    limits = Limits(seconds, sequences, examples=kit.examples, shrink_seconds=kit.shrink_seconds)
     known = known or subject.known
-    listed = _chosen(read_known(known, kind) if known else (), only)
+    listed = _chosen(read_known(known, kit) if known else (), only)
     with opened(subject) as target:
         if only:
-            sys.exit(_shown(replayed(target, target.hello(), listed, kind)[0]))
-        report = _verified(target, listed, limits, seed, kind)
+            sys.exit(_shown(replayed(target, target.hello(), listed, kit)[0]))
+        report = _verified(target, listed, limits, seed, kit)
     _printed(report, json_lines=json_lines)
     for path, written in ((markdown, as_markdown), (junit, as_junit), (html, as_html)):
         if path:
@@ -150,7 +144,7 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     sys.exit(Exit.WRONG if report.verdict is Verdict.DEVIATES else Exit.WELL)
 
 
-def _chosen(listed: tuple[Known, ...], only: str | None) -> tuple[Known, ...]:
+def _chosen(listed: tuple[Known[Any], ...], only: str | None) -> tuple[Known[Any], ...]:
     chosen = tuple(one for one in listed if only in (None, one.name))
     if only and not chosen:
         names = ", ".join(one.name for one in listed) or "none"
@@ -158,40 +152,35 @@ def _chosen(listed: tuple[Known, ...], only: str | None) -> tuple[Known, ...]:
     return chosen
 
 
-def _shown(again: Replayed) -> Exit:
+def _shown(again: Replayed[Any]) -> Exit:
     show_known(again, output())
     return Exit.WRONG if again.fault else Exit.WELL
 
 
 def _verified(
-    target: Any,  # noqa: ANN401 - of the kind
-    known: tuple[Known, ...],
+    target: Any,  # noqa: ANN401 - of the kit, which is known only at run time
+    known: tuple[Known[Any], ...],
     limits: Limits,
     seed: int,
-    kind: Kind,
+    kit: AnyKit,
 ) -> Report:
-    hello, cases = target.hello(), () if kind is BROKERS else all_cases()
+    hello, cases = target.hello(), all_cases() if kit.plays_vectors else ()
     played = play_vectors(target, hello, cases)
     if played.failure:
-        found = Campaign(hello, (), 0, 0, 0.0, {}, seed=seed, failure=played.failure, kind=kind)
+        found: Campaign[Any] = Campaign(hello, (), 0, 0, 0.0, {}, seed=seed, failure=played.failure)
     else:
-        found = _searched(target, limits, seed, kind)
-    again: list[Replayed] = []
+        found = _searched(target, limits, seed, kit)
+    again: list[Replayed[Any]] = []
     try:
         for one in known if not found.failure else ():
-            again += replayed(target, hello, (one,), kind)
+            again += replayed(target, hello, (one,), kit)
     except TargetError as error:
         found = attrs.evolve(found, failure=str(error))
     new = tuple(unknown((*played.faults, *found.faults), known))
     return Report(found, tuple(again), new, played)
 
 
-def _searched(
-    target: Any,  # noqa: ANN401 - of the kind
-    limits: Limits,
-    seed: int,
-    kind: Kind,
-) -> Campaign:
+def _searched(target: object, limits: Limits, seed: int, kit: AnyKit) -> Campaign[Any]:
     text = TextColumn("{task.description}")
     with Progress(text, TimeElapsedColumn(), console=progress_console(), transient=True) as bar:
         task = bar.add_task("verify")
@@ -199,7 +188,7 @@ def _searched(
         def progress(sequences: int, faults: int) -> None:
             bar.update(task, description=f"{sequences:,} sequences, {faults} deviations")
 
-        return campaign(target, limits, seed, progress, kind)
+        return campaign(target, limits, kit, seed, progress)
 
 
 def _printed(report: Report, *, json_lines: bool) -> None:

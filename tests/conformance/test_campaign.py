@@ -6,10 +6,11 @@ import pytest
 
 from conformance.campaign import Limits, campaign, play
 from conformance.cores import asks
+from conformance.cores.kit import CORES
 from conformance.cores.scene import Scene
 from conformance.cores.target import Reply
 from conformance.target import TargetError
-from conformance.wire.brokers import BROKERS
+from conformance.wire.kit import BROKERS
 from conformance.wire.target import Exchange, Place
 from model.errors import ErrorCode
 from model.share_messages import ShareRequest
@@ -21,21 +22,21 @@ WRONG = Miniature(FaultKind.COUNT_STAYS)
 
 
 def test_a_search_is_the_same_for_the_same_seed() -> None:
-    first, again = (campaign(Miniature(), Limits(sequences=20), seed=3) for _ in range(2))
+    first, again = (campaign(Miniature(), Limits(sequences=20), CORES, seed=3) for _ in range(2))
     assert first.asked == again.asked
-    assert campaign(Miniature(), Limits(sequences=20), seed=4).asked != first.asked
+    assert campaign(Miniature(), Limits(sequences=20), CORES, seed=4).asked != first.asked
 
 
 def test_a_search_ends_with_its_sequences_or_its_time() -> None:
-    assert campaign(Miniature(), Limits(sequences=3)).sequences == 3
-    assert campaign(Miniature(), Limits(seconds=1e-9)).sequences == 0
+    assert campaign(Miniature(), Limits(sequences=3), CORES).sequences == 3
+    assert campaign(Miniature(), Limits(seconds=1e-9), CORES).sequences == 0
 
 
 def test_a_deviation_is_listed_once_with_a_sequence_that_shows_it() -> None:
-    found = campaign(WRONG, Limits(sequences=60, examples=3))
+    found = campaign(WRONG, Limits(sequences=60, examples=3), CORES)
     assert len({(f.deviation.signature, f.kinds) for f in found.faults}) == len(found.faults)
     for fault in found.faults:
-        _scene, at, again = play(WRONG, WRONG.hello(), fault.sequence)
+        _scene, at, again = play(WRONG, WRONG.hello(), fault.sequence, CORES)
         assert again == fault.deviation
         assert at == len(fault.sequence) - 1
         assert fault.seen >= 1
@@ -54,14 +55,14 @@ def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -
         return ask_before(self, one)
 
     monkeypatch.setattr(Scene, "ask", ask)
-    found = campaign(Miniature(), Limits(sequences=10_000))
+    found = campaign(Miniature(), Limits(sequences=10_000), CORES)
     assert found.interrupted
     assert found.sequences > 10
 
 
 def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
-    campaign(Miniature(), Limits(sequences=4), progress=lambda *both: told.append(both))
+    campaign(Miniature(), Limits(sequences=4), CORES, progress=lambda *both: told.append(both))
     assert [sequences for sequences, _faults in told] == [1, 2, 3, 4]
 
 
@@ -101,8 +102,8 @@ class DyingBroker(SpecBroker):
 
 @pytest.mark.slow
 def test_a_driver_that_dies_ends_the_search_with_what_was_found() -> None:
-    whole = campaign(Dying(10**6, FaultKind.COUNT_STAYS), Limits(sequences=50, examples=1))
-    found = campaign(Dying(whole.steps * 2, FaultKind.COUNT_STAYS), Limits(examples=1))
+    whole = campaign(Dying(10**6, FaultKind.COUNT_STAYS), Limits(sequences=50, examples=1), CORES)
+    found = campaign(Dying(whole.steps * 2, FaultKind.COUNT_STAYS), Limits(examples=1), CORES)
     assert found.failure == "it ended"
     assert not found.interrupted
     assert found.sequences > 20
@@ -114,7 +115,7 @@ def test_a_driver_that_dies_ends_the_search_with_what_was_found() -> None:
 
 def test_a_broker_that_dies_ends_the_search_with_what_was_found() -> None:
     broker = DyingBroker(200)
-    found = campaign(broker, Limits(), kind=BROKERS)
+    found = campaign(broker, Limits(), BROKERS)
     assert found.failure == "the connection is closed"
     assert found.sequences > 2
     assert found.asked["fetch NONE"] > 50
@@ -122,15 +123,13 @@ def test_a_broker_that_dies_ends_the_search_with_what_was_found() -> None:
 
 
 def test_a_deviation_stays_found_if_the_target_dies_while_it_is_shortened() -> None:
-    alive = campaign(
-        SpecBroker(WireFault.COUNT_STAYS), Limits(sequences=1, examples=1), 3, kind=BROKERS
-    )
+    alive = campaign(SpecBroker(WireFault.COUNT_STAYS), Limits(sequences=1, examples=1), BROKERS, 3)
     (fault,) = alive.faults
     asked = sum(
         count for op, count in alive.asked.items() if op.split()[0] in {"fetch", "acknowledge"}
     )
     dying = DyingBroker(asked + 3, WireFault.COUNT_STAYS)
-    found = campaign(dying, Limits(examples=1), 3, kind=BROKERS)
+    found = campaign(dying, Limits(examples=1), BROKERS, 3)
     assert found.failure == "the connection is closed"
     assert [f.deviation.signature for f in found.faults] == [fault.deviation.signature]
 
@@ -141,7 +140,7 @@ def test_a_place_that_cannot_be_removed_hides_no_deviation() -> None:
             super().finish(place)
             raise TargetError("the topic cannot be removed")
 
-    found = campaign(Keeping(WireFault.COUNT_STAYS), Limits(examples=1), 3, kind=BROKERS)
+    found = campaign(Keeping(WireFault.COUNT_STAYS), Limits(examples=1), BROKERS, 3)
     assert found.failure == "the topic cannot be removed"
     assert len(found.faults) == 1
 
@@ -149,6 +148,6 @@ def test_a_place_that_cannot_be_removed_hides_no_deviation() -> None:
 @pytest.mark.parametrize("after", [0, 3])
 def test_what_cannot_be_driven_through_one_sequence_is_an_error(after: int) -> None:
     with pytest.raises(TargetError, match="it ended"):
-        campaign(Dying(after), Limits())
+        campaign(Dying(after), Limits(), CORES)
     with pytest.raises(TargetError, match="the connection is closed"):
-        campaign(DyingBroker(after), Limits(), kind=BROKERS)
+        campaign(DyingBroker(after), Limits(), BROKERS)

@@ -1,11 +1,14 @@
 """JUnit XML as systems for continuous integration read it."""
 
+from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import attrs
 import pytest
 
 from conformance.campaign import Limits, campaign
+from conformance.cores.exercised import Exercised
+from conformance.cores.kit import CORES
 from conformance.junit import as_junit
 from conformance.known import Known, Replayed
 from conformance.report import Report
@@ -30,10 +33,14 @@ CHILDREN = {
 }
 """What Jenkins' schema allows, as far as it is used here."""
 
+NONE = Exercised((), (), ())
+
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    found = campaign(Miniature(FaultKind.COUNT_STAYS), Limits(sequences=40, examples=1), seed=3)
+    found = campaign(
+        Miniature(FaultKind.COUNT_STAYS), Limits(sequences=40, examples=1), CORES, seed=3
+    )
     fault = found.faults[0]
     known = Known("name", "A <title>", fault.deviation.signature, "It is so.", fault.sequence)
     gone = attrs.evolve(known, name="other")
@@ -101,7 +108,10 @@ def test_what_is_known_is_skipped_and_what_is_gone_fails(report: Report) -> None
 def test_what_could_not_be_broken_is_skipped_with_the_reason(report: Report) -> None:
     (lacks,) = case(suite(report), "rule", "DEAD_LETTER_IS_ARCHIVING")
     assert lacks.attrib["message"] == "skipped: it cannot: dead_letter_queue"
-    little = attrs.evolve(report.campaign, exercised={"acquire is answered NONE": 1})
+    little = attrs.evolve(
+        report.campaign,
+        coverage=CORES.coverage({"acquire is answered NONE": 1}, Miniature().hello()),
+    )
     (missed,) = case(suite(Report(little, (), ())), "rule", "CAN_ACQUIRE")
     assert missed.attrib["message"] == "not exercised: no sequence put it at stake"
 
@@ -127,7 +137,7 @@ def test_the_properties_say_how_to_do_it_again(report: Report) -> None:
 
 
 def test_a_search_that_tried_nothing_is_an_error(report: Report) -> None:
-    idle = attrs.evolve(report.campaign, steps=0, exercised={})
+    idle = attrs.evolve(report.campaign, steps=0, coverage=NONE)
     found = suite(Report(idle, (), ()))
     assert [one.attrib["name"] for one in found.iter("testcase")] == ["operations were asked"]
     assert found.attrib["errors"] == "1"
@@ -136,7 +146,7 @@ def test_a_search_that_tried_nothing_is_an_error(report: Report) -> None:
 def test_what_xml_forbids_is_escaped(report: Report) -> None:
     fault = report.new[0]
     odd = attrs.evolve(fault.deviation, recorded="a\x00b\ud800c\ufffe<&\U0001f600")
-    hello = attrs.evolve(report.campaign.hello, name="bell\x07")
+    hello = attrs.evolve(cast("Any", report.campaign.hello), name="bell\x07")
     found = suite(
         attrs.evolve(
             report,
@@ -153,7 +163,7 @@ def test_without_escaping_it_would_not_be_read(
     monkeypatch: pytest.MonkeyPatch, report: Report
 ) -> None:
     monkeypatch.setattr("conformance.junit._clean", str)
-    hello = attrs.evolve(report.campaign.hello, name="bell\x07")
+    hello = attrs.evolve(cast("Any", report.campaign.hello), name="bell\x07")
     odd = attrs.evolve(report, campaign=attrs.evolve(report.campaign, hello=hello))
     with pytest.raises(ET.ParseError):
         suite(odd)

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.campaign import Fault, Limits, campaign, play
 from conformance.cores.kafka import KNOWN
-from conformance.cores.kind import CORES
+from conformance.cores.kit import CORES
 from conformance.known import Known, KnownError, plain_sequence, read_known, replayed, unknown
 from tests.doubles.miniature import FaultKind, Miniature
 
@@ -17,16 +17,16 @@ WRONG = Miniature(FaultKind.COUNT_STAYS)
 
 
 @pytest.fixture(scope="module")
-def fault() -> Fault:
-    return campaign(WRONG, Limits(sequences=40, examples=1)).faults[0]
+def fault() -> Fault[Any]:
+    return campaign(WRONG, Limits(sequences=40, examples=1), CORES).faults[0]
 
 
-def known(fault: Fault, **changes: object) -> Known:
+def known(fault: Fault[Any], **changes: object) -> Known[Any]:
     one = Known("n", "t", fault.deviation.signature, "r", fault.sequence)
     return attrs.evolve(one, **changes)  # type: ignore[arg-type] # any field
 
 
-def written(fault: Fault) -> str:
+def written(fault: Fault[Any]) -> str:
     sequence = json.dumps(plain_sequence(fault.sequence))
     return (
         f'[[deviation]]\nname = "n"\ntitle = "t"\nreason = "r"\n'
@@ -34,10 +34,10 @@ def written(fault: Fault) -> str:
     )
 
 
-def test_a_file_is_read_as_it_was_written(tmp_path: Path, fault: Fault) -> None:
+def test_a_file_is_read_as_it_was_written(tmp_path: Path, fault: Fault[Any]) -> None:
     path = tmp_path / "known.toml"
     path.write_text(written(fault))
-    assert read_known(path) == (known(fault),)
+    assert read_known(path, CORES) == (known(fault),)
 
 
 @pytest.mark.parametrize(
@@ -52,38 +52,39 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path, fault: Fault) -> None:
     ids=str,
 )
 def test_a_file_that_is_wrong_is_told_with_its_place(
-    tmp_path: Path, fault: Fault, change: tuple[str, str], said: str
+    tmp_path: Path, fault: Fault[Any], change: tuple[str, str], said: str
 ) -> None:
     path = tmp_path / "known.toml"
     path.write_text(written(fault).replace(*change))
     with pytest.raises(KnownError) as error:
-        read_known(path)
+        read_known(path, CORES)
     assert said in str(error.value)
 
 
-def test_a_name_stands_once(tmp_path: Path, fault: Fault) -> None:
+def test_a_name_stands_once(tmp_path: Path, fault: Fault[Any]) -> None:
     path = tmp_path / "known.toml"
     path.write_text(2 * written(fault))
     with pytest.raises(KnownError, match="n stands twice"):
-        read_known(path)
+        read_known(path, CORES)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(KnownError, match=r"absent\.toml"):
-        read_known(tmp_path / "absent.toml")
+        read_known(tmp_path / "absent.toml", CORES)
 
 
-def test_a_known_deviation_is_played_again(fault: Fault) -> None:
-    (shown,) = replayed(WRONG, WRONG.hello(), [known(fault)])
+def test_a_known_deviation_is_played_again(fault: Fault[Any]) -> None:
+    (shown,) = replayed(WRONG, WRONG.hello(), [known(fault)], CORES)
     assert shown.fault is not None
     assert shown.fault.deviation == fault.deviation
     right = Miniature()
-    assert replayed(right, right.hello(), [known(fault)])[0].fault is None
-    assert replayed(WRONG, WRONG.hello(), [known(fault, signature=("X", "y"))])[0].fault is None
+    assert replayed(right, right.hello(), [known(fault)], CORES)[0].fault is None
+    other = known(fault, signature=("X", "y"))
+    assert replayed(WRONG, WRONG.hello(), [other], CORES)[0].fault is None
 
 
 def test_what_runs_in_real_time_is_played_more_than_once(
-    fault: Fault, monkeypatch: pytest.MonkeyPatch
+    fault: Fault[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played: list[object] = []
 
@@ -100,7 +101,7 @@ def test_what_runs_in_real_time_is_played_more_than_once(
         assert len(played) == min(tries, 2)
 
 
-def test_only_what_has_the_signature_and_what_it_needs_is_known(fault: Fault) -> None:
+def test_only_what_has_the_signature_and_what_it_needs_is_known(fault: Fault[Any]) -> None:
     assert unknown([fault], [known(fault)]) == []
     assert unknown([fault], [known(fault, needs=frozenset({"Fetch"}))]) == []
     assert unknown([fault], [known(fault, needs=frozenset({"Compact"}))]) == [fault]
@@ -112,6 +113,6 @@ def test_only_what_has_the_signature_and_what_it_needs_is_known(fault: Fault) ->
 
 
 def test_what_is_known_of_kafka_can_be_read() -> None:
-    listed = read_known(KNOWN)
+    listed = read_known(KNOWN, CORES)
     assert len(listed) >= 9
     assert all(one.reason and one.cause and one.consequence for one in listed)

@@ -1,11 +1,14 @@
 """The page needs nothing else, shows what there is, escapes it, and is not too large."""
 
 from html.parser import HTMLParser
+from typing import Any, cast
 
 import attrs
 import pytest
 
 from conformance.campaign import Limits, campaign
+from conformance.cores.exercised import Exercised
+from conformance.cores.kit import CORES
 from conformance.deviation import Step
 from conformance.known import Known, Replayed
 from conformance.page import MAX_BYTES, as_html
@@ -13,6 +16,8 @@ from conformance.report import Report, headline
 from tests.doubles.miniature import FaultKind, Miniature
 
 EVIL = "<script>alert(1)</script><img src=http://x.example/y>"
+
+NONE = Exercised((), (), ())
 
 
 class Read(HTMLParser):
@@ -44,7 +49,7 @@ class Read(HTMLParser):
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    found = campaign(Miniature(FaultKind.COUNT_STAYS), Limits(sequences=40, examples=1))
+    found = campaign(Miniature(FaultKind.COUNT_STAYS), Limits(sequences=40, examples=1), CORES)
     fault = found.faults[0]
     one = Known("name", "A title", fault.deviation.signature, "It is so.", fault.sequence)
     known = attrs.evolve(one, consequence="It hurts.", cause="A slip in `f`.")
@@ -97,7 +102,7 @@ def test_everything_is_escaped(report: Report) -> None:
         fault.deviation, recorded=EVIL, expected=EVIL, sentence=EVIL, name=EVIL
     )
     steps = (Step(EVIL, EVIL, EVIL, fault.steps[-1].state),)
-    hello = attrs.evolve(report.campaign.hello, name=EVIL, version=EVIL, profile=EVIL)
+    hello = attrs.evolve(cast("Any", report.campaign.hello), name=EVIL, version=EVIL, profile=EVIL)
     known = attrs.evolve(report.replayed[0].known, title=EVIL, cause=EVIL, reason=f"`{EVIL}`")
     evil = attrs.evolve(fault, deviation=deviation, steps=steps, kinds=(EVIL,))
     page = as_html(
@@ -139,6 +144,6 @@ def test_the_verdict_is_said_in_words(
     report: Report, *, new: bool, gone: bool, steps: int, said: str
 ) -> None:
     known = report.replayed[1:] if gone else ()
-    searched = attrs.evolve(report.campaign, steps=steps, exercised={})
+    searched = attrs.evolve(report.campaign, steps=steps, coverage=NONE)
     page = Read(as_html(Report(searched, known, report.new if new else ())))
     assert said in page.text

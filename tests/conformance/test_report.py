@@ -2,12 +2,15 @@
 
 import json
 from io import StringIO
+from typing import Any, cast
 
 import attrs
 import pytest
 from rich.console import Console
 
 from conformance.campaign import Limits, campaign
+from conformance.cores.exercised import Exercised
+from conformance.cores.kit import CORES
 from conformance.cores.target import Capabilities
 from conformance.cores.universe import universe
 from conformance.junit import as_junit
@@ -18,10 +21,12 @@ from conformance.wire.target import WireHello
 from model.errors import ErrorCode
 from tests.doubles.miniature import FaultKind, Miniature
 
+NONE = Exercised((), (), ())
+
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    found = campaign(Miniature(FaultKind.COUNT_STAYS), Limits(sequences=40, examples=1))
+    found = campaign(Miniature(FaultKind.COUNT_STAYS), Limits(sequences=40, examples=1), CORES)
     fault = found.faults[0]
     one = Known("name", "A | title", fault.deviation.signature, "r", fault.sequence)
     known = attrs.evolve(one, consequence="It hurts.", cause="A slip.")
@@ -102,16 +107,16 @@ def test_where_everything_was_exercised_nothing_is_left(report: Report) -> None:
         dead_letter_queue=True,
         aborted_transactions=True,
     )
-    hello = attrs.evolve(report.campaign.hello, capabilities=can)
+    hello = attrs.evolve(cast("Any", report.campaign.hello), capabilities=can)
     counts = {item.name: 1 for item in universe(can)}
-    whole = attrs.evolve(report.campaign, hello=hello, exercised=counts)
+    whole = attrs.evolve(report.campaign, hello=hello, coverage=CORES.coverage(counts, hello))
     assert "Nothing is left." in as_markdown(Report(whole, (), ()))
     assert "not exercised" not in text(Report(whole, (), ()))
 
 
 def test_what_a_broker_cannot_be_asked_is_in_every_report(report: Report) -> None:
     broker = WireHello("broker", "1", "kip", skipped=("lag: it tells none",))
-    asked = attrs.evolve(report.campaign, hello=broker, exercised={}, unjudged=3)
+    asked = attrs.evolve(report.campaign, hello=broker, coverage=NONE, unjudged=3)
     found = Report(asked, (), ())
     reports = (text(found), "".join(as_json(found)), as_markdown(found))
     for said in (*reports, as_html(found), as_junit(found)):

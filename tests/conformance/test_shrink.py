@@ -1,6 +1,7 @@
 """What is left of a sequence is needed, and as simple as it can be."""
 
 from conformance.cores import asks
+from conformance.cores.kit import CORES
 from conformance.shrink import shrunk
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -35,7 +36,7 @@ def needs(*kinds: type) -> tuple[asks.Ask, ...]:
                 return at
         return None
 
-    return shrunk(LONG, fails)
+    return shrunk(LONG, fails, CORES)
 
 
 def test_what_is_not_needed_goes() -> None:
@@ -60,7 +61,7 @@ def test_what_stays_is_made_simple() -> None:
 
 
 def test_what_fails_at_once_is_left_with_its_beginning() -> None:
-    assert shrunk((BEGIN,), lambda _sequence: 0) == (BEGIN,)
+    assert shrunk((BEGIN,), lambda _sequence: 0, CORES) == (BEGIN,)
 
 
 def test_offsets_move_down_with_what_is_produced() -> None:
@@ -80,7 +81,7 @@ def test_offsets_move_down_with_what_is_produced() -> None:
                 return at
         return None
 
-    assert shrunk(sequence, fails)[1:] == (
+    assert shrunk(sequence, fails, CORES)[1:] == (
         asks.Produce(((0, 1),)),
         asks.Acknowledge("m1", (AcknowledgementBatch(0, 0, (1,)),)),
     )

@@ -5,17 +5,17 @@ import sys
 import pytest
 
 from conformance.cores.kafka import KNOWN
-from conformance.cores.kind import CORES
+from conformance.cores.kit import CORES
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
-from conformance.wire.brokers import BROKERS
+from conformance.wire.kit import BROKERS
 
 
 def test_a_subject_is_a_core_or_a_broker() -> None:
-    assert Subject("spec").kind is CORES
-    assert Subject(command="x").kind is CORES
-    assert Subject("kfake").kind is BROKERS
-    assert Subject(bootstrap="h:1").kind is BROKERS
+    assert Subject("spec").kit is CORES
+    assert Subject(command="x").kit is CORES
+    assert Subject("kfake").kit is BROKERS
+    assert Subject(bootstrap="h:1").kit is BROKERS
     assert len(set(SUBJECT_NAMES)) == len(SUBJECT_NAMES)
 
 

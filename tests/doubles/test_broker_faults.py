@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from conformance.campaign import Limits, campaign
-from conformance.wire.brokers import BROKERS
+from conformance.wire.kit import BROKERS
 from tests.doubles.broker_faults import WireFault
 from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 
@@ -45,7 +45,7 @@ def test_a_fault_is_found_named_and_shrunk(fault: WireFault) -> None:
     shortest = 99
     for seed in range(40):
         broker = SpecBroker(fault, seed=seed, can=SMALL)
-        found = campaign(broker, Limits(sequences=2, examples=1), seed, kind=BROKERS).faults
+        found = campaign(broker, Limits(sequences=2, examples=1), BROKERS, seed).faults
         names |= {one.deviation.name for one in found}
         shortest = min([shortest, *(len(one.sequence) for one in found)])
         if NAMES[fault] in names and shortest <= 10:

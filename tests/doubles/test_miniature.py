@@ -3,6 +3,7 @@
 import pytest
 
 from conformance.campaign import Limits, campaign
+from conformance.cores.kit import CORES
 from tests.doubles.miniature import FaultKind, Miniature
 
 FAULTS = [kind for kind in FaultKind if kind is not FaultKind.NONE]
@@ -10,7 +11,7 @@ FAULTS = [kind for kind in FaultKind if kind is not FaultKind.NONE]
 
 @pytest.mark.slow
 def test_the_right_one_conforms() -> None:
-    found = campaign(Miniature(), Limits(sequences=150), seed=1)
+    found = campaign(Miniature(), Limits(sequences=150), CORES, seed=1)
     assert found.faults == ()
     assert found.steps > 4000
 
@@ -19,7 +20,7 @@ def test_the_right_one_conforms() -> None:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_found_and_shrunk(fault: FaultKind) -> None:
     for seed in range(8):
-        found = campaign(Miniature(fault), Limits(sequences=100, examples=1), seed)
+        found = campaign(Miniature(fault), Limits(sequences=100, examples=1), CORES, seed)
         if found.faults:
             break
     assert found.faults

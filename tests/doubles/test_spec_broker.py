@@ -4,7 +4,7 @@ import pytest
 
 from conformance.campaign import Limits, campaign
 from conformance.target import TargetError
-from conformance.wire.brokers import BROKERS
+from conformance.wire.kit import BROKERS
 from model.config import SharePartitionConfig
 from model.ranges import OffsetRange
 from model.share_messages import PartitionRequest, ShareFetch, TopicPartition
@@ -15,7 +15,7 @@ from tests.doubles.spec_broker import SpecBroker
 @pytest.mark.parametrize("profile", ["kip", "kafka"])
 def test_the_judge_accepts_whatever_the_rules_allow(profile: str) -> None:
     broker = SpecBroker(profile=profile)
-    found = campaign(broker, Limits(sequences=20, examples=1), 11, kind=BROKERS)
+    found = campaign(broker, Limits(sequences=20, examples=1), BROKERS, 11)
     assert [(fault.deviation, fault.steps) for fault in found.faults] == []
     assert found.unjudged < 4
     assert found.steps > 700
@@ -23,9 +23,7 @@ def test_the_judge_accepts_whatever_the_rules_allow(profile: str) -> None:
 
 
 def test_the_same_seed_is_the_same_search() -> None:
-    one, other = (
-        campaign(SpecBroker(), Limits(sequences=3), 5, kind=BROKERS).asked for _ in range(2)
-    )
+    one, other = (campaign(SpecBroker(), Limits(sequences=3), BROKERS, 5).asked for _ in range(2))
     assert one == other
 
 

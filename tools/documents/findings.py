@@ -49,10 +49,10 @@ PAGES = {
 """Each target with findings."""
 
 
-def known_of(target: str) -> tuple[Known, ...]:
+def known_of(target: str) -> tuple[Known[Any], ...]:
     """Return the known deviations of a target."""
     subject = Subject(target)
-    return () if subject.known is None else read_known(subject.known, subject.kind)
+    return () if subject.known is None else read_known(subject.known, subject.kit)
 
 
 def _reproduced() -> Mapping[str, Mapping[str, Any]]:

@@ -5,6 +5,7 @@ import pytest
 
 from conformance.campaign import Limits, campaign
 from conformance.cores.builtin import EngineTarget, fetch_offset_of
+from conformance.cores.kit import CORES
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
@@ -13,7 +14,7 @@ from model.states import RecordState
 @pytest.mark.parametrize("profile", ["kip", "kafka"])
 @pytest.mark.parametrize("name", ["spec", "impl"])
 def test_it_conforms(name: str, profile: str) -> None:
-    found = campaign(EngineTarget(name, profile), Limits(sequences=40, seconds=300))
+    found = campaign(EngineTarget(name, profile), Limits(sequences=40, seconds=300), CORES)
     assert found.faults == ()
     assert found.sequences == 40
     assert found.asked["acquire skipped"] > 0
@@ -24,7 +25,7 @@ def test_it_does_not_conform_to_another_profile(monkeypatch: pytest.MonkeyPatch)
     target = EngineTarget("spec", "kafka")
     hello = attrs.evolve(target.hello(), profile="kip")
     monkeypatch.setattr(target, "hello", lambda: hello)
-    assert campaign(target, Limits(sequences=120, examples=1)).faults
+    assert campaign(target, Limits(sequences=120, examples=1), CORES).faults
 
 
 def test_a_fetch_begins_at_the_first_offset_that_can_be_taken() -> None:

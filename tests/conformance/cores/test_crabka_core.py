@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cores.crabka_core import KNOWN, crabka_core_target
+from conformance.cores.kit import CORES
 from conformance.known import read_known, replayed
 from conformance.target import TargetError
 
@@ -20,11 +21,11 @@ def test_without_cargo_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 @pytest.mark.broker
 def test_what_is_known_of_it_shows() -> None:
-    known = read_known(KNOWN)
+    known = read_known(KNOWN, CORES)
     assert known
     if not BUILT.exists():
         pytest.skip("crabka is not built here; `make crabka-core` builds it, in minutes")
     target = crabka_core_target(10)
-    shown = replayed(target, target.hello(), known)
+    shown = replayed(target, target.hello(), known, CORES)
     target.close()
     assert [one.known.name for one in shown if one.fault is None] == []

@@ -1,6 +1,7 @@
 """Everything that is declared can be met, and nothing else is; what was not asked is not met."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from conformance.campaign import Campaign, Limits, campaign, play
 from conformance.cores import asks, generate
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.exercised import exercised
-from conformance.cores.kind import CORES
+from conformance.cores.kit import CORES
 from conformance.cores.universe import Group, universe
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -158,27 +159,27 @@ def sequence(limit: object, *steps: object) -> list[asks.Ask]:
 
 
 @pytest.fixture(scope="module")
-def searched() -> Campaign:
-    return campaign(SPEC, Limits(seconds=600, sequences=200), seed=5)
+def searched() -> Campaign[Any]:
+    return campaign(SPEC, Limits(seconds=600, sequences=200), CORES, seed=5)
 
 
 @pytest.mark.slow
-def test_a_search_meets_nearly_everything_there_is(searched: Campaign) -> None:
+def test_a_search_meets_nearly_everything_there_is(searched: Campaign[Any]) -> None:
     missed = {item.name for item in exercised(searched.exercised, CAN).missed}
     assert missed <= SELDOM.keys() | NEVER.keys()
     assert missed >= NEVER.keys()
 
 
 @pytest.mark.slow
-def test_what_is_met_is_declared(searched: Campaign) -> None:
+def test_what_is_met_is_declared(searched: Campaign[Any]) -> None:
     assert searched.exercised.keys() <= {item.name for item in universe(CAN)}
 
 
 @pytest.mark.parametrize("name", SELDOM)
 def test_what_is_seldom_met_can_be(name: str) -> None:
-    scene, _at, found = play(SPEC, SPEC.hello(), sequence(*SELDOM[name]))
+    scene, _at, found = play(SPEC, SPEC.hello(), sequence(*SELDOM[name]), CORES)
     assert found is None
-    assert CORES.met(scene)[name] > 0
+    assert scene.exercised[name] > 0
 
 
 def test_what_need_not_happen_is_said_to_be_free() -> None:
@@ -188,7 +189,7 @@ def test_what_need_not_happen_is_said_to_be_free() -> None:
 
 def test_what_is_not_asked_is_not_met(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(generate._ALWAYS, asks.Acknowledge)  # noqa: SLF001 - what a search is made of
-    found = exercised(campaign(SPEC, Limits(sequences=15)).exercised, CAN)
+    found = exercised(campaign(SPEC, Limits(sequences=15), CORES).exercised, CAN)
     missed = {item.name for item in found.missed}
     assert {"acknowledge is answered NONE", "ACKNOWLEDGEMENT_JUDGED"} <= missed
     assert "acquire is answered NONE" not in missed
@@ -196,7 +197,7 @@ def test_what_is_not_asked_is_not_met(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_an_implementation_cannot_do_is_skipped_with_the_reason() -> None:
     target = Miniature()
-    searched = campaign(target, Limits(sequences=10))
+    searched = campaign(target, Limits(sequences=10), CORES)
     found = exercised(searched.exercised, target.hello().capabilities)
     reasons = {item.name: reason for item, reason in found.skipped}
     assert reasons["DEAD_LETTER_IS_ARCHIVING"] == "it cannot: dead_letter_queue"
@@ -215,7 +216,7 @@ def test_totals_leave_out_what_is_skipped() -> None:
 def test_an_operation_that_deviates_is_not_counted() -> None:
     wide = Miniature(FaultKind.WINDOW_HAS_NO_LIMIT)
     steps = [*sequence(2, ONE), asks.Produce(((0, 20),)), FETCH]
-    scene, _at, found = play(wide, wide.hello(), steps)
+    scene, _at, found = play(wide, wide.hello(), steps, CORES)
     assert found is not None
-    assert CORES.met(scene)["acquire is answered NONE"] == 1
-    assert CORES.met(scene)["a fetch is stopped by its maximum of records"] == 1
+    assert scene.exercised["acquire is answered NONE"] == 1
+    assert scene.exercised["a fetch is stopped by its maximum of records"] == 1

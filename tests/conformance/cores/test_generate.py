@@ -8,6 +8,7 @@ import attrs
 from conformance.campaign import Limits, campaign
 from conformance.cores import asks
 from conformance.cores.generate import Mixture, mixture, next_ask
+from conformance.cores.kit import CORES
 from conformance.cores.scene import Scene
 from conformance.cores.target import Capabilities
 from model.config import SharePartitionConfig
@@ -54,7 +55,7 @@ def test_what_an_implementation_cannot_do_is_not_asked() -> None:
 
 
 def test_asks_are_steered_to_what_is_held() -> None:
-    found = campaign(Miniature(), Limits(sequences=60), seed=2)
+    found = campaign(Miniature(), Limits(sequences=60), CORES, seed=2)
     assert found.asked["acknowledge NONE"] > found.asked["acknowledge INVALID_RECORD_STATE"] / 10
     assert found.asked["complete_write COORDINATOR_NOT_AVAILABLE"] > 0
 

@@ -5,6 +5,7 @@ import pytest
 
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kafka import KNOWN, kafka_target
+from conformance.cores.kit import CORES
 from conformance.known import read_known
 from conformance.target import TargetError
 from conformance.vectors.play import all_cases, needs, play_vectors, reason_to_skip
@@ -107,6 +108,6 @@ def test_apache_kafka_differs_where_it_is_known_to() -> None:
         played = play_vectors(target, target.hello(), all_cases())
     finally:
         target.close()
-    known = {name for one in read_known(KNOWN) for name in one.vectors}
+    known = {name for one in read_known(KNOWN, CORES) for name in one.vectors}
     assert {fault.deviation.name for fault in played.faults} == known
     assert played.number > 190

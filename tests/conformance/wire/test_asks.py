@@ -5,7 +5,7 @@ from pathlib import Path
 
 from conformance.known import plain_sequence, read_known
 from conformance.wire import asks
-from conformance.wire.brokers import BROKERS
+from conformance.wire.kit import BROKERS
 from model.states import AcquireMode
 from tests.conformance.wire.worlds import CONFIG
 

@@ -6,8 +6,8 @@ import pytest
 
 import conformance
 from conformance.known import read_known, replayed
-from conformance.wire.brokers import BROKERS
 from conformance.wire.crabka import crabka_target
+from conformance.wire.kit import BROKERS
 from conformance.wire.named import known_of
 
 TARGET = Path(conformance.__file__).parent / "targets" / "crabka"

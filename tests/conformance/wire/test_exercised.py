@@ -2,6 +2,7 @@
 
 from collections import Counter
 from io import StringIO
+from typing import Any
 
 import attrs
 import pytest
@@ -13,8 +14,8 @@ from conformance.junit import as_junit
 from conformance.page import as_html
 from conformance.report import Report, as_json, as_markdown, show
 from conformance.wire import asks, generate
-from conformance.wire.brokers import BROKERS
 from conformance.wire.exercised import exercised
+from conformance.wire.kit import BROKERS
 from conformance.wire.target import WireCapabilities
 from conformance.wire.universe import (
     ACKNOWLEDGE,
@@ -165,16 +166,16 @@ SELDOM: dict[str, tuple[asks.Ask, ...]] = {
 
 
 @pytest.fixture(scope="module")
-def searched() -> Campaign:
-    return campaign(SpecBroker(), Limits(seconds=600, sequences=100), 1, kind=BROKERS)
+def searched() -> Campaign[Any]:
+    return campaign(SpecBroker(), Limits(seconds=600, sequences=100), BROKERS, 1)
 
 
-def report(counts: Campaign) -> Report:
+def report(counts: Campaign[Any]) -> Report:
     return Report(counts, (), counts.faults)
 
 
 @pytest.mark.slow
-def test_a_search_meets_nearly_everything_there_is(searched: Campaign) -> None:
+def test_a_search_meets_nearly_everything_there_is(searched: Campaign[Any]) -> None:
     assert searched.faults == ()
     missed = {item.name for item in exercised(searched.exercised, CAPABILITIES).missed}
     assert missed <= SELDOM.keys() | NEVER.keys()
@@ -182,7 +183,7 @@ def test_a_search_meets_nearly_everything_there_is(searched: Campaign) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_met_is_declared(searched: Campaign) -> None:
+def test_what_is_met_is_declared(searched: Campaign[Any]) -> None:
     assert searched.exercised.keys() <= {item.name for item in universe()}
 
 
@@ -200,7 +201,7 @@ def test_what_is_seldom_met_can_be(name: str) -> None:
         stage, _at, found = play(broker, broker.hello(), sequence, BROKERS)
         assert found is None
         before = play(broker, broker.hello(), sequence[:-1], BROKERS)[0]
-        counts.update(Counter(BROKERS.met(stage)) - Counter(BROKERS.met(before)))
+        counts.update(Counter(stage.exercised) - Counter(before.exercised))
     assert counts[name] > 0
 
 
@@ -211,7 +212,7 @@ def test_what_is_not_asked_is_not_met(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generate, "_acknowledge", wait)
     monkeypatch.setitem(generate._MAKERS, asks.Acknowledge, wait)  # noqa: SLF001 - what a search is made of
     monkeypatch.setattr(generate, "_acknowledged", lambda *_any: ())
-    searched = campaign(SpecBroker(), Limits(sequences=6), kind=BROKERS)
+    searched = campaign(SpecBroker(), Limits(sequences=6), BROKERS)
     found = exercised(searched.exercised, CAPABILITIES)
     missed = {item.name for item in found.missed}
     assert {"ACKNOWLEDGEMENT_JUDGED", answer_name(ACKNOWLEDGE, "NONE")} <= missed
@@ -233,14 +234,15 @@ def test_a_request_that_deviates_is_not_counted() -> None:
     sequence = asks.Open(CONFIG), *LAST
     stage, _at, found = play(wrong, wrong.hello(), sequence, BROKERS)
     assert found is not None
-    counts = BROKERS.met(stage)
+    counts = stage.exercised
     assert counts["a fetch acquires records under batch_optimized"] == 1
     assert not any("delivered again" in name for name in counts)
 
 
 @pytest.mark.slow
-def test_it_is_in_every_report(searched: Campaign) -> None:
-    few = attrs.evolve(searched, exercised={answer_name(FETCH, "NONE"): 3})
+def test_it_is_in_every_report(searched: Campaign[Any]) -> None:
+    goals = BROKERS.coverage({answer_name(FETCH, "NONE"): 3}, SpecBroker().hello())
+    few = attrs.evolve(searched, coverage=goals)
     said, out = report(few), StringIO()
     show(said, Console(file=out, width=200))
     assert "exercised: 1 of 2" in out.getvalue()

@@ -9,8 +9,8 @@ import pytest
 
 from conformance.campaign import Limits, campaign
 from conformance.wire import asks
-from conformance.wire.brokers import BROKERS
 from conformance.wire.generate import Mixture, begin, mixture, next_ask
+from conformance.wire.kit import BROKERS
 from conformance.wire.scene import WireScene
 from conformance.wire.target import WireCapabilities
 from model.states import AcknowledgeType, AcquireMode
@@ -86,7 +86,7 @@ def test_tidy_members_do_not_fetch_while_they_hold_records() -> None:
 
 @pytest.mark.slow
 def test_asks_are_steered_to_what_is_held_and_odd_ones_occur() -> None:
-    found = campaign(SpecBroker(), Limits(sequences=30), 2, kind=BROKERS)
+    found = campaign(SpecBroker(), Limits(sequences=30), BROKERS, 2)
     assert found.asked["acknowledge NONE"] > 60
     for odd in (
         "acknowledge INVALID_RECORD_STATE",

@@ -12,8 +12,8 @@ import pytest
 import conformance
 from conformance.known import read_known, replayed
 from conformance.wire.broker import BrokerTarget
-from conformance.wire.brokers import BROKERS
 from conformance.wire.kfake import KfakeHooks, kfake_target
+from conformance.wire.kit import BROKERS
 from conformance.wire.named import known_of
 from conformance.wire.target import Exchange, Place
 from model.config import AutoOffsetReset, SharePartitionConfig

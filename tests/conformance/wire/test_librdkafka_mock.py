@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -9,8 +10,8 @@ from conformance.campaign import Limits, campaign
 from conformance.known import Known, read_known, replayed, unknown
 from conformance.target import TargetError
 from conformance.wire.broker import BrokerTarget
-from conformance.wire.brokers import BROKERS
 from conformance.wire.connection import Bounds
+from conformance.wire.kit import BROKERS
 from conformance.wire.librdkafka import MockCluster
 from conformance.wire.librdkafka_mock import librdkafka_mock
 from conformance.wire.named import known_of
@@ -125,11 +126,11 @@ def test_none_of_them_shows_in_the_specification() -> None:
 @pytest.mark.slow
 def test_a_search_finds_nothing_that_is_not_known(mock: BrokerTarget) -> None:
     limits = Limits(seconds=8, sequences=25, examples=1, shrink_seconds=1)
-    found = campaign(mock, limits, seed=1, kind=BROKERS)
+    found = campaign(mock, limits, BROKERS, seed=1)
     assert found.steps > 50
     assert found.faults
     assert [one.deviation for one in unknown(found.faults, KNOWN)] == []
-    hidden: tuple[Known, ...] = tuple(
+    hidden: tuple[Known[Any], ...] = tuple(
         one for one in KNOWN if one.signature != found.faults[0].deviation.signature
     )
     assert unknown(found.faults, hidden)

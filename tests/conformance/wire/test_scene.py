@@ -7,7 +7,7 @@ from conformance.campaign import Fault, Limits, campaign
 from conformance.deviation import Deviation
 from conformance.picture import picture
 from conformance.wire import asks
-from conformance.wire.brokers import BROKERS
+from conformance.wire.kit import BROKERS
 from conformance.wire.scene import (
     ABSENT_PARTITION,
     ABSENT_TOPIC,
@@ -299,7 +299,7 @@ def test_a_place_is_removed_when_a_search_is_interrupted(
         return open_before(config, partitions)
 
     monkeypatch.setattr(broker, "open", open_)
-    found = campaign(broker, Limits(examples=1), kind=BROKERS)
+    found = campaign(broker, Limits(examples=1), BROKERS)
     assert found.interrupted
     assert found.faults
     assert broker.finished == opened

@@ -5,7 +5,7 @@ import pytest
 
 from conformance.campaign import play
 from conformance.wire import asks
-from conformance.wire.brokers import BROKERS
+from conformance.wire.kit import BROKERS
 from conformance.wire.situations import held_by
 from conformance.wire.universe import FETCH, KEPT_BACK, closed_name, lag_name, type_name
 from model.config import IsolationLevel, SharePartitionConfig
@@ -35,8 +35,8 @@ def met(
         whole = asks.Open(config, partitions), *sequence
         stage, _at, wrong = play(broker, broker.hello(), whole, BROKERS)
         assert wrong is None
-        before = BROKERS.met(play(broker, broker.hello(), whole[:-1], BROKERS)[0])
-        found |= {name for name, count in BROKERS.met(stage).items() if count > before.get(name, 0)}
+        before = play(broker, broker.hello(), whole[:-1], BROKERS)[0].exercised
+        found |= {name for name, count in stage.exercised.items() if count > before.get(name, 0)}
     return found
 
 

@@ -1,7 +1,7 @@
 """The kind of cores: how its asks are made simpler, and what they say of a log."""
 
 from conformance.cores import asks
-from conformance.cores.kind import CORES
+from conformance.cores.kit import CORES
 from model.operations import AcknowledgementBatch
 
 ACKNOWLEDGE = asks.Acknowledge("m2", (AcknowledgementBatch(3, 6, (1,)),))

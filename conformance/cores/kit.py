@@ -1,0 +1,125 @@
+"""The kit for cores: implementations of one share-partition, in virtual time."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from random import Random
+
+import attrs
+
+from conformance.cores import asks
+from conformance.cores.exercised import Exercised, exercised
+from conformance.cores.generate import mixture, next_ask
+from conformance.cores.scene import Scene
+from conformance.cores.target import Hello, Target
+from model.operations import AcknowledgementBatch
+
+__all__ = ["CORES"]
+
+_ALL = 500
+_WRITING = asks.Acknowledge | asks.Release | asks.AdvanceTime | asks.FinishDeadLetter
+_FIRST = "m1"
+
+
+@attrs.frozen
+class Cores:
+    """The kit for cores, as ``conformance.kit.Kit`` describes it."""
+
+    commands = asks.Ask
+    judges_invariants = True
+    plays_vectors = True
+    examples = 6
+    shrink_seconds = float("inf")
+    tries: int = 1
+
+    def hello(self, target: Target) -> Hello:
+        """Return what a core says of itself."""
+        return target.hello()
+
+    def stage(self, target: Target, hello: Hello) -> Scene:
+        """Reset a core, with an empty log."""
+        return Scene(target, hello)
+
+    def draws(self, random: Random, hello: Hello) -> tuple[asks.Ask, Callable[[Scene], asks.Ask]]:
+        """Begin with a leader that takes over."""
+        mix = mixture(random, hello.capabilities)
+        return asks.TakeOver(mix.config), partial(next_ask, random, mix)
+
+    def simpler(self, ask: asks.Ask) -> Iterator[asks.Ask]:
+        """Yield fewer answers, the first member, and less of what the command names."""
+        if isinstance(ask, _WRITING):
+            yield attrs.evolve(ask, answers=())
+            yield attrs.evolve(ask, answers=ask.answers[:-1])
+        if isinstance(ask, asks.Acknowledge | asks.Release | asks.Fetch):
+            yield attrs.evolve(ask, member=_FIRST)
+        match ask:
+            case asks.Produce() | asks.ProduceAborted():
+                yield from _simpler_produces(ask)
+            case asks.Acknowledge():
+                yield from _simpler_acknowledges(ask)
+            case asks.Fetch():
+                yield attrs.evolve(ask, max_records=_ALL, batch_size=_ALL)
+                yield attrs.evolve(ask, batch_size=_ALL)
+            case asks.AdvanceLogStart(by) if by > 1:
+                yield asks.AdvanceLogStart(by - 1)
+            case asks.CompleteWrite(nth) | asks.FinishDeadLetter(nth) if nth:
+                yield attrs.evolve(ask, nth=0)
+            case asks.Compact(batch) if batch:
+                yield asks.Compact(batch - 1)
+
+    def plainer(self, sequence: tuple[asks.Ask, ...]) -> Iterable[tuple[asks.Ask, ...]]:  # noqa: ARG002 - of the protocol
+        """Yield nothing: each command becomes simpler by itself."""
+        return ()
+
+    def produced(self, ask: asks.Ask) -> int:
+        """Count the records of a produce with the gaps between them, and a marker."""
+        if isinstance(ask, asks.ProduceAborted):
+            return ask.size + 1
+        batches = ask.batches if isinstance(ask, asks.Produce) else ()
+        return sum(missing + size for missing, size in batches)
+
+    def moved_down(self, ask: asks.Ask, by: int) -> asks.Ask:
+        """Move an acknowledgement, the only command that names offsets."""
+        if not isinstance(ask, asks.Acknowledge):
+            return ask
+        return attrs.evolve(ask, batches=tuple(_lower(batch, by) for batch in ask.batches))
+
+    def features(self, ask: asks.Ask) -> tuple[str, ...]:
+        """Return the name of its class."""
+        return (type(ask).__name__,)
+
+    def coverage(self, counts: Mapping[str, int], hello: Hello) -> Exercised:
+        """Return the goals for what the core can do."""
+        return exercised(counts, hello.capabilities)
+
+
+CORES = Cores()
+
+
+def _lower(batch: AcknowledgementBatch, less: int) -> AcknowledgementBatch:
+    """Return the batch so many offsets lower, or as far as it can go and stay as wide."""
+    by = min(less, max(0, batch.first))
+    return attrs.evolve(batch, first=batch.first - by, last=batch.last - by)
+
+
+def _simpler_produces(ask: asks.Produce | asks.ProduceAborted) -> Iterator[asks.Ask]:
+    if isinstance(ask, asks.ProduceAborted):
+        yield asks.Produce(((0, ask.size),))
+        if ask.size > 1:
+            yield asks.ProduceAborted(ask.size - 1)
+        return
+    for at, (missing, size) in enumerate(ask.batches):
+        before, after = ask.batches[:at], ask.batches[at + 1 :]
+        if before or after:
+            yield asks.Produce((*before, *after))
+        for change in ((0, size), (missing, 1), (missing, max(1, size - 1))):
+            yield asks.Produce((*before, change, *after))
+
+
+def _simpler_acknowledges(ask: asks.Acknowledge) -> Iterator[asks.Ask]:
+    for at, batch in enumerate(ask.batches):
+        before, after = ask.batches[:at], ask.batches[at + 1 :]
+        if before or after:
+            yield attrs.evolve(ask, batches=(*before, *after))
+        for one in (batch.first, batch.last):
+            single = attrs.evolve(batch, first=one, last=one, types=batch.types[:1])
+            yield attrs.evolve(ask, batches=(*before, single, *after))

@@ -1,0 +1,181 @@
+"""The kit for brokers, over the wire and in real time."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from random import Random
+
+import attrs
+
+from conformance.cores.exercised import Exercised
+from conformance.wire import asks
+from conformance.wire.exercised import exercised
+from conformance.wire.generate import begin, next_ask
+from conformance.wire.scene import MEMBERS, WireScene
+from conformance.wire.target import WireHello, WireTarget
+from model.states import AcknowledgeType
+
+__all__ = ["BROKERS"]
+
+_PLAIN = {
+    "epoch": asks.Epoch.NEXT,
+    "stranger": asks.Stranger.NONE,
+    "unsaid": False,
+    "partitions": (),
+    "forgotten": (),
+    "max_records": 500,
+    "batch_size": 500,
+    "percent": 20,
+    "partition": 0,
+}
+"""Of each field of an ask the plainest value."""
+
+_WRONG = (asks.Epoch.AGAIN, asks.Epoch.SKIP)
+
+
+@attrs.frozen
+class Brokers:
+    """The kit for brokers, as ``conformance.kit.Kit`` describes it.
+
+    Its commands name no offsets, so that nothing has to move when less is produced, and its clock
+    cannot be hurried, so that shrinking is limited.
+    """
+
+    commands = asks.Ask
+    judges_invariants = False
+    plays_vectors = False
+    examples = 2
+    shrink_seconds = 10.0
+    tries: int = 3
+
+    def hello(self, target: WireTarget) -> WireHello:
+        """Return what the kit found out about a broker."""
+        return target.hello()
+
+    def stage(self, target: WireTarget, hello: WireHello) -> WireScene:
+        """Return a stage for one group and topic, which the first command creates."""
+        return WireScene(target, hello)
+
+    def draws(
+        self, random: Random, hello: WireHello
+    ) -> tuple[asks.Ask, Callable[[WireScene], asks.Ask]]:
+        """Begin with a new group and topic."""
+        mix, first = begin(random, hello)
+        return first, partial(next_ask, random, mix)
+
+    def simpler(self, ask: asks.Ask) -> Iterator[asks.Ask]:
+        """Yield the first member, fewer batches, and each field at its plainest value."""
+        if isinstance(ask, asks.Open):
+            return
+        yield from _first_member(ask)
+        if isinstance(ask, asks.Fetch | asks.Acknowledge):
+            for less in _simpler_acknowledged(ask.acknowledged):
+                yield attrs.evolve(ask, acknowledged=less)
+        if isinstance(ask, asks.ProduceAborted):
+            yield asks.Produce(ask.partition, ask.batches)
+        if isinstance(ask, asks.Produce | asks.ProduceAborted):
+            for batches in _simpler_batches(ask.batches):
+                yield attrs.evolve(ask, batches=batches)
+        if isinstance(ask, asks.DeleteRecords) and ask.by > 1:
+            yield attrs.evolve(ask, by=ask.by - 1)
+        names = {field.name for field in attrs.fields(type(ask))}
+        for name, value in _PLAIN.items():
+            if name in names:
+                yield attrs.evolve(ask, **{name: value})  # type: ignore[arg-type] # a field's value
+
+    def plainer(self, sequence: tuple[asks.Ask, ...]) -> Iterator[tuple[asks.Ask, ...]]:
+        """Yield the sequence with one partition, and with an earlier member instead of another."""
+        if isinstance(sequence[0], asks.Open):
+            yield (attrs.evolve(sequence[0], partitions=1), *sequence[1:])
+        for last, member in enumerate(MEMBERS):
+            for other in MEMBERS[:last]:
+                yield tuple(_with(ask, member, other) for ask in sequence)
+
+    def produced(self, ask: asks.Ask) -> int:  # noqa: ARG002 - of the protocol
+        """Return 0: no later command names an offset."""
+        return 0
+
+    def moved_down(self, ask: asks.Ask, by: int) -> asks.Ask:  # noqa: ARG002 - of the protocol
+        """Return the command itself."""
+        return ask
+
+    def features(self, ask: asks.Ask) -> Iterator[str]:
+        """Yield the name of its class, and what is not as in most requests."""
+        name = type(ask).__name__
+        yield name
+        if isinstance(ask, asks.Fetch | asks.Acknowledge):
+            odd = "wrong epoch" if ask.epoch in _WRONG else f"{name} epoch {ask.epoch}"
+            yield from (odd,) if ask.epoch is not asks.Epoch.NEXT else ()
+            yield from (f"absent {ask.stranger}",) if ask.stranger else ()
+            yield from ("acknowledges",) if ask.acknowledged else ()
+            for batch in (batch for one in ask.acknowledged for batch in one.batches):
+                yield from ("malformed", batch.shape.value) if batch.shape else ()
+                yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()
+        if isinstance(ask, asks.Fetch):
+            yield from ("forgotten",) if ask.forgotten else ()
+            yield from ("at most 0",) if ask.max_records == 0 else ()
+
+    def coverage(self, counts: Mapping[str, int], hello: WireHello) -> Exercised:
+        """Return the goals for what the broker can do."""
+        return exercised(counts, hello.capabilities)
+
+
+BROKERS = Brokers()
+
+
+def _first_member(ask: asks.Ask) -> Iterator[asks.Ask]:
+    if isinstance(ask, asks.Fetch | asks.Acknowledge | asks.Disconnect):
+        yield attrs.evolve(ask, member=MEMBERS[0])
+
+
+def _simpler_acknowledged(
+    acknowledged: tuple[asks.Acknowledged, ...],
+) -> Iterator[tuple[asks.Acknowledged, ...]]:
+    for at, one in enumerate(acknowledged):
+        before, after = acknowledged[:at], acknowledged[at + 1 :]
+        yield (*before, *after)
+        for place, batch in enumerate(one.batches):
+            others = one.batches[:place], one.batches[place + 1 :]
+            if any(others):
+                yield (*before, attrs.evolve(one, batches=(*others[0], *others[1])), *after)
+            for change in _simpler_batch(batch):
+                batches = (*others[0], change, *others[1])
+                yield (*before, attrs.evolve(one, batches=batches), *after)
+
+
+def _simpler_batch(batch: asks.Batch) -> Iterator[asks.Batch]:
+    yield attrs.evolve(batch, shape=asks.Shape.WELL_FORMED)
+    yield attrs.evolve(batch, whose=MEMBERS[0] if batch.whose else "")
+    yield attrs.evolve(batch, nth=0)
+    yield attrs.evolve(batch, length=1, types=batch.types[:1])
+    yield attrs.evolve(batch, types=batch.types[:1])
+
+
+def _simpler_batches(
+    batches: tuple[tuple[int, int], ...],
+) -> Iterator[tuple[tuple[int, int], ...]]:
+    for at, (missing, size) in enumerate(batches):
+        before, after = batches[:at], batches[at + 1 :]
+        if before or after:
+            yield (*before, *after)
+        for change in ((0, size), (missing, 1), (missing, max(1, size // 2)), (missing, size - 1)):
+            if change[1]:
+                yield (*before, change, *after)
+
+
+def _with(ask: asks.Ask, member: str, other: str) -> asks.Ask:
+    if isinstance(ask, asks.Disconnect):
+        return attrs.evolve(ask, member=other) if ask.member == member else ask
+    if not isinstance(ask, asks.Fetch | asks.Acknowledge):
+        return ask
+    acknowledged = tuple(
+        attrs.evolve(
+            one,
+            batches=tuple(
+                attrs.evolve(batch, whose=other) if batch.whose == member else batch
+                for batch in one.batches
+            ),
+        )
+        for one in ask.acknowledged
+    )
+    who = other if ask.member == member else ask.member
+    return attrs.evolve(ask, member=who, acknowledged=acknowledged)

@@ -1,0 +1,111 @@
+"""Search, shrinking and known deviations work with any kit: here, with counters."""
+
+import collections
+from collections.abc import Callable, Mapping
+from random import Random
+
+import attrs
+
+from conformance.campaign import Limits, campaign
+from conformance.cores.exercised import Exercised
+from conformance.deviation import Deviation, Step
+from conformance.known import plain_sequence
+
+
+@attrs.frozen
+class Add:
+    """The counter goes up."""
+
+    by: int
+
+
+class Counter:
+    """It must not reach the limit that its target gives; it may be closed once."""
+
+    closed = 0
+
+    def __init__(self, limit: int) -> None:
+        self.steps: list[Step] = []
+        self.answered = collections.Counter[str]()
+        self.exercised = collections.Counter[str]()
+        self.over = False
+        self._value, self._limit = 0, limit
+
+    def ask(self, ask: Add) -> Deviation | None:
+        self._value += ask.by
+        self.answered["add NONE"] += 1
+        if self._value >= self._limit:
+            return Deviation("LIMIT", "add", "It stays below.", str(self._value), "less", "")
+        self.over = self._value == 13
+        return None
+
+    def close(self) -> None:
+        Counter.closed += 1
+
+
+@attrs.frozen
+class Hello:
+    """Every target is a counter."""
+
+    name: str = "a counter"
+    version: str = "1"
+    profile: str = "kip"
+
+
+class Counters:
+    """The kit for counters; a target is the limit."""
+
+    commands = Add
+    tries = examples = 1
+    shrink_seconds = 1.0
+    judges_invariants = plays_vectors = False
+
+    def hello(self, _target: int) -> Hello:
+        return Hello()
+
+    def stage(self, target: int, _hello: Hello) -> Counter:
+        return Counter(target)
+
+    def draws(self, random: Random, _hello: Hello) -> tuple[Add, Callable[[Counter], Add]]:
+        return Add(random.randint(0, 3)), lambda _stage: Add(random.randint(0, 9))
+
+    def simpler(self, command: Add) -> list[Add]:
+        return [Add(command.by - 1)] if command.by else []
+
+    def plainer(self, _sequence: tuple[Add, ...]) -> tuple[tuple[Add, ...], ...]:
+        return ()
+
+    def produced(self, _command: Add) -> int:
+        return 0
+
+    def moved_down(self, command: Add, _by: int) -> Add:
+        return command
+
+    def features(self, command: Add) -> tuple[str, ...]:
+        return (type(command).__name__,)
+
+    def coverage(self, _counts: Mapping[str, int], _hello: Hello) -> Exercised:
+        return Exercised((), (), ())
+
+
+KIT = Counters()
+
+
+def test_a_search_shrinks_what_it_finds_and_closes_every_stage() -> None:
+    Counter.closed = 0
+    found = campaign(20, Limits(sequences=30, examples=1), KIT)
+    (fault,) = found.faults
+    assert sum(ask.by for ask in fault.sequence) == 20
+    assert len(fault.sequence) <= 6
+    assert plain_sequence(fault.sequence)[0] == {"by": fault.sequence[0].by, "ask": "Add"}
+    assert Counter.closed > 30
+
+
+def test_what_cannot_be_judged_further_ends_and_is_counted() -> None:
+    found = campaign(14, Limits(sequences=200), KIT)
+    assert 0 < found.unjudged < 100
+
+
+def test_shrinking_ends_in_time_with_what_it_has() -> None:
+    found = campaign(20, Limits(sequences=30, examples=1, shrink_seconds=0), KIT)
+    assert found.faults[0].sequence[-1].by > 0
