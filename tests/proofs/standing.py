@@ -1,9 +1,7 @@
-"""What every theorem must show: a proof, a witness, and a control under which the proof fails."""
+"""Theorems that tests of the engine use, and tests that take each of some theorems."""
 
 import pytest
 
-from proofs.theorems.harness import Verdict, check_control, prove
-from proofs.theorems.reachable import witness
 from proofs.theorems.theorem import Control, Property, Theorem
 from proofs.theorems.transitions import OneRecord
 
@@ -21,12 +19,3 @@ HARD = Theorem(
 
 def each(theorems: tuple[Theorem, ...]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("theorem", theorems, ids=lambda theorem: theorem.name())
-
-
-def assert_stands(theorem: Theorem) -> None:
-    proof = prove(theorem)
-    assert proof.verdict is Verdict.PROVED, (proof.reason, proof.counterexample)
-    assert proof.cases >= 1
-    assert witness(theorem) is not None, "no run reaches a state where the hypothesis holds"
-    refutation = check_control(theorem)
-    assert refutation.fails, (theorem.control.name, refutation.test)

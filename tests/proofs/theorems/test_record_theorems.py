@@ -5,17 +5,10 @@ from model.states import RecordState
 from proofs.theorems.catalogue import theorem_named
 from proofs.theorems.harness import Verdict, prove
 from proofs.theorems.record_theorems import RECORD_THEOREMS
-from proofs.theorems.theorem import Theorem
 from proofs.theorems.transitions import TRANSITIONS
 from spec import record as rules
 from spec.invariants import RECORD_INVARIANTS
 from spec.logic import Term, either
-from tests.proofs.standing import assert_stands, each
-
-
-@each(RECORD_THEOREMS)
-def test_every_theorem_is_proved_witnessed_and_controlled(theorem: Theorem) -> None:
-    assert_stands(theorem)
 
 
 def test_every_invariant_is_proved_of_every_transition() -> None:

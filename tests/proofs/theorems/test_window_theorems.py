@@ -4,18 +4,10 @@ from immutables import Map
 from model.states import RecordState
 from proofs.theorems.catalogue import theorem_named
 from proofs.theorems.harness import Verdict, prove
-from proofs.theorems.theorem import Theorem
-from proofs.theorems.window_theorems import WINDOW_THEOREMS
 from spec import window as window_module
 from spec.log import Log
 from spec.record import Record, is_terminal
 from spec.window import Window, first_unfinished, replace
-from tests.proofs.standing import assert_stands, each
-
-
-@each(WINDOW_THEOREMS)
-def test_every_theorem_is_proved_witnessed_and_controlled(theorem: Theorem) -> None:
-    assert_stands(theorem)
 
 
 def test_walk_stops_at_a_record_in_flight_within_a_hole() -> None:

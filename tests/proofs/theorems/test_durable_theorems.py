@@ -1,8 +1,0 @@
-from proofs.theorems.durable_theorems import DURABLE_THEOREMS
-from proofs.theorems.theorem import Theorem
-from tests.proofs.standing import assert_stands, each
-
-
-@each(DURABLE_THEOREMS)
-def test_every_theorem_is_proved_witnessed_and_controlled(theorem: Theorem) -> None:
-    assert_stands(theorem)
