@@ -4,7 +4,6 @@ from model.config_table import (
     CONFIGURATIONS,
     LIMITS,
     ORDERED,
-    Configuration,
     Scope,
     default_of,
     effective_values,
@@ -14,7 +13,6 @@ from model.profile import KAFKA, KIP, PROFILES, Profile
 
 BROKER, GROUP, TOPIC, CLIENT = Scope.BROKER, Scope.GROUP, Scope.TOPIC, Scope.CLIENT
 LOCKS = "group.share.partition.max.record.locks"
-EVERY = pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=lambda c: c.name)
 
 Row = tuple[Scope, str, int | str, int | None, int | None]
 
@@ -100,13 +98,12 @@ KIP_DIFFERS = {
 }
 
 
-@pytest.mark.parametrize("row", KAFKA_HAS + KIP_ONLY, ids=lambda row: f"{row[0]}:{row[1]}")
-def test_default_and_range(row: Row) -> None:
-    scope, name, default, low, high = row
-    configuration = CONFIGURATIONS[scope, name]
-    assert default_of(configuration, KAFKA) == default
-    assert default_of(configuration, KIP) == KIP_DIFFERS.get(name, default)
-    assert (configuration.low, configuration.high) == (low, high)
+def test_default_and_range() -> None:
+    for scope, name, default, low, high in KAFKA_HAS + KIP_ONLY:
+        configuration = CONFIGURATIONS[scope, name]
+        assert default_of(configuration, KAFKA) == default
+        assert default_of(configuration, KIP) == KIP_DIFFERS.get(name, default)
+        assert (configuration.low, configuration.high) == (low, high)
 
 
 @pytest.mark.parametrize("row", UNSET, ids=lambda row: row[1])
@@ -147,14 +144,13 @@ def test_the_profile_names_the_default_width_of_the_table(profile: Profile) -> N
     assert default_of(CONFIGURATIONS[BROKER, LOCKS], profile) == profile.default_max_record_locks
 
 
-@EVERY
-def test_the_edges_of_a_range_are_allowed_and_nothing_beyond(configuration: Configuration) -> None:
-    for edge, beyond in ((configuration.low, -1), (configuration.high, 1)):
-        if edge is not None:
-            given: dict[str, int | str | bool] = {configuration.name: edge}
-            assert _order_aside(given, configuration.scope) == edge
-            with pytest.raises(InvalidValueError, match=configuration.name):
-                effective_values({configuration.name: edge + beyond}, KAFKA, configuration.scope)
+def test_the_edges_of_a_range_are_allowed_and_nothing_beyond() -> None:
+    for known in CONFIGURATIONS.values():
+        for edge, beyond in ((known.low, -1), (known.high, 1)):
+            if edge is not None:
+                assert _order_aside({known.name: edge}, known.scope) == edge
+                with pytest.raises(InvalidValueError, match=known.name):
+                    effective_values({known.name: edge + beyond}, KAFKA, known.scope)
 
 
 def _order_aside(given: dict[str, int | str | bool], scope: Scope) -> object:
@@ -171,18 +167,15 @@ def _order_aside(given: dict[str, int | str | bool], scope: Scope) -> object:
     return effective_values(found, KAFKA, scope)[name]
 
 
-@EVERY
-def test_every_alias_stands_for_the_name(configuration: Configuration) -> None:
-    default = default_of(configuration, KAFKA)
-    value = configuration.low if default is None else default
-    for alias in configuration.aliases:
+def test_every_alias_stands_for_the_name() -> None:
+    aliases = [(known, alias) for known in CONFIGURATIONS.values() for alias in known.aliases]
+    for known, alias in aliases:
+        default = default_of(known, KAFKA)
+        value = known.low if default is None else default
         assert value is not None
-        assert effective_values({alias: value}, KAFKA, configuration.scope)[configuration.name] == (
-            value
-        )
-        both = {configuration.name: value, alias: value}
+        assert effective_values({alias: value}, KAFKA, known.scope)[known.name] == value
         with pytest.raises(InvalidValueError, match="one of a configuration's names, not two"):
-            effective_values(both, KAFKA, configuration.scope)
+            effective_values({known.name: value, alias: value}, KAFKA, known.scope)
 
 
 def test_the_aliases_are_the_names_of_earlier_texts() -> None:

@@ -7,16 +7,11 @@ import pytest
 from conformance.vectors.source import cases
 from conformance.vectors.written import vectors
 
-VECTORS: dict[str, dict[str, Any]] = {
-    vector["name"]: vector
-    for listed in cases().values()
-    for case in listed
-    for vector in vectors(case)
-}
 
-
-def free(name: str, step: int = -1) -> dict[str, Any]:
-    found: dict[str, Any] = VECTORS[name]["steps"][step].get("free", {})
+def free(name: str, step: int) -> dict[str, Any]:
+    """Return what is free at a step, under the first profile that the case is for."""
+    case = next(case for listed in cases().values() for case in listed if case.name == name)
+    found: dict[str, Any] = next(iter(vectors(case)))["steps"][step].get("free", {})
     return found
 
 

@@ -1,36 +1,37 @@
 import os
 
+import pytest
+
 from tools.mutation.checks import QUICK
 from tools.mutation.cli import selected
 from tools.mutation.mutants import Mutant, mutants_of, sampled
 from tools.mutation.results import equivalents
 from tools.mutation.run import Judgement, judgements
 
+pytestmark = pytest.mark.slow
+
 SAMPLE, LISTED, SEED = {"spec": 26, "impl": 12}, 6, 3
+
+LATE = ("spec.record", "is_lock_over", "record.deadline <= now", "record.deadline < now")
+ENDLESS = ("spec.acquire", "_check_growth", "offset += 1", "pass")
+UNSEEN = ("impl.validity", "_is_result", "number += acquired[i, 1] - acquired[i, 0] + 1", "pass")
+UNCOUNTED = ("spec.record", "acquire", "record.delivery_count + 1", "record.delivery_count - 1")
 
 
 def unchanged(module: str) -> Mutant:
     return Mutant(module, "", "", "", 0, 1, -1)
 
 
-def named(module: str, function: str, before: str, after: str) -> Mutant:
-    wanted = (module, function, before, after, 0)
-    return next(mutant for mutant in mutants_of(module) if mutant.key == wanted)
+def named(module: str, *change: str) -> Mutant:
+    return next(mutant for mutant in mutants_of(module) if mutant.key == (module, *change, 0))
 
 
-LATE = named("spec.record", "is_lock_over", "record.deadline <= now", "record.deadline < now")
-ENDLESS = named("spec.acquire", "_check_growth", "offset += 1", "pass")
-UNSEEN = named(
-    "impl.validity", "_is_result", "number += acquired[i, 1] - acquired[i, 0] + 1", "pass"
-)
-UNCOUNTED = named(
-    "spec.record", "acquire", "record.delivery_count + 1", "record.delivery_count - 1"
-)
-
-
-def judged(*mutants: Mutant, checks: tuple[str, ...] | None = None) -> list[Judgement]:
-    found = {j.mutant.key: j for j in judgements(mutants, checks=checks)}
-    return [found[mutant.key] for mutant in mutants]
+def judged(
+    *mutants: Mutant | tuple[str, ...], checks: tuple[str, ...] | None = None
+) -> list[Judgement]:
+    wanted = [mutant if isinstance(mutant, Mutant) else named(*mutant) for mutant in mutants]
+    found = {j.mutant.key: j for j in judgements(wanted, checks=checks)}
+    return [found[mutant.key] for mutant in wanted]
 
 
 def test_each_kind_of_end_is_told_apart() -> None:
