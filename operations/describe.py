@@ -6,7 +6,7 @@ from itertools import groupby
 import attrs
 
 from judge.words import printable
-from operations.naming import SharePartitionName
+from operations.local import SharePartitionName
 from spec.lag import durable_lag
 from spec.partition import SharePartition
 from spec.view import durable

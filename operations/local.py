@@ -1,4 +1,4 @@
-"""The share-partitions of traces one after another, in this process and without Spark.
+"""The share-partitions of traces and their names, in this process and without Spark.
 
 What is held in memory is one bucket of share-partitions, or a row group, however long the trace.
 """
@@ -10,16 +10,31 @@ from pathlib import Path
 
 import attrs
 
+from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA
 from replay.gather import gather
-from replay.inputs import Inputs, first_problems, inputs_of
-from replay.load import BucketTask, OrderedTask, PartitionRows, loaded
-from replay.plan import bucket_count, bucket_tasks, find_conflicts, gather_tasks, ordered_tasks
+from replay.load import PartitionRows, loaded
 from replay.sources import Form, find_sources
 from replay.survey import survey
+from replay.tasks import (
+    Inputs,
+    bucket_count,
+    check_tasks,
+    gather_tasks,
+    inputs_of,
+    problems_of,
+)
 from replay.verdict import Problem
 
-__all__ = ["Traces", "opened_traces", "share_partitions"]
+__all__ = [
+    "SharePartitionName",
+    "Traces",
+    "in_group",
+    "named",
+    "opened_traces",
+    "parsed_name",
+    "share_partitions",
+]
 
 
 @attrs.frozen
@@ -56,15 +71,47 @@ def share_partitions(
     One of which nothing can be read has no rows, and a problem that says why.
     """
     inputs = traces.inputs
-    bad, conflicts = first_problems(inputs.problems), find_conflicts(inputs.places)
-    chosen = frozenset(filter(wanted, inputs.places))
-    tasks: list[BucketTask | OrderedTask] = []
-    tasks += bucket_tasks(inputs.gathered, bad, conflicts, chosen, 0)
-    tasks += ordered_tasks(inputs.surveys, chosen - conflicts.keys(), 1, len(tasks))
+    tasks = check_tasks(inputs, filter(wanted, inputs.places), 1)
     done = set()
     for rows in (rows for task in tasks for rows in loaded(task)):
         yield rows
         done.add(rows.partition)
-    for name, problem in (bad | conflicts).items():
+    for name, problem in problems_of(inputs).items():
         if name not in done and wanted(name):
             yield PartitionRows(name, SCHEMA.empty_table(), 0, problem)
+
+
+@attrs.frozen(order=True)
+class SharePartitionName:
+    """A group, a topic and a partition of the topic. Names order as Kafka's commands list them."""
+
+    group: str
+    topic: str
+    partition: int
+
+
+def parsed_name(text: str) -> SharePartitionName:
+    """Return the parts of group:topic:partition; a group may hold colons, a topic may not.
+
+    Raises InvalidValueError.
+    """
+    group, *rest = text.rsplit(":", 2)
+    if len(rest) == 2 and group and rest[0] and rest[1].isascii() and rest[1].isdigit():  # noqa: PLR2004 - the two after the group
+        return SharePartitionName(group, rest[0], int(rest[1]))
+    raise InvalidValueError("partition", text, "group:topic:partition")
+
+
+def in_group(group: str | None) -> Callable[[str], bool]:
+    """Return a test whether a share-partition, by name, belongs to the group; None: any group."""
+    return lambda name: group is None or name.rsplit(":", 2)[0] == group
+
+
+def named(rows: PartitionRows, problems: list[Problem]) -> SharePartitionName | None:
+    """Return the name of a share-partition that has events; None, with a problem, if it is none."""
+    if not rows.table.num_rows:
+        return None
+    try:
+        return parsed_name(rows.partition)
+    except InvalidValueError as error:
+        problems.append(Problem(*rows.place(0), str(error), rows.partition))
+        return None

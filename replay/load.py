@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA, completed
 from replay.gather import STORED
-from replay.survey import Run, opened
+from replay.survey import PartitionRun, opened
 from replay.tables import first_bad_row
 from replay.verdict import Problem
 
@@ -53,7 +53,7 @@ class OrderedTask:
     number: int
     source: str
     row_groups: tuple[int, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[PartitionRun, ...]
 
 
 @attrs.frozen

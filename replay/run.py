@@ -16,18 +16,18 @@ from pyspark.sql import SparkSession
 
 from replay.check import Plan, compile_ahead, is_sampled, run_task
 from replay.gather import Gathered, GatherTask, gather
-from replay.inputs import Inputs, first_problems, inputs_of
-from replay.jobs import Progress, Silent, run_tasks
 from replay.load import BucketTask, OrderedTask
-from replay.plan import (
-    bucket_count,
-    bucket_tasks,
-    find_conflicts,
-    gather_tasks,
-    ordered_tasks,
-)
+from replay.session import Progress, Silent, run_tasks
 from replay.sources import Form, Source, Sources
 from replay.survey import Survey, survey
+from replay.tasks import (
+    Inputs,
+    bucket_count,
+    check_tasks,
+    gather_tasks,
+    inputs_of,
+    problems_of,
+)
 from replay.verdict import Divergence, PartitionVerdict, Replay, Verdict, counted
 
 __all__ = ["replay_sources"]
@@ -114,14 +114,9 @@ def _second_stage(
     session: SparkSession, inputs: Inputs, plan: Plan, progress: Progress
 ) -> tuple[list[PartitionVerdict], bool]:
     """Check the share-partitions that are sampled."""
-    conflicts = find_conflicts(inputs.places)
-    bad = first_problems(inputs.problems)
-    chosen = frozenset(name for name in inputs.places if is_sampled(name, plan.sample))
-    tasks: list[BucketTask | OrderedTask] = []
-    tasks += bucket_tasks(inputs.gathered, bad, conflicts, chosen, 0)
-    alone = chosen - conflicts.keys()
     parallelism = session.sparkContext.defaultParallelism
-    tasks += ordered_tasks(inputs.surveys, alone, parallelism, len(tasks))
+    chosen = [name for name in inputs.places if is_sampled(name, plan.sample)]
+    tasks = check_tasks(inputs, chosen, parallelism)
     shares = _shares(tasks, parallelism)
     found, whole = run_tasks(session, "check", shares, functools.partial(_check, plan), progress)
     # A share-partition in two files of which one lies in order is seen by the other's task alone.
@@ -143,8 +138,7 @@ def _others(
 ) -> Iterator[PartitionVerdict]:
     """Yield a verdict for each share-partition that no task looked at."""
     done = {verdict.partition for verdict in verdicts}
-    bad = first_problems(inputs.problems)
-    bad |= find_conflicts(inputs.places)
+    bad = problems_of(inputs)
     for name in inputs.places.keys() | bad.keys():
         if name in done:
             continue

@@ -13,7 +13,7 @@ from model.trace_arrow import check_readable
 from replay.sources import Source
 from replay.verdict import Problem
 
-__all__ = ["GENERATED", "Run", "Survey", "opened", "survey"]
+__all__ = ["GENERATED", "PartitionRun", "Survey", "opened", "survey"]
 
 GENERATED = b"sharespec.generated"
 """The key in a file's metadata which says that its results were made by the implementation."""
@@ -25,7 +25,7 @@ MAX_ROW_GROUP_BYTES = 1 << 33
 
 
 @attrs.frozen
-class Run:
+class PartitionRun:
     """The rows of one share-partition, which are next to each other and in order of ``seq``."""
 
     partition: str
@@ -43,7 +43,7 @@ class Survey:
     source: Source
     rows: int
     row_groups: tuple[int, ...]
-    runs: tuple[Run, ...] | None
+    runs: tuple[PartitionRun, ...] | None
     problem: Problem | None
     generated: bool
 
@@ -98,9 +98,9 @@ def _check_sizes(metadata: pq.FileMetaData) -> None:
                 raise InvalidValueError(f"row group {i}, {name}", value, f"at most {limit}")
 
 
-def _runs(file: pq.ParquetFile) -> tuple[Run, ...] | None:
+def _runs(file: pq.ParquetFile) -> tuple[PartitionRun, ...] | None:
     """Return the runs of the file if each share-partition is one run in order, else None."""
-    runs: list[Run] = []
+    runs: list[PartitionRun] = []
     row = 0
     for group in range(file.metadata.num_row_groups):
         table = file.read_row_group(group, columns=["partition", "seq"], use_threads=False)
@@ -116,7 +116,9 @@ def _runs(file: pq.ParquetFile) -> tuple[Run, ...] | None:
     return tuple(runs) if len(names) == len(runs) else None
 
 
-def _runs_of_batch(batch: pa.RecordBatch, row: int, before: Run | None) -> list[Run] | None:
+def _runs_of_batch(
+    batch: pa.RecordBatch, row: int, before: PartitionRun | None
+) -> list[PartitionRun] | None:
     """Return the runs of rows that begin at ``row``; the first may continue ``before``."""
     names, seq = batch.column("partition"), batch.column("seq")
     if names.null_count or seq.null_count or not len(seq):
@@ -134,11 +136,11 @@ def _runs_of_batch(batch: pa.RecordBatch, row: int, before: Run | None) -> list[
         return None
     runs = []
     for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        run = Run(dictionary[codes[start]], row + start, end - start)
+        run = PartitionRun(dictionary[codes[start]], row + start, end - start)
         if i == 0 and before and before.partition == run.partition:
             if first[0] != before.rows:
                 return None
-            run = Run(run.partition, before.first_row, before.rows + run.rows)
+            run = PartitionRun(run.partition, before.first_row, before.rows + run.rows)
         elif first[i]:
             return None
         runs.append(run)

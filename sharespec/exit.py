@@ -1,7 +1,7 @@
 """How commands end: the exit statuses, and errors as one line on the standard error."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import NoReturn
@@ -9,8 +9,12 @@ from typing import NoReturn
 import click
 
 from judge.words import printable
+from replay.verdict import Problem, place
 
-__all__ = ["Exit", "exits_on", "fail"]
+__all__ = ["Exit", "exits_on", "fail", "report_problems"]
+
+MAX_PROBLEMS = 20
+"""How many problems of a trace are printed."""
 
 
 class Exit(IntEnum):
@@ -49,3 +53,16 @@ def fail(message: str) -> NoReturn:
     """Print why the command could not run, and exit."""
     click.echo(f"sharespec: {printable(message)}", err=True)
     sys.exit(Exit.COULD_NOT_RUN)
+
+
+def report_problems(problems: Iterable[Problem]) -> None:
+    """Print what is wrong with a trace to the standard error, a line each; exit if anything is."""
+    distinct = sorted(dict.fromkeys(problems), key=lambda problem: problem.partition or "")
+    for problem in distinct[:MAX_PROBLEMS]:
+        about = f"{printable(problem.partition, 120)}: " if problem.partition else ""
+        where = place(problem.source, problem.line)
+        click.echo(f"{about}{where}: {printable(problem.message, 300)}", err=True)
+    if len(distinct) > MAX_PROBLEMS:
+        click.echo(f"… and {len(distinct) - MAX_PROBLEMS} more places", err=True)
+    if distinct:
+        sys.exit(Exit.WRONG)

@@ -6,20 +6,11 @@ import click
 
 from model.profile import profile_named
 from operations.describe import Described, described, offsets_text
-from operations.local import opened_traces, share_partitions
+from operations.local import in_group, named, opened_traces, share_partitions
 from operations.walk import Moment, walk
 from replay.sources import NoSuchTraceError
-from sharespec.commands.options import (
-    AT,
-    GROUP,
-    PROFILE,
-    SEQ,
-    TRACES,
-    in_group,
-    named,
-    report_problems,
-)
-from sharespec.exit import exits_on
+from sharespec.commands.options import AT, GROUP, PROFILE, SEQ, TRACES
+from sharespec.exit import exits_on, report_problems
 
 __all__ = ["describe_command"]
 

@@ -13,23 +13,12 @@ from judge.words import printable, span
 from model.profile import profile_named
 from model.states import RecordState
 from operations.in_flight import Holds, InFlight, Query, in_flight
-from operations.local import opened_traces, share_partitions
-from operations.naming import SharePartitionName
+from operations.local import SharePartitionName, in_group, named, opened_traces, share_partitions
 from operations.walk import Moment, walk
 from replay.sources import NoSuchTraceError
-from sharespec.commands.options import (
-    AT,
-    GROUP,
-    JSON,
-    PROFILE,
-    SEQ,
-    TRACES,
-    in_group,
-    named,
-    report_problems,
-)
+from sharespec.commands.options import AT, GROUP, JSON, PROFILE, SEQ, TRACES
 from sharespec.console import output
-from sharespec.exit import exits_on
+from sharespec.exit import exits_on, report_problems
 
 __all__ = ["in_flight_command"]
 

@@ -12,21 +12,12 @@ from rich.text import Text
 
 from judge.words import printable
 from model.profile import profile_named
-from operations.local import opened_traces, share_partitions
+from operations.local import SharePartitionName, in_group, named, opened_traces, share_partitions
 from operations.metrics import METRICS, NOT_DETERMINED, Interval, Measured, measured
-from operations.naming import SharePartitionName
 from replay.sources import NoSuchTraceError
-from sharespec.commands.options import (
-    GROUP,
-    JSON,
-    PROFILE,
-    TRACES,
-    in_group,
-    named,
-    report_problems,
-)
+from sharespec.commands.options import GROUP, JSON, PROFILE, TRACES
 from sharespec.console import output
-from sharespec.exit import exits_on
+from sharespec.exit import exits_on, report_problems
 
 __all__ = ["metrics_command"]
 

@@ -1,34 +1,13 @@
-"""What several commands share: options, and the report of problems in a trace."""
+"""The options that several commands share."""
 
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from judge.words import printable
-from model.errors import InvalidValueError
 from model.profile import PROFILES
-from operations.naming import SharePartitionName, parsed_name
-from replay.load import PartitionRows
-from replay.verdict import Problem, place
-from sharespec.exit import Exit
 
-__all__ = [
-    "AT",
-    "GROUP",
-    "JSON",
-    "PROFILE",
-    "SEQ",
-    "TRACES",
-    "in_group",
-    "named",
-    "profile_option",
-    "report_problems",
-]
-
-MAX_PROBLEMS = 20
-"""How many problems are shown."""
+__all__ = ["AT", "GROUP", "JSON", "PROFILE", "SEQ", "TRACES", "profile_option"]
 
 
 def profile_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -55,32 +34,3 @@ SEQ = click.option(
 )
 PROFILE = profile_option("kafka")
 JSON = click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
-
-
-def in_group(group: str | None) -> Callable[[str], bool]:
-    """Return a test whether a share-partition, by name, belongs to the group; None: any group."""
-    return lambda name: group is None or name.rsplit(":", 2)[0] == group
-
-
-def named(rows: PartitionRows, problems: list[Problem]) -> SharePartitionName | None:
-    """Return the name of a share-partition that has events; None, with a problem, if it is none."""
-    if not rows.table.num_rows:
-        return None
-    try:
-        return parsed_name(rows.partition)
-    except InvalidValueError as error:
-        problems.append(Problem(*rows.place(0), str(error), rows.partition))
-        return None
-
-
-def report_problems(problems: Iterable[Problem]) -> None:
-    """Print what is wrong with a trace to the standard error, a line each; exit if anything is."""
-    distinct = sorted(dict.fromkeys(problems), key=lambda problem: problem.partition or "")
-    for problem in distinct[:MAX_PROBLEMS]:
-        about = f"{printable(problem.partition, 120)}: " if problem.partition else ""
-        where = place(problem.source, problem.line)
-        click.echo(f"{about}{where}: {printable(problem.message, 300)}", err=True)
-    if len(distinct) > MAX_PROBLEMS:
-        click.echo(f"… and {len(distinct) - MAX_PROBLEMS} more places", err=True)
-    if distinct:
-        sys.exit(Exit.WRONG)

@@ -7,7 +7,7 @@ import pytest
 
 from model.profile import KAFKA
 from operations.describe import Described, described, offsets_text
-from operations.naming import SharePartitionName
+from operations.local import SharePartitionName
 from operations.walk import Moment
 from spec.coordinator import Durable
 from spec.log import Log

@@ -2,9 +2,19 @@ from pathlib import Path
 
 import pytest
 
-from operations.local import opened_traces, share_partitions
+from model.errors import InvalidValueError
+from operations.local import (
+    SharePartitionName,
+    in_group,
+    named,
+    opened_traces,
+    parsed_name,
+    share_partitions,
+)
+from replay.load import PartitionRows
 from replay.sources import NoSuchTraceError
-from tests.replay.samples import kafka_rows, write_lines, write_parquet
+from replay.verdict import Problem
+from tests.replay.samples import kafka_rows, placed, renamed, write_lines, write_parquet
 
 ROWS = [row for p in range(3) for row in kafka_rows(partition=p, count=20)]
 
@@ -23,7 +33,7 @@ def test_each_share_partition_comes_whole_and_in_order(tmp_path: Path, name: str
     assert traces.problems == ()
 
 
-def test_what_is_wrong_is_told_with_its_share_partition_or_with_the_traces(tmp_path: Path) -> None:
+def test_a_problem_belongs_to_its_share_partition_or_to_the_traces(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "a.jsonl", ROWS[:30])
     path.write_bytes(path.read_bytes() + b'{"partition":"core:orders:9"}\n{"partition":"x"}\n{\n')
     write_parquet(tmp_path / "b.parquet", kafka_rows(partition=1, count=5))
@@ -33,7 +43,7 @@ def test_what_is_wrong_is_told_with_its_share_partition_or_with_the_traces(tmp_p
     assert [problem.line for problem in traces.problems] == [33]
     assert found["core:orders:0"].problem is None
     for name, words in (
-        ("core:orders:1", "stands in 2 files"),
+        ("core:orders:1", "is in 2 files"),
         ("core:orders:9", "event.seq is None"),
         ("x", "event.seq is None"),
     ):
@@ -44,6 +54,42 @@ def test_what_is_wrong_is_told_with_its_share_partition_or_with_the_traces(tmp_p
     assert set(some) == set(found) - {"x"}
 
 
-def test_a_trace_that_is_not_there(tmp_path: Path) -> None:
+def test_a_trace_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(NoSuchTraceError), opened_traces([tmp_path / "no"]):
         pass
+
+
+def test_a_group_may_hold_colons() -> None:
+    assert parsed_name("a:b:orders:12") == SharePartitionName("a:b", "orders", 12)
+
+
+@pytest.mark.parametrize(
+    "text", ["p", "orders:1", ":orders:1", "g::1", "g:orders:", "g:t:x", "g:t:-1"]
+)
+def test_a_malformed_name_is_refused(text: str) -> None:
+    with pytest.raises(InvalidValueError, match="allowed: group:topic:partition"):
+        parsed_name(text)
+
+
+def test_names_order_by_the_number_of_the_partition() -> None:
+    names = [parsed_name(f"g:t:{n}") for n in (10, 9)]
+    assert sorted(names) == names[::-1]
+
+
+def test_a_share_partition_belongs_to_its_group_also_with_colons() -> None:
+    assert in_group(None)("any")
+    assert in_group("a:b")("a:b:orders:1")
+    assert not in_group("a")("a:b:orders:1")
+
+
+def test_a_malformed_name_is_a_problem_unless_there_are_no_events() -> None:
+    def rows(name: str, count: int) -> PartitionRows:
+        return PartitionRows(name, placed(renamed(kafka_rows(count=count), name)), count, None)
+
+    problems: list[Problem] = []
+    assert named(rows("g:orders:1", 2), problems) == SharePartitionName("g", "orders", 1)
+    assert named(rows("g:orders:1", 0), problems) is None
+    assert problems == []
+    assert named(rows("orders", 2), problems) is None
+    message = "partition is 'orders'; allowed: group:topic:partition"
+    assert problems == [Problem("trace.jsonl", 1, message, "orders")]

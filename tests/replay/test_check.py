@@ -13,7 +13,7 @@ from model.guards import Difference, Guard
 from replay.check import Plan, check_partition, is_sampled, run_task
 from replay.lag_file import LAG, LagFile
 from replay.load import OrderedTask, PartitionRows
-from replay.survey import Run
+from replay.survey import PartitionRun
 from replay.verdict import PartitionVerdict, Problem, Verdict
 from tests.replay.samples import (
     Row,
@@ -216,7 +216,7 @@ def test_a_damaged_place_in_a_file_loses_only_what_lies_there(tmp_path: Path) ->
     data = bytearray(path.read_bytes())
     data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
     path.write_bytes(data)
-    runs = tuple(Run(f"core:orders:{p}", 20 * p, 20) for p in range(3))
+    runs = tuple(PartitionRun(f"core:orders:{p}", 20 * p, 20) for p in range(3))
     task = OrderedTask(0, str(path), (0, 1, 2), runs)
     found = {v.partition: v for v in run_task(task, Plan(against=SPEC))}
     assert [found[run.partition].verdict for run in runs] == [

@@ -7,7 +7,7 @@ from model.errors import InvalidValueError
 from replay.gather import GatherTask, bucket_of, gather
 from replay.load import BucketTask, OrderedTask, Part, PartitionRows, load
 from replay.sources import Form, Source, find_sources
-from replay.survey import Run, survey
+from replay.survey import PartitionRun, survey
 from replay.verdict import Problem
 from tests.replay.samples import Row, kafka_rows, write_lines, write_parquet
 
@@ -86,7 +86,7 @@ def test_a_row_in_which_something_is_missing_ends_what_is_used(tmp_path: Path) -
     rows = [*kafka_rows(count=25), *kafka_rows(partition=1, count=25)]
     rows[30]["result"] = None
     path = write_parquet(tmp_path / "t.parquet", rows)
-    runs = (Run("core:orders:0", 0, 25), Run("core:orders:1", 25, 25))
+    runs = (PartitionRun("core:orders:0", 0, 25), PartitionRun("core:orders:1", 25, 25))
     whole, cut = load(OrderedTask(0, str(path), (0,), runs))
     assert whole.problem is None
     assert (cut.table.num_rows, cut.events) == (5, 25)
@@ -98,7 +98,7 @@ def test_a_row_in_which_something_is_missing_ends_what_is_used(tmp_path: Path) -
 def test_a_file_that_changed_meanwhile_is_an_error(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=25))
     with pytest.raises(InvalidValueError, match="does not change"):
-        list(load(OrderedTask(0, str(path), (0,), (Run("core:orders:0", 0, 99),))))
+        list(load(OrderedTask(0, str(path), (0,), (PartitionRun("core:orders:0", 0, 99),))))
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["in order", "to be sorted"])

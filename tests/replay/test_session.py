@@ -2,13 +2,23 @@ import json
 import os
 import subprocess
 import sys
+import time
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from replay.session import SessionError, first_line, open_session, shipped_code
+from replay.session import (
+    SessionError,
+    Silent,
+    first_line,
+    open_session,
+    run_tasks,
+    shipped_code,
+)
 from tests.replay.samples import kafka_rows, write_lines
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -92,3 +102,55 @@ def test_the_packages_that_workers_need_are_shipped(tmp_path: Path) -> None:
 )
 def test_the_line_that_says_what_is_wrong(text: str, line: str) -> None:
     assert first_line(SessionError(text)) == line
+
+
+class Watching:
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.stages: list[tuple[str, int]] = []
+        self.seen: list[int] = []
+        self._stop_at = stop_at
+
+    def stage(self, name: str, total: int) -> None:
+        self.stages.append((name, total))
+
+    def done(self, tasks: int, results: Sequence[Any]) -> None:  # noqa: ARG002
+        self.seen.append(tasks)
+        if self._stop_at is not None and tasks >= self._stop_at:
+            raise KeyboardInterrupt
+
+
+def test_all_results_arrive_once_and_progress_is_reported(spark: SparkSession) -> None:
+    progress = Watching()
+    results, whole = run_tasks(spark, "count", range(7), range, progress)
+    assert whole
+    assert sorted(results) == sorted(i for n in range(7) for i in range(n))
+    assert progress.stages == [("count", 7)]
+    assert progress.seen[-1] == 7
+
+
+def test_without_tasks_there_is_no_job(spark: SparkSession) -> None:
+    none: list[int] = []
+    assert run_tasks(spark, "nothing", none, range, Silent()) == ([], True)
+
+
+@pytest.mark.slow
+def test_results_before_an_interruption_are_kept(spark: SparkSession) -> None:
+    def work(task: int) -> list[int]:
+        time.sleep(0.05 if task < 2 else 60)
+        return [task]
+
+    started = time.monotonic()
+    results, whole = run_tasks(spark, "slow", range(4), work, Watching(stop_at=2))
+    assert (sorted(results), whole) == ([0, 1], False)
+    assert time.monotonic() - started < 30
+
+
+@pytest.mark.slow
+def test_a_task_that_fails_every_time_is_an_error_on_one_line(spark: SparkSession) -> None:
+    def work(task: int) -> list[int]:
+        raise ValueError(f"task {task} is broken")
+
+    with pytest.raises(SessionError) as caught:
+        run_tasks(spark, "broken", [3], work, Silent())
+    assert "task 3 is broken" in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -7,7 +7,7 @@ import pytest
 import replay.survey
 from model.trace_arrow import SCHEMA
 from replay.sources import Form, Source
-from replay.survey import GENERATED, Run, Survey, survey
+from replay.survey import GENERATED, PartitionRun, Survey, survey
 from tests.replay.samples import kafka_rows, renamed, write_parquet
 
 ROWS = [*kafka_rows(count=50), *kafka_rows(partition=1, count=30)]
@@ -21,7 +21,10 @@ def look(path: Path) -> Survey:
 def test_share_partitions_in_order_are_runs(tmp_path: Path, rows_per_group: int) -> None:
     found = look(write_parquet(tmp_path / "t.parquet", ROWS, rows_per_group))
     assert found.problem is None
-    assert found.runs == (Run("core:orders:0", 0, 50), Run("core:orders:1", 50, 30))
+    assert found.runs == (
+        PartitionRun("core:orders:0", 0, 50),
+        PartitionRun("core:orders:1", 50, 30),
+    )
     assert sum(found.row_groups) == found.rows == 80
     assert not found.generated
 

@@ -3,7 +3,8 @@ import pytest
 from click.testing import CliRunner
 
 from replay.sources import NoSuchTraceError
-from sharespec.exit import exits_on
+from replay.verdict import Problem
+from sharespec.exit import exits_on, report_problems
 
 
 def command(error: BaseException) -> click.Command:
@@ -36,3 +37,17 @@ def test_an_error_becomes_one_line_and_an_exit_status(
 def test_a_closed_pipe_and_other_errors_pass_through(error: Exception) -> None:
     with pytest.raises(type(error)):
         command(error).main([], standalone_mode=False)
+
+
+def test_problems_are_printed_once_in_order_up_to_a_limit(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    problems = [Problem("f", n, "x", f"p{n:02}") for n in range(22)]
+    with pytest.raises(SystemExit) as exited:
+        report_problems([*problems[::-1], *problems])
+    assert exited.value.code == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "p00: f:0: x"
+    assert lines[-1] == "… and 2 more places"
+    assert len(lines) == 21
+    report_problems([])

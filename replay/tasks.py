@@ -1,4 +1,4 @@
-"""From what was found in the files to the tasks that check it."""
+"""What the files of a trace hold, and the tasks that read and check it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -7,17 +7,17 @@ import attrs
 from replay.gather import Gathered, GatherTask, bucket_of
 from replay.load import BucketTask, OrderedTask, Part
 from replay.sources import Form, Source
-from replay.survey import Run, Survey
+from replay.survey import PartitionRun, Survey
 from replay.verdict import Problem
 
 __all__ = [
-    "Found",
+    "FirstEvent",
+    "Inputs",
     "bucket_count",
-    "bucket_tasks",
-    "find_conflicts",
+    "check_tasks",
     "gather_tasks",
-    "line_bases",
-    "ordered_tasks",
+    "inputs_of",
+    "problems_of",
 ]
 
 CHUNK_BYTES = 32 << 20
@@ -33,11 +33,25 @@ MOST_BUCKETS = 2048
 
 
 @attrs.frozen
-class Found:
-    """Where the first event of a share-partition stands."""
+class FirstEvent:
+    """Where a file has its first event of a share-partition; ``line`` counts from 1."""
 
     source: str
     line: int
+
+
+@attrs.frozen
+class Inputs:
+    """What the files hold.
+
+    ``places`` has where each share-partition begins in each file, ``events`` how many it has.
+    """
+
+    gathered: tuple[Gathered, ...]
+    surveys: tuple[Survey, ...]
+    problems: tuple[Problem, ...]
+    places: dict[str, list[FirstEvent]]
+    events: dict[str, int]
 
 
 def bucket_count(sources: Iterable[Source], parallelism: int) -> int:
@@ -62,7 +76,50 @@ def gather_tasks(
     return tasks
 
 
-def line_bases(gathered: Iterable[Gathered]) -> dict[int, int]:
+def inputs_of(gathered: list[Gathered], surveys: list[Survey]) -> Inputs:
+    """Combine what the tasks read from each file."""
+    gathered.sort(key=lambda part: part.task.number)
+    bases = _line_bases(gathered)
+    places: dict[str, list[FirstEvent]] = {}
+    events: dict[str, int] = {}
+    problems = [survey.problem for survey in surveys if survey.problem]
+    for part in gathered:
+        base = bases[part.task.number]
+        path = part.task.source.path
+        for name, (line, count) in part.partitions.items():
+            places.setdefault(name, []).append(FirstEvent(path, base + line))
+            events[name] = events.get(name, 0) + count
+        problems += [
+            attrs.evolve(problem, line=problem.line and problem.line + base)
+            for problem in part.problems
+        ]
+    for survey in surveys:
+        for run in survey.runs or ():
+            place = FirstEvent(survey.source.path, run.first_row + 1)
+            places.setdefault(run.partition, []).append(place)
+            events[run.partition] = events.get(run.partition, 0) + run.rows
+    return Inputs(tuple(gathered), tuple(surveys), tuple(problems), places, events)
+
+
+def problems_of(inputs: Inputs) -> dict[str, Problem]:
+    """Return the problem of each share-partition that has one: a bad line, or several files."""
+    return _first_problems(inputs.problems) | _conflicts(inputs.places)
+
+
+def check_tasks(
+    inputs: Inputs, chosen: Iterable[str], parallelism: int
+) -> list[BucketTask | OrderedTask]:
+    """Return the tasks that check the chosen share-partitions."""
+    conflicts, chosen = _conflicts(inputs.places), frozenset(chosen)
+    tasks: list[BucketTask | OrderedTask] = []
+    tasks += _bucket_tasks(inputs.gathered, _first_problems(inputs.problems), conflicts, chosen, 0)
+    # A share-partition in several files gets its verdict from the bucket's task, or from none.
+    alone = chosen - conflicts.keys()
+    tasks += _ordered_tasks(inputs.surveys, alone, parallelism, len(tasks))
+    return tasks
+
+
+def _line_bases(gathered: Iterable[Gathered]) -> dict[int, int]:
     """Return for each task, by number, how many lines of its file come before its part."""
     bases: dict[int, int] = {}
     lines: dict[str, int] = {}
@@ -73,22 +130,31 @@ def line_bases(gathered: Iterable[Gathered]) -> dict[int, int]:
     return bases
 
 
-def find_conflicts(places: Mapping[str, Sequence[Found]]) -> dict[str, Problem]:
-    """Return a problem for each share-partition that stands in more than one file."""
+def _first_problems(problems: Iterable[Problem]) -> dict[str, Problem]:
+    """Return the first problem of each share-partition that has one."""
+    first: dict[str, Problem] = {}
+    for problem in problems:
+        if problem.partition is not None:
+            first.setdefault(problem.partition, problem)
+    return first
+
+
+def _conflicts(places: Mapping[str, Sequence[FirstEvent]]) -> dict[str, Problem]:
+    """Return a problem for each share-partition that is in more than one file."""
     conflicts: dict[str, Problem] = {}
-    for partition, found in places.items():
-        files = {place.source: place for place in sorted(found, key=lambda f: -f.line)}
+    for partition, events in places.items():
+        files = {event.source: event for event in sorted(events, key=lambda e: -e.line)}
         if len(files) > 1:
-            one, other, *_ = sorted(files.values(), key=lambda f: f.source)
+            first, other, *_ = sorted(files.values(), key=lambda e: e.source)
             text = (
-                f"the share-partition stands in {len(files)} files: also in "
+                f"the share-partition is in {len(files)} files: also in "
                 f"{other.source}, line {other.line}"
             )
-            conflicts[partition] = Problem(one.source, one.line, text, partition)
+            conflicts[partition] = Problem(first.source, first.line, text, partition)
     return conflicts
 
 
-def bucket_tasks(
+def _bucket_tasks(
     gathered: Sequence[Gathered],
     bad: Mapping[str, Problem],
     conflicts: Mapping[str, Problem],
@@ -99,16 +165,16 @@ def bucket_tasks(
     if not gathered:
         return []
     buckets = gathered[0].task.buckets
-    bases = line_bases(gathered)
+    bases = _line_bases(gathered)
     names: dict[int, set[str]] = {}
     here = {name for part in gathered for name in part.partitions}
     for name in here.intersection(chosen):
         names.setdefault(bucket_of(name, buckets), set()).add(name)
     parts: dict[int, list[Part]] = {}
-    for part in sorted(gathered, key=lambda part: part.task.number):
-        for bucket, groups in part.row_groups.items():
-            found = Part(part.task.target, groups, bases[part.task.number])
-            parts.setdefault(bucket, []).append(found)
+    for task in sorted(gathered, key=lambda part: part.task.number):
+        for bucket, groups in task.row_groups.items():
+            part = Part(task.task.target, groups, bases[task.task.number])
+            parts.setdefault(bucket, []).append(part)
     return [
         BucketTask(
             first + i,
@@ -121,28 +187,28 @@ def bucket_tasks(
     ]
 
 
-def ordered_tasks(
+def _ordered_tasks(
     surveys: Sequence[Survey], chosen: frozenset[str], parallelism: int, first: int
 ) -> list[OrderedTask]:
     """Return tasks of about equal size over the chosen runs of files that lie in order."""
     total = sum(survey.rows for survey in surveys)
     target = min(1_000_000, max(20_000, total // (4 * parallelism)))
     tasks: list[OrderedTask] = []
-    for found in surveys:
-        ends = _row_group_ends(found)
-        held: list[Run] = []
+    for survey in surveys:
+        ends = _row_group_ends(survey)
+        held: list[PartitionRun] = []
         size = 0
-        for run in found.runs or ():
+        for run in survey.runs or ():
             if run.partition in chosen:
                 held.append(run)
                 size += run.rows
             # A cut within a row group makes two tasks read it.
             cut = size >= target and (run.first_row + run.rows in ends or size >= 2 * target)
             if held and cut:
-                tasks.append(_ordered(first + len(tasks), found, held))
+                tasks.append(_ordered(first + len(tasks), survey, held))
                 held, size = [], 0
         if held:
-            tasks.append(_ordered(first + len(tasks), found, held))
+            tasks.append(_ordered(first + len(tasks), survey, held))
     return tasks
 
 
@@ -156,7 +222,7 @@ def _row_group_ends(survey: Survey) -> dict[int, int]:
     return ends
 
 
-def _ordered(number: int, survey: Survey, runs: Sequence[Run]) -> OrderedTask:
+def _ordered(number: int, survey: Survey, runs: Sequence[PartitionRun]) -> OrderedTask:
     """Return the task over these runs, with the row groups that any of them touches."""
     groups: list[int] = []
     start = place = 0

@@ -1,0 +1,112 @@
+from pathlib import Path
+
+import attrs
+
+from replay.gather import Gathered, bucket_of, gather
+from replay.load import BucketTask, OrderedTask
+from replay.sources import Form, Source, find_sources
+from replay.survey import PartitionRun, Survey, survey
+from replay.tasks import (
+    CHUNK_BYTES,
+    FirstEvent,
+    bucket_count,
+    check_tasks,
+    gather_tasks,
+    inputs_of,
+    problems_of,
+)
+from replay.verdict import Problem
+from tests.replay.samples import kafka_rows, write_lines, write_parquet
+
+
+def gathered(number: int, path: str, lines: int, names: list[str]) -> Gathered:
+    source = Source(path, Form.LINES, 2 * CHUNK_BYTES + 5)
+    task = gather_tasks([source], 4, "/work", number)[0]
+    groups: dict[int, tuple[int, ...]] = {bucket_of(name, 4): (i,) for i, name in enumerate(names)}
+    return Gathered(task, lines, lines, 0, (), dict.fromkeys(names, (1, lines)), groups)
+
+
+def test_plain_lines_are_split_in_parts_and_gzip_is_not() -> None:
+    size = 2 * CHUNK_BYTES + 5
+    tasks = gather_tasks(
+        [Source("a", Form.LINES, size), Source("b", Form.GZIP, size), Source("c", Form.LINES, 0)],
+        4,
+        "/work",
+        10,
+    )
+    assert [(t.number, t.source.path, t.start, t.end) for t in tasks] == [
+        (10, "a", 0, CHUNK_BYTES),
+        (11, "a", CHUNK_BYTES, 2 * CHUNK_BYTES),
+        (12, "a", 2 * CHUNK_BYTES, None),
+        (13, "b", 0, None),
+        (14, "c", 0, None),
+    ]
+    assert len({t.target for t in tasks}) == 5
+
+
+def test_buckets_grow_with_the_input_within_limits() -> None:
+    assert bucket_count([], 2) == 8
+    assert bucket_count([Source("a", Form.GZIP, 1 << 30)], 2) == 426
+    assert bucket_count([Source("a", Form.LINES, 1 << 50)], 2) == 2048
+
+
+def test_lines_count_on_over_the_parts_of_a_file() -> None:
+    parts = [gathered(1, "a", 7, ["p"]), gathered(0, "a", 5, ["p"]), gathered(2, "b", 3, ["q"])]
+    assert inputs_of(parts, []).places == {
+        "p": [FirstEvent("a", 1), FirstEvent("a", 6)],
+        "q": [FirstEvent("b", 1)],
+    }
+
+
+def test_a_share_partition_in_two_files_is_a_problem_but_not_one_in_two_parts_of_a_file() -> None:
+    parts = [gathered(0, "a", 5, ["p", "q"]), gathered(1, "a", 5, ["p"])]
+    inputs = inputs_of([*parts, gathered(2, "b", 3, ["q"])], [])
+    text = "the share-partition is in 2 files: also in b, line 1"
+    assert problems_of(inputs) == {"q": Problem("a", 1, text, "q")}
+    (task,) = check_tasks(inputs, ["q"], 1)
+    assert isinstance(task, BucketTask)
+    assert set(task.conflicts) == {"q"}
+
+
+def test_the_task_of_a_bucket_has_the_problems_of_its_share_partitions() -> None:
+    parts = [gathered(0, "a", 5, ["p", "q"]), gathered(1, "a", 5, ["p"])]
+    first, later = (Problem("a", line, "bad", "p") for line in (1, 2))
+    other = Problem("a", 3, "bad", "x")
+    inputs = attrs.evolve(inputs_of(parts, []), problems=(first, later, other))
+    (task,) = check_tasks(inputs, ["p", "x"], 1)
+    assert isinstance(task, BucketTask)
+    assert (task.bad, task.chosen) == ({"p": first}, frozenset({"p"}))
+    assert [part.base for part in task.parts] == [0, 5]
+    assert check_tasks(inputs_of([], []), ["p"], 1) == []
+
+
+def test_runs_in_order_are_split_at_row_groups_and_only_the_needed_groups_are_read() -> None:
+    runs = tuple(PartitionRun(f"p{i}", 10_000 * i, 10_000) for i in range(20))
+    source = Source("a", Form.PARQUET, 1)
+    found = Survey(source, 200_000, (40_000,) * 5, runs, None, generated=False)
+    inputs = inputs_of([], [found])
+    tasks = check_tasks(inputs, inputs.places, 2)
+    assert [(t.number, t.row_groups, len(t.runs)) for t in _ordered(tasks)] == [
+        (i, (i,), 4) for i in range(5)
+    ]
+    (task,) = _ordered(check_tasks(inputs, ["p1", "p17"], 2))
+    assert (task.row_groups, [run.partition for run in task.runs]) == ((0, 4), ["p1", "p17"])
+
+
+def _ordered(tasks: list[BucketTask | OrderedTask]) -> list[OrderedTask]:
+    return [task for task in tasks if isinstance(task, OrderedTask)]
+
+
+def test_inputs_of_lines_and_parquet_are_combined(tmp_path: Path) -> None:
+    lines = write_lines(tmp_path / "a.jsonl", kafka_rows(count=3))
+    lines.write_bytes(lines.read_bytes() + b"{\n")
+    columns = write_parquet(tmp_path / "b.parquet", kafka_rows(partition=1, count=4))
+    sources = find_sources([lines]).files
+    gathered = [gather(task) for task in gather_tasks(sources, 1, str(tmp_path), 0)]
+    found = inputs_of(gathered, [survey(*find_sources([columns]).files)])
+    assert found.events == {"core:orders:0": 3, "core:orders:1": 4}
+    assert found.places == {
+        "core:orders:0": [FirstEvent(str(lines), 1)],
+        "core:orders:1": [FirstEvent(str(columns), 1)],
+    }
+    assert [problem.line for problem in found.problems] == [4]
