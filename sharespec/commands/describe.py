@@ -1,4 +1,4 @@
-"""``sharespec describe``: what Kafka's own command should print at a moment of a trace."""
+"""``sharespec describe``: what Kafka's own command should print at some time of a trace."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ __all__ = ["describe_command"]
 @AT
 @SEQ
 @GROUP
-@click.option("--verbose", is_flag=True, help="Show the leader epoch too.")
+@click.option("--verbose", is_flag=True, help="Print the leader epoch, too.")
 @PROFILE
 @exits_on(NoSuchTraceError)
 def describe_command(  # noqa: PLR0913 - one argument for each option
@@ -32,11 +32,12 @@ def describe_command(  # noqa: PLR0913 - one argument for each option
     verbose: bool,
     profile: str,
 ) -> None:
-    """Print what ``kafka-share-groups.sh --describe --offsets`` should print of TRACES.
+    """Print what kafka-share-groups.sh --describe --offsets should print after TRACES.
 
-    Start offset and lag are those of the durable state, with - for what is not known. Exits with
-    0, 1 if a share-partition diverges or cannot be read, whose line then shows how far it was
-    followed, 2 if there is no trace.
+    Start offset and lag are those of the durable state; - means not known.
+
+    Exits with 0, 1 if a share-partition diverges or cannot be read, whose line then shows its last
+    state that could be followed, 2 if there is no trace.
     """
     lines: list[Described] = []
     with opened_traces(traces) as opened:

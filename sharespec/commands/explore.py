@@ -24,29 +24,29 @@ from sharespec.commands.options import JSON, profile_option
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on
 
-__all__ = ["explore_command", "tell_progress"]
+__all__ = ["explore_command", "progress_reporter"]
 
 _SIZES = {
-    "offsets": "Offsets of the log.",
-    "members": "Members of the group.",
+    "offsets": "Number of offsets in the log.",
+    "members": "Number of members in the group.",
     "limit": "The delivery count limit.",
-    "window": "The record lock limit: how wide the window may be.",
-    "lock": "How many ticks an acquisition lock lasts.",
-    "outstanding": "Writes whose answers may be awaited at a time.",
-    "late": "Writes that may be under way at a time while nobody waits for them.",
-    "log_start": "How far the log start offset may move up.",
+    "window": "The record lock limit: the largest size of the window, in offsets.",
+    "lock": "The duration of an acquisition lock, in ticks.",
+    "outstanding": "Number of writes that may be outstanding at a time.",
+    "late": "Number of writes that may be under way without a leader that waits for them.",
+    "log_start": "How far the log start offset may advance.",
 }
 _FLAGS = {
-    "gaps": "Offsets may be missing from the log.",
-    "failovers": "New leaders take over, as often as they like.",
-    "resets": "The start offset is altered, as often as one likes.",
-    "dead_letters": "There is a dead-letter queue, switched off and on.",
-    "symmetry": "Members that differ in name only are alike.",
+    "gaps": "Let the log have gaps.",
+    "failovers": "Let new leaders take over, any number of times.",
+    "resets": "Let an administrator alter the start offset, any number of times.",
+    "dead_letters": "Have a dead-letter queue, which is switched off and on.",
+    "symmetry": "Treat states as equal that differ only in the names of members.",
 }
 
 
 def _sized(command: Callable[..., None]) -> Callable[..., None]:
-    """Give the command an option for each field of a world."""
+    """Add an option for each field of a world to the command."""
     default = World()
     for name, text in reversed({**_SIZES, **_FLAGS}.items()):
         option = f"--{name.replace('_', '-')}"
@@ -63,20 +63,31 @@ def _sized(command: Callable[..., None]) -> Callable[..., None]:
 @_sized
 @profile_option("kip")
 @click.option(
-    "--property", "name", metavar="NAME", help="Only this property, and a run against it."
+    "--property",
+    "name",
+    metavar="NAME",
+    help="Check only this property and show the run that decides it.",
 )
-@click.option("--list", "only_list", is_flag=True, help="List the properties and end.")
-@click.option("--without", type=click.Choice(list(ASSUMPTIONS)), help="Assume less of fairness.")
-@click.option("--depth", type=click.IntRange(min=0), help="Go no deeper than so many steps.")
+@click.option("--list", "only_list", is_flag=True, help="List the properties and exit.")
+@click.option(
+    "--without",
+    type=click.Choice(list(ASSUMPTIONS)),
+    help="Drop this fairness assumption, to show that it is needed.",
+)
+@click.option(
+    "--depth", type=click.IntRange(min=0), help="Visit only states within this many steps."
+)
 @click.option(
     "--memory",
     type=click.FloatRange(min=0.1),
     default=4.0,
     show_default=True,
     metavar="GIB",
-    help="End when so much memory is used.",
+    help="Stop when this much memory is used.",
 )
-@click.option("--processes", type=click.IntRange(min=1), help="How many; default: all cores.")
+@click.option(
+    "--processes", type=click.IntRange(min=1), help="How many processes; default: one per core."
+)
 @JSON
 @exits_on(InvalidValueError)
 def explore_command(  # noqa: PLR0913 - one argument for each option
@@ -91,10 +102,10 @@ def explore_command(  # noqa: PLR0913 - one argument for each option
     json_lines: bool,
     **sizes: Any,  # noqa: ANN401 - whole numbers and flags
 ) -> None:
-    """Visit every state of a small world, of specification and implementation side by side.
+    """Visit every state of a small world, with specification and implementation side by side.
 
-    Exit status 1 if anything that should hold does not, 2 for bad arguments, 3 if it ended before
-    every state was visited (memory, depth), 130 if it was interrupted.
+    Exits with 0, 1 if a property that should hold does not, 2 for bad arguments, 3 if it stopped
+    before it had visited every state (--memory, --depth), 130 if interrupted.
     """
     if only_list:
         click.echo("\n".join(listed(known) for known in (*PROPERTIES, *PROMISES)))
@@ -104,7 +115,7 @@ def explore_command(  # noqa: PLR0913 - one argument for each option
     network = Network(world.late)
     with Leaders(world, network, processes or os.cpu_count() or 1) as leaders:
         product = Product(world, leaders, network, properties)
-        explored = product.explore(int(memory * 2**30), depth, tell_progress())
+        explored = product.explore(int(memory * 2**30), depth, progress_reporter())
         report = report_on(product, explored, promises, without or "")
     if json_lines:
         click.echo(json.dumps(attrs.asdict(report), default=str))
@@ -128,18 +139,18 @@ def _chosen(name: str | None) -> tuple[tuple[Property, ...], tuple[Promise, ...]
     return properties, promises
 
 
-def tell_progress() -> Callable[[int, int], None]:
-    """Return what tells of progress on stderr, at most once a second."""
-    began = told = time.perf_counter()
+def progress_reporter() -> Callable[[int, int], None]:
+    """Return a function that reports progress on the standard error, at most once a second."""
+    began = reported = time.perf_counter()
 
-    def tell(states: int, depth: int) -> None:
-        nonlocal told
+    def report(states: int, depth: int) -> None:
+        nonlocal reported
         now = time.perf_counter()
-        if now - told >= 1:
-            told = now
+        if now - reported >= 1:
+            reported = now
             click.echo(f"{states:>12,} states, depth {depth}, {now - began:.0f} s", err=True)
 
-    return tell
+    return report
 
 
 def _show(report: Report, *, in_full: bool) -> None:
@@ -154,21 +165,21 @@ def _show(report: Report, *, in_full: bool) -> None:
     )
     if explored.unfinished is not None:
         click.echo(
-            f"Not all was visited ({explored.unfinished}): {explored.waiting:,} states of depth "
-            f"{explored.depth} were not followed; all that lies less deep was checked"
+            f"Not every state was visited ({explored.unfinished}): {explored.waiting:,} states of "
+            f"depth {explored.depth} were not followed; every state above them was checked"
         )
     for verdict in report.verdicts:
         click.echo(_line(verdict))
         if verdict.run and (in_full or verdict.is_wrong):
             output().print(table_of(verdict.run))
             if verdict.again is not None:
-                click.echo(f"and from step {verdict.again} on again, for ever")
+                click.echo(f"and from step {verdict.again} again, forever")
 
 
 def _line(verdict: Verdict) -> str:
-    found = {True: "holds", False: "FAILS", None: "holds so far"}[verdict.holds]
+    text = {True: "holds", False: "FAILS", None: "holds so far"}[verdict.holds]
     if not verdict.should:
-        found = {False: f"fails, as expected, after {len(verdict.run) - 1} steps"}.get(
-            verdict.holds is None or verdict.holds, "not seen to fail"
+        text = {False: f"fails, as expected, after {len(verdict.run) - 1} steps"}.get(
+            verdict.holds is None or verdict.holds, "did not fail"
         )
-    return f"{found:<35} {verdict.name}: {verdict.sentence}"
+    return f"{text:<35} {verdict.name}: {verdict.sentence}"

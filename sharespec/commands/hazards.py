@@ -1,4 +1,4 @@
-"""``sharespec hazards``: the hazards of the draft of IN_PROGRESS, each found and shown."""
+"""``sharespec hazards``: the hazards of the draft KIP for an IN_PROGRESS state."""
 
 import json
 import sys
@@ -18,15 +18,17 @@ __all__ = ["hazards_command"]
 
 
 @click.command("hazards")
-@click.option("--show", "name", metavar="NAME", help="The page of this hazard, such as Z1.")
+@click.option("--show", "name", metavar="NAME", help="Show the page of this hazard, such as Z1.")
 @JSON
-@click.option("--markdown", is_flag=True, help="Print the review of the draft, all pages.")
+@click.option("--markdown", is_flag=True, help="Print the review of the draft with every page.")
 @exits_on(InvalidValueError)
 def hazards_command(name: str | None, *, json_lines: bool, markdown: bool) -> None:
-    """Find the hazards of the draft KIP for an IN_PROGRESS record state (KAFKA-20458).
+    """Search for the hazards of the draft KIP for an IN_PROGRESS record state (KAFKA-20458).
 
-    Each is searched in the draft as written, with controls, and shown not to exist under the rules
-    of profile draft_resolved. Exit status 1 if one is not as claimed, 2 for bad arguments.
+    Each search finds a hazard in the draft as written, and shows with controls that it cannot
+    occur, or is bounded, under the rules of the profile draft_resolved.
+
+    Exits with 0, 1 if a hazard is not as claimed, 2 for bad arguments.
     """
     hazards = HAZARDS if name is None else (hazard_named(name),)
     found = []

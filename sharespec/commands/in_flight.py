@@ -1,4 +1,4 @@
-"""``sharespec in-flight``: which records are held at a moment of a trace, and since when."""
+"""``sharespec in-flight``: the records in flight at some time of a trace, and who holds them."""
 
 import json
 from collections.abc import Iterator
@@ -35,17 +35,19 @@ _MS = click.IntRange(0)
 @AT
 @SEQ
 @GROUP
-@click.option("--partition", help="Only this share-partition.")
-@click.option("--held-longer-than-ms", type=_MS, help="Only records held for longer than this.")
+@click.option("--partition", metavar="GROUP:TOPIC:PARTITION", help="Only this share-partition.")
+@click.option(
+    "--held-longer-than-ms", type=_MS, help="Only records that a member has held for longer."
+)
 @click.option(
     "--progress-stale-longer-than-ms",
     type=_MS,
-    help="Only held records that showed no progress for longer than this.",
+    help="Only records whose member has shown no progress for longer.",
 )
 @click.option(
     "--only-state",
     type=click.Choice([state.name for state in RecordState]),
-    help="Only this state.",
+    help="Only records in this state.",
 )
 @JSON
 @PROFILE
@@ -63,10 +65,11 @@ def in_flight_command(  # noqa: PLR0913 - one argument for each option
     json_lines: bool,
     profile: str,
 ) -> None:
-    """Show the records in flight in TRACES, and mark with STALE those whose consumer seems stuck.
+    """Show the records in flight after TRACES; STALE marks those whose consumer seems stuck.
 
-    Progress is an acquisition, a renewal or a progress mark. Exits with 0, 1 if a share-partition
-    diverges or cannot be read, 2 if there is no trace.
+    A consumer shows progress by an acquisition, a renewal or a progress mark.
+
+    Exits with 0, 1 if a share-partition diverges or cannot be read, 2 if there is no trace.
     """
     state = None if only_state is None else RecordState[only_state]
     query = Query(held_longer_than_ms, progress_stale_longer_than_ms, state)

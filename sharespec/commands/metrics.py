@@ -1,4 +1,4 @@
-"""``sharespec metrics``: a broker's own figures, computed from a trace."""
+"""``sharespec metrics``: the share group metrics of a broker, computed from a trace."""
 
 import json
 from collections.abc import Iterator
@@ -27,13 +27,23 @@ LATE = "of records whose write was outstanding"
 @click.command("metrics")
 @TRACES
 @click.option(
-    "--from", "first", type=click.IntRange(0), default=0, metavar="MS", help="Count from this time."
+    "--from",
+    "first",
+    type=click.IntRange(0),
+    default=0,
+    metavar="MS",
+    help="Count events from this time on.",
 )
 @click.option(
-    "--to", "--at", "last", type=click.IntRange(0), metavar="MS", help="Count up to this time."
+    "--to",
+    "--at",
+    "last",
+    type=click.IntRange(0),
+    metavar="MS",
+    help="Count events up to this time.",
 )
 @GROUP
-@click.option("--partitions", is_flag=True, help="Show each share-partition as well.")
+@click.option("--partitions", is_flag=True, help="Show each share-partition, too.")
 @JSON
 @PROFILE
 @exits_on(NoSuchTraceError)
@@ -47,11 +57,13 @@ def metrics_command(  # noqa: PLR0913 - one argument for each option
     json_lines: bool,
     profile: str,
 ) -> None:
-    """Compute the broker metrics of share groups from TRACES, to compare a broker's own with.
+    """Compute from TRACES the metrics that a broker should report of its share groups.
 
-    Times in ms on the trace's clock, inclusive. "expected" is shown where the specification comes
-    to another figure than what was recorded; after a divergence it counts no further. Exits with
-    0, 1 if a share-partition diverges or cannot be read, 2 if there is no trace.
+    Times are in ms on the trace's clock, inclusive. Column "recorded" counts what the trace holds;
+    "expected" has the figure of the specification where that differs. It counts nothing after a
+    divergence.
+
+    Exits with 0, 1 if a share-partition diverges or cannot be read, 2 if there is no trace.
     """
     found: dict[SharePartitionName, Measured] = {}
     with opened_traces(traces) as opened:

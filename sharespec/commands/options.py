@@ -22,7 +22,7 @@ def profile_option(default: str) -> Callable[[Callable[..., None]], Callable[...
 
 
 TRACES = click.argument("traces", nargs=-1, required=True, type=click.Path(path_type=Path))
-GROUP = click.option("--group", help="Only this group.")
+GROUP = click.option("--group", help="Only this share group.")
 AT = click.option(
     "--at",
     type=click.IntRange(0),

@@ -26,20 +26,20 @@ __all__ = ["findings", "prove_command"]
 @click.option(
     "--controls",
     is_flag=True,
-    help="Show for each proof that it fails if the rule is changed, and how.",
+    help="Change the rule of each proof, too, and show how the proof then fails.",
 )
 @click.option(
     "--limit-ms",
     type=click.IntRange(min=1),
     default=LIMIT_MS,
     show_default=True,
-    help="How long Z3 may take for one question; beyond it the proof has failed.",
+    help="How long Z3 may take for one question; after that the proof has failed.",
 )
 @exits_on(InvalidValueError)
 def prove_command(only: str | None, *, json_lines: bool, controls: bool, limit_ms: int) -> None:
-    """Prove with Z3 what is true of every share-partition, from the rules that run.
+    """Prove the theorems about the specification with Z3, for every possible share-partition.
 
-    Exit status 1 if anything is not proved, 2 for bad arguments.
+    Exits with 0, 1 if a theorem is not proved, 2 for bad arguments.
     """
     began = time.perf_counter()
     theorems = list(THEOREMS) if only is None else theorems_about(only)

@@ -1,4 +1,4 @@
-"""``sharespec state-topic``: what the records of __share_group_state say."""
+"""``sharespec state-topic``: read and check the records of __share_group_state."""
 
 import gzip
 import json
@@ -35,11 +35,11 @@ MAX_PROBLEMS = 100
 @JSON
 @exits_on()
 def state_topic_command(file: str, *, json_lines: bool) -> None:
-    """Read the records of __share_group_state in FILE; - is the standard input.
+    """Read and check the records of __share_group_state in FILE; - is the standard input.
 
-    FILE is what the console consumer prints with ShareGroupStateMessageFormatter, or
-    kafka-dump-log with --share-group-state-decoder; gzip if the name ends in .gz. Shows the
-    state of each share-partition, and every record that cannot be read or breaks a rule.
+    FILE is the output of kafka-console-consumer with ShareGroupStateMessageFormatter, or of
+    kafka-dump-log with --share-group-state-decoder; gzip if its name ends in .gz. Shows the state
+    of each share-partition, and every record that cannot be read or breaks a rule.
 
     Exits with 0, 1 if there is such a record, 2 if the file cannot be read or has no record.
     """
@@ -63,9 +63,9 @@ def _opened(file: str) -> Iterator[BinaryIO]:
     with click.open_file(file, "rb") as raw:
         if file.endswith(".gz"):
             with gzip.GzipFile(fileobj=raw) as unpacked:
-                yield unpacked  # type: ignore[misc] # all that is needed of it
+                yield unpacked  # type: ignore[misc] # it has the read method of a BinaryIO
         else:
-            yield raw  # type: ignore[misc] # opened as bytes
+            yield raw  # type: ignore[misc] # opened in binary mode
 
 
 def _problems(file: BinaryIO, topic: Topic) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""``sharespec vectors``: write the test vectors, or say whether the files are current."""
+"""``sharespec vectors``: write the test vectors, or check that the files are current."""
 
 import sys
 from pathlib import Path
@@ -14,12 +14,17 @@ __all__ = ["vectors_command"]
 
 @click.command("vectors")
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path), default=DATA)
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if OUT is not current.")
+@click.option(
+    "--check", is_flag=True, help="Write nothing; list the files in OUT that are not current."
+)
 @exits_on(CaseError, VectorError)
 def vectors_command(out: Path, *, check: bool) -> None:
-    """Write the test vectors into the folder OUT as JSON, a file for each concern.
+    """Write the test vectors (see docs/verify.md) into the folder OUT as JSON, one file per topic.
 
-    Without OUT: where this installation keeps its own. What they are stands in docs/verify.md.
+    The default of OUT is the folder in which this installation keeps them.
+
+    Exits with 0, 1 if --check finds a file that is not current, 2 if files cannot be read or
+    written.
     """
     files = {out / f"{name}.json": document(listed) for name, listed in cases().items()}
     old = set(out.glob("*.json")) - set(files)

@@ -23,7 +23,7 @@ def test_a_small_world_is_visited_whole() -> None:
     assert lines[1].startswith("29 states of a leader, in which specification and implementation")
     assert any(line.startswith("holds ") and "full_window_drains" in line for line in lines)
     assert any(line.startswith("fails, as expected, after 2 steps ") for line in lines)
-    assert any(line.startswith("not seen to fail ") for line in lines)
+    assert any(line.startswith("did not fail ") for line in lines)
 
 
 def test_a_property_comes_with_its_run() -> None:
@@ -33,7 +33,7 @@ def test_a_property_comes_with_its_run() -> None:
     assert "full_window_drains" not in result.stdout
 
 
-def test_a_run_for_ever_says_from_where() -> None:
+def test_an_endless_run_shows_where_it_repeats() -> None:
     name = "available_is_terminal_in_the_end"
     result = _run("--property", name, "--without", "fetching")
     assert result.exit_code == 0
@@ -63,7 +63,7 @@ def test_properties_are_listed() -> None:
         (("--processes", "0"), "0 is not in the range x>=1"),
     ],
 )
-def test_bad_arguments_give_one_clear_line(arguments: tuple[str, ...], words: str) -> None:
+def test_bad_arguments_exit_with_2_and_one_line(arguments: tuple[str, ...], words: str) -> None:
     result = _run(*arguments)
     assert result.exit_code == 2
     assert words in result.stderr.splitlines()[-1]
@@ -79,30 +79,30 @@ def test_a_fault_exits_1_with_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "acquire by m1" in result.stdout
 
 
-def test_what_was_not_covered_is_said() -> None:
+def test_states_that_were_not_visited_are_reported() -> None:
     result = _run("--depth", "2")
     assert result.exit_code == 3
-    assert "Not all was visited (depth 2): 2 states of depth 2 were not followed" in result.stdout
+    assert "Not every state was visited (depth 2): 2 states of depth 2 were" in result.stdout
     assert "holds so far" in result.stdout
 
 
-def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_keeps_the_results_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(states: int, _depth: int) -> None:
         if states > 50:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "tell_progress", lambda: stop)
+    monkeypatch.setattr(cli, "progress_reporter", lambda: stop)
     result = _run()
     assert result.exit_code == 130
-    assert "Not all was visited (interrupted)" in result.stdout
+    assert "Not every state was visited (interrupted)" in result.stdout
 
 
-def test_progress_is_told_once_a_second(
+def test_progress_is_reported_once_a_second(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter((0.0, 0.5, 1.5, 1.6))
     monkeypatch.setattr("sharespec.commands.explore.time.perf_counter", lambda: next(clock))
-    tell = cli.tell_progress()
+    report = cli.progress_reporter()
     for states in (1, 2000, 3):
-        tell(states, 4)
+        report(states, 4)
     assert capsys.readouterr().err == "       2,000 states, depth 4, 2 s\n"
