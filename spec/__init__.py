@@ -18,8 +18,7 @@ Read in this order, each module resting on those above it:
   ``share_broker_invariants``: what is true of every broker;
 - ``share_group``: a group as its coordinators have it; ``group_lifecycle``: the operations on it,
   each in two stages; ``share_group_invariants``: what is true wherever a coordinator crashes;
-- ``configuration``: what the broker's and a group's own configurations come to;
-- ``draft``: a package of its own, the draft KIP of IN_PROGRESS as its text stands.
+- ``configuration``: what the broker's and a group's own configurations come to.
 
 Beside a share-partition stands what keeps its state: ``share_coordinator`` holds the durable state
 of many and serves the requests about them; ``state_topic`` holds the records behind it.

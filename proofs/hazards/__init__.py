@@ -1,7 +1,12 @@
 """The hazards of the draft of an IN_PROGRESS state, found by search (``sharespec hazards``).
 
+The draft (KAFKA-20458) is written down as its text stands, reading by reading, and nothing else
+rests on it; what the text should say instead, ``spec.record`` says (profile ``draft_resolved``).
 Read in this order:
 
+- ``draft_readings``: what the text leaves open or contradicts itself in, as named options;
+  ``draft_record``: its rules for one record; ``draft_leader``: the share-partition leader, with
+  requests, timers, the sweeper and writes; ``draft_consumer``: the client's queue of marks;
 - ``machine``: the draft as written, and the specification, driven and seen in the same way;
 - ``world``: what can happen in a small world, and what is remembered of it;
 - ``acts``: what can happen next, and what it asks of a leader; ``memory``: what is kept of a step;

@@ -8,8 +8,8 @@ from model import operations as ops
 from model.errors import ErrorCode
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, AcquireMode
-from proofs.hazards.draft.consumer import Consumer, Given, mark, may_poll, poll
-from proofs.hazards.draft.readings import Readings
+from proofs.hazards.draft_consumer import Consumer, Given, mark, may_poll, poll
+from proofs.hazards.draft_readings import Readings
 from proofs.hazards.world import BEGAN, Act, Move, State, World
 from spec.coordinator import durable_state
 

@@ -2,7 +2,7 @@
 
 from model.errors import ErrorCode
 from proofs.hazards import properties as hold
-from proofs.hazards.draft.consumer import Given
+from proofs.hazards.draft_consumer import Given
 from proofs.hazards.hazard import Case, Hazard
 from proofs.hazards.world import Act, Move, World
 

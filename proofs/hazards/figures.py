@@ -11,8 +11,8 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.states import RecordState
 from proofs.exploration.search import search
-from proofs.hazards.draft.consumer import Given
-from proofs.hazards.draft.readings import MENDED, LimitTest, Readings
+from proofs.hazards.draft_consumer import Given
+from proofs.hazards.draft_readings import MENDED, LimitTest, Readings
 from proofs.hazards.machine import RESOLVED, Machine, View, draft_machine
 from proofs.hazards.run import begin, follow, steps
 from proofs.hazards.world import BEGAN, Act, Moment, Move, Setting, State, World

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from proofs.exploration.search import Search, Violation, search
-from proofs.hazards.draft.readings import DRAFT_LITERAL, MENDED, Readings
+from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, Readings
 from proofs.hazards.machine import RESOLVED, draft_machine
 from proofs.hazards.run import begin, follow, steps
 from proofs.hazards.world import Act, Move, Property, Setting, State, World

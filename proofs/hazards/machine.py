@@ -1,6 +1,6 @@
 """Two machines, driven by the same operations and seen in the same way.
 
-One follows the draft under some reading (``proofs.hazards.draft``), the other is the
+One follows the draft under some reading (``draft_leader``), the other is the
 specification under profile ``draft_resolved`` (``spec.step.apply``).
 """
 
@@ -15,9 +15,9 @@ from model.errors import ErrorCode
 from model.outcome import Answer, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA
 from model.states import RecordState
-from proofs.hazards.draft import leader as draft
-from proofs.hazards.draft.readings import Readings
-from proofs.hazards.draft.record import DraftRecord, Rules, instants, timers
+from proofs.hazards import draft_leader as draft
+from proofs.hazards.draft_readings import Readings
+from proofs.hazards.draft_record import DraftRecord, Rules, instants, timers
 from spec import step
 from spec.coordinator import Durable, durable_state
 from spec.lag import durable_lag, lag, share_partition_lag

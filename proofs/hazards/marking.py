@@ -4,7 +4,7 @@ import attrs
 
 from model.config import SharePartitionConfig
 from proofs.hazards import properties as hold
-from proofs.hazards.draft.readings import Siblings
+from proofs.hazards.draft_readings import Siblings
 from proofs.hazards.hazard import Case, Hazard
 from proofs.hazards.timing import QUARTER
 from proofs.hazards.world import Act, Move, World

@@ -9,7 +9,7 @@ from model import operations as ops
 from model.errors import ErrorCode
 from model.outcome import Outcome
 from model.states import RecordState
-from proofs.hazards.draft.consumer import Given, receive
+from proofs.hazards.draft_consumer import Given, receive
 from proofs.hazards.machine import View
 from proofs.hazards.world import Moment, Move, Past
 

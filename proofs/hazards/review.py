@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from model.states import PERSISTED_STATES, RecordState
-from proofs.hazards.draft.readings import DRAFT_LITERAL, MENDED, Readings
+from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, Readings
 from proofs.hazards.hazard import Absence, Finding
 from proofs.hazards.page import page
 from proofs.hazards.questions import QUESTIONS
@@ -32,7 +32,7 @@ silence, stays within reach with all of these changes.
 
 The runs are not drawn up by hand. The draft is written down as a program in which each sentence
 that can be read in several ways is an option
-([`proofs/hazards/draft/`](../proofs/hazards/draft/readings.py)); the options are listed
+([`proofs/hazards/draft_readings.py`](../proofs/hazards/draft_readings.py)); the options are listed
 [at the end](#the-readings). A breadth-first search tries everything that can
 happen in a small world and stops at the first step that breaks the property, so no run is shorter.
 Each run takes as written only the sentences named under “When”, and reads every other one in its

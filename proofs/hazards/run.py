@@ -8,7 +8,7 @@ from model import operations as ops
 from model.outcome import Answer, Outcome
 from model.snapshot import DurableState
 from proofs.hazards.acts import acts_in, requests_of
-from proofs.hazards.draft.consumer import Consumer
+from proofs.hazards.draft_consumer import Consumer
 from proofs.hazards.memory import remember
 from proofs.hazards.world import BEGAN, Act, Moment, Move, Past, Setting, State
 

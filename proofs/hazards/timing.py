@@ -2,7 +2,7 @@
 
 from model.config import SharePartitionConfig
 from proofs.hazards import properties as hold
-from proofs.hazards.draft.readings import LimitTest
+from proofs.hazards.draft_readings import LimitTest
 from proofs.hazards.hazard import Case, Hazard
 from proofs.hazards.world import Act, Move, World
 

@@ -5,7 +5,7 @@ import attrs
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from proofs.hazards.catalogue import HAZARDS
-from proofs.hazards.draft.readings import MENDED
+from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.hazard import Absence, absence
 from proofs.hazards.machine import RESOLVED
 from proofs.hazards.world import Moment, Move, Setting, World

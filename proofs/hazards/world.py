@@ -10,8 +10,8 @@ from model import operations as ops
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Outcome
-from proofs.hazards.draft.consumer import MOST_WAITING, Consumer, Given
-from proofs.hazards.draft.readings import Readings
+from proofs.hazards.draft_consumer import MOST_WAITING, Consumer, Given
+from proofs.hazards.draft_readings import Readings
 from proofs.hazards.machine import Machine, View
 
 __all__ = ["BEGAN", "Act", "Moment", "Move", "Past", "Property", "Setting", "State", "World"]

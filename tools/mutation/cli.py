@@ -23,7 +23,8 @@ from tools.mutation.run import Judgement, judgements
 __all__ = ["mutate_command", "selected"]
 
 SURVIVED, BAD_ARGUMENT, INTERRUPTED = 1, 2, 130
-_PACKAGES = ("spec", "impl", "proofs/hazards/draft")
+_MODULES = ("spec/**/*.py", "impl/**/*.py", "proofs/hazards/draft_*.py")
+"""What is changed."""
 
 
 @click.command("mutate")
@@ -101,8 +102,8 @@ def selected(names: Sequence[str]) -> list[Mutant]:
     """Return the mutants of modules and packages, of all if none is named."""
     every = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for package in _PACKAGES
-        for path in sorted((ROOT / package).rglob("*.py"))
+        for pattern in _MODULES
+        for path in sorted(ROOT.glob(pattern))
         if not path.stem.startswith("__")
     ]
     for name in names:
@@ -191,7 +192,7 @@ def _commit() -> str:
         [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
     )
     dirty = subprocess.run(  # noqa: S603 - fixed arguments
-        [*git, "diff", "--quiet", "HEAD", "--", *_PACKAGES, "tests"], check=False
+        [*git, "diff", "--quiet", "HEAD", "--", "spec", "impl", "proofs", "tests"], check=False
     )
     return head.stdout.strip() + ("+" if dirty.returncode else "")
 

@@ -5,8 +5,8 @@ from typing import Any
 import attrs
 
 from model.errors import ErrorCode
-from proofs.hazards.draft.consumer import Given
-from proofs.hazards.draft.readings import MENDED
+from proofs.hazards.draft_consumer import Given
+from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.machine import RESOLVED, Machine, draft_machine
 from proofs.hazards.run import begin, follow
 from proofs.hazards.world import Act, Moment, Move, Property, Setting, State, World

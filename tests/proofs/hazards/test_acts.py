@@ -1,6 +1,6 @@
 from model.errors import ErrorCode
 from proofs.hazards.acts import acts_in, requests_of
-from proofs.hazards.draft.consumer import Given
+from proofs.hazards.draft_consumer import Given
 from proofs.hazards.run import begin
 from proofs.hazards.world import Act, Move, Setting, World
 from tests.proofs.hazards.stage import (

@@ -1,6 +1,6 @@
 import pytest
 
-from proofs.hazards.draft.consumer import Given
+from proofs.hazards.draft_consumer import Given
 from proofs.hazards.figures import figures, played
 from proofs.hazards.machine import RESOLVED
 from proofs.hazards.world import Act, Move, World

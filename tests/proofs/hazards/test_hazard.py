@@ -3,7 +3,7 @@ import pytest
 
 from proofs.hazards import hazard
 from proofs.hazards import properties as hold
-from proofs.hazards.draft.readings import MENDED
+from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.hazard import Case, Hazard, absence, examine, is_shown
 from proofs.hazards.machine import RESOLVED
 from proofs.hazards.world import Moment, Move, Setting, World

@@ -12,7 +12,7 @@ from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
 from proofs.exploration.search import search
 from proofs.hazards.acts import acts_in
-from proofs.hazards.draft.readings import DRAFT_LITERAL, MENDED
+from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED
 from proofs.hazards.machine import RESOLVED, Machine, Shown, draft_machine, older_broker_reads
 from proofs.hazards.run import begin, follow
 from proofs.hazards.together import WORLDS

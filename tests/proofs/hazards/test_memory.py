@@ -2,7 +2,7 @@ import pytest
 
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from proofs.hazards.draft.consumer import Given
+from proofs.hazards.draft_consumer import Given
 from proofs.hazards.world import BEGAN, Act, Move
 from tests.proofs.hazards.stage import (
     FAIL_OVER,

@@ -7,7 +7,7 @@ import pytest
 
 from model.config import SharePartitionConfig
 from proofs.hazards import properties as hold
-from proofs.hazards.draft.readings import LimitTest, Siblings
+from proofs.hazards.draft_readings import LimitTest, Siblings
 from proofs.hazards.world import Act, Moment, Move, Property, State, World
 from tests.proofs.hazards.stage import (
     FAIL_OVER,

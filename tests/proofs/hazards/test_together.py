@@ -1,7 +1,7 @@
 import attrs
 import pytest
 
-from proofs.hazards.draft.readings import MENDED
+from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.hazard import absence
 from proofs.hazards.machine import RESOLVED, draft_machine
 from proofs.hazards.together import WORLDS, everything_holds

@@ -10,9 +10,9 @@ from model.outcome import Answer, Outcome
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
-from proofs.hazards.draft.leader import Leader, apply, complete_count, new_leader
-from proofs.hazards.draft.readings import MENDED, Siblings
-from proofs.hazards.draft.record import Rules
+from proofs.hazards.draft_leader import Leader, apply, complete_count, new_leader
+from proofs.hazards.draft_readings import MENDED, Siblings
+from proofs.hazards.draft_record import Rules
 from spec.coordinator import Durable
 
 CONFIG = SharePartitionConfig(

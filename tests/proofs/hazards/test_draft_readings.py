@@ -2,7 +2,7 @@ import inspect
 
 import attrs
 
-from proofs.hazards.draft.readings import DRAFT_LITERAL, MENDED, LimitTest, Readings, Siblings
+from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, LimitTest, Readings, Siblings
 
 NAMES = [field.name for field in attrs.fields(Readings)]
 AS_THE_WORDS_SAY = {"second_mark_is_refused", "renewal_counts_as_progress"}

@@ -5,8 +5,8 @@ import pytest
 
 from model.config import SharePartitionConfig
 from model.states import AcknowledgeType, RecordState
-from proofs.hazards.draft.readings import DRAFT_LITERAL, MENDED, LimitTest, Readings
-from proofs.hazards.draft.record import (
+from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, LimitTest, Readings
+from proofs.hazards.draft_record import (
     NEVER,
     DraftRecord,
     Rules,

@@ -16,9 +16,9 @@ from model.outcome import Answer, Outcome, Write
 from model.profile import DRAFT_RESOLVED
 from model.ranges import AcquiredRange
 from model.states import AcknowledgeType, RecordState
-from proofs.hazards.draft import record as one
-from proofs.hazards.draft.readings import Readings, Siblings
-from proofs.hazards.draft.record import DraftRecord, Rules
+from proofs.hazards import draft_record as one
+from proofs.hazards.draft_readings import Readings, Siblings
+from proofs.hazards.draft_record import DraftRecord, Rules
 from spec.coordinator import Durable, coalesce, durable_from, merge
 
 __all__ = ["Leader", "Step", "Waiting", "apply", "complete_count", "new_leader"]

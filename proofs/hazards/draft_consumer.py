@@ -4,7 +4,7 @@ import attrs
 
 from model import operations as ops
 from model.states import AcknowledgeType
-from proofs.hazards.draft.readings import Readings
+from proofs.hazards.draft_readings import Readings
 
 __all__ = ["MOST_WAITING", "Consumer", "Given", "Request", "mark", "may_poll", "poll", "receive"]
 

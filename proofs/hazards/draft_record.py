@@ -7,7 +7,7 @@ import attrs
 
 from model.config import SharePartitionConfig
 from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
-from proofs.hazards.draft.readings import LimitTest, Readings
+from proofs.hazards.draft_readings import LimitTest, Readings
 
 __all__ = [
     "NEVER",

@@ -2,8 +2,8 @@ import attrs
 
 from model import operations as ops
 from model.states import AcknowledgeType
-from proofs.hazards.draft.consumer import Consumer, Given, mark, may_poll, poll, receive
-from proofs.hazards.draft.readings import MENDED
+from proofs.hazards.draft_consumer import Consumer, Given, mark, may_poll, poll, receive
+from proofs.hazards.draft_readings import MENDED
 
 FIRST, SECOND, OTHER = Given(0, 1, 0), Given(1, 1, 0), Given(2, 1, 1)
 QUEUES = attrs.evolve(MENDED, marks_wait_for_poll=True)
