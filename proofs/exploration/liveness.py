@@ -8,11 +8,12 @@ states that are bad no such set exists. Sets are found as strongly connected com
 lacks a fetch that it allows, the states that allow it are taken out and the rest looked at again.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import attrs
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from proofs.exploration.end_to_end import Mask
 from proofs.exploration.leaders import Leaders
@@ -118,11 +119,8 @@ def lasso_where(graph: Graph, bad: Mask, without: str = "") -> Lasso | None:
         nodes = np.zeros(graph.states, np.bool_)
         nodes[todo.pop()] = True
         inside = np.flatnonzero(allowed & nodes[graph.source] & nodes[graph.target])
-        for component in _components(graph, inside):
-            member = np.zeros(graph.states, np.bool_)
-            member[component] = True
-            within = inside[member[graph.source[inside]] & member[graph.target[inside]]]
-            if not len(within) or _is_unfair(graph, component, within, without):
+        for component, within in _components(graph, inside):
+            if _is_unfair(graph, component, within, without):
                 continue
             starved = _starved(graph, component, within) if without != "fetching" else 0
             if starved:
@@ -151,44 +149,20 @@ def _starved(graph: Graph, component: Ints, within: Ints) -> int:
     return able & ~done
 
 
-def _components(graph: Graph, edges: Ints) -> Iterator[Ints]:
-    """Yield the strongly connected components of these edges (Tarjan, without recursion)."""
-    after: dict[int, list[int]] = {}
-    for source, target in zip(
-        graph.source[edges].tolist(), graph.target[edges].tolist(), strict=True
-    ):
-        after.setdefault(source, []).append(target)
-    order: dict[int, int] = {}
-    low: dict[int, int] = {}
-    open_: list[int] = []
-    is_open: set[int] = set()
-    for root in list(after):
-        if root in order:
-            continue
-        calls = [(root, iter(after[root]))]
-        order[root] = low[root] = len(order)
-        open_.append(root)
-        is_open.add(root)
-        while calls:
-            node, targets = calls[-1]
-            for target in targets:
-                if target not in order:
-                    order[target] = low[target] = len(order)
-                    open_.append(target)
-                    is_open.add(target)
-                    calls.append((target, iter(after.get(target, ()))))
-                    break
-                if target in is_open:
-                    low[node] = min(low[node], order[target])
-            else:
-                calls.pop()
-                if calls:
-                    low[calls[-1][0]] = min(low[calls[-1][0]], low[node])
-                if low[node] == order[node]:
-                    at = open_.index(node)
-                    yield np.array(open_[at:])
-                    is_open.difference_update(open_[at:])
-                    del open_[at:]
+def _components(graph: Graph, edges: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the strongly connected components that contain some of these edges, and which."""
+    _, label = connected_components(_matrix(graph, edges), connection="strong")
+    inner = edges[label[graph.source[edges]] == label[graph.target[edges]]]
+    of = label[graph.source[inner]]
+    for component in np.unique(of):
+        yield np.flatnonzero(label == component), inner[of == component]
+
+
+def _matrix(graph: Graph, edges: Ints) -> csr_array:
+    """Return the edges as a sparse matrix with a row and a column for each state."""
+    ones = np.ones(len(edges), np.bool_)
+    ends = (graph.source[edges], graph.target[edges])
+    return csr_array((ones, ends), shape=(graph.states, graph.states))
 
 
 def _lasso(graph: Graph, component: Ints, within: Ints, without: str) -> Lasso:
@@ -204,7 +178,7 @@ def _lasso(graph: Graph, component: Ints, within: Ints, without: str) -> Lasso:
     at, path = first, []
     for edges in wanted:
         ends = {int(graph.source[edge]): edge for edge in edges}
-        leg = _way(graph, within.tolist(), at, set(ends)) or ()
+        leg = _way(graph, within, at, ends)
         at = int(graph.target[leg[-1]]) if leg else at
         path += [*leg, ends[at]]
         at = int(graph.target[ends[at]])
@@ -212,30 +186,21 @@ def _lasso(graph: Graph, component: Ints, within: Ints, without: str) -> Lasso:
         back = [edge for edge in within.tolist() if graph.source[edge] == at]
         step = [] if at != first else back[:1]
         at = int(graph.target[step[0]]) if step else at
-        path += [*step, *(_way(graph, within.tolist(), at, {first}) or ())]
+        path += [*step, *_way(graph, within, at, {first})]
     return Lasso(first, tuple(graph.edges[path].tolist()))
 
 
-def _way(graph: Graph, edges: Iterable[int], begin: int, ends: set[int]) -> tuple[int, ...] | None:
-    """Return a shortest way by these edges to one of the ends."""
-    after: dict[int, list[int]] = {}
-    for edge in edges:
-        after.setdefault(int(graph.source[edge]), []).append(edge)
-    came: dict[int, int | None] = {begin: None}
-    todo = deque([begin])
-    while todo:
-        node = todo.popleft()
-        if node in ends:
-            path: list[int] = []
-            while (edge_in := came[node]) is not None:
-                path.append(edge_in)
-                node = int(graph.source[edge_in])
-            return tuple(reversed(path))
-        for edge in after.get(node, ()):
-            came.setdefault(int(graph.target[edge]), edge)
-            if came[int(graph.target[edge])] == edge:
-                todo.append(int(graph.target[edge]))
-    return None
+def _way(graph: Graph, edges: Ints, begin: int, ends: Collection[int]) -> list[int]:
+    """Return a shortest way by these edges, of one component, to one of the ends."""
+    order, before = breadth_first_order(_matrix(graph, edges), begin)
+    pairs = zip(graph.source[edges].tolist(), graph.target[edges].tolist(), strict=True)
+    edge_of = dict(zip(pairs, edges.tolist(), strict=True))
+    node = next(state for state in order.tolist() if state in ends)
+    path: list[int] = []
+    while node != begin:
+        path.append(edge_of[int(before[node]), node])
+        node = int(before[node])
+    return path[::-1]
 
 
 @attrs.frozen
