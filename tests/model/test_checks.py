@@ -51,7 +51,7 @@ def test_the_edges_are_allowed(field: str, value: object) -> None:
         ("member", 7),
     ],
 )
-def test_a_value_beyond_the_edges_is_refused_by_name(field: str, value: object) -> None:
+def test_an_error_names_the_value_that_is_out_of_range(field: str, value: object) -> None:
     with pytest.raises(InvalidValueError, match=f"^{field} is {value!r}; allowed: "):
         Checked(**{field: value})  # type: ignore[arg-type]
 

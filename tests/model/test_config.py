@@ -36,7 +36,7 @@ def test_the_defaults_are_those_of_kafka() -> None:
         ("in_progress_rebalance_grace_ms", 0),
     ],
 )
-def test_small_worlds_are_allowed_and_nothing_below(field: str, least: int) -> None:
+def test_values_below_the_minimum_of_kafka_are_allowed(field: str, least: int) -> None:
     smallest: dict[str, Any] = {field: least}
     assert getattr(SharePartitionConfig(**smallest), field) == least
     smallest[field] -= 1

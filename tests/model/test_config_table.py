@@ -202,7 +202,7 @@ def test_minimum_value_and_maximum_must_be_in_order(names: tuple[str, str, str])
         effective_values({minimum: low + 1, value: low, maximum: most}, KAFKA)
 
 
-def test_what_is_not_given_has_its_default() -> None:
+def test_a_value_that_is_not_set_has_its_default() -> None:
     kafka, kip = effective_values({}, KAFKA), effective_values({}, KIP)
     assert (kafka[LOCKS], kip[LOCKS]) == (2000, 200)
     assert effective_values({LOCKS: 300}, KIP)[LOCKS] == 300
@@ -235,7 +235,7 @@ def test_what_is_not_given_has_its_default() -> None:
         (CLIENT, "share.acquire.mode", 1, "a str"),
     ],
 )
-def test_a_bad_value_is_refused_by_name(
+def test_an_error_names_the_bad_value(
     scope: Scope, name: str, value: int | str, allowed: str
 ) -> None:
     with pytest.raises(InvalidValueError) as caught:
@@ -255,5 +255,5 @@ def test_a_bad_value_is_refused_by_name(
         (CLIENT, "share.acquire.mode", "record_limit"),
     ],
 )
-def test_a_value_by_name_is_taken(scope: Scope, name: str, *, value: str | bool) -> None:
+def test_a_value_may_be_one_of_its_names(scope: Scope, name: str, *, value: str | bool) -> None:
     assert effective_values({name: value}, KAFKA, scope)[name] == value

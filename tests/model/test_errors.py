@@ -36,7 +36,7 @@ def test_no_two_names_share_a_code() -> None:
     assert len(ErrorCode.__members__) == len(ErrorCode) == 19
 
 
-def test_an_invalid_value_says_which_what_and_what_is_allowed() -> None:
+def test_an_invalid_value_error_shows_name_value_and_what_is_allowed() -> None:
     error = InvalidValueError("first", -1, "offsets from 0")
     assert str(error) == "first is -1; allowed: offsets from 0"
     assert error.name == "first"

@@ -165,7 +165,7 @@ def test_an_operation_is_a_value(operation: ops.Operation) -> None:
         (ops.ProgressBatch, (0, None, 0, 0), "last is None; allowed: an integer"),
     ],
 )
-def test_an_argument_that_cannot_be_is_refused(
+def test_an_impossible_argument_is_refused(
     kind: Callable[..., object], arguments: tuple[object, ...], message: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=f"^{message}"):

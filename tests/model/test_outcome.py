@@ -5,7 +5,7 @@ from model.errors import ErrorCode, InvalidValueError
 from model.outcome import Answer, Choice, Expiry, Outcome, Write
 
 
-def test_what_is_left_out_of_a_choice_is_left_to_the_policy() -> None:
+def test_a_choice_leaves_to_the_policy_what_it_does_not_set() -> None:
     choice = Choice()
     assert (choice.acquired, choice.entered, choice.end_offset) == (None, None, None)
     assert (choice.start_offset, choice.refusal, choice.expired) == (None, None, None)

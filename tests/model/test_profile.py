@@ -17,7 +17,7 @@ def test_a_profile_is_found_by_its_name() -> None:
     assert PROFILES == {"kip": KIP, "kafka": KAFKA, "draft_resolved": DRAFT_RESOLVED}
 
 
-def test_an_unknown_name_is_refused_with_those_there_are() -> None:
+def test_an_unknown_name_is_refused_and_the_known_names_are_listed() -> None:
     with pytest.raises(
         InvalidValueError, match=r"profile is 'redpanda'; allowed: draft_resolved, kafka"
     ):

@@ -34,14 +34,14 @@ def test_one_offset_and_the_longest_range_are_allowed(make: Callable[[int, int],
         (7, 7 + MAX_RANGE, f"last is .*; allowed: at most {MAX_RANGE} offsets from first"),
     ],
 )
-def test_a_range_that_cannot_be_is_refused(
+def test_an_impossible_range_is_refused(
     make: Callable[[int, int], object], first: int, last: int, message: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=f"^{message}"):
         make(first, last)
 
 
-def test_every_state_may_be_found_durable_but_acquired() -> None:
+def test_every_state_but_acquired_may_be_durable() -> None:
     for state in set(RecordState) - {ACQUIRED}:
         assert StateBatch(0, 0, state, 1).state is state
     with pytest.raises(InvalidValueError, match=r"^state is .*AVAILABLE \(0\), ACKNOWLEDGED \(2\)"):

@@ -43,7 +43,7 @@ def test_a_partition_has_a_name_and_a_number() -> None:
         TopicPartition("t", -1)
 
 
-def test_a_conduct_is_nothing_special_where_it_says_nothing() -> None:
+def test_a_conduct_has_defaults_for_unnamed_partitions() -> None:
     special = PartitionConduct(release_answer=Answer(ErrorCode.PENDING))
     conduct = Conduct(((AT, special),))
     assert conduct.of(AT) is special

@@ -9,13 +9,13 @@ from model.state_topic import SharePartitionKey
 KEY = SharePartitionKey("g", UUID(int=1), 0)
 
 
-def test_what_version_0_does_not_say_is_not_known() -> None:
+def test_version_0_has_no_delivery_complete_count() -> None:
     assert WriteState(KEY, 1, 2, 3).delivery_complete_count == -1
     assert StateResult(KEY.topic_id, 0).delivery_complete_count == -1
     assert ReadStateSummary(KEY).leader_epoch == -1
 
 
-def test_an_answer_is_a_success_unless_it_says_otherwise() -> None:
+def test_a_result_is_a_success_by_default() -> None:
     assert StateResult(KEY.topic_id, 0).status is ErrorCode.NONE
 
 

@@ -23,7 +23,7 @@ def test_a_record_without_a_value_is_a_tombstone() -> None:
         ("g", -(2**31) - 1, "partition is -2147483649"),
     ],
 )
-def test_a_key_that_cannot_be_is_refused(group: str, partition: int, said: str) -> None:
+def test_an_impossible_key_is_refused(group: str, partition: int, said: str) -> None:
     with pytest.raises(InvalidValueError, match=said):
         SharePartitionKey(group, TOPIC, partition)
 

@@ -120,7 +120,7 @@ def batch(**change: int) -> dict[str, Any]:
         (KEY_JSON, batch(deliveryCount=-1), r"stateBatches\[0\] is .*: delivery_count is -1"),
     ],
 )
-def test_a_record_that_cannot_be_is_refused_where_it_cannot(
+def test_an_error_names_the_field_of_an_impossible_record(
     key: object, value: object, said: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=said):
@@ -139,7 +139,7 @@ def test_a_record_that_cannot_be_is_refused_where_it_cannot(
         ("0001" + KEY_REST, None, "ShareUpdateValue is None"),
     ],
 )
-def test_bytes_that_are_no_record_are_refused_where_they_are_not(
+def test_an_error_names_the_field_where_bytes_are_not_a_record(
     key: str, value: str | None, said: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=said):

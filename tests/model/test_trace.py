@@ -20,9 +20,7 @@ def test_an_event_starts_at_zero() -> None:
     ("partition", "seq", "time_ms", "name"),
     [("", 0, 0, "partition"), ("g:t:0", -1, 0, "seq"), ("g:t:0", 0, -1, "time_ms")],
 )
-def test_an_event_that_cannot_be_is_refused(
-    partition: str, seq: int, time_ms: int, name: str
-) -> None:
+def test_an_impossible_event_is_refused(partition: str, seq: int, time_ms: int, name: str) -> None:
     with pytest.raises(InvalidValueError, match=f"^{name} is "):
         TraceEvent(partition, seq, time_ms, Release("c"), Outcome(), AFTER)
 
@@ -43,12 +41,12 @@ def test_state_batches_are_in_any_order(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", [Release("c"), AdvanceTime(1)])
-def test_state_batches_of_a_write_say_one_thing_of_a_record(operation: Operation) -> None:
+def test_state_batches_of_a_write_do_not_overlap(operation: Operation) -> None:
     with pytest.raises(InvalidValueError, match=r"^state_batches is .*start after 7"):
         _writing(operation, ((0, 2),), ((7, 9), (3, 7)))
 
 
-def test_writes_of_an_event_say_one_thing_of_a_record_unless_locks_expired() -> None:
+def test_writes_of_an_event_do_not_overlap_unless_locks_expired() -> None:
     writes = ((0, 2), (5, 9)), ((2, 4),)
     assert len(_writing(AdvanceTime(1), *writes).outcome.writes) == len(writes)
     with pytest.raises(InvalidValueError, match=r"^state_batches is .*start after 2"):

@@ -55,7 +55,7 @@ def test_a_schema_may_hold_more_and_in_another_order() -> None:
     check_schema(pa.schema([*PLACE, *reversed(list(SCHEMA))]))
 
 
-def test_a_table_may_say_where_each_event_was_read(tmp_path: Path) -> None:
+def test_a_table_may_hold_the_source_and_line_of_each_event(tmp_path: Path) -> None:
     schema = pa.schema([*SCHEMA, *PLACE])
     path = tmp_path / "trace.parquet"
     pq.write_table(table_from_rows([{"seq": 4, "source": "a.jsonl", "line": 5}], schema), path)
@@ -64,7 +64,7 @@ def test_a_table_may_say_where_each_event_was_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEMA.names)
-def test_a_column_that_is_not_there_is_named(name: str) -> None:
+def test_an_error_names_a_missing_column(name: str) -> None:
     rest = pa.schema([field for field in SCHEMA if field.name != name])
     with pytest.raises(InvalidValueError, match=f"column {name} is None; allowed: a column of "):
         check_schema(rest)
@@ -91,7 +91,7 @@ def test_a_table_that_has_everything_is_complete(events: list[TraceEvent]) -> No
     assert completed(table).equals(table)
 
 
-def test_what_is_optional_may_be_missing_and_is_null() -> None:
+def test_an_optional_column_may_be_missing_and_is_null() -> None:
     earlier = without("result", "acquisition", "marked")
     earlier = earlier.remove(earlier.get_field_index("progress_batches"))
     row = {"seq": 4, "op": "release", "result": {"status": "NONE"}}
@@ -121,6 +121,6 @@ def test_what_is_optional_may_be_missing_and_is_null() -> None:
     ],
     ids=["required part", "required column", "other type", "no record", "other type of a part"],
 )
-def test_what_no_version_wrote_is_refused_by_name(schema: pa.Schema, column: str) -> None:
+def test_a_column_that_no_version_wrote_is_refused_by_name(schema: pa.Schema, column: str) -> None:
     with pytest.raises(InvalidValueError, match=f"^column {column} is "):
         check_readable(schema)

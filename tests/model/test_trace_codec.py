@@ -107,7 +107,7 @@ def test_a_row_describes_its_operation(name: str) -> None:
 
 
 @EVERY
-def test_an_argument_that_the_operation_needs_is_missed_by_name(name: str) -> None:
+def test_an_error_names_a_missing_argument(name: str) -> None:
     for field in OPERATION_FIELDS[name]:
         allowed = f"{field} is None; allowed: a value, which {name} needs"
         with pytest.raises(InvalidValueError, match=allowed):
@@ -127,7 +127,7 @@ def test_an_acquire_that_was_skipped_needs_its_member_alone() -> None:
         event_from_row({**row, "result": {}})
 
 
-def test_what_is_optional_has_its_default() -> None:
+def test_optional_fields_have_defaults() -> None:
     optional: dict[str, Any] = {
         "renew_acknowledge_enable": False,
         "dead_letter_queue": True,
@@ -147,7 +147,7 @@ def test_what_is_optional_has_its_default() -> None:
     assert request.entry is ops.EntryPoint.REQUEST
 
 
-def test_a_row_tells_the_whole_outcome() -> None:
+def test_a_row_holds_the_whole_outcome() -> None:
     batch = {"first": 0, "last": 0, "state": 4, "delivery_count": 2}
     write = {"id": 6, "start_offset": 0, "delivery_complete_count": 1, "state_batches": [batch]}
     record = {"first": 1, "last": 4, "state": "ACQUIRED", "delivery_count": 1, "member": "c1"}
@@ -219,7 +219,7 @@ def test_the_status_of_a_completed_write_is_its_result() -> None:
         ),
     ],
 )
-def test_a_row_that_the_model_does_not_allow_is_refused_by_name(
+def test_an_error_names_the_field_of_a_row_that_is_not_allowed(
     name: str, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=f"^{message}"):
@@ -246,7 +246,7 @@ def test_a_row_that_the_model_does_not_allow_is_refused_by_name(
     ],
     ids=["write", "state that is none", "state never written", "state of a record", "range"],
 )
-def test_a_part_that_the_model_does_not_allow_is_refused_by_name(
+def test_an_error_names_the_part_of_a_row_that_is_not_allowed(
     change: Callable[[dict[str, Any]], object], message: str
 ) -> None:
     batch = {"first": 0, "last": 0, "state": 4, "delivery_count": 2}

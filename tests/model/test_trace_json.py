@@ -155,7 +155,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("change", "message"), REFUSED.values(), ids=list(REFUSED))
-def test_what_is_wrong_is_named_with_what_was_given_and_what_is_allowed(
+def test_an_error_shows_field_value_and_what_is_allowed(
     change: Callable[[dict[str, Any]], object], message: str
 ) -> None:
     with pytest.raises(InvalidValueError) as caught:

@@ -25,7 +25,7 @@ def test_records_and_rows_have_parts_and_nothing_else_has() -> None:
         assert bool(field.parts) == has_parts, field.name
 
 
-def test_what_every_event_has_is_required() -> None:
+def test_fields_of_every_event_are_required() -> None:
     required = [field.name for field in EVENT if not field.optional]
     assert required == [
         "partition",

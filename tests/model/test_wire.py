@@ -116,7 +116,7 @@ def test_a_long_array_has_a_length_of_several_bytes() -> None:
         ({"items": [{"small": 0, "number": 0}, {"small": 128, "number": 0}]}, r"items\[1\].small"),
     ],
 )
-def test_a_value_that_does_not_fit_is_named(change: dict[str, Any], said: str) -> None:
+def test_an_error_names_a_value_that_does_not_fit(change: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidValueError, match=said):
         encode(MESSAGE, {**VALUES, **change})
     with pytest.raises(InvalidValueError, match="text"):
@@ -137,7 +137,7 @@ def test_a_value_that_does_not_fit_is_named(change: dict[str, Any], said: str) -
         (BYTES[:-5] + b"\x05" + BYTES[-4:] + b"\0", "count is 5; allowed: the size of its kind"),
     ],
 )
-def test_bytes_that_cannot_be_are_refused_where_they_cannot(data: bytes, said: str) -> None:
+def test_an_error_names_the_field_where_bytes_are_impossible(data: bytes, said: str) -> None:
     with pytest.raises(InvalidValueError, match=said):
         decode(MESSAGE, data)
 
@@ -175,7 +175,9 @@ def test_json_has_kafkas_names_and_forms() -> None:
         ({"items": [4]}, r"items\[0\] is 4; allowed: a JSON object"),
     ],
 )
-def test_json_that_cannot_be_is_refused_where_it_cannot(change: dict[str, Any], said: str) -> None:
+def test_an_error_names_the_field_where_json_is_impossible(
+    change: dict[str, Any], said: str
+) -> None:
     with pytest.raises(InvalidValueError, match=said):
         from_json(MESSAGE, {**to_json(MESSAGE, VALUES), **change})
 

@@ -46,7 +46,7 @@ def test_data_of_aborted_transactions_is_archived_and_leaves_the_lag(profile: Pr
     assert (complete_count(step.partition), lag(step.partition)) == (3, 97)
 
 
-def test_the_start_offset_may_pass_it_and_nothing_is_written() -> None:
+def test_the_start_offset_may_pass_an_aborted_record_without_a_write() -> None:
     partition = run(taken(), ArchiveAborted(spans((0, 1))))
     assert (partition.window.start_offset, states(partition)) == (2, "2-5:Q1@c1")
     assert durable(partition) == durable(taken())
@@ -54,13 +54,13 @@ def test_the_start_offset_may_pass_it_and_nothing_is_written() -> None:
     assert written(step.outcome.writes[0]) == (2, 1, [(2, 2, 2, 1)])
 
 
-def test_the_delivery_complete_count_of_the_next_write_has_it() -> None:
+def test_the_delivery_complete_count_of_the_next_write_counts_aborted_records() -> None:
     partition = run(taken(), ArchiveAborted(spans((1, 2))))
     step = apply(partition, acknowledgement("c1", (3, 3, 1)))
     assert written(step.outcome.writes[0]) == (0, 3, [(3, 3, 2, 1)])
 
 
-def test_what_nobody_holds_stays_as_it_is() -> None:
+def test_aborted_records_that_nobody_holds_are_unchanged() -> None:
     partition = apply(taken(), acknowledgement("c1", (0, 0, 1)), answers=(LATER,)).partition
     partition = run(partition, acknowledgement("c1", (1, 1, 2)), ArchiveAborted(spans((0, 1))))
     assert states(partition).startswith("0:K1")
@@ -69,20 +69,22 @@ def test_what_nobody_holds_stays_as_it_is() -> None:
     assert states(failed).startswith("0:Q1@c1 1:A1")
 
 
-def test_whoever_holds_it_and_below_and_beyond_the_window() -> None:
+def test_aborted_records_of_every_holder_are_archived_and_offsets_outside_the_window_ignored() -> (
+    None
+):
     partition = run(taken(), acknowledgement("c1", (0, 0, 1)), fetch("c2", (6, 7)))
     partition = run(partition, ArchiveAborted(spans((0, 1), (7, 20))))
     assert (partition.window.start_offset, states(partition)) == (2, "2-5:Q1@c1 6:Q1@c2 7:X1")
 
 
-def test_its_holder_can_say_nothing_of_it_any_more_and_its_lock_does_not_expire() -> None:
+def test_an_aborted_record_can_be_neither_acknowledged_nor_expired() -> None:
     partition = run(taken(), ArchiveAborted(spans((1, 1))))
     late = apply(partition, acknowledgement("c1", (1, 1, 1)))
     assert late.outcome.status is ErrorCode.INVALID_RECORD_STATE
     assert states(run(partition, AdvanceTime(100))) == "0:A1 1:X1 2-5:A1"
 
 
-def test_only_under_read_committed_as_it_is_configured_now() -> None:
+def test_aborted_records_are_archived_only_while_read_committed_is_configured() -> None:
     archive = ArchiveAborted(spans((1, 1)))
     guard, detail = refusal(run(started(KIP), fetch("c1", (0, 5))), archive)
     assert (guard, detail) == (Guard.ONLY_COMMITTED_IS_ASKED_FOR, "it is read_uncommitted")
@@ -106,7 +108,7 @@ def test_a_record_in_progress_stays_with_its_owner() -> None:
         (((0, 5),), []),
     ],
 )
-def test_a_member_is_told_of_the_rest(
+def test_the_member_gets_the_committed_records(
     aborted: tuple[tuple[int, int], ...], told: list[tuple[int, int, int]]
 ) -> None:
     acquired = (AcquiredRange(0, 3, 1), AcquiredRange(4, 5, 2))

@@ -114,7 +114,7 @@ def test_a_renewal_and_an_acknowledgement_in_one_request() -> None:
     [("c2", (0, 0, 1)), ("c3", (0, 0, 1)), ("c1", (4, 5, 1)), ("c2", (4, 6, 2)), ("c1", (6, 6, 4))],
     ids=str,
 )
-def test_what_another_member_holds_is_refused(
+def test_records_of_another_member_are_refused(
     profile: Profile, member: str, batch: tuple[int, ...]
 ) -> None:
     step = apply(holding(profile), acknowledgement(member, batch))
@@ -124,14 +124,14 @@ def test_what_another_member_holds_is_refused(
 
 @BOTH
 @pytest.mark.parametrize("kind", [0, 1, 2, 3, 4])
-def test_what_is_not_acquired_is_refused(profile: Profile, kind: int) -> None:
+def test_records_that_are_not_acquired_are_refused(profile: Profile, kind: int) -> None:
     partition = run(holding(profile), acknowledgement("c1", (1, 3, 1, 2, 3)))
     for offset in (1, 2, 3):
         assert status(partition, (offset, offset, kind)) is INVALID_RECORD_STATE
     assert status(partition, (4, 4, kind)) is NONE
 
 
-def test_what_waits_for_its_write_is_refused() -> None:
+def test_records_whose_write_is_outstanding_are_refused() -> None:
     pending = [Answer(ErrorCode.PENDING)]
     partition = apply(holding(), acknowledgement("c1", (1, 1, 2)), answers=pending).partition
     assert status(partition, (1, 1, 2)) is INVALID_RECORD_STATE
@@ -236,7 +236,7 @@ def test_another_error_is_never_the_answer_to_an_acknowledgement() -> None:
     assert guard is Guard.ACKNOWLEDGEMENT_JUDGED
 
 
-def test_what_is_accepted_past_the_window_is_passed_over() -> None:
+def test_offsets_past_the_window_are_ignored_where_the_request_is_accepted() -> None:
     step = apply(holding(), acknowledgement("c1", (9, 60, 1)), Choice(refusal=NONE))
     assert [written(write)[2] for write in step.outcome.writes] == [[(9, 9, 2, 1)]]
 

@@ -52,7 +52,7 @@ def test_an_acquired_record_belongs_to_the_member_until_its_deadline(profile: Pr
     assert states(run(step.partition, AdvanceTime(100))) == "0-4:A1"
 
 
-def test_an_acquire_counts_a_delivery_and_tells_the_count_in_ranges() -> None:
+def test_an_acquire_counts_a_delivery_and_returns_the_count_in_ranges() -> None:
     partition = run(started(), fetch("c1", (0, 4)), acknowledgement("c1", (1, 2, 2)))
     step = apply(partition, fetch("c2", (1, 6)), chosen((5, 6), (1, 2)))
     assert taken(step.outcome) == [(1, 2, 2), (5, 6, 1)]
@@ -115,7 +115,7 @@ def test_an_offset_that_was_not_read_is_not_acquired(offset: int) -> None:
     )
 
 
-def test_what_was_read_without_a_record_gives_nothing() -> None:
+def test_a_read_without_records_acquires_nothing() -> None:
     nothing = attrs.evolve(fetch("c1", (0, 4)), log_batches=())
     assert learn(started(), nothing) == started()
     assert taken(apply(started(), nothing).outcome) == []
@@ -155,14 +155,14 @@ def test_records_passed_over_by_the_policy_of_entering_are_those_before_the_last
     assert states(step.partition) == "0:A0 1:Q1@c1 2:A0 5-6:A0 7:Q1@c1"
 
 
-def test_what_enters_may_be_named() -> None:
+def test_a_choice_may_name_the_offsets_that_enter() -> None:
     partition = run(started(), fetch("c1", (0, 2)), acknowledgement("c1", (0, 0, 1)))
     choice = Choice(acquired=spans((3, 3)), entered=spans((0, 6)))
     step = apply(partition, fetch("c2", (0, 6)), choice)
     assert states(step.partition) == "1-2:Q1@c1 3:Q1@c2 4-6:A0"
 
 
-def test_what_enters_was_read() -> None:
+def test_only_offsets_that_were_read_enter() -> None:
     choice = Choice(acquired=(), entered=spans((0, 5)))
     assert refusal(started(), fetch("c1", (0, 4)), choice) == (
         Guard.ONLY_READ_IS_ACQUIRED,
@@ -325,7 +325,7 @@ def test_the_width_counts_from_the_start_offset_of_after() -> None:
     assert refusal(partition, operation, kept)[0] is Guard.WITHIN_WINDOW_LIMIT
 
 
-def test_a_read_tells_what_the_log_lacks() -> None:
+def test_a_read_shows_which_offsets_the_log_lacks() -> None:
     partition = apply(started(end=12), fetch("c1", (3, 4), (7, 8), (11, 13), at=1), chosen())
     assert partition.partition.log.holes == ((1, 2), (5, 6), (9, 10))
     assert partition.partition.log.end_offset == 14
@@ -352,7 +352,7 @@ def test_a_choice_that_is_refused_learns_nothing() -> None:
     assert states(partition) == states(mixed())
 
 
-def test_producing_tells_the_gaps_between_batches() -> None:
+def test_producing_shows_the_gaps_between_batches() -> None:
     step = apply(started(end=10), Produce(spans((12, 13), (16, 17)), 20))
     assert step.partition.log.holes == ((10, 11), (14, 15), (18, 19))
     assert (step.partition.log.end_offset, step.outcome.writes) == (20, ())

@@ -26,7 +26,7 @@ def test_a_group_that_sets_nothing_has_the_brokers_values() -> None:
     assert effective_config(broker, {}, KAFKA).delivery_count_limit == 7
 
 
-def test_what_a_group_sets_comes_first() -> None:
+def test_a_group_value_overrides_the_brokers() -> None:
     group: dict[str, Value] = {
         "share.delivery.count.limit": 4,
         "share.partition.max.record.locks": 500,
@@ -83,7 +83,9 @@ def test_a_group_value_beyond_the_brokers_limits_is_refused_and_clamped_where_it
         ({"share.delivery.count.limit": True}, "share.delivery.count.limit is True; allowed: an i"),
     ],
 )
-def test_what_makes_no_sense_is_refused_either_way(group: dict[str, Value], message: str) -> None:
+def test_contradictory_values_are_refused_for_group_and_broker(
+    group: dict[str, Value], message: str
+) -> None:
     for refuse in (effective_config, check_group_values):
         with pytest.raises(InvalidValueError, match=message):
             refuse({}, group, KAFKA)

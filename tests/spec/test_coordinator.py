@@ -54,7 +54,7 @@ def merged(durable: Durable, writes: list[Write], profile: Profile) -> Durable:
 
 
 @given(ENTRIES, ENTRIES, ENTRIES)
-def test_what_is_known_of_a_record_joins(
+def test_states_of_a_record_form_a_join(
     one: tuple[RecordState, int], other: tuple[RecordState, int], third: tuple[RecordState, int]
 ) -> None:
     assert durable_maximum(*one, *one) == one
@@ -129,12 +129,12 @@ def test_a_write_that_keeps_the_start_offset_makes_no_count_known_under_kafka() 
     assert merge_start((110, -1), (-1, 7), KIP) == (110, 7)
 
 
-def test_nothing_is_known_of_what_was_never_written() -> None:
+def test_a_state_that_was_never_written_is_unknown() -> None:
     assert (Durable().start_offset, Durable().delivery_complete_count) == (-1, -1)
 
 
 @given(DURABLES)
-def test_what_lies_below_a_new_start_offset_is_clipped(durable: Durable) -> None:
+def test_entries_below_a_new_start_offset_are_dropped(durable: Durable) -> None:
     for start in (durable.start_offset, durable.start_offset + 1, 100):
         after = merge(durable, request(start, 0), KIP)
         assert dict(after.entries) == {o: e for o, e in durable.entries.items() if o >= start}
@@ -180,7 +180,7 @@ def test_a_read_fences_the_leaders_before() -> None:
 
 
 @pytest.mark.parametrize(("start", "count"), [(7, 0), (0, 0), (-1, -1)])
-def test_initializing_discards_what_was_in_flight(start: int, count: int) -> None:
+def test_initializing_discards_records_in_flight(start: int, count: int) -> None:
     durable = Durable(0, 0, leader_epoch=3)
     durable = merge(durable, request(0, 1, StateBatch(0, 2, ACKNOWLEDGED, 1)), KIP)
     answer, after = initialize(durable, start, 1)
@@ -207,14 +207,14 @@ def test_an_update_carries_the_write_alone_and_a_snapshot_everything() -> None:
     assert held == attrs.evolve(after, snapshot_epoch=4, updates=0)
 
 
-def test_an_update_says_what_is_alike_once_however_much_it_is() -> None:
+def test_an_update_has_one_batch_for_equal_neighbours() -> None:
     batches = (StateBatch(0, 99, ACKNOWLEDGED, 1),)
     after = merge(Durable(0, 0), request(0, 100, *batches), KIP)
     assert update_record(Durable(0, 0), after, batches)[0].state_batches == batches
 
 
 @BOTH
-def test_an_update_says_where_the_start_offset_stands_and_what_counts(profile: Profile) -> None:
+def test_an_update_has_the_start_offset_and_the_delivery_complete_count(profile: Profile) -> None:
     before = Durable(4, 1, snapshot_epoch=1)
     batches = (StateBatch(2, 6, AVAILABLE, 1), StateBatch(5, 5, ACKNOWLEDGED, 1))
     after = merge(before, request(-1, 0, *batches), profile)

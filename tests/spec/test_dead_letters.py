@@ -58,7 +58,7 @@ def test_a_dead_letter_blocks_the_start_offset_and_is_lag_until_it_is_archived(
     assert lag(step.partition) == 98
 
 
-def test_each_way_to_fail_for_good_leads_there() -> None:
+def test_every_final_failure_leads_to_the_dead_letter_queue() -> None:
     tried = StateBatch(0, 0, RecordState.AVAILABLE, 1)
     last = run(started(KIP, tried, config=QUEUE), fetch("c1", (0, 0)))
     assert states(run(last, AdvanceTime(100))) == "0:Y2"
@@ -66,7 +66,7 @@ def test_each_way_to_fail_for_good_leads_there() -> None:
     assert states(run(last, acknowledgement("c1", (0, 0, 2)))) == "0:Y2"
 
 
-def test_it_is_archived_whatever_becomes_of_the_write() -> None:
+def test_a_dead_letter_is_archived_whatever_its_write_answers() -> None:
     finish = FinishDeadLetter(spans((1, 1)))
     lost = apply(archiving(), finish, answers=(LOST,))
     assert states(lost.partition) == "0:Y1 1:X1 2:Q1@c1"
@@ -81,7 +81,7 @@ def test_it_is_archived_whatever_becomes_of_the_write() -> None:
 
 
 @pytest.mark.parametrize("offset", [2, 3, 99])
-def test_only_what_is_archiving_leaves(offset: int) -> None:
+def test_only_archiving_records_become_dead_letters(offset: int) -> None:
     guard, detail = refusal(archiving(), FinishDeadLetter(spans((0, 1), (offset, offset))))
     assert (guard, detail) == (Guard.DEAD_LETTER_IS_ARCHIVING, f"offset {offset} is not ARCHIVING")
 

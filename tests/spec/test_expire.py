@@ -38,7 +38,7 @@ def test_a_lock_lasts_until_its_deadline(profile: Profile) -> None:
 
 
 @BOTH
-def test_locks_that_are_due_expire_and_one_write_says_so(profile: Profile) -> None:
+def test_due_locks_expire_in_one_write(profile: Profile) -> None:
     step = apply(holding(profile), AdvanceTime(70))
     assert step.outcome.status is ErrorCode.NONE
     assert [written(write) for write in step.outcome.writes] == [(0, 0, [(0, 2, 0, 1)])]
@@ -67,7 +67,7 @@ def test_the_clock_stays_within_64_bits() -> None:
         apply(latest, AdvanceTime(1))
 
 
-def test_a_lock_of_no_duration_is_due_at_the_next_look() -> None:
+def test_a_lock_of_no_duration_expires_when_time_next_advances() -> None:
     config = attrs.evolve(SMALL, record_lock_duration_ms=0)
     partition = run(started(config=config), fetch("c1", (0, 2)))
     assert due_offsets(partition) == [0, 1, 2]

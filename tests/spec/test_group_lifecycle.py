@@ -128,7 +128,7 @@ def test_a_topic_that_is_gone_is_deleted_in_two_stages() -> None:
     assert set(done(there, plan).states) == {B0}
 
 
-def test_a_deletion_of_a_topic_that_is_gone_is_begun_once() -> None:
+def test_the_deletion_of_a_missing_topic_begins_once() -> None:
     there = attrs.evolve(joined(BOTH_TOPICS), topics=Map({"b": 1}))
     crashed = carry_out(there, reconcile(there).effects[:2])
     assert kinds(reconcile(crashed)) == [BeginDeleting, DeleteState, EndDeleting]
@@ -201,7 +201,7 @@ def test_share_coordinators_are_called_in_the_order_of_the_partitions() -> None:
     assert [one.at for one in deleted if isinstance(one, DeleteState)] == sorted(last_first)
 
 
-def test_where_no_partition_exists_nothing_is_done_and_each_is_told() -> None:
+def test_unknown_partitions_are_each_refused_and_nothing_is_done() -> None:
     absent = TopicPartition("z", 0)
     plan = alter_offsets(emptied(), {absent: 0})
     assert (plan.effects, dict(plan.refused)) == (
@@ -211,7 +211,7 @@ def test_where_no_partition_exists_nothing_is_done_and_each_is_told() -> None:
     assert Plan().refused == Map()
 
 
-def test_a_negative_offset_is_named() -> None:
+def test_an_error_names_a_negative_offset() -> None:
     with pytest.raises(InvalidValueError, match="the start offset of a:0 is -1; allowed"):
         alter_offsets(emptied(), {A0: -1})
 
@@ -236,7 +236,7 @@ def test_a_topic_whose_offsets_were_deleted_begins_anew() -> None:
     assert describe_offsets(there) == {A0: None}
 
 
-def test_what_is_initializing_is_deleted_as_well() -> None:
+def test_initializing_share_partitions_are_deleted_too() -> None:
     effects = subscribe(CLUSTER, "m", A).effects
     there = carry_out(CLUSTER, effects[:4])
     there = done(there, leave(there, "m"))
@@ -260,7 +260,7 @@ def test_a_group_with_members_is_left_alone() -> None:
         assert (plan.error.name, plan.effects) == ("NON_EMPTY_GROUP", ())
 
 
-def test_a_group_that_does_not_exist_is_told() -> None:
+def test_a_missing_group_is_group_id_not_found() -> None:
     for plan in (
         leave(CLUSTER, "m"),
         alter_offsets(CLUSTER, {A0: 1}),
@@ -270,7 +270,7 @@ def test_a_group_that_does_not_exist_is_told() -> None:
         assert (plan.error.name, plan.effects) == ("GROUP_ID_NOT_FOUND", ())
 
 
-def test_a_member_that_is_not_there_is_told() -> None:
+def test_a_missing_member_is_unknown_member_id() -> None:
     assert leave(joined(), "n").error.name == "UNKNOWN_MEMBER_ID"
 
 

@@ -51,7 +51,7 @@ def test_a_leader_starts_from_the_durable_state(profile: Profile) -> None:
     assert step.partition.log.end_offset == 50
 
 
-def test_the_start_offset_goes_on_over_what_is_done() -> None:
+def test_the_start_offset_moves_past_finished_records() -> None:
     assert edges(started(KIP, StateBatch(3, 6, ACKNOWLEDGED, 1), start=3)) == (7, 7)
 
 
@@ -104,7 +104,7 @@ def test_a_start_offset_that_was_never_written_is_resolved_by_each_leader() -> N
     ],
     ids=["below the start offset", "overlapping", "descending", "below a start that is resolved"],
 )
-def test_batches_that_cannot_be_fail_the_share_partition(
+def test_impossible_batches_fail_the_share_partition(
     start: int, batches: list[tuple[int, int]]
 ) -> None:
     held = tuple(StateBatch(first, last, AVAILABLE, 1) for first, last in batches)
@@ -244,7 +244,7 @@ def test_acquisitions_are_numbered_anew_by_each_leader() -> None:
     assert apply(partition, fetch("c1", (0, 0))).outcome.acquisition == 0
 
 
-def test_durations_are_looked_at_before_all_else() -> None:
+def test_durations_are_checked_first() -> None:
     disordered = attrs.evolve(
         MARKS, record_lock_duration_ms=31, auto_offset_reset=AutoOffsetReset.BY_DURATION
     )
@@ -253,6 +253,6 @@ def test_durations_are_looked_at_before_all_else() -> None:
 
 
 @BOTH
-def test_durations_of_progress_are_not_looked_at_where_there_is_none(profile: Profile) -> None:
+def test_durations_of_progress_are_not_checked_without_the_profile(profile: Profile) -> None:
     config = attrs.evolve(SMALL, in_progress_staleness_threshold_ms=1)
     assert started(profile, config=config).ready

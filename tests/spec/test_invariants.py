@@ -227,22 +227,20 @@ def test_a_pending_record_at_the_limit_remembers_that_it_was_exhausted() -> None
 @pytest.mark.parametrize(
     ("name", "partition"), BROKEN, ids=[f"{i}-{name}" for i, (name, _) in enumerate(BROKEN)]
 )
-def test_a_broken_state_is_told_by_the_name_of_its_invariant(
-    name: str, partition: SharePartition
-) -> None:
+def test_a_broken_state_names_its_invariant(name: str, partition: SharePartition) -> None:
     assert names(partition) == {name}
 
 
 @pytest.mark.parametrize(
     ("name", "other", "partition"), IMPLIED, ids=[f"{i}-{row[0]}" for i, row in enumerate(IMPLIED)]
 )
-def test_a_state_that_breaks_an_implied_invariant_is_told_by_both(
+def test_a_state_that_breaks_an_implied_invariant_names_both(
     name: str, other: str, partition: SharePartition
 ) -> None:
     assert names(partition) == {name, other}
 
 
-def test_a_negative_count_is_told() -> None:
+def test_a_negative_count_breaks_an_invariant() -> None:
     negative = attrs.evolve(NO_RECORDS, window=Window(10, 12, complete=-1))
     assert "complete_count_within_window" in names(negative)
 
@@ -258,7 +256,7 @@ def test_every_invariant_has_a_sentence() -> None:
         assert invariant.sentence.endswith(".")
 
 
-def test_nothing_is_asked_of_a_share_partition_that_no_leader_has_read() -> None:
+def test_a_share_partition_without_a_leader_breaks_no_invariant() -> None:
     assert violated(new_partition(KIP)) == []
     assert violated(attrs.evolve(outside(9), ready=False)) == []
 

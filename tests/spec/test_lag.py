@@ -30,7 +30,7 @@ def test_the_formula_is_that_of_kip_1226(highest: int, start: int, processed: in
 
 
 @pytest.mark.parametrize("state", [DurableState(-1, 0), DurableState(5, -1), DurableState(-1, -1)])
-def test_a_lag_that_cannot_be_known_is_none(state: DurableState) -> None:
+def test_an_unknown_lag_is_none(state: DurableState) -> None:
     assert durable_lag(100, state) is None
 
 
@@ -45,7 +45,7 @@ def test_producing_raises_the_lag_by_what_was_produced() -> None:
     assert lag(run(partition, Produce(spans((10, 13)), 14))) == lag(partition) + 4
 
 
-def test_the_lag_follows_what_becomes_of_records() -> None:
+def test_the_lag_follows_the_states_of_records() -> None:
     partition = run(started(end=10), fetch("c1", (0, 4)))
     lags = [lag(partition)]
     for operation in (

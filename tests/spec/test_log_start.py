@@ -41,12 +41,12 @@ def test_the_log_start_offset_never_goes_back() -> None:
     assert (moved.log.start_offset, moved.window.start_offset) == (7, 7)
 
 
-def test_the_start_offset_goes_on_over_what_is_done_beyond() -> None:
+def test_the_start_offset_moves_past_finished_records_above_the_log_start() -> None:
     partition = run(started(), fetch("c1", (0, 3)), acknowledgement("c1", (2, 2, 1)))
     assert states(run(partition, AdvanceLogStart(2))) == "3:Q1@c1"
 
 
-def test_what_holders_say_of_lost_records_is_passed_over() -> None:
+def test_acknowledgements_of_lost_records_are_ignored() -> None:
     partition = run(started(), fetch("c1", (0, 3)), AdvanceLogStart(4))
     step = apply(partition, acknowledgement("c1", (0, 3, 1)))
     assert (step.outcome.status, step.outcome.writes) == (ErrorCode.NONE, ())

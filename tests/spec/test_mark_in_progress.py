@@ -22,7 +22,7 @@ def held() -> SharePartition:
 
 
 @BOTH
-def test_a_profile_without_it_refuses_the_operation(profile: Profile) -> None:
+def test_a_profile_without_in_progress_refuses_a_mark(profile: Profile) -> None:
     partition = run(started(profile, config=MARKS), fetch("c1", (0, 3)))
     with pytest.raises(InvalidValueError, match="operation is 'mark_in_progress'; allowed: "):
         apply(partition, marking("c1", (0, 0)))
@@ -81,7 +81,7 @@ def test_batches_may_overlap_and_repeat() -> None:
         (4, 5, INVALID_RECORD_STATE),
     ],
 )
-def test_a_batch_that_cannot_be_is_refused(first: int, last: int, answer: ErrorCode) -> None:
+def test_an_impossible_batch_is_refused(first: int, last: int, answer: ErrorCode) -> None:
     step = apply(held(), marking("c1", (first, last), (0, 0)))
     assert step.outcome.marked == (answer, NONE)
 

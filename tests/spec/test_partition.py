@@ -44,7 +44,7 @@ def test_natural_gaps_count_as_complete_under_the_kips_only() -> None:
     assert complete_count(holding(KAFKA)) == 3
 
 
-def test_the_start_offset_moves_as_far_as_it_may_unless_told() -> None:
+def test_the_start_offset_moves_as_far_as_it_may_by_default() -> None:
     moved = move_start(holding(), None)
     assert moved.window.start_offset == 5
     assert set(moved.window.records) == {5, 6}

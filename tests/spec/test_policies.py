@@ -119,7 +119,7 @@ def test_a_gap_found_at_initialization_is_taken_where_it_was_read(mode: AcquireM
     ]
 
 
-def test_what_a_new_start_offset_leaves_behind_is_not_taken() -> None:
+def test_records_below_a_new_start_offset_are_not_taken() -> None:
     partition = run(started(), fetch("c1", (0, 4)), AdvanceLogStart(7))
     assert takes(partition, fetch("c1", (5, 9), at=7)) == [(7, 9, 1)]
 

@@ -16,7 +16,7 @@ def test_a_run_ends_where_the_value_or_the_offsets_break() -> None:
 
 
 @given(ITEMS)
-def test_runs_say_the_same_as_their_items_and_are_the_longest(items: list[tuple[int, int]]) -> None:
+def test_runs_cover_their_items_and_are_the_longest(items: list[tuple[int, int]]) -> None:
     found = list(runs(items))
     assert [(o, value) for first, last, value in found for o in range(first, last + 1)] == items
     assert not any(one[1] + 1 == other[0] and one[2] == other[2] for one, other in pairwise(found))

@@ -37,7 +37,7 @@ def test_an_undelivered_record_is_available_with_no_delivery() -> None:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_what_may_be_done_follows_from_the_state(state: RecordState) -> None:
+def test_each_state_allows_its_transitions(state: RecordState) -> None:
     record = Record(state, 1)
     assert rules.is_terminal(record) == rules.is_finished(record)
     assert rules.is_terminal(record) == (state in {ACKNOWLEDGED, ARCHIVED})
@@ -47,7 +47,7 @@ def test_what_may_be_done_follows_from_the_state(state: RecordState) -> None:
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_nothing_may_be_done_while_a_write_is_outstanding_but_to_vanish(state: RecordState) -> None:
+def test_a_record_whose_write_is_outstanding_may_only_vanish(state: RecordState) -> None:
     record = pending(state)
     assert not rules.is_acquirable(record)
     assert not rules.is_held(record)
@@ -328,7 +328,7 @@ def test_every_rule_is_among_those_built_as_terms() -> None:
 
 @pytest.mark.parametrize("name", RULES)
 @given(RECORDS, st.tuples(*ARGUMENTS))
-def test_a_rule_on_terms_says_what_it_says_on_values(
+def test_a_rule_on_terms_agrees_with_the_rule_on_values(
     name: str, record: Record, numbers: tuple[int, int, int]
 ) -> None:
     rule, wanted = RULES[name]

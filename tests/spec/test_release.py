@@ -43,7 +43,7 @@ def test_a_release_whose_write_fails_is_undone() -> None:
     assert states(step.partition) == "0-2:Q1@c1"
 
 
-def test_what_waits_for_its_write_is_not_released_again() -> None:
+def test_records_whose_write_is_outstanding_are_not_released_again() -> None:
     partition = run(started(), fetch("c1", (0, 2)))
     partition = apply(partition, Release("c1"), answers=[Answer(ErrorCode.PENDING)]).partition
     assert states(partition) == "0-2:A1*"

@@ -54,7 +54,7 @@ def in_memory(broker: ShareBroker) -> list[TopicPartition]:
     return sorted(at for (_group, at), there in broker.partitions.items() if there.ready)
 
 
-def test_metadata_says_what_there_is() -> None:
+def test_the_metadata_decides_which_partitions_exist() -> None:
     broker = broker_of()
     assert locate(broker, P1) is ErrorCode.NONE
     assert locate(broker, TopicPartition("u", 0)) is ErrorCode.UNKNOWN_TOPIC_ID
@@ -99,7 +99,7 @@ def test_locks_expire_as_time_passes() -> None:
     assert violated_by(after) == []
 
 
-def test_the_write_of_an_expiry_is_answered_as_told() -> None:
+def test_the_write_of_an_expiry_has_the_given_answer() -> None:
     broker = advance(opened(broker_of()), 100, {("g", P0): [PENDING]})
     (write,) = broker.partitions["g", P0].outstanding
     after = complete_write(broker, ("g", P0), CompleteWrite(write, ErrorCode.NONE))
@@ -128,7 +128,7 @@ def test_a_response_waits_for_the_write_of_its_acknowledgement() -> None:
     assert not done.broker.finished
 
 
-def test_a_response_tells_that_the_write_failed() -> None:
+def test_a_response_has_the_error_of_a_failed_write() -> None:
     handled = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
     (write,) = handled.broker.partitions["g", P0].outstanding
     answer = CompleteWrite(write, ErrorCode.NOT_COORDINATOR)
@@ -149,7 +149,7 @@ def test_a_response_waits_for_each_of_its_writes() -> None:
     assert errors(two.responses[handled.seq]) == {P0: ("NONE", "NONE"), P1: ("NONE", "NONE")}
 
 
-def test_the_failure_of_one_write_is_told_of_its_own_partition() -> None:
+def test_the_error_of_a_write_is_that_of_its_own_partition() -> None:
     broker = opened(opened(broker_of(records=1)))
     both = Conduct(tuple((at, PartitionConduct(acknowledge_answer=PENDING)) for at in (P0, P1)))
     request = acked("m", 1, asked(P0, (0, 0, 1)), asked(P1, (0, 0, 1)))
@@ -234,7 +234,7 @@ def test_another_error_of_the_write_does_not_fence() -> None:
     assert held(broker, P0) == "0-1:Q1@m"
 
 
-def test_a_partition_that_moves_away_is_told_as_such() -> None:
+def test_a_partition_that_moves_away_is_not_leader_or_follower() -> None:
     waits = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
     moved = resign(waits.broker, P0)
     assert errors(moved.responses[waits.seq]) == {P0: ("NONE", "NOT_LEADER_OR_FOLLOWER")}

@@ -171,7 +171,7 @@ NAMES = (
 )
 
 
-def test_there_is_an_example_for_each_invariant() -> None:
+def test_every_invariant_has_an_example() -> None:
     assert tuple(one.name for one in BROKER_INVARIANTS) == NAMES
 
 
@@ -184,7 +184,7 @@ def test_a_write_that_is_outstanding_keeps_a_group_in_memory() -> None:
     assert violated_by(attrs.evolve(good, sessions=Map(), partitions=Map(partitions))) == []
 
 
-def test_what_is_not_in_memory_may_be_elsewhere() -> None:
+def test_a_share_partition_elsewhere_need_not_be_in_memory() -> None:
     good = opened(broker_of())
     gone = attrs.evolve(good.partitions["g", P0], ready=False)
     partitions = good.partitions.set(("g", P0), gone)

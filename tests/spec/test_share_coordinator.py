@@ -188,7 +188,7 @@ def test_a_refused_request_changes_nothing(
 
 
 @pytest.mark.parametrize(("profile", "status"), [(KIP, UNKNOWN), (KAFKA, INVALID)])
-def test_what_was_never_initialized_is_an_invalid_request_under_kafka_only(
+def test_a_request_before_initialization_is_invalid_under_kafka_only(
     profile: Profile, status: ErrorCode
 ) -> None:
     for request in (ReadState(KEY, 0), write(0, 0)):
@@ -240,7 +240,7 @@ def test_an_idle_share_partition_is_written_again_when_its_snapshot_is_old() -> 
     assert list(due_for_snapshot(reply.coordinator, 2009, 1000)) == []
 
 
-def test_what_is_not_held_cannot_be_written_again() -> None:
+def test_an_unknown_share_partition_cannot_be_written_again() -> None:
     with pytest.raises(IllegalChoiceError) as refused:
         snapshot_again(started(), KEY, 0)
     assert refused.value.guard is Guard.PARTITION_IS_INITIALIZED

@@ -96,7 +96,7 @@ def test_a_share_coordinator_forgets_what_is_deleted() -> None:
     assert perform(there, DeleteState(A1)) == (ErrorCode.NONE, there)
 
 
-def test_only_what_is_initialized_wanted_and_there_is_assignable() -> None:
+def test_only_initialized_subscribed_and_existing_partitions_are_assignable() -> None:
     assert assignable(THERE) == {A1}
     for topics in (Map({"a": 1}), Map[str, int]()):
         assert assignable(Coordinators(topics, THERE.group)) == frozenset()
@@ -104,19 +104,19 @@ def test_only_what_is_initialized_wanted_and_there_is_assignable() -> None:
     assert assignable(Coordinators(THERE.topics, nobody)) == frozenset()
 
 
-def test_nothing_of_a_topic_that_is_gone_is_assignable() -> None:
+def test_partitions_of_a_missing_topic_are_not_assignable() -> None:
     held = PartitionMetadata(initialized=frozenset({B0}))
     assert assignable(Coordinators(Map({"b": 1}), ShareGroup(1, WANTED, held))) == {B0}
     assert assignable(Coordinators(Map(), ShareGroup(1, WANTED, held))) == frozenset()
 
 
-def test_a_group_of_which_nothing_is_said_has_nothing() -> None:
+def test_an_unknown_group_is_empty() -> None:
     nothing: frozenset[TopicPartition] = frozenset()
     none = PartitionMetadata(nothing, nothing, nothing)
     assert ShareGroup() == ShareGroup(0, Map(), none)
     assert Coordinators() == Coordinators(Map(), None, Map())
 
 
-def test_what_is_listed_is_at_some_stage() -> None:
+def test_listed_partitions_are_those_at_any_stage() -> None:
     assert listed(STAGES) == {A0, A1, B0}
     assert listed(STAGES, ("b", "c")) == {B0}

@@ -39,7 +39,7 @@ def test_no_two_stages_share_a_partition(stages: tuple[frozenset[TopicPartition]
     assert "stages_are_disjoint" in violated_by(group(PartitionMetadata(*stages)))
 
 
-def test_what_is_assigned_without_state_is_noticed() -> None:
+def test_assigned_partitions_without_state_break_an_invariant() -> None:
     wanted = group(PartitionMetadata(NONE, ONE, NONE), Map(), "a")
     assert violated_by(wanted) == ["initialized_has_state", "assigned_has_state"]
 

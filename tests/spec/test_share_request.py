@@ -129,7 +129,7 @@ def test_a_partition_that_the_metadata_lost_is_not_acknowledged() -> None:
     assert after.partitions == broker.partitions
 
 
-def test_an_acknowledgement_of_nothing_only_tells_what_is_not_there() -> None:
+def test_an_empty_acknowledgement_names_only_unknown_partitions() -> None:
     broker = opened(broker_of())
     not_led = TopicPartition("t", 2)
     request = acked("m", 1, asked(P0), asked(not_led), asked(ABSENT), asked(UNKNOWN))
@@ -211,7 +211,7 @@ def test_an_order_names_the_partitions_of_the_session(order: tuple[TopicPartitio
         handle(broker_of(), fetching("m", 0, asked(P0), asked(P1)), 0, Conduct(order=order))
 
 
-def test_a_later_response_names_only_what_there_is_to_say() -> None:
+def test_a_later_response_names_only_partitions_with_news() -> None:
     wrong = ("UNKNOWN_TOPIC_OR_PARTITION", "NONE")
     broker, _ = sent(broker_of(records=2), fetching("m", 0, asked(P0)))
     broker, response = sent(broker, fetching("m", 1))
@@ -235,7 +235,7 @@ def test_a_fetch_of_no_records_or_bytes_adds_its_partitions() -> None:
         assert given(response) == {P0: [(0, 1, 1)]}
 
 
-def test_what_a_broker_chooses_and_reads_can_be_told() -> None:
+def test_a_conduct_sets_what_a_broker_chooses_and_reads() -> None:
     chosen = PartitionConduct(
         acquire=Choice(acquired=(OffsetRange(0, 2),)),
         fetch_offset=0,
@@ -262,7 +262,7 @@ def test_records_left_over_by_one_partition_are_asked_of_the_next() -> None:
     assert given(response) == {P0: [(2, 5, 1)], P1: [(0, 1, 1)]}
 
 
-def test_a_partition_is_read_from_the_first_record_that_is_free_or_as_told() -> None:
+def test_a_partition_is_read_from_the_first_acquirable_record_by_default() -> None:
     broker = opened(opened(broker_of()), "n")
     assert broker.partitions["g", P0].log.holes == ()
     told = PartitionConduct(fetch_offset=0, log_batches=(OffsetRange(2, 3),))
@@ -270,7 +270,7 @@ def test_a_partition_is_read_from_the_first_record_that_is_free_or_as_told() -> 
     assert broker.partitions["g", P0].log.holes == ((0, 1),)
 
 
-def test_a_partition_that_is_new_to_the_session_is_answered_though_there_is_nothing() -> None:
+def test_a_partition_new_to_the_session_is_answered_even_without_records() -> None:
     broker, _ = sent(broker_of(records=0), fetching("m", 0, asked(P0)))
     broker, response = sent(broker, fetching("m", 1, asked(P1)))
     assert errors(response) == {P1: ("NONE", "NONE")}
@@ -317,7 +317,7 @@ def test_requests_are_numbered() -> None:
     assert (first.seq, second.seq, set(second.responses)) == (0, 1, {1})
 
 
-def test_what_is_read_goes_on_until_there_is_enough_to_acquire() -> None:
+def test_a_broker_reads_until_there_is_enough_to_acquire() -> None:
     partition = run(started(end=8), fetch("c", (0, 5)), acknowledgement("c", (1, 1, 2), (4, 4, 2)))
     assert read(partition, 1) == [(1, 1)]
     assert read(partition, 3) == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)]

@@ -115,7 +115,7 @@ def test_partitions_are_added_once_and_then_forgotten() -> None:
     assert after[KEY].partitions == (SessionPartition(P1), SessionPartition(third, answer_due=True))
 
 
-def test_what_a_request_adds_and_forgets_is_forgotten() -> None:
+def test_a_partition_both_added_and_forgotten_is_forgotten() -> None:
     third = TopicPartition("t", 2)
     _, after = began(ShareFetch("g", "m", 3, (asked(third),), (third,)))
     assert parts(after) == [P0, P1]
@@ -144,7 +144,7 @@ def test_a_renewal_came_with_version_2() -> None:
     assert began(attrs.evolve(one, version=2))[0] == "NONE"
 
 
-def test_a_malformed_renewal_is_told_before_a_wrong_session() -> None:
+def test_a_malformed_renewal_is_reported_before_a_wrong_session() -> None:
     wrong = attrs.evolve(RENEWAL, max_records=1, session_epoch=9, member_id="n")
     assert began(wrong)[0] == "INVALID_REQUEST"
 
@@ -155,7 +155,7 @@ def test_each_partition_is_first_in_its_turn() -> None:
     assert rotated(ShareSession(1, "c"), 5) == ()
 
 
-def test_what_was_given_records_goes_to_the_end_and_an_error_is_repeated() -> None:
+def test_a_partition_that_gave_records_goes_last_and_an_error_is_repeated() -> None:
     session = ShareSession(1, "c", (SessionPartition(P0), SessionPartition(P1, answer_due=True)))
     said = {
         P0: PartitionResponse(P0, acquired=(AcquiredRange(0, 0, 1),)),

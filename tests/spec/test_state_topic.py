@@ -219,7 +219,7 @@ def _one_too_many(topic: StateTopic) -> int:
         ("spec.share_coordinator._forget", _writes_no_tombstone),
     ],
 )
-def test_the_machine_notices_a_planted_fault(
+def test_the_state_machine_finds_a_planted_fault(
     monkeypatch: pytest.MonkeyPatch, target: str, fault: object
 ) -> None:
     monkeypatch.setattr(target, fault)
@@ -253,7 +253,7 @@ def test_records_before_every_latest_snapshot_are_redundant() -> None:
     assert redundant_below(rest) == 4
 
 
-def test_one_record_more_and_state_is_lost() -> None:
+def test_pruning_one_record_more_loses_state() -> None:
     topic, coordinator = topic_of(*BUSY)
     assert recover(attrs.evolve(topic, records=topic.records[1:]), coordinator) != coordinator
     with pytest.raises(IllegalChoiceError, match="1 is beyond 0") as refused:
@@ -261,21 +261,21 @@ def test_one_record_more_and_state_is_lost() -> None:
     assert refused.value.guard is CoordinatorGuard.PRUNED_IS_REDUNDANT
 
 
-def test_where_nothing_is_left_nothing_is_needed() -> None:
+def test_without_share_partitions_no_record_is_needed() -> None:
     topic, coordinator = topic_of(*BUSY, DeleteState(ONE), DeleteState(OTHER))
     assert redundant_below(topic) == 6
     for below in range(7):
         assert recover(prune(topic, below), coordinator) == coordinator
 
 
-def test_records_from_before_a_deletion_say_nothing_of_what_was_made_again() -> None:
+def test_records_before_a_deletion_do_not_count_after_it() -> None:
     topic, coordinator = topic_of(*BUSY, DeleteState(ONE), InitializeState(ONE, 1, 7))
     held = recover(topic, coordinator).held[ONE]
     assert held == Held(Durable(7, 0, state_epoch=1), 0, 10, 10)
     assert coordinator.held[ONE] == held
 
 
-def test_a_tombstone_of_what_is_not_there_leaves_nothing() -> None:
+def test_a_tombstone_of_an_unknown_share_partition_is_ignored() -> None:
     topic = append(StateTopic(), StateRecord(ONE, None), None)
     assert topic.records == (StateRecord(ONE, None),)
     assert recover(topic, ShareCoordinator(KIP)) == ShareCoordinator(KIP)

@@ -96,18 +96,18 @@ def check_trace(name: str, events: Iterable[TraceEvent], known: list[dict[str, o
 
 
 @EACH_TRACE
-def test_every_line_of_a_kafka_trace_is_accounted_for(name: str) -> None:
+def test_every_line_of_a_kafka_trace_conforms(name: str) -> None:
     check_trace(name, trace_events(name), KNOWN)
 
 
-def test_there_are_four_traces_and_every_known_line_is_in_one_with_its_reason() -> None:
+def test_every_known_deviation_is_a_line_of_a_trace_with_its_reason() -> None:
     assert len(NAMES) == 4
     for entry in KNOWN:
         assert set(entry) == {"file", "line", "reason"}
         assert entry["file"] in NAMES
 
 
-def test_a_known_line_that_is_accounted_for_is_noticed() -> None:
+def test_a_known_deviation_that_is_gone_fails() -> None:
     events = trace_events(NAMES[0])[:20]
     check_trace(NAMES[0], events, [])
     stale = [{"file": NAMES[0], "line": 3, "reason": "none"}]
@@ -115,7 +115,7 @@ def test_a_known_line_that_is_accounted_for_is_noticed() -> None:
         check_trace(NAMES[0], events, stale)
 
 
-def test_a_line_that_says_something_else_is_noticed_and_may_be_known() -> None:
+def test_a_changed_line_diverges_unless_it_is_known() -> None:
     events = list(trace_events("kafka-core.jsonl.gz")[:20])
     line, event = next((i, e) for i, e in enumerate(events, 1) if e.outcome.acquired)
     taken = event.outcome.acquired[0]
@@ -136,7 +136,7 @@ def test_a_line_that_says_something_else_is_noticed_and_may_be_known() -> None:
         ({"delivery_complete_count": 99}, Difference.DELIVERY_COMPLETE_COUNT.name),
     ],
 )
-def test_a_state_that_cannot_follow_is_noticed(change: dict[str, Any], found: str) -> None:
+def test_an_impossible_next_state_diverges(change: dict[str, Any], found: str) -> None:
     events = list(trace_events("kafka-core.jsonl.gz")[:20])
     line = next(i for i, e in enumerate(events, 1) if e.outcome.acquired)
     after = attrs.evolve(events[line - 1].after, **change)

@@ -97,7 +97,7 @@ def test_the_start_stops_at_a_record_in_flight_that_the_log_lost_meanwhile(
 @pytest.mark.parametrize(
     ("record", "after"), [(DONE, START + 1), (AVAILABLE, START), (None, START)]
 )
-def test_one_offset_is_passed_if_nothing_is_left_to_do_there(
+def test_an_offset_is_passed_if_it_is_finished_or_missing(
     record: Record | None, after: int
 ) -> None:
     window = window_of(START, END, {} if record is None else {START: record})
@@ -105,7 +105,7 @@ def test_one_offset_is_passed_if_nothing_is_left_to_do_there(
 
 
 @given(CHANGES, LOGS)
-def test_complete_are_the_terminal_records_and_on_demand_the_gaps(
+def test_the_complete_count_has_terminal_records_and_on_demand_gaps(
     records: dict[int, Record], log: Log
 ) -> None:
     window = window_of(START, END, records)

@@ -105,7 +105,7 @@ def test_a_record_whose_write_is_outstanding_counts_and_blocks_the_start_offset(
     assert lag(committed) == 98
 
 
-def test_the_start_offset_stops_at_a_pending_record_though_later_ones_are_done() -> None:
+def test_the_start_offset_stops_at_a_pending_record_before_finished_ones() -> None:
     partition = waiting(acknowledgement("c1", (0, 0, 1)))
     partition = run(partition, acknowledgement("c1", (1, 2, 1)))
     assert states(partition) == "0:K1* 1-2:K1"
@@ -194,7 +194,7 @@ def test_a_record_that_vanished_meanwhile_stays_archived(status: ErrorCode) -> N
     assert states(complete(partition, 0, status).partition) == ("0:Q1@c1 1:X1 2:Q1@c1 3-4:Q1@c2")
 
 
-def test_a_new_leader_never_hears_of_writes_of_the_former() -> None:
+def test_a_new_leader_forgets_the_writes_of_the_former_one() -> None:
     partition = waiting(acknowledgement("c1", (0, 2, 1)))
     successor = Initialize(SMALL, 0, 100, durable(partition))
     partition = run(partition, successor)
@@ -269,7 +269,7 @@ def test_a_write_reports_each_range_of_equal_records_from_the_start_offset_of_th
     assert (write.id, write.status, partition.next_write) == (4, LOST, 5)
 
 
-def test_what_waits_remembers_its_records_and_its_caller() -> None:
+def test_an_outstanding_write_keeps_its_records_and_its_caller() -> None:
     partition = run(started(), fetch("c1", (0, 2)))
     released = {1: Record(RecordState.AVAILABLE, 1, pending=True)}
     waits = write_and_wait(partition, released, PENDING, seq=7).partition.outstanding[0]
