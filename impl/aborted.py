@@ -1,17 +1,7 @@
 """Records of aborted transactions are kept back under read_committed."""
 
+from impl import layout as at
 from impl.jit import compiled, entry_point
-from impl.layout import (
-    ACQUIRED,
-    ARCHIVED,
-    COMMITTED_ONLY,
-    FIRST,
-    S_NONE,
-    STATE,
-    STATUS,
-    TAIL,
-    verdict,
-)
 from impl.rows import Ints
 from impl.runs import cut, join, set_state
 from impl.state import State
@@ -21,7 +11,7 @@ from model.guards import Guard
 
 __all__ = ["archive_aborted"]
 
-_NOT_COMMITTED_ONLY = verdict(Guard.ONLY_COMMITTED_IS_ASKED_FOR)
+_NOT_COMMITTED_ONLY = at.verdict(Guard.ONLY_COMMITTED_IS_ASKED_FOR)
 
 
 @entry_point
@@ -33,8 +23,8 @@ def archive_aborted(state: State, ranges: Ints, start: int) -> int:
     SharePartition.maybeFilterAbortedTransactionalAcquiredRecords). Returns a verdict.
     """
     h = state.header
-    h[STATUS] = S_NONE
-    if not h[COMMITTED_ONLY]:
+    h[at.STATUS] = at.S_NONE
+    if not h[at.COMMITTED_ONLY]:
         return _NOT_COMMITTED_ONLY
     for i in range(ranges.shape[0]):
         _archive(h, state.runs, ranges[i, 0], ranges[i, 1])
@@ -46,9 +36,9 @@ def _archive(header: Ints, runs: Ints, first: int, last: int) -> None:
     """Archive what is ACQUIRED in a range: of a pending run, that is no longer its state."""
     cut(header, runs, last + 1)
     i = cut(header, runs, first)
-    while i < header[TAIL] and runs[i, FIRST] <= last:
-        if runs[i, STATE] == ACQUIRED:
-            set_state(header, runs, i, ARCHIVED)
+    while i < header[at.TAIL] and runs[i, at.FIRST] <= last:
+        if runs[i, at.STATE] == at.ACQUIRED:
+            set_state(header, runs, i, at.ARCHIVED)
             clear(header, runs, i)
         i += 1
     join(header, runs, first, last)

@@ -2,48 +2,8 @@
 
 from typing import NamedTuple
 
+from impl import layout as at
 from impl.jit import compiled, entry_point
-from impl.layout import (
-    ACCEPT,
-    ACKNOWLEDGED,
-    ARCHIVED,
-    AVAILABLE,
-    DEADLINE,
-    END,
-    FINE,
-    FIRST,
-    GIVEN_UP,
-    GRACE,
-    HEAD,
-    IN_PROGRESS,
-    LAST,
-    LAST_PROGRESS,
-    LOCK_DURATION,
-    LOWEST,
-    MAX,
-    NEXT_DEADLINE,
-    NOW,
-    NOWHERE,
-    OWNER,
-    REJECT,
-    RELEASE,
-    RENEW,
-    RENEWAL,
-    RENEWAL_SURVIVES,
-    S_INVALID_RECORD_STATE,
-    S_INVALID_REQUEST,
-    S_NONE,
-    SHARED_OFFSET,
-    STALENESS,
-    START,
-    STATE,
-    STATUS,
-    TAIL,
-    UNSET,
-    WHERE,
-    WRITE,
-    verdict,
-)
 from impl.rows import Ints
 from impl.runs import cut, is_held, join, seek
 from impl.state import State
@@ -53,7 +13,7 @@ from model.guards import Guard
 
 __all__ = ["Acknowledgement", "acknowledge", "release"]
 
-_JUDGED = verdict(Guard.ACKNOWLEDGEMENT_JUDGED)
+_JUDGED = at.verdict(Guard.ACKNOWLEDGEMENT_JUDGED)
 
 
 class Acknowledgement(NamedTuple):
@@ -100,7 +60,7 @@ def _is_malformed(sent: Acknowledgement, shared_offset: int) -> bool:
         if sent.is_request and i > 0 and first <= batches[i - 1, 1] - shared_offset:
             return True
         for j in range(batches[i, 2], batches[i, 3]):
-            if sent.types[j] < 0 or sent.types[j] > RENEW:
+            if sent.types[j] < 0 or sent.types[j] > at.RENEW:
                 return True
     return False
 
@@ -122,11 +82,11 @@ def _type_from(sent: Acknowledgement, batch: int, offset: int, last: int) -> tup
 def _touches_unknown(state: State, first: int, last: int) -> bool:
     """Tell whether the range has offsets that were never in flight."""
     h, runs = state.header, state.runs
-    i, at = seek(h, runs, first), first
-    while at <= last:
-        if i == h[TAIL] or runs[i, FIRST] > at:
+    i, offset = seek(h, runs, first), first
+    while offset <= last:
+        if i == h[at.TAIL] or runs[i, at.FIRST] > offset:
             return True
-        at = runs[i, LAST] + 1
+        offset = runs[i, at.LAST] + 1
         i += 1
     return False
 
@@ -134,12 +94,12 @@ def _touches_unknown(state: State, first: int, last: int) -> bool:
 @compiled
 def _state_after(header: Ints, kind: int) -> int:
     """Return what a type makes of a record: one that is rejected may go to a dead-letter queue."""
-    if kind == ACCEPT:
-        return ACKNOWLEDGED
-    if kind == REJECT:
-        given_up: int = header[GIVEN_UP]
+    if kind == at.ACCEPT:
+        return at.ACKNOWLEDGED
+    if kind == at.REJECT:
+        given_up: int = header[at.GIVEN_UP]
         return given_up
-    return AVAILABLE if kind == RELEASE else ARCHIVED
+    return at.AVAILABLE if kind == at.RELEASE else at.ARCHIVED
 
 
 @compiled
@@ -152,28 +112,28 @@ def _apply_type(state: State, member: int, kind: int, part: Change) -> int:
     h, runs = state.header, state.runs
     cut(h, runs, part.last + 1)
     i = cut(h, runs, part.first)
-    while i < h[TAIL] and runs[i, FIRST] <= part.last:
-        refused = kind == RENEW and (not h[RENEWAL] or runs[i, STATE] == IN_PROGRESS)
-        if not is_held(runs, i) or runs[i, OWNER] != member or refused:
-            at: int = runs[i, FIRST]
-            return at
-        if kind != RENEW:
+    while i < h[at.TAIL] and runs[i, at.FIRST] <= part.last:
+        refused = kind == at.RENEW and (not h[at.RENEWAL] or runs[i, at.STATE] == at.IN_PROGRESS)
+        if not is_held(runs, i) or runs[i, at.OWNER] != member or refused:
+            offset: int = runs[i, at.FIRST]
+            return offset
+        if kind != at.RENEW:
             transition(h, runs, i, _state_after(h, kind), part.serial)
         i += 1
-    return NOWHERE
+    return at.NOWHERE
 
 
 @compiled
 def _apply_batch(state: State, sent: Acknowledgement, batch: int, part: Change) -> int:
     """Apply a batch, of which ``part`` is in the window; return where it fails, or -1."""
-    at = part.first
-    while at <= part.last:
-        kind, last = _type_from(sent, batch, at, part.last)
-        failed_at = _apply_type(state, sent.member, kind, Change(part.serial, at, last))
-        if failed_at != NOWHERE:
+    offset = part.first
+    while offset <= part.last:
+        kind, last = _type_from(sent, batch, offset, part.last)
+        failed_at = _apply_type(state, sent.member, kind, Change(part.serial, offset, last))
+        if failed_at != at.NOWHERE:
             return failed_at
-        at = last + 1
-    return NOWHERE
+        offset = last + 1
+    return at.NOWHERE
 
 
 @compiled
@@ -184,30 +144,30 @@ def _judge(state: State, sent: Acknowledgement, serial: int) -> _Judgement:
     """
     h = state.header
     number = sent.batches.shape[0]
-    unknown, policy, low, high = number, S_NONE, MAX, -1
+    unknown, policy, low, high = number, at.S_NONE, at.MAX, -1
     for i in range(number):
-        first, last = max(sent.batches[i, 0], h[START]), sent.batches[i, 1]
-        if last >= h[END]:
-            policy = S_INVALID_REQUEST
+        first, last = max(sent.batches[i, 0], h[at.START]), sent.batches[i, 1]
+        if last >= h[at.END]:
+            policy = at.S_INVALID_REQUEST
         if unknown == number and _touches_unknown(state, first, last):
             unknown = i
-        last = min(last, h[END] - 1)
+        last = min(last, h[at.END] - 1)
         low, high = min(low, first), max(high, last)
         failed_at = _apply_batch(state, sent, i, Change(serial, first, last))
-        if failed_at != NOWHERE:
-            policy = S_INVALID_RECORD_STATE if policy == S_NONE else policy
+        if failed_at != at.NOWHERE:
+            policy = at.S_INVALID_RECORD_STATE if policy == at.S_NONE else policy
             return _Judgement(unknown, i, failed_at, policy, low, high)
-    return _Judgement(unknown, number, NOWHERE, policy, low, high)
+    return _Judgement(unknown, number, at.NOWHERE, policy, low, high)
 
 
 @compiled
 def _is_allowed(found: _Judgement, batches: int, status: int) -> bool:
-    if status == S_NONE:
+    if status == at.S_NONE:
         return found.failed == batches
     touched = found.unknown < batches
-    if status == S_INVALID_REQUEST:
+    if status == at.S_INVALID_REQUEST:
         return touched
-    return status == S_INVALID_RECORD_STATE and (touched or found.failed < batches)
+    return status == at.S_INVALID_RECORD_STATE and (touched or found.failed < batches)
 
 
 @compiled
@@ -218,35 +178,35 @@ def _renew(state: State, sent: Acknowledgement, batches: int, below: int) -> Non
     that its write fails (KIP-1222).
     """
     h, runs = state.header, state.runs
-    deadline = later(h[NOW], h[LOCK_DURATION])
+    deadline = later(h[at.NOW], h[at.LOCK_DURATION])
     for batch in range(min(batches + 1, sent.batches.shape[0])):
-        at, end = sent.batches[batch, 0], min(sent.batches[batch, 1], h[END] - 1)
+        offset, end = sent.batches[batch, 0], min(sent.batches[batch, 1], h[at.END] - 1)
         if batch == batches:
             end = min(end, below - 1)
-        while at <= end:
-            kind, last = _type_from(sent, batch, at, end)
-            if kind == RENEW:
+        while offset <= end:
+            kind, last = _type_from(sent, batch, offset, end)
+            if kind == at.RENEW:
                 cut(h, runs, last + 1)
-                i = cut(h, runs, at)
-                while i < h[TAIL] and runs[i, FIRST] <= last:
-                    runs[i, DEADLINE] = deadline
+                i = cut(h, runs, offset)
+                while i < h[at.TAIL] and runs[i, at.FIRST] <= last:
+                    runs[i, at.DEADLINE] = deadline
                     i += 1
-                join(h, runs, at, last)
-                h[NEXT_DEADLINE] = min(h[NEXT_DEADLINE], deadline)
-            at = last + 1
+                join(h, runs, offset, last)
+                h[at.NEXT_DEADLINE] = min(h[at.NEXT_DEADLINE], deadline)
+            offset = last + 1
 
 
 @compiled
 def _refuse(state: State, sent: Acknowledgement, found: _Judgement, status: int) -> None:
     """Take back what judging changed; renewals before the point of failure may survive."""
     h = state.header
-    h[STATUS] = status
-    if not h[RENEWAL_SURVIVES]:
+    h[at.STATUS] = status
+    if not h[at.RENEWAL_SURVIVES]:
         return
-    if status == S_INVALID_RECORD_STATE and found.failed < sent.batches.shape[0]:
+    if status == at.S_INVALID_RECORD_STATE and found.failed < sent.batches.shape[0]:
         _renew(state, sent, found.failed, found.failed_at)
     else:
-        _renew(state, sent, found.unknown, LOWEST)
+        _renew(state, sent, found.unknown, at.LOWEST)
 
 
 @entry_point
@@ -259,36 +219,36 @@ def acknowledge(
     ``start``: the start offset chosen after it. Returns a verdict.
     """
     h = state.header
-    if _is_malformed(sent, h[SHARED_OFFSET]):
-        h[STATUS] = S_INVALID_REQUEST
-        return _JUDGED if refusal not in (UNSET, S_INVALID_REQUEST) else finish(state, start)
+    if _is_malformed(sent, h[at.SHARED_OFFSET]):
+        h[at.STATUS] = at.S_INVALID_REQUEST
+        return _JUDGED if refusal not in (at.UNSET, at.S_INVALID_REQUEST) else finish(state, start)
     serial = begin_change(h)
     found = _judge(state, sent, serial)
-    status = found.policy if refusal == UNSET else refusal
+    status = found.policy if refusal == at.UNSET else refusal
     number = sent.batches.shape[0]
     if not _is_allowed(found, number, status):
-        h[WHERE] = found.failed_at
+        h[at.WHERE] = found.failed_at
         return _JUDGED
     change = Change(serial, found.first, found.last)
-    if status != S_NONE:
+    if status != at.S_NONE:
         settle(h, state.runs, change, UNDO)
         _refuse(state, sent, found, status)
         return finish(state, start)
-    _renew(state, sent, number, LOWEST)
+    _renew(state, sent, number, at.LOWEST)
     result = _send_if_changed(state, change, answers)
-    return result if result != FINE else finish(state, start)
+    return result if result != at.FINE else finish(state, start)
 
 
 @compiled
 def _send_if_changed(state: State, change: Change, answers: Ints) -> int:
     h, runs = state.header, state.runs
-    h[STATUS] = S_NONE
+    h[at.STATUS] = at.S_NONE
     i = seek(h, runs, change.first)
-    while i < h[TAIL] and runs[i, FIRST] <= change.last:
-        if runs[i, WRITE] == change.serial:
+    while i < h[at.TAIL] and runs[i, at.FIRST] <= change.last:
+        if runs[i, at.WRITE] == change.serial:
             return send(state, change, answers)
         i += 1
-    return FINE
+    return at.FINE
 
 
 @entry_point
@@ -300,23 +260,23 @@ def release(state: State, member: int, answers: Ints, start: int) -> int:
     """
     h, runs = state.header, state.runs
     serial = begin_change(h)
-    for i in range(h[HEAD], h[TAIL]):
-        if runs[i, OWNER] != member or not is_held(runs, i):
+    for i in range(h[at.HEAD], h[at.TAIL]):
+        if runs[i, at.OWNER] != member or not is_held(runs, i):
             continue
         if _is_fresh(h, runs, i):
-            runs[i, DEADLINE] = min(runs[i, DEADLINE], later(h[NOW], h[GRACE]))
-            h[NEXT_DEADLINE] = min(h[NEXT_DEADLINE], runs[i, DEADLINE])
+            runs[i, at.DEADLINE] = min(runs[i, at.DEADLINE], later(h[at.NOW], h[at.GRACE]))
+            h[at.NEXT_DEADLINE] = min(h[at.NEXT_DEADLINE], runs[i, at.DEADLINE])
         else:
-            transition(h, runs, i, AVAILABLE, serial)
-    change = Change(serial, LOWEST, h[END])
+            transition(h, runs, i, at.AVAILABLE, serial)
+    change = Change(serial, at.LOWEST, h[at.END])
     join(h, runs, change.first, change.last)
     result = _send_if_changed(state, change, answers)
-    return result if result != FINE else finish(state, start)
+    return result if result != at.FINE else finish(state, start)
 
 
 @compiled
 def _is_fresh(header: Ints, runs: Ints, index: int) -> bool:
     """Tell whether a held run was marked less than the staleness threshold ago."""
-    if runs[index, STATE] != IN_PROGRESS:
+    if runs[index, at.STATE] != at.IN_PROGRESS:
         return False
-    return bool(header[NOW] - runs[index, LAST_PROGRESS] < header[STALENESS])
+    return bool(header[at.NOW] - runs[index, at.LAST_PROGRESS] < header[at.STALENESS])

@@ -1,24 +1,7 @@
 """Records leave for the dead-letter queue."""
 
+from impl import layout as at
 from impl.jit import compiled, entry_point
-from impl.layout import (
-    ARCHIVED,
-    ARCHIVING,
-    FINE,
-    FIRST,
-    FIRST_GROUP,
-    LAST,
-    MAX,
-    NO_WRITE,
-    S_NONE,
-    START,
-    STATE,
-    STATUS,
-    TAIL,
-    WHERE,
-    WRITE,
-    verdict,
-)
 from impl.rows import Ints
 from impl.runs import cut, set_state
 from impl.state import State
@@ -28,7 +11,7 @@ from model.guards import Guard
 
 __all__ = ["finish_dead_letter"]
 
-_NOT_ARCHIVING = verdict(Guard.DEAD_LETTER_IS_ARCHIVING)
+_NOT_ARCHIVING = at.verdict(Guard.DEAD_LETTER_IS_ARCHIVING)
 
 
 @entry_point
@@ -40,39 +23,39 @@ def finish_dead_letter(state: State, ranges: Ints, answers: Ints, start: int) ->
     (id or -1, status) of the write. ``start``: the start offset chosen after it. Returns a verdict.
     """
     h = state.header
-    h[STATUS] = S_NONE
+    h[at.STATUS] = at.S_NONE
     serial = begin_change(h)
-    low, high = MAX, -1
+    low, high = at.MAX, -1
     for i in range(ranges.shape[0]):
-        first, last = max(ranges[i, 0], h[START], high + 1), ranges[i, 1]
+        first, last = max(ranges[i, 0], h[at.START], high + 1), ranges[i, 1]
         if first > last:
             continue
         result = _archive(state, Change(serial, first, last))
-        if result != FINE:
+        if result != at.FINE:
             return result
         low, high = min(low, first), last
-    result = FINE
+    result = at.FINE
     if ranges.shape[0] > 0:
-        result = send_anyway(state, Change(serial, low, high), answers, FIRST_GROUP)
-    return result if result != FINE else finish(state, start)
+        result = send_anyway(state, Change(serial, low, high), answers, at.FIRST_GROUP)
+    return result if result != at.FINE else finish(state, start)
 
 
 @compiled
 def _archive(state: State, part: Change) -> int:
     h, runs = state.header, state.runs
     cut(h, runs, part.last + 1)
-    i, at = cut(h, runs, part.first), part.first
-    while at <= part.last:
+    i, offset = cut(h, runs, part.first), part.first
+    while offset <= part.last:
         if (
-            i == h[TAIL]
-            or runs[i, FIRST] > at
-            or runs[i, STATE] != ARCHIVING
-            or runs[i, WRITE] != NO_WRITE
+            i == h[at.TAIL]
+            or runs[i, at.FIRST] > offset
+            or runs[i, at.STATE] != at.ARCHIVING
+            or runs[i, at.WRITE] != at.NO_WRITE
         ):
-            h[WHERE] = at
+            h[at.WHERE] = offset
             return _NOT_ARCHIVING
-        set_state(h, runs, i, ARCHIVED)
-        runs[i, WRITE] = part.serial
-        at = runs[i, LAST] + 1
+        set_state(h, runs, i, at.ARCHIVED)
+        runs[i, at.WRITE] = part.serial
+        offset = runs[i, at.LAST] + 1
         i += 1
-    return FINE
+    return at.FINE

@@ -1,14 +1,7 @@
 """What the share coordinator holds: writes merged by delivery count and state."""
 
+from impl import layout as at
 from impl.jit import compiled, entry_point
-from impl.layout import (
-    DURABLE_COMPLETE,
-    DURABLE_KNOWN,
-    DURABLE_START,
-    DURABLE_TAIL,
-    JOURNAL_TAIL,
-    UP,
-)
 from impl.rows import Ints, copy_row, move_rows
 from impl.state import State
 
@@ -28,11 +21,11 @@ def merge_write(header: Ints, start: int, complete: int) -> None:
     The coordinator never takes the start offset back; at an equal one it keeps the larger count
     (Kafka: ShareCoordinatorShard). Its state batches follow through ``note_batch``.
     """
-    if start > header[DURABLE_START]:
-        header[DURABLE_START] = start
-        header[DURABLE_COMPLETE] = complete
-    elif start == header[DURABLE_START]:
-        header[DURABLE_COMPLETE] = max(header[DURABLE_COMPLETE], complete)
+    if start > header[at.DURABLE_START]:
+        header[at.DURABLE_START] = start
+        header[at.DURABLE_COMPLETE] = complete
+    elif start == header[at.DURABLE_START]:
+        header[at.DURABLE_COMPLETE] = max(header[at.DURABLE_COMPLETE], complete)
 
 
 @compiled
@@ -42,17 +35,17 @@ def note_batch(header: Ints, journal: Ints, batches: Ints, index: int) -> None:
     Merging takes the larger of two values for each offset, whatever their order, and what falls
     below the start offset by then need not be merged at all: so it is done late.
     """
-    copy_row(journal, header[JOURNAL_TAIL], batches, index)
-    header[JOURNAL_TAIL] += 1
+    copy_row(journal, header[at.JOURNAL_TAIL], batches, index)
+    header[at.JOURNAL_TAIL] += 1
 
 
 @compiled
 def replace_durable(header: Ints, start: int, complete: int) -> None:
     """Set the start offset and delivery complete count, and forget all state batches."""
-    header[DURABLE_KNOWN] = 1
-    header[DURABLE_START] = start
-    header[DURABLE_COMPLETE] = complete
-    header[DURABLE_TAIL] = header[JOURNAL_TAIL] = 0
+    header[at.DURABLE_KNOWN] = 1
+    header[at.DURABLE_START] = start
+    header[at.DURABLE_COMPLETE] = complete
+    header[at.DURABLE_TAIL] = header[at.JOURNAL_TAIL] = 0
 
 
 @entry_point
@@ -62,12 +55,12 @@ def merge_journal(state: State) -> None:
     Ranges of offsets have at most twice as many different pieces as there are ranges.
     """
     h, durable, journal = state.header, state.durable, state.journal
-    start = h[DURABLE_START]
-    for entry in range(h[JOURNAL_TAIL]):
+    start = h[at.DURABLE_START]
+    for entry in range(h[at.JOURNAL_TAIL]):
         if journal[entry, 1] >= start:
             journal[entry, 0] = max(journal[entry, 0], start)
             _raise(h, durable, journal, entry)
-    h[JOURNAL_TAIL] = 0
+    h[at.JOURNAL_TAIL] = 0
     _clip_and_join(h, durable, start)
 
 
@@ -83,19 +76,19 @@ def merge_answered(state: State, start: int, complete: int, batches: Ints) -> No
 @compiled
 def _raise(header: Ints, durable: Ints, journal: Ints, entry: int) -> None:
     """Merge a batch: for each offset the larger of (delivery count, state) stays."""
-    at, last = journal[entry, 0], journal[entry, 1]
+    offset, last = journal[entry, 0], journal[entry, 1]
     _cut(header, durable, last + 1)
-    row = _cut(header, durable, at)
-    while at <= last:
-        tail = header[DURABLE_TAIL]
-        if row == tail or durable[row, 0] > at:
+    row = _cut(header, durable, offset)
+    while offset <= last:
+        tail = header[at.DURABLE_TAIL]
+        if row == tail or durable[row, 0] > offset:
             end = last if row == tail else min(last, durable[row, 0] - 1)
             _open(header, durable, row)
             copy_row(durable, row, journal, entry)
-            durable[row, 0], durable[row, 1] = at, end
+            durable[row, 0], durable[row, 1] = offset, end
         elif _is_larger(journal, entry, durable, row):
             durable[row, 2], durable[row, 3] = journal[entry, 2], journal[entry, 3]
-        at = durable[row, 1] + 1
+        offset = durable[row, 1] + 1
         row += 1
 
 
@@ -109,21 +102,21 @@ def _is_larger(one: Ints, row: int, other: Ints, other_row: int) -> bool:
 @compiled
 def _open(header: Ints, durable: Ints, row: int) -> None:
     """Make room for a row at ``row``; until it is written it is as the one after it."""
-    move_rows(durable, row, header[DURABLE_TAIL], UP)
-    header[DURABLE_TAIL] += 1
+    move_rows(durable, row, header[at.DURABLE_TAIL], at.UP)
+    header[at.DURABLE_TAIL] += 1
 
 
 @compiled
 def _cut(header: Ints, durable: Ints, offset: int) -> int:
     """Cut the batch that ``offset`` is inside of; return the row of the first from there on."""
-    low, high = 0, int(header[DURABLE_TAIL])
+    low, high = 0, int(header[at.DURABLE_TAIL])
     while low < high:
         middle = (low + high) >> 1
         if durable[middle, 1] < offset:
             low = middle + 1
         else:
             high = middle
-    if low == header[DURABLE_TAIL] or durable[low, 0] >= offset:
+    if low == header[at.DURABLE_TAIL] or durable[low, 0] >= offset:
         return low
     _open(header, durable, low)
     durable[low, 1], durable[low + 1, 0] = offset - 1, offset
@@ -133,7 +126,7 @@ def _cut(header: Ints, durable: Ints, offset: int) -> int:
 @compiled
 def _clip_and_join(header: Ints, durable: Ints, start: int) -> None:
     into = -1
-    for row in range(header[DURABLE_TAIL]):
+    for row in range(header[at.DURABLE_TAIL]):
         if durable[row, 1] < start:
             continue
         first = max(durable[row, 0], start)
@@ -148,4 +141,4 @@ def _clip_and_join(header: Ints, durable: Ints, start: int) -> None:
             into += 1
             copy_row(durable, into, durable, row)
             durable[into, 0] = first
-    header[DURABLE_TAIL] = into + 1
+    header[at.DURABLE_TAIL] = into + 1

@@ -4,19 +4,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from impl import layout as at
 from impl.acknowledge import Acknowledgement
 from impl.acquire import Taken
 from impl.expiry import Expiries
-from impl.layout import (
-    BATCH_OPTIMIZED,
-    BY_DURATION,
-    EARLIEST,
-    LATEST,
-    NOBODY,
-    RECORD_LIMIT,
-    STATUSES,
-    UNSET,
-)
 from impl.leadership import Leader, Settings
 from impl.policy import Fetch
 from impl.progress import Mark
@@ -45,13 +36,13 @@ __all__ = [
     "taken_of",
 ]
 
-MODES = {AcquireMode.BATCH_OPTIMIZED: BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT: RECORD_LIMIT}
+MODES = {AcquireMode.BATCH_OPTIMIZED: at.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT: at.RECORD_LIMIT}
 RESETS = {
-    AutoOffsetReset.EARLIEST: EARLIEST,
-    AutoOffsetReset.LATEST: LATEST,
-    AutoOffsetReset.BY_DURATION: BY_DURATION,
+    AutoOffsetReset.EARLIEST: at.EARLIEST,
+    AutoOffsetReset.LATEST: at.LATEST,
+    AutoOffsetReset.BY_DURATION: at.BY_DURATION,
 }
-STATUS_NUMBERS = {status: number for number, status in enumerate(STATUSES)}
+STATUS_NUMBERS = {status: number for number, status in enumerate(at.STATUSES)}
 _UNKNOWN_TYPE = len(AcknowledgeType)
 
 
@@ -72,7 +63,7 @@ class Members:
 
     def name(self, number: int) -> str | None:
         """Return the member of that number; None for nobody."""
-        return None if number == NOBODY else self.names[number]
+        return None if number == at.NOBODY else self.names[number]
 
 
 def _array(rows: Iterable[tuple[int, ...]], columns: int) -> Ints:
@@ -91,7 +82,7 @@ def _clipped(offset: int) -> int:
 
 def or_unset(offset: int | None) -> int:
     """Return a chosen offset; what no window can have is not mistaken for none."""
-    return UNSET if offset is None else _clipped(offset)
+    return at.UNSET if offset is None else _clipped(offset)
 
 
 def fetch_of(operation: Acquire, member: int) -> Fetch:
@@ -143,7 +134,7 @@ def answers_of(answers: tuple[Answer, ...]) -> Ints:
     """Return the answers to writes as rows (id or -1, status)."""
     return _array(
         (
-            (NOBODY if a.id is None else whole("id", a.id, 0), STATUS_NUMBERS[a.status])
+            (at.NOBODY if a.id is None else whole("id", a.id, 0), STATUS_NUMBERS[a.status])
             for a in answers
         ),
         2,

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from impl import layout as at
 from impl.encode import Members
 from impl.flatten import Lists, fields_of, integers, lists_of, numbered, rows_of
-from impl.layout import NOBODY, STATUSES
 from impl.rows import Ints
 from model.operations import EntryPoint
 from model.states import AcquireMode, RecordState
@@ -17,7 +17,7 @@ __all__ = ["ENTRIES", "MISSING", "MODE_NAMES", "OPERATIONS", "STATUS_NAMES", "Ev
 
 MISSING = -(2**63)
 """What stands for null in a column of integers; no field allows it."""
-_NAMELESS = NOBODY - 1
+_NAMELESS = at.NOBODY - 1
 
 OPERATIONS = tuple(OPERATION_FIELDS)
 (
@@ -33,7 +33,7 @@ OPERATIONS = tuple(OPERATION_FIELDS)
     )
 )  # fmt: skip
 
-STATUS_NAMES = tuple(status.name for status in STATUSES)
+STATUS_NAMES = tuple(status.name for status in at.STATUSES)
 MODE_NAMES = (AcquireMode.BATCH_OPTIMIZED.value, AcquireMode.RECORD_LIMIT.value)
 ENTRIES = (EntryPoint.SHARE_PARTITION.value, EntryPoint.REQUEST.value)
 _STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the ids, from 0.
@@ -190,7 +190,7 @@ def _member_numbers(array: pa.StringArray, members: Members) -> Ints:
     names = encoded.dictionary.to_pylist()
     numbers = [members.number(name) if name else _NAMELESS for name in names]
     indices = integers(encoded.indices.cast(pa.int64()), -1)
-    return np.array([*numbers, NOBODY], np.int64)[indices]
+    return np.array([*numbers, at.NOBODY], np.int64)[indices]
 
 
 def _record_rows(records: dict[str, pa.Array], members: Members) -> Ints:

@@ -2,29 +2,8 @@
 
 from typing import NamedTuple
 
+from impl import layout as at
 from impl.jit import compiled, entry_point
-from impl.layout import (
-    AVAILABLE,
-    DEADLINE,
-    FINE,
-    FIRST,
-    FIRST_GROUP,
-    HEAD,
-    LAST,
-    MAX,
-    NEVER,
-    NEXT_DEADLINE,
-    NOW,
-    RANGES_TAIL,
-    S_NONE,
-    START,
-    STATUS,
-    TAIL,
-    TIME_OVERFLOW,
-    UNSET,
-    WHERE,
-    verdict,
-)
 from impl.rows import Ints
 from impl.runs import cut, is_held
 from impl.state import State
@@ -34,9 +13,9 @@ from model.guards import Guard
 
 __all__ = ["Expiries", "advance_time"]
 
-_TOO_EARLY = verdict(Guard.LOCK_LASTS_ITS_DURATION)
-_TOO_LATE = verdict(Guard.LOCK_ENDS_ON_TIME)
-_TIME_OVERFLOW = verdict(TIME_OVERFLOW)
+_TOO_EARLY = at.verdict(Guard.LOCK_LASTS_ITS_DURATION)
+_TOO_LATE = at.verdict(Guard.LOCK_ENDS_ON_TIME)
+_TIME_OVERFLOW = at.verdict(at.TIME_OVERFLOW)
 
 
 class Expiries(NamedTuple):
@@ -62,17 +41,17 @@ def advance_time(
     verdict.
     """
     h = state.header
-    h[STATUS] = S_NONE
-    if milliseconds > MAX - h[NOW]:
+    h[at.STATUS] = at.S_NONE
+    if milliseconds > at.MAX - h[at.NOW]:
         return _TIME_OVERFLOW
-    h[NOW] += milliseconds
-    result = FINE
+    h[at.NOW] += milliseconds
+    result = at.FINE
     if expiries.given:
         result = _expire_groups(state, expiries, answers)
     elif _find_due(state):
-        move_start(state, UNSET)
-        result = _expire(state, state.ranges[: h[RANGES_TAIL]], answers, FIRST_GROUP)
-    return result if result != FINE else finish(state, start)
+        move_start(state, at.UNSET)
+        result = _expire(state, state.ranges[: h[at.RANGES_TAIL]], answers, at.FIRST_GROUP)
+    return result if result != at.FINE else finish(state, start)
 
 
 @compiled
@@ -81,33 +60,33 @@ def _expire_groups(state: State, expiries: Expiries, answers: Ints) -> int:
     for group in range(expiries.starts.shape[0]):
         low, high = expiries.bounds[group, 0], expiries.bounds[group, 1]
         result = move_start(state, expiries.starts[group])
-        if result == FINE:
+        if result == at.FINE:
             result = _expire(state, expiries.ranges[low:high], answers, group)
-        if result != FINE:
+        if result != at.FINE:
             return result
     if _find_due(state):
-        state.header[WHERE] = state.ranges[0, 0]
+        state.header[at.WHERE] = state.ranges[0, 0]
         return _TOO_LATE
-    return FINE
+    return at.FINE
 
 
 @compiled
 def _find_due(state: State) -> bool:
     """Put the ranges that are due in ``state.ranges``, and find out the deadline after that."""
     h, runs = state.header, state.runs
-    if h[NEXT_DEADLINE] >= h[NOW]:
+    if h[at.NEXT_DEADLINE] >= h[at.NOW]:
         return False
-    h[RANGES_TAIL], h[NEXT_DEADLINE] = 0, NEVER
-    for i in range(h[HEAD], h[TAIL]):
+    h[at.RANGES_TAIL], h[at.NEXT_DEADLINE] = 0, at.NEVER
+    for i in range(h[at.HEAD], h[at.TAIL]):
         if not is_held(runs, i):
             continue
-        if runs[i, DEADLINE] >= h[NOW]:
-            h[NEXT_DEADLINE] = min(h[NEXT_DEADLINE], runs[i, DEADLINE])
+        if runs[i, at.DEADLINE] >= h[at.NOW]:
+            h[at.NEXT_DEADLINE] = min(h[at.NEXT_DEADLINE], runs[i, at.DEADLINE])
         else:
-            row = h[RANGES_TAIL]
-            state.ranges[row, 0], state.ranges[row, 1] = runs[i, FIRST], runs[i, LAST]
-            h[RANGES_TAIL] = row + 1
-    found: bool = h[RANGES_TAIL] > 0
+            row = h[at.RANGES_TAIL]
+            state.ranges[row, 0], state.ranges[row, 1] = runs[i, at.FIRST], runs[i, at.LAST]
+            h[at.RANGES_TAIL] = row + 1
+    found: bool = h[at.RANGES_TAIL] > 0
     return found
 
 
@@ -119,18 +98,18 @@ def _expire(state: State, ranges: Ints, answers: Ints, group: int) -> int:
     """
     h = state.header
     serial = begin_change(h)
-    low, high = MAX, -1
+    low, high = at.MAX, -1
     for i in range(ranges.shape[0]):
         # A group is a set: what an earlier range of it expired is not expired again.
-        first, last = max(ranges[i, 0], h[START], high + 1), ranges[i, 1]
+        first, last = max(ranges[i, 0], h[at.START], high + 1), ranges[i, 1]
         if first > last:
             continue
         result = _expire_range(state, Change(serial, first, last))
-        if result != FINE:
+        if result != at.FINE:
             return result
         low, high = min(low, first), last
     if ranges.shape[0] == 0:
-        return FINE
+        return at.FINE
     return send_anyway(state, Change(serial, low, high), answers, group)
 
 
@@ -138,17 +117,17 @@ def _expire(state: State, ranges: Ints, answers: Ints, group: int) -> int:
 def _expire_range(state: State, part: Change) -> int:
     h, runs = state.header, state.runs
     cut(h, runs, part.last + 1)
-    i, at = cut(h, runs, part.first), part.first
-    while at <= part.last:
+    i, offset = cut(h, runs, part.first), part.first
+    while offset <= part.last:
         if (
-            i == h[TAIL]
-            or runs[i, FIRST] > at
+            i == h[at.TAIL]
+            or runs[i, at.FIRST] > offset
             or not is_held(runs, i)
-            or runs[i, DEADLINE] >= h[NOW]
+            or runs[i, at.DEADLINE] >= h[at.NOW]
         ):
-            h[WHERE] = at
+            h[at.WHERE] = offset
             return _TOO_EARLY
-        transition(h, runs, i, AVAILABLE, part.serial)
-        at = runs[i, LAST] + 1
+        transition(h, runs, i, at.AVAILABLE, part.serial)
+        offset = runs[i, at.LAST] + 1
         i += 1
-    return FINE
+    return at.FINE

@@ -11,6 +11,7 @@ from impl import (
     window,
     writes,
 )
+from impl import layout as at
 from impl.durable import merge_journal
 from impl.encode import (
     STATUS_NUMBERS,
@@ -25,51 +26,6 @@ from impl.encode import (
     range_rows,
     settings_of,
     taken_of,
-)
-from impl.layout import (
-    ACQUIRED,
-    ACQUIRED_TAIL,
-    ANSWERED_CALL,
-    ANSWERED_STATUS,
-    CALL,
-    COUNT,
-    DURABLE_COMPLETE,
-    DURABLE_START,
-    DURABLE_TAIL,
-    END,
-    FIRST,
-    HEAD,
-    IN_PROGRESS,
-    INITIALIZED,
-    JOURNAL_TAIL,
-    LAST,
-    LEADER_EPOCH,
-    MARKED_TAIL,
-    NO_CALL,
-    NO_NUMBER,
-    NO_WRITE,
-    NOBODY,
-    NOWHERE,
-    NUMBER,
-    OWNER,
-    START,
-    STATE,
-    STATE_EPOCH,
-    STATUS,
-    STATUSES,
-    TAIL,
-    UNSET,
-    VERDICTS,
-    W_COMPLETE,
-    W_FROM,
-    W_ID,
-    W_START,
-    W_STATUS,
-    W_TO,
-    WHERE,
-    WRITE,
-    WRITES_TAIL,
-    Invalid,
 )
 from impl.rows import Ints
 from impl.state import State, copy_of, new_state, rows_needed, with_room
@@ -134,18 +90,18 @@ class FastSharePartition:
         rows = rows_needed(state.header, _ranges_named(operation, choice))
         state = with_room(state, rows)
         header = state.header
-        header[CALL] = whole("seq", seq, 0)
-        header[ANSWERED_CALL], header[WHERE] = NO_CALL, NOWHERE
+        header[at.CALL] = whole("seq", seq, 0)
+        header[at.ANSWERED_CALL], header[at.WHERE] = at.NO_CALL, at.NOWHERE
         if isinstance(operation, Initialize):
             verdict = leadership.initialize(
                 state, leader_of(operation), or_unset(choice.start_offset)
             )
-        elif not header[INITIALIZED]:
-            verdict = VERDICTS.index(Guard.PARTITION_IS_INITIALIZED)
+        elif not header[at.INITIALIZED]:
+            verdict = at.VERDICTS.index(Guard.PARTITION_IS_INITIALIZED)
         else:
             verdict = self._step(state, operation, choice, answers)
-        _raise_refusal(verdict, int(header[WHERE]), operation)
-        if header[JOURNAL_TAIL] > _LONG_JOURNAL:
+        _raise_refusal(verdict, int(header[at.WHERE]), operation)
+        if header[at.JOURNAL_TAIL] > _LONG_JOURNAL:
             merge_journal(state)
         outcome = _outcome(state, skipped=isinstance(operation, SkipAcquire))
         self._state = state
@@ -161,7 +117,7 @@ class FastSharePartition:
                 return acquire.acquire(state, fetch, taken_of(choice))
             case Acknowledge():
                 sent = acknowledgement_of(operation, self._members.number(operation.member))
-                refusal = UNSET if choice.refusal is None else STATUS_NUMBERS[choice.refusal]
+                refusal = at.UNSET if choice.refusal is None else STATUS_NUMBERS[choice.refusal]
                 given = answers_of(answers)
                 return acknowledge.acknowledge(state, sent, refusal, given, start)
             case Release(member):
@@ -194,8 +150,8 @@ class FastSharePartition:
         """Return the window and its tracked records; empty at 0 before any leader."""
         header = self._state.header
         return SharePartitionSnapshot(
-            int(header[START]),
-            int(header[END]),
+            int(header[at.START]),
+            int(header[at.END]),
             int(window.complete_count(self._state)),
             _records(self._state, self._members),
         )
@@ -204,13 +160,13 @@ class FastSharePartition:
         """Return what the share coordinator holds: -1 and -1 before any leader."""
         merge_journal(self._state)
         header = self._state.header
-        rows = self._state.durable[: header[DURABLE_TAIL]]
+        rows = self._state.durable[: header[at.DURABLE_TAIL]]
         return DurableState(
-            int(header[DURABLE_START]),
-            int(header[DURABLE_COMPLETE]),
+            int(header[at.DURABLE_START]),
+            int(header[at.DURABLE_COMPLETE]),
             _batches(rows),
-            int(header[STATE_EPOCH]),
-            int(header[LEADER_EPOCH]),
+            int(header[at.STATE_EPOCH]),
+            int(header[at.LEADER_EPOCH]),
         )
 
     def lag(self) -> int:
@@ -238,13 +194,13 @@ def _ranges_named(operation: Operation, choice: Choice) -> int:
 
 def _raise_refusal(verdict: int, where: int, operation: Operation) -> None:
     """Raise what a verdict says, if it refuses; ``where`` is the offset or number that it names."""
-    reason = VERDICTS[verdict]
-    if isinstance(reason, Invalid):
+    reason = at.VERDICTS[verdict]
+    if isinstance(reason, at.Invalid):
         # What is no such number is told as the operation has it, or the operation itself.
-        given = getattr(operation, reason.name, operation) if where == NOWHERE else where
+        given = getattr(operation, reason.name, operation) if where == at.NOWHERE else where
         raise InvalidValueError(reason.name, given, reason.allowed)
     if isinstance(reason, Guard):
-        raise IllegalChoiceError(reason, f"{operation}" if where == NOWHERE else f"at {where}")
+        raise IllegalChoiceError(reason, f"{operation}" if where == at.NOWHERE else f"at {where}")
 
 
 def _batches(rows: Ints) -> tuple[StateBatch, ...]:
@@ -256,28 +212,30 @@ def _batches(rows: Ints) -> tuple[StateBatch, ...]:
 
 def _outcome(state: State, *, skipped: bool) -> Outcome:
     header = state.header
-    acquired = state.acquired[: header[ACQUIRED_TAIL]].tolist()
+    acquired = state.acquired[: header[at.ACQUIRED_TAIL]].tolist()
     completed: tuple[Completion, ...] = ()
-    if header[ANSWERED_CALL] != NO_CALL:
-        status = STATUSES[header[ANSWERED_STATUS]]
-        completed = (Completion(int(header[ANSWERED_CALL]), status),)
+    if header[at.ANSWERED_CALL] != at.NO_CALL:
+        status = at.STATUSES[header[at.ANSWERED_STATUS]]
+        completed = (Completion(int(header[at.ANSWERED_CALL]), status),)
     return Outcome(
-        STATUSES[header[STATUS]],
+        at.STATUSES[header[at.STATUS]],
         tuple(AcquiredRange(*row) for row in acquired),
         tuple(
             Write(
-                row[W_ID],
-                row[W_START],
-                row[W_COMPLETE],
-                _batches(state.batches[row[W_FROM] : row[W_TO]]),
-                STATUSES[row[W_STATUS]],
+                row[at.W_ID],
+                row[at.W_START],
+                row[at.W_COMPLETE],
+                _batches(state.batches[row[at.W_FROM] : row[at.W_TO]]),
+                at.STATUSES[row[at.W_STATUS]],
             )
-            for row in state.writes[: header[WRITES_TAIL]].tolist()
+            for row in state.writes[: header[at.WRITES_TAIL]].tolist()
         ),
         completed,
         can_acquire=not skipped,
-        acquisition=None if header[NUMBER] == NO_NUMBER else int(header[NUMBER]),
-        marked=tuple(STATUSES[row[0]] for row in state.ranges[: header[MARKED_TAIL]].tolist()),
+        acquisition=None if header[at.NUMBER] == at.NO_NUMBER else int(header[at.NUMBER]),
+        marked=tuple(
+            at.STATUSES[row] for row in state.ranges[: header[at.MARKED_TAIL], 0].tolist()
+        ),
     )
 
 
@@ -285,9 +243,10 @@ def _records(state: State, members: Members) -> tuple[RecordRange, ...]:
     """Return the runs, joined where they differ in what cannot be seen."""
     header = state.header
     seen: list[list[int]] = []
-    for row in state.runs[header[HEAD] : header[TAIL]].tolist():
-        owner = row[OWNER] if row[STATE] in (ACQUIRED, IN_PROGRESS) else NOBODY
-        run = [row[FIRST], row[LAST], row[STATE], row[COUNT], owner, row[WRITE] != NO_WRITE]
+    for row in state.runs[header[at.HEAD] : header[at.TAIL]].tolist():
+        owner = row[at.OWNER] if row[at.STATE] in (at.ACQUIRED, at.IN_PROGRESS) else at.NOBODY
+        is_pending = row[at.WRITE] != at.NO_WRITE
+        run = [row[at.FIRST], row[at.LAST], row[at.STATE], row[at.COUNT], owner, is_pending]
         if seen and seen[-1][1] + 1 == run[0] and seen[-1][2:] == run[2:]:
             seen[-1][1] = run[1]
         else:

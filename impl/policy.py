@@ -2,18 +2,8 @@
 
 from typing import NamedTuple
 
+from impl import layout as at
 from impl.jit import compiled
-from impl.layout import (
-    END,
-    FIRST,
-    LAST,
-    MAX,
-    MAX_LOCKS,
-    RANGES_TAIL,
-    RECORD_LIMIT,
-    START,
-    TAIL,
-)
 from impl.rows import Ints
 from impl.runs import is_free, seek, tracked
 from impl.state import State
@@ -35,8 +25,8 @@ class Fetch(NamedTuple):
 @compiled
 def window_limit(state: State, start: int) -> int:
     """Return the offset where a window that starts at ``start`` is full."""
-    locks = state.header[MAX_LOCKS]
-    limit: int = locks + min(start, MAX - locks)
+    locks = state.header[at.MAX_LOCKS]
+    limit: int = locks + min(start, at.MAX - locks)
     return limit
 
 
@@ -48,20 +38,20 @@ def choose_acquired(state: State, fetch: Fetch) -> int:
     (KIP-1206). The window may start a log batch below its limit and never one above it.
     """
     h = state.header
-    h[RANGES_TAIL] = 0
+    h[at.RANGES_TAIL] = 0
     left = fetch.max_records
     limit = window_limit(state, _start_for(state, fetch.batches))
     for i in range(fetch.batches.shape[0]):
         if left <= 0:
             break
-        first, last = max(fetch.batches[i, 0], h[START]), fetch.batches[i, 1]
-        if fetch.mode == RECORD_LIMIT:
-            left -= _choose(state, first, min(last, max(limit, h[END]) - 1), left)
-        elif max(first, h[END]) < limit:
-            left -= _choose(state, first, last, MAX)
+        first, last = max(fetch.batches[i, 0], h[at.START]), fetch.batches[i, 1]
+        if fetch.mode == at.RECORD_LIMIT:
+            left -= _choose(state, first, min(last, max(limit, h[at.END]) - 1), left)
+        elif max(first, h[at.END]) < limit:
+            left -= _choose(state, first, last, at.MAX)
         else:
-            left -= _choose(state, first, min(last, h[END] - 1), MAX)
-    return int(h[RANGES_TAIL])
+            left -= _choose(state, first, min(last, h[at.END] - 1), at.MAX)
+    return int(h[at.RANGES_TAIL])
 
 
 @compiled
@@ -69,13 +59,13 @@ def _start_for(state: State, batches: Ints) -> int:
     """Return where the window would start: a gap at its head does not use it up."""
     h = state.header
     if tracked(h) > 0:
-        furthest: int = furthest_start(state, h[END])
+        furthest: int = furthest_start(state, h[at.END])
         return furthest
     for i in range(batches.shape[0]):
-        if batches[i, 1] >= h[START]:
-            first: int = max(batches[i, 0], h[START])
+        if batches[i, 1] >= h[at.START]:
+            first: int = max(batches[i, 0], h[at.START])
             return first
-    start: int = h[START]
+    start: int = h[at.START]
     return start
 
 
@@ -83,26 +73,26 @@ def _start_for(state: State, batches: Ints) -> int:
 def _choose(state: State, first: int, last: int, most: int) -> int:
     """Take what can be acquired from ``first`` to ``last``; return the number of records."""
     h, runs = state.header, state.runs
-    i, at, left = seek(h, runs, first), first, most
-    while at <= last and left > 0:
-        if i < h[TAIL] and runs[i, FIRST] <= at:
-            end, free = min(runs[i, LAST], last), is_free(runs, i)
+    i, offset, left = seek(h, runs, first), first, most
+    while offset <= last and left > 0:
+        if i < h[at.TAIL] and runs[i, at.FIRST] <= offset:
+            end, free = min(runs[i, at.LAST], last), is_free(runs, i)
             i += 1
         else:
-            end, free = last if i == h[TAIL] else min(last, runs[i, FIRST] - 1), True
+            end, free = last if i == h[at.TAIL] else min(last, runs[i, at.FIRST] - 1), True
         if free:
-            end = end if end - at < left else at + left - 1
-            left -= end - at + 1
-            _append(h, state.ranges, at, end)
-        at = end + 1
+            end = end if end - offset < left else offset + left - 1
+            left -= end - offset + 1
+            _append(h, state.ranges, offset, end)
+        offset = end + 1
     return most - left
 
 
 @compiled
 def _append(header: Ints, ranges: Ints, first: int, last: int) -> None:
-    row = header[RANGES_TAIL]
+    row = header[at.RANGES_TAIL]
     if row > 0 and ranges[row - 1, 1] + 1 == first:
         ranges[row - 1, 1] = last
         return
     ranges[row, 0], ranges[row, 1] = first, last
-    header[RANGES_TAIL] = row + 1
+    header[at.RANGES_TAIL] = row + 1

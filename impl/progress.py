@@ -2,32 +2,8 @@
 
 from typing import NamedTuple
 
+from impl import layout as at
 from impl.jit import compiled, entry_point
-from impl.layout import (
-    ACQUISITION,
-    DEADLINE,
-    END,
-    EXTENSION,
-    FIRST,
-    IN_PROGRESS,
-    LAST_PROGRESS,
-    LEADER_EPOCH,
-    MARKED_TAIL,
-    MARKS,
-    NEXT_DEADLINE,
-    NO_MARKS,
-    NOW,
-    OWNER,
-    PROGRESS_START,
-    S_INVALID_RECORD_STATE,
-    S_INVALID_REQUEST,
-    S_NONE,
-    STALENESS,
-    STATE,
-    STATUS,
-    TAIL,
-    verdict,
-)
 from impl.rows import Ints
 from impl.runs import cut, is_held, join, seek, set_state
 from impl.state import State
@@ -35,7 +11,7 @@ from impl.window import finish, later
 
 __all__ = ["Mark", "mark_in_progress"]
 
-_NO_MARKS = verdict(NO_MARKS)
+_NO_MARKS = at.verdict(at.NO_MARKS)
 
 
 class Mark(NamedTuple):
@@ -53,12 +29,12 @@ def mark_in_progress(state: State, mark: Mark, start: int) -> int:
     status of each batch in its first column.
     """
     h = state.header
-    if not h[MARKS]:
+    if not h[at.MARKS]:
         return _NO_MARKS
-    h[STATUS] = S_NONE
+    h[at.STATUS] = at.S_NONE
     for batch in range(mark.batches.shape[0]):
         state.ranges[batch, 0] = _mark(state, mark, batch)
-    h[MARKED_TAIL] = mark.batches.shape[0]
+    h[at.MARKED_TAIL] = mark.batches.shape[0]
     return finish(state, start)
 
 
@@ -70,28 +46,28 @@ def _mark(state: State, mark: Mark, batch: int) -> int:
     """
     h, runs = state.header, state.runs
     first, last = mark.batches[batch, 0], mark.batches[batch, 1]
-    if first < 0 or last < first or last >= h[END]:
-        return S_INVALID_REQUEST
+    if first < 0 or last < first or last >= h[at.END]:
+        return at.S_INVALID_REQUEST
     i = seek(h, runs, first)
-    while i < h[TAIL] and runs[i, FIRST] <= last:
+    while i < h[at.TAIL] and runs[i, at.FIRST] <= last:
         if not _can_mark(h, runs, i, mark, batch):
-            return S_INVALID_RECORD_STATE
+            return at.S_INVALID_RECORD_STATE
         i += 1
     _extend(h, runs, first, last)
-    return S_NONE
+    return at.S_NONE
 
 
 @compiled
 def _can_mark(header: Ints, runs: Ints, index: int, mark: Mark, batch: int) -> bool:
     """Tell whether a member may mark a run: it holds it by the delivery that the batch names."""
-    if not is_held(runs, index) or runs[index, OWNER] != mark.member:
+    if not is_held(runs, index) or runs[index, at.OWNER] != mark.member:
         return False
     epoch, acquisition = mark.batches[batch, 2], mark.batches[batch, 3]
-    if epoch != header[LEADER_EPOCH] or acquisition != runs[index, ACQUISITION]:
+    if epoch != header[at.LEADER_EPOCH] or acquisition != runs[index, at.ACQUISITION]:
         return False
-    if runs[index, STATE] != IN_PROGRESS:
+    if runs[index, at.STATE] != at.IN_PROGRESS:
         return True
-    return bool(header[NOW] - runs[index, PROGRESS_START] < header[EXTENSION])
+    return bool(header[at.NOW] - runs[index, at.PROGRESS_START] < header[at.EXTENSION])
 
 
 @compiled
@@ -102,14 +78,14 @@ def _extend(header: Ints, runs: Ints, first: int, last: int) -> None:
     """
     cut(header, runs, last + 1)
     i = cut(header, runs, first)
-    now = header[NOW]
-    while i < header[TAIL] and runs[i, FIRST] <= last:
-        if runs[i, STATE] != IN_PROGRESS:
-            set_state(header, runs, i, IN_PROGRESS)
-            runs[i, PROGRESS_START] = now
-        runs[i, LAST_PROGRESS] = now
-        longest = later(runs[i, PROGRESS_START], header[EXTENSION])
-        runs[i, DEADLINE] = min(later(now, header[STALENESS]), longest)
-        header[NEXT_DEADLINE] = min(header[NEXT_DEADLINE], runs[i, DEADLINE])
+    now = header[at.NOW]
+    while i < header[at.TAIL] and runs[i, at.FIRST] <= last:
+        if runs[i, at.STATE] != at.IN_PROGRESS:
+            set_state(header, runs, i, at.IN_PROGRESS)
+            runs[i, at.PROGRESS_START] = now
+        runs[i, at.LAST_PROGRESS] = now
+        longest = later(runs[i, at.PROGRESS_START], header[at.EXTENSION])
+        runs[i, at.DEADLINE] = min(later(now, header[at.STALENESS]), longest)
+        header[at.NEXT_DEADLINE] = min(header[at.NEXT_DEADLINE], runs[i, at.DEADLINE])
         i += 1
     join(header, runs, first, last)

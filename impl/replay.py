@@ -2,80 +2,17 @@
 
 from typing import NamedTuple
 
+from impl import events as event
+from impl import layout as at
 from impl.aborted import archive_aborted
 from impl.acknowledge import Acknowledgement, acknowledge, release
 from impl.acquire import Taken, acquire, skip_acquire
 from impl.compare import compare, differs_from_durable
 from impl.dead_letter import finish_dead_letter
 from impl.durable import merge_journal
-from impl.events import (
-    ACKNOWLEDGE,
-    ACKS_FROM,
-    ACKS_TO,
-    ACQUIRE,
-    ACQUIRED_FROM,
-    ACQUIRED_TO,
-    ADVANCE_LOG_START,
-    ADVANCE_TIME,
-    AFTER_END,
-    AFTER_START,
-    ALTER_CONFIG,
-    ARCHIVE_ABORTED,
-    ARG_LOG_END,
-    ARG_LOG_START,
-    ARG_OFFSET,
-    COMPLETE_WRITE,
-    ENTRY,
-    FETCH_OFFSET,
-    FINISH_DEAD_LETTER,
-    INITIALIZE,
-    LOG_FROM,
-    LOG_TO,
-    MARK_IN_PROGRESS,
-    MAX_RECORDS,
-    MEMBER,
-    MODE,
-    MS,
-    OP,
-    PRODUCE,
-    RECORDS_FROM,
-    RECORDS_TO,
-    RELEASE,
-    RESET_OFFSET,
-    RESULT,
-    SEQ,
-    TIME,
-    WRITE_ID,
-    WRITES_FROM,
-    WRITES_TO,
-    Events,
-)
+from impl.events import Events
 from impl.expiry import Expiries, advance_time
 from impl.jit import compiled, entry_point
-from impl.layout import (
-    ANSWERED_CALL,
-    AVAILABLE,
-    CALL,
-    COUNTS,
-    END,
-    FINE,
-    INITIALIZED,
-    JOURNAL_TAIL,
-    LOG_END,
-    NO_CALL,
-    NO_EVENT,
-    NOTHING,
-    NOWHERE,
-    OTHER_CLOCK,
-    S_INVALID_RECORD_STATE,
-    S_INVALID_REQUEST,
-    S_NONE,
-    SEQ_GAP,
-    START,
-    STATES,
-    WHERE,
-    verdict,
-)
 from impl.leadership import (
     Leader,
     Settings,
@@ -96,15 +33,15 @@ from model.guards import Difference, Guard
 
 __all__ = ["LEADER_COLUMNS", "POSITION", "RESULTS", "Leaders", "Stop", "replay_rows"]
 
-_NOT_INITIALIZED = verdict(Guard.PARTITION_IS_INITIALIZED)
-_PERSISTED = verdict(Difference.PERSISTED)
-_NO_EVENT = verdict(NO_EVENT)
-_SEQ_GAP = verdict(SEQ_GAP)
-_OTHER_CLOCK = verdict(OTHER_CLOCK)
+_NOT_INITIALIZED = at.verdict(Guard.PARTITION_IS_INITIALIZED)
+_PERSISTED = at.verdict(Difference.PERSISTED)
+_NO_EVENT = at.verdict(at.NO_EVENT)
+_SEQ_GAP = at.verdict(at.SEQ_GAP)
+_OTHER_CLOCK = at.verdict(at.OTHER_CLOCK)
 
 # Columns of the results: the state after each event, and how many records are in each state.
 R_START, R_END, R_LAG, R_COUNTS = range(4)
-RESULTS = R_COUNTS + STATES
+RESULTS = R_COUNTS + at.STATES
 
 # The last columns of the leaders, after the settings and the other single values.
 _BATCHES_FROM, _BATCHES_TO = 18, 19
@@ -152,21 +89,22 @@ def replay_rows(
     h, f = state.header, events.fields
     for row in range(position[P_ROW], results.shape[0]):
         reason = _check(events, row, position)
-        if reason != FINE:
-            return Stop(row, reason, NOTHING)
+        if reason != at.FINE:
+            return Stop(row, reason, at.NOTHING)
         rows = rows_needed(h, _ranges_named(events, leaders, position))
         if not has_room(state, rows):
-            return Stop(row, FINE, rows)
-        before = h[START]
+            return Stop(row, at.FINE, rows)
+        before = h[at.START]
         reason = _step(state, events, leaders, position)
         complete = complete_count(state)
-        if reason == FINE:
+        if reason == at.FINE:
             reason = compare(state, events, row, before, complete)
-        if reason != FINE:
-            return Stop(row, reason, NOTHING)
+        if reason != at.FINE:
+            return Stop(row, reason, at.NOTHING)
         _note(h, results, row, complete)
-        position[P_ROW], position[P_SEQ], position[P_CLOCK] = row + 1, f[SEQ, row] + 1, f[TIME, row]
-    return Stop(results.shape[0], FINE, NOTHING)
+        position[P_ROW], position[P_SEQ] = row + 1, f[event.SEQ, row] + 1
+        position[P_CLOCK] = f[event.TIME, row]
+    return Stop(results.shape[0], at.FINE, at.NOTHING)
 
 
 @compiled
@@ -175,33 +113,35 @@ def _check(events: Events, row: int, position: Ints) -> int:
     f = events.fields
     if not is_event(events, row):
         return _NO_EVENT
-    if position[P_SEQ] >= 0 and f[SEQ, row] != position[P_SEQ]:
+    if position[P_SEQ] >= 0 and f[event.SEQ, row] != position[P_SEQ]:
         return _SEQ_GAP
-    if f[OP, row] == INITIALIZE:
-        return FINE
-    passed = f[MS, row] if f[OP, row] == ADVANCE_TIME else 0
-    return FINE if f[TIME, row] - passed == position[P_CLOCK] else _OTHER_CLOCK
+    if f[event.OP, row] == event.INITIALIZE:
+        return at.FINE
+    passed = f[event.MS, row] if f[event.OP, row] == event.ADVANCE_TIME else 0
+    return at.FINE if f[event.TIME, row] - passed == position[P_CLOCK] else _OTHER_CLOCK
 
 
 @compiled
 def _note(header: Ints, results: Ints, row: int, complete: int) -> None:
-    results[row, R_START], results[row, R_END] = header[START], header[END]
-    results[row, R_LAG] = header[LOG_END] - header[START] - complete
-    for state in range(STATES):
-        results[row, R_COUNTS + state] = header[COUNTS + state]
+    results[row, R_START], results[row, R_END] = header[at.START], header[at.END]
+    results[row, R_LAG] = header[at.LOG_END] - header[at.START] - complete
+    for state in range(at.STATES):
+        results[row, R_COUNTS + state] = header[at.COUNTS + state]
 
 
 @compiled
 def _ranges_named(events: Events, leaders: Leaders, position: Ints) -> int:
     """Return how many ranges of offsets an event names at most."""
     f, row = events.fields, position[P_ROW]
-    number = f[LOG_TO, row] - f[LOG_FROM, row] + f[ACQUIRED_TO, row] - f[ACQUIRED_FROM, row]
-    number += f[RECORDS_TO, row] - f[RECORDS_FROM, row]
-    for i in range(f[ACKS_FROM, row], f[ACKS_TO, row]):
-        number += 1 if f[OP, row] == MARK_IN_PROGRESS else events.acks[i, 3] - events.acks[i, 2]
-    for i in range(f[WRITES_FROM, row], f[WRITES_TO, row]):
+    number = f[event.LOG_TO, row] - f[event.LOG_FROM, row]
+    number += f[event.ACQUIRED_TO, row] - f[event.ACQUIRED_FROM, row]
+    number += f[event.RECORDS_TO, row] - f[event.RECORDS_FROM, row]
+    is_mark = f[event.OP, row] == event.MARK_IN_PROGRESS
+    for i in range(f[event.ACKS_FROM, row], f[event.ACKS_TO, row]):
+        number += 1 if is_mark else events.acks[i, 3] - events.acks[i, 2]
+    for i in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
         number += events.write_bounds[i, 1] - events.write_bounds[i, 0]
-    if f[OP, row] == INITIALIZE:
+    if f[event.OP, row] == event.INITIALIZE:
         leader = position[P_LEADER]
         number += leaders.values[leader, _BATCHES_TO] - leaders.values[leader, _BATCHES_FROM]
     return int(number)
@@ -227,52 +167,52 @@ def _take_over(state: State, events: Events, leaders: Leaders, position: Ints) -
     merge_journal(state)
     leader = _leader(leaders, position[P_LEADER])
     position[P_LEADER] += 1
-    state.header[ANSWERED_CALL] = NO_CALL
+    state.header[at.ANSWERED_CALL] = at.NO_CALL
     differs = differs_from_durable(state, leader)
-    result = initialize(state, leader, events.fields[AFTER_START, position[P_ROW]])
-    return _PERSISTED if result == FINE and differs else result
+    result = initialize(state, leader, events.fields[event.AFTER_START, position[P_ROW]])
+    return _PERSISTED if result == at.FINE and differs else result
 
 
 @compiled
 def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int:  # noqa: C901, PLR0911, PLR0912 - one case for each operation
     """Apply the event at ``position`` with what was chosen in it; return a verdict."""
     h, f, row = state.header, events.fields, position[P_ROW]
-    h[WHERE] = NOWHERE
-    if f[OP, row] == INITIALIZE:
+    h[at.WHERE] = at.NOWHERE
+    if f[event.OP, row] == event.INITIALIZE:
         return _take_over(state, events, leaders, position)
-    if not h[INITIALIZED]:
+    if not h[at.INITIALIZED]:
         return _NOT_INITIALIZED
-    if h[JOURNAL_TAIL] > _LONG_JOURNAL:
+    if h[at.JOURNAL_TAIL] > _LONG_JOURNAL:
         merge_journal(state)
-    h[CALL], h[ANSWERED_CALL] = f[SEQ, row], NO_CALL
-    op, start = f[OP, row], f[AFTER_START, row]
-    if op == ACQUIRE:
+    h[at.CALL], h[at.ANSWERED_CALL] = f[event.SEQ, row], at.NO_CALL
+    op, start = f[event.OP, row], f[event.AFTER_START, row]
+    if op == event.ACQUIRE:
         return acquire(state, _fetch(events, row), _taken(state, events, row))
-    if op == ACKNOWLEDGE:
+    if op == event.ACKNOWLEDGE:
         return _acknowledge(state, events, row)
-    if op == ADVANCE_TIME:
+    if op == event.ADVANCE_TIME:
         return _advance_time(state, events, row)
-    if op == PRODUCE:
-        batches = events.log_batches[f[LOG_FROM, row] : f[LOG_TO, row]]
-        return produce(state, batches, f[ARG_LOG_END, row], start)
-    if op == RELEASE:
-        answers = events.answers[f[WRITES_FROM, row] : f[WRITES_TO, row]]
-        return release(state, f[MEMBER, row], answers, start)
-    if op == COMPLETE_WRITE:
-        return complete_write(state, f[WRITE_ID, row], f[RESULT, row], start)
-    if op == ADVANCE_LOG_START:
-        return advance_log_start(state, f[ARG_LOG_START, row], start)
-    if op == RESET_OFFSET:
-        return reset_offset(state, f[ARG_OFFSET, row], start)
-    if op == MARK_IN_PROGRESS:
-        batches = events.acks[f[ACKS_FROM, row] : f[ACKS_TO, row]]
-        return mark_in_progress(state, Mark(f[MEMBER, row], batches), start)
-    if op == FINISH_DEAD_LETTER:
+    if op == event.PRODUCE:
+        batches = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
+        return produce(state, batches, f[event.ARG_LOG_END, row], start)
+    if op == event.RELEASE:
+        answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
+        return release(state, f[event.MEMBER, row], answers, start)
+    if op == event.COMPLETE_WRITE:
+        return complete_write(state, f[event.WRITE_ID, row], f[event.RESULT, row], start)
+    if op == event.ADVANCE_LOG_START:
+        return advance_log_start(state, f[event.ARG_LOG_START, row], start)
+    if op == event.RESET_OFFSET:
+        return reset_offset(state, f[event.ARG_OFFSET, row], start)
+    if op == event.MARK_IN_PROGRESS:
+        batches = events.acks[f[event.ACKS_FROM, row] : f[event.ACKS_TO, row]]
+        return mark_in_progress(state, Mark(f[event.MEMBER, row], batches), start)
+    if op == event.FINISH_DEAD_LETTER:
         return _finish_dead_letter(state, events, row)
-    if op == ARCHIVE_ABORTED:
-        ranges = events.log_batches[f[LOG_FROM, row] : f[LOG_TO, row]]
+    if op == event.ARCHIVE_ABORTED:
+        ranges = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
         return archive_aborted(state, ranges, start)
-    if op == ALTER_CONFIG:
+    if op == event.ALTER_CONFIG:
         position[P_LEADER] += 1
         return alter_config(state, _settings(leaders, position[P_LEADER] - 1), start)
     return skip_acquire(state, start)
@@ -282,11 +222,11 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
 def _fetch(events: Events, row: int) -> Fetch:
     f = events.fields
     return Fetch(
-        f[MEMBER, row],
-        f[MODE, row],
-        f[MAX_RECORDS, row],
-        f[FETCH_OFFSET, row],
-        events.log_batches[f[LOG_FROM, row] : f[LOG_TO, row]],
+        f[event.MEMBER, row],
+        f[event.MODE, row],
+        f[event.MAX_RECORDS, row],
+        f[event.FETCH_OFFSET, row],
+        events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]],
     )
 
 
@@ -294,54 +234,57 @@ def _fetch(events: Events, row: int) -> Fetch:
 def _taken(state: State, events: Events, row: int) -> Taken:
     """Return what was taken, and what entered: records that were read and never delivered."""
     f = events.fields
-    sort_rows(events.acquired, f[ACQUIRED_FROM, row], f[ACQUIRED_TO, row])
-    acquired = events.acquired[f[ACQUIRED_FROM, row] : f[ACQUIRED_TO, row]]
-    has_entered = 1 if f[RECORDS_FROM, row] >= 0 else 0
+    sort_rows(events.acquired, f[event.ACQUIRED_FROM, row], f[event.ACQUIRED_TO, row])
+    acquired = events.acquired[f[event.ACQUIRED_FROM, row] : f[event.ACQUIRED_TO, row]]
+    has_entered = 1 if f[event.RECORDS_FROM, row] >= 0 else 0
     number = 0
-    if f[LOG_FROM, row] < f[LOG_TO, row]:
+    if f[event.LOG_FROM, row] < f[event.LOG_TO, row]:
         low, high = (
-            events.log_batches[f[LOG_FROM, row], 0],
-            events.log_batches[f[LOG_TO, row] - 1, 1],
+            events.log_batches[f[event.LOG_FROM, row], 0],
+            events.log_batches[f[event.LOG_TO, row] - 1, 1],
         )
-        for i in range(f[RECORDS_FROM, row], f[RECORDS_TO, row]):
+        for i in range(f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row]):
             first, last = max(events.records[i, 0], low), min(events.records[i, 1], high)
             if first <= last and _never_delivered(events.records, i):
                 state.ranges[number, 0], state.ranges[number, 1] = first, last
                 number += 1
     entered = state.ranges[:number]
-    return Taken(1, acquired, has_entered, entered, f[AFTER_END, row], f[AFTER_START, row])
+    end, start = f[event.AFTER_END, row], f[event.AFTER_START, row]
+    return Taken(1, acquired, has_entered, entered, end, start)
 
 
 @compiled
 def _never_delivered(records: Ints, index: int) -> bool:
     state, count, pending = records[index, 2], records[index, 3], records[index, 5]
-    return bool(state == AVAILABLE and count == 0 and not pending)
+    return bool(state == at.AVAILABLE and count == 0 and not pending)
 
 
 @compiled
 def _acknowledge(state: State, events: Events, row: int) -> int:
     f = events.fields
-    batches = events.acks[f[ACKS_FROM, row] : f[ACKS_TO, row]]
-    sent = Acknowledgement(f[MEMBER, row], f[ENTRY, row], batches, events.types)
-    status = f[RESULT, row]
-    if status not in (S_INVALID_REQUEST, S_INVALID_RECORD_STATE):
-        status = S_NONE
-    answers = events.answers[f[WRITES_FROM, row] : f[WRITES_TO, row]]
-    return acknowledge(state, sent, status, answers, f[AFTER_START, row])
+    batches = events.acks[f[event.ACKS_FROM, row] : f[event.ACKS_TO, row]]
+    sent = Acknowledgement(f[event.MEMBER, row], f[event.ENTRY, row], batches, events.types)
+    status = f[event.RESULT, row]
+    if status not in (at.S_INVALID_REQUEST, at.S_INVALID_RECORD_STATE):
+        status = at.S_NONE
+    answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
+    return acknowledge(state, sent, status, answers, f[event.AFTER_START, row])
 
 
 @compiled
 def _advance_time(state: State, events: Events, row: int) -> int:
     f = events.fields
-    begin, end = f[WRITES_FROM, row], f[WRITES_TO, row]
+    begin, end = f[event.WRITES_FROM, row], f[event.WRITES_TO, row]
     groups = Expiries(1, events.starts[begin:end], events.write_bounds[begin:end], events.written)
-    return advance_time(state, f[MS, row], groups, events.answers[begin:end], f[AFTER_START, row])
+    answers, start = events.answers[begin:end], f[event.AFTER_START, row]
+    return advance_time(state, f[event.MS, row], groups, answers, start)
 
 
 @compiled
 def _finish_dead_letter(state: State, events: Events, row: int) -> int:
     f = events.fields
-    begin, end = f[LOG_FROM, row], f[LOG_TO, row]
+    begin, end = f[event.LOG_FROM, row], f[event.LOG_TO, row]
     sort_rows(events.log_batches, begin, end)
-    answers = events.answers[f[WRITES_FROM, row] : f[WRITES_TO, row]]
-    return finish_dead_letter(state, events.log_batches[begin:end], answers, f[AFTER_START, row])
+    answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
+    start = f[event.AFTER_START, row]
+    return finish_dead_letter(state, events.log_batches[begin:end], answers, start)

@@ -4,37 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from impl import layout as at
 from impl.jit import entry_point
-from impl.layout import (
-    ACQUIRED_TAIL,
-    BATCHES_TAIL,
-    DURABLE_COMPLETE,
-    DURABLE_START,
-    DURABLE_TAIL,
-    FREE_GAP,
-    GAPS_COMPLETE,
-    HEAD,
-    HEADER_SIZE,
-    HOLES_HEAD,
-    HOLES_TAIL,
-    JOURNAL_TAIL,
-    MARKED_RUN_COLUMNS,
-    MARKED_TAIL,
-    MARKS,
-    MAY_OVERSHOOT,
-    NO_NUMBER,
-    NUMBER,
-    OUTSTANDING_COLUMNS,
-    OUTSTANDING_TAIL,
-    PENDING_TAIL,
-    RANGES_TAIL,
-    RENEWAL_SURVIVES,
-    RUN_COLUMNS,
-    SHARED_OFFSET,
-    TAIL,
-    WRITE_COLUMNS,
-    WRITES_TAIL,
-)
 from impl.rows import Ints, move_rows
 from model.profile import Profile
 
@@ -73,24 +44,24 @@ def _rows(columns: int) -> Ints:
 
 def new_state(profile: Profile) -> State:
     """Return the state of a share-partition that no leader has initialized."""
-    header = np.zeros(HEADER_SIZE, np.int64)
-    header[DURABLE_START] = header[DURABLE_COMPLETE] = -1
-    header[MARKS] = profile.in_progress
-    header[RENEWAL_SURVIVES] = profile.renewal_survives_refusal
-    header[SHARED_OFFSET] = profile.batches_may_share_an_offset
-    header[GAPS_COMPLETE] = profile.natural_gaps_are_complete
-    header[MAY_OVERSHOOT] = profile.record_limit_may_overshoot
-    header[FREE_GAP] = profile.gap_at_the_end_is_free
+    header = np.zeros(at.HEADER_SIZE, np.int64)
+    header[at.DURABLE_START] = header[at.DURABLE_COMPLETE] = -1
+    header[at.MARKS] = profile.in_progress
+    header[at.RENEWAL_SURVIVES] = profile.renewal_survives_refusal
+    header[at.SHARED_OFFSET] = profile.batches_may_share_an_offset
+    header[at.GAPS_COMPLETE] = profile.natural_gaps_are_complete
+    header[at.MAY_OVERSHOOT] = profile.record_limit_may_overshoot
+    header[at.FREE_GAP] = profile.gap_at_the_end_is_free
     return State(
         header,
-        runs=_rows(MARKED_RUN_COLUMNS if profile.in_progress else RUN_COLUMNS),
+        runs=_rows(at.MARKED_RUN_COLUMNS if profile.in_progress else at.RUN_COLUMNS),
         holes=_rows(2),
-        outstanding=_rows(OUTSTANDING_COLUMNS),
+        outstanding=_rows(at.OUTSTANDING_COLUMNS),
         pending=_rows(4),
         durable=_rows(4),
         journal=_rows(4),
         acquired=_rows(3),
-        writes=_rows(WRITE_COLUMNS),
+        writes=_rows(at.WRITE_COLUMNS),
         batches=_rows(4),
         ranges=_rows(2),
     )
@@ -107,7 +78,7 @@ def rows_needed(header: Ints, ranges: int) -> int:
 
     Each range adds at most two runs where it cuts others, and one for each gap between runs.
     """
-    return int(2 * (header[TAIL] - header[HEAD]) + 4 * ranges + 16)
+    return int(2 * (header[at.TAIL] - header[at.HEAD]) + 4 * ranges + 16)
 
 
 @entry_point
@@ -117,22 +88,23 @@ def has_room(state: State, rows: int) -> bool:
     Runs and holes move to the front of their arrays where that makes the room.
     """
     h = state.header
-    h[ACQUIRED_TAIL] = h[MARKED_TAIL] = h[WRITES_TAIL] = h[BATCHES_TAIL] = h[RANGES_TAIL] = 0
-    h[NUMBER] = NO_NUMBER
-    if h[TAIL] + rows > state.runs.shape[0]:
-        move_rows(state.runs, h[HEAD], h[TAIL], -h[HEAD])
-        h[HEAD], h[TAIL] = 0, h[TAIL] - h[HEAD]
-        if h[TAIL] + 2 * rows > state.runs.shape[0]:
+    h[at.ACQUIRED_TAIL] = h[at.MARKED_TAIL] = h[at.RANGES_TAIL] = 0
+    h[at.WRITES_TAIL] = h[at.BATCHES_TAIL] = 0
+    h[at.NUMBER] = at.NO_NUMBER
+    if h[at.TAIL] + rows > state.runs.shape[0]:
+        move_rows(state.runs, h[at.HEAD], h[at.TAIL], -h[at.HEAD])
+        h[at.HEAD], h[at.TAIL] = 0, h[at.TAIL] - h[at.HEAD]
+        if h[at.TAIL] + 2 * rows > state.runs.shape[0]:
             return False  # Else a full array would be moved for every operation.
-    if h[HOLES_TAIL] + rows > state.holes.shape[0]:
-        move_rows(state.holes, h[HOLES_HEAD], h[HOLES_TAIL], -h[HOLES_HEAD])
-        h[HOLES_HEAD], h[HOLES_TAIL] = 0, h[HOLES_TAIL] - h[HOLES_HEAD]
+    if h[at.HOLES_TAIL] + rows > state.holes.shape[0]:
+        move_rows(state.holes, h[at.HOLES_HEAD], h[at.HOLES_TAIL], -h[at.HOLES_HEAD])
+        h[at.HOLES_HEAD], h[at.HOLES_TAIL] = 0, h[at.HOLES_TAIL] - h[at.HOLES_HEAD]
     return bool(
-        h[HOLES_TAIL] + rows <= state.holes.shape[0]
-        and h[OUTSTANDING_TAIL] + rows <= state.outstanding.shape[0]
-        and h[PENDING_TAIL] + rows <= state.pending.shape[0]
-        and 2 * (h[DURABLE_TAIL] + h[JOURNAL_TAIL] + rows) <= state.durable.shape[0]
-        and h[JOURNAL_TAIL] + rows <= state.journal.shape[0]
+        h[at.HOLES_TAIL] + rows <= state.holes.shape[0]
+        and h[at.OUTSTANDING_TAIL] + rows <= state.outstanding.shape[0]
+        and h[at.PENDING_TAIL] + rows <= state.pending.shape[0]
+        and 2 * (h[at.DURABLE_TAIL] + h[at.JOURNAL_TAIL] + rows) <= state.durable.shape[0]
+        and h[at.JOURNAL_TAIL] + rows <= state.journal.shape[0]
         and rows <= min(state.acquired.shape[0], state.writes.shape[0])
         and rows <= min(state.batches.shape[0], state.ranges.shape[0])
     )
@@ -143,15 +115,15 @@ def with_room(state: State, rows: int) -> State:
     if has_room(state, rows):
         return state
     h = state.header
-    durable = 2 * (h[DURABLE_TAIL] + h[JOURNAL_TAIL] + rows)
+    durable = 2 * (h[at.DURABLE_TAIL] + h[at.JOURNAL_TAIL] + rows)
     return State(
         h,
-        runs=_wider(state.runs, h[TAIL] + 2 * rows),
-        holes=_wider(state.holes, h[HOLES_TAIL] + rows),
-        outstanding=_wider(state.outstanding, h[OUTSTANDING_TAIL] + rows),
-        pending=_wider(state.pending, h[PENDING_TAIL] + rows),
+        runs=_wider(state.runs, h[at.TAIL] + 2 * rows),
+        holes=_wider(state.holes, h[at.HOLES_TAIL] + rows),
+        outstanding=_wider(state.outstanding, h[at.OUTSTANDING_TAIL] + rows),
+        pending=_wider(state.pending, h[at.PENDING_TAIL] + rows),
         durable=_wider(state.durable, durable),
-        journal=_wider(state.journal, h[JOURNAL_TAIL] + rows),
+        journal=_wider(state.journal, h[at.JOURNAL_TAIL] + rows),
         acquired=_wider(state.acquired, rows),
         writes=_wider(state.writes, rows),
         batches=_wider(state.batches, rows),

@@ -7,18 +7,18 @@ import numpy as np
 import numpy.typing as npt
 
 from impl import events as event
+from impl import layout as at
 from impl.events import Events
 from impl.jit import compiled
-from impl.layout import ACQUIRED, IN_PROGRESS, MAX, NOBODY, NOWHERE, S_PENDING
 from impl.rows import Ints, sort_rows
 from model.checks import MAX_RANGE
 from model.trace_schema import OPERATION_FIELDS
 
 __all__ = ["is_event"]
 
-_MAX_OFFSET = MAX - 1
+_MAX_OFFSET = at.MAX - 1
 _MAX_COUNT = 2**15 - 1
-_LAST_STATE = IN_PROGRESS
+_LAST_STATE = at.IN_PROGRESS
 
 _ALWAYS = (
     event.SEQ, event.TIME, event.WRITES_FROM, event.COMPLETED_FROM,
@@ -60,7 +60,7 @@ def _needed() -> npt.NDArray[np.bool_]:
 
 
 _NEEDED = _needed()
-_HIGHEST = np.full(event.FIELDS, MAX, np.int64)
+_HIGHEST = np.full(event.FIELDS, at.MAX, np.int64)
 _HIGHEST[_OFFSETS] = _MAX_OFFSET
 
 
@@ -92,7 +92,7 @@ def _are_arguments(events: Events, row: int) -> bool:
     if op == event.ACQUIRE:
         return _ascend(batches, begin, end)
     if op == event.PRODUCE:
-        last = batches[end - 1, 1] if begin < end else NOWHERE
+        last = batches[end - 1, 1] if begin < end else at.NOWHERE
         return _ascend(batches, begin, end) and bool(last < f[event.ARG_LOG_END, row])
     if op in (event.FINISH_DEAD_LETTER, event.ARCHIVE_ABORTED):
         return _are_ranges(batches, begin, end)
@@ -100,7 +100,7 @@ def _are_arguments(events: Events, row: int) -> bool:
         return _are_batches(events, row)
     if op == event.MARK_IN_PROGRESS:
         return _are_marks(events, row)
-    return bool(op != event.COMPLETE_WRITE or f[event.RESULT, row] != S_PENDING)
+    return bool(op != event.COMPLETE_WRITE or f[event.RESULT, row] != at.S_PENDING)
 
 
 @compiled
@@ -166,7 +166,7 @@ def _are_state_batches(events: Events, row: int, write: int) -> bool:
     f, written, bounds = events.fields, events.written, events.write_bounds
     low, high = bounds[write, 0], bounds[write, 1]
     for i in range(low, high):
-        if not 0 <= written[i, 2] <= _LAST_STATE or written[i, 2] == ACQUIRED:
+        if not 0 <= written[i, 2] <= _LAST_STATE or written[i, 2] == at.ACQUIRED:
             return False
         if not 0 <= written[i, 3] <= _MAX_COUNT:
             return False
@@ -189,7 +189,7 @@ def _is_after(events: Events, row: int) -> bool:
     for i in range(f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row]):
         if records[i, 2] < 0 or not 0 <= records[i, 3] <= _MAX_COUNT:
             return False
-        if records[i, 4] < NOBODY or records[i, 5] < 0:
+        if records[i, 4] < at.NOBODY or records[i, 5] < 0:
             return False
     return _ascend(records, f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row])
 

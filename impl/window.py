@@ -1,24 +1,7 @@
 """The window's start offset, the offsets not in the log, and the delivery complete count."""
 
+from impl import layout as at
 from impl.jit import compiled, entry_point
-from impl.layout import (
-    DURABLE_START,
-    END,
-    FINE,
-    FIRST,
-    GAPS_COMPLETE,
-    HEAD,
-    HOLES_HEAD,
-    HOLES_TAIL,
-    LAST,
-    LOG_END,
-    MAX,
-    START,
-    TAIL,
-    UNSET,
-    WHERE,
-    verdict,
-)
 from impl.rows import Ints, move_rows
 from impl.runs import drop_below, is_finished, seek, terminal
 from impl.state import State
@@ -35,15 +18,15 @@ __all__ = [
     "move_start",
 ]
 
-_GOES_BACK = verdict(Guard.START_NEVER_GOES_BACK)
-_PASSES_UNFINISHED = verdict(Guard.START_STOPS_AT_UNFINISHED)
+_GOES_BACK = at.verdict(Guard.START_NEVER_GOES_BACK)
+_PASSES_UNFINISHED = at.verdict(Guard.START_STOPS_AT_UNFINISHED)
 
 
 @compiled
 def _seek_hole(header: Ints, holes: Ints, offset: int) -> int:
     """Return the index of the first hole that ends at or after ``offset``, or the tail."""
-    low: int = header[HOLES_HEAD]
-    high: int = header[HOLES_TAIL]
+    low: int = header[at.HOLES_HEAD]
+    high: int = header[at.HOLES_TAIL]
     if low == high or holes[high - 1, 1] < offset:
         return high
     while low < high:
@@ -60,7 +43,7 @@ def learn_hole(header: Ints, holes: Ints, first: int, last: int) -> None:
     """Note that the offsets from ``first`` to ``last`` are not in the log (natural gaps)."""
     if first > last:
         return
-    tail = header[HOLES_TAIL]
+    tail = header[at.HOLES_TAIL]
     i = after = _seek_hole(header, holes, first - 1)
     while after < tail and holes[after, 0] <= last + 1:
         first, last = min(first, holes[after, 0]), max(last, holes[after, 1])
@@ -68,7 +51,7 @@ def learn_hole(header: Ints, holes: Ints, first: int, last: int) -> None:
     more = i + 1 - after
     if more != 0:
         move_rows(holes, after, tail, more)
-        header[HOLES_TAIL] = tail + more
+        header[at.HOLES_TAIL] = tail + more
     holes[i, 0], holes[i, 1] = first, last
 
 
@@ -76,16 +59,16 @@ def learn_hole(header: Ints, holes: Ints, first: int, last: int) -> None:
 def first_unknown(state: State, low: int, high: int) -> int:
     """Return the first offset of [low, high) that is neither tracked nor in a hole, or ``high``."""
     h, runs, holes = state.header, state.runs, state.holes
-    i, hole, at = seek(h, runs, low), _seek_hole(h, holes, low), low
-    while at < high:
-        if i < h[TAIL] and runs[i, FIRST] <= at:
-            at = max(at, runs[i, LAST] + 1)
+    i, hole, offset = seek(h, runs, low), _seek_hole(h, holes, low), low
+    while offset < high:
+        if i < h[at.TAIL] and runs[i, at.FIRST] <= offset:
+            offset = max(offset, runs[i, at.LAST] + 1)
             i += 1
-        elif hole < h[HOLES_TAIL] and holes[hole, 0] <= at:
-            at = max(at, holes[hole, 1] + 1)
+        elif hole < h[at.HOLES_TAIL] and holes[hole, 0] <= offset:
+            offset = max(offset, holes[hole, 1] + 1)
             hole += 1
         else:
-            return at
+            return offset
     return high
 
 
@@ -97,18 +80,18 @@ def furthest_start(state: State, limit: int) -> int:
     (KIP-932, Share-partition start offset).
     """
     h, runs = state.header, state.runs
-    at: int = h[START]
-    i, tail = h[HEAD], h[TAIL]
-    while at < limit:
-        gap_end = limit if i == tail else min(limit, runs[i, FIRST])
-        if at < gap_end:
-            at = first_unknown(state, at, gap_end)
-            if at < gap_end:
-                return at
+    offset: int = h[at.START]
+    i, tail = h[at.HEAD], h[at.TAIL]
+    while offset < limit:
+        gap_end = limit if i == tail else min(limit, runs[i, at.FIRST])
+        if offset < gap_end:
+            offset = first_unknown(state, offset, gap_end)
+            if offset < gap_end:
+                return offset
         elif not is_finished(runs, i):
-            return at
+            return offset
         else:
-            at = runs[i, LAST] + 1
+            offset = runs[i, at.LAST] + 1
             i += 1
     return limit
 
@@ -120,19 +103,19 @@ def move_start(state: State, chosen: int) -> int:
     Returns a verdict: the start offset never goes back and never passes an unfinished record.
     """
     h = state.header
-    if chosen == UNSET:
-        chosen = furthest_start(state, h[END])
-    elif chosen < h[START]:
-        h[WHERE] = chosen
+    if chosen == at.UNSET:
+        chosen = furthest_start(state, h[at.END])
+    elif chosen < h[at.START]:
+        h[at.WHERE] = chosen
         return _GOES_BACK
     else:
-        reached = furthest_start(state, min(chosen, h[END]))
+        reached = furthest_start(state, min(chosen, h[at.END]))
         if reached < chosen:
-            h[WHERE] = reached
+            h[at.WHERE] = reached
             return _PASSES_UNFINISHED
     drop_below(h, state.runs, chosen)
-    h[START] = chosen
-    return FINE
+    h[at.START] = chosen
+    return at.FINE
 
 
 @compiled
@@ -141,7 +124,7 @@ def later(now: int, by: int) -> int:
 
     The clock ends at MAX, and what is over at MAX lasts until the ms before: so all is told apart.
     """
-    time: int = by + min(now - 1, MAX - by)
+    time: int = by + min(now - 1, at.MAX - by)
     return time
 
 
@@ -153,9 +136,9 @@ def finish(state: State, chosen: int) -> int:
     """
     result = move_start(state, chosen)
     h, holes = state.header, state.holes
-    floor = h[START] if h[DURABLE_START] < 0 else min(h[START], h[DURABLE_START])
-    while h[HOLES_HEAD] < h[HOLES_TAIL] and holes[h[HOLES_HEAD], 1] < floor:
-        h[HOLES_HEAD] += 1
+    floor = h[at.START] if h[at.DURABLE_START] < 0 else min(h[at.START], h[at.DURABLE_START])
+    while h[at.HOLES_HEAD] < h[at.HOLES_TAIL] and holes[h[at.HOLES_HEAD], 1] < floor:
+        h[at.HOLES_HEAD] += 1
     return result
 
 
@@ -163,16 +146,16 @@ def finish(state: State, chosen: int) -> int:
 def _untracked_in_holes(state: State) -> int:
     h, runs, holes = state.header, state.runs, state.holes
     number = 0
-    i = h[HEAD]
-    for hole in range(_seek_hole(h, holes, h[START]), h[HOLES_TAIL]):
-        at, end = max(holes[hole, 0], h[START]), min(holes[hole, 1] + 1, h[END])
-        if at >= end:
+    i = h[at.HEAD]
+    for hole in range(_seek_hole(h, holes, h[at.START]), h[at.HOLES_TAIL]):
+        offset, end = max(holes[hole, 0], h[at.START]), min(holes[hole, 1] + 1, h[at.END])
+        if offset >= end:
             break
-        number += end - at
-        while i < h[TAIL]:
-            covered = min(runs[i, LAST] + 1, end) - max(runs[i, FIRST], at)
+        number += end - offset
+        while i < h[at.TAIL]:
+            covered = min(runs[i, at.LAST] + 1, end) - max(runs[i, at.FIRST], offset)
             number -= max(covered, 0)
-            if runs[i, LAST] >= end:
+            if runs[i, at.LAST] >= end:
                 break
             i += 1
     return number
@@ -186,7 +169,7 @@ def complete_count(state: State) -> int:
     """
     h = state.header
     number = terminal(h)
-    if h[GAPS_COMPLETE]:
+    if h[at.GAPS_COMPLETE]:
         number += _untracked_in_holes(state)
     return number
 
@@ -195,5 +178,5 @@ def complete_count(state: State) -> int:
 def lag(state: State) -> int:
     """Return the share-partition lag in offsets (KIP-1226): negative only if the log shrank."""
     h = state.header
-    offsets: int = h[LOG_END] - h[START] - complete_count(state)
+    offsets: int = h[at.LOG_END] - h[at.START] - complete_count(state)
     return offsets

@@ -2,71 +2,9 @@
 
 from typing import NamedTuple
 
+from impl import layout as at
 from impl.durable import merge_write, note_batch
 from impl.jit import compiled, entry_point
-from impl.layout import (
-    ACQUIRED,
-    ACQUISITION,
-    ANSWERED_CALL,
-    ANSWERED_STATUS,
-    AVAILABLE,
-    BATCHES_TAIL,
-    CALL,
-    COUNT,
-    DEADLINE,
-    DELIVERY_LIMIT,
-    DOWN,
-    FINE,
-    FIRST,
-    FIRST_GROUP,
-    GIVEN_UP,
-    IN_PROGRESS,
-    LAST,
-    LAST_PROGRESS,
-    MARKS,
-    NEXT_DEADLINE,
-    NEXT_SERIAL,
-    NEXT_WRITE,
-    NO_CALL,
-    NO_WRITE,
-    NOBODY,
-    NOT_MARKED,
-    NOTHING,
-    NOW,
-    O_BATCHES,
-    O_CALL,
-    O_COMPLETE,
-    O_ID,
-    O_SERIAL,
-    O_START,
-    OUTSTANDING_TAIL,
-    OWNER,
-    PENDING_TAIL,
-    PROGRESS_START,
-    RESTORE,
-    S_NONE,
-    S_PENDING,
-    START,
-    STATE,
-    STATUS,
-    TAIL,
-    TO_AVAILABLE,
-    TO_GIVEN_UP,
-    VANISHED,
-    W_COMPLETE,
-    W_FROM,
-    W_GROUP,
-    W_ID,
-    W_START,
-    W_STATUS,
-    W_TO,
-    WHERE,
-    WRITE,
-    WRITE_TWICE,
-    WRITES_TAIL,
-    numbers,
-    verdict,
-)
 from impl.rows import Ints, copy_row, move_rows
 from impl.runs import join, seek, set_state
 from impl.state import State
@@ -87,10 +25,10 @@ __all__ = [
     "transition",
 ]
 
-COMMIT, ROLL_BACK, UNDO = numbers(3)
+COMMIT, ROLL_BACK, UNDO = at.numbers(3)
 
-_WRITE_TWICE = verdict(WRITE_TWICE)
-_NOT_OUTSTANDING = verdict(Guard.WRITE_IS_OUTSTANDING)
+_WRITE_TWICE = at.verdict(at.WRITE_TWICE)
+_NOT_OUTSTANDING = at.verdict(Guard.WRITE_IS_OUTSTANDING)
 
 
 class Change(NamedTuple):
@@ -104,8 +42,8 @@ class Change(NamedTuple):
 @compiled
 def begin_change(header: Ints) -> int:
     """Return a fresh number to mark runs with."""
-    serial: int = header[NEXT_SERIAL]
-    header[NEXT_SERIAL] = serial + 1
+    serial: int = header[at.NEXT_SERIAL]
+    header[at.NEXT_SERIAL] = serial + 1
     return serial
 
 
@@ -117,33 +55,33 @@ def transition(header: Ints, runs: Ints, index: int, to: int, serial: int) -> No
     ARCHIVING where there is a dead-letter queue (KIP-932, In-flight records; KIP-1191; Kafka:
     InFlightState.startStateTransition).
     """
-    at_limit = runs[index, COUNT] >= header[DELIVERY_LIMIT]
-    if to == AVAILABLE and at_limit:
-        to = header[GIVEN_UP]
+    at_limit = runs[index, at.COUNT] >= header[at.DELIVERY_LIMIT]
+    if to == at.AVAILABLE and at_limit:
+        to = header[at.GIVEN_UP]
     set_state(header, runs, index, to)
-    runs[index, WRITE] = serial
-    runs[index, RESTORE] = TO_GIVEN_UP if at_limit else TO_AVAILABLE
+    runs[index, at.WRITE] = serial
+    runs[index, at.RESTORE] = at.TO_GIVEN_UP if at_limit else at.TO_AVAILABLE
 
 
 @compiled
 def clear(header: Ints, runs: Ints, index: int) -> None:
     """Forget who held a run, until when, under which write and with what progress."""
-    runs[index, OWNER] = NOBODY
-    runs[index, DEADLINE] = 0
-    runs[index, WRITE] = NO_WRITE
-    runs[index, RESTORE] = 0
-    if header[MARKS]:
-        runs[index, ACQUISITION] = 0
-        runs[index, PROGRESS_START] = runs[index, LAST_PROGRESS] = 0
+    runs[index, at.OWNER] = at.NOBODY
+    runs[index, at.DEADLINE] = 0
+    runs[index, at.WRITE] = at.NO_WRITE
+    runs[index, at.RESTORE] = 0
+    if header[at.MARKS]:
+        runs[index, at.ACQUISITION] = 0
+        runs[index, at.PROGRESS_START] = runs[index, at.LAST_PROGRESS] = 0
 
 
 @compiled
 def _restore(header: Ints, runs: Ints, index: int) -> None:
-    marked = header[MARKS] and runs[index, PROGRESS_START] != NOT_MARKED
-    set_state(header, runs, index, IN_PROGRESS if marked else ACQUIRED)
-    runs[index, WRITE] = NO_WRITE
-    runs[index, RESTORE] = 0
-    header[NEXT_DEADLINE] = min(header[NEXT_DEADLINE], runs[index, DEADLINE])
+    marked = header[at.MARKS] and runs[index, at.PROGRESS_START] != at.NOT_MARKED
+    set_state(header, runs, index, at.IN_PROGRESS if marked else at.ACQUIRED)
+    runs[index, at.WRITE] = at.NO_WRITE
+    runs[index, at.RESTORE] = 0
+    header[at.NEXT_DEADLINE] = min(header[at.NEXT_DEADLINE], runs[index, at.DEADLINE])
 
 
 @compiled
@@ -154,16 +92,16 @@ def settle(header: Ints, runs: Ints, change: Change, how: int) -> None:
     one that has vanished from the log stays ARCHIVED.
     """
     i = seek(header, runs, change.first)
-    while i < header[TAIL] and runs[i, FIRST] <= change.last:
-        if runs[i, WRITE] == change.serial:
-            restore = runs[i, RESTORE]
-            if how == COMMIT or restore == VANISHED:
+    while i < header[at.TAIL] and runs[i, at.FIRST] <= change.last:
+        if runs[i, at.WRITE] == change.serial:
+            restore = runs[i, at.RESTORE]
+            if how == COMMIT or restore == at.VANISHED:
                 clear(header, runs, i)
-            elif how == UNDO or runs[i, DEADLINE] >= header[NOW]:
+            elif how == UNDO or runs[i, at.DEADLINE] >= header[at.NOW]:
                 _restore(header, runs, i)
             else:
-                exhausted = restore == TO_GIVEN_UP
-                set_state(header, runs, i, header[GIVEN_UP] if exhausted else AVAILABLE)
+                exhausted = restore == at.TO_GIVEN_UP
+                set_state(header, runs, i, header[at.GIVEN_UP] if exhausted else at.AVAILABLE)
                 clear(header, runs, i)
         i += 1
     join(header, runs, change.first, change.last)
@@ -173,24 +111,24 @@ def settle(header: Ints, runs: Ints, change: Change, how: int) -> None:
 def _collect(state: State, change: Change) -> None:
     """Append the state batches of a change to those of this operation, joined where equal."""
     h, runs, batches = state.header, state.runs, state.batches
-    begin = row = h[BATCHES_TAIL]
+    begin = row = h[at.BATCHES_TAIL]
     i = seek(h, runs, change.first)
-    while i < h[TAIL] and runs[i, FIRST] <= change.last:
-        if runs[i, WRITE] == change.serial:
+    while i < h[at.TAIL] and runs[i, at.FIRST] <= change.last:
+        if runs[i, at.WRITE] == change.serial:
             last = row - 1
             if (
                 row > begin
-                and batches[last, 1] + 1 == runs[i, FIRST]
-                and batches[last, 2] == runs[i, STATE]
-                and batches[last, 3] == runs[i, COUNT]
+                and batches[last, 1] + 1 == runs[i, at.FIRST]
+                and batches[last, 2] == runs[i, at.STATE]
+                and batches[last, 3] == runs[i, at.COUNT]
             ):
-                batches[last, 1] = runs[i, LAST]
+                batches[last, 1] = runs[i, at.LAST]
             else:
-                batches[row, 0], batches[row, 1] = runs[i, FIRST], runs[i, LAST]
-                batches[row, 2], batches[row, 3] = runs[i, STATE], runs[i, COUNT]
+                batches[row, 0], batches[row, 1] = runs[i, at.FIRST], runs[i, at.LAST]
+                batches[row, 2], batches[row, 3] = runs[i, at.STATE], runs[i, at.COUNT]
                 row += 1
         i += 1
-    h[BATCHES_TAIL] = row
+    h[at.BATCHES_TAIL] = row
 
 
 @compiled
@@ -200,43 +138,43 @@ def _make_write(state: State, change: Change, answers: Ints, group: int) -> int:
     A write that ``answers`` has no row for gets the next id and succeeds.
     """
     h, writes = state.header, state.writes
-    row, name, status = h[WRITES_TAIL], h[NEXT_WRITE], S_NONE
+    row, name, status = h[at.WRITES_TAIL], h[at.NEXT_WRITE], at.S_NONE
     if group < answers.shape[0]:
         name = answers[group, 0] if answers[group, 0] >= 0 else name
         status = answers[group, 1]
-    if status == S_PENDING and _find_outstanding(state, name) < h[OUTSTANDING_TAIL]:
-        h[WHERE] = name
+    if status == at.S_PENDING and _find_outstanding(state, name) < h[at.OUTSTANDING_TAIL]:
+        h[at.WHERE] = name
         return _WRITE_TWICE
-    h[NEXT_WRITE] = max(h[NEXT_WRITE], name + 1)
-    writes[row, W_ID], writes[row, W_STATUS] = name, status
-    writes[row, W_START], writes[row, W_COMPLETE] = h[START], complete_count(state)
-    writes[row, W_GROUP], writes[row, W_FROM] = group, h[BATCHES_TAIL]
+    h[at.NEXT_WRITE] = max(h[at.NEXT_WRITE], name + 1)
+    writes[row, at.W_ID], writes[row, at.W_STATUS] = name, status
+    writes[row, at.W_START], writes[row, at.W_COMPLETE] = h[at.START], complete_count(state)
+    writes[row, at.W_GROUP], writes[row, at.W_FROM] = group, h[at.BATCHES_TAIL]
     _collect(state, change)
-    writes[row, W_TO] = h[BATCHES_TAIL]
-    h[WRITES_TAIL] = row + 1
-    return FINE
+    writes[row, at.W_TO] = h[at.BATCHES_TAIL]
+    h[at.WRITES_TAIL] = row + 1
+    return at.FINE
 
 
 @compiled
 def _persist_or_keep(state: State, serial: int, call: int) -> None:
     """Merge the latest write in the durable state, or keep it while it has no answer."""
     h, writes, kept = state.header, state.writes, state.outstanding
-    write = h[WRITES_TAIL] - 1
-    start, complete = writes[write, W_START], writes[write, W_COMPLETE]
-    begin, end = writes[write, W_FROM], writes[write, W_TO]
-    if writes[write, W_STATUS] == S_NONE:
+    write = h[at.WRITES_TAIL] - 1
+    start, complete = writes[write, at.W_START], writes[write, at.W_COMPLETE]
+    begin, end = writes[write, at.W_FROM], writes[write, at.W_TO]
+    if writes[write, at.W_STATUS] == at.S_NONE:
         merge_write(h, start, complete)
         for batch in range(begin, end):
             note_batch(h, state.journal, state.batches, batch)
-    elif writes[write, W_STATUS] == S_PENDING:
-        row = h[OUTSTANDING_TAIL]
-        kept[row, O_ID], kept[row, O_SERIAL] = writes[write, W_ID], serial
-        kept[row, O_CALL], kept[row, O_BATCHES] = call, end - begin
-        kept[row, O_START], kept[row, O_COMPLETE] = start, complete
-        h[OUTSTANDING_TAIL] += 1
+    elif writes[write, at.W_STATUS] == at.S_PENDING:
+        row = h[at.OUTSTANDING_TAIL]
+        kept[row, at.O_ID], kept[row, at.O_SERIAL] = writes[write, at.W_ID], serial
+        kept[row, at.O_CALL], kept[row, at.O_BATCHES] = call, end - begin
+        kept[row, at.O_START], kept[row, at.O_COMPLETE] = start, complete
+        h[at.OUTSTANDING_TAIL] += 1
         for batch in range(begin, end):
-            copy_row(state.pending, h[PENDING_TAIL], state.batches, batch)
-            h[PENDING_TAIL] += 1
+            copy_row(state.pending, h[at.PENDING_TAIL], state.batches, batch)
+            h[at.PENDING_TAIL] += 1
 
 
 @compiled
@@ -246,15 +184,15 @@ def send(state: State, change: Change, answers: Ints) -> int:
     ``answers`` has (id or -1, status) of the write. The status of the operation is that of the
     write. A failed write takes the change back.
     """
-    result = _make_write(state, change, answers, FIRST_GROUP)
-    if result != FINE:
+    result = _make_write(state, change, answers, at.FIRST_GROUP)
+    if result != at.FINE:
         return result
     h = state.header
-    h[STATUS] = status = state.writes[0, W_STATUS]
-    if status != S_PENDING:
-        settle(h, state.runs, change, COMMIT if status == S_NONE else ROLL_BACK)
-    _persist_or_keep(state, change.serial, h[CALL])
-    return FINE
+    h[at.STATUS] = status = state.writes[0, at.W_STATUS]
+    if status != at.S_PENDING:
+        settle(h, state.runs, change, COMMIT if status == at.S_NONE else ROLL_BACK)
+    _persist_or_keep(state, change.serial, h[at.CALL])
+    return at.FINE
 
 
 @compiled
@@ -264,18 +202,18 @@ def send_anyway(state: State, change: Change, answers: Ints, group: int) -> int:
     Such are locks that expired, and records that the dead-letter queue is done with.
     """
     result = _make_write(state, change, answers, group)
-    if result == FINE:
+    if result == at.FINE:
         settle(state.header, state.runs, change, COMMIT)
-        _persist_or_keep(state, NO_WRITE, NO_CALL)
+        _persist_or_keep(state, at.NO_WRITE, at.NO_CALL)
     return result
 
 
 @compiled
 def _find_outstanding(state: State, name: int) -> int:
     """Return the row of the outstanding write with this id, or the number of rows."""
-    tail: int = state.header[OUTSTANDING_TAIL]
+    tail: int = state.header[at.OUTSTANDING_TAIL]
     for row in range(tail):
-        if state.outstanding[row, O_ID] == name:
+        if state.outstanding[row, at.O_ID] == name:
             return row
     return tail
 
@@ -288,18 +226,18 @@ def complete_write(state: State, name: int, status: int, start: int) -> int:
     """
     h = state.header
     row = _find_outstanding(state, name)
-    if row == h[OUTSTANDING_TAIL]:
+    if row == h[at.OUTSTANDING_TAIL]:
         return _NOT_OUTSTANDING
-    kept, begin = state.outstanding, NOTHING
+    kept, begin = state.outstanding, at.NOTHING
     for earlier in range(row):
-        begin += kept[earlier, O_BATCHES]
-    end = begin + kept[row, O_BATCHES]
-    h[STATUS], h[ANSWERED_CALL], h[ANSWERED_STATUS] = status, kept[row, O_CALL], status
-    if kept[row, O_SERIAL] != NO_WRITE:
-        change = Change(kept[row, O_SERIAL], state.pending[begin, 0], state.pending[end - 1, 1])
-        settle(h, state.runs, change, COMMIT if status == S_NONE else ROLL_BACK)
-    if status == S_NONE:
-        merge_write(h, kept[row, O_START], kept[row, O_COMPLETE])
+        begin += kept[earlier, at.O_BATCHES]
+    end = begin + kept[row, at.O_BATCHES]
+    h[at.STATUS], h[at.ANSWERED_CALL], h[at.ANSWERED_STATUS] = status, kept[row, at.O_CALL], status
+    if kept[row, at.O_SERIAL] != at.NO_WRITE:
+        change = Change(kept[row, at.O_SERIAL], state.pending[begin, 0], state.pending[end - 1, 1])
+        settle(h, state.runs, change, COMMIT if status == at.S_NONE else ROLL_BACK)
+    if status == at.S_NONE:
+        merge_write(h, kept[row, at.O_START], kept[row, at.O_COMPLETE])
         for batch in range(begin, end):
             note_batch(h, state.journal, state.pending, batch)
     _forget_outstanding(state, row, begin, end)
@@ -309,7 +247,7 @@ def complete_write(state: State, name: int, status: int, start: int) -> int:
 @compiled
 def _forget_outstanding(state: State, row: int, begin: int, end: int) -> None:
     h = state.header
-    move_rows(state.outstanding, row + 1, h[OUTSTANDING_TAIL], DOWN)
-    move_rows(state.pending, end, h[PENDING_TAIL], begin - end)
-    h[OUTSTANDING_TAIL] -= 1
-    h[PENDING_TAIL] -= end - begin
+    move_rows(state.outstanding, row + 1, h[at.OUTSTANDING_TAIL], at.DOWN)
+    move_rows(state.pending, end, h[at.PENDING_TAIL], begin - end)
+    h[at.OUTSTANDING_TAIL] -= 1
+    h[at.PENDING_TAIL] -= end - begin

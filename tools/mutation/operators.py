@@ -9,6 +9,7 @@ import ast
 import copy
 from collections.abc import Iterator
 from enum import EnumMeta
+from types import ModuleType
 from typing import Any
 
 __all__ = ["replacements", "without_value"]
@@ -175,6 +176,8 @@ def _attributes(node: ast.Attribute, names: dict[str, Any]) -> Iterator[ast.AST]
     if node.attr in _TWINS:
         yield _with(node, attr=_TWINS[node.attr])
     of = names.get(node.value.id) if isinstance(node.value, ast.Name) else None
+    if isinstance(of, ModuleType):
+        yield from (_with(node, attr=other) for other in _other_names(node.attr, vars(of)))
     if isinstance(of, EnumMeta) and node.attr in of.__members__:
         members = list(of.__members__)
         yield _with(node, attr=members[(members.index(node.attr) + 1) % len(members)])

@@ -44,4 +44,4 @@ def test_what_no_lockstep_reaches_has_the_tests_of_the_kernel_too(
     checks["import"]("impl.nothing")
     monkeypatch.setitem(sys.modules, "impl.nothing", sys)  # As the recorded events import it.
     checks["own tests"]("impl.nothing")
-    assert given == [f"tests/impl/test_{name}.py" for name in ("nothing", "kernel", "faults")]
+    assert given == [f"tests/impl/test_{name}.py" for name in ("nothing", "kernel", "validity")]

@@ -1,5 +1,6 @@
 import ast
 from enum import Enum
+from types import ModuleType
 
 import pytest
 
@@ -11,7 +12,9 @@ class Colour(Enum):
     BLUE = 2
 
 
-NAMES = {"Colour": Colour, "NEAR": 1, "FAR": 2, "WORD": "far", "start": 0}
+LEVELS = ModuleType("levels")
+vars(LEVELS).update(LOW=1, HIGH=2)
+NAMES = {"Colour": Colour, "levels": LEVELS, "NEAR": 1, "FAR": 2, "WORD": "far", "start": 0}
 
 
 def changed(source: str) -> set[str]:
@@ -48,6 +51,7 @@ def changed(source: str) -> set[str]:
         ("min", {"max"}),
         ("Colour.RED", {"Colour.BLUE"}),
         ("Colour.BLUE", {"Colour.RED"}),
+        ("levels.LOW", {"levels.HIGH"}),
         ("batch.first", {"batch.last"}),
         ("batch.other", set()),
         ("f(a, b, c)", {"f(b, a, c)", "f(a, c, b)"}),
