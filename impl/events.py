@@ -9,9 +9,9 @@ from impl import layout as at
 from impl.encode import Members
 from impl.flatten import Lists, fields_of, integers, lists_of, numbered, rows_of
 from impl.rows import Ints
-from model.operations import EntryPoint
+from model import operations as ops
+from model.operation_table import OPERATION_TABLE
 from model.states import AcquireMode, RecordState
-from model.trace_schema import OPERATION_FIELDS
 
 __all__ = ["ENTRIES", "MISSING", "MODE_NAMES", "OPERATIONS", "STATUS_NAMES", "Events", "events_of"]
 
@@ -19,23 +19,26 @@ MISSING = -(2**63)
 """What stands for null in a column of integers; no field allows it."""
 _NAMELESS = at.NOBODY - 1
 
-OPERATIONS = tuple(OPERATION_FIELDS)
-(
-    INITIALIZE, PRODUCE, ACQUIRE, SKIP_ACQUIRE, ACKNOWLEDGE, RELEASE, ADVANCE_TIME,
-    COMPLETE_WRITE, ADVANCE_LOG_START, RESET_OFFSET, MARK_IN_PROGRESS, FINISH_DEAD_LETTER,
-    ALTER_CONFIG, ARCHIVE_ABORTED,
-) = (
-    OPERATIONS.index(name)
-    for name in (
-        "initialize", "produce", "acquire", "skip_acquire", "acknowledge", "release",
-        "advance_time", "complete_write", "advance_log_start", "reset_offset", "mark_in_progress",
-        "finish_dead_letter", "alter_config", "archive_aborted",
-    )
-)  # fmt: skip
+OPERATIONS = tuple(row.name for row in OPERATION_TABLE)
+_NUMBERS = {row.operation: number for number, row in enumerate(OPERATION_TABLE)}
+INITIALIZE = _NUMBERS[ops.Initialize]
+PRODUCE = _NUMBERS[ops.Produce]
+ACQUIRE = _NUMBERS[ops.Acquire]
+SKIP_ACQUIRE = _NUMBERS[ops.SkipAcquire]
+ACKNOWLEDGE = _NUMBERS[ops.Acknowledge]
+RELEASE = _NUMBERS[ops.Release]
+ADVANCE_TIME = _NUMBERS[ops.AdvanceTime]
+COMPLETE_WRITE = _NUMBERS[ops.CompleteWrite]
+ADVANCE_LOG_START = _NUMBERS[ops.AdvanceLogStart]
+RESET_OFFSET = _NUMBERS[ops.ResetOffset]
+MARK_IN_PROGRESS = _NUMBERS[ops.MarkInProgress]
+FINISH_DEAD_LETTER = _NUMBERS[ops.FinishDeadLetter]
+ALTER_CONFIG = _NUMBERS[ops.AlterConfig]
+ARCHIVE_ABORTED = _NUMBERS[ops.ArchiveAborted]
 
 STATUS_NAMES = tuple(status.name for status in at.STATUSES)
 MODE_NAMES = (AcquireMode.BATCH_OPTIMIZED.value, AcquireMode.RECORD_LIMIT.value)
-ENTRIES = (EntryPoint.SHARE_PARTITION.value, EntryPoint.REQUEST.value)
+ENTRIES = (ops.EntryPoint.SHARE_PARTITION.value, ops.EntryPoint.REQUEST.value)
 _STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the ids, from 0.
 
 # Rows of Events.fields: one value for each event. *_FROM and *_TO delimit rows of the arrays.

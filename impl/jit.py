@@ -18,7 +18,7 @@ F_ = TypeVar("F_", bound=Callable[..., Any])
 _NUMBA: Any = numba  # Its types know neither its settings nor all options of njit.
 
 MODEL_MODULES = (
-    "checks", "errors", "guards", "operations", "profile", "states", "trace_schema",
+    "checks", "errors", "guards", "operation_table", "operations", "profile", "states",
 )  # fmt: skip
 """The modules of model/ that compiled code takes constants from."""
 

@@ -10,23 +10,23 @@ import pyarrow.compute as pc
 
 from impl import layout as at
 from impl.encode import Members, leader_of
-from impl.events import Events, events_of
+from impl.events import INITIALIZE, Events, events_of
 from impl.leadership import Leader
 from impl.replay import LEADER_COLUMNS, P_SEQ, POSITION, RESULTS, Leaders, Stop, replay_rows
 from impl.rows import Ints
 from impl.state import State, new_state, with_room
 from model.errors import InvalidValueError
 from model.guards import Difference, Guard
+from model.operation_table import OPERATION_TABLE
 from model.operations import AlterConfig, Initialize, Operation
 from model.profile import Profile
 from model.snapshot import DurableState
 from model.trace_arrow import check_schema
 from model.trace_codec import operation_from_row
-from model.trace_schema import OPERATION_FIELDS
 
 __all__ = ["KernelDivergence", "KernelResult", "replay_partition"]
 
-_ARGUMENTS = (*OPERATION_FIELDS["initialize"], "reset_offset")
+_ARGUMENTS = OPERATION_TABLE[INITIALIZE].fields
 _CHUNK = 1 << 16
 """Rows that are flattened at a time, so that little memory is needed beside the table."""
 

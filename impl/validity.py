@@ -12,7 +12,7 @@ from impl.events import Events
 from impl.jit import compiled
 from impl.rows import Ints, sort_rows
 from model.checks import MAX_RANGE
-from model.trace_schema import OPERATION_FIELDS
+from model.operation_table import OPERATION_TABLE
 
 __all__ = ["is_event"]
 
@@ -52,10 +52,10 @@ def _needed() -> npt.NDArray[np.bool_]:
     needed[:, [*_ALWAYS, event.RESULT]] = True
     needed[event.SKIP_ACQUIRE, [event.RESULT, event.CAN_ACQUIRE]] = False, True
     needed[event.ACKNOWLEDGE, event.ENTRY] = True
-    for operation, names in OPERATION_FIELDS.items():
-        if operation not in ("initialize", "alter_config"):
-            columns = [_ARGUMENTS[name] for name in names if name in _ARGUMENTS]
-            needed[event.OPERATIONS.index(operation), columns] = True
+    for number, operation in enumerate(OPERATION_TABLE):
+        if number not in (event.INITIALIZE, event.ALTER_CONFIG):
+            columns = [_ARGUMENTS[name] for name in operation.needs if name in _ARGUMENTS]
+            needed[number, columns] = True
     return needed
 
 
