@@ -17,7 +17,7 @@ from conformance.cores.process import ProcessTarget
 from conformance.kit import AnyKit
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
-from conformance.wire.hooks import AdminHooks
+from conformance.wire.hooks import admin_hooks
 from conformance.wire.kit import BROKERS
 from conformance.wire.named import NAMES, known_of, named_broker
 
@@ -66,7 +66,7 @@ def opened(subject: Subject) -> Iterator[Any]:
     if subject.bootstrap is not None:
         address: Any = BrokerTarget(
             subject.bootstrap,
-            partial(AdminHooks, sweep_ms=subject.sweep_ms),
+            partial(admin_hooks, sweep_ms=subject.sweep_ms),
             profile=subject.profile,
             lock_ms=subject.lock_ms,
             bounds=Bounds(seconds=subject.silence),

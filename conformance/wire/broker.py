@@ -11,7 +11,7 @@ from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.codec import exchange, message
 from conformance.wire.connection import Address, Bounds, Wire
-from conformance.wire.hooks import AdminHooks, Hooks
+from conformance.wire.hooks import Hooks, admin_hooks
 from conformance.wire.target import Described, Exchange, Place, WireHello
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -29,7 +29,7 @@ class BrokerTarget:
     def __init__(  # noqa: PLR0913 - what a broker is by default, each named
         self,
         bootstrap: str,
-        hooks: Callable[[Admin], Hooks] = AdminHooks,
+        hooks: Callable[[Admin], Hooks] = admin_hooks,
         *,
         name: str = "",
         version: str = "",

@@ -1,6 +1,6 @@
-"""What differs between brokers: how topics, records and groups come about, and what can be done."""
+"""What differs between brokers: how to create topics, records and groups, and capabilities."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Protocol
 from uuid import uuid4
@@ -14,37 +14,54 @@ from conformance.wire.target import WireCapabilities
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.ranges import OffsetRange
 
-__all__ = ["AdminHooks", "Hooks"]
+__all__ = ["Hooks", "admin_hooks"]
 
 
-class Hooks(Protocol):
-    """What a broker does for the kit besides share sessions. Each may raise TargetError."""
+class Produce(Protocol):
+    """Append log batches; see ``WireTarget.produce``."""
 
-    def capabilities(self) -> WireCapabilities:
-        """Return what the broker can do."""
-
-    def create_topic(self, name: str, partitions: int) -> str:
-        """Create a topic that can be written to at once; return its id."""
-
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic."""
-
-    def produce(
+    def __call__(
         self, topic: str, partition: int, batches: Sequence[tuple[int, int]], *, aborted: bool
-    ) -> tuple[OffsetRange, ...]:
-        """Append log batches; see ``WireTarget.produce``."""
+    ) -> tuple[OffsetRange, ...]: ...
 
-    def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Move the log start offset up."""
 
-    def configure(self, group: str, config: SharePartitionConfig) -> None:
-        """Set the configuration of a group; only asked for if ``config`` is a capability."""
+@attrs.frozen(kw_only=True)
+class Hooks:
+    """What a broker does for the kit besides share sessions. Each may raise TargetError.
 
-    def join(self, group: str, topic: str, topic_id: str, partitions: int) -> None:
-        """See to it that the group can fetch from the topic."""
+    ``create_topic`` takes a name and a number of partitions and returns the topic's id; the topic
+    can be written to at once. ``delete_records`` moves the log start offset of a partition up.
+    ``configure`` is called only if ``config`` is a capability. ``join`` takes a group, a topic, its
+    id and its number of partitions and lets the group fetch from the topic; ``leave`` removes the
+    group with its configuration.
+    """
 
-    def leave(self, group: str) -> None:
-        """Remove the group, with its configuration."""
+    capabilities: Callable[[], WireCapabilities]
+    create_topic: Callable[[str, int], str]
+    delete_topic: Callable[[str], None]
+    produce: Produce
+    delete_records: Callable[[str, int, int], None]
+    configure: Callable[[str, SharePartitionConfig], None]
+    join: Callable[[str, str, str, int], None]
+    leave: Callable[[str], None]
+
+
+def admin_hooks(admin: Admin, sweep_ms: int = 1000) -> Hooks:
+    """Do everything over Kafka's protocol, as Apache Kafka does it.
+
+    ``sweep_ms``: how long after its end a lock may be released.
+    """
+    over = _OverAdmin(admin, sweep_ms)
+    return Hooks(
+        capabilities=over.capabilities,
+        create_topic=admin.create_topic,
+        delete_topic=admin.delete_topic,
+        produce=over.produce,
+        delete_records=admin.delete_records,
+        configure=over.configure,
+        join=over.join,
+        leave=over.leave,
+    )
 
 
 _LOCKS = "partition.max.record.locks"
@@ -54,11 +71,10 @@ _ASKED = (_MIN_LOCK, *(f"group.share.{end}.{limit}" for end in ("min", "max") fo
 _DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (100, 200)
 
 
-class AdminHooks:
-    """Does everything over Kafka's protocol, as Apache Kafka has it."""
+class _OverAdmin:
+    """Hooks with the members and settings that they leave behind."""
 
-    def __init__(self, admin: Admin, sweep_ms: int = 1000) -> None:
-        """Work over ``admin``; locks that are over end within ``sweep_ms``."""
+    def __init__(self, admin: Admin, sweep_ms: int) -> None:
         self._admin, self._sweep_ms = admin, sweep_ms
         name = f"sharespec-{uuid4().hex[:12]}"
         self._marking, self._aborting = f"{name}-marking", f"{name}-aborting"
@@ -92,18 +108,10 @@ class AdminHooks:
             return can
         return _limited(can, self._admin.broker_settings(_ASKED))
 
-    def create_topic(self, name: str, partitions: int) -> str:
-        """Create a topic and wait until it is led."""
-        return self._admin.create_topic(name, partitions)
-
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic."""
-        self._admin.delete_topic(name)
-
     def produce(
         self, topic: str, partition: int, batches: Sequence[tuple[int, int]], *, aborted: bool
     ) -> tuple[OffsetRange, ...]:
-        """Append each batch with one request; what is missing is markers of transactions."""
+        """Append each batch with one request; a transaction marker fills each missing offset."""
         at = self._admin.end_offset(topic, partition)
         ours = self._admin.begin(self._aborting, topic, partition) if aborted else None
         made, written = [], 0
@@ -130,14 +138,10 @@ class AdminHooks:
         producer = attrs.evolve(within.producer, sequence=sequence)
         return self._admin.produce(topic, partition, record_batch(size, producer), within.id)
 
-    def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Move the log start offset up."""
-        self._admin.delete_records(topic, partition, before)
-
     def configure(self, group: str, config: SharePartitionConfig) -> None:
-        """Set the configuration of a group, and remember what to remove."""
+        """Set the configuration of a group, and remember which settings to remove."""
         if config.auto_offset_reset is AutoOffsetReset.BY_DURATION or config.dead_letter_queue:
-            raise TargetError("by_duration and the dead-letter queue are not for sequences")
+            raise TargetError("sequences do not configure by_duration or a dead-letter queue")
         settings = {
             "share.delivery.count.limit": str(config.delivery_count_limit),
             "share.partition.max.record.locks": str(config.partition_max_record_locks),
@@ -155,7 +159,7 @@ class AdminHooks:
         self._admin.join(group, self._members[group], topic, topic_id, partitions)
 
     def leave(self, group: str) -> None:
-        """Leave, and delete the group and its settings, each whatever becomes of the others."""
+        """Leave, and delete the group and its settings; try each even if another fails."""
         with ExitStack() as last_first:
             if settings := self._settings.pop(group, None):
                 last_first.callback(self._admin.configure, group, dict.fromkeys(settings))
@@ -165,7 +169,7 @@ class AdminHooks:
 
 
 def _limited(can: WireCapabilities, settings: dict[str, str]) -> WireCapabilities:
-    """Cut to what the broker's settings allow, as far as it tells them."""
+    """Cut to what the broker's settings allow, as far as it reports them."""
     known = {name: int(value) for name, value in settings.items() if value.isdecimal()}
 
     def within(limit: str, wanted: tuple[int, ...]) -> tuple[int, ...]:

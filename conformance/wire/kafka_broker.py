@@ -15,7 +15,7 @@ from conformance.target import TargetError
 from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Address, Bounds, Wire
-from conformance.wire.hooks import AdminHooks
+from conformance.wire.hooks import admin_hooks
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.operations import AcknowledgementBatch
 from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch, TopicPartition
@@ -68,7 +68,7 @@ def kafka_broker() -> Iterator[BrokerTarget]:
         with _running(command, Path(folder)) as address:
             target = BrokerTarget(
                 str(address),
-                partial(AdminHooks, sweep_ms=_SWEEP_MS),
+                partial(admin_hooks, sweep_ms=_SWEEP_MS),
                 name="Apache Kafka",
                 version=version.removeprefix("kafka_2.13-"),
                 profile="kafka",

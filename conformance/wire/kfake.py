@@ -1,96 +1,75 @@
-"""kfake, the broker in Go for tests of clients, as an implementation under test."""
+"""kfake, a broker in Go for tests of clients, as a target."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 
 import attrs
 
 from conformance.wire.admin import Admin
 from conformance.wire.broker import BrokerTarget
 from conformance.wire.connection import Bounds
-from conformance.wire.hooks import AdminHooks
+from conformance.wire.hooks import Hooks, admin_hooks
 from conformance.wire.servers import kfake_server
 from conformance.wire.target import WireCapabilities, WireTarget
 from model.config import SharePartitionConfig
-from model.ranges import OffsetRange
 
-__all__ = ["KfakeHooks", "kfake_target"]
+__all__ = ["kfake_hooks", "kfake_target"]
 
 _SWEEP_MS, _LATE_MS = 20, 180
 _LOCK_MS = 500
 
 
-class KfakeHooks:
-    """Sets limits for the whole broker, since kfake does not heed those of a group."""
+def kfake_hooks(admin: Admin) -> Hooks:
+    """Set limits for the whole broker, since kfake ignores those of a group.
 
-    def __init__(self, admin: Admin) -> None:
-        """Work over ``admin``."""
-        self._admin, self._others = admin, AdminHooks(admin)
+    The first fetch creates the group, so that no member has to join.
+    """
+    others = admin_hooks(admin)
+    return attrs.evolve(
+        others,
+        capabilities=lambda: _capabilities(others),
+        configure=partial(_configure, admin),
+        join=lambda _group, _topic, _topic_id, _partitions: None,
+        leave=lambda group: admin.configure(group, dict.fromkeys(_OF_A_GROUP)),
+    )
 
-    def capabilities(self) -> WireCapabilities:
-        """Return what kfake can do; it can be configured as narrow as one likes."""
-        return attrs.evolve(
-            self._others.capabilities(),
-            sweep_ms=_SWEEP_MS + _LATE_MS,
-            lock_ms=_LOCK_MS,
-            delivery_limits=(2, 3, 5),
-            lock_limits=(4, 10, 200),
-        )
 
-    def create_topic(self, name: str, partitions: int) -> str:
-        """Create a topic."""
-        return self._others.create_topic(name, partitions)
+def _capabilities(others: Hooks) -> WireCapabilities:
+    """Kfake accepts any limits, so that the narrowest are chosen."""
+    return attrs.evolve(
+        others.capabilities(),
+        sweep_ms=_SWEEP_MS + _LATE_MS,
+        lock_ms=_LOCK_MS,
+        delivery_limits=(2, 3, 5),
+        lock_limits=(4, 10, 200),
+    )
 
-    def delete_topic(self, name: str) -> None:
-        """Delete a topic."""
-        self._others.delete_topic(name)
 
-    def produce(
-        self, topic: str, partition: int, batches: Sequence[tuple[int, int]], *, aborted: bool
-    ) -> tuple[OffsetRange, ...]:
-        """Append log batches."""
-        return self._others.produce(topic, partition, batches, aborted=aborted)
+_OF_A_GROUP = ("share.auto.offset.reset", "share.isolation.level")
 
-    def delete_records(self, topic: str, partition: int, before: int) -> None:
-        """Move the log start offset up."""
-        self._others.delete_records(topic, partition, before)
 
-    def configure(self, group: str, config: SharePartitionConfig) -> None:
-        """Set what a group has of its own there, and the rest for the broker."""
-        self._admin.configure(
-            group,
-            {
-                "share.auto.offset.reset": config.auto_offset_reset.value,
-                "share.isolation.level": config.isolation_level.value,
-            },
-        )
-        self._admin.configure_broker(
-            {
-                "group.share.record.lock.duration.ms": str(config.record_lock_duration_ms),
-                "group.share.delivery.count.limit": str(config.delivery_count_limit),
-                "group.share.partition.max.record.locks": str(config.partition_max_record_locks),
-            }
-        )
-
-    def join(self, group: str, topic: str, topic_id: str, partitions: int) -> None:
-        """Do nothing: a fetch makes the group."""
-
-    def leave(self, group: str) -> None:
-        """Forget the group."""
-        self._admin.configure(
-            group, {"share.auto.offset.reset": None, "share.isolation.level": None}
-        )
+def _configure(admin: Admin, group: str, config: SharePartitionConfig) -> None:
+    values = config.auto_offset_reset.value, config.isolation_level.value
+    admin.configure(group, dict(zip(_OF_A_GROUP, values, strict=True)))
+    admin.configure_broker(
+        {
+            "group.share.record.lock.duration.ms": str(config.record_lock_duration_ms),
+            "group.share.delivery.count.limit": str(config.delivery_count_limit),
+            "group.share.partition.max.record.locks": str(config.partition_max_record_locks),
+        }
+    )
 
 
 @contextmanager
 def kfake_target(silence: float) -> Iterator[WireTarget]:
-    """Give a broker of kfake, which may take so many seconds for an answer. Raises TargetError."""
+    """Run a kfake broker; ``silence`` is its timeout in seconds. Raises TargetError."""
     with (
         closing(kfake_server({"share.record.lock.sweep.interval.ms": str(_SWEEP_MS)})) as server,
         closing(
             BrokerTarget(
                 server.address,
-                KfakeHooks,
+                kfake_hooks,
                 name="kfake",
                 version=server.version,
                 profile="kafka",

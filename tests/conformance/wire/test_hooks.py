@@ -7,7 +7,7 @@ import pytest
 from conformance.target import TargetError
 from conformance.wire.admin import SPOKEN, Admin
 from conformance.wire.connection import Address, Wire
-from conformance.wire.hooks import AdminHooks
+from conformance.wire.hooks import Hooks, admin_hooks
 from conformance.wire.messages import Message
 from conformance.wire.target import WireCapabilities
 from model.config import AutoOffsetReset, SharePartitionConfig
@@ -23,10 +23,10 @@ def fake() -> Fake:
 
 
 @pytest.fixture
-def hooks(fake: Fake) -> Iterator[AdminHooks]:
+def hooks(fake: Fake) -> Iterator[Hooks]:
     with faking(fake) as address:
         wire = Wire(Address.parse(address))
-        yield AdminHooks(Admin(wire, seconds=0.3), sweep_ms=70)
+        yield admin_hooks(Admin(wire, seconds=0.3), sweep_ms=70)
         wire.close()
 
 
@@ -35,7 +35,7 @@ def without(fake: Fake, *names: str) -> None:
         del fake.versions[SPOKEN[name].key]
 
 
-def test_a_broker_that_speaks_everything_can_do_everything(hooks: AdminHooks) -> None:
+def test_a_broker_that_speaks_everything_can_do_everything(hooks: Hooks) -> None:
     assert hooks.capabilities() == WireCapabilities(
         fetch_versions=(1, 2),
         acknowledge_versions=(1, 2),
@@ -53,7 +53,7 @@ def test_a_broker_that_speaks_everything_can_do_everything(hooks: AdminHooks) ->
     )
 
 
-def test_what_a_broker_does_not_speak_it_cannot_do(fake: Fake, hooks: AdminHooks) -> None:
+def test_what_a_broker_does_not_speak_it_cannot_do(fake: Fake, hooks: Hooks) -> None:
     fake.versions |= {78: (0, 1), 90: (0, 0)}
     without(fake, "end_txn", "delete_records", "incremental_alter_configs", "describe_configs")
     can = hooks.capabilities()
@@ -67,20 +67,20 @@ def test_what_a_broker_does_not_speak_it_cannot_do(fake: Fake, hooks: AdminHooks
     assert can.delivery_limits == WireCapabilities().delivery_limits
 
 
-def test_a_broker_without_offsets_of_groups_tells_none(fake: Fake, hooks: AdminHooks) -> None:
+def test_a_broker_without_offsets_of_groups_tells_none(fake: Fake, hooks: Hooks) -> None:
     without(fake, "describe_share_group_offsets")
     can = hooks.capabilities()
     assert (can.offsets, can.lag) == (False, False)
 
 
 @pytest.mark.parametrize("name", ["share_fetch", "share_acknowledge"])
-def test_without_share_groups_nothing_can_be_done(fake: Fake, hooks: AdminHooks, name: str) -> None:
+def test_without_share_groups_nothing_can_be_done(fake: Fake, hooks: Hooks, name: str) -> None:
     without(fake, name)
     with pytest.raises(TargetError, match="no share groups"):
         hooks.capabilities()
 
 
-def test_settings_of_the_broker_bound_what_can_be_configured(fake: Fake, hooks: AdminHooks) -> None:
+def test_settings_of_the_broker_bound_what_can_be_configured(fake: Fake, hooks: Hooks) -> None:
     settings = {
         "group.share.min.record.lock.duration.ms": "15000",
         "group.share.min.delivery.count.limit": "3",
@@ -101,15 +101,13 @@ def test_settings_of_the_broker_bound_what_can_be_configured(fake: Fake, hooks: 
     assert (can.lock_ms, can.delivery_limits, can.lock_limits) == (15_000, (3,), (500,))
 
 
-def test_batches_and_markers_are_where_they_were_asked_for(fake: Fake, hooks: AdminHooks) -> None:
+def test_batches_and_markers_are_where_they_were_asked_for(fake: Fake, hooks: Hooks) -> None:
     found = hooks.produce("t", 0, [(0, 2), (2, 3)], aborted=False)
     assert found == (OffsetRange(0, 1), OffsetRange(4, 6))
     assert (fake.asked.count("produce"), fake.asked.count("end_txn")) == (2, 2)
 
 
-def test_aborted_batches_are_one_transaction_around_other_markers(
-    fake: Fake, hooks: AdminHooks
-) -> None:
+def test_aborted_batches_are_one_transaction_around_other_markers(fake: Fake, hooks: Hooks) -> None:
     found = hooks.produce("t", 0, [(0, 2), (1, 3)], aborted=True)
     assert found == (OffsetRange(0, 1), OffsetRange(3, 5))
     assert fake.end == 7
@@ -117,13 +115,13 @@ def test_aborted_batches_are_one_transaction_around_other_markers(
     assert fake.asked.count("init_producer_id") == fake.asked.count("end_txn") == 2
 
 
-def test_a_batch_that_goes_elsewhere_is_told(fake: Fake, hooks: AdminHooks) -> None:
+def test_a_batch_that_goes_elsewhere_is_told(fake: Fake, hooks: Hooks) -> None:
     fake.markers = 2
     with pytest.raises(TargetError, match="a batch went to offset 2 of t, not to 1"):
         hooks.produce("t", 0, [(1, 1)], aborted=False)
 
 
-def test_a_group_is_configured_joined_and_removed(fake: Fake, hooks: AdminHooks) -> None:
+def test_a_group_is_configured_joined_and_removed(fake: Fake, hooks: Hooks) -> None:
     hooks.configure("g", EARLIEST)
     hooks.join("g", "t", str(TOPIC_ID), 1)
     hooks.leave("g")
@@ -153,17 +151,15 @@ def test_a_group_is_configured_joined_and_removed(fake: Fake, hooks: AdminHooks)
         SharePartitionConfig(dead_letter_queue=True),
     ],
 )
-def test_what_a_sequence_cannot_have_is_refused(
-    hooks: AdminHooks, config: SharePartitionConfig
-) -> None:
-    with pytest.raises(TargetError, match="by_duration and the dead-letter queue"):
+def test_what_a_sequence_cannot_have_is_refused(hooks: Hooks, config: SharePartitionConfig) -> None:
+    with pytest.raises(TargetError, match="do not configure by_duration or a dead-letter queue"):
         hooks.configure("g", config)
 
 
-def test_each_has_transactions_of_its_own(fake: Fake, hooks: AdminHooks) -> None:
+def test_each_has_transactions_of_its_own(fake: Fake, hooks: Hooks) -> None:
     with faking(fake) as address:
         wire = Wire(Address.parse(address))
-        for each in (AdminHooks(Admin(wire)), hooks, hooks):
+        for each in (admin_hooks(Admin(wire)), hooks, hooks):
             each.produce("t", 0, [(1, 1)], aborted=False)
         wire.close()
     first, *others = [request.transactional_id for request in fake.of("end_txn")]

@@ -12,7 +12,7 @@ import pytest
 import conformance
 from conformance.known import read_known, replayed
 from conformance.wire.broker import BrokerTarget
-from conformance.wire.kfake import KfakeHooks, kfake_target
+from conformance.wire.kfake import kfake_hooks, kfake_target
 from conformance.wire.kit import BROKERS
 from conformance.wire.named import known_of
 from conformance.wire.target import Exchange, Place
@@ -50,7 +50,7 @@ class Recorder:
 
 def test_limits_are_set_for_the_broker_and_the_rest_for_the_group() -> None:
     recorder = Recorder()
-    hooks = KfakeHooks(cast("Admin", recorder))
+    hooks = kfake_hooks(cast("Admin", recorder))
     hooks.configure("g", CONFIG)
     assert recorder.broker == {
         "group.share.record.lock.duration.ms": "100",
