@@ -1,4 +1,4 @@
-"""Programs that drive implementations in other languages, built when their sources are newer."""
+"""Build programs in other languages when a source is newer than the last build."""
 
 import shutil
 import subprocess
@@ -10,15 +10,17 @@ from conformance.target import TargetError
 
 __all__ = ["Recipe", "build"]
 
-_SAID = 500
+_MAX_QUOTED = 500
 
 
 @attrs.frozen
 class Recipe:
-    """How a program is built, in its project's directory.
+    """How to build a program in its project's directory.
 
-    ``sources`` are patterns of the files that it depends on; ``output`` is the directory of what
-    is built. ``seconds``: how long building may take. ``needs`` says in words what must be there.
+    ``needs`` names the tool and its version, for an error. ``sources`` are patterns of the files
+    that the program depends on; ``output`` is the directory of the result. ``seconds`` limits the
+    build. If it fails, the error quotes the first line with ``error_mark``; without one, or if the
+    mark is empty, the end of the output.
     """
 
     name: str
@@ -27,13 +29,13 @@ class Recipe:
     sources: tuple[str, ...]
     output: str
     seconds: float
+    error_mark: str = ""
 
 
 def build(project: Path, recipe: Recipe) -> None:
-    """Build, unless what was built is as new as every source.
+    """Build, unless the last build is as new as every source.
 
-    Raises TargetError if the tool is missing, or fails, as it does where its registry cannot be
-    reached.
+    Raises TargetError if the tool is missing or fails, for example without its registry.
     """
     stamp = project / recipe.output / "built"
     sources = [path for pattern in recipe.sources for path in project.glob(pattern)]
@@ -47,12 +49,12 @@ def build(project: Path, recipe: Recipe) -> None:
 
 def _run(project: Path, recipe: Recipe) -> None:
     tool, *arguments = recipe.command
-    found = shutil.which(tool)
-    if found is None:
+    path = shutil.which(tool)
+    if path is None:
         raise TargetError(f"{recipe.name} needs {recipe.needs}: there is no {tool} on the path")
     try:
         done = subprocess.run(  # noqa: S603 - fixed arguments
-            [found, *arguments],
+            [path, *arguments],
             cwd=project,
             capture_output=True,
             text=True,
@@ -62,5 +64,13 @@ def _run(project: Path, recipe: Recipe) -> None:
     except subprocess.TimeoutExpired:
         raise TargetError(f"{tool} was not done after {recipe.seconds:g} s") from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip() or f"exit status {done.returncode}"
-        raise TargetError(f"{tool} could not build {recipe.name}: {said[-_SAID:]}")
+        raise TargetError(f"{tool} could not build {recipe.name}: {_quoted(done, recipe)}")
+
+
+def _quoted(done: subprocess.CompletedProcess[str], recipe: Recipe) -> str:
+    if recipe.error_mark:
+        for line in done.stdout.splitlines():
+            if recipe.error_mark in line:
+                return line[:_MAX_QUOTED]
+    text = (done.stderr or done.stdout).strip() or f"exit status {done.returncode}"
+    return text[-_MAX_QUOTED:]

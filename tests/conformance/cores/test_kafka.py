@@ -51,9 +51,11 @@ def test_without_maven_that_is_said(
 def test_a_build_that_fails_is_quoted(
     monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
 ) -> None:
-    failing = "import sys; print('[ERROR] no network'); sys.exit(1)"
+    failing = "import sys; print('[INFO] x\\n[ERROR] no network\\n[ERROR] more'); sys.exit(1)"
     on_path(monkeypatch, tmp_path / "bin", java=JAVA, mvn=failing)
-    with pytest.raises(TargetError, match=r"could not build the driver: .ERROR. no network"):
+    with pytest.raises(
+        TargetError, match=r"^mvn could not build the driver for Apache Kafka: .ERROR. no network$"
+    ):
         kafka_target(1, project)
 
 
