@@ -17,7 +17,7 @@ from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 from proofs.exploration.intern import Interned
-from proofs.exploration.network import Act, Action
+from proofs.exploration.network import Action, NetworkAct
 from proofs.exploration.normal import Content
 from proofs.exploration.world import World
 from spec.coordinator import Durable, durable_state, initialize, merge, write
@@ -44,7 +44,7 @@ class Coordinator:
         durable = self.states[state]
         for act, what in actions:
             if isinstance(what, int):
-                assert act is Act.RESET  # noqa: S101 - nothing else has a number
+                assert act is NetworkAct.RESET  # noqa: S101 - nothing else has a number
                 durable = _stripped(initialize(durable, what, durable.state_epoch + 1)[1])
                 continue
             before, request = durable, _write(what)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from proofs.exploration.tables import Ints
 
-__all__ = ["PROPERTIES", "Mask", "Property", "Seen"]
+__all__ = ["PROPERTIES", "ExploredProperty", "Mask", "Seen"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -36,7 +36,7 @@ class Seen(Protocol):
 
 
 @attrs.frozen
-class Property:
+class ExploredProperty:
     """A sentence about states and which of them break it; ``number`` as in docs/properties.md.
 
     ``why_not`` says why it is expected to fail; empty if it should hold.
@@ -72,46 +72,46 @@ def _lag_too_low(seen: Seen) -> Mask:
 _FAILED_BUT_APPLIED = "A write that is answered with an error, or not at all, may have been applied"
 
 PROPERTIES = (
-    Property(
+    ExploredProperty(
         "durable_start_never_ahead",
         "The durable start offset is never ahead of the leader's.",
         lambda seen: seen.durable("start") > seen.leader("start"),
         6,
     ),
-    Property(
+    ExploredProperty(
         "what_is_confirmed_is_durable",
         "What a write answered with success says is terminal, a new leader finds terminal.",
         lambda seen: (seen.part("confirmed") & ~seen.durable("terminal")) != 0,
         31,
     ),
-    Property(
+    ExploredProperty(
         "what_is_confirmed_is_not_delivered",
         "What was accepted or rejected with an answer is never delivered again.",
         lambda seen: (seen.part("confirmed") & seen.leader("held")) != 0,
         31,
     ),
-    Property(
+    ExploredProperty(
         "answered_writes_recover_the_leader",
         "If every write was answered with success, in whatever order and however often each "
         "arrived, a new leader finds each record as the leader has it, acquisitions aside.",
         lambda seen: _is_still(seen) & (seen.part("failed") == 0) & _differs(seen, "committed"),
         29,
     ),
-    Property(
+    ExploredProperty(
         "lag_not_too_low_unless_a_write_failed",
         "If every write was answered with success, the lag reported from the durable state counts "
         "each record that a new leader has to deliver.",
         lambda seen: _is_still(seen) & (seen.part("failed") == 0) & _lag_too_low(seen),
         29,
     ),
-    Property(
+    ExploredProperty(
         "available_is_not_durably_terminal",
         "A record that the leader has AVAILABLE again is not found terminal by a new leader.",
         lambda seen: _is_still(seen) & _differs(seen, "available"),
         29,
         f"{_FAILED_BUT_APPLIED}: an accept did, and the release that followed cannot undo it.",
     ),
-    Property(
+    ExploredProperty(
         "acknowledged_is_found_acknowledged",
         "A record that the leader has ACKNOWLEDGED is found ACKNOWLEDGED by a new leader.",
         lambda seen: _is_still(seen) & _differs(seen, "acknowledged"),
@@ -119,7 +119,7 @@ PROPERTIES = (
         f"{_FAILED_BUT_APPLIED}: a reject did, and of two states of one delivery count ARCHIVED "
         "is the larger. It is not delivered again.",
     ),
-    Property(
+    ExploredProperty(
         "lag_never_too_low",
         "The lag reported from the durable state counts each record that a new leader has to "
         "deliver.",
@@ -128,7 +128,7 @@ PROPERTIES = (
         "A delivery complete count is written that includes a record whose own write fails, such "
         "as that of a lock which expired; at one start offset the larger count stays.",
     ),
-    Property(
+    ExploredProperty(
         "delivery_count_survives_failover",
         "A new leader finds the delivery count that a record was last delivered with.",
         lambda seen: _differs(seen, "delivered"),

@@ -16,19 +16,19 @@ from model.outcome import Outcome, Write
 from model.states import RecordState
 from proofs.exploration.facts import Facts, facts_of
 from proofs.exploration.moves import Kind, Move, moves
-from proofs.exploration.network import Act, Action
+from proofs.exploration.network import Action, NetworkAct
 from proofs.exploration.normal import View, content, view
 from proofs.exploration.side_by_side import make, pack, unpack
 from proofs.exploration.world import Leader, World
 
-__all__ = ["ARRIVAL", "Edge", "Expander", "Expansion", "Fault"]
+__all__ = ["ARRIVAL", "Edge", "Expander", "Expansion", "LeaderFault"]
 
 ARRIVAL = -1
 """In place of a move: a write arrives whose answer is awaited, and is not answered yet."""
 
 
 @attrs.frozen
-class Fault:
+class LeaderFault:
     """What is wrong with a move, by its number, in one sentence; None: with taking over."""
 
     move: int | None
@@ -63,7 +63,7 @@ class Expansion:
     compared: int = 0
     edges: list[Edge] = attrs.Factory(list)
     found: list[tuple[bytes, Facts, bytes]] = attrs.Factory(list)
-    fault: Fault | None = None
+    fault: LeaderFault | None = None
 
 
 _NOT_VOID = "it changes something for one who does not hold the record by this delivery"
@@ -88,14 +88,14 @@ class Expander:
             expansion.compared += 1
             made = make(pair, move)
             if made.wrong is not None:
-                expansion.fault = Fault(number, made.wrong)
+                expansion.fault = LeaderFault(number, made.wrong)
                 break
             if made.after is None or made.outcome is None:
                 continue
             after = made.after.leader
             seen = self._view(after)
             if move.is_void and seen.key != before.key:
-                expansion.fault = Fault(number, _NOT_VOID)
+                expansion.fault = LeaderFault(number, _NOT_VOID)
                 break
             if seen.key not in self._told:
                 self._told.add(seen.key)
@@ -123,7 +123,7 @@ def _edges(move: Move, before: Leader, outcome: Outcome, after: Leader) -> Itera
     """Yield an edge, as yet without ends, for each fate that the writes of the move may have."""
     if move.kind is Kind.RESET:
         if outcome.status is ErrorCode.NONE:
-            reset = (Act.RESET, after.partition.window.start_offset)
+            reset = (NetworkAct.RESET, after.partition.window.start_offset)
             yield Edge(0, move.kind, b"", (reset,))
         return
     writes = outcome.writes
@@ -142,14 +142,14 @@ def _edges(move: Move, before: Leader, outcome: Outcome, after: Leader) -> Itera
 def _fates(write: Write) -> tuple[Action | None, ...]:
     """Return what may become of a write that is answered: it is lost, or something happens."""
     if write.status is ErrorCode.NONE:
-        return ((Act.MERGE, content(write)),)
-    return None, (Act.DELAY, content(write))
+        return ((NetworkAct.MERGE, content(write)),)
+    return None, (NetworkAct.DELAY, content(write))
 
 
 def _arrivals(leader: Leader, key: bytes) -> list[Edge]:
     """Return the arrivals of writes whose answers are awaited: they leave the leader as it is."""
     said = {content(waiting.write): None for waiting in leader.partition.outstanding.values()}
-    return [Edge(ARRIVAL, Kind.OTHER, key, ((Act.MERGE, what),)) for what in said]
+    return [Edge(ARRIVAL, Kind.OTHER, key, ((NetworkAct.MERGE, what),)) for what in said]
 
 
 def _terminal(write: Write) -> int:

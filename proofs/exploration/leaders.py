@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from proofs.exploration.facts import Facts, facts_of
 from proofs.exploration.intern import Interned
-from proofs.exploration.leader_graph import Expander, Expansion, Fault
+from proofs.exploration.leader_graph import Expander, Expansion, LeaderFault
 from proofs.exploration.network import Network
 from proofs.exploration.normal import view
 from proofs.exploration.side_by_side import first_pair, pack
@@ -38,7 +38,7 @@ class Leaders:
         self.keys: Interned[bytes] = Interned()
         self.logs: Interned[Log] = Interned()
         self.facts: list[Facts] = []
-        self.faults: dict[int, Fault] = {}
+        self.faults: dict[int, LeaderFault] = {}
         self.compared = 0
         self._packed: dict[int, bytes] = {}
         self._edges = {name: Column() for name in _EDGE}
@@ -71,7 +71,7 @@ class Leaders:
             self._learn(seen.key, facts_of(self.world, pair.leader), pack(pair))
         number = self.keys.number(seen.key)
         if wrong is not None:
-            self.faults[number] = Fault(None, wrong)
+            self.faults[number] = LeaderFault(None, wrong)
         return number
 
     def expand(self, numbers: Iterable[int]) -> None:

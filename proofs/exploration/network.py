@@ -12,13 +12,13 @@ from enum import IntEnum
 from proofs.exploration.intern import Interned
 from proofs.exploration.normal import Content
 
-__all__ = ["DISABLED", "Act", "Action", "Network"]
+__all__ = ["DISABLED", "Action", "Network", "NetworkAct"]
 
 DISABLED = -1
 """No such transition in this state."""
 
 
-class Act(IntEnum):
+class NetworkAct(IntEnum):
     """What happens to a write.
 
     ``MERGE``: it arrives, and is answered with success or not yet. ``DELAY``: it is answered with
@@ -33,7 +33,7 @@ class Act(IntEnum):
     RESET = 3
 
 
-Action = tuple[Act, Content | int]
+Action = tuple[NetworkAct, Content | int]
 """An act and the write; for LATE the slot, for RESET the start offset in its place."""
 
 
@@ -55,18 +55,18 @@ class Network:
         late = list(self.states[state])
         merged: list[Action] = []
         for act, what in self.events[event]:
-            if act is Act.RESET:
+            if act is NetworkAct.RESET:
                 merged.append((act, what))
                 late = []
             elif not isinstance(what, int):
-                if act is Act.MERGE:
+                if act is NetworkAct.MERGE:
                     merged.append((act, what))
                 elif what not in late:
                     late.append(what)
             elif what >= len(late):
                 return DISABLED, 0
             else:
-                merged.append((Act.MERGE, late[what]))
+                merged.append((NetworkAct.MERGE, late[what]))
         if len(late) > self.most:
             return DISABLED, 0
         return self.states.number(tuple(sorted(late))), self.merges.number(tuple(merged))

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from proofs.exploration.durables import Coordinator
-from proofs.exploration.end_to_end import PROPERTIES, Property
+from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty
 from proofs.exploration.facts import DurableFacts, durable_facts
 from proofs.exploration.leaders import Leaders
 from proofs.exploration.moves import Kind
-from proofs.exploration.network import DISABLED, Act, Network
+from proofs.exploration.network import DISABLED, Network, NetworkAct
 from proofs.exploration.search import Stopped
 from proofs.exploration.tables import Column, Ints, Sorted, Table
 from proofs.exploration.world import World
@@ -97,7 +97,7 @@ class Product:
         world: World,
         leaders: Leaders,
         network: Network,
-        properties: tuple[Property, ...] = PROPERTIES,
+        properties: tuple[ExploredProperty, ...] = PROPERTIES,
     ) -> None:
         """Begin with the world in which nothing has happened."""
         self.world, self.leaders, self.network = world, leaders, network
@@ -113,7 +113,7 @@ class Product:
         self._new_leader = Table(self._take_over)
         self._durable = {name: Column() for name in attrs.fields_dict(DurableFacts)}
         self._slots = [
-            (ARRIVE_LATE - slot, network.events.number(((Act.LATE, slot),)))
+            (ARRIVE_LATE - slot, network.events.number(((NetworkAct.LATE, slot),)))
             for slot in range(world.late)
         ]
 

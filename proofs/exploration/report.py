@@ -2,7 +2,7 @@
 
 import attrs
 
-from proofs.exploration.end_to_end import Property
+from proofs.exploration.end_to_end import ExploredProperty
 from proofs.exploration.liveness import (
     Graph,
     Lasso,
@@ -12,15 +12,15 @@ from proofs.exploration.liveness import (
     unkept,
 )
 from proofs.exploration.product import Explored, Found, Product
-from proofs.exploration.run_table import Row, lasso_rows, rows_of
+from proofs.exploration.run_table import RunRow, lasso_rows, rows_of
 
-__all__ = ["Report", "Verdict", "listed", "report_on"]
+__all__ = ["ExplorationReport", "PropertyVerdict", "listed", "report_on"]
 
-Known = Property | Promise
+Known = ExploredProperty | Promise
 
 
 @attrs.frozen
-class Verdict:
+class PropertyVerdict:
     """What was found of one property: whether it holds, whether it should, and a run if not.
 
     ``holds`` is None where not everything was visited. Of a run that goes on for ever, ``again`` is
@@ -31,7 +31,7 @@ class Verdict:
     sentence: str
     holds: bool | None
     should: bool
-    run: tuple[Row, ...] = ()
+    run: tuple[RunRow, ...] = ()
     again: int | None = None
 
     @property
@@ -41,7 +41,7 @@ class Verdict:
 
 
 @attrs.frozen
-class Report:
+class ExplorationReport:
     """What was visited, and what was found of each property."""
 
     explored: Explored
@@ -49,7 +49,7 @@ class Report:
     compared: int
     durables: int
     merges: int
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[PropertyVerdict, ...]
 
     @property
     def is_wrong(self) -> bool:
@@ -59,7 +59,7 @@ class Report:
 
 def report_on(
     product: Product, explored: Explored, promises: tuple[Promise, ...], without: str = ""
-) -> Report:
+) -> ExplorationReport:
     """Return what an exploration found; promises are judged where every state was visited."""
     violation, whole = explored.violation, explored.unfinished is None
     whole = whole and violation is None
@@ -69,7 +69,7 @@ def report_on(
     verdicts += [_broken(product, found, should=False) for found in explored.expected]
     known = {verdict.name for verdict in verdicts}
     verdicts += [
-        Verdict(p.name, p.sentence, True if whole else None, not p.why_not)
+        PropertyVerdict(p.name, p.sentence, True if whole else None, not p.why_not)
         for p in product.properties
         if p.name not in known
     ]
@@ -78,7 +78,7 @@ def report_on(
         verdicts.append(_acquirable(product, graph))
         verdicts += [_promise(product, graph, promise, without) for promise in promises]
     leaders, coordinator = product.leaders, product.coordinator
-    return Report(
+    return ExplorationReport(
         explored,
         len(leaders.keys),
         leaders.compared,
@@ -95,29 +95,29 @@ def listed(known: Known) -> str:
     return f"{known.name}{number}: {known.sentence}" + (f" Expected to fail: {why}" if why else "")
 
 
-def _broken(product: Product, found: Found, *, should: bool) -> Verdict:
+def _broken(product: Product, found: Found, *, should: bool) -> PropertyVerdict:
     rows = rows_of(product, found.steps, found.states, found.move, found.sentence)
-    return Verdict(found.name, found.sentence, holds=False, should=should, run=tuple(rows))
+    return PropertyVerdict(found.name, found.sentence, holds=False, should=should, run=tuple(rows))
 
 
-def _acquirable(product: Product, graph: Graph) -> Verdict:
+def _acquirable(product: Product, graph: Graph) -> PropertyVerdict:
     name, sentence = (
         "available_is_acquirable",
         ("Every record that is AVAILABLE in the window can be acquired, however full it is."),
     )
     bad = available_untakeable(graph)
     if not len(bad):
-        return Verdict(name, sentence, holds=True, should=True)
+        return PropertyVerdict(name, sentence, holds=True, should=True)
     rows = rows_of(product, *product.way_to(int(bad[0])))
-    return Verdict(name, sentence, holds=False, should=True, run=tuple(rows))
+    return PropertyVerdict(name, sentence, holds=False, should=True, run=tuple(rows))
 
 
-def _promise(product: Product, graph: Graph, promise: Promise, without: str) -> Verdict:
+def _promise(product: Product, graph: Graph, promise: Promise, without: str) -> PropertyVerdict:
     lasso: Lasso | None = unkept(graph, promise, without)
     if lasso is None:
-        return Verdict(promise.name, promise.sentence, holds=True, should=not without)
+        return PropertyVerdict(promise.name, promise.sentence, holds=True, should=not without)
     rows, again = lasso_rows(product, lasso)
-    return Verdict(
+    return PropertyVerdict(
         promise.name,
         promise.sentence,
         holds=False,

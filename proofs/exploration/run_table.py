@@ -16,7 +16,7 @@ from model.snapshot import DurableState
 from model.states import RecordState
 from proofs.exploration.liveness import Lasso
 from proofs.exploration.moves import Move, moves
-from proofs.exploration.network import Act
+from proofs.exploration.network import NetworkAct
 from proofs.exploration.normal import Content, view
 from proofs.exploration.product import ARRIVE_LATE, FAILOVER, Product, State
 from proofs.exploration.world import NEVER_WRITTEN, Leader, World, initialize
@@ -26,11 +26,11 @@ from spec.log import Log
 from spec.step import apply
 from spec.view import snapshot
 
-__all__ = ["Row", "lasso_rows", "rows_of", "table_of"]
+__all__ = ["RunRow", "lasso_rows", "rows_of", "table_of"]
 
 
 @attrs.frozen
-class Row:
+class RunRow:
     """One step: what happened, what was answered, and how everything stands after it."""
 
     event: str
@@ -47,7 +47,7 @@ def rows_of(
     states: Iterable[State],
     wrong: int | None = None,
     sentence: str = "",
-) -> list[Row]:
+) -> list[RunRow]:
     """Return the run of these steps through these states, and the move that then is wrong."""
     leader, rows = _run(product, tuple(steps), tuple(states))
     if wrong is not None:
@@ -56,7 +56,7 @@ def rows_of(
     return rows
 
 
-def lasso_rows(product: Product, lasso: Lasso) -> tuple[list[Row], int]:
+def lasso_rows(product: Product, lasso: Lasso) -> tuple[list[RunRow], int]:
     """Return a run that goes on for ever, once round, and the step from which it goes round.
 
     Of the round only the leader is shown as it is; the durable state stays as it was before.
@@ -69,7 +69,7 @@ def lasso_rows(product: Product, lasso: Lasso) -> tuple[list[Row], int]:
 
 def _run(
     product: Product, steps: tuple[int, ...], states: tuple[State, ...]
-) -> tuple[Leader, list[Row]]:
+) -> tuple[Leader, list[RunRow]]:
     leader, operation = initialize(product.world, Log(0, 0), NEVER_WRITTEN)
     rows = [_row(product, operation_text(operation), "", leader, states[0])]
     for step, before, after in zip(steps, states, states[1:], strict=False):
@@ -78,7 +78,7 @@ def _run(
     return leader, rows
 
 
-def table_of(rows: Iterable[Row]) -> Table:
+def table_of(rows: Iterable[RunRow]) -> Table:
     """Return the rows as a table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("step", justify="right", no_wrap=True)
@@ -94,9 +94,9 @@ def table_of(rows: Iterable[Row]) -> Table:
     return table
 
 
-def _row(product: Product, event: str, answer: str, leader: Leader, state: State) -> Row:
+def _row(product: Product, event: str, answer: str, leader: Leader, state: State) -> RunRow:
     shown = snapshot(leader.partition)
-    return Row(
+    return RunRow(
         event,
         answer,
         f"{shown.start_offset}–{shown.end_offset}",
@@ -125,7 +125,7 @@ def _made(product: Product, leader: Leader, step: int, before: State) -> tuple[L
         return leader, f"an awaited write arrives: {_said(actions[0][1])}", "not answered yet"
     move = _offered(product.world, leader)[edge["move"]]
     done = apply(leader.partition, move.operation, move.choice, move.answers)
-    delayed = "; may still arrive" if any(act == Act.DELAY for act, _ in actions) else ""
+    delayed = "; may still arrive" if any(act == NetworkAct.DELAY for act, _ in actions) else ""
     return Leader(done.partition, move.log), _text(move), outcome_text(done.outcome) + delayed
 
 

@@ -21,13 +21,13 @@ from proofs.hazards.draft_readings import Readings, Siblings
 from proofs.hazards.draft_record import DraftRecord, Rules
 from spec.coordinator import Durable, coalesce, durable_from, merge
 
-__all__ = ["Leader", "Step", "Waiting", "apply", "complete_count", "new_leader"]
+__all__ = ["DraftLeader", "DraftStep", "DraftWaiting", "apply", "complete_count", "new_leader"]
 
 NONE, REFUSED = ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE
 
 
 @attrs.frozen
-class Waiting:
+class DraftWaiting:
     """A write whose answer has not come, and the offsets that are pending on it."""
 
     write: Write
@@ -35,7 +35,7 @@ class Waiting:
 
 
 @attrs.frozen
-class Leader:
+class DraftLeader:
     """One share-partition. ``records`` has one for each offset of the log, from 0.
 
     The window is from ``start`` (inclusive) to ``end`` (exclusive). ``began``: when the leader
@@ -50,24 +50,26 @@ class Leader:
     end: int = 0
     acquisitions: int = 0
     durable: Durable = Durable()
-    outstanding: tuple[Waiting, ...] = ()
+    outstanding: tuple[DraftWaiting, ...] = ()
     writes: int = 0
 
 
 @attrs.frozen
-class Step:
+class DraftStep:
     """A leader after an operation, and what the operation answered."""
 
-    leader: Leader
+    leader: DraftLeader
     outcome: Outcome = Outcome()
 
 
-def new_leader(readings: Readings) -> Leader:
+def new_leader(readings: Readings) -> DraftLeader:
     """Return a leader that has not been initialized."""
-    return Leader(Rules(SharePartitionConfig(), readings))
+    return DraftLeader(Rules(SharePartitionConfig(), readings))
 
 
-def apply(leader: Leader, operation: ops.Operation, answers: Sequence[Answer] = ()) -> Step:
+def apply(
+    leader: DraftLeader, operation: ops.Operation, answers: Sequence[Answer] = ()
+) -> DraftStep:
     """Return the leader after the operation, and what the operation answers.
 
     ``answers`` are what the share coordinator says to the writes of a request; what is missing is
@@ -95,12 +97,12 @@ def apply(leader: Leader, operation: ops.Operation, answers: Sequence[Answer] = 
     return attrs.evolve(step, leader=_move_start(step.leader))
 
 
-def complete_count(leader: Leader) -> int:
+def complete_count(leader: DraftLeader) -> int:
     """Return the delivery complete count: terminal records of the window (KIP-1226)."""
     return sum(map(one.is_terminal, leader.records[leader.start : leader.end]))
 
 
-def _initialize(leader: Leader, operation: ops.Initialize) -> Step:
+def _initialize(leader: DraftLeader, operation: ops.Initialize) -> DraftStep:
     """Start from the durable state; owners, timers and progress of the former leader are lost."""
     if not leader.rules.readings.thresholds_are_free:
         check_in_progress(operation.config)
@@ -111,8 +113,8 @@ def _initialize(leader: Leader, operation: ops.Initialize) -> Step:
     records = [DraftRecord()] * operation.log_end_offset
     for offset, (state, count) in durable.entries.items():
         records[offset] = one.recover(state, count, leader.rules.readings)
-    return Step(
-        Leader(
+    return DraftStep(
+        DraftLeader(
             attrs.evolve(leader.rules, config=operation.config),
             tuple(records),
             now=operation.time_ms,
@@ -124,7 +126,7 @@ def _initialize(leader: Leader, operation: ops.Initialize) -> Step:
     )
 
 
-def _acquire(leader: Leader, operation: ops.Acquire) -> Step:
+def _acquire(leader: DraftLeader, operation: ops.Acquire) -> DraftStep:
     """Take what is available, in order, within the window and up to what was asked for."""
     widest = leader.start + leader.rules.config.partition_max_record_locks
     free = [
@@ -134,7 +136,7 @@ def _acquire(leader: Leader, operation: ops.Acquire) -> Step:
         and leader.records[offset].before is None
     ][: operation.max_fetch_records]
     if not free:
-        return Step(leader)
+        return DraftStep(leader)
     number = leader.acquisitions
     token = (leader.durable.leader_epoch, number)
     changed = {
@@ -147,10 +149,10 @@ def _acquire(leader: Leader, operation: ops.Acquire) -> Step:
         _replace(leader, changed), end=max(leader.end, free[-1] + 1), acquisitions=number + 1
     )
     taken = tuple(AcquiredRange(o, o, record.delivery_count) for o, record in changed.items())
-    return Step(leader, Outcome(acquired=taken, acquisition=number))
+    return DraftStep(leader, Outcome(acquired=taken, acquisition=number))
 
 
-def _mark(leader: Leader, operation: ops.MarkInProgress, answer: Answer) -> Step:
+def _mark(leader: DraftLeader, operation: ops.MarkInProgress, answer: Answer) -> DraftStep:
     """Judge the batches of a MarkInProgressRequest, and write what they changed (§2.4, §3.2)."""
     readings, before = leader.rules.readings, leader
     marked, changed = [], dict[int, DraftRecord]()
@@ -161,10 +163,10 @@ def _mark(leader: Leader, operation: ops.MarkInProgress, answer: Answer) -> Step
         changed |= records
     if readings.request_is_atomic and any(code is not NONE for code in marked):
         code = next(code for code in marked if code is not NONE)
-        return Step(before, Outcome(marked=tuple(code for _ in marked)))
+        return DraftStep(before, Outcome(marked=tuple(code for _ in marked)))
     leader = _siblings(leader, changed)
     if not changed or not readings.marks_are_written:
-        return Step(leader, Outcome(marked=tuple(marked)))
+        return DraftStep(leader, Outcome(marked=tuple(marked)))
     step = _write(leader, changed, answer, waits=readings.mark_waits_for_its_write)
     if (status := step.outcome.status) not in (NONE, ErrorCode.PENDING):
         marked = [status for _ in marked]
@@ -172,7 +174,7 @@ def _mark(leader: Leader, operation: ops.MarkInProgress, answer: Answer) -> Step
 
 
 def _marked(
-    leader: Leader, member: str, batch: ops.ProgressBatch
+    leader: DraftLeader, member: str, batch: ops.ProgressBatch
 ) -> tuple[ErrorCode, dict[int, DraftRecord]]:
     if batch.first < 0 or batch.last < batch.first or batch.last >= leader.end:
         return ErrorCode.INVALID_REQUEST, {}
@@ -186,7 +188,7 @@ def _marked(
     return NONE, changed
 
 
-def _siblings(leader: Leader, marked: Mapping[int, DraftRecord]) -> Leader:
+def _siblings(leader: DraftLeader, marked: Mapping[int, DraftRecord]) -> DraftLeader:
     """Do to the timer that the other records of a fetch share what §3.2 step 4 does to it."""
     how = leader.rules.readings.siblings
     if how is Siblings.UNTOUCHED:
@@ -204,26 +206,26 @@ def _siblings(leader: Leader, marked: Mapping[int, DraftRecord]) -> Leader:
     return _replace(leader, others)
 
 
-def _acknowledge(leader: Leader, operation: ops.Acknowledge, answer: Answer) -> Step:
+def _acknowledge(leader: DraftLeader, operation: ops.Acknowledge, answer: Answer) -> DraftStep:
     """Acknowledge all batches or none (KIP-932)."""
     rules, changed, renewed = leader.rules, dict[int, DraftRecord](), dict[int, DraftRecord]()
     for batch in operation.batches:
         if batch.last >= leader.end:
-            return Step(leader, Outcome(ErrorCode.INVALID_REQUEST))
+            return DraftStep(leader, Outcome(ErrorCode.INVALID_REQUEST))
         for offset in range(max(batch.first, leader.start), batch.last + 1):
             record = leader.records[offset]
             kind = batch.types[offset - batch.first if len(batch.types) > 1 else 0]
             if not one.may_acknowledge(record, operation.member, kind, rules.readings):
-                return Step(leader, Outcome(REFUSED))
+                return DraftStep(leader, Outcome(REFUSED))
             if kind == AcknowledgeType.RENEW:
                 renewed[offset] = one.renew(record, leader.now, rules)
             else:
                 changed[offset] = one.acknowledge(record, kind, rules)
     leader = _replace(leader, renewed)
-    return _write(leader, changed, answer) if changed else Step(leader)
+    return _write(leader, changed, answer) if changed else DraftStep(leader)
 
 
-def _leave(leader: Leader, operation: ops.Release, answer: Answer) -> Step:
+def _leave(leader: DraftLeader, operation: ops.Release, answer: Answer) -> DraftStep:
     """Release what a member held, or keep it for the grace time ("Rebalance flow")."""
     changed = {
         offset: one.leave(record, leader.now, leader.rules)
@@ -233,10 +235,10 @@ def _leave(leader: Leader, operation: ops.Release, answer: Answer) -> Step:
     held = {offset: record for offset, record in changed.items() if one.is_held(record)}
     leader = _replace(leader, held)
     released = {offset: record for offset, record in changed.items() if offset not in held}
-    return _write(leader, released, answer) if released else Step(leader)
+    return _write(leader, released, answer) if released else DraftStep(leader)
 
 
-def _advance_time(leader: Leader, operation: ops.AdvanceTime) -> Step:
+def _advance_time(leader: DraftLeader, operation: ops.AdvanceTime) -> DraftStep:
     """Let timers fire and the sweeper run, each when its time comes (§3.3)."""
     until, writes = leader.now + operation.ms, list[Write]()
     while leader.now < until:
@@ -246,35 +248,35 @@ def _advance_time(leader: Leader, operation: ops.AdvanceTime) -> Step:
             step = _write(leader, ended, Answer(), waits=False)
             leader = _move_start(step.leader)
             writes.extend(step.outcome.writes)
-    return Step(leader, Outcome(writes=tuple(writes)))
+    return DraftStep(leader, Outcome(writes=tuple(writes)))
 
 
-def _next_instant(leader: Leader) -> int:
+def _next_instant(leader: DraftLeader) -> int:
     quarter = max(1, leader.rules.config.in_progress_staleness_threshold_ms // 4)
     sweep = leader.now + quarter - (leader.now - leader.began) % quarter
     timers = (at for record in leader.records for at in one.instants(record, leader.rules))
     return min([sweep, *(at for at in timers if at > leader.now)])
 
 
-def _ended(leader: Leader, offset: int) -> DraftRecord | None:
+def _ended(leader: DraftLeader, offset: int) -> DraftRecord | None:
     record, rules, now = leader.records[offset], leader.rules, leader.now
     quarter = max(1, rules.config.in_progress_staleness_threshold_ms // 4)
     swept = not rules.readings.swept_every_quarter or (now - leader.began) % quarter == 0
     return one.expire(record, now, rules) or (one.sweep(record, now, rules) if swept else None)
 
 
-def _complete_write(leader: Leader, operation: ops.CompleteWrite) -> Step:
+def _complete_write(leader: DraftLeader, operation: ops.CompleteWrite) -> DraftStep:
     waiting = next((w for w in leader.outstanding if w.write.id == operation.id), None)
     if waiting is None:
         raise InvalidValueError("id", operation.id, "the id of an outstanding write")
     left = tuple(w for w in leader.outstanding if w is not waiting)
     leader = _settle(attrs.evolve(leader, outstanding=left), waiting, operation.status)
-    return Step(leader, Outcome(operation.status))
+    return DraftStep(leader, Outcome(operation.status))
 
 
 def _write(
-    leader: Leader, changed: Mapping[int, DraftRecord], answer: Answer, *, waits: bool = True
-) -> Step:
+    leader: DraftLeader, changed: Mapping[int, DraftRecord], answer: Answer, *, waits: bool = True
+) -> DraftStep:
     """Write the changed records; with ``waits`` they depend on the answer, otherwise not."""
     leader = _replace(leader, changed)
     entries = ((o, (record.state, record.delivery_count)) for o, record in sorted(changed.items()))
@@ -282,15 +284,15 @@ def _write(
         leader.writes, leader.start, complete_count(leader), coalesce(entries), answer.status
     )
     leader = attrs.evolve(leader, writes=leader.writes + 1)
-    waiting = Waiting(write, tuple(changed) if waits else ())
+    waiting = DraftWaiting(write, tuple(changed) if waits else ())
     if answer.status is ErrorCode.PENDING:
         leader = attrs.evolve(leader, outstanding=(*leader.outstanding, waiting))
     else:
         leader = _settle(leader, waiting, answer.status)
-    return Step(leader, Outcome(answer.status if waits else NONE, writes=(write,)))
+    return DraftStep(leader, Outcome(answer.status if waits else NONE, writes=(write,)))
 
 
-def _settle(leader: Leader, waiting: Waiting, status: ErrorCode) -> Leader:
+def _settle(leader: DraftLeader, waiting: DraftWaiting, status: ErrorCode) -> DraftLeader:
     pending = {offset: leader.records[offset] for offset in waiting.offsets}
     if status is NONE:
         durable = merge(leader.durable, waiting.write, DRAFT_RESOLVED)
@@ -300,14 +302,14 @@ def _settle(leader: Leader, waiting: Waiting, status: ErrorCode) -> Leader:
     return _replace(leader, back)
 
 
-def _replace(leader: Leader, changed: Mapping[int, DraftRecord]) -> Leader:
+def _replace(leader: DraftLeader, changed: Mapping[int, DraftRecord]) -> DraftLeader:
     if not changed:
         return leader
     records = tuple(changed.get(o, record) for o, record in enumerate(leader.records))
     return attrs.evolve(leader, records=records)
 
 
-def _move_start(leader: Leader) -> Leader:
+def _move_start(leader: DraftLeader) -> DraftLeader:
     """Move the start offset past what is terminal and not pending (KIP-932)."""
     finished = takewhile(
         lambda record: one.is_terminal(record) and record.before is None,

@@ -3,8 +3,8 @@
 from model.errors import ErrorCode
 from proofs.hazards import properties as hold
 from proofs.hazards.draft_consumer import Given
-from proofs.hazards.hazard import Case, Hazard
-from proofs.hazards.world import Act, Move, World
+from proofs.hazards.hazard import Hazard, HazardCase
+from proofs.hazards.world import Act, HazardMove, HazardWorld
 
 __all__ = ["HAZARDS"]
 
@@ -18,13 +18,13 @@ _IN_MEMORY = (
     "Strike step 5 of §3.2 and say: an IN_PROGRESS state is never written, as ACQUIRED is not; a "
     "leader that nevertheless reads it takes the record as AVAILABLE with the same delivery count."
 )
-_ANSWERED = World(
-    frozenset({Move.FETCH, Move.MARK, Move.ACCEPT, Move.ANSWER}),
-    slow=frozenset({Move.MARK, Move.ACCEPT}),
+_ANSWERED = HazardWorld(
+    frozenset({HazardMove.FETCH, HazardMove.MARK, HazardMove.ACCEPT, HazardMove.ANSWER}),
+    slow=frozenset({HazardMove.MARK, HazardMove.ACCEPT}),
     answers=(ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE),
 )
 _AN_HOUR = 3_600_000
-_TAKEN_OVER = frozenset({Move.FETCH, Move.MARK, Move.FAIL_OVER})
+_TAKEN_OVER = frozenset({HazardMove.FETCH, HazardMove.MARK, HazardMove.FAIL_OVER})
 
 HAZARDS = (
     Hazard(
@@ -36,8 +36,8 @@ HAZARDS = (
         (_WRITE, _BYTE),
         _IN_MEMORY,
         (
-            Case(
-                World(_TAKEN_OVER | {Move.ACCEPT}),
+            HazardCase(
+                HazardWorld(_TAKEN_OVER | {HazardMove.ACCEPT}),
                 hold.an_acceptance_survives,
                 steps=4,
                 options={"marks_are_written": True},
@@ -54,14 +54,19 @@ HAZARDS = (
         (_WRITE,),
         _IN_MEMORY,
         (
-            Case(
-                World(_TAKEN_OVER | {Move.ACCEPT, Move.RELEASE}, records=2, take=2, fetches=2),
+            HazardCase(
+                HazardWorld(
+                    _TAKEN_OVER | {HazardMove.ACCEPT, HazardMove.RELEASE},
+                    records=2,
+                    take=2,
+                    fetches=2,
+                ),
                 hold.the_lag_is_what_is_unfinished,
                 steps=4,
                 options={"marks_are_written": True},
                 then=(
-                    Act(Move.FETCH, "A"),
-                    Act(Move.RELEASE, "A", Given(0, 2, 0)),
+                    Act(HazardMove.FETCH, "A"),
+                    Act(HazardMove.RELEASE, "A", Given(0, 2, 0)),
                 ),
             ),
         ),
@@ -79,16 +84,16 @@ HAZARDS = (
         ),
         _IN_MEMORY,
         (
-            Case(
-                World(_TAKEN_OVER),
+            HazardCase(
+                HazardWorld(_TAKEN_OVER),
                 hold.in_progress_has_an_owner,
                 steps=3,
                 options={"marks_are_written": True, "recovered_as_in_progress": True},
                 title="-1 means never: nothing will end it, and it blocks the start offset",
-                then=(Act(Move.WAIT, number=_AN_HOUR),),
+                then=(Act(HazardMove.WAIT, number=_AN_HOUR),),
             ),
-            Case(
-                World(_TAKEN_OVER | {Move.WAIT}, quantum=22_500, until=45_000),
+            HazardCase(
+                HazardWorld(_TAKEN_OVER | {HazardMove.WAIT}, quantum=22_500, until=45_000),
                 hold.only_an_acquire_counts,
                 steps=4,
                 options={
@@ -109,8 +114,8 @@ HAZARDS = (
         (_WRITE, _BYTE),
         _IN_MEMORY + " Then no feature level is needed for the durable format either.",
         (
-            Case(
-                World(frozenset({Move.FETCH, Move.MARK, Move.DOWNGRADE})),
+            HazardCase(
+                HazardWorld(frozenset({HazardMove.FETCH, HazardMove.MARK, HazardMove.DOWNGRADE})),
                 hold.an_older_broker_can_take_over,
                 steps=3,
                 options={"marks_are_written": True},
@@ -126,7 +131,7 @@ HAZARDS = (
         (_WRITE, _REUSE),
         _IN_MEMORY + " Without a write there is nothing to wait for.",
         (
-            Case(
+            HazardCase(
                 _ANSWERED,
                 hold.the_owner_can_acknowledge,
                 steps=3,
@@ -145,7 +150,7 @@ HAZARDS = (
         ),
         _IN_MEMORY + " Without a write there is no rollback.",
         (
-            Case(
+            HazardCase(
                 _ANSWERED,
                 hold.an_acquisition_has_a_timer,
                 steps=3,
@@ -154,7 +159,7 @@ HAZARDS = (
                     "mark_waits_for_its_write": True,
                     "failed_mark_loses_the_timer": True,
                 },
-                then=(Act(Move.WAIT, number=_AN_HOUR),),
+                then=(Act(HazardMove.WAIT, number=_AN_HOUR),),
             ),
         ),
         "Apache Kafka had a bug of this kind (KAFKA-19476).",
@@ -167,8 +172,8 @@ HAZARDS = (
         (_WRITE,),
         _IN_MEMORY,
         (
-            Case(
-                World(frozenset({Move.FETCH, Move.MARK})),
+            HazardCase(
+                HazardWorld(frozenset({HazardMove.FETCH, HazardMove.MARK})),
                 hold.a_mark_writes_nothing,
                 steps=2,
                 options={"marks_are_written": True},

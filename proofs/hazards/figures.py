@@ -13,9 +13,17 @@ from model.states import RecordState
 from proofs.exploration.search import search
 from proofs.hazards.draft_consumer import Given
 from proofs.hazards.draft_readings import MENDED, LimitTest, Readings
-from proofs.hazards.machine import RESOLVED, Machine, View, draft_machine
+from proofs.hazards.machine import RESOLVED, Machine, MachineView, draft_machine
 from proofs.hazards.run import begin, follow, steps
-from proofs.hazards.world import BEGAN, Act, Moment, Move, Setting, State, World
+from proofs.hazards.world import (
+    BEGAN,
+    Act,
+    HazardMoment,
+    HazardMove,
+    HazardState,
+    HazardWorld,
+    Setting,
+)
 from spec.record import durable_maximum
 
 __all__ = ["figures", "played"]
@@ -27,7 +35,7 @@ MAXIMUM = DEFAULT.in_progress_max_lock_extension_ms
 WINDOW = DEFAULT.partition_max_record_locks
 QUARTER = THRESHOLD // 4
 FIRST = Given(0, 1, 0)
-FETCH, MARK = Act(Move.FETCH, "A"), Act(Move.MARK, "A", FIRST)
+FETCH, MARK = Act(HazardMove.FETCH, "A"), Act(HazardMove.MARK, "A", FIRST)
 
 
 @cache
@@ -55,7 +63,7 @@ def figures() -> dict[str, str]:
     }
 
 
-def played(world: World, machine: Machine, acts: Iterable[Act]) -> list[State]:
+def played(world: HazardWorld, machine: Machine, acts: Iterable[Act]) -> list[HazardState]:
     """Return the states of a run in which these acts happen one after the other."""
     setting = Setting(world, machine, MENDED, _anything)
     states = [begin(setting)]
@@ -64,7 +72,7 @@ def played(world: World, machine: Machine, acts: Iterable[Act]) -> list[State]:
     return states
 
 
-def _anything(_moment: Moment) -> None:
+def _anything(_moment: HazardMoment) -> None:
     return None
 
 
@@ -73,7 +81,7 @@ def _draft(**options: Any) -> Readings:  # noqa: ANN401 - whatever the option ta
 
 
 def _wait(ms: int) -> Act:
-    return Act(Move.WAIT, number=ms)
+    return Act(HazardMove.WAIT, number=ms)
 
 
 def _grouped(number: int) -> str:
@@ -102,7 +110,7 @@ def _attempts() -> str:
 
 def _deliveries_until_archived(limit: int, test: LimitTest) -> tuple[int, int]:
     config = attrs.evolve(DEFAULT, delivery_count_limit=limit)
-    world = World(frozenset(), config=config)
+    world = HazardWorld(frozenset(), config=config)
     machine = draft_machine(
         _draft(staleness_adds_a_delivery=True, limit_test=test, mark_names_no_delivery=True)
     )
@@ -113,13 +121,15 @@ def _deliveries_until_archived(limit: int, test: LimitTest) -> tuple[int, int]:
 
 def _oldest_progress_under_the_lock_timer() -> tuple[int, int]:
     """Search everything with the lock timer live; return the states and the oldest progress."""
-    world = World(frozenset({Move.FETCH, Move.MARK, Move.WAIT}), 5_000, THRESHOLD + LOCK)
+    world = HazardWorld(
+        frozenset({HazardMove.FETCH, HazardMove.MARK, HazardMove.WAIT}), 5_000, THRESHOLD + LOCK
+    )
     readings = _draft(
         lock_timer_runs_on=True, timer_has_the_lock_duration=True, swept_every_quarter=True
     )
     setting, oldest = Setting(world, draft_machine(readings), readings, _anything), 0
 
-    def look(state: State) -> None:
+    def look(state: HazardState) -> None:
         nonlocal oldest
         record, last = state.view.records[0], state.past.sign[0]
         if record.state is RecordState.IN_PROGRESS and last is not None:
@@ -131,7 +141,7 @@ def _oldest_progress_under_the_lock_timer() -> tuple[int, int]:
 
 def _released_after(machine: Machine, acts: list[Act], every: int) -> int:
     """Return how long after the last of the acts nobody holds the record any more (ms)."""
-    world = World(frozenset())
+    world = HazardWorld(frozenset())
     waits = [_wait(every)] * ((MAXIMUM + THRESHOLD) // every)
     states = played(world, machine, [*acts, *waits])[len(acts) :]
     end = next(s for s in states if not s.view.records[0].is_held)
@@ -152,7 +162,7 @@ def _longest_age() -> int:
     machine = draft_machine(_draft(swept_every_quarter=True))
     acts = [FETCH, MARK]
     acts += [_wait(QUARTER), MARK] * (MAXIMUM // QUARTER)
-    states = played(World(frozenset()), machine, [*acts, _wait(QUARTER)])
+    states = played(HazardWorld(frozenset()), machine, [*acts, _wait(QUARTER)])
     end = next(s for s in states[1:] if not s.view.records[0].is_held)
     return end.view.now - BEGAN
 
@@ -165,9 +175,16 @@ def _old_times_end_a_delivery() -> str:
         "sweep_takes_any_state": True,
         "progress_time_survives": True,
     }
-    world = World(frozenset(), members=("A", "B"))
+    world = HazardWorld(frozenset(), members=("A", "B"))
     began, taken = LOCK, 100_000
-    acts = [FETCH, MARK, _wait(began), _wait(taken - began), Act(Move.FETCH, "B"), _wait(12_500)]
+    acts = [
+        FETCH,
+        MARK,
+        _wait(began),
+        _wait(taken - began),
+        Act(HazardMove.FETCH, "B"),
+        _wait(12_500),
+    ]
     states = played(world, draft_machine(_draft(**options)), acts)
     held, end = states[-2].view, states[-1].view
     assert not end.records[0].is_held  # noqa: S101 - or the sentence would be wrong
@@ -180,9 +197,9 @@ def _old_times_end_a_delivery() -> str:
 
 
 def _siblings_at_the_start() -> str:
-    world = World(frozenset(), records=2, take=2)
+    world = HazardWorld(frozenset(), records=2, take=2)
     machine = draft_machine(_draft(request_is_atomic=True))
-    state = played(world, machine, [FETCH, Act(Move.ACCEPT, "A", FIRST)])[-1]
+    state = played(world, machine, [FETCH, Act(HazardMove.ACCEPT, "A", FIRST)])[-1]
     code = _mark_both(machine, state)
     assert code is ErrorCode.NONE  # noqa: S101 - or the sentence would be wrong
     return (
@@ -192,8 +209,8 @@ def _siblings_at_the_start() -> str:
 
 
 def _siblings_in_one_batch() -> str:
-    world = World(frozenset(), records=2, take=2)
-    state = played(world, RESOLVED, [FETCH, Act(Move.ACCEPT, "A", Given(1, 1, 0))])[-1]
+    world = HazardWorld(frozenset(), records=2, take=2)
+    state = played(world, RESOLVED, [FETCH, Act(HazardMove.ACCEPT, "A", Given(1, 1, 0))])[-1]
     code = _mark_both(RESOLVED, state)
     return (
         f"Under the resolved rules too, one batch over both records gets {code.name} once offset 1 "
@@ -201,10 +218,10 @@ def _siblings_in_one_batch() -> str:
     )
 
 
-def _mark_both(machine: Machine, state: State) -> ErrorCode:
+def _mark_both(machine: Machine, state: HazardState) -> ErrorCode:
     request = ops.MarkInProgress("A", (ops.ProgressBatch(0, 1, 1, 0),))
     return machine.apply(state.system, request, ())[1].marked[0]
 
 
-def _at(view: View) -> int:
+def _at(view: MachineView) -> int:
     return view.now - BEGAN

@@ -9,14 +9,14 @@ from proofs.exploration.search import Search, Violation, search
 from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, Readings
 from proofs.hazards.machine import RESOLVED, draft_machine
 from proofs.hazards.run import begin, follow, steps
-from proofs.hazards.world import Act, Move, Property, Setting, State, World
+from proofs.hazards.world import Act, HazardMove, HazardProperty, HazardState, HazardWorld, Setting
 
 __all__ = [
     "Absence",
-    "Case",
     "CaseFinding",
-    "Finding",
     "Hazard",
+    "HazardCase",
+    "HazardFinding",
     "Run",
     "absence",
     "examine",
@@ -28,7 +28,7 @@ MOST_STATES = 100_000
 
 
 @attrs.frozen
-class Case:
+class HazardCase:
     """One way in which a hazard comes about.
 
     ``options``: the readings that cause it; every other question is answered as in
@@ -39,14 +39,14 @@ class Case:
     reading that the resolved rules are tried with. ``then`` goes on after the broken step.
     """
 
-    world: World
-    holds: Property
+    world: HazardWorld
+    holds: HazardProperty
     steps: int
     options: Mapping[str, Any] = attrs.field(factory=dict)
     title: str = ""
     beside: Mapping[str, Any] = attrs.field(factory=dict)
-    control: tuple[str, World] | None = None
-    bound: Property | None = None
+    control: tuple[str, HazardWorld] | None = None
+    bound: HazardProperty | None = None
     queueing: bool = False
     then: tuple[Act, ...] = ()
 
@@ -65,7 +65,7 @@ class Hazard:
     wrong: str
     quotes: tuple[tuple[str, str], ...]
     rule: str
-    cases: tuple[Case, ...]
+    cases: tuple[HazardCase, ...]
     note: str = ""
     provided: str = ""
 
@@ -75,7 +75,7 @@ class Run:
     """What happened: ``states`` has one more than ``acts``; those from ``broken`` on are after."""
 
     acts: tuple[Act, ...]
-    states: tuple[State, ...]
+    states: tuple[HazardState, ...]
     reason: str
     broken: int
 
@@ -101,7 +101,7 @@ class CaseFinding:
     there is no run.
     """
 
-    case: Case
+    case: HazardCase
     run: Run | None
     literal: int | None
     controls: tuple[Absence, ...]
@@ -109,7 +109,7 @@ class CaseFinding:
 
 
 @attrs.frozen
-class Finding:
+class HazardFinding:
     """What was found of a hazard, case by case."""
 
     hazard: Hazard
@@ -123,9 +123,9 @@ def is_shown(found: CaseFinding) -> bool:
     return there and absent and bool(found.controls) and found.literal is not None
 
 
-def examine(hazard: Hazard) -> Finding:
+def examine(hazard: Hazard) -> HazardFinding:
     """Search the runs of a hazard, its controls, and its absence under the resolved rules."""
-    return Finding(hazard, tuple(_examine(case) for case in hazard.cases))
+    return HazardFinding(hazard, tuple(_examine(case) for case in hazard.cases))
 
 
 def absence(where: str, setting: Setting) -> Absence:
@@ -140,7 +140,7 @@ def absence(where: str, setting: Setting) -> Absence:
     return Absence(where, found.states, problem)
 
 
-def _examine(case: Case) -> CaseFinding:
+def _examine(case: HazardCase) -> CaseFinding:
     found = _search(_setting(case, MENDED), leaps=True)[0].violation
     literal = _setting(case, attrs.evolve(DRAFT_LITERAL, **case.beside))
     there = _search(literal, leaps=True)[0].violation
@@ -153,13 +153,13 @@ def _examine(case: Case) -> CaseFinding:
     )
 
 
-def _setting(case: Case, readings: Readings) -> Setting:
+def _setting(case: HazardCase, readings: Readings) -> Setting:
     """Return the case under these readings, but for those that are its cause."""
     readings = attrs.evolve(readings, **case.options)
     return Setting(case.world, draft_machine(readings), readings, case.holds)
 
 
-def _controls(case: Case) -> Iterator[Absence]:
+def _controls(case: HazardCase) -> Iterator[Absence]:
     if case.control is not None:
         where, world = case.control
         yield absence(where, attrs.evolve(_setting(case, MENDED), world=world))
@@ -169,18 +169,18 @@ def _controls(case: Case) -> Iterator[Absence]:
         yield absence(f"With `{name}` mended", setting)
 
 
-def _resolved(case: Case) -> Absence:
+def _resolved(case: HazardCase) -> Absence:
     client = attrs.evolve(MENDED, marks_wait_for_poll=case.queueing)
     holds = case.bound or case.holds
     return absence("draft_resolved", Setting(case.world, RESOLVED, client, holds))
 
 
-def _search(setting: Setting, *, leaps: bool) -> tuple[Search[State, Act], set[Move]]:
+def _search(setting: Setting, *, leaps: bool) -> tuple[Search[HazardState, Act], set[HazardMove]]:
     """Search a world; return also which moves happened in it."""
-    moves = set[Move]()
+    moves = set[HazardMove]()
     successors = steps(setting, leaps=leaps)
 
-    def seen(state: State) -> list[tuple[Act, State]]:
+    def seen(state: HazardState) -> list[tuple[Act, HazardState]]:
         following = list(successors(state))
         moves.update(act.move for act, _ in following)
         return following
@@ -188,7 +188,7 @@ def _search(setting: Setting, *, leaps: bool) -> tuple[Search[State, Act], set[M
     return search([begin(setting)], seen, lambda state: state.broken, MOST_STATES), moves
 
 
-def _run(case: Case, found: Violation[State, Act]) -> Run:
+def _run(case: HazardCase, found: Violation[HazardState, Act]) -> Run:
     states = list(found.states)
     for act in case.then:
         states.append(follow(_setting(case, MENDED), states[-1], act))

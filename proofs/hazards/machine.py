@@ -24,7 +24,15 @@ from spec.lag import durable_lag, lag, share_partition_lag
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED
 
-__all__ = ["HELD", "RESOLVED", "Machine", "Shown", "View", "draft_machine", "older_broker_reads"]
+__all__ = [
+    "HELD",
+    "RESOLVED",
+    "Machine",
+    "MachineView",
+    "Shown",
+    "draft_machine",
+    "older_broker_reads",
+]
 
 HELD = (RecordState.ACQUIRED, RecordState.IN_PROGRESS)
 
@@ -56,7 +64,7 @@ _PASSED = Shown(RecordState.ARCHIVED, 0)
 
 
 @attrs.frozen
-class View:
+class MachineView:
     """What is seen of a share-partition: of each offset of the log, and what is durable.
 
     ``lag`` is the leader's, ``durable_lag`` what is reported from the durable state (KIP-1226).
@@ -79,7 +87,7 @@ class Machine:
 
     new: Callable[[], Any]
     apply: Callable[[Any, ops.Operation, Sequence[Answer]], tuple[Any, Outcome]]
-    view: Callable[[Any], View]
+    view: Callable[[Any], MachineView]
 
 
 def draft_machine(readings: Readings) -> Machine:
@@ -95,14 +103,14 @@ def older_broker_reads(durable: Durable, log_end: int) -> bool:
 
 
 def _apply_draft(
-    leader: draft.Leader, operation: ops.Operation, answers: Sequence[Answer]
-) -> tuple[draft.Leader, Outcome]:
+    leader: draft.DraftLeader, operation: ops.Operation, answers: Sequence[Answer]
+) -> tuple[draft.DraftLeader, Outcome]:
     done = draft.apply(leader, operation, answers)
     ids = (waiting.write.id for waiting in done.leader.outstanding)
     return attrs.evolve(done.leader, writes=_next_id(ids)), done.outcome
 
 
-def _view_draft(leader: draft.Leader) -> View:
+def _view_draft(leader: draft.DraftLeader) -> MachineView:
     shown = tuple(
         Shown(
             record.state,
@@ -114,7 +122,7 @@ def _view_draft(leader: draft.Leader) -> View:
         for record in leader.records[leader.start :]
     )
     end = len(leader.records)
-    return View(
+    return MachineView(
         leader.now,
         leader.start,
         leader.end,
@@ -159,7 +167,7 @@ def _wait(partition: SharePartition, ms: int) -> tuple[SharePartition, Outcome]:
     return attrs.evolve(partition, next_write=_next_id(partition.outstanding)), Outcome()
 
 
-def _view_resolved(partition: SharePartition) -> View:
+def _view_resolved(partition: SharePartition) -> MachineView:
     window, durable = partition.window, partition.durable
     in_flight = (
         window.records.get(offset, UNDELIVERED)
@@ -169,7 +177,7 @@ def _view_resolved(partition: SharePartition) -> View:
         Shown(RecordState(r.state), r.delivery_count, r.owner, r.pending, r.deadline)
         for r in in_flight
     )
-    return View(
+    return MachineView(
         partition.now,
         window.start_offset,
         window.end_offset,

@@ -5,9 +5,9 @@ import attrs
 from model.config import SharePartitionConfig
 from proofs.hazards import properties as hold
 from proofs.hazards.draft_readings import Siblings
-from proofs.hazards.hazard import Case, Hazard
+from proofs.hazards.hazard import Hazard, HazardCase
 from proofs.hazards.timing import QUARTER
-from proofs.hazards.world import Act, Move, World
+from proofs.hazards.world import Act, HazardMove, HazardWorld
 
 __all__ = ["HAZARDS"]
 
@@ -38,8 +38,8 @@ _SENT = (
     "Send a mark when it is made, or from a background thread well before the lock ends; do not "
     "tie it to poll()."
 )
-_ON_ITS_WAY = frozenset({Move.FETCH, Move.MARK, Move.WAIT})
-_NARROW = World(
+_ON_ITS_WAY = frozenset({HazardMove.FETCH, HazardMove.MARK, HazardMove.WAIT})
+_NARROW = HazardWorld(
     _ON_ITS_WAY,
     30_000,
     150_000,
@@ -61,8 +61,8 @@ HAZARDS = (
         "gives each acquisition, returned with the acquired records; refuse another delivery's "
         "with INVALID_RECORD_STATE. The delivery count is not enough: it repeats after a failover.",
         (
-            Case(
-                World(_ON_ITS_WAY | {Move.OLD_MARK}, 30_000, 60_000, fetches=2),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY | {HazardMove.OLD_MARK}, 30_000, 60_000, fetches=2),
                 hold.a_mark_counts_for_its_own_delivery,
                 steps=4,
                 options={"mark_names_no_delivery": True},
@@ -78,8 +78,8 @@ HAZARDS = (
         "Say “the IN_PROGRESS time of this delivery”, and that inProgressStartTimeMs is cleared "
         "whenever a delivery ends.",
         (
-            Case(
-                World(
+            HazardCase(
+                HazardWorld(
                     _ON_ITS_WAY,
                     30_000,
                     210_000,
@@ -101,8 +101,8 @@ HAZARDS = (
         (_GRACE,),
         "Say that a mark of the member, once it is back, cancels the grace time.",
         (
-            Case(
-                World(_ON_ITS_WAY | {Move.LEAVE, Move.RETURN}, 2_500, 15_000),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY | {HazardMove.LEAVE, HazardMove.RETURN}, 2_500, 15_000),
                 hold.fresh_progress_keeps_the_lock,
                 steps=6,
                 options={"grace_outlasts_a_mark": True},
@@ -118,14 +118,14 @@ HAZARDS = (
         "Keep the grace time to members that may come back (a lost connection), and release at "
         "once when a consumer closes; or set it to 0 by default.",
         (
-            Case(
-                World(_ON_ITS_WAY | {Move.LEAVE}, 2_500, 15_000),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY | {HazardMove.LEAVE}, 2_500, 15_000),
                 hold.a_departure_makes_records_available,
                 steps=4,
                 control=(
                     "With a grace time of 0",
-                    World(
-                        _ON_ITS_WAY | {Move.LEAVE},
+                    HazardWorld(
+                        _ON_ITS_WAY | {HazardMove.LEAVE},
                         2_500,
                         15_000,
                         config=SharePartitionConfig(in_progress_rebalance_grace_ms=0),
@@ -145,9 +145,17 @@ HAZARDS = (
         (_POLL,),
         _SENT,
         (
-            Case(
-                World(
-                    frozenset({Move.FETCH, Move.CALL_MARK, Move.POLL, Move.ACCEPT, Move.WAIT}),
+            HazardCase(
+                HazardWorld(
+                    frozenset(
+                        {
+                            HazardMove.FETCH,
+                            HazardMove.CALL_MARK,
+                            HazardMove.POLL,
+                            HazardMove.ACCEPT,
+                            HazardMove.WAIT,
+                        }
+                    ),
                     15_000,
                     60_000,
                 ),
@@ -156,9 +164,9 @@ HAZARDS = (
                 options={"marks_wait_for_poll": True},
                 title="explicit acknowledgement: poll() throws while a record is unacknowledged",
             ),
-            Case(
-                World(
-                    frozenset({Move.FETCH, Move.CALL_MARK, Move.POLL}),
+            HazardCase(
+                HazardWorld(
+                    frozenset({HazardMove.FETCH, HazardMove.CALL_MARK, HazardMove.POLL}),
                     explicit=False,
                 ),
                 hold.a_mark_is_sent_in_time,
@@ -180,9 +188,11 @@ HAZARDS = (
         "Say that each batch is judged and answered for itself, and that the client puts records "
         "into one batch only if it still holds them all.",
         (
-            Case(
-                World(
-                    frozenset({Move.FETCH, Move.CALL_MARK, Move.POLL, Move.ACCEPT}),
+            HazardCase(
+                HazardWorld(
+                    frozenset(
+                        {HazardMove.FETCH, HazardMove.CALL_MARK, HazardMove.POLL, HazardMove.ACCEPT}
+                    ),
                     records=2,
                     take=2,
                     most_marks=1,
@@ -206,15 +216,15 @@ HAZARDS = (
         "Say that a mark gives its record a deadline of its own, and leaves the timer of the "
         "others as it is.",
         (
-            Case(
-                World(_ON_ITS_WAY, 10_000, 30_000, records=2, take=2),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY, 10_000, 30_000, records=2, take=2),
                 hold.a_mark_leaves_other_records,
                 steps=3,
                 options={"siblings": Siblings.RESCHEDULED},
                 title="the timer of the fetch is rescheduled",
             ),
-            Case(
-                World(_ON_ITS_WAY, 10_000, 30_000, records=2, take=2),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY, 10_000, 30_000, records=2, take=2),
                 hold.a_mark_leaves_other_records,
                 steps=2,
                 options={"siblings": Siblings.CANCELLED},
@@ -231,13 +241,13 @@ HAZARDS = (
         "State the consequence beside the setting, and report the age of the oldest IN_PROGRESS "
         "record as a metric, so that an operator sees what holds the window.",
         (
-            Case(
+            HazardCase(
                 _NARROW,
                 hold.a_waiting_record_is_not_blocked,
                 steps=3,
                 control=(
                     "Without marks",
-                    attrs.evolve(_NARROW, moves=_ON_ITS_WAY - {Move.MARK}),
+                    attrs.evolve(_NARROW, moves=_ON_ITS_WAY - {HazardMove.MARK}),
                 ),
                 beside={"lock_timer_runs_on": False, "extension_compares_the_instant": False},
                 bound=hold.a_block_ends,
@@ -256,12 +266,12 @@ HAZARDS = (
         (("§2.2", "IN_PROGRESS → ARCHIVING (REJECT / max-delivery-count)"),),
         "Write “→ ARCHIVED, or ARCHIVING if the group has a dead-letter queue (KIP-1191)”.",
         (
-            Case(
-                World(_ON_ITS_WAY | {Move.REJECT}, 30_000, 60_000),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY | {HazardMove.REJECT}, 30_000, 60_000),
                 hold.a_rejected_record_is_finished,
                 steps=3,
                 options={"archiving_without_a_queue": True},
-                then=(Act(Move.WAIT, number=3_600_000),),
+                then=(Act(HazardMove.WAIT, number=3_600_000),),
             ),
         ),
         "A record that fails at its limit has the same fate. From ACQUIRED, both lead to ARCHIVED "

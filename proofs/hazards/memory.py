@@ -10,15 +10,15 @@ from model.errors import ErrorCode
 from model.outcome import Outcome
 from model.states import RecordState
 from proofs.hazards.draft_consumer import Given, receive
-from proofs.hazards.machine import View
-from proofs.hazards.world import Moment, Move, Past
+from proofs.hazards.machine import MachineView
+from proofs.hazards.world import HazardMoment, HazardMove, Past
 
 __all__ = ["offsets_marked", "remember"]
 
 T = TypeVar("T")
 
 
-def remember(moment: Moment) -> Past:
+def remember(moment: HazardMoment) -> Past:
     """Return what is remembered after a step; ``moment.after.past`` is from before it."""
     past = moment.after.past
     for request, outcome in zip(moment.requests, moment.outcomes, strict=True):
@@ -34,7 +34,7 @@ def remember(moment: Moment) -> Past:
     return _blocked(_moved(past, moment), moment)
 
 
-def offsets_marked(moment: Moment) -> Iterator[tuple[int, ErrorCode, tuple[int, int]]]:
+def offsets_marked(moment: HazardMoment) -> Iterator[tuple[int, ErrorCode, tuple[int, int]]]:
     """Yield each offset of the marks of a step, its answer, and the delivery that was named."""
     for request, outcome in zip(moment.requests, moment.outcomes, strict=True):
         if isinstance(request, ops.MarkInProgress):
@@ -43,13 +43,13 @@ def offsets_marked(moment: Moment) -> Iterator[tuple[int, ErrorCode, tuple[int, 
                     yield offset, code, (batch.leader_epoch, batch.acquisition)
 
 
-def _given(past: Past, moment: Moment, member: str, outcome: Outcome) -> Past:
+def _given(past: Past, moment: HazardMoment, member: str, outcome: Outcome) -> Past:
     now, epoch = moment.after.view.now, moment.before.view.durable.leader_epoch
     number = 0 if outcome.acquisition is None else outcome.acquisition
     taken = [o for range_ in outcome.acquired for o in range(range_.first, range_.last + 1)]
     new = tuple(Given(offset, epoch, number) for offset in taken)
     kept = past.given
-    if Move.OLD_MARK not in moment.world.moves:
+    if HazardMove.OLD_MARK not in moment.world.moves:
         kept = tuple((m, g) for m, g in kept if m != member or g.offset not in taken)
     consumers = tuple(receive(c, new) if c.member == member else c for c in past.consumers)
     return attrs.evolve(
@@ -64,7 +64,7 @@ def _given(past: Past, moment: Moment, member: str, outcome: Outcome) -> Past:
     )
 
 
-def _marked(past: Past, moment: Moment) -> Past:
+def _marked(past: Past, moment: HazardMoment) -> Past:
     now, records = moment.after.view.now, moment.after.view.records
     held = {
         offset
@@ -80,7 +80,9 @@ def _marked(past: Past, moment: Moment) -> Past:
     )
 
 
-def _acknowledged(past: Past, moment: Moment, request: ops.Acknowledge, outcome: Outcome) -> Past:
+def _acknowledged(
+    past: Past, moment: HazardMoment, request: ops.Acknowledge, outcome: Outcome
+) -> Past:
     """Forget what was acknowledged; remember what its owner accepted for good, or may have."""
     done = {(request.member, batch.first) for batch in request.batches}
     past = attrs.evolve(
@@ -96,7 +98,7 @@ def _acknowledged(past: Past, moment: Moment, request: ops.Acknowledge, outcome:
     past = attrs.evolve(past, consumers=consumers)
     records = moment.before.view.records
     offsets = {o for member, o in done if records[o].is_held and records[o].owner == member}
-    if moment.act.move in (Move.RELEASE, Move.REJECT):
+    if moment.act.move in (HazardMove.RELEASE, HazardMove.REJECT):
         return past
     if outcome.status is ErrorCode.NONE:
         return attrs.evolve(past, confirmed=past.confirmed | offsets)
@@ -114,27 +116,27 @@ def _answered(past: Past, request: ops.CompleteWrite) -> Past:
     return past
 
 
-def _moved(past: Past, moment: Moment) -> Past:
+def _moved(past: Past, moment: HazardMoment) -> Past:
     """Remember who comes and goes, and that leaders change."""
     act, view = moment.act, moment.before.view
     match act.move:
-        case Move.LEAVE:
+        case HazardMove.LEAVE:
             held = {o for o, record in enumerate(view.records) if record.owner == act.member}
             left = (*past.left, (act.member, view.now))
             return attrs.evolve(past, left=left, unseen=past.unseen | held)
-        case Move.RETURN:
+        case HazardMove.RETURN:
             return attrs.evolve(past, left=tuple(a for a in past.left if a[0] != act.member))
-        case Move.FAIL_OVER:
+        case HazardMove.FAIL_OVER:
             nothing = (None,) * len(past.sign)
             return attrs.evolve(
                 past, failed_over=True, accepting=(), sign=nothing, first_mark=nothing
             )
-        case Move.DOWNGRADE:
+        case HazardMove.DOWNGRADE:
             return attrs.evolve(past, failed_over=True, is_over=True)
     return past
 
 
-def _blocked(past: Past, moment: Moment) -> Past:
+def _blocked(past: Past, moment: HazardMoment) -> Past:
     view, limit = moment.after.view, moment.world.config.partition_max_record_locks
     is_full = view.end - view.start >= limit and view.end < len(view.records)
     if not is_full or _has_available(view):
@@ -142,7 +144,7 @@ def _blocked(past: Past, moment: Moment) -> Past:
     return past if past.blocked is not None else attrs.evolve(past, blocked=view.now)
 
 
-def _has_available(view: View) -> bool:
+def _has_available(view: MachineView) -> bool:
     window = view.records[view.start : view.end]
     return any(r.state is RecordState.AVAILABLE and not r.pending for r in window)
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from proofs.hazards.figures import figures
-from proofs.hazards.hazard import Absence, Case, CaseFinding, Finding, Run
-from proofs.hazards.machine import Shown, View
-from proofs.hazards.world import BEGAN, Act, Move, Property, World
+from proofs.hazards.hazard import Absence, CaseFinding, HazardCase, HazardFinding, Run
+from proofs.hazards.machine import MachineView, Shown
+from proofs.hazards.world import BEGAN, Act, HazardMove, HazardProperty, HazardWorld
 
 __all__ = ["page", "property_text", "steps_table"]
 
@@ -16,24 +16,24 @@ _HEAD = (
     "|---:|---|---|---|---|",
 )
 _DONE = {
-    Move.FETCH: "{m} fetches",
-    Move.MARK: "{m} marks {o}",
-    Move.OLD_MARK: "{m} marks {o}, for its former delivery",
-    Move.ACCEPT: "{m} accepts {o}",
-    Move.RELEASE: "{m} releases {o}",
-    Move.REJECT: "{m} rejects {o}",
-    Move.LEAVE: "{m} leaves",
-    Move.RETURN: "{m} comes back",
-    Move.ANSWER: "the write is answered {answer}",
-    Move.WAIT: "{number:,} ms pass",
-    Move.FAIL_OVER: "a new leader takes over",
-    Move.DOWNGRADE: "a leader of an older version takes over",
-    Move.CALL_MARK: "{m} calls markInProgress({o})",
-    Move.POLL: "{m} calls poll()",
+    HazardMove.FETCH: "{m} fetches",
+    HazardMove.MARK: "{m} marks {o}",
+    HazardMove.OLD_MARK: "{m} marks {o}, for its former delivery",
+    HazardMove.ACCEPT: "{m} accepts {o}",
+    HazardMove.RELEASE: "{m} releases {o}",
+    HazardMove.REJECT: "{m} rejects {o}",
+    HazardMove.LEAVE: "{m} leaves",
+    HazardMove.RETURN: "{m} comes back",
+    HazardMove.ANSWER: "the write is answered {answer}",
+    HazardMove.WAIT: "{number:,} ms pass",
+    HazardMove.FAIL_OVER: "a new leader takes over",
+    HazardMove.DOWNGRADE: "a leader of an older version takes over",
+    HazardMove.CALL_MARK: "{m} calls markInProgress({o})",
+    HazardMove.POLL: "{m} calls poll()",
 }
 
 
-def page(found: Finding) -> str:
+def page(found: HazardFinding) -> str:
     """Return the page of a hazard: what goes wrong, why, a run of it, and what would mend it."""
     hazard = found.hazard
     lines = [f"### {hazard.name}. {hazard.title}", "", hazard.wrong, ""]
@@ -49,7 +49,7 @@ def page(found: Finding) -> str:
     return "\n".join(lines)
 
 
-def property_text(holds: Property) -> str:
+def property_text(holds: HazardProperty) -> str:
     """Return the property as a sentence."""
     sentence = (holds.__doc__ or "").removeprefix("Hold that ")
     return sentence[0].upper() + sentence[1:]
@@ -64,7 +64,7 @@ def steps_table(run: Run) -> Iterator[str]:
     ):
         what = _done(act)
         errors = [code.name for code in after.told if code is not ErrorCode.NONE]
-        if errors and act.move is not Move.ANSWER:
+        if errors and act.move is not HazardMove.ANSWER:
             what += f": {'not answered yet' if errors == ['PENDING'] else ', '.join(errors)}"
         mark = " **←**" if number == run.broken else ""
         yield _row(after.view, what, _changes(before.view, after.view), mark)
@@ -95,7 +95,7 @@ def _done(act: Act) -> str:
     return _DONE[act.move].format(m=act.member, o=offset, answer=act.answer.name, number=act.number)
 
 
-def _readings(case: Case) -> str:
+def _readings(case: HazardCase) -> str:
     if not case.options:
         return "under every reading"
     return ", ".join(_option(name, value) for name, value in case.options.items())
@@ -107,7 +107,7 @@ def _option(name: str, value: object) -> str:
     return f"`{name}` mended" if value is False else f"`{name}`: {value}"
 
 
-def _row(view: View, what: str, records: str, mark: str) -> str:
+def _row(view: MachineView, what: str, records: str, mark: str) -> str:
     entries = "".join(
         f", {offset}: {state.name}({count})"
         for offset, (state, count) in sorted(view.durable.entries.items())
@@ -120,7 +120,7 @@ def _row(view: View, what: str, records: str, mark: str) -> str:
     return f"| {view.now - BEGAN:,} | {what}{mark} | {records} | {durable} | {lag} |"
 
 
-def _changes(before: View, after: View) -> str:
+def _changes(before: MachineView, after: MachineView) -> str:
     changed = [
         f"{offset}: {_name(before, offset)} → {_name(after, offset)}"
         for offset, (was, is_) in enumerate(zip(before.records, after.records, strict=True))
@@ -129,7 +129,7 @@ def _changes(before: View, after: View) -> str:
     return "; ".join(changed) or "–"
 
 
-def _name(view: View, offset: int) -> str:
+def _name(view: MachineView, offset: int) -> str:
     shown: Shown = view.records[offset]
     if offset < view.start:
         return "passed"
@@ -139,7 +139,7 @@ def _name(view: View, offset: int) -> str:
     return f"{shown.state.name}({shown.delivery_count}){owner}{until}{pending}"
 
 
-def _checks(found: Finding) -> Iterator[str]:
+def _checks(found: HazardFinding) -> Iterator[str]:
     for number, case in enumerate(found.cases, start=1):
         which = "" if len(found.cases) == 1 else f"Case {number}: "
         steps = "no run" if case.run is None else f"{case.run.broken} steps, none shorter"
@@ -167,7 +167,7 @@ def _resolved(found: CaseFinding) -> str:
     return f"Under `draft_resolved` it remains, bounded: {bound[0].lower()}{bound[1:]} ({size})."
 
 
-def _world(world: World) -> str:
+def _world(world: HazardWorld) -> str:
     config, default = world.config, SharePartitionConfig()
     parts = [
         _many(world.records, "record"),
@@ -176,9 +176,11 @@ def _world(world: World) -> str:
     ]
     if world.config.delivery_count_limit != default.delivery_count_limit:
         parts.append(f"limit {config.delivery_count_limit}")
-    if Move.WAIT in world.moves:
+    if HazardMove.WAIT in world.moves:
         parts.append(f"times in steps of {world.quantum:,} ms to {world.until:,} ms")
-    moves = ", ".join(move.name.lower().replace("_", " ") for move in Move if move in world.moves)
+    moves = ", ".join(
+        move.name.lower().replace("_", " ") for move in HazardMove if move in world.moves
+    )
     return f"{', '.join(parts)} and the moves {moves}"
 
 

@@ -6,7 +6,7 @@ from model.errors import ErrorCode
 from model.states import RecordState
 from proofs.hazards.machine import Shown, older_broker_reads
 from proofs.hazards.memory import offsets_marked
-from proofs.hazards.world import Moment, Move
+from proofs.hazards.world import HazardMoment, HazardMove
 
 __all__ = [
     "a_block_ends",
@@ -38,7 +38,7 @@ __all__ = [
 IN_PROGRESS, ACQUIRED = RecordState.IN_PROGRESS, RecordState.ACQUIRED
 
 
-def an_acceptance_survives(moment: Moment) -> str | None:
+def an_acceptance_survives(moment: HazardMoment) -> str | None:
     """Hold that what was accepted and confirmed is never delivered again, failover or not."""
     for offset in sorted(moment.after.past.confirmed):
         shown = moment.after.view.records[offset]
@@ -47,16 +47,16 @@ def an_acceptance_survives(moment: Moment) -> str | None:
     return None
 
 
-def the_lag_is_what_is_unfinished(moment: Moment) -> str | None:
+def the_lag_is_what_is_unfinished(moment: HazardMoment) -> str | None:
     """Hold that the lag reported after a failover is the number of records to be processed."""
     view = moment.after.view
     unfinished = sum(not record.is_terminal for record in view.records)
-    if moment.act.move is Move.FAIL_OVER and view.durable_lag != unfinished:
+    if moment.act.move is HazardMove.FAIL_OVER and view.durable_lag != unfinished:
         return f"{_records(unfinished)} unfinished and the reported lag is {view.durable_lag}"
     return None
 
 
-def the_count_keeps_to_its_limit(moment: Moment) -> str | None:
+def the_count_keeps_to_its_limit(moment: HazardMoment) -> str | None:
     """Hold that the delivery count is at most its limit."""
     limit = moment.world.config.delivery_count_limit
     for offset, shown in enumerate(moment.after.view.records):
@@ -67,9 +67,9 @@ def the_count_keeps_to_its_limit(moment: Moment) -> str | None:
     return None
 
 
-def only_an_acquire_counts(moment: Moment) -> str | None:
+def only_an_acquire_counts(moment: HazardMoment) -> str | None:
     """Hold that the delivery count changes only when a record is acquired."""
-    if moment.act.move in (Move.FETCH, Move.FAIL_OVER):
+    if moment.act.move in (HazardMove.FETCH, HazardMove.FAIL_OVER):
         return None
     before, after = moment.before.view.records, moment.after.view.records
     for offset, (was, is_) in enumerate(zip(before, after, strict=True)):
@@ -79,7 +79,7 @@ def only_an_acquire_counts(moment: Moment) -> str | None:
     return None
 
 
-def an_archived_record_had_its_attempts(moment: Moment) -> str | None:
+def an_archived_record_had_its_attempts(moment: HazardMoment) -> str | None:
     """Hold that a record that fails at the limit was delivered as often as the limit allows."""
     limit, failed = (
         moment.world.config.delivery_count_limit,
@@ -95,7 +95,7 @@ def an_archived_record_had_its_attempts(moment: Moment) -> str | None:
     return None
 
 
-def fresh_progress_keeps_the_lock(moment: Moment) -> str | None:
+def fresh_progress_keeps_the_lock(moment: HazardMoment) -> str | None:
     """Hold that an owner that marks in time keeps a record up to the maximum extension."""
     config, past, now = moment.world.config, moment.after.past, moment.after.view.now
     for offset, before, _after in _ended_by_time(moment):
@@ -110,7 +110,7 @@ def fresh_progress_keeps_the_lock(moment: Moment) -> str | None:
     return None
 
 
-def a_lock_lasts_its_duration(moment: Moment) -> str | None:
+def a_lock_lasts_its_duration(moment: HazardMoment) -> str | None:
     """Hold that an acquisition lock on a record that was not marked lasts its duration."""
     duration, now = moment.world.config.record_lock_duration_ms, moment.after.view.now
     for offset, before, _after in _ended_by_time(moment):
@@ -120,7 +120,7 @@ def a_lock_lasts_its_duration(moment: Moment) -> str | None:
     return None
 
 
-def silence_ends_at_the_threshold(moment: Moment) -> str | None:
+def silence_ends_at_the_threshold(moment: HazardMoment) -> str | None:
     """Hold that a record is released at the staleness threshold after the last sign of life."""
     longest, now = moment.world.config.in_progress_staleness_threshold_ms, moment.after.view.now
     for offset, shown in enumerate(moment.after.view.records):
@@ -130,7 +130,7 @@ def silence_ends_at_the_threshold(moment: Moment) -> str | None:
     return None
 
 
-def progress_ends_at_its_maximum(moment: Moment) -> str | None:
+def progress_ends_at_its_maximum(moment: HazardMoment) -> str | None:
     """Hold that no delivery is IN_PROGRESS for longer than the maximum extension."""
     longest, now = moment.world.config.in_progress_max_lock_extension_ms, moment.after.view.now
     for offset, shown in enumerate(moment.after.view.records):
@@ -140,16 +140,16 @@ def progress_ends_at_its_maximum(moment: Moment) -> str | None:
     return None
 
 
-def a_terminal_record_stays(moment: Moment) -> str | None:
+def a_terminal_record_stays(moment: HazardMoment) -> str | None:
     """Hold that a record that is finally ACKNOWLEDGED or ARCHIVED never changes."""
     before, after = moment.before.view.records, moment.after.view.records
     for offset, (was, is_) in enumerate(zip(before, after, strict=True)):
-        if was.is_terminal and not is_.is_terminal and moment.act.move is not Move.FAIL_OVER:
+        if was.is_terminal and not is_.is_terminal and moment.act.move is not HazardMove.FAIL_OVER:
             return f"offset {offset} was {_name(was)} and is {_name(is_)}"
     return None
 
 
-def in_progress_has_an_owner(moment: Moment) -> str | None:
+def in_progress_has_an_owner(moment: HazardMoment) -> str | None:
     """Hold that an IN_PROGRESS record has an owner."""
     for offset, shown in enumerate(moment.after.view.records):
         if shown.state is IN_PROGRESS and shown.owner is None:
@@ -157,7 +157,7 @@ def in_progress_has_an_owner(moment: Moment) -> str | None:
     return None
 
 
-def an_acquisition_has_a_timer(moment: Moment) -> str | None:
+def an_acquisition_has_a_timer(moment: HazardMoment) -> str | None:
     """Hold that an ACQUIRED record has a lock timer."""
     for offset, shown in enumerate(moment.after.view.records):
         if shown.state is ACQUIRED and shown.until is None:
@@ -165,18 +165,20 @@ def an_acquisition_has_a_timer(moment: Moment) -> str | None:
     return None
 
 
-def an_older_broker_can_take_over(moment: Moment) -> str | None:
+def an_older_broker_can_take_over(moment: HazardMoment) -> str | None:
     """Hold that a broker that does not know the state can initialize from what is durable."""
     view = moment.after.view
-    if moment.act.move is not Move.DOWNGRADE or older_broker_reads(view.durable, len(view.records)):
+    if moment.act.move is not HazardMove.DOWNGRADE or older_broker_reads(
+        view.durable, len(view.records)
+    ):
         return None
     return "the share-partition fails to initialize, on every attempt"
 
 
-def the_owner_can_acknowledge(moment: Moment) -> str | None:
+def the_owner_can_acknowledge(moment: HazardMoment) -> str | None:
     """Hold that the owner of a record under a live lock can acknowledge it."""
     given, before = moment.act.given, moment.before.view
-    if moment.act.move is not Move.ACCEPT or given is None:
+    if moment.act.move is not HazardMove.ACCEPT or given is None:
         return None
     shown, code = before.records[given.offset], moment.outcomes[0].status
     if code is ErrorCode.INVALID_RECORD_STATE and shown.owner == moment.act.member:
@@ -184,7 +186,7 @@ def the_owner_can_acknowledge(moment: Moment) -> str | None:
     return None
 
 
-def a_mark_counts_for_its_own_delivery(moment: Moment) -> str | None:
+def a_mark_counts_for_its_own_delivery(moment: HazardMoment) -> str | None:
     """Hold that a mark that was made for one delivery changes nothing of another."""
     newest = {(member, g.offset): g for member, g in moment.before.past.given}
     for offset, code, delivery in offsets_marked(moment):
@@ -195,7 +197,7 @@ def a_mark_counts_for_its_own_delivery(moment: Moment) -> str | None:
     return None
 
 
-def a_good_mark_is_accepted(moment: Moment) -> str | None:
+def a_good_mark_is_accepted(moment: HazardMoment) -> str | None:
     """Hold that a mark by the owner, for this delivery and before the maximum, is accepted."""
     config, past, view = moment.world.config, moment.before.past, moment.before.view
     newest = {(member, g.offset): g for member, g in past.given}
@@ -211,10 +213,10 @@ def a_good_mark_is_accepted(moment: Moment) -> str | None:
     return None
 
 
-def a_rejected_record_is_finished(moment: Moment) -> str | None:
+def a_rejected_record_is_finished(moment: HazardMoment) -> str | None:
     """Hold that a rejected record is finished where there is no dead-letter queue."""
     given = moment.act.given
-    if moment.act.move is not Move.REJECT or given is None:
+    if moment.act.move is not HazardMove.REJECT or given is None:
         return None
     done = moment.outcomes[0].status is ErrorCode.NONE
     shown = moment.after.view.records[given.offset]
@@ -223,7 +225,7 @@ def a_rejected_record_is_finished(moment: Moment) -> str | None:
     return None
 
 
-def a_mark_leaves_other_records(moment: Moment) -> str | None:
+def a_mark_leaves_other_records(moment: HazardMoment) -> str | None:
     """Hold that a mark changes nothing of the records that it does not name."""
     named = {offset for offset, _, _ in offsets_marked(moment)}
     before, after = moment.before.view.records, moment.after.view.records
@@ -236,20 +238,20 @@ def a_mark_leaves_other_records(moment: Moment) -> str | None:
     return None
 
 
-def a_mark_is_sent_in_time(moment: Moment) -> str | None:
+def a_mark_is_sent_in_time(moment: HazardMoment) -> str | None:
     """Hold that a mark that was called under a live lock reaches the broker under it."""
     waiting = {(c.member, g.offset) for c in moment.before.past.consumers for g in c.marks}
     for offset, before, _after in _ended_by_time(moment):
         if (before.owner, offset) in waiting:
             return f"{before.owner} called markInProgress for offset {offset} and loses its lock"
-    if moment.act.move is Move.POLL:
+    if moment.act.move is HazardMove.POLL:
         for offset, shown in enumerate(moment.after.view.records):
             if (moment.act.member, offset) in waiting and shown.is_terminal:
                 return f"poll() accepts offset {offset} before it sends the mark of it"
     return None
 
 
-def a_mark_writes_nothing(moment: Moment) -> str | None:
+def a_mark_writes_nothing(moment: HazardMoment) -> str | None:
     """Hold that a mark costs no write to the state topic, as a renewal costs none."""
     marked = any(offsets_marked(moment))
     writes = [write for outcome in moment.outcomes for write in outcome.writes]
@@ -259,9 +261,9 @@ def a_mark_writes_nothing(moment: Moment) -> str | None:
     return None
 
 
-def a_departure_makes_records_available(moment: Moment) -> str | None:
+def a_departure_makes_records_available(moment: HazardMoment) -> str | None:
     """Hold that what a member held is available right after it has left."""
-    if moment.act.move is not Move.WAIT:
+    if moment.act.move is not HazardMove.WAIT:
         return None
     for offset, shown in enumerate(moment.after.view.records):
         if shown.is_held and shown.owner in moment.after.past.away:
@@ -269,7 +271,7 @@ def a_departure_makes_records_available(moment: Moment) -> str | None:
     return None
 
 
-def a_waiting_record_is_not_blocked(moment: Moment) -> str | None:
+def a_waiting_record_is_not_blocked(moment: HazardMoment) -> str | None:
     """Hold that a full window blocks for at most a lock duration."""
     duration, since = moment.world.config.record_lock_duration_ms, moment.after.past.blocked
     blocked = 0 if since is None else moment.after.view.now - since
@@ -278,7 +280,7 @@ def a_waiting_record_is_not_blocked(moment: Moment) -> str | None:
     return None
 
 
-def a_grace_ends(moment: Moment) -> str | None:
+def a_grace_ends(moment: HazardMoment) -> str | None:
     """Hold that what a member held is available at the latest when the grace time is over."""
     now, grace = moment.after.view.now, moment.world.config.in_progress_rebalance_grace_ms
     for offset, shown in enumerate(moment.after.view.records):
@@ -288,7 +290,7 @@ def a_grace_ends(moment: Moment) -> str | None:
     return None
 
 
-def a_block_ends(moment: Moment) -> str | None:
+def a_block_ends(moment: HazardMoment) -> str | None:
     """Hold that a full window blocks for at most a lock duration and the maximum extension."""
     config, since = moment.world.config, moment.after.past.blocked
     longest = config.record_lock_duration_ms + config.in_progress_max_lock_extension_ms
@@ -296,9 +298,9 @@ def a_block_ends(moment: Moment) -> str | None:
     return f"nothing can be fetched for {blocked:,} ms" if blocked > longest else None
 
 
-def _ended_by_time(moment: Moment) -> Iterator[tuple[int, Shown, Shown]]:
+def _ended_by_time(moment: HazardMoment) -> Iterator[tuple[int, Shown, Shown]]:
     """Yield the offsets whose holder, if any, is no longer that because time passed."""
-    if moment.act.move is Move.WAIT:
+    if moment.act.move is HazardMove.WAIT:
         before, after = moment.before.view.records, moment.after.view.records
         for offset, (was, is_) in enumerate(zip(before, after, strict=True)):
             if was.is_held and not is_.is_held:

@@ -8,7 +8,7 @@ import attrs
 
 from model.states import PERSISTED_STATES, RecordState
 from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, Readings
-from proofs.hazards.hazard import Absence, Finding
+from proofs.hazards.hazard import Absence, HazardFinding
 from proofs.hazards.page import page
 from proofs.hazards.questions import QUESTIONS
 from spec.record import durable_maximum
@@ -70,7 +70,7 @@ That is Z1, and what follows from it is Z1b. Any other state with an id above th
 states has the same effect if it is ever written."""
 
 
-def verdict(found: Finding) -> str:
+def verdict(found: HazardFinding) -> str:
     """Say in a few words what becomes of a hazard under the resolved rules."""
     states = sum(case.resolved.states for case in found.cases)
     if any(case.resolved.problem for case in found.cases):
@@ -90,7 +90,7 @@ def edges_that_fall() -> list[tuple[RecordState, RecordState]]:
     ]
 
 
-def review(found: Sequence[Finding], together: Sequence[Absence]) -> str:
+def review(found: Sequence[HazardFinding], together: Sequence[Absence]) -> str:
     """Return the document."""
     parts = [
         _INTRODUCTION.format(number=len(found)),
@@ -115,7 +115,7 @@ def review(found: Sequence[Finding], together: Sequence[Absence]) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _summary(found: Sequence[Finding]) -> Iterator[str]:
+def _summary(found: Sequence[HazardFinding]) -> Iterator[str]:
     yield "| | What goes wrong | Steps | Because of | Under the resolved rules |"
     yield "|---|---|---:|---|---|"
     for finding in found:

@@ -10,12 +10,12 @@ from model.snapshot import DurableState
 from proofs.hazards.acts import acts_in, requests_of
 from proofs.hazards.draft_consumer import Consumer
 from proofs.hazards.memory import remember
-from proofs.hazards.world import BEGAN, Act, Moment, Move, Past, Setting, State
+from proofs.hazards.world import BEGAN, Act, HazardMoment, HazardMove, HazardState, Past, Setting
 
 __all__ = ["begin", "follow", "steps"]
 
 
-def begin(setting: Setting) -> State:
+def begin(setting: Setting) -> HazardState:
     """Return the world at its beginning: a leader that has just read an untouched durable state."""
     world, machine = setting.world, setting.machine
     persisted = DurableState(0, 0, leader_epoch=1)
@@ -23,30 +23,32 @@ def begin(setting: Setting) -> State:
     system, _ = machine.apply(machine.new(), read, ())
     nothing = (None,) * world.records
     past = Past((0,) * world.records, nothing, nothing)
-    if {Move.CALL_MARK, Move.POLL} & world.moves:
+    if {HazardMove.CALL_MARK, HazardMove.POLL} & world.moves:
         consumers = tuple(
             Consumer(member, world.explicit, most_waiting=world.most_marks)
             for member in world.members
         )
         past = attrs.evolve(past, consumers=consumers)
-    return State(system, past, machine.view(system))
+    return HazardState(system, past, machine.view(system))
 
 
-def steps(setting: Setting, *, leaps: bool) -> Callable[[State], Iterator[tuple[Act, State]]]:
+def steps(
+    setting: Setting, *, leaps: bool
+) -> Callable[[HazardState], Iterator[tuple[Act, HazardState]]]:
     """Return what leads from a state to the next ones.
 
     With ``leaps`` a wait may be of any multiple of the quantum, which makes runs short; without,
     of one only, which visits the same states and looks at each of them.
     """
 
-    def successors(state: State) -> Iterator[tuple[Act, State]]:
+    def successors(state: HazardState) -> Iterator[tuple[Act, HazardState]]:
         for act in acts_in(state, setting.world, leaps=leaps):
             yield act, follow(setting, state, act)
 
     return successors
 
 
-def follow(setting: Setting, state: State, act: Act) -> State:
+def follow(setting: Setting, state: HazardState, act: Act) -> HazardState:
     """Return the state after the act, with what the property says of the step."""
     machine = setting.machine
     consumers, requests = requests_of(state, act, setting.world, setting.readings)
@@ -56,7 +58,7 @@ def follow(setting: Setting, state: State, act: Act) -> State:
         outcomes.append(outcome)
     past = attrs.evolve(state.past, consumers=consumers)
     told = tuple(code for outcome in outcomes for code in outcome.marked or (outcome.status,))
-    after = State(system, past, machine.view(system), told)
-    moment = Moment(setting.world, state, act, requests, tuple(outcomes), after)
+    after = HazardState(system, past, machine.view(system), told)
+    moment = HazardMoment(setting.world, state, act, requests, tuple(outcomes), after)
     after = attrs.evolve(after, past=remember(moment))
     return attrs.evolve(after, broken=setting.holds(attrs.evolve(moment, after=after)))

@@ -3,8 +3,8 @@
 from model.config import SharePartitionConfig
 from proofs.hazards import properties as hold
 from proofs.hazards.draft_readings import LimitTest
-from proofs.hazards.hazard import Case, Hazard
-from proofs.hazards.world import Act, Move, World
+from proofs.hazards.hazard import Hazard, HazardCase
+from proofs.hazards.world import Act, HazardMove, HazardWorld
 
 __all__ = ["HAZARDS", "QUARTER"]
 
@@ -41,7 +41,7 @@ _GUARD = (
     "a delivery ends."
 )
 _SHORT_MAXIMUM = 5 * QUARTER
-_ON_ITS_WAY = frozenset({Move.FETCH, Move.MARK, Move.WAIT})
+_ON_ITS_WAY = frozenset({HazardMove.FETCH, HazardMove.MARK, HazardMove.WAIT})
 _AGED = {"lock_timer_runs_on": False, "extension_compares_the_instant": False}
 """Otherwise Z4 and Z8 end every delivery before."""
 
@@ -59,8 +59,8 @@ HAZARDS = (
         (_STALE, _LIMIT),
         _COUNT,
         (
-            Case(
-                World(_ON_ITS_WAY, 2 * QUARTER, 12 * QUARTER, fetches=2, config=_limit(2)),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY, 2 * QUARTER, 12 * QUARTER, fetches=2, config=_limit(2)),
                 hold.the_count_keeps_to_its_limit,
                 steps=4,
                 options={"staleness_adds_a_delivery": True},
@@ -77,16 +77,16 @@ HAZARDS = (
         (_STALE, _LIMIT),
         _COUNT,
         (
-            Case(
-                World(_ON_ITS_WAY, 2 * QUARTER, 12 * QUARTER, fetches=3, config=_limit(3)),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY, 2 * QUARTER, 12 * QUARTER, fetches=3, config=_limit(3)),
                 hold.an_archived_record_had_its_attempts,
                 steps=5,
                 options={"staleness_adds_a_delivery": True},
                 beside={"limit_test": LimitTest.BEFORE_ADDING},
                 title="the limit is tested, then the count raised",
             ),
-            Case(
-                World(_ON_ITS_WAY, 2 * QUARTER, 12 * QUARTER, fetches=2, config=_limit(2)),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY, 2 * QUARTER, 12 * QUARTER, fetches=2, config=_limit(2)),
                 hold.an_archived_record_had_its_attempts,
                 steps=3,
                 options={
@@ -106,8 +106,8 @@ HAZARDS = (
         (_TIMER, ("§2.3", "Release IN_PROGRESS record if no progress signal in this window")),
         _DEADLINE,
         (
-            Case(
-                World(_ON_ITS_WAY, 5_000, 100_000),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY, 5_000, 100_000),
                 hold.fresh_progress_keeps_the_lock,
                 steps=3,
                 options={"lock_timer_runs_on": True, "timer_has_the_lock_duration": True},
@@ -124,13 +124,13 @@ HAZARDS = (
         (_TIMER, _EVERY),
         _DEADLINE,
         (
-            Case(
-                World(_ON_ITS_WAY, QUARTER // 2, 6 * QUARTER),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY, QUARTER // 2, 6 * QUARTER),
                 hold.silence_ends_at_the_threshold,
                 steps=3,
                 options={"swept_every_quarter": True},
                 beside=_AGED,
-                then=(Act(Move.WAIT, number=QUARTER // 2),),
+                then=(Act(HazardMove.WAIT, number=QUARTER // 2),),
             ),
         ),
         "At the defaults the record is released up to {sweep_silence} ms after the last mark, and "
@@ -145,15 +145,17 @@ HAZARDS = (
         (_STALE,),
         _GUARD,
         (
-            Case(
-                World(_ON_ITS_WAY | {Move.ACCEPT}, 2 * QUARTER, 6 * QUARTER, records=2, take=2),
+            HazardCase(
+                HazardWorld(
+                    _ON_ITS_WAY | {HazardMove.ACCEPT}, 2 * QUARTER, 6 * QUARTER, records=2, take=2
+                ),
                 hold.a_terminal_record_stays,
                 steps=4,
                 options={"sweep_takes_any_state": True, "progress_time_survives": True},
                 title="an acknowledged record behind an unfinished one",
             ),
-            Case(
-                World(_ON_ITS_WAY, QUARTER, 4 * QUARTER),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY, QUARTER, 4 * QUARTER),
                 hold.a_lock_lasts_its_duration,
                 steps=2,
                 options={"sweep_takes_any_state": True, "never_marked_is_ancient": True},
@@ -172,8 +174,8 @@ HAZARDS = (
         (_STALE, ("§3.1", "inProgressStartTimeMs (when transitioned to IN_PROGRESS)")),
         _GUARD,
         (
-            Case(
-                World(_ON_ITS_WAY, QUARTER, 6 * QUARTER, members=("A", "B"), fetches=2),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY, QUARTER, 6 * QUARTER, members=("A", "B"), fetches=2),
                 hold.a_lock_lasts_its_duration,
                 steps=5,
                 options={"sweep_takes_any_state": True, "progress_time_survives": True},
@@ -189,8 +191,8 @@ HAZARDS = (
         (_MAXIMUM,),
         "Say “if now - inProgressStartTimeMs ≥ max.extension.ms”.",
         (
-            Case(
-                World(_ON_ITS_WAY, QUARTER, 6 * QUARTER),
+            HazardCase(
+                HazardWorld(_ON_ITS_WAY, QUARTER, 6 * QUARTER),
                 hold.fresh_progress_keeps_the_lock,
                 steps=3,
                 options={"extension_compares_the_instant": True},
@@ -205,8 +207,8 @@ HAZARDS = (
         (("§2.3", "Hard upper bound on total IN_PROGRESS time"), _EVERY),
         _DEADLINE,
         (
-            Case(
-                World(
+            HazardCase(
+                HazardWorld(
                     _ON_ITS_WAY,
                     QUARTER // 2,
                     6 * QUARTER,
@@ -216,7 +218,7 @@ HAZARDS = (
                 steps=5,
                 options={"swept_every_quarter": True},
                 beside=_AGED,
-                then=(Act(Move.WAIT, number=QUARTER // 2),),
+                then=(Act(HazardMove.WAIT, number=QUARTER // 2),),
             ),
         ),
         f"The run has a maximum of {_SHORT_MAXIMUM:,} ms, to be short. "

@@ -8,7 +8,7 @@ from proofs.hazards.catalogue import HAZARDS
 from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.hazard import Absence, absence
 from proofs.hazards.machine import RESOLVED
-from proofs.hazards.world import Moment, Move, Setting, World
+from proofs.hazards.world import HazardMoment, HazardMove, HazardWorld, Setting
 
 __all__ = ["WORLDS", "all_together", "everything_holds"]
 
@@ -21,27 +21,27 @@ _SMALL = SharePartitionConfig(
 _SMALLER = attrs.evolve(
     _SMALL, in_progress_staleness_threshold_ms=30_000, in_progress_max_lock_extension_ms=60_000
 )
-_MOVES = frozenset(Move) - {Move.CALL_MARK, Move.POLL, Move.REJECT}
+_MOVES = frozenset(HazardMove) - {HazardMove.CALL_MARK, HazardMove.POLL, HazardMove.REJECT}
 _ANSWERS = (ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 WORLDS = (
-    World(
-        _MOVES - {Move.OLD_MARK, Move.RELEASE, Move.DOWNGRADE},
+    HazardWorld(
+        _MOVES - {HazardMove.OLD_MARK, HazardMove.RELEASE, HazardMove.DOWNGRADE},
         30_000,
         60_000,
         members=("A", "B"),
         fetches=2,
         config=_SMALLER,
-        slow=frozenset({Move.ACCEPT}),
+        slow=frozenset({HazardMove.ACCEPT}),
         answers=_ANSWERS,
     ),
-    World(
-        _MOVES - {Move.LEAVE, Move.RETURN},
+    HazardWorld(
+        _MOVES - {HazardMove.LEAVE, HazardMove.RETURN},
         30_000,
         120_000,
         fetches=3,
         config=_SMALL,
-        slow=frozenset({Move.ACCEPT}),
+        slow=frozenset({HazardMove.ACCEPT}),
         answers=_ANSWERS,
     ),
 )
@@ -57,7 +57,7 @@ _PROPERTIES = tuple(
 )
 
 
-def everything_holds(moment: Moment) -> str | None:
+def everything_holds(moment: HazardMoment) -> str | None:
     """Every property of the hazards holds, or the bound that stands for it."""
     return next((reason for holds in _PROPERTIES if (reason := holds(moment))), None)
 

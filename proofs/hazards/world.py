@@ -12,15 +12,25 @@ from model.errors import ErrorCode
 from model.outcome import Outcome
 from proofs.hazards.draft_consumer import MOST_WAITING, Consumer, Given
 from proofs.hazards.draft_readings import Readings
-from proofs.hazards.machine import Machine, View
+from proofs.hazards.machine import Machine, MachineView
 
-__all__ = ["BEGAN", "Act", "Moment", "Move", "Past", "Property", "Setting", "State", "World"]
+__all__ = [
+    "BEGAN",
+    "Act",
+    "HazardMoment",
+    "HazardMove",
+    "HazardProperty",
+    "HazardState",
+    "HazardWorld",
+    "Past",
+    "Setting",
+]
 
 BEGAN = 1_800_000_000_000
 """When worlds begin, in ms on the brokers' clocks: a time of this century, as they really have."""
 
 
-class Move(Enum):
+class HazardMove(Enum):
     """A kind of thing that can happen."""
 
     FETCH = "fetches"
@@ -40,7 +50,7 @@ class Move(Enum):
 
 
 @attrs.frozen
-class World:
+class HazardWorld:
     """The bounds within which everything is tried.
 
     ``quantum``: waits are multiples of it, up to ``longest`` at once and ``until`` in all (ms).
@@ -49,7 +59,7 @@ class World:
     consumers: how they acknowledge, and how many marks may wait in them for poll().
     """
 
-    moves: frozenset[Move]
+    moves: frozenset[HazardMove]
     quantum: int = 0
     until: int = 0
     records: int = 1
@@ -57,7 +67,7 @@ class World:
     members: tuple[str, ...] = ("A",)
     fetches: int = 1
     config: SharePartitionConfig = SharePartitionConfig()
-    slow: frozenset[Move] = frozenset()
+    slow: frozenset[HazardMove] = frozenset()
     answers: tuple[ErrorCode, ...] = (ErrorCode.NONE,)
     explicit: bool = True
     most_marks: int = MOST_WAITING
@@ -67,7 +77,7 @@ class World:
 class Act:
     """One thing that happens: a row of a run. ``given`` is the delivery which it is about."""
 
-    move: Move
+    move: HazardMove
     member: str = ""
     given: Given | None = None
     answer: ErrorCode = ErrorCode.NONE
@@ -107,7 +117,7 @@ class Past:
 
 
 @attrs.frozen
-class State:
+class HazardState:
     """A state of the world.
 
     ``told``: what the last step was answered. ``broken``: how it broke the property, if it did.
@@ -115,24 +125,24 @@ class State:
 
     system: Any
     past: Past
-    view: View = attrs.field(eq=False)
+    view: MachineView = attrs.field(eq=False)
     told: tuple[ErrorCode, ...] = attrs.field(default=(), eq=False)
     broken: str | None = None
 
 
 @attrs.frozen
-class Moment:
+class HazardMoment:
     """One step: what happened, what was answered, and how it was before and after."""
 
-    world: World
-    before: State
+    world: HazardWorld
+    before: HazardState
     act: Act
     requests: tuple[ops.Operation, ...]
     outcomes: tuple[Outcome, ...]
-    after: State
+    after: HazardState
 
 
-Property = Callable[[Moment], str | None]
+HazardProperty = Callable[[HazardMoment], str | None]
 """Says how a step breaks what should hold, or None."""
 
 
@@ -140,7 +150,7 @@ Property = Callable[[Moment], str | None]
 class Setting:
     """A world, the machine that runs in it, how its consumers behave, and what should hold."""
 
-    world: World
+    world: HazardWorld
     machine: Machine
     readings: Readings
-    holds: Property
+    holds: HazardProperty

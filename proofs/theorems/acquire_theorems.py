@@ -23,13 +23,13 @@ from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record, is_acquirable, is_held, is_terminal
 from spec.window import Window
 
-__all__ = ["ACQUIRE_THEOREMS", "Fetch", "TwoRecords"]
+__all__ = ["ACQUIRE_THEOREMS", "OneFetch", "TwoRecords"]
 
 _law = laws("KIP-932, In-flight records")
 
 
 @attrs.frozen
-class Fetch:
+class OneFetch:
     """A fetch at ``fetch_offset`` that read two log batches, and what the window has at one offset.
 
     ``old_end`` is the end offset before the acquire, ``first_new`` the first offset that enters the
@@ -54,7 +54,7 @@ class Fetch:
     first_new: Term = number()
 
     @classmethod
-    def reached(cls, state: SharePartition) -> "Iterator[Fetch]":
+    def reached(cls, state: SharePartition) -> "Iterator[OneFetch]":
         """Yield fetches from where a run came to."""
         start, end = state.window.start_offset, state.window.end_offset
         limit = state.config.partition_max_record_locks
@@ -67,12 +67,12 @@ class Fetch:
                 )  # fmt: skip
 
 
-def _operation(s: Fetch, mode: AcquireMode) -> Acquire:
+def _operation(s: OneFetch, mode: AcquireMode) -> Acquire:
     batches = (OffsetRange(s.first, s.first_last), OffsetRange(s.second, s.last))
     return Acquire("member", mode, 1, s.maximum, s.fetch_offset, batches)
 
 
-def _state(s: Fetch, end: Term, profile: Profile = KIP) -> SharePartition:
+def _state(s: OneFetch, end: Term, profile: Profile = KIP) -> SharePartition:
     empty: Any = Points()
     now = Window(s.start, end, empty, empty, 0, s.acquirable)
     if s.tracked:
@@ -81,7 +81,7 @@ def _state(s: Fetch, end: Term, profile: Profile = KIP) -> SharePartition:
     return SharePartition(profile, config, log=Log(0, s.log_end), window=now, ready=True)
 
 
-def _is_read(s: Fetch) -> Term:
+def _is_read(s: OneFetch) -> Term:
     return conjunction(
         s.start <= s.old_end,
         s.old_end <= s.log_end,
@@ -93,7 +93,7 @@ def _is_read(s: Fetch) -> Term:
     )
 
 
-def _is_grown(s: Fetch) -> Term:
+def _is_grown(s: OneFetch) -> Term:
     return conjunction(
         _is_read(s), s.old_end <= s.first_new, s.first_new <= s.at, s.end == s.at + 1
     )
@@ -142,7 +142,7 @@ ONE_BY_ONE = Property(
 )
 
 
-def _taken(s: Fetch) -> Term:
+def _taken(s: OneFetch) -> Term:
     operation = _operation(s, AcquireMode.RECORD_LIMIT)
     if _is_refused(acquire.check_taken, _state(s, s.old_end), operation, [s.at]):
         return True
@@ -152,14 +152,14 @@ def _taken(s: Fetch) -> Term:
     )
 
 
-def _size(s: Fetch) -> Term:
+def _size(s: OneFetch) -> Term:
     """Return the size of the log batch that holds the last offset of the window."""
     if s.at >= s.second:
         return s.last - s.second + 1
     return s.first_last - s.first + 1
 
 
-def _within(s: Fetch, mode: AcquireMode, profile: Profile) -> Term:
+def _within(s: OneFetch, mode: AcquireMode, profile: Profile) -> Term:
     grown = _state(attrs.evolve(s, tracked=False), s.end, profile)
     operation = _operation(s, mode)
     if _is_refused(acquire.check_width, grown, operation, s.old_end, s.first_new, [s.at]):
@@ -177,7 +177,7 @@ def _width_theorems() -> Iterator[Theorem]:
             yield Theorem(
                 WIDTH,
                 f"acquire by {mode} ({profile.name})",
-                Fetch,
+                OneFetch,
                 _is_grown,
                 about(_within, mode, profile),
                 Control(
@@ -193,11 +193,11 @@ def _wider(state: SharePartition) -> SharePartition:
     return attrs.evolve(state, config=SharePartitionConfig(partition_max_record_locks=limit))
 
 
-def _learned(s: Fetch) -> SharePartition:
+def _learned(s: OneFetch) -> SharePartition:
     return acquire.learn(_state(s, s.old_end), _operation(s, AcquireMode.BATCH_OPTIMIZED))
 
 
-def _ends_in_the_log(s: Fetch) -> Term:
+def _ends_in_the_log(s: OneFetch) -> Term:
     learned = _learned(s)
     grown = window.extend(learned.window, s.at + 1)
     return conjunction(
@@ -205,12 +205,12 @@ def _ends_in_the_log(s: Fetch) -> Term:
     )
 
 
-def _is_kept(s: Fetch) -> Term:
+def _is_kept(s: OneFetch) -> Term:
     after = _learned(s).window.records.get(s.at)
     return after is not None and conjunction(after.state == s.record.state, is_held(after))
 
 
-def _is_skipped_rightly(s: Fetch) -> Term:
+def _is_skipped_rightly(s: OneFetch) -> Term:
     state = _state(s, s.old_end)
     if _is_refused(acquire.skip_acquire, state, SkipAcquire("member")):
         return True
@@ -222,7 +222,7 @@ _FETCH_THEOREMS = (
     Theorem(
         TAKES,
         "acquire",
-        Fetch,
+        OneFetch,
         _is_read,
         _taken,
         Control(
@@ -234,7 +234,7 @@ _FETCH_THEOREMS = (
     Theorem(
         ENDS,
         "acquire",
-        Fetch,
+        OneFetch,
         lambda s: conjunction(_is_read(s), s.start <= s.at, s.first <= s.at, s.at <= s.last),
         _ends_in_the_log,
         Control(
@@ -246,7 +246,7 @@ _FETCH_THEOREMS = (
     Theorem(
         SKIPS,
         "skip acquire",
-        Fetch,
+        OneFetch,
         _is_read,
         _is_skipped_rightly,
         Control(
@@ -256,7 +256,7 @@ _FETCH_THEOREMS = (
     Theorem(
         VANISHES,
         "acquire",
-        Fetch,
+        OneFetch,
         lambda s: conjunction(_is_read(s), s.tracked, is_held(s.record)),
         _is_kept,
         Control(

@@ -18,7 +18,7 @@ from proofs.theorems.counting_theorems import DOUBLES, FORGETFUL, MISCOUNTS
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_marks, any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Citation, Control, Property, Theorem, about, laws
+from proofs.theorems.theorem import Control, LemmaCitation, Property, Theorem, about, laws
 from spec import log as logs
 from spec import partition, window
 from spec.lag import lag
@@ -238,7 +238,7 @@ Said = Callable[[Tallied, Profile], Term]
 
 
 def _theorems(name: str, profile: Profile) -> Iterator[Theorem]:
-    rows: tuple[tuple[Property, str, Said, Said, Control, tuple[Citation, ...]], ...] = (
+    rows: tuple[tuple[Property, str, Said, Said, Control, tuple[LemmaCitation, ...]], ...] = (
         (
             COUNTS,
             "begin",
@@ -254,7 +254,7 @@ def _theorems(name: str, profile: Profile) -> Iterator[Theorem]:
             lambda s, p: conjunction(_counts_rightly(s, p), s.tracked),
             _changes,
             MISCOUNTS,
-            (Citation(PUT, _put),),
+            (LemmaCitation(PUT, _put),),
         ),
         (
             COUNTS,
@@ -262,7 +262,7 @@ def _theorems(name: str, profile: Profile) -> Iterator[Theorem]:
             _is_first,
             _starts_later,
             FORGETFUL,
-            (Citation(SPLIT, _split_at_the_first),),
+            (LemmaCitation(SPLIT, _split_at_the_first),),
         ),
         (
             WITHIN_THE_WINDOW,
@@ -270,7 +270,7 @@ def _theorems(name: str, profile: Profile) -> Iterator[Theorem]:
             _counts_rightly,
             _is_within,
             COUNTS_THE_NEXT,
-            (Citation(WITHIN, _range),),
+            (LemmaCitation(WITHIN, _range),),
         ),
         (
             IDENTITY,
@@ -278,7 +278,7 @@ def _theorems(name: str, profile: Profile) -> Iterator[Theorem]:
             _counts_rightly,
             _lag_is_unfinished,
             DOUBLES,
-            (Citation(COMPLEMENT, _range), Citation(WITHIN, _others)),
+            (LemmaCitation(COMPLEMENT, _range), LemmaCitation(WITHIN, _others)),
         ),
     )
     for stated, transition, hypothesis, claim, control, cites in rows:
@@ -303,6 +303,6 @@ COMPLETE_COUNT_THEOREMS = (
         about(_was_a_record, KIP),
         about(_learns, KIP),
         IGNORES,
-        cites=(Citation(PUT, _put_a_gap),),
+        cites=(LemmaCitation(PUT, _put_a_gap),),
     ),
 )

@@ -24,8 +24,8 @@ from proofs.theorems.theorem import Control, Theorem
 __all__ = [
     "LIMIT_MS",
     "Proof",
+    "ProofVerdict",
     "Refutation",
-    "Verdict",
     "changed",
     "check_control",
     "holds_of",
@@ -36,7 +36,7 @@ LIMIT_MS = 5_000
 """How long Z3 may take for one question; a proof that takes longer has failed."""
 
 
-class Verdict(Enum):
+class ProofVerdict(Enum):
     """What became of a proof."""
 
     PROVED = "proved"
@@ -52,7 +52,7 @@ class Proof:
     """
 
     theorem: Theorem
-    verdict: Verdict
+    verdict: ProofVerdict
     seconds: float
     cases: int = 0
     counterexample: object = None
@@ -79,14 +79,14 @@ def prove(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Proof:
         reason = (
             f"it cites {missing.property.name}, of which the {missing.transition} is not proved"
         )
-        return Proof(theorem, Verdict.UNKNOWN, 0.0, reason=reason)
+        return Proof(theorem, ProofVerdict.UNKNOWN, 0.0, reason=reason)
     return _proof(theorem, limit_ms)
 
 
 def _unproved(theorem: Theorem, limit_ms: int) -> Theorem | None:
     """Return a base or a step, of a lemma that the theorem cites, which is not proved."""
     parts = chain.from_iterable(obligations(citation.lemma) for citation in theorem.cites)
-    return next((p for p in parts if prove(p, limit_ms).verdict is not Verdict.PROVED), None)
+    return next((p for p in parts if prove(p, limit_ms).verdict is not ProofVerdict.PROVED), None)
 
 
 def _proof(theorem: Theorem, limit_ms: int) -> Proof:
@@ -96,7 +96,7 @@ def _proof(theorem: Theorem, limit_ms: int) -> Proof:
         verdict, cases, found = _decide(theorem, limit_ms)
         reason = ""
     except UndecidedError as undecided:
-        verdict, cases, found, reason = Verdict.UNKNOWN, 0, None, str(undecided)
+        verdict, cases, found, reason = ProofVerdict.UNKNOWN, 0, None, str(undecided)
     return Proof(theorem, verdict, time.perf_counter() - began, cases, found, reason)
 
 
@@ -111,7 +111,7 @@ def check_control(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Refutation:
         proof = _proof(theorem, limit_ms)
         test = ""
         shown = False
-        if proof.verdict is Verdict.REFUTED:
+        if proof.verdict is ProofVerdict.REFUTED:
             test = as_test(theorem, proof.counterexample)
             shown = fails(test)
     return Refutation(theorem, shown and not fails(test), time.perf_counter() - began, test)
@@ -146,7 +146,7 @@ def _everywhere(package: str, name: str, right: object, wrong: object) -> Iterat
             one.stop()
 
 
-def _decide(theorem: Theorem, limit_ms: int) -> tuple[Verdict, int, object]:
+def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]:
     """Look for a way through the claim that is false; then check that no way was left out."""
     kind: type[Any] = theorem.situation
     situation, given, offsets = symbols(kind)
@@ -167,14 +167,14 @@ def _decide(theorem: Theorem, limit_ms: int) -> tuple[Verdict, int, object]:
             solver.add(*small(solver.assertions()))
             if _is_possible(solver):
                 found = values(situation, _smallest(solver, sizes(situation)))
-                return Verdict.REFUTED, len(ways), found
+                return ProofVerdict.REFUTED, len(ways), found
             unexplained = True
         solver.pop()
     if unexplained:
         raise UndecidedError("it is false only of counts that cannot be, or of long ranges")
     if _is_possible(solver, z3.Not(z3.Or(ways))):
         raise UndecidedError("not every way through the claim was followed")
-    return Verdict.PROVED, len(ways), None
+    return ProofVerdict.PROVED, len(ways), None
 
 
 def _is_possible(solver: z3.Solver, *more: z3.BoolRef) -> bool:

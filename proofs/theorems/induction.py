@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Citation, Lemma, Theorem
+from proofs.theorems.theorem import Lemma, LemmaCitation, Theorem
 from spec.logic import Term
 
 __all__ = ["PARTS", "instance", "obligations", "one_more"]
@@ -55,7 +55,7 @@ def obligations(lemma: Lemma) -> tuple[Theorem, Theorem]:
     return base, step
 
 
-def instance(citation: Citation, situation: object) -> Term:
+def instance(citation: LemmaCitation, situation: object) -> Term:
     """Return what the lemma says of one situation."""
     there = citation.of(situation)
     return implies(citation.lemma.given(there), citation.lemma.statement(there))

@@ -6,17 +6,17 @@ from typing import Any
 
 import attrs
 
-from proofs.theorems.harness import Proof, Refutation, Verdict
+from proofs.theorems.harness import Proof, ProofVerdict, Refutation
 from proofs.theorems.induction import PARTS
 from proofs.theorems.reachable import Witness
 from proofs.theorems.spacer import Inference
 from proofs.theorems.theorem import Theorem
 
-__all__ = ["Finding", "as_json", "as_lines", "is_proved", "totals"]
+__all__ = ["TheoremFinding", "as_json", "as_lines", "is_proved", "totals"]
 
 
 @attrs.frozen
-class Finding:
+class TheoremFinding:
     """What was found of one theorem; ``refutation`` is None where controls were not asked for."""
 
     proof: Proof
@@ -25,12 +25,14 @@ class Finding:
     test: str = ""
 
 
-def is_proved(finding: Finding | Inference) -> bool:
+def is_proved(finding: TheoremFinding | Inference) -> bool:
     """Whether all that was asked for is there: proof, witness, and control that fails."""
     if isinstance(finding, Inference):
-        return finding.verdict is Verdict.PROVED
+        return finding.verdict is ProofVerdict.PROVED
     controlled = finding.refutation is None or finding.refutation.fails
-    return finding.proof.verdict is Verdict.PROVED and finding.witness is not None and controlled
+    return (
+        finding.proof.verdict is ProofVerdict.PROVED and finding.witness is not None and controlled
+    )
 
 
 def _cited(theorem: Theorem) -> list[str]:
@@ -38,7 +40,7 @@ def _cited(theorem: Theorem) -> list[str]:
     return [citation.lemma.property.name for citation in theorem.cites]
 
 
-def as_lines(finding: Finding | Inference) -> Iterator[str]:
+def as_lines(finding: TheoremFinding | Inference) -> Iterator[str]:
     """Yield the lines of a finding; a refuted theorem comes with its test."""
     if isinstance(finding, Inference):
         said = f"any run preserves {finding.name}"
@@ -62,7 +64,7 @@ def as_lines(finding: Finding | Inference) -> Iterator[str]:
     yield from (f"    {line}".rstrip() for line in finding.test.splitlines())
 
 
-def as_json(finding: Finding | Inference) -> str:
+def as_json(finding: TheoremFinding | Inference) -> str:
     """Return a finding as one line of JSON."""
     if isinstance(finding, Inference):
         fields: dict[str, Any] = {
@@ -97,9 +99,9 @@ def as_json(finding: Finding | Inference) -> str:
     return json.dumps(fields)
 
 
-def totals(findings: list[Finding | Inference], seconds: float) -> str:
+def totals(findings: list[TheoremFinding | Inference], seconds: float) -> str:
     """Return the last line: how much was proved, of how much, and how long it took."""
-    theorems = [finding for finding in findings if isinstance(finding, Finding)]
+    theorems = [finding for finding in findings if isinstance(finding, TheoremFinding)]
     proved = sum(is_proved(finding) for finding in findings)
     cases = sum(finding.proof.cases for finding in theorems)
     controls = [f.refutation for f in theorems if f.refutation is not None]
@@ -114,6 +116,6 @@ def totals(findings: list[Finding | Inference], seconds: float) -> str:
     return f"{', '.join(parts)}; {seconds:.1f} s"
 
 
-def _verdict(verdict: Verdict, seconds: float) -> str:
-    word = {Verdict.PROVED: "proved", Verdict.REFUTED: "NOT TRUE"}.get(verdict, "UNKNOWN")
+def _verdict(verdict: ProofVerdict, seconds: float) -> str:
+    word = {ProofVerdict.PROVED: "proved", ProofVerdict.REFUTED: "NOT TRUE"}.get(verdict, "UNKNOWN")
     return f"{word} {seconds:.3f} s"

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 import attrs
 import z3
 
-from proofs.theorems.harness import LIMIT_MS, Verdict
+from proofs.theorems.harness import LIMIT_MS, ProofVerdict
 from proofs.theorems.situation import symbols
 from proofs.theorems.symbolic import branches
 from proofs.theorems.transitions import TRANSITIONS, OneRecord
@@ -33,7 +33,7 @@ class Inference:
     """Whether a property holds of every record that the rules reach, and what was inferred."""
 
     name: str
-    verdict: Verdict
+    verdict: ProofVerdict
     seconds: float
     invariant: str = ""
 
@@ -57,10 +57,10 @@ def infer(name: str, limit_ms: int = LIMIT_MS) -> Inference:
         answer = engine.query(wrong())
     except z3.Z3Exception:  # Spacer reports its time limit so.
         answer = z3.unknown
-    verdicts = {"unsat": Verdict.PROVED, "sat": Verdict.REFUTED}
-    verdict = verdicts.get(str(answer), Verdict.UNKNOWN)
+    verdicts = {"unsat": ProofVerdict.PROVED, "sat": ProofVerdict.REFUTED}
+    verdict = verdicts.get(str(answer), ProofVerdict.UNKNOWN)
     seconds = time.perf_counter() - began
-    found = _inferred(engine, reached, situation) if verdict is Verdict.PROVED else ""
+    found = _inferred(engine, reached, situation) if verdict is ProofVerdict.PROVED else ""
     return Inference(name, verdict, seconds, found)
 
 

@@ -7,7 +7,7 @@ import attrs
 
 from spec.logic import Term
 
-__all__ = ["Citation", "Control", "Lemma", "Property", "Theorem", "about", "laws"]
+__all__ = ["Control", "Lemma", "LemmaCitation", "Property", "Theorem", "about", "laws"]
 
 
 def _always(_situation: object) -> Term:
@@ -74,7 +74,7 @@ class Lemma:
 
 
 @attrs.frozen
-class Citation:
+class LemmaCitation:
     """A lemma, and of which situation of the lemma a theorem takes it, for each of its own."""
 
     lemma: Lemma
@@ -96,7 +96,7 @@ class Theorem:
     claim: Callable[[Any], Term]
     control: Control
     test: tuple[str, ...] = ()
-    cites: tuple[Citation, ...] = ()
+    cites: tuple[LemmaCitation, ...] = ()
 
     def name(self) -> str:
         """Return how the theorem is called: the transition and the property."""

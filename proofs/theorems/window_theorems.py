@@ -13,7 +13,7 @@ from proofs.theorems.controls import adds, becomes, keeps, leaves, off_by_one
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Citation, Control, Property, Theorem, about, laws
+from proofs.theorems.theorem import Control, LemmaCitation, Property, Theorem, about, laws
 from proofs.theorems.walk_theorems import WALK, Walk
 from spec import acquire, log_start, partition, window
 from spec.log import Log
@@ -204,7 +204,7 @@ _START_THEOREMS = (
             )
         ),
         UNGUARDED,
-        cites=(Citation(WALK, _walked),),
+        cites=(LemmaCitation(WALK, _walked),),
     ),
 )
 

@@ -12,12 +12,12 @@ import click
 
 from model.errors import InvalidValueError
 from model.profile import profile_named
-from proofs.exploration.end_to_end import PROPERTIES, Property
+from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty
 from proofs.exploration.leaders import Leaders
 from proofs.exploration.liveness import ASSUMPTIONS, PROMISES, Promise
 from proofs.exploration.network import Network
 from proofs.exploration.product import Product
-from proofs.exploration.report import Report, Verdict, listed, report_on
+from proofs.exploration.report import ExplorationReport, PropertyVerdict, listed, report_on
 from proofs.exploration.run_table import table_of
 from proofs.exploration.world import World
 from sharespec.commands.options import JSON, profile_option
@@ -128,7 +128,7 @@ def explore_command(  # noqa: PLR0913 - one argument for each option
         sys.exit(Exit.INTERRUPTED if interrupted else Exit.UNFINISHED)
 
 
-def _chosen(name: str | None) -> tuple[tuple[Property, ...], tuple[Promise, ...]]:
+def _chosen(name: str | None) -> tuple[tuple[ExploredProperty, ...], tuple[Promise, ...]]:
     if name is None:
         return PROPERTIES, PROMISES
     properties = tuple(p for p in PROPERTIES if p.name == name)
@@ -153,7 +153,7 @@ def progress_reporter() -> Callable[[int, int], None]:
     return report
 
 
-def _show(report: Report, *, in_full: bool) -> None:
+def _show(report: ExplorationReport, *, in_full: bool) -> None:
     explored = report.explored
     click.echo(
         f"{explored.states:,} states, {explored.transitions:,} transitions, depth "
@@ -176,7 +176,7 @@ def _show(report: Report, *, in_full: bool) -> None:
                 click.echo(f"and from step {verdict.again} again, forever")
 
 
-def _line(verdict: Verdict) -> str:
+def _line(verdict: PropertyVerdict) -> str:
     text = {True: "holds", False: "FAILS", None: "holds so far"}[verdict.holds]
     if not verdict.should:
         text = {False: f"fails, as expected, after {len(verdict.run) - 1} steps"}.get(

@@ -7,7 +7,7 @@ import click
 
 from model.errors import InvalidValueError
 from proofs.hazards.catalogue import HAZARDS, hazard_named
-from proofs.hazards.hazard import CaseFinding, Finding, examine, is_shown
+from proofs.hazards.hazard import CaseFinding, HazardFinding, examine, is_shown
 from proofs.hazards.page import page, property_text
 from proofs.hazards.review import review, verdict
 from proofs.hazards.together import all_together
@@ -56,13 +56,13 @@ def hazards_command(name: str | None, *, json_lines: bool, markdown: bool) -> No
         sys.exit(Exit.WRONG)
 
 
-def _said(found: Finding, *, json_lines: bool, in_full: bool) -> str:
+def _said(found: HazardFinding, *, json_lines: bool, in_full: bool) -> str:
     if json_lines:
         return json.dumps(_as_json(found), ensure_ascii=False)
     return page(found) if in_full else _line(found)
 
 
-def _line(found: Finding) -> str:
+def _line(found: HazardFinding) -> str:
     steps = ", ".join(str(case.run.broken) if case.run else "none" for case in found.cases)
     shown = "" if all(is_shown(case) for case in found.cases) else "  NOT AS CLAIMED"
     broken = property_text(found.hazard.cases[0].holds)
@@ -73,7 +73,7 @@ def _line(found: Finding) -> str:
     )
 
 
-def _as_json(found: Finding) -> dict[str, object]:
+def _as_json(found: HazardFinding) -> dict[str, object]:
     return {
         "name": found.hazard.name,
         "title": found.hazard.title,

@@ -11,7 +11,7 @@ from proofs.theorems.catalogue import THEOREMS, theorems_about
 from proofs.theorems.counterexample import as_test
 from proofs.theorems.harness import LIMIT_MS, check_control, prove
 from proofs.theorems.reachable import witness
-from proofs.theorems.report import Finding, as_json, as_lines, is_proved, totals
+from proofs.theorems.report import TheoremFinding, as_json, as_lines, is_proved, totals
 from proofs.theorems.spacer import Inference, inferences
 from proofs.theorems.theorem import Theorem
 from sharespec.commands.options import JSON
@@ -43,7 +43,7 @@ def prove_command(only: str | None, *, json_lines: bool, controls: bool, limit_m
     """
     began = time.perf_counter()
     theorems = list(THEOREMS) if only is None else theorems_about(only)
-    found: list[Finding | Inference] = []
+    found: list[TheoremFinding | Inference] = []
     for finding in findings(theorems, controls=controls, limit_ms=limit_ms):
         found.append(finding)
         lines = [as_json(finding)] if json_lines else as_lines(finding)
@@ -57,12 +57,12 @@ def prove_command(only: str | None, *, json_lines: bool, controls: bool, limit_m
 
 def findings(
     theorems: list[Theorem], *, controls: bool, limit_ms: int = LIMIT_MS
-) -> Iterator[Finding | Inference]:
+) -> Iterator[TheoremFinding | Inference]:
     """Yield what is found of each theorem, and of its property by Spacer where that can say it."""
     for theorem in theorems:
         proof = prove(theorem, limit_ms)
         found = proof.counterexample
-        yield Finding(
+        yield TheoremFinding(
             proof,
             witness(theorem),
             check_control(theorem, limit_ms) if controls else None,

@@ -1,6 +1,6 @@
 """Small worlds, explored in this process."""
 
-from proofs.exploration.end_to_end import PROPERTIES, Property
+from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty
 from proofs.exploration.leaders import Leaders
 from proofs.exploration.network import Network
 from proofs.exploration.product import Explored, Product
@@ -13,7 +13,7 @@ TINY = World(offsets=1)
 
 
 def explored(
-    world: World, depth: int | None = None, properties: tuple[Property, ...] = PROPERTIES
+    world: World, depth: int | None = None, properties: tuple[ExploredProperty, ...] = PROPERTIES
 ) -> tuple[Product, Explored]:
     network = Network(world.late)
     product = Product(world, Leaders(world, network), network, properties)

@@ -12,7 +12,7 @@ import attrs
 
 from proofs.theorems.catalogue import THEOREMS
 
-__all__ = ["MARKS", "Item", "document", "items", "wrong"]
+__all__ = ["MARKS", "CoverageItem", "document", "items", "wrong"]
 
 MARKS = ("core", "supporting", "data")
 """Core: the rules of a share-partition; supporting: what they rest on; data: names and numbers."""
@@ -31,7 +31,7 @@ item with neither, for a name that does not exist, and if this document is not c
 
 
 @attrs.frozen
-class Item:
+class CoverageItem:
     """One thing that a text names.
 
     ``functions`` are module:name, ``properties`` those of the theorems, ``tests`` path::name.
@@ -47,13 +47,13 @@ class Item:
     reason: str = ""
 
 
-def items() -> tuple[Item, ...]:
+def items() -> tuple[CoverageItem, ...]:
     """Return the inventory in its order."""
     table = tomllib.loads(Path(__file__).with_name("coverage.toml").read_text(encoding="utf-8"))
-    return tuple(Item(**row) for row in table["item"])
+    return tuple(CoverageItem(**row) for row in table["item"])
 
 
-def wrong(item: Item, root: Path = _ROOT) -> Iterator[str]:
+def wrong(item: CoverageItem, root: Path = _ROOT) -> Iterator[str]:
     """Yield what is wrong with an item; tests are looked up below ``root``."""
     if item.mark not in MARKS:
         yield f"mark is {item.mark}; allowed: {', '.join(MARKS)}"
@@ -104,7 +104,7 @@ def _totals() -> str:
     return f"Covered by functions and tests: {', '.join(counts)} items.\n"
 
 
-def _row(item: Item) -> str:
+def _row(item: CoverageItem) -> str:
     functions = ", ".join(f"`{name.replace(':', '.')}`" for name in item.functions)
     tests = ", ".join(_link(test) for test in item.tests)
     cells = (

@@ -198,7 +198,7 @@ def _proofs(module: str) -> str:
     """Return the first theorem that the mutant refutes; that Z3 needs longer shows nothing."""
     harness, catalogue = _import("proofs.theorems.harness"), _import("proofs.theorems.catalogue")
     for theorem in catalogue.THEOREMS if module in sys.modules else ():
-        if harness.prove(theorem, _PROOF_LIMIT_MS).verdict is harness.Verdict.REFUTED:
+        if harness.prove(theorem, _PROOF_LIMIT_MS).verdict is harness.ProofVerdict.REFUTED:
             return str(theorem.name())
     return ""
 

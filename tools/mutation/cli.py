@@ -18,7 +18,7 @@ from tools.mutation.checks import CHECKS, QUICK, ROOT, NoCheckoutError, require_
 from tools.mutation.mutants import Key, Mutant, mutants_of, sampled
 from tools.mutation.report import as_json, as_lines, scores, with_scores
 from tools.mutation.results import as_line, equivalents, from_lines
-from tools.mutation.run import Judgement, judgements
+from tools.mutation.run import MutantJudgement, judgements
 
 __all__ = ["mutate_command", "selected"]
 
@@ -139,7 +139,7 @@ def _check_document(document: Path, names: Collection[str] | None) -> None:
 
 def _earlier(
     results: Path | None, mutants: list[Mutant], names: Collection[str] | None
-) -> dict[Key, Judgement]:
+) -> dict[Key, MutantJudgement]:
     """Return the results in the file that these checks gave; create the file if it is missing."""
     if results is None:
         return {}
@@ -149,7 +149,7 @@ def _earlier(
 
 
 def _left(
-    mutants: list[Mutant], judged: dict[Key, Judgement], listed: Collection[Key]
+    mutants: list[Mutant], judged: dict[Key, MutantJudgement], listed: Collection[Key]
 ) -> list[Mutant]:
     """Return what is still to be run; what survived earlier and is not listed runs again."""
     settled = {key for key, judgement in judged.items() if judgement.killed or key in listed}
@@ -162,7 +162,7 @@ def _judged(
     results: Path | None,
     processes: int,
     names: Sequence[str] | None,
-) -> Iterator[Judgement]:
+) -> Iterator[MutantJudgement]:
     """Yield each result as it is known, when it is in the file; show progress on stderr."""
     telling = [mutant for mutant in left if mutant.key not in listed]
     alike = [mutant for mutant in left if mutant.key in listed]

@@ -10,7 +10,7 @@ import attrs
 from tools.documents.parts import with_part
 from tools.mutation.checks import CHECKS
 from tools.mutation.mutants import Key
-from tools.mutation.run import Judgement
+from tools.mutation.run import MutantJudgement
 
 __all__ = [
     "BEGIN",
@@ -41,10 +41,10 @@ class Score:
 
     module: str
     mutants: int
-    killed: tuple[Judgement, ...]
-    equivalent: tuple[Judgement, ...]
-    survivors: tuple[Judgement, ...]
-    refuted: tuple[Judgement, ...]
+    killed: tuple[MutantJudgement, ...]
+    equivalent: tuple[MutantJudgement, ...]
+    survivors: tuple[MutantJudgement, ...]
+    refuted: tuple[MutantJudgement, ...]
 
     @property
     def run(self) -> int:
@@ -67,10 +67,10 @@ class Score:
 
 
 def scores(
-    mutants: Counter[str], judged: Iterable[Judgement], listed: Collection[Key]
+    mutants: Counter[str], judged: Iterable[MutantJudgement], listed: Collection[Key]
 ) -> list[Score]:
     """Return the score of each module; ``mutants`` says how many each has in all."""
-    of: dict[str, list[Judgement]] = {module: [] for module in mutants}
+    of: dict[str, list[MutantJudgement]] = {module: [] for module in mutants}
     for judgement in judged:
         of[judgement.mutant.module].append(judgement)
     return [
@@ -142,5 +142,5 @@ def with_scores(document: str, found: Iterable[Score], commit: str) -> str:
     return with_part(document, BEGIN, END, "\n".join([*_HEAD, *(rows[module] for module in order)]))
 
 
-def _fields(judgement: Judgement) -> dict[str, object]:
+def _fields(judgement: MutantJudgement) -> dict[str, object]:
     return {**attrs.asdict(judgement.mutant), "by": judgement.by, "detail": judgement.detail}

@@ -8,7 +8,7 @@ from typing import Any
 
 from model.errors import InvalidValueError
 from tools.mutation.mutants import Key, Mutant, source_of
-from tools.mutation.run import Judgement
+from tools.mutation.run import MutantJudgement
 
 __all__ = ["EQUIVALENTS", "as_line", "equivalents", "from_lines", "unknown_keys"]
 
@@ -36,7 +36,7 @@ def unknown_keys(listed: Iterable[Key], mutants: Iterable[Mutant]) -> list[Key]:
     return [key for key in listed if key not in known]
 
 
-def as_line(judgement: Judgement) -> str:
+def as_line(judgement: MutantJudgement) -> str:
     """Return a result as one line of JSON."""
     mutant = judgement.mutant
     fields: dict[str, Any] = {
@@ -50,14 +50,14 @@ def as_line(judgement: Judgement) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-def from_lines(lines: Iterable[str], mutants: Iterable[Mutant]) -> Mapping[Key, Judgement]:
+def from_lines(lines: Iterable[str], mutants: Iterable[Mutant]) -> Mapping[Key, MutantJudgement]:
     """Return the earlier results that still say something: those of modules that are as they were.
 
     The last line about a mutant counts; a line that was cut short is left out.
     """
     known = {mutant.key: mutant for mutant in mutants}
     digests = {module: _digest(module) for module in {mutant.module for mutant in known.values()}}
-    found: dict[Key, Judgement] = {}
+    found: dict[Key, MutantJudgement] = {}
     for line in lines:
         try:
             fields = json.loads(line)
@@ -65,7 +65,7 @@ def from_lines(lines: Iterable[str], mutants: Iterable[Mutant]) -> Mapping[Key, 
             key = (module, function, before, after, occurrence)
             if key in known and fields["source"] == digests[module]:
                 told = fields["by"], fields["detail"], fields["seconds"]
-                found[key] = Judgement(known[key], *told)
+                found[key] = MutantJudgement(known[key], *told)
         except (ValueError, KeyError, TypeError):
             continue
     return found

@@ -16,7 +16,7 @@ import attrs
 from tools.mutation.checks import checks_of, install, warm_up
 from tools.mutation.mutants import Mutant, code_of
 
-__all__ = ["Judgement", "judgements"]
+__all__ = ["MutantJudgement", "judgements"]
 
 _MEMORY_BYTES = 3 << 30
 _SETTINGS = {
@@ -31,7 +31,7 @@ _LONGEST = 200
 
 
 @attrs.frozen
-class Judgement:
+class MutantJudgement:
     """What became of a mutant: ``by`` is the check that noticed it, empty if none did.
 
     ``detail`` is what it noticed; ``seconds`` how long all checks took.
@@ -50,7 +50,7 @@ class Judgement:
 
 def judgements(
     mutants: Iterable[Mutant], processes: int = 1, checks: Sequence[str] | None = None
-) -> Iterator[Judgement]:
+) -> Iterator[MutantJudgement]:
     """Yield what becomes of each mutant, as it becomes known; ``checks`` names those to run.
 
     A mutant with index -1 is the module as it is. Closing the iterator ends every process.
@@ -68,7 +68,7 @@ def _begin() -> None:
     warm_up()
 
 
-def _judge(mutant: Mutant, checks: Sequence[str] | None) -> Judgement:
+def _judge(mutant: Mutant, checks: Sequence[str] | None) -> MutantJudgement:
     """Run the checks in a copy of this process, which says what it does on a pipe."""
     for prepared in checks_of(mutant.module.split(".")[0], checks):
         prepared.prepare()
@@ -91,7 +91,7 @@ def _judge(mutant: Mutant, checks: Sequence[str] | None) -> Judgement:
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         detail = "too much time" if name == "SIGPROF" else f"ended by {name}"
-    return Judgement(mutant, check if detail else "", detail, time.perf_counter() - began)
+    return MutantJudgement(mutant, check if detail else "", detail, time.perf_counter() - began)
 
 
 def _run(mutant: Mutant, checks: Sequence[str] | None, write: int) -> NoReturn:

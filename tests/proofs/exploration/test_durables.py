@@ -6,7 +6,7 @@ from immutables import Map
 from model.errors import ErrorCode
 from proofs.exploration import durables
 from proofs.exploration.durables import Coordinator
-from proofs.exploration.network import Act
+from proofs.exploration.network import NetworkAct
 from proofs.exploration.normal import Content
 from proofs.exploration.world import World
 from spec.coordinator import merge
@@ -16,7 +16,7 @@ RELEASE: Content = (0, 0, ((0, 0, 0, 1),))
 
 
 def _merged(coordinator: Coordinator, *writes: Content) -> int:
-    return coordinator.apply(tuple((Act.MERGE, write) for write in writes), 0)
+    return coordinator.apply(tuple((NetworkAct.MERGE, write) for write in writes), 0)
 
 
 def test_the_order_of_writes_does_not_matter() -> None:
@@ -31,7 +31,7 @@ def test_the_order_of_writes_does_not_matter() -> None:
 
 def test_a_reset_discards_what_is_in_flight() -> None:
     coordinator = Coordinator(World())
-    state = coordinator.apply(((Act.RESET, 2),), _merged(coordinator, ACCEPT))
+    state = coordinator.apply(((NetworkAct.RESET, 2),), _merged(coordinator, ACCEPT))
     assert coordinator.states[state].start_offset == 2
     assert coordinator.states[state].entries == Map()
 
@@ -60,5 +60,5 @@ def test_a_write_that_takes_something_back_is_noticed(monkeypatch: pytest.Monkey
     state, empty = _merged(coordinator, ACCEPT), coordinator.states[0]
     monkeypatch.setattr(durables, "write", lambda *_: (ErrorCode.NONE, empty))
     monkeypatch.setattr(durables, "merge", lambda durable, *_: durable)
-    coordinator.apply(((Act.MERGE, RELEASE),), state)
+    coordinator.apply(((NetworkAct.MERGE, RELEASE),), state)
     assert list(coordinator.wrong.values()) == ["a write takes back something durable"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proofs.exploration.end_to_end import PROPERTIES, Property
+from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty
 from proofs.exploration.tables import Ints
 from proofs.exploration.world import World
 from tests.proofs.explored import explored
@@ -54,7 +54,7 @@ class _One:
 
 
 @pytest.mark.parametrize("prop", PROPERTIES, ids=[p.name for p in PROPERTIES])
-def test_a_property_holds_and_can_fail(prop: Property) -> None:
+def test_a_property_holds_and_can_fail(prop: ExploredProperty) -> None:
     leader, durable, parts = BROKEN[prop.name]
     assert prop.broken(_One(SOUND, DURABLE, PARTS)).tolist() == [False]
     broken = _One({**SOUND, **leader}, {**DURABLE, **durable}, {**PARTS, **parts})

@@ -12,7 +12,7 @@ from model.ranges import OffsetRange
 from model.states import AcquireMode
 from proofs.exploration.leader_graph import ARRIVAL, Expander, Expansion
 from proofs.exploration.moves import Kind, Move, moves
-from proofs.exploration.network import Act
+from proofs.exploration.network import NetworkAct
 from proofs.exploration.normal import view
 from proofs.exploration.side_by_side import Pair, first_pair, make, pack
 from proofs.exploration.world import NEVER_WRITTEN, World
@@ -49,7 +49,7 @@ def test_a_write_that_failed_is_lost_or_late() -> None:
     edges = _expanded((FETCH, ())).edges
     acts = Counter(act for edge in edges for act, _ in edge.actions)
     lost = [edge for edge in edges if edge.failed and not edge.actions]
-    assert acts[Act.DELAY] == 4
+    assert acts[NetworkAct.DELAY] == 4
     assert lost
     assert {edge.confirmed for edge in edges} == {0, 1}
     assert all(edge.confirmed == 0 for edge in edges if edge.failed)
@@ -58,7 +58,7 @@ def test_a_write_that_failed_is_lost_or_late() -> None:
 def test_an_awaited_write_may_arrive_unanswered() -> None:
     edges = _expanded((FETCH, ()), (ACCEPT, (Answer(ErrorCode.PENDING),))).edges
     arrivals = [edge for edge in edges if edge.move == ARRIVAL]
-    assert [edge.actions for edge in arrivals] == [((Act.MERGE, (0, 1, ((0, 0, 2, 1),))),)]
+    assert [edge.actions for edge in arrivals] == [((NetworkAct.MERGE, (0, 1, ((0, 0, 2, 1),))),)]
     answered = [edge for edge in edges if edge.kind is Kind.ANSWER]
     assert [(edge.confirmed, edge.failed) for edge in answered] == [
         (1, False),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from proofs.exploration.network import DISABLED, Act, Action, Network
+from proofs.exploration.network import DISABLED, Action, Network, NetworkAct
 from proofs.exploration.normal import Content
 
 ONE: Content = (0, 1, ((0, 0, 2, 1),))
@@ -19,14 +19,19 @@ def _step(late: tuple[Content, ...], *actions: Action) -> tuple[object, object]:
 @pytest.mark.parametrize(
     ("late", "actions", "after", "merged"),
     [
-        ((), ((Act.MERGE, ONE),), (), ((Act.MERGE, ONE),)),
-        ((), ((Act.DELAY, ONE),), (ONE,), ()),
-        ((ONE,), ((Act.DELAY, ONE),), (ONE,), ()),
-        ((ONE,), ((Act.DELAY, OTHER),), None, ()),
-        ((ONE,), ((Act.LATE, 0),), (ONE,), ((Act.MERGE, ONE),)),
-        ((), ((Act.LATE, 0),), None, ()),
-        ((ONE,), ((Act.RESET, 3),), (), ((Act.RESET, 3),)),
-        ((), ((Act.MERGE, ONE), (Act.DELAY, OTHER)), (OTHER,), ((Act.MERGE, ONE),)),
+        ((), ((NetworkAct.MERGE, ONE),), (), ((NetworkAct.MERGE, ONE),)),
+        ((), ((NetworkAct.DELAY, ONE),), (ONE,), ()),
+        ((ONE,), ((NetworkAct.DELAY, ONE),), (ONE,), ()),
+        ((ONE,), ((NetworkAct.DELAY, OTHER),), None, ()),
+        ((ONE,), ((NetworkAct.LATE, 0),), (ONE,), ((NetworkAct.MERGE, ONE),)),
+        ((), ((NetworkAct.LATE, 0),), None, ()),
+        ((ONE,), ((NetworkAct.RESET, 3),), (), ((NetworkAct.RESET, 3),)),
+        (
+            (),
+            ((NetworkAct.MERGE, ONE), (NetworkAct.DELAY, OTHER)),
+            (OTHER,),
+            ((NetworkAct.MERGE, ONE),),
+        ),
     ],
 )
 def test_writes_on_their_way(

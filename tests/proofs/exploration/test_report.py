@@ -4,14 +4,14 @@ import pytest
 
 from proofs.exploration.end_to_end import PROPERTIES
 from proofs.exploration.liveness import PROMISES
-from proofs.exploration.report import Report, listed, report_on
+from proofs.exploration.report import ExplorationReport, listed, report_on
 from proofs.exploration.world import World
 from spec import writes
 from spec.record import commit
 from tests.proofs.explored import TINY, explored
 
 
-def _verdicts(report: Report) -> dict[str, bool | None]:
+def _verdicts(report: ExplorationReport) -> dict[str, bool | None]:
     return {verdict.name: verdict.holds for verdict in report.verdicts}
 
 

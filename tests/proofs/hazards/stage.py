@@ -9,7 +9,15 @@ from proofs.hazards.draft_consumer import Given
 from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.machine import RESOLVED, Machine, draft_machine
 from proofs.hazards.run import begin, follow
-from proofs.hazards.world import Act, Moment, Move, Property, Setting, State, World
+from proofs.hazards.world import (
+    Act,
+    HazardMoment,
+    HazardMove,
+    HazardProperty,
+    HazardState,
+    HazardWorld,
+    Setting,
+)
 
 FIRST = Given(0, 1, 0)
 SECOND = Given(1, 1, 0)
@@ -17,13 +25,13 @@ PENDING = ErrorCode.PENDING
 LOST = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def anything(_moment: Moment) -> None:
+def anything(_moment: HazardMoment) -> None:
     return None
 
 
 def setting(
-    world: World,
-    holds: Property = anything,
+    world: HazardWorld,
+    holds: HazardProperty = anything,
     machine: Machine = RESOLVED,
     **options: Any,  # noqa: ANN401 - whatever the option takes
 ) -> Setting:
@@ -31,11 +39,11 @@ def setting(
     return Setting(world, draft_machine(readings) if options else machine, readings, holds)
 
 
-def world(*moves: Move, **bounds: Any) -> World:  # noqa: ANN401 - whatever a world takes
-    return World(frozenset(moves), **bounds)
+def world(*moves: HazardMove, **bounds: Any) -> HazardWorld:  # noqa: ANN401 - whatever a world takes
+    return HazardWorld(frozenset(moves), **bounds)
 
 
-def play(given: Setting, *acts: Act) -> State:
+def play(given: Setting, *acts: Act) -> HazardState:
     """Play the acts; every step but the last must keep the property."""
     state = begin(given)
     for act in acts:
@@ -45,23 +53,23 @@ def play(given: Setting, *acts: Act) -> State:
 
 
 def fetch(member: str = "A") -> Act:
-    return Act(Move.FETCH, member)
+    return Act(HazardMove.FETCH, member)
 
 
 def mark(given: Given = FIRST, member: str = "A", answer: ErrorCode = ErrorCode.NONE) -> Act:
-    return Act(Move.MARK, member, given, answer)
+    return Act(HazardMove.MARK, member, given, answer)
 
 
 def accept(given: Given = FIRST, member: str = "A", answer: ErrorCode = ErrorCode.NONE) -> Act:
-    return Act(Move.ACCEPT, member, given, answer)
+    return Act(HazardMove.ACCEPT, member, given, answer)
 
 
 def wait(ms: int) -> Act:
-    return Act(Move.WAIT, number=ms)
+    return Act(HazardMove.WAIT, number=ms)
 
 
 def answered(answer: ErrorCode, number: int = 0) -> Act:
-    return Act(Move.ANSWER, answer=answer, number=number)
+    return Act(HazardMove.ANSWER, answer=answer, number=number)
 
 
-FAIL_OVER = Act(Move.FAIL_OVER)
+FAIL_OVER = Act(HazardMove.FAIL_OVER)

@@ -10,7 +10,7 @@ from model.outcome import Answer, Outcome
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
-from proofs.hazards.draft_leader import Leader, apply, complete_count, new_leader
+from proofs.hazards.draft_leader import DraftLeader, apply, complete_count, new_leader
 from proofs.hazards.draft_readings import MENDED, Siblings
 from proofs.hazards.draft_record import Rules
 from spec.coordinator import Durable
@@ -36,7 +36,7 @@ class Desk:
         now: int = 100,
         **options: Any,  # noqa: ANN401 - whatever the option takes
     ) -> None:
-        self.leader: Leader = new_leader(attrs.evolve(MENDED, **options))
+        self.leader: DraftLeader = new_leader(attrs.evolve(MENDED, **options))
         self.ask(ops.Initialize(config, 0, 4, durable, now))
 
     def ask(self, operation: ops.Operation, *answers: Answer) -> Outcome:

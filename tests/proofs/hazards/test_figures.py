@@ -3,9 +3,9 @@ import pytest
 from proofs.hazards.draft_consumer import Given
 from proofs.hazards.figures import figures, played
 from proofs.hazards.machine import RESOLVED
-from proofs.hazards.world import Act, Move, World
+from proofs.hazards.world import Act, HazardMove, HazardWorld
 
-FETCH = Act(Move.FETCH, "A")
+FETCH = Act(HazardMove.FETCH, "A")
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,16 @@ def test_figures_are_those_known_from_reading_the_draft(name: str, value: str) -
 
 
 def test_a_delivery_count_does_not_name_a_delivery() -> None:
-    acts = [FETCH, Act(Move.FAIL_OVER), FETCH]
+    acts = [FETCH, Act(HazardMove.FAIL_OVER), FETCH]
     counts = [
-        state.view.records[0].delivery_count for state in played(World(frozenset()), RESOLVED, acts)
+        state.view.records[0].delivery_count
+        for state in played(HazardWorld(frozenset()), RESOLVED, acts)
     ]
     assert counts == [0, 1, 0, 1]
 
 
 def test_a_run_can_be_played() -> None:
-    states = played(World(frozenset()), RESOLVED, [FETCH, Act(Move.ACCEPT, "A", Given(0, 1, 0))])
+    states = played(
+        HazardWorld(frozenset()), RESOLVED, [FETCH, Act(HazardMove.ACCEPT, "A", Given(0, 1, 0))]
+    )
     assert [state.view.lag for state in states] == [1, 1, 0]

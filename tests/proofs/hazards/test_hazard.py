@@ -4,19 +4,21 @@ import pytest
 from proofs.hazards import hazard
 from proofs.hazards import properties as hold
 from proofs.hazards.draft_readings import MENDED
-from proofs.hazards.hazard import Case, Hazard, absence, examine, is_shown
+from proofs.hazards.hazard import Hazard, HazardCase, absence, examine, is_shown
 from proofs.hazards.machine import RESOLVED
-from proofs.hazards.world import Moment, Move, Setting, World
+from proofs.hazards.world import HazardMoment, HazardMove, HazardWorld, Setting
 
-WORLD = World(frozenset({Move.FETCH, Move.MARK, Move.ACCEPT, Move.FAIL_OVER}))
-CASE = Case(WORLD, hold.an_acceptance_survives, steps=4, options={"marks_are_written": True})
+WORLD = HazardWorld(
+    frozenset({HazardMove.FETCH, HazardMove.MARK, HazardMove.ACCEPT, HazardMove.FAIL_OVER})
+)
+CASE = HazardCase(WORLD, hold.an_acceptance_survives, steps=4, options={"marks_are_written": True})
 
 
-def shown(case: Case) -> bool:
+def shown(case: HazardCase) -> bool:
     return is_shown(examine(Hazard("Z0", "", "", (), "", (case,))).cases[0])
 
 
-def nothing_happens(moment: Moment) -> str | None:
+def nothing_happens(moment: HazardMoment) -> str | None:
     return str(moment.act)
 
 
@@ -62,7 +64,7 @@ def test_a_bound_stands_for_the_property_under_the_resolved_rules() -> None:
 
 
 def test_a_world_in_which_a_move_never_happens_shows_nothing() -> None:
-    world = World(frozenset({Move.FETCH, Move.LEAVE, Move.ANSWER}))
+    world = HazardWorld(frozenset({HazardMove.FETCH, HazardMove.LEAVE, HazardMove.ANSWER}))
     found = absence("here", Setting(world, RESOLVED, MENDED, hold.a_terminal_record_stays))
     assert found.problem == "never happened: ANSWER"
 

@@ -16,32 +16,32 @@ from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED
 from proofs.hazards.machine import RESOLVED, Machine, Shown, draft_machine, older_broker_reads
 from proofs.hazards.run import begin, follow
 from proofs.hazards.together import WORLDS
-from proofs.hazards.world import Act, Moment, Move, Setting, State, World
+from proofs.hazards.world import Act, HazardMoment, HazardMove, HazardState, HazardWorld, Setting
 from spec.coordinator import Durable
 
-MOVES = frozenset(Move) - {Move.CALL_MARK, Move.POLL, Move.DOWNGRADE}
+MOVES = frozenset(HazardMove) - {HazardMove.CALL_MARK, HazardMove.POLL, HazardMove.DOWNGRADE}
 NO_ANSWER = ErrorCode.COORDINATOR_NOT_AVAILABLE
 SIDE_BY_SIDE = [
-    attrs.evolve(WORLDS[1], moves=MOVES - {Move.OLD_MARK}, fetches=2, until=60_000),
-    World(
-        MOVES - {Move.OLD_MARK, Move.FAIL_OVER, Move.LEAVE, Move.RETURN},
+    attrs.evolve(WORLDS[1], moves=MOVES - {HazardMove.OLD_MARK}, fetches=2, until=60_000),
+    HazardWorld(
+        MOVES - {HazardMove.OLD_MARK, HazardMove.FAIL_OVER, HazardMove.LEAVE, HazardMove.RETURN},
         30_000,
         30_000,
         records=2,
         take=2,
-        slow=frozenset({Move.RELEASE}),
+        slow=frozenset({HazardMove.RELEASE}),
         answers=(ErrorCode.NONE, NO_ANSWER),
     ),
 ]
-Pair = tuple[State, State]
+Pair = tuple[HazardState, HazardState]
 
 
-def anything(_moment: Moment) -> None:
+def anything(_moment: HazardMoment) -> None:
     return None
 
 
 @pytest.mark.parametrize("world", SIDE_BY_SIDE)
-def test_the_mended_draft_and_the_specification_go_side_by_side(world: World) -> None:
+def test_the_mended_draft_and_the_specification_go_side_by_side(world: HazardWorld) -> None:
     mended = Setting(world, draft_machine(MENDED), MENDED, anything)
     resolved = attrs.evolve(mended, machine=RESOLVED)
 
@@ -62,20 +62,20 @@ def test_the_mended_draft_and_the_specification_go_side_by_side(world: World) ->
 
 
 def test_the_draft_as_written_does_not_go_side_by_side() -> None:
-    world = World(MOVES)
+    world = HazardWorld(MOVES)
     literal = Setting(world, draft_machine(DRAFT_LITERAL), DRAFT_LITERAL, anything)
     resolved = Setting(world, RESOLVED, MENDED, anything)
     views = []
     for setting in (literal, resolved):
-        state = follow(setting, begin(setting), Act(Move.FETCH, "A"))
-        mark = next(a for a in acts_in(state, world, leaps=False) if a.move is Move.MARK)
+        state = follow(setting, begin(setting), Act(HazardMove.FETCH, "A"))
+        mark = next(a for a in acts_in(state, world, leaps=False) if a.move is HazardMove.MARK)
         views.append(follow(setting, state, mark).view)
     assert views[0].durable != views[1].durable
 
 
 @pytest.mark.parametrize("machine", [RESOLVED, draft_machine(MENDED)])
 def test_what_is_before_the_start_offset_is_archived(machine: Machine) -> None:
-    world = World(frozenset({Move.FETCH, Move.ACCEPT}), records=2)
+    world = HazardWorld(frozenset({HazardMove.FETCH, HazardMove.ACCEPT}), records=2)
     setting = Setting(world, machine, MENDED, anything)
     state = begin(setting)
     for _ in range(2):

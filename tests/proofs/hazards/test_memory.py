@@ -3,7 +3,7 @@ import pytest
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from proofs.hazards.draft_consumer import Given
-from proofs.hazards.world import BEGAN, Act, Move
+from proofs.hazards.world import BEGAN, Act, HazardMove
 from tests.proofs.hazards.stage import (
     FAIL_OVER,
     FIRST,
@@ -35,7 +35,7 @@ def test_deliveries_and_signs_of_life_are_remembered() -> None:
 
 
 def test_former_deliveries_are_kept_where_marks_may_be_late() -> None:
-    late = setting(world(Move.OLD_MARK, fetches=2))
+    late = setting(world(HazardMove.OLD_MARK, fetches=2))
     past = play(late, fetch(), wait(30_000), fetch()).past
     assert past.given == (("A", FIRST), ("A", Given(0, 1, 1)))
 
@@ -54,7 +54,7 @@ def test_a_mark_that_is_refused_is_no_sign_of_life() -> None:
         ([fetch(), accept(answer=PENDING), answered(ErrorCode.NONE)], {0}),
         ([fetch(), accept(answer=PENDING), answered(LOST)], set()),
         ([fetch(), accept(member="B")], set()),
-        ([fetch(), Act(Move.RELEASE, "A", FIRST)], set()),
+        ([fetch(), Act(HazardMove.RELEASE, "A", FIRST)], set()),
         ([fetch(), accept(answer=PENDING), FAIL_OVER], set()),
     ],
 )
@@ -65,17 +65,19 @@ def test_what_was_accepted_for_good(acts: list[Act], confirmed: set[int]) -> Non
 
 
 def test_who_is_away_and_what_nobody_marked_since() -> None:
-    away = play(ONE, fetch(), mark(), Act(Move.LEAVE, "A")).past
+    away = play(ONE, fetch(), mark(), Act(HazardMove.LEAVE, "A")).past
     assert away.away == {"A": BEGAN}
     assert away.unseen == {0}
-    back = play(ONE, fetch(), mark(), Act(Move.LEAVE, "A"), Act(Move.RETURN, "A"), mark()).past
+    back = play(
+        ONE, fetch(), mark(), Act(HazardMove.LEAVE, "A"), Act(HazardMove.RETURN, "A"), mark()
+    ).past
     assert back.away == {}
     assert not back.unseen
 
 
 def test_leaders_that_change_are_remembered() -> None:
     assert play(ONE, fetch(), mark(), FAIL_OVER).past.sign == (None,)
-    over = play(ONE, Act(Move.DOWNGRADE)).past
+    over = play(ONE, Act(HazardMove.DOWNGRADE)).past
     assert (over.failed_over, over.is_over) == (True, True)
 
 
@@ -89,6 +91,6 @@ def test_since_when_nothing_can_be_fetched() -> None:
 
 
 def test_consumers_are_told_what_they_have_in_hand() -> None:
-    client = setting(world(Move.POLL, records=2, take=2))
+    client = setting(world(HazardMove.POLL, records=2, take=2))
     past = play(client, fetch(), accept(SECOND)).past
     assert past.consumers[0].unacknowledged == (FIRST,)

@@ -8,7 +8,14 @@ import pytest
 from model.config import SharePartitionConfig
 from proofs.hazards import properties as hold
 from proofs.hazards.draft_readings import LimitTest, Siblings
-from proofs.hazards.world import Act, Moment, Move, Property, State, World
+from proofs.hazards.world import (
+    Act,
+    HazardMoment,
+    HazardMove,
+    HazardProperty,
+    HazardState,
+    HazardWorld,
+)
 from tests.proofs.hazards.stage import (
     FAIL_OVER,
     FIRST,
@@ -28,13 +35,13 @@ from tests.proofs.hazards.stage import (
 LIMIT_TWO = SharePartitionConfig(delivery_count_limit=2)
 NARROW = SharePartitionConfig(partition_max_record_locks=1)
 SHORT = SharePartitionConfig(in_progress_max_lock_extension_ms=90_000)
-LEAVE = Act(Move.LEAVE, "A")
-CALL, POLL = Act(Move.CALL_MARK, "A", FIRST), Act(Move.POLL, "A")
+LEAVE = Act(HazardMove.LEAVE, "A")
+CALL, POLL = Act(HazardMove.CALL_MARK, "A", FIRST), Act(HazardMove.POLL, "A")
 WAITS = {"marks_are_written": True, "mark_waits_for_its_write": True}
 SWEPT = {"swept_every_quarter": True}
 TWO = {"records": 2, "take": 2}
 
-CASES: list[tuple[Property, dict[str, Any], dict[str, Any], list[Act], str]] = [
+CASES: list[tuple[HazardProperty, dict[str, Any], dict[str, Any], list[Act], str]] = [
     (
         hold.an_acceptance_survives,
         {},
@@ -123,7 +130,7 @@ CASES: list[tuple[Property, dict[str, Any], dict[str, Any], list[Act], str]] = [
         hold.an_older_broker_can_take_over,
         {},
         {"marks_are_written": True},
-        [fetch(), mark(), Act(Move.DOWNGRADE)],
+        [fetch(), mark(), Act(HazardMove.DOWNGRADE)],
         "the share-partition fails to initialize, on every attempt",
     ),
     (
@@ -137,7 +144,7 @@ CASES: list[tuple[Property, dict[str, Any], dict[str, Any], list[Act], str]] = [
         hold.a_mark_counts_for_its_own_delivery,
         {"fetches": 2},
         {"mark_names_no_delivery": True},
-        [fetch(), wait(30_000), fetch(), Act(Move.OLD_MARK, "A", FIRST)],
+        [fetch(), wait(30_000), fetch(), Act(HazardMove.OLD_MARK, "A", FIRST)],
         "a mark of an earlier delivery refreshes the present one of offset 0",
     ),
     (
@@ -151,7 +158,7 @@ CASES: list[tuple[Property, dict[str, Any], dict[str, Any], list[Act], str]] = [
         hold.a_rejected_record_is_finished,
         {},
         {"archiving_without_a_queue": True},
-        [fetch(), mark(), Act(Move.REJECT, "A", FIRST)],
+        [fetch(), mark(), Act(HazardMove.REJECT, "A", FIRST)],
         "offset 0 is ARCHIVING, and nothing ends that",
     ),
     (
@@ -213,18 +220,26 @@ BOUNDS = {"a_grace_ends", "a_block_ends"}
 
 @pytest.mark.parametrize(("holds", "bounds", "options", "acts", "reason"), CASES, ids=NAMES)
 def test_a_step_breaks_the_property(
-    holds: Property, bounds: dict[str, Any], options: dict[str, Any], acts: list[Act], reason: str
+    holds: HazardProperty,
+    bounds: dict[str, Any],
+    options: dict[str, Any],
+    acts: list[Act],
+    reason: str,
 ) -> None:
-    given = setting(world(Move.OLD_MARK, Move.POLL, **bounds), holds, **options)
+    given = setting(world(HazardMove.OLD_MARK, HazardMove.POLL, **bounds), holds, **options)
     assert play(given, *acts).broken == reason
 
 
 @pytest.mark.parametrize(("holds", "bounds", "options", "acts", "_reason"), CASES, ids=NAMES)
 def test_the_same_steps_keep_it_under_the_resolved_rules(
-    holds: Property, bounds: dict[str, Any], options: dict[str, Any], acts: list[Act], _reason: str
+    holds: HazardProperty,
+    bounds: dict[str, Any],
+    options: dict[str, Any],
+    acts: list[Act],
+    _reason: str,
 ) -> None:
-    possible = [act for act in acts if act.move is not Move.ANSWER]
-    given = setting(world(Move.OLD_MARK, Move.POLL, **bounds), holds)
+    possible = [act for act in acts if act.move is not HazardMove.ANSWER]
+    given = setting(world(HazardMove.OLD_MARK, HazardMove.POLL, **bounds), holds)
     assert (play(given, *possible).broken is None) is bool(options)
 
 
@@ -232,13 +247,13 @@ def test_every_property_is_broken_by_some_step() -> None:
     assert {case[0].__name__ for case in CASES} | BOUNDS == set(hold.__all__)
 
 
-def moment(before: State, after: State, bounds: World) -> Moment:
-    return Moment(bounds, before, wait(1), (), (), after)
+def moment(before: HazardState, after: HazardState, bounds: HazardWorld) -> HazardMoment:
+    return HazardMoment(bounds, before, wait(1), (), (), after)
 
 
 def test_a_grace_time_that_goes_on_is_noticed() -> None:
     bounds = world()
-    left = play(setting(bounds), fetch(), mark(), Act(Move.LEAVE, "A"))
+    left = play(setting(bounds), fetch(), mark(), Act(HazardMove.LEAVE, "A"))
     grace = bounds.config.in_progress_rebalance_grace_ms
     last = attrs.evolve(left, view=attrs.evolve(left.view, now=left.view.now + grace - 1))
     late = attrs.evolve(left, view=attrs.evolve(left.view, now=left.view.now + grace))

@@ -2,7 +2,7 @@ import attrs
 import pytest
 
 from proofs.theorems.catalogue import THEOREMS, theorem_named
-from proofs.theorems.harness import Verdict, changed, check_control, holds_of, prove
+from proofs.theorems.harness import ProofVerdict, changed, check_control, holds_of, prove
 from proofs.theorems.reachable import states_of
 from proofs.theorems.theorem import Control
 from proofs.theorems.transitions import OneRecord
@@ -13,15 +13,15 @@ from tests.proofs.standing import HARD, SAME
 
 def test_unknown_is_not_accepted() -> None:
     proof = prove(HARD, limit_ms=1)
-    assert proof.verdict is not Verdict.PROVED
-    assert proof.verdict is Verdict.UNKNOWN
+    assert proof.verdict is not ProofVerdict.PROVED
+    assert proof.verdict is ProofVerdict.UNKNOWN
     assert proof.reason
 
 
 def test_false_theorem_is_refuted_with_a_small_situation() -> None:
     theorem = attrs.evolve(HARD, claim=lambda s: s.now < 2)
     proof = prove(theorem)
-    assert proof.verdict is Verdict.REFUTED
+    assert proof.verdict is ProofVerdict.REFUTED
     assert isinstance(proof.counterexample, OneRecord)
     assert proof.counterexample.now == 2
     assert not holds_of(theorem, proof.counterexample)

@@ -3,9 +3,9 @@ import attrs
 from proofs.theorems.catalogue import LEMMAS, THEOREMS
 from proofs.theorems.count import count
 from proofs.theorems.count_lemmas import PUT, SPLIT, WITHIN, Range
-from proofs.theorems.harness import Proof, Verdict, holds_of, prove
+from proofs.theorems.harness import Proof, ProofVerdict, holds_of, prove
 from proofs.theorems.induction import instance, obligations, one_more
-from proofs.theorems.theorem import Citation, Lemma, Theorem
+from proofs.theorems.theorem import Lemma, LemmaCitation, Theorem
 
 MORE_THAN_NOTHING = attrs.evolve(WITHIN, statement=lambda s: count(s.marks, s.low, s.high) >= 1)
 """False of the range with which the induction begins."""
@@ -29,14 +29,14 @@ def test_base_and_step_are_called_after_the_lemma() -> None:
 
 def test_a_false_lemma_is_refuted_in_its_base() -> None:
     base, _step = verdicts(MORE_THAN_NOTHING)
-    assert base.verdict is Verdict.REFUTED
+    assert base.verdict is ProofVerdict.REFUTED
     assert isinstance(base.counterexample, Range)
     assert not holds_of(base.theorem, base.counterexample)
 
 
 def test_a_false_lemma_is_refuted_in_its_step() -> None:
     base, step = verdicts(AT_MOST_ONE)
-    assert (base.verdict, step.verdict) == (Verdict.PROVED, Verdict.REFUTED)
+    assert (base.verdict, step.verdict) == (ProofVerdict.PROVED, ProofVerdict.REFUTED)
     found = step.counterexample
     assert isinstance(found, Range)
     assert count(found.marks, found.low, found.high) == 1
@@ -46,15 +46,17 @@ def test_a_false_lemma_is_refuted_in_its_step() -> None:
 
 def test_a_step_needs_the_unfolding() -> None:
     _base, step = verdicts(attrs.evolve(WITHIN, unfolding=lambda _s: True))
-    assert step.verdict is not Verdict.PROVED
+    assert step.verdict is not ProofVerdict.PROVED
 
 
 def test_what_cites_a_lemma_that_is_not_proved_is_not_proved_either() -> None:
-    assert prove(CLAIMS).verdict is Verdict.PROVED
+    assert prove(CLAIMS).verdict is ProofVerdict.PROVED
     for lemma, part in ((MORE_THAN_NOTHING, "base"), (AT_MOST_ONE, "step")):
-        citing = attrs.evolve(CLAIMS, cites=(*CLAIMS.cites, Citation(lemma, lambda _s: Range())))
+        citing = attrs.evolve(
+            CLAIMS, cites=(*CLAIMS.cites, LemmaCitation(lemma, lambda _s: Range()))
+        )
         proof = prove(citing)
-        assert proof.verdict is Verdict.UNKNOWN
+        assert proof.verdict is ProofVerdict.UNKNOWN
         assert proof.reason == (
             f"it cites a_count_is_within_its_range, of which the {part} is not proved"
         )
@@ -62,9 +64,9 @@ def test_what_cites_a_lemma_that_is_not_proved_is_not_proved_either() -> None:
 
 def test_what_a_lemma_says_of_a_situation_is_under_its_assumption() -> None:
     of = Range(frozenset({2, 3}), low=1, high=4)
-    assert instance(Citation(WITHIN, lambda s: s), of)
-    assert not instance(Citation(AT_MOST_ONE, lambda s: s), of)
-    assert instance(Citation(AT_MOST_ONE, lambda s: s), attrs.evolve(of, low=5))
+    assert instance(LemmaCitation(WITHIN, lambda s: s), of)
+    assert not instance(LemmaCitation(AT_MOST_ONE, lambda s: s), of)
+    assert instance(LemmaCitation(AT_MOST_ONE, lambda s: s), attrs.evolve(of, low=5))
 
 
 def test_the_next_number_is_one_more() -> None:

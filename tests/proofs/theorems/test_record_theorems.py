@@ -3,7 +3,7 @@ import pytest
 
 from model.states import RecordState
 from proofs.theorems.catalogue import theorem_named
-from proofs.theorems.harness import Verdict, prove
+from proofs.theorems.harness import ProofVerdict, prove
 from proofs.theorems.record_theorems import RECORD_THEOREMS
 from proofs.theorems.transitions import TRANSITIONS
 from spec import record as rules
@@ -20,13 +20,13 @@ def test_every_invariant_is_proved_of_every_transition() -> None:
 
 def test_what_is_proved_is_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     theorem = theorem_named("release available_can_be_delivered")
-    assert prove(theorem).verdict is Verdict.PROVED
+    assert prove(theorem).verdict is ProofVerdict.PROVED
 
     def off_by_one(record: rules.Record, limit: Term, failed: Term) -> Term:
         return either(record.delivery_count > limit, failed, RecordState.AVAILABLE)
 
     monkeypatch.setattr(rules, "_after_attempt", off_by_one)
-    assert prove(theorem).verdict is Verdict.REFUTED
+    assert prove(theorem).verdict is ProofVerdict.REFUTED
 
 
 def test_delivery_count_within_limit_is_not_inductive_alone() -> None:
@@ -38,4 +38,4 @@ def test_delivery_count_within_limit_is_not_inductive_alone() -> None:
             known.holds(s.record, s.highest, s.now) & rules.is_acquirable(s.record)
         ),
     )
-    assert prove(alone).verdict is Verdict.REFUTED
+    assert prove(alone).verdict is ProofVerdict.REFUTED

@@ -5,10 +5,10 @@ import attrs
 from proofs.theorems.catalogue import theorem_named
 from proofs.theorems.harness import Refutation, check_control, prove
 from proofs.theorems.reachable import witness
-from proofs.theorems.report import Finding, as_json, as_lines, is_proved, totals
+from proofs.theorems.report import TheoremFinding, as_json, as_lines, is_proved, totals
 
 THEOREM = theorem_named("accept owner_iff_held")
-FINDING = Finding(prove(THEOREM), witness(THEOREM), check_control(THEOREM))
+FINDING = TheoremFinding(prove(THEOREM), witness(THEOREM), check_control(THEOREM))
 
 
 def test_proof_without_witness_does_not_count() -> None:
@@ -33,12 +33,12 @@ def test_totals_count_proofs_witnesses_and_controls() -> None:
 
 def test_lemmas_that_a_theorem_cites_are_shown() -> None:
     citing = theorem_named("change (kafka) complete_count_is_the_number_of_complete_offsets")
-    finding = Finding(prove(citing), witness(citing))
+    finding = TheoremFinding(prove(citing), witness(citing))
     assert "    by a_count_follows_one_change" in as_lines(finding)
     assert json.loads(as_json(finding))["cites"] == ["a_count_follows_one_change"]
 
 
 def test_a_base_and_a_step_are_of_their_lemma() -> None:
     step = theorem_named("step a_count_follows_one_change")
-    first, *_ = as_lines(Finding(prove(step), witness(step)))
+    first, *_ = as_lines(TheoremFinding(prove(step), witness(step)))
     assert first.startswith("step of a_count_follows_one_change ")

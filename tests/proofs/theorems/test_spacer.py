@@ -1,6 +1,6 @@
 import pytest
 
-from proofs.theorems.harness import LIMIT_MS, Verdict, changed
+from proofs.theorems.harness import LIMIT_MS, ProofVerdict, changed
 from proofs.theorems.spacer import SAFE, infer, inferences
 from proofs.theorems.theorem import Control
 from spec.invariants import RECORD_INVARIANTS
@@ -10,7 +10,7 @@ from spec.record import Record
 @pytest.mark.parametrize("name", SAFE)
 def test_safety_is_proved_without_given_invariants(name: str) -> None:
     (found,) = inferences(LIMIT_MS, [name])
-    assert found.verdict is Verdict.PROVED
+    assert found.verdict is ProofVerdict.PROVED
     assert found.invariant
 
 
@@ -30,4 +30,4 @@ def test_wrong_rule_is_found() -> None:
         lambda _rule: lambda record, *_rest: Record(0, record.delivery_count),
     )
     with changed(control):
-        assert infer("delivery_count_within_limit").verdict is Verdict.REFUTED
+        assert infer("delivery_count_within_limit").verdict is ProofVerdict.REFUTED

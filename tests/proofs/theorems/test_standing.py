@@ -3,7 +3,7 @@
 import pytest
 
 from proofs.theorems.catalogue import THEOREMS
-from proofs.theorems.harness import Verdict, check_control, prove
+from proofs.theorems.harness import ProofVerdict, check_control, prove
 from proofs.theorems.reachable import witness
 from proofs.theorems.theorem import Theorem
 from tests.proofs.standing import each
@@ -12,7 +12,7 @@ from tests.proofs.standing import each
 @each(THEOREMS)
 def test_every_theorem_is_proved_and_a_run_reaches_its_hypothesis(theorem: Theorem) -> None:
     proof = prove(theorem)
-    assert proof.verdict is Verdict.PROVED, (proof.reason, proof.counterexample)
+    assert proof.verdict is ProofVerdict.PROVED, (proof.reason, proof.counterexample)
     assert proof.cases >= 1
     assert witness(theorem) is not None
 

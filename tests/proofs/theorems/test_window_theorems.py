@@ -3,7 +3,7 @@ from immutables import Map
 
 from model.states import RecordState
 from proofs.theorems.catalogue import theorem_named
-from proofs.theorems.harness import Verdict, prove
+from proofs.theorems.harness import ProofVerdict, prove
 from spec import window as window_module
 from spec.log import Log
 from spec.record import Record, is_terminal
@@ -19,4 +19,4 @@ def test_walk_stops_at_a_record_in_flight_within_a_hole() -> None:
 def test_mutating_the_walk_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     theorem = theorem_named("step walk_passes_only_what_is_finished")
     monkeypatch.setattr(window_module, "is_finished", is_terminal)
-    assert prove(theorem).verdict is Verdict.REFUTED
+    assert prove(theorem).verdict is ProofVerdict.REFUTED

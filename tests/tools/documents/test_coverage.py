@@ -4,7 +4,7 @@ from typing import Any
 import attrs
 import pytest
 
-from tools.documents.coverage import MARKS, Item, items, wrong
+from tools.documents.coverage import MARKS, CoverageItem, items, wrong
 
 ITEMS = items()
 GOOD = next(item for item in ITEMS if item.properties)
@@ -44,4 +44,4 @@ def test_what_is_wrong_with_an_item_is_noticed(changes: dict[str, Any], said: st
 
 
 def test_a_reason_stands_for_what_is_not_covered() -> None:
-    assert list(wrong(Item("s", "k", "w", "data", reason="a name only"))) == []
+    assert list(wrong(CoverageItem("s", "k", "w", "data", reason="a name only"))) == []

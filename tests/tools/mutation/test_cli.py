@@ -10,7 +10,7 @@ from tools.mutation.checks import QUICK, NoCheckoutError
 from tools.mutation.cli import mutate_command, selected
 from tools.mutation.mutants import Key, Mutant, mutants_of
 from tools.mutation.report import BEGIN, END
-from tools.mutation.run import Judgement
+from tools.mutation.run import MutantJudgement
 
 MUTANTS = mutants_of("spec.lag")
 SURVIVOR = MUTANTS[3]
@@ -29,7 +29,7 @@ class Checks:
 
     def judgements(
         self, mutants: Sequence[Mutant], _processes: int, names: Sequence[str] | None = None
-    ) -> Iterator[Judgement]:
+    ) -> Iterator[MutantJudgement]:
         if mutants:
             self.names.append(names)
         for number, mutant in enumerate(mutants):
@@ -40,7 +40,7 @@ class Checks:
                 by = self.without_mutant
             else:
                 by = "" if mutant.key in self.survivors else "lockstep"
-            yield Judgement(mutant, by, "noticed", 0.1)
+            yield MutantJudgement(mutant, by, "noticed", 0.1)
 
 
 @pytest.fixture

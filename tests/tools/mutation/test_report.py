@@ -7,15 +7,15 @@ import pytest
 from model.errors import InvalidValueError
 from tools.mutation.mutants import mutants_of
 from tools.mutation.report import BEGIN, END, as_json, as_lines, rows_of, scores, with_scores
-from tools.mutation.run import Judgement
+from tools.mutation.run import MutantJudgement
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "mutation.md").read_text()
 MUTANTS = mutants_of("spec.lag")
 JUDGED = [
-    *(Judgement(mutant, "lockstep", "noticed", 0.1) for mutant in MUTANTS[:4]),
-    *(Judgement(mutant, "import", "", 0.1) for mutant in MUTANTS[4:6]),
-    *(Judgement(mutant, "", "", 0.1) for mutant in MUTANTS[6:8]),
+    *(MutantJudgement(mutant, "lockstep", "noticed", 0.1) for mutant in MUTANTS[:4]),
+    *(MutantJudgement(mutant, "import", "", 0.1) for mutant in MUTANTS[4:6]),
+    *(MutantJudgement(mutant, "", "", 0.1) for mutant in MUTANTS[6:8]),
 ]
 LISTED = {MUTANTS[0].key, MUTANTS[6].key}
 SCORES = scores(Counter({"spec.lag": len(MUTANTS), "spec.log": 3}), JUDGED, LISTED)

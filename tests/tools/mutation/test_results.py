@@ -7,11 +7,11 @@ from model.errors import InvalidValueError
 from tools.mutation.cli import selected
 from tools.mutation.mutants import mutants_of
 from tools.mutation.results import as_line, equivalents, from_lines, unknown_keys
-from tools.mutation.run import Judgement
+from tools.mutation.run import MutantJudgement
 
 MUTANTS = mutants_of("spec.lag")
-KILLED = Judgement(MUTANTS[0], "lockstep", "AssertionError: impl 1, spec 2", 0.25)
-SURVIVED = Judgement(MUTANTS[1], "", "", 20.0)
+KILLED = MutantJudgement(MUTANTS[0], "lockstep", "AssertionError: impl 1, spec 2", 0.25)
+SURVIVED = MutantJudgement(MUTANTS[1], "", "", 20.0)
 
 
 def listed(tmp_path: Path, *groups: object) -> Path:
@@ -27,7 +27,7 @@ def test_results_are_read_as_they_were_written() -> None:
 
 def test_last_result_counts_and_lines_that_say_nothing_are_left_out() -> None:
     of_other_source = as_line(SURVIVED).replace('"source": "', '"source": "0')
-    again = Judgement(KILLED.mutant, "", "", 1.0)
+    again = MutantJudgement(KILLED.mutant, "", "", 1.0)
     lines = [as_line(KILLED), as_line(again), of_other_source, as_line(SURVIVED)[:-9], "", "[1]"]
     assert from_lines(lines, MUTANTS) == {again.mutant.key: again}
     assert from_lines(lines, MUTANTS[2:]) == {}

@@ -6,7 +6,7 @@ from tools.mutation.checks import QUICK
 from tools.mutation.cli import selected
 from tools.mutation.mutants import Mutant, mutants_of, sampled
 from tools.mutation.results import equivalents
-from tools.mutation.run import Judgement, judgements
+from tools.mutation.run import MutantJudgement, judgements
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ def named(module: str, *change: str) -> Mutant:
 
 def judged(
     *mutants: Mutant | tuple[str, ...], checks: tuple[str, ...] | None = None
-) -> list[Judgement]:
+) -> list[MutantJudgement]:
     wanted = [mutant if isinstance(mutant, Mutant) else named(*mutant) for mutant in mutants]
     found = {j.mutant.key: j for j in judgements(wanted, checks=checks)}
     return [found[mutant.key] for mutant in wanted]
