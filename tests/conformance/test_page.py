@@ -12,6 +12,8 @@ from conformance.cores.kit import CORES
 from conformance.deviation import Step
 from conformance.known import Known, Replayed
 from conformance.page import MAX_BYTES, as_html
+from conformance.page_style import STYLE
+from conformance.picture import CODES
 from conformance.report import Report, headline
 from tests.doubles.miniature import FaultKind, Miniature
 
@@ -147,3 +149,9 @@ def test_the_verdict_is_said_in_words(
     searched = attrs.evolve(report.campaign, steps=steps, coverage=NONE)
     page = Read(as_html(Report(searched, known, report.new if new else ())))
     assert said in page.text
+
+
+def test_each_state_has_a_colour_by_day_by_night_and_on_paper() -> None:
+    for code in CODES.values():
+        assert f".{code}{{background:var(--{code.lower()})}}" in STYLE
+        assert STYLE.count(f"--{code.lower()}:#") == 3

@@ -1,10 +1,9 @@
-"""What is verified: cores and brokers by name, command or address."""
+"""Targets by name, command or address."""
 
 import sys
 
 import pytest
 
-from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
@@ -19,13 +18,7 @@ def test_a_subject_is_a_core_or_a_broker() -> None:
     assert len(set(SUBJECT_NAMES)) == len(SUBJECT_NAMES)
 
 
-def test_what_is_known_belongs_to_a_name() -> None:
-    assert Subject("kafka").known == KNOWN
-    assert Subject("spec").known is None
-    assert Subject(command="x").known is None
-
-
-def test_targets_are_opened_and_let_go() -> None:
+def test_targets_open_and_close() -> None:
     with opened(Subject("impl")) as target:
         assert target.hello().name == "sharespec impl"
     command = f"{sys.executable} -m tests.doubles.miniature"
