@@ -11,18 +11,18 @@ from spec.lag import durable_lag
 from spec.partition import SharePartition
 from spec.view import durable
 
-__all__ = ["Described", "described", "offsets_text"]
+__all__ = ["Offsets", "described", "offsets_text"]
 
 MISSING = "-"
 """What Kafka prints for a value that is not known."""
 
 LEAST_WIDTH = 15
-"""How wide Kafka's columns of groups and topics are at least."""
+"""The least width of Kafka's columns of groups and topics, in characters."""
 
 
 @attrs.frozen
-class Described:
-    """One line. None: not known, because no start offset was ever written, or no count."""
+class Offsets:
+    """One line. None: not known, because no start offset, or no count, was ever written."""
 
     name: SharePartitionName
     leader_epoch: int | None
@@ -30,28 +30,28 @@ class Described:
     lag: int | None
 
 
-def described(name: SharePartitionName, partition: SharePartition) -> Described:
-    """Return what the group coordinator answers to DescribeShareGroupOffsets.
+def described(name: SharePartitionName, partition: SharePartition) -> Offsets:
+    """Return the answer of the group coordinator to DescribeShareGroupOffsets.
 
-    All of it is what the share coordinator holds, not what the leader has in memory, but for the
-    end of the log. A lag that is negative, which only a truncated log can make, is not shown.
+    Everything but the end of the log is the state of the share coordinator, not of the leader. A
+    negative lag, which only a truncated log can cause, is not shown.
     """
     state = durable(partition)
     if state.start_offset == -1:
-        return Described(name, None, None, None)
+        return Offsets(name, None, None, None)
     lag = durable_lag(partition.log.end_offset, state)
     known = lag if lag is not None and lag >= 0 else None
-    return Described(name, state.leader_epoch, state.start_offset, known)
+    return Offsets(name, state.leader_epoch, state.start_offset, known)
 
 
-def offsets_text(lines: Iterable[Described], *, verbose: bool = False) -> str:
+def offsets_text(lines: Iterable[Offsets], *, verbose: bool = False) -> str:
     """Return the lines as Kafka's command prints them, a table for each group."""
     ordered = sorted(lines, key=lambda line: line.name)
     groups = groupby(ordered, key=lambda line: line.name.group)
-    return "".join(_table(group, list(found), verbose=verbose) for group, found in groups)
+    return "".join(_table(group, list(members), verbose=verbose) for group, members in groups)
 
 
-def _table(group: str, lines: list[Described], *, verbose: bool) -> str:
+def _table(group: str, lines: list[Offsets], *, verbose: bool) -> str:
     shown = printable(group)
     topics = [printable(line.name.topic) for line in lines]
     widths = [max(LEAST_WIDTH, len(shown)), max(LEAST_WIDTH, *map(len, topics)), 10, 13]

@@ -1,4 +1,4 @@
-"""One share-partition of a trace, step by step, as the KIPs' own tables show one."""
+"""One share-partition of a trace, step by step, in a table as in the KIPs."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,19 +21,19 @@ from replay.load import PartitionRows
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 
-__all__ = ["ExplainError", "Step", "partition_events", "steps", "table_of"]
+__all__ = ["ExplainError", "ExplainedStep", "partition_events", "steps", "table_of"]
 
 MAX_NAMES = 10
-"""How many share-partitions are named where one has to be chosen."""
+"""How many share-partitions are listed where the user has to choose."""
 
 
 class ExplainError(ValueError):
-    """A trace cannot be explained: which share-partition, or what is wrong with it, on one line."""
+    """A trace cannot be explained; one line, with the choices or with the problem."""
 
 
 @attrs.frozen
-class Step:
-    """One event with what the specification says of it; ``lag`` in offsets, after the event."""
+class ExplainedStep:
+    """An event, and its outcome by the specification; ``lag`` in offsets, after the event."""
 
     event: TraceEvent
     outcome: Outcome
@@ -43,7 +43,7 @@ class Step:
 
 
 def partition_events(path: Path, partition: str | None) -> list[TraceEvent]:
-    """Return the events of a share-partition in order; of the only one, if None.
+    """Return the events of a share-partition in order; None: of the only one in the trace.
 
     Raises NoSuchTraceError and ExplainError.
     """
@@ -62,8 +62,8 @@ def partition_events(path: Path, partition: str | None) -> list[TraceEvent]:
     raise ExplainError(f"{partition} is not in {path}; there are: {shown}")
 
 
-def steps(events: Iterable[TraceEvent], profile: Profile) -> Iterator[Step]:
-    """Yield what the specification says of each event, up to the first that diverges."""
+def steps(events: Iterable[TraceEvent], profile: Profile) -> Iterator[ExplainedStep]:
+    """Yield a step for each event, up to the first that diverges."""
     engine = SpecEngine(profile)
     follower = Follower("spec", engine, invariants_every=1)
     for event in events:
@@ -72,12 +72,12 @@ def steps(events: Iterable[TraceEvent], profile: Profile) -> Iterator[Step]:
         except InvalidValueError as error:
             raise ExplainError(f"seq {event.seq}: {error}") from None
         lag = engine.lag() if event.seq or finding is None else 0
-        yield Step(event, follower.outcome, follower.state, lag, finding)
+        yield ExplainedStep(event, follower.outcome, follower.state, lag, finding)
         if finding:
             return
 
 
-def table_of(shown: Iterable[Step]) -> Table:
+def table_of(shown: Iterable[ExplainedStep]) -> Table:
     """Return the steps as a table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("seq", "ms"):
@@ -95,13 +95,13 @@ def table_of(shown: Iterable[Step]) -> Table:
     return table
 
 
-def _cells(step: Step) -> tuple[str, ...]:
+def _cells(step: ExplainedStep) -> tuple[str, ...]:
     event, after = step.event, step.after
     outcome = event.outcome if step.finding else step.outcome
     answer = outcome.status.name if outcome.can_acquire else "can acquire nothing"
     if outcome.acquired:
-        taken = ", ".join(f"{r.first}–{r.last} ({r.delivery_count})" for r in outcome.acquired)
-        answer = f"{answer}, {taken}"
+        acquired = ", ".join(f"{r.first}–{r.last} ({r.delivery_count})" for r in outcome.acquired)
+        answer = f"{answer}, {acquired}"
     if outcome.acquisition is not None:
         answer = f"{answer}, acquisition {outcome.acquisition}"
     if outcome.marked:

@@ -23,31 +23,31 @@ __all__ = ["Hold", "Holds", "InFlight", "Query", "in_flight"]
 
 @attrs.frozen
 class Hold:
-    """A delivery: when it began, and when its consumer last showed that it is at work; in ms."""
+    """A delivery: when it began, and when its consumer last showed progress; in ms."""
 
     acquired_ms: int
     progress_ms: int
 
 
 class Holds:
-    """The deliveries of a share-partition, gathered as ``operations.walk`` follows it.
+    """The deliveries of a share-partition, collected while ``operations.walk`` follows it.
 
-    ``of`` maps an offset to the last delivery of its record. Progress is an acquisition or a
-    renewal, of which the specification keeps only the deadline; a mark it keeps itself.
+    ``of`` maps an offset to the last delivery of its record. Acquisitions and renewals count as
+    progress; the specification keeps only their deadlines. Marks it keeps itself.
     """
 
     def __init__(self) -> None:
-        """Begin with no delivery."""
+        """Start with no delivery."""
         self.of: dict[int, Hold] = {}
 
     def __call__(self, event: TraceEvent, outcome: Outcome, after: SharePartition) -> None:
-        """Take note of an event."""
+        """Update the deliveries after an event."""
         now = after.now
         if isinstance(event.operation, Initialize):
             self.of.clear()
         elif isinstance(event.operation, Acquire):
-            for taken in outcome.acquired:
-                for offset in range(taken.first, taken.last + 1):
+            for acquired in outcome.acquired:
+                for offset in range(acquired.first, acquired.last + 1):
                     self.of[offset] = Hold(now, now)
             self._forget_below(after.window.start_offset)
         elif isinstance(event.operation, Acknowledge):
@@ -61,10 +61,10 @@ class Holds:
 
 @attrs.frozen
 class Query:
-    """What to show; None: everything. Times in ms, exceeded if more has gone by.
+    """What to show; None: everything. Times in ms, as lower bounds (exclusive).
 
-    ``progress_stale_longer_than_ms`` is also what makes a record stale; without it the group's
-    staleness threshold, once that is reached.
+    ``progress_stale_longer_than_ms`` also makes a record stale; without it, the group's staleness
+    threshold (inclusive) does.
     """
 
     held_longer_than_ms: int | None = None
@@ -74,10 +74,10 @@ class Query:
 
 @attrs.frozen
 class InFlight:
-    """Offsets from ``first`` to ``last`` of which the same is true.
+    """Offsets from ``first`` to ``last`` (inclusive) with equal values.
 
-    ``held_ms`` and ``progress_age_ms`` say how long ago the delivery began and showed progress;
-    None where nobody holds the records. ``stale``: the consumer that holds them seems stuck.
+    ``held_ms`` and ``progress_age_ms``: the time since the delivery began and since it showed
+    progress; None where nobody holds the records. ``stale``: their consumer seems stuck.
     """
 
     first: int
@@ -94,16 +94,16 @@ class InFlight:
 def in_flight(partition: SharePartition, holds: Mapping[int, Hold], query: Query) -> list[InFlight]:
     """Return the records between start and end offset that the query asks for, ascending.
 
-    Ages are those at the share-partition's clock. ``holds`` has the delivery of each record that
-    is held, as ``Holds`` gathers them.
+    Ages are those at the share-partition's clock. ``holds`` has the delivery of each held
+    record, as ``Holds`` collects them.
     """
     window = partition.window
     offsets = tracked(window, window.start_offset, window.end_offset)
-    found = (_one(offset, partition, holds, query) for offset in offsets)
-    return list(_merged(record for record in found if _is_wanted(record, query)))
+    records = (_record(offset, partition, holds, query) for offset in offsets)
+    return list(_merged(record for record in records if _is_wanted(record, query)))
 
 
-def _one(
+def _record(
     offset: int, partition: SharePartition, holds: Mapping[int, Hold], query: Query
 ) -> InFlight:
     record, held, progress = partition.window.records[offset], None, None
@@ -125,8 +125,8 @@ def _one(
 
 
 def _is_stale(age: int, config: SharePartitionConfig, query: Query) -> bool:
-    given = query.progress_stale_longer_than_ms
-    return age >= config.in_progress_staleness_threshold_ms if given is None else age > given
+    limit = query.progress_stale_longer_than_ms
+    return age >= config.in_progress_staleness_threshold_ms if limit is None else age > limit
 
 
 def _is_wanted(record: InFlight, query: Query) -> bool:
@@ -139,21 +139,21 @@ def _is_wanted(record: InFlight, query: Query) -> bool:
 
 
 def _merged(records: Iterator[InFlight]) -> Iterator[InFlight]:
-    """Yield runs of neighbours of which the same is true."""
+    """Yield neighbours with equal values as one."""
     numbered = enumerate(records)
-    alike = groupby(numbered, lambda item: (item[1].first - item[0], _sayings(item[1])))
+    alike = groupby(numbered, lambda item: (item[1].first - item[0], _values(item[1])))
     for _same, group in alike:
         run = [record for _number, record in group]
         yield attrs.evolve(run[0], last=run[-1].last)
 
 
-def _sayings(record: InFlight) -> tuple[object, ...]:
-    _first, _last, *said = attrs.astuple(record)
-    return tuple(said)
+def _values(record: InFlight) -> tuple[object, ...]:
+    _first, _last, *values = attrs.astuple(record)
+    return tuple(values)
 
 
 def _renewed(operation: Acknowledge, after: SharePartition) -> Iterator[int]:
-    """Yield the offsets to renew whose lock lasts as long as one renewed at this moment."""
+    """Yield the offsets to renew whose lock lasts as long as one renewed now."""
     deadline = after.now + after.config.record_lock_duration_ms
     for batch in operation.batches:
         for offset in tracked(after.window, batch.first, batch.last + 1):

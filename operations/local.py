@@ -1,6 +1,6 @@
 """The share-partitions of traces and their names, in this process and without Spark.
 
-What is held in memory is one bucket of share-partitions, or a row group, however long the trace.
+Memory holds one bucket of share-partitions, or one row group, however long the trace is.
 """
 
 import contextlib
@@ -68,7 +68,7 @@ def share_partitions(
 ) -> Iterator[PartitionRows]:
     """Yield the events of each share-partition whose name is wanted, in any order.
 
-    One of which nothing can be read has no rows, and a problem that says why.
+    A share-partition that cannot be read has no rows, and a problem with the cause.
     """
     inputs = traces.inputs
     tasks = check_tasks(inputs, filter(wanted, inputs.places), 1)

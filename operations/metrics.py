@@ -17,7 +17,7 @@ from model.outcome import Outcome
 from model.profile import Profile
 from model.states import AcknowledgeType
 from model.trace import TraceEvent
-from operations.walk import Moment, walk
+from operations.walk import TraceTime, walk
 from replay.load import PartitionRows
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
@@ -44,7 +44,7 @@ class Interval:
     last_ms: int | None = None
 
     def has(self, time_ms: int) -> bool:
-        """Say whether a time lies in the interval."""
+        """Return whether a time lies in the interval."""
         return self.first_ms <= time_ms and (self.last_ms is None or time_ms <= self.last_ms)
 
 
@@ -76,10 +76,10 @@ class Figures:
 
     @classmethod
     def together(cls, figures: Iterable["Figures"]) -> "Figures":
-        """Return what share-partitions come to together."""
+        """Return the sum over share-partitions."""
         total = cls(partitions=0)
-        for one in figures:
-            total._add(one)
+        for part in figures:
+            total._add(part)
         return total
 
     def _add(self, other: "Figures") -> None:
@@ -101,10 +101,10 @@ _SUMS = (
 
 
 class Counter:
-    """Counts one share-partition: what was recorded of it, or what the specification says."""
+    """Counts one share-partition, as recorded or by the specification."""
 
     def __init__(self, interval: Interval) -> None:
-        """Count what lies in the interval; what comes before is needed as well."""
+        """Count the events of the interval; those before it must be noted, too."""
         self.figures = Figures()
         self._interval = interval
         self._unanswered: dict[int, Acknowledge] = {}
@@ -122,7 +122,7 @@ class Counter:
             if figures.began_ms is None:
                 figures.began_ms = event.time_ms
         elif event.time_ms < self._interval.first_ms:
-            # A gauge stands where it was before the interval until something moves it.
+            # A gauge keeps its value from before the interval until an event changes it.
             self.figures.width = self.figures.width_max = width
 
     def _count_acknowledgements(
@@ -193,17 +193,17 @@ class Measured:
     pending_locks: int
 
     @classmethod
-    def together(cls, found: list["Measured"]) -> "Measured":
-        """Return what share-partitions come to together."""
+    def together(cls, parts: list["Measured"]) -> "Measured":
+        """Return the sum over share-partitions."""
         return cls(
-            Figures.together(one.recorded for one in found),
-            Figures.together(one.expected for one in found),
-            sum(one.pending_locks for one in found),
+            Figures.together(part.recorded for part in parts),
+            Figures.together(part.expected for part in parts),
+            sum(part.pending_locks for part in parts),
         )
 
 
 class _Expected:
-    """Counts what the specification says of each event."""
+    """Counts each event by the outcome that the specification expects."""
 
     def __init__(self, interval: Interval) -> None:
         self.counter = Counter(interval)
@@ -224,24 +224,24 @@ class _Expected:
 def measured(
     rows: PartitionRows, profile: Profile, interval: Interval
 ) -> tuple[Measured, Problem | None]:
-    """Return the figures of one share-partition, and what keeps them from being complete."""
-    recorded, moment = Counter(interval), Moment(interval.last_ms)
+    """Return the figures of one share-partition, and the problem that makes them incomplete."""
+    recorded, end = Counter(interval), TraceTime(interval.last_ms)
     try:
-        for event in events_of(rows.table.slice(0, moment.rows(rows.table))):
+        for event in events_of(rows.table.slice(0, end.rows(rows.table))):
             after = event.after
             width = after.end_offset - after.start_offset if after.records != () else 0
             recorded.note(event, event.outcome, width)
     except BadRowError:
-        pass  # The walk below says so.
+        pass  # The walk below reports it.
     expected = _Expected(interval)
-    walked = walk(rows, profile, moment, expected)
+    walked = walk(rows, profile, end, expected)
     figures = Measured(recorded.figures, expected.counter.figures, expected.pending_locks)
     return figures, walked.problem
 
 
 @attrs.frozen
 class Metric:
-    """A metric: its name in KIP-932 or in Kafka, and its value; None where there is none yet."""
+    """A metric: its name in KIP-932 or in Kafka, and its value; None where there is none."""
 
     name: str
     value: Callable[[Figures], float | None]

@@ -1,4 +1,4 @@
-"""What the records of __share_group_state say of each share-partition, and what they break."""
+"""The state of each share-partition in __share_group_state, and the rules its records break."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ __all__ = ["Topic", "broken_rules"]
 
 @attrs.define
 class Topic:
-    """What is held of each share-partition after the records so far."""
+    """The state of each share-partition after the records so far."""
 
     held: dict[SharePartitionKey, Held] = attrs.field(factory=dict)
     records: int = 0
@@ -27,14 +27,14 @@ class Topic:
     def take(self, record: StateRecord) -> list[str]:
         """Replay a record; return the rules that it breaks, each as a sentence.
 
-        A record with more offsets than can be held is not replayed.
+        A record with too many offsets for memory is not replayed.
         """
         self.records += 1
         before = self.held.get(record.key)
         broken = list(broken_rules(before, record))
         size = sum(batch.last - batch.first + 1 for batch in _batches(record))
         if size + (len(before.durable.entries) if before else 0) > MAX_RANGE:
-            return [*broken, f"more than {MAX_RANGE} offsets have a state; it is passed over"]
+            return [*broken, f"more than {MAX_RANGE} offsets have a state; it is skipped"]
         after = replay_held(before, record, KAFKA)
         if after is None:
             self.held.pop(record.key, None)
@@ -44,9 +44,9 @@ class Topic:
 
 
 def broken_rules(before: Held | None, record: StateRecord) -> Iterator[str]:
-    """Yield what is wrong with a record after what is held of its share-partition.
+    """Yield the rules that a record breaks; ``before`` is the state of its share-partition.
 
-    None is held where no record came before: then a snapshot must come first.
+    It is None before the first record, which must be a snapshot.
     """
     value = record.value
     if record.key.partition < 0:
@@ -78,7 +78,7 @@ def _batch_faults(start: int, batches: tuple[StateBatch, ...]) -> Iterator[str]:
     last = -1
     for batch in batches:
         if batch.first < start:
-            yield f"{batch_text(batch)} lies below the start offset {start}"
+            yield f"{batch_text(batch)} is below the start offset {start}"
         if batch.first <= last:
             yield f"{batch_text(batch)} comes after offset {last}"
         last = batch.last
@@ -87,8 +87,8 @@ def _batch_faults(start: int, batches: tuple[StateBatch, ...]) -> Iterator[str]:
 def _update_faults(before: Durable, update: ShareUpdate) -> Iterator[str]:
     if update.snapshot_epoch != before.snapshot_epoch:
         yield (
-            f"the update is of snapshot epoch {update.snapshot_epoch}, "
-            f"and the latest snapshot of {before.snapshot_epoch}"
+            f"the update has snapshot epoch {update.snapshot_epoch}, "
+            f"but the latest snapshot has {before.snapshot_epoch}"
         )
     yield from _backward("leader epoch", before.leader_epoch, update.leader_epoch)
     start = update.start_offset
@@ -110,10 +110,10 @@ def _snapshot_faults(before: Durable, snapshot: ShareSnapshot) -> Iterator[str]:
     yield from _forgotten(before, snapshot)
 
 
-def _lowered(before: Durable, start: int, said: ShareUpdate | DurableState) -> Iterator[str]:
+def _lowered(before: Durable, start: int, value: ShareUpdate | DurableState) -> Iterator[str]:
     yield from _backward("start offset", before.start_offset, start)
     if start == before.start_offset:
-        old, new = before.delivery_complete_count, said.delivery_complete_count
+        old, new = before.delivery_complete_count, value.delivery_complete_count
         yield from _backward("delivery complete count", old, new)
 
 
@@ -123,7 +123,7 @@ def _backward(name: str, old: int, new: int) -> Iterator[str]:
 
 
 def _forgotten(before: Durable, snapshot: ShareSnapshot) -> Iterator[str]:
-    """Yield the first offset of which a snapshot in the same state epoch knows less."""
+    """Yield the first offset whose state a snapshot of the same state epoch lost or reverted."""
     known = {
         offset: (batch.delivery_count, batch.state)
         for batch in snapshot.state.state_batches

@@ -1,4 +1,4 @@
-"""Records of __share_group_state out of what Kafka's tools print of it.
+"""Records of __share_group_state, read from the output of Kafka's tools.
 
 Two forms are read, also mixed. The console consumer with ShareGroupStateMessageFormatter prints
 JSON objects and nothing between them, so that a file may be one line; kafka-dump-log with
@@ -16,31 +16,31 @@ from model.errors import InvalidValueError
 from model.state_topic import StateRecord
 from model.state_topic_codec import record_from_json
 
-__all__ = ["MAX_RECORD_BYTES", "Found", "Unreadable", "read_records"]
+__all__ = ["MAX_RECORD_BYTES", "RecordAt", "Unreadable", "read_records"]
 
 BLOCK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 16 << 20
-"""How long one record may be, in bytes of text; what is longer is passed over unread."""
+"""How long one record may be, in bytes of text; a longer one is skipped."""
 
 _CUT = re.compile(rb'\n|(?=\{"key":)')
 """Where a record may begin: a JSON string cannot hold the latter, since its quotes are escaped."""
 
 _OVERLAP = 6
-"""How much of a cut may stand at the end of what was read, in bytes."""
+"""How many bytes of a cut may be at the end of a block."""
 
 _KEY, _PAYLOAD, _DELETED = " key: ", " payload: ", "<DELETE>"
 _DECODER = json.JSONDecoder()
 
 
 class BinaryFile(Protocol):
-    """What bytes are read from."""
+    """A file of bytes."""
 
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes; none at the end."""
 
 
 @attrs.frozen
-class Found:
+class RecordAt:
     """A record; ``place`` is the byte where it begins, counted from 0."""
 
     place: int
@@ -49,16 +49,16 @@ class Found:
 
 @attrs.frozen
 class Unreadable:
-    """What should be a record and is not."""
+    """Text that should be a record and is not; ``place`` as in RecordAt."""
 
     place: int
     message: str
 
 
-def read_records(file: BinaryFile) -> Iterator[Found | Unreadable]:
-    """Yield the records of a file in order; lines that say nothing of a record are passed over.
+def read_records(file: BinaryFile) -> Iterator[RecordAt | Unreadable]:
+    """Yield the records of a file in order; skip lines that have no record.
 
-    What cannot be read is said with its place, and reading goes on after it.
+    What cannot be read is Unreadable, and reading continues after it.
     """
     for place, piece in _pieces(file):
         if piece is None:
@@ -72,27 +72,27 @@ def read_records(file: BinaryFile) -> Iterator[Found | Unreadable]:
             yield Unreadable(place, f"not JSON in UTF-8: {error}")
         else:
             if record is not None:
-                yield Found(place, record)
+                yield RecordAt(place, record)
 
 
 def _pieces(file: BinaryFile) -> Iterator[tuple[int, bytes | None]]:
-    """Yield the text between cuts and where it begins; None for what is too long.
+    """Yield where each text between cuts begins, and the text; None if it is too long.
 
-    ``dropped`` bytes of the piece that is being read came before ``kept`` and are not held.
+    ``dropped`` bytes of the current piece came before ``rest`` and are not in memory.
     """
-    kept, begin, dropped = b"", 0, 0
+    rest, begin, dropped = b"", 0, 0
     while block := file.read(BLOCK_BYTES):
-        text, start = kept + block, 0
+        text, start = rest + block, 0
         for cut in _CUT.finditer(text):
             if cut.end() > start or dropped:
                 yield begin, _bounded(text[start : cut.start()], dropped)
                 begin += dropped + cut.end() - start
                 start, dropped = cut.end(), 0
-        kept = text[start:]
-        if dropped or len(kept) > MAX_RECORD_BYTES:
+        rest = text[start:]
+        if dropped or len(rest) > MAX_RECORD_BYTES:
             # The end may be the beginning of a cut.
-            dropped, kept = dropped + len(kept) - _OVERLAP, kept[-_OVERLAP:]
-    yield begin, _bounded(kept, dropped)
+            dropped, rest = dropped + len(rest) - _OVERLAP, rest[-_OVERLAP:]
+    yield begin, _bounded(rest, dropped)
 
 
 def _bounded(piece: bytes, dropped: int) -> bytes | None:

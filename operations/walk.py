@@ -1,4 +1,4 @@
-"""One share-partition of a trace through the specification, up to a moment."""
+"""One share-partition of a trace through the specification, up to some time or event."""
 
 from typing import Protocol
 
@@ -17,18 +17,18 @@ from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 from spec.partition import SharePartition
 
-__all__ = ["Moment", "Noted", "Walked", "walk"]
+__all__ = ["Noted", "TraceTime", "Walked", "walk"]
 
 
 @attrs.frozen
-class Moment:
-    """The end of what is looked at, inclusive: a time of the trace's clock in ms, or a ``seq``."""
+class TraceTime:
+    """A place in a trace (inclusive): a time on its clock in ms, a ``seq``, or its end."""
 
     time_ms: int | None = None
     seq: int | None = None
 
     def rows(self, table: pa.Table) -> int:
-        """Return how many of the first rows of a table lie before it."""
+        """Return how many of the first rows of a table lie up to it."""
         later = np.zeros(table.num_rows, dtype=bool)
         for name, last in (("seq", self.seq), ("time_ms", self.time_ms)):
             if last is not None:
@@ -37,17 +37,17 @@ class Moment:
 
 
 class Noted(Protocol):
-    """Told of each event that is as it should be, with what the specification says of it."""
+    """Receives each event that conforms, with its outcome by the specification."""
 
     def __call__(self, event: TraceEvent, outcome: Outcome, after: SharePartition) -> None:
-        """Take note of an event."""
+        """Receive an event, its outcome and the state after it."""
 
 
 @attrs.frozen
 class Walked:
-    """A share-partition as the specification has it after the last event up to the moment.
+    """A share-partition by the specification after the last event up to some time.
 
-    ``events`` were followed. ``problem`` says why the moment was not reached, if it was not.
+    ``events`` were followed. ``problem`` is the reason if the time was not reached.
     """
 
     partition: str
@@ -57,15 +57,15 @@ class Walked:
 
 
 def walk(
-    rows: PartitionRows, profile: Profile, moment: Moment, note: Noted | None = None
+    rows: PartitionRows, profile: Profile, end: TraceTime, note: Noted | None = None
 ) -> Walked:
-    """Follow the events up to the moment, or to the first that is not as it should be.
+    """Follow the events up to ``end``, or to the first that diverges or cannot be read.
 
-    Of an event that diverges the state shows what was expected of it, if it could be at all.
+    At an event that diverges, the state is the one expected after it, if any is.
     """
     engine = SpecEngine(profile)
     follower = Follower("spec", engine)
-    followed, clock, count = 0, 0, moment.rows(rows.table)
+    followed, clock, count = 0, 0, end.rows(rows.table)
     problem = rows.problem if count == rows.table.num_rows else None
     if rows.table.num_rows and rows.table.column("op")[0].as_py() != "initialize":
         problem = problem or Problem(*rows.place(0), BEGINS_LATE, rows.partition)

@@ -1,7 +1,7 @@
-"""The first stage: traces in any form and order become Parquet, split by share-partition.
+"""The first stage: write traces of any form and order as Parquet, split by share-partition.
 
-One task reads one file or a part of one and writes one Parquet file, in which each row group
-holds share-partitions of one bucket. So the rows are moved once, and in columns.
+A task reads a file, or a part of one, and writes one Parquet file; each of its row groups holds
+the share-partitions of one bucket. So each row is moved once, in columns.
 """
 
 import os
@@ -24,7 +24,7 @@ from replay.verdict import Problem
 __all__ = ["STORED", "GatherTask", "Gathered", "bucket_of", "gather"]
 
 STORED = pa.schema([*SCHEMA, *PLACE])
-"""The columns of what is stored: an event and where it was read."""
+"""The columns that are stored: an event, and where it was read."""
 
 ROWS_AT_ONCE = 2000
 """How many rows are Python objects at a time."""
@@ -50,11 +50,11 @@ class GatherTask:
 
 @attrs.frozen
 class Gathered:
-    """What a task found. Lines count from 1 at the task's own beginning.
+    """What a task read. Lines count from 1 at the task's own beginning.
 
-    ``partitions`` has the first line of each share-partition and how many events there are of it;
-    ``row_groups`` those of each bucket; ``bad`` counts the lines that cannot be used, and
-    ``problems`` describes them.
+    ``partitions`` has the first line and the number of events of each share-partition;
+    ``row_groups`` has the row groups of each bucket; ``bad`` counts the lines that cannot be used,
+    and ``problems`` describes them.
     """
 
     task: GatherTask
@@ -72,30 +72,30 @@ def bucket_of(partition: str, buckets: int) -> int:
 
 
 def gather(task: GatherTask) -> Gathered:
-    """Run one task. Nothing in a file makes it fail: what cannot be used is a Problem."""
-    found = _Found(task)
+    """Run one task. No content of a file makes it fail: what cannot be used is a Problem."""
+    tally = _Tally(task)
     try:
-        tables = _from_parquet(task, found) if _is_parquet(task) else _from_lines(task, found)
-        _write(task, tables, found)
+        tables = _from_parquet(task, tally) if _is_parquet(task) else _from_lines(task, tally)
+        _write(task, tables, tally)
     except OSError as error:
-        found.refuse(Bad(None, f"cannot be read: {error.strerror or error}"))
+        tally.refuse(Bad(None, f"cannot be read: {error.strerror or error}"))
     except InvalidValueError as error:
-        found.refuse(Bad(None, str(error)))
-    if not found.events and not found.bad and task.start == 0 and task.end is None:
-        found.refuse(Bad(None, "holds no events"))
+        tally.refuse(Bad(None, str(error)))
+    if not tally.events and not tally.bad and task.start == 0 and task.end is None:
+        tally.refuse(Bad(None, "holds no events"))
     return Gathered(
         task,
-        found.lines,
-        found.events,
-        found.bad,
-        tuple(found.problems),
-        found.partitions,
-        {bucket: tuple(groups) for bucket, groups in found.row_groups.items()},
+        tally.lines,
+        tally.events,
+        tally.bad,
+        tuple(tally.problems),
+        tally.partitions,
+        {bucket: tuple(groups) for bucket, groups in tally.row_groups.items()},
     )
 
 
-class _Found:
-    """What a task has found so far."""
+class _Tally:
+    """What a task has read so far."""
 
     def __init__(self, task: GatherTask) -> None:
         self._path = task.source.path
@@ -121,25 +121,25 @@ def _is_parquet(task: GatherTask) -> bool:
     return task.source.form is Form.PARQUET
 
 
-def _from_lines(task: GatherTask, found: _Found) -> Iterator[pa.Table]:
-    """Yield the events of the lines as tables; what is wrong goes to ``found``."""
+def _from_lines(task: GatherTask, tally: _Tally) -> Iterator[pa.Table]:
+    """Yield the events of the lines as tables; bad lines go to ``tally``."""
     rows: list[dict[str, object]] = []
     compressed = task.source.form is Form.GZIP
     for line in read_lines(task.source.path, compressed=compressed, start=task.start, end=task.end):
         if isinstance(line, Bad):
-            found.lines = line.number or found.lines
-            found.refuse(line)
+            tally.lines = line.number or tally.lines
+            tally.refuse(line)
             continue
-        found.lines = line.number
+        tally.lines = line.number
         if not line.content.strip():
             continue
         try:
             row = strict_row(line.content)
         except InvalidValueError as error:
-            found.refuse(Bad(line.number, str(error), partition_hint(line.content)))
+            tally.refuse(Bad(line.number, str(error), partition_hint(line.content)))
             continue
         row["source"], row["line"] = task.source.path, line.number
-        found.accept(str(row["partition"]), line.number)
+        tally.accept(str(row["partition"]), line.number)
         rows.append(row)
         if len(rows) == ROWS_AT_ONCE:
             yield table_from_rows(rows, STORED)
@@ -148,22 +148,22 @@ def _from_lines(task: GatherTask, found: _Found) -> Iterator[pa.Table]:
         yield table_from_rows(rows, STORED)
 
 
-def _from_parquet(task: GatherTask, found: _Found) -> Iterator[pa.Table]:
-    """Yield the rows that name their share-partition and ``seq``; others go to ``found``."""
+def _from_parquet(task: GatherTask, tally: _Tally) -> Iterator[pa.Table]:
+    """Yield the rows that name their share-partition and ``seq``; others go to ``tally``."""
     with opened(task.source.path) as file:
         for group in range(file.metadata.num_row_groups):
             try:
                 table = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
-                yield _placed(completed(table), task.source.path, found)
+                yield _placed(completed(table), task.source.path, tally)
             except (pa.ArrowException, OSError) as error:
                 text = f"row group {group} cannot be read: {' '.join(str(error).split())[:200]}"
-                found.refuse(Bad(found.lines + 1, text))
-                found.lines += file.metadata.row_group(group).num_rows
+                tally.refuse(Bad(tally.lines + 1, text))
+                tally.lines += file.metadata.row_group(group).num_rows
 
 
-def _placed(table: pa.Table, path: str, found: _Found) -> pa.Table:
-    rows = np.arange(found.lines + 1, found.lines + 1 + table.num_rows)
-    found.lines += table.num_rows
+def _placed(table: pa.Table, path: str, tally: _Tally) -> pa.Table:
+    rows = np.arange(tally.lines + 1, tally.lines + 1 + table.num_rows)
+    tally.lines += table.num_rows
     place = (pa.array([path]).take(pa.array(np.zeros(len(rows), dtype=np.int64))), pa.array(rows))
     for field, column in zip(PLACE, place, strict=True):
         table = table.append_column(field, column)
@@ -173,22 +173,22 @@ def _placed(table: pa.Table, path: str, found: _Found) -> pa.Table:
         if not name or seq is None:
             keep[i] = False
             field = "seq" if name else "partition"
-            found.refuse(Bad(int(rows[i]), f"{field} is missing", name or None))
+            tally.refuse(Bad(int(rows[i]), f"{field} is missing", name or None))
         else:
-            found.accept(name, int(rows[i]))
+            tally.accept(name, int(rows[i]))
     return table.filter(pa.array(keep))
 
 
-def _write(task: GatherTask, tables: Iterator[pa.Table], found: _Found) -> None:
+def _write(task: GatherTask, tables: Iterator[pa.Table], tally: _Tally) -> None:
     """Write the tables, a row group for each bucket in each lot that memory holds."""
     draft = Path(f"{task.target}.{os.getpid()}.draft")
     groups = 0
     with pq.ParquetWriter(draft, STORED, compression="lz4") as writer:
         for lot in _lots(tables):
-            found.events += lot.num_rows
+            tally.events += lot.num_rows
             for bucket, part in _split(lot, task.buckets):
                 writer.write_table(part, row_group_size=part.num_rows)
-                found.row_groups.setdefault(bucket, []).append(groups)
+                tally.row_groups.setdefault(bucket, []).append(groups)
                 groups += 1
     # In one step, so that a task that is run twice leaves one whole file.
     draft.replace(task.target)

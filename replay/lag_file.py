@@ -59,14 +59,14 @@ def lag_table(partition: str, events: pa.Table, result: KernelResult) -> pa.Tabl
 
 
 class Observed:
-    """The same rows, from engines that take one event at a time."""
+    """The same rows, from engines that apply one event at a time."""
 
     def __init__(self) -> None:
-        """Begin with no rows."""
+        """Start with no rows."""
         self._rows: list[tuple[Any, ...]] = []
 
     def __call__(self, event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
-        """Note the state after an event."""
+        """Add the row of an event."""
         counts = dict.fromkeys(_COUNTED, 0)
         for record in state.records or ():
             counts[record.state] += record.last - record.first + 1
@@ -75,7 +75,7 @@ class Observed:
         self._rows.append((*head, *window, engine.lag(), *counts.values()))
 
     def table(self) -> pa.Table:
-        """Return what was noted."""
+        """Return the rows."""
         columns = zip(*self._rows, strict=True) if self._rows else [[] for _ in LAG]
         arrays = [pa.array(c, f.type) for c, f in zip(columns, LAG, strict=True)]
         return pa.table(arrays, schema=LAG)
@@ -92,7 +92,7 @@ class LagFile:
 
     @property
     def wanted(self) -> bool:
-        """Say whether there is a file to write to."""
+        """Return whether there is a file to write to."""
         return self._path is not None
 
     def write(self, table: pa.Table) -> None:

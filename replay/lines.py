@@ -1,4 +1,4 @@
-"""Lines of a file, gzip or not, of bounded length and with what is wrong with the file."""
+"""The lines of a file, gzip or not: bounded in length, errors of the file among them."""
 
 import gzip
 import io
@@ -33,7 +33,7 @@ class Line:
 
 @attrs.frozen
 class Bad:
-    """A line that cannot be used, or with no number the file from there on."""
+    """A line that cannot be used; without a number, the rest of the file."""
 
     number: int | None
     message: str
@@ -45,9 +45,9 @@ def read_lines(
 ) -> Iterator[Line | Bad]:
     """Yield the lines that begin in [start, end) of the file, in bytes; all if ``end`` is None.
 
-    A line longer than ``limit`` bytes is passed over without being held in memory. Whatever stops
-    the reading comes last, as Bad; the lines before it have been yielded. Raises OSError if the
-    file cannot be opened.
+    A line longer than ``limit`` bytes is skipped and not kept in memory. An error that stops the
+    reading comes last, as Bad, after all lines before it. Raises OSError if the file cannot be
+    opened.
     """
     limit = MAX_LINE_BYTES if limit is None else limit
     with open(path, "rb") as raw:  # noqa: PTH123 - a path from another process, as text
@@ -56,7 +56,7 @@ def read_lines(
                 yield from _lines(unpacked, None, limit)
             return
         if start:
-            # A line belongs to the part in which it begins, so the rest of one is not ours.
+            # A line belongs to the part in which it begins: skip the rest of the one before.
             raw.seek(start - 1)
             while (rest := raw.readline(BLOCK_BYTES)) and not rest.endswith(b"\n"):
                 pass
@@ -119,11 +119,11 @@ def _bounded(file: BinaryFile, limit: int) -> Iterator[tuple[bytes, int]]:
 
 def partition_hint(line: bytes) -> str | None:
     """Return the share-partition that a line which cannot be decoded seems to belong to."""
-    found = _PARTITION.search(line[: 1 << 16])
-    if not found:
+    match = _PARTITION.search(line[: 1 << 16])
+    if not match:
         return None
     try:
-        name = json.loads(found[1].decode("utf-8"))
+        name = json.loads(match[1].decode("utf-8"))
         name.encode("utf-8")
     except ValueError:
         return None
@@ -131,7 +131,7 @@ def partition_hint(line: bytes) -> str | None:
 
 
 def strict_row(line: bytes) -> dict[str, object]:
-    """Decode one line as ``row_from_line`` does, and refuse what cannot be stored as well.
+    """Decode one line as ``row_from_line`` does; reject also what cannot be stored.
 
     Raises InvalidValueError.
     """

@@ -1,4 +1,4 @@
-"""The events of share-partitions, one table each, as gathered or as the user has them."""
+"""The events of share-partitions, one table each, from gathered files or the user's own."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,14 +16,22 @@ from replay.survey import PartitionRun, opened
 from replay.tables import first_bad_row
 from replay.verdict import Problem
 
-__all__ = ["BEGINS_LATE", "BucketTask", "OrderedTask", "Part", "PartitionRows", "load", "loaded"]
+__all__ = [
+    "BEGINS_LATE",
+    "BucketTask",
+    "GatheredPart",
+    "OrderedTask",
+    "PartitionRows",
+    "load",
+    "loaded",
+]
 
 
 BEGINS_LATE = "its first event is not initialize, so what came before is not known"
 
 
 @attrs.frozen
-class Part:
+class GatheredPart:
     """Row groups of a gathered file; ``base`` lines of the source come before the first."""
 
     path: str
@@ -35,12 +43,12 @@ class Part:
 class BucketTask:
     """Share-partitions to sort and check.
 
-    ``bad`` has those of which a line could not be read; ``conflicts`` those that stand in more
-    than one file.
+    ``bad`` has those with a line that could not be read; ``conflicts`` those that are in more than
+    one file.
     """
 
     number: int
-    parts: tuple[Part, ...]
+    parts: tuple[GatheredPart, ...]
     bad: Mapping[str, Problem]
     conflicts: Mapping[str, Problem]
     chosen: frozenset[str]
@@ -48,7 +56,7 @@ class BucketTask:
 
 @attrs.frozen
 class OrderedTask:
-    """Share-partitions that lie in order in a Parquet file of the user; runs in file order."""
+    """Share-partitions that are in order in a Parquet file of the user; runs in file order."""
 
     number: int
     source: str
@@ -60,8 +68,8 @@ class OrderedTask:
 class PartitionRows:
     """What can be checked of a share-partition: its events from ``seq`` 0 up to a problem, if any.
 
-    ``events`` counts all that were read. ``first_row`` is the file's row of the table's first row
-    where the rows lie in the user's file; otherwise the table says where each was read.
+    ``events`` counts all that were read. ``first_row`` is the row in the user's file of the
+    table's first row; None for gathered rows, which have columns for where each was read.
     """
 
     partition: str
@@ -103,7 +111,7 @@ def loaded(task: BucketTask | OrderedTask) -> Iterator[PartitionRows]:
         if len(task.runs) == 1:
             yield from (_unread(r.partition, r.rows, task.source, message) for r in missed)
             return
-        # A damaged place concerns the runs that lie there: each of the others is read alone.
+        # Damage concerns only the runs where it is: read each of the others alone.
         for run in missed:
             yield from loaded(attrs.evolve(task, runs=(run,)))
 
@@ -130,11 +138,11 @@ def _from_bucket(task: BucketTask) -> Iterator[PartitionRows]:
             continue
         problem, usable = _sequence(name, rows)
         bad = task.bad.get(name)
-        found = PartitionRows(name, rows.slice(0, usable), count, bad or problem)
-        yield _without_bad_rows(found) if suspect else found
+        loaded_rows = PartitionRows(name, rows.slice(0, usable), count, bad or problem)
+        yield _without_bad_rows(loaded_rows) if suspect else loaded_rows
 
 
-def _read_part(part: Part) -> pa.Table:
+def _read_part(part: GatheredPart) -> pa.Table:
     with pq.ParquetFile(part.path) as file:
         table = file.read_row_groups(list(part.row_groups), use_threads=False).select(STORED.names)
     if part.base:
@@ -161,17 +169,17 @@ def _sequence(name: str, rows: pa.Table) -> tuple[Problem | None, int]:
     source, line = (rows.column(field)[first].as_py() for field in ("source", "line"))
     if first and seq[first] == seq[first - 1]:
         other = rows.column("line")[first - 1].as_py()
-        text = f"seq {seq[first]} is there twice; the other one is in line {other}"
-        # Which of the two is right cannot be told, so neither is used.
+        text = f"seq {seq[first]} occurs twice; the other event is in line {other}"
+        # Nothing says which of the two is right, so neither is used.
         return Problem(source, line, text, name), first - 1
     if seq[first] < 0:
         return Problem(source, line, f"seq is {seq[first]}; allowed: 0 or more", name), first
-    text = f"seq {first} is missing: the next one there is {seq[first]}"
+    text = f"seq {first} is missing: the next is {seq[first]}"
     return Problem(source, line, text, name), first
 
 
 def _from_file(task: OrderedTask) -> Iterator[PartitionRows]:
-    """Read row groups as they are needed, and hold no more than the runs that lie in them."""
+    """Read row groups as they are needed; keep no more than the runs in them."""
     runs = iter(task.runs)
     run = next(runs, None)
     with opened(task.source) as file:
@@ -185,15 +193,15 @@ def _from_file(task: OrderedTask) -> Iterator[PartitionRows]:
                 held, first, suspect = SCHEMA.empty_table(), starts[group], False
             read = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
             more = completed(read)
-            # One look at a whole row group: a look at each small share-partition costs more.
+            # Check a whole row group at once: checking each small share-partition costs more.
             suspect |= first_bad_row(more) is not None
             held = pa.concat_tables([held, more]) if held.num_rows else more
             while run is not None and run.first_row + run.rows <= first + held.num_rows:
                 rows = held.slice(run.first_row - first, run.rows)
-                found = PartitionRows(
+                loaded_rows = PartitionRows(
                     run.partition, rows, run.rows, None, task.source, run.first_row
                 )
-                yield _without_bad_rows(found) if suspect else found
+                yield _without_bad_rows(loaded_rows) if suspect else loaded_rows
                 run = next(runs, None)
             done = held.num_rows if run is None else min(run.first_row - first, held.num_rows)
             held, first = held.slice(done), first + done

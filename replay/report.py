@@ -1,4 +1,4 @@
-"""What a replay found, for people and as one line of JSON. All text from files is escaped."""
+"""The report of a replay, for people and as one line of JSON; text from files is escaped."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ def show(replay: Replay, console: Console) -> None:
     """Print the verdicts, the first divergences, what could not be read, and the totals."""
     console.print(_table(replay.verdicts))
     divergences = [v.divergence for v in replay.verdicts if v.divergence]
-    # A disagreement says that this project is wrong, so it comes before what a broker did.
+    # A disagreement is an error of this project, so it comes before those of a broker.
     divergences.sort(key=lambda d: d.kind is not FindingKind.DISAGREEMENT)
     for divergence in divergences[:MAX_DETAILS]:
         console.print(_details(divergence))
@@ -87,38 +87,41 @@ def _table(verdicts: Sequence[PartitionVerdict]) -> Table:
 
 
 def _what(verdict: PartitionVerdict) -> str:
-    if found := verdict.divergence:
-        return f"{found.name} at seq {found.seq}, {place(found.source, found.line)}"
+    if divergence := verdict.divergence:
+        where = place(divergence.source, divergence.line)
+        return f"{divergence.name} at seq {divergence.seq}, {where}"
     if problem := verdict.problem:
         return f"{place(problem.source, problem.line)}: {printable(problem.message, 160)}"
     return printable(verdict.reason)
 
 
-def _details(found: Divergence) -> Text:
+def _details(divergence: Divergence) -> Text:
     text = Text()
-    loud = found.kind is FindingKind.DISAGREEMENT
+    loud = divergence.kind is FindingKind.DISAGREEMENT
     title = "SPECIFICATION AND IMPLEMENTATION DISAGREE" if loud else "First divergence"
-    name = printable(found.partition, 120)
-    text.append(f"\n{title}: {name}, seq {found.seq}\n", style="bold red")
-    _lines(text, ("where", place(found.source, found.line)), ("event", found.event))
-    return text.append(_explained(found))
+    name = printable(divergence.partition, 120)
+    text.append(f"\n{title}: {name}, seq {divergence.seq}\n", style="bold red")
+    where = place(divergence.source, divergence.line)
+    _lines(text, ("where", where), ("event", divergence.event))
+    return text.append(_explained(divergence))
 
 
-def finding_text(found: Finding) -> Text:
+def finding_text(finding: Finding) -> Text:
     """Return what is wrong with one event, in a few lines."""
-    return Text(f"\nDivergence at seq {found.seq}\n", style="bold red").append(_explained(found))
+    title = Text(f"\nDivergence at seq {finding.seq}\n", style="bold red")
+    return title.append(_explained(finding))
 
 
-def _explained(found: Finding | Divergence) -> Text:
+def _explained(finding: Finding | Divergence) -> Text:
     text = Text()
     _lines(
         text,
-        (found.kind.value, f"{found.name}: {found.sentence}"),
-        ("against", found.engine),
-        ("recorded", found.recorded),
-        ("expected", found.expected),
-        ("before", found.before),
-        ("after", found.after),
+        (finding.kind.value, f"{finding.name}: {finding.sentence}"),
+        ("against", finding.engine),
+        ("recorded", finding.recorded),
+        ("expected", finding.expected),
+        ("before", finding.before),
+        ("after", finding.after),
     )
     return text
 
@@ -163,7 +166,7 @@ def _totals(replay: Replay) -> Iterator[Text]:
     )
     if replay.passed_over:
         names = ", ".join(place(name, None) for name in replay.passed_over[:5])
-        yield Text(f"{len(replay.passed_over)} files passed over, not traces by name: {names}")
+        yield Text(f"{len(replay.passed_over)} files skipped, not traces by name: {names}")
     if replay.generated:
         yield Text(
             "The results in generated traces come from the implementation itself, so that it "
@@ -171,11 +174,11 @@ def _totals(replay: Replay) -> Iterator[Text]:
             style="yellow",
         )
     if replay.interrupted:
-        yield Text("Stopped before the end: this is what was found so far.", style="bold yellow")
+        yield Text("Stopped before the end; these are the results so far.", style="bold yellow")
 
 
 class Bar:
-    """A progress bar on a terminal; on anything else nothing is shown."""
+    """A progress bar on a terminal; nothing elsewhere."""
 
     def __init__(self, console: Console) -> None:
         """Show on this console."""
@@ -183,7 +186,7 @@ class Bar:
             TextColumn("{task.description:<6}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[found]}"),
+            TextColumn("{task.fields[totals]}"),
             TimeElapsedColumn(),
             console=console,
             disable=not console.is_terminal,
@@ -192,7 +195,7 @@ class Bar:
         self._task: Any = None
 
     def __enter__(self) -> Self:
-        """Begin to show."""
+        """Show the bar."""
         self._bar.start()
         return self
 
@@ -201,15 +204,15 @@ class Bar:
         self._bar.stop()
 
     def stage(self, name: str, total: int) -> None:
-        """Begin a stage of so many tasks."""
-        self._task = self._bar.add_task(name, total=total, found="")
+        """Start a stage of ``total`` tasks."""
+        self._task = self._bar.add_task(name, total=total, totals="")
 
     def done(self, tasks: int, results: Sequence[Any]) -> None:
         """Show how many tasks are done, and how many share-partitions diverge."""
         verdicts = [r for r in results if isinstance(r, PartitionVerdict)]
-        found = ""
+        totals = ""
         if verdicts:
             diverged = sum(v.verdict is Verdict.DIVERGES for v in verdicts)
             events = sum(v.checked for v in verdicts)
-            found = f"{events:,} events, {diverged:,} diverging"
-        self._bar.update(self._task, completed=tasks, found=found)
+            totals = f"{events:,} events, {diverged:,} diverging"
+        self._bar.update(self._task, completed=tasks, totals=totals)

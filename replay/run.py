@@ -77,7 +77,7 @@ def replay_sources(
         counted(verdicts, problems),
         time.monotonic() - started,
         sources.passed_over,
-        any(found.generated for found in inputs.surveys),
+        any(survey.generated for survey in inputs.surveys),
         not whole,
     )
 
@@ -85,22 +85,22 @@ def replay_sources(
 def _first_stage(
     session: SparkSession, files: Sequence[Source], folder: str, progress: Progress
 ) -> tuple[Inputs, bool]:
-    """Read what is not in order, and look at what may be."""
+    """Survey the Parquet files; gather the events of all files that are not in order."""
     parallelism = session.sparkContext.defaultParallelism
     buckets = bucket_count(files, parallelism)
     lines = [source for source in files if source.form is not Form.PARQUET]
     in_order = [source for source in files if source.form is Form.PARQUET]
     tasks: list[tuple[Source, ...] | GatherTask] = [*_shares(in_order, parallelism)]
     tasks += gather_tasks(lines, buckets, folder, 0)
-    found, whole = run_tasks(session, "read", tasks, _prepare, progress)
-    surveys = [one for one in found if isinstance(one, Survey)]
-    gathered = [one for one in found if isinstance(one, Gathered)]
+    results, whole = run_tasks(session, "read", tasks, _prepare, progress)
+    surveys = [result for result in results if isinstance(result, Survey)]
+    gathered = [result for result in results if isinstance(result, Gathered)]
     unsorted = [s.source for s in surveys if s.runs is None and s.problem is None]
     if whole and unsorted:
         more = gather_tasks(unsorted, buckets, folder, len(tasks))
         sorted_, whole = run_tasks(session, "sort", more, _prepare, progress)
-        gathered += [one for one in sorted_ if isinstance(one, Gathered)]
-    surveys.sort(key=lambda one: one.source.path)
+        gathered += [result for result in sorted_ if isinstance(result, Gathered)]
+    surveys.sort(key=lambda found: found.source.path)
     return inputs_of(gathered, surveys), whole
 
 
@@ -118,9 +118,10 @@ def _second_stage(
     chosen = [name for name in inputs.places if is_sampled(name, plan.sample)]
     tasks = check_tasks(inputs, chosen, parallelism)
     shares = _shares(tasks, parallelism)
-    found, whole = run_tasks(session, "check", shares, functools.partial(_check, plan), progress)
-    # A share-partition in two files of which one lies in order is seen by the other's task alone.
-    return list({verdict.partition: verdict for verdict in found}.values()), whole
+    check = functools.partial(_check, plan)
+    verdicts, whole = run_tasks(session, "check", shares, check, progress)
+    # A share-partition in two files, one of them in order, is seen by the other's task alone.
+    return list({verdict.partition: verdict for verdict in verdicts}.values()), whole
 
 
 def _check(plan: Plan, tasks: tuple[BucketTask | OrderedTask, ...]) -> Iterator[PartitionVerdict]:
@@ -128,7 +129,7 @@ def _check(plan: Plan, tasks: tuple[BucketTask | OrderedTask, ...]) -> Iterator[
 
 
 def _shares(items: Sequence[T_], parallelism: int) -> list[tuple[T_, ...]]:
-    """Return the items in shares: what Spark adds to each task is not small beside a short one."""
+    """Return the items in shares: short tasks one by one would cost more in Spark than they do."""
     size = max(1, len(items) // (TASKS_PER_CORE * parallelism))
     return [tuple(items[i : i + size]) for i in range(0, len(items), size)]
 
@@ -136,7 +137,7 @@ def _shares(items: Sequence[T_], parallelism: int) -> list[tuple[T_, ...]]:
 def _others(
     inputs: Inputs, plan: Plan, verdicts: Iterable[PartitionVerdict]
 ) -> Iterator[PartitionVerdict]:
-    """Yield a verdict for each share-partition that no task looked at."""
+    """Yield a verdict for each share-partition that no task has checked."""
     done = {verdict.partition for verdict in verdicts}
     bad = problems_of(inputs)
     for name in inputs.places.keys() | bad.keys():
@@ -152,7 +153,7 @@ def _others(
 
 
 def _cleared(out: Path) -> Path:
-    """Return the folder for lag, without what an earlier replay wrote there."""
+    """Return the folder for lag, with the files of an earlier replay removed."""
     lag = out / "lag"
     lag.mkdir(parents=True, exist_ok=True)
     for old in [*lag.glob("part-*.parquet"), *lag.glob("part-*.draft")]:

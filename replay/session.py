@@ -39,23 +39,23 @@ POLL_SECONDS = 0.05
 
 
 class Progress(Protocol):
-    """Told how far a stage is."""
+    """Shows how far a stage is."""
 
     def stage(self, name: str, total: int) -> None:
-        """Begin a stage of so many tasks."""
+        """Start a stage of ``total`` tasks."""
 
     def done(self, tasks: int, results: Sequence[Any]) -> None:
-        """So many tasks of the stage are done; ``results`` are all of the stage so far."""
+        """Show that ``tasks`` of the stage are done; ``results`` are all of the stage so far."""
 
 
 class Silent:
     """Progress that is not shown."""
 
     def stage(self, name: str, total: int) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
     def done(self, tasks: int, results: Sequence[Any]) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
 
 class _Collected(AccumulatorParam[list[Any]]):
@@ -116,7 +116,7 @@ def run_tasks(
         try:
             context.setJobGroup(name, f"sharespec {name}", interruptOnCancel=True)
             context.parallelize(tasks, len(tasks)).foreach(work)
-        except Exception as error:  # noqa: BLE001 - it goes on to the caller's thread
+        except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
             errors.append(error)
 
     progress.stage(name, len(tasks))
@@ -134,7 +134,7 @@ def run_tasks(
 
 
 def first_line(error: BaseException) -> str:
-    """Return the one line of an error, often Java's, that says what is wrong."""
+    """Return the line of an error, often Java's, that has the cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by:")]
     text = (causes or [line for line in lines if "Exception" in line] or lines or ["?"])[-1]
@@ -153,7 +153,7 @@ def shipped_code(folder: Path) -> Path:
 
 
 def _started(master: str, log: Path) -> SparkSession:
-    """Start Spark; what Java says goes to ``log``, of which the end is shown if it fails."""
+    """Start Spark; Java prints to ``log``, whose last error is reported if the start fails."""
     # Spark's Python side logs each exception of a call to Java that we handle.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     try:
@@ -166,8 +166,8 @@ def _started(master: str, log: Path) -> SparkSession:
     except JavaNotFoundError as error:
         raise SessionError(str(error)) from None
     except Exception as error:
-        said = log.read_text(errors="replace").splitlines() if log.exists() else []
-        reason = next((line for line in reversed(said) if "rror" in line), first_line(error))
+        printed = log.read_text(errors="replace").splitlines() if log.exists() else []
+        reason = next((line for line in reversed(printed) if "rror" in line), first_line(error))
         raise SessionError(f"Spark did not start on {master}: {reason[:300]}") from error
 
 

@@ -12,11 +12,11 @@ from replay.verdict import Problem
 __all__ = ["Form", "NoSuchTraceError", "Source", "Sources", "find_sources"]
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet")
-"""The names that are read in a folder. A file that is named itself is read whatever its name."""
+"""The names that are read in a folder; a path to a file is read whatever its name."""
 
 
 class Form(StrEnum):
-    """How a file holds a trace, told from its first bytes."""
+    """The form of a file, known from its first bytes."""
 
     LINES = "JSON lines"
     GZIP = "JSON lines, gzip"
@@ -34,7 +34,7 @@ class Source:
 
 @attrs.frozen
 class Sources:
-    """The files to read, those that cannot be, and the files in folders that were passed over."""
+    """The files to read, those that cannot be read, and files of folders that are not traces."""
 
     files: tuple[Source, ...]
     problems: tuple[Problem, ...]
@@ -42,11 +42,11 @@ class Sources:
 
 
 class NoSuchTraceError(ValueError):
-    """A path that was asked for is not there, or there is nothing to read in any."""
+    """A path does not exist, or no path holds a trace."""
 
 
 def find_sources(paths: Iterable[str | Path]) -> Sources:
-    """Return the files that ``paths``, files and folders, stand for; each file once.
+    """Return the files of ``paths``, which are files or folders; each file once.
 
     Raises NoSuchTraceError for a path that does not exist and for folders that hold no trace.
     """
@@ -56,14 +56,14 @@ def find_sources(paths: Iterable[str | Path]) -> Sources:
     for path in map(Path, paths):
         if not path.exists():
             raise NoSuchTraceError(f"{path} does not exist")
-        for found in _within(path):
-            if found != path and not found.name.endswith(SUFFIXES):
-                passed_over.append(str(found))
+        for file in _within(path):
+            if file != path and not file.name.endswith(SUFFIXES):
+                passed_over.append(str(file))
                 continue
             try:
-                files.setdefault(str(found.resolve()), _source(found))
+                files.setdefault(str(file.resolve()), _source(file))
             except OSError as error:
-                problems.append(Problem(str(found), None, f"cannot be read: {error.strerror}"))
+                problems.append(Problem(str(file), None, f"cannot be read: {error.strerror}"))
     if not files and not problems:
         raise NoSuchTraceError(
             f"there is no trace in {', '.join(map(str, paths))}; "

@@ -1,4 +1,4 @@
-"""What a Parquet file holds: whether it is a trace, and whether it lies in order already."""
+"""A look at a Parquet file: whether it is a trace, and whether it is in order already."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,12 @@ from replay.verdict import Problem
 __all__ = ["GENERATED", "PartitionRun", "Survey", "opened", "survey"]
 
 GENERATED = b"sharespec.generated"
-"""The key in a file's metadata which says that its results were made by the implementation."""
+"""The key in a file's metadata that marks results as computed by the implementation."""
 
 MAX_ROW_GROUP_ROWS = 1 << 24
 MAX_ROW_GROUP_VALUES = 1 << 29
 MAX_ROW_GROUP_BYTES = 1 << 33
-"""What one row group may claim: a file does not decide how much memory is used."""
+"""The most that one row group may claim, so that no file decides how much memory is used."""
 
 
 @attrs.frozen
@@ -65,7 +65,7 @@ def opened(path: str, encoded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
 
 
 def survey(source: Source) -> Survey:
-    """Read the columns ``partition`` and ``seq`` and tell how the file lies."""
+    """Read the columns ``partition`` and ``seq``, and return whether they are in order."""
     try:
         with opened(source.path, encoded=["partition"]) as file:
             rows = tuple(
@@ -105,12 +105,12 @@ def _runs(file: pq.ParquetFile) -> tuple[PartitionRun, ...] | None:
     for group in range(file.metadata.num_row_groups):
         table = file.read_row_group(group, columns=["partition", "seq"], use_threads=False)
         for batch in table.to_batches():
-            found = _runs_of_batch(batch, row, runs[-1] if runs else None)
-            if found is None:
+            more = _runs_of_batch(batch, row, runs[-1] if runs else None)
+            if more is None:
                 return None
-            if runs and found and found[0].first_row == runs[-1].first_row:
+            if runs and more and more[0].first_row == runs[-1].first_row:
                 runs.pop()
-            runs.extend(found)
+            runs.extend(more)
             row += batch.num_rows
     names = {run.partition for run in runs}
     return tuple(runs) if len(names) == len(runs) else None

@@ -41,16 +41,14 @@ class BadRowError(Exception):
 def first_bad_row(table: pa.Table) -> BadRow | None:
     """Return the first row in which a value is missing that every event has, or text is not UTF-8.
 
-    Values that are there are not judged: that happens where they are used.
+    Values that are present are not checked: that happens where they are used.
     """
     columns = [(field, _whole(table.column(field.name))) for field in EVENT]
     if not any(_lacks(column, field, 0) for field, column in columns) and _is_utf8(table):
         return None
     rows = np.arange(table.num_rows)
-    bad = [
-        found for field, column in columns for found in _missing(field.name, column, field, rows)
-    ]
-    return min(bad, key=lambda found: found.row, default=None)
+    bad = [row for field, column in columns for row in _missing(field.name, column, field, rows)]
+    return min(bad, key=lambda row: row.row, default=None)
 
 
 def events_of(table: pa.Table) -> Iterator[TraceEvent]:
@@ -89,7 +87,7 @@ def _is_utf8(table: pa.Table) -> bool:
 
 
 def _lacks(array: pa.Array, field: Field, allowed: int) -> bool:
-    """Say whether more than ``allowed`` values are null that must not be: counts only, so fast."""
+    """Return whether more than ``allowed`` values are null that must not be."""
     if not field.optional and array.null_count > allowed:
         return True
     if field.kind is FieldKind.RECORD:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 
 from replay.gather import Gathered, GatherTask, bucket_of
-from replay.load import BucketTask, OrderedTask, Part
+from replay.load import BucketTask, GatheredPart, OrderedTask
 from replay.sources import Form, Source
 from replay.survey import PartitionRun, Survey
 from replay.verdict import Problem
@@ -24,7 +24,7 @@ CHUNK_BYTES = 32 << 20
 """How much of a file of plain lines one task reads."""
 
 BUCKET_BYTES = 48 << 20
-"""How much text the share-partitions of one bucket come from, about."""
+"""How much text the share-partitions of one bucket take, about."""
 
 TEXT_FACTOR = {Form.LINES: 1, Form.GZIP: 20, Form.PARQUET: 8}
 """How many bytes of text one byte of a file stands for, about."""
@@ -55,7 +55,7 @@ class Inputs:
 
 
 def bucket_count(sources: Iterable[Source], parallelism: int) -> int:
-    """Return into how many buckets to split: enough for all workers, small enough for memory."""
+    """Return the number of buckets: enough for all workers, each small enough for memory."""
     text = sum(source.size * TEXT_FACTOR[source.form] for source in sources)
     return min(MOST_BUCKETS, max(4 * parallelism, text // BUCKET_BYTES))
 
@@ -113,7 +113,7 @@ def check_tasks(
     conflicts, chosen = _conflicts(inputs.places), frozenset(chosen)
     tasks: list[BucketTask | OrderedTask] = []
     tasks += _bucket_tasks(inputs.gathered, _first_problems(inputs.problems), conflicts, chosen, 0)
-    # A share-partition in several files gets its verdict from the bucket's task, or from none.
+    # A share-partition in several files is not read from those in order.
     alone = chosen - conflicts.keys()
     tasks += _ordered_tasks(inputs.surveys, alone, parallelism, len(tasks))
     return tasks
@@ -170,10 +170,10 @@ def _bucket_tasks(
     here = {name for part in gathered for name in part.partitions}
     for name in here.intersection(chosen):
         names.setdefault(bucket_of(name, buckets), set()).add(name)
-    parts: dict[int, list[Part]] = {}
+    parts: dict[int, list[GatheredPart]] = {}
     for task in sorted(gathered, key=lambda part: part.task.number):
         for bucket, groups in task.row_groups.items():
-            part = Part(task.task.target, groups, bases[task.task.number])
+            part = GatheredPart(task.task.target, groups, bases[task.task.number])
             parts.setdefault(bucket, []).append(part)
     return [
         BucketTask(

@@ -1,4 +1,4 @@
-"""What the replay finds: a verdict for each share-partition, and how many there are of each."""
+"""The results of a replay: a verdict on each share-partition, and the totals."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -33,7 +33,7 @@ class Verdict(StrEnum):
 class Problem:
     """Why something could not be read. ``line`` counts lines, or rows of Parquet, from 1.
 
-    ``partition`` is None where it cannot be told.
+    ``partition`` is None where it is not known.
     """
 
     source: str
@@ -44,7 +44,7 @@ class Problem:
 
 @attrs.frozen
 class Divergence:
-    """The first event of a share-partition that is not as it should be, and what is around it.
+    """The first event of a share-partition that no rule allows, and the states around it.
 
     ``name`` and ``sentence`` are those of the guard, invariant or kind of difference; ``before``
     and ``after`` are the states that were expected.
@@ -81,7 +81,7 @@ class PartitionVerdict:
 
 @attrs.frozen
 class Counts:
-    """Totals. ``unreadable`` counts share-partitions and, where none can be told, files."""
+    """Totals. ``unreadable`` counts share-partitions and, where none is known, files."""
 
     events: int
     checked: int
@@ -96,8 +96,8 @@ class Counts:
 class Replay:
     """The result of a replay. ``problems`` are those of files and lines; ``seconds`` elapsed.
 
-    ``generated`` says that an input was made by ``sharespec generate``; ``interrupted`` that the
-    replay was stopped before its end.
+    ``generated``: an input comes from ``sharespec generate``. ``interrupted``: the replay was
+    stopped before its end.
     """
 
     verdicts: tuple[PartitionVerdict, ...]
@@ -112,11 +112,11 @@ class Replay:
 def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts:
     """Return the totals over all share-partitions and the problems that belong to none."""
     per = dict.fromkeys(Verdict, 0)
-    for found in verdicts:
-        per[found.verdict] += 1
+    for verdict in verdicts:
+        per[verdict.verdict] += 1
     return Counts(
-        events=sum(found.events for found in verdicts),
-        checked=sum(found.checked for found in verdicts),
+        events=sum(verdict.events for verdict in verdicts),
+        checked=sum(verdict.checked for verdict in verdicts),
         partitions=len(verdicts),
         conforms=per[Verdict.CONFORMS],
         diverged=per[Verdict.DIVERGES],
@@ -126,7 +126,7 @@ def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts
 
 
 def place(source: str, line: int | None) -> str:
-    """Return where something stands, relative to the working folder if it is within."""
+    """Return a file and line as text, relative to the working folder if the file is in it."""
     path = Path(source)
     here = Path.cwd()
     shown = str(path.relative_to(here)) if path.is_relative_to(here) else source

@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 
 from model.profile import profile_named
-from operations.describe import Described, described, offsets_text
+from operations.describe import Offsets, described, offsets_text
 from operations.local import in_group, named, opened_traces, share_partitions
-from operations.walk import Moment, walk
+from operations.walk import TraceTime, walk
 from replay.sources import NoSuchTraceError
 from sharespec.commands.options import AT, GROUP, PROFILE, SEQ, TRACES
 from sharespec.exit import exits_on, report_problems
@@ -39,11 +39,11 @@ def describe_command(  # noqa: PLR0913 - one argument for each option
     Exits with 0, 1 if a share-partition diverges or cannot be read, whose line then shows its last
     state that could be followed, 2 if there is no trace.
     """
-    lines: list[Described] = []
+    lines: list[Offsets] = []
     with opened_traces(traces) as opened:
         problems = list(opened.problems)
         for rows in share_partitions(opened, in_group(group)):
-            walked = walk(rows, profile_named(profile), Moment(at, seq))
+            walked = walk(rows, profile_named(profile), TraceTime(at, seq))
             if walked.problem:
                 problems.append(walked.problem)
             name = named(rows, problems)

@@ -31,18 +31,18 @@ def hazards_command(name: str | None, *, json_lines: bool, markdown: bool) -> No
     Exits with 0, 1 if a hazard is not as claimed, 2 for bad arguments.
     """
     hazards = HAZARDS if name is None else (hazard_named(name),)
-    found = []
+    findings = []
     for hazard in hazards:
         finding = examine(hazard)
-        found.append(finding)
+        findings.append(finding)
         if not markdown:
-            click.echo(_said(finding, json_lines=json_lines, in_full=name is not None))
-    shown = all(is_shown(case) for finding in found for case in finding.cases)
+            click.echo(_text(finding, json_lines=json_lines, in_full=name is not None))
+    shown = all(is_shown(case) for finding in findings for case in finding.cases)
     if name is None:
         together = all_together()
         shown = shown and all(absence.problem is None for absence in together)
         if markdown:
-            click.echo(review(found, together), nl=False)
+            click.echo(review(findings, together), nl=False)
         elif not json_lines:
             states = sum(absence.states for absence in together)
             problems = "; ".join(absence.problem for absence in together if absence.problem)
@@ -51,53 +51,53 @@ def hazards_command(name: str | None, *, json_lines: bool, markdown: bool) -> No
                 f"({states:,} states)"
             )
     elif markdown:
-        click.echo(page(found[0]), nl=False)
+        click.echo(page(findings[0]), nl=False)
     if not shown:
         sys.exit(Exit.WRONG)
 
 
-def _said(found: HazardFinding, *, json_lines: bool, in_full: bool) -> str:
+def _text(finding: HazardFinding, *, json_lines: bool, in_full: bool) -> str:
     if json_lines:
-        return json.dumps(_as_json(found), ensure_ascii=False)
-    return page(found) if in_full else _line(found)
+        return json.dumps(_as_json(finding), ensure_ascii=False)
+    return page(finding) if in_full else _line(finding)
 
 
-def _line(found: HazardFinding) -> str:
-    steps = ", ".join(str(case.run.broken) if case.run else "none" for case in found.cases)
-    shown = "" if all(is_shown(case) for case in found.cases) else "  NOT AS CLAIMED"
-    broken = property_text(found.hazard.cases[0].holds)
+def _line(finding: HazardFinding) -> str:
+    steps = ", ".join(str(case.run.broken) if case.run else "none" for case in finding.cases)
+    shown = "" if all(is_shown(case) for case in finding.cases) else "  NOT AS CLAIMED"
+    broken = property_text(finding.hazard.cases[0].holds)
     return (
-        f"{found.hazard.name:<4} {found.hazard.title}\n"
+        f"{finding.hazard.name:<4} {finding.hazard.title}\n"
         f"     breaks: {broken}\n"
-        f"     found by search, {steps} steps; draft_resolved: {verdict(found)}{shown}"
+        f"     found by search, {steps} steps; draft_resolved: {verdict(finding)}{shown}"
     )
 
 
-def _as_json(found: HazardFinding) -> dict[str, object]:
+def _as_json(finding: HazardFinding) -> dict[str, object]:
     return {
-        "name": found.hazard.name,
-        "title": found.hazard.title,
-        "wrong": found.hazard.wrong,
-        "rule": found.hazard.rule,
-        "cases": [_case(case) for case in found.cases],
+        "name": finding.hazard.name,
+        "title": finding.hazard.title,
+        "wrong": finding.hazard.wrong,
+        "rule": finding.hazard.rule,
+        "cases": [_case(case) for case in finding.cases],
     }
 
 
-def _case(found: CaseFinding) -> dict[str, object]:
-    bound = found.case.bound
+def _case(finding: CaseFinding) -> dict[str, object]:
+    bound = finding.case.bound
     return {
-        "shown": is_shown(found),
-        "breaks": property_text(found.case.holds),
-        "readings": {name: str(value) for name, value in found.case.options.items()},
-        "steps": found.run.broken if found.run else None,
-        "how": found.run.reason if found.run else None,
-        "steps_as_written": found.literal,
+        "shown": is_shown(finding),
+        "breaks": property_text(finding.case.holds),
+        "readings": {name: str(value) for name, value in finding.case.options.items()},
+        "steps": finding.run.broken if finding.run else None,
+        "how": finding.run.reason if finding.run else None,
+        "steps_as_written": finding.literal,
         "controls": [
-            {"where": c.where, "states": c.states, "problem": c.problem} for c in found.controls
+            {"where": c.where, "states": c.states, "problem": c.problem} for c in finding.controls
         ],
         "draft_resolved": {
-            "states": found.resolved.states,
-            "problem": found.resolved.problem,
+            "states": finding.resolved.states,
+            "problem": finding.resolved.problem,
             "bound": None if bound is None else property_text(bound),
         },
     }

@@ -14,7 +14,7 @@ from model.profile import profile_named
 from model.states import RecordState
 from operations.in_flight import Holds, InFlight, Query, in_flight
 from operations.local import SharePartitionName, in_group, named, opened_traces, share_partitions
-from operations.walk import Moment, walk
+from operations.walk import TraceTime, walk
 from replay.sources import NoSuchTraceError
 from sharespec.commands.options import AT, GROUP, JSON, PROFILE, SEQ, TRACES
 from sharespec.console import output
@@ -79,15 +79,15 @@ def in_flight_command(  # noqa: PLR0913 - one argument for each option
         problems = list(opened.problems)
         for rows in share_partitions(opened, lambda n: belongs(n) and partition in (None, n)):
             holds = Holds()
-            walked = walk(rows, profile_named(profile), Moment(at, seq), holds)
+            walked = walk(rows, profile_named(profile), TraceTime(at, seq), holds)
             if walked.problem:
                 problems.append(walked.problem)
             if name := named(rows, problems):
                 shown[name] = in_flight(walked.state, holds.of, query)
     if json_lines:
         for name, record in _sorted(shown):
-            said = {**attrs.asdict(name), **attrs.asdict(record), "state": record.state.name}
-            click.echo(json.dumps(said))
+            fields = {**attrs.asdict(name), **attrs.asdict(record), "state": record.state.name}
+            click.echo(json.dumps(fields))
     else:
         output().print(_table(shown))
     report_problems(problems)

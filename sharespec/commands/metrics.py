@@ -65,7 +65,7 @@ def metrics_command(  # noqa: PLR0913 - one argument for each option
 
     Exits with 0, 1 if a share-partition diverges or cannot be read, 2 if there is no trace.
     """
-    found: dict[SharePartitionName, Measured] = {}
+    measured_of: dict[SharePartitionName, Measured] = {}
     with opened_traces(traces) as opened:
         problems = list(opened.problems)
         for rows in share_partitions(opened, in_group(group)):
@@ -73,25 +73,25 @@ def metrics_command(  # noqa: PLR0913 - one argument for each option
             if problem:
                 problems.append(problem)
             if name := named(rows, problems):
-                found[name] = measures
-    lines = list(_lines(found, partitions=partitions))
+                measured_of[name] = measures
+    lines = list(_lines(measured_of, partitions=partitions))
     if json_lines:
         for of, figures in lines:
-            click.echo(json.dumps(_said(of, figures)))
+            click.echo(json.dumps(_as_json(of, figures)))
     else:
         _show(lines)
     report_problems(problems)
 
 
 def _lines(
-    found: dict[SharePartitionName, Measured], *, partitions: bool
+    measured_of: dict[SharePartitionName, Measured], *, partitions: bool
 ) -> Iterator[tuple[str | SharePartitionName, Measured]]:
     """Yield each group with its figures, and before it its share-partitions if they are wanted."""
-    for group in sorted({name.group for name in found}):
-        names = sorted(name for name in found if name.group == group)
+    for group in sorted({name.group for name in measured_of}):
+        names = sorted(name for name in measured_of if name.group == group)
         if partitions:
-            yield from ((name, found[name]) for name in names)
-        yield group, Measured.together([found[name] for name in names])
+            yield from ((name, measured_of[name]) for name in names)
+        yield group, Measured.together([measured_of[name] for name in names])
 
 
 def _values(figures: Measured) -> Iterator[tuple[str, float | None, float | None]]:
@@ -101,7 +101,7 @@ def _values(figures: Measured) -> Iterator[tuple[str, float | None, float | None
     yield f"AcquisitionLockTimeout count, {LATE}", None, figures.pending_locks
 
 
-def _said(name: str | SharePartitionName, figures: Measured) -> dict[str, Any]:
+def _as_json(name: str | SharePartitionName, figures: Measured) -> dict[str, Any]:
     place = {"group": name} if isinstance(name, str) else attrs.asdict(name)
     values = {metric: (recorded, expected) for metric, recorded, expected in _values(figures)}
     return {

@@ -43,30 +43,30 @@ def prove_command(only: str | None, *, json_lines: bool, controls: bool, limit_m
     """
     began = time.perf_counter()
     theorems = list(THEOREMS) if only is None else theorems_about(only)
-    found: list[TheoremFinding | Inference] = []
+    results: list[TheoremFinding | Inference] = []
     for finding in findings(theorems, controls=controls, limit_ms=limit_ms):
-        found.append(finding)
+        results.append(finding)
         lines = [as_json(finding)] if json_lines else as_lines(finding)
         for line in lines:
             click.echo(line)
     if not json_lines:
-        click.echo(totals(found, time.perf_counter() - began))
-    if not all(is_proved(finding) for finding in found):
+        click.echo(totals(results, time.perf_counter() - began))
+    if not all(is_proved(finding) for finding in results):
         sys.exit(Exit.WRONG)
 
 
 def findings(
     theorems: list[Theorem], *, controls: bool, limit_ms: int = LIMIT_MS
 ) -> Iterator[TheoremFinding | Inference]:
-    """Yield what is found of each theorem, and of its property by Spacer where that can say it."""
+    """Yield the result of each theorem, and of its property by Spacer where that applies."""
     for theorem in theorems:
         proof = prove(theorem, limit_ms)
-        found = proof.counterexample
+        counterexample = proof.counterexample
         yield TheoremFinding(
             proof,
             witness(theorem),
             check_control(theorem, limit_ms) if controls else None,
-            "" if found is None else as_test(theorem, found),
+            "" if counterexample is None else as_test(theorem, counterexample),
         )
     names = {theorem.property.name for theorem in theorems}
-    yield from (found for found in inferences(limit_ms, names))
+    yield from inferences(limit_ms, names)

@@ -17,7 +17,7 @@ from model.state_topic import SharePartitionKey
 from model.state_topic_codec import batch_values
 from model.wire import uuid_text
 from operations.state_topic import Topic
-from operations.state_topic_file import Found, read_records
+from operations.state_topic_file import RecordAt, read_records
 from sharespec.commands.options import JSON
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on, fail
@@ -69,13 +69,13 @@ def _opened(file: str) -> Iterator[BinaryIO]:
 
 
 def _problems(file: BinaryIO, topic: Topic) -> Iterator[tuple[int, str]]:
-    for found in read_records(file):
-        if isinstance(found, Found):
-            name = _name(found.record.key)
-            for broken in topic.take(found.record):
-                yield found.place, f"{name}: {broken}"
+    for item in read_records(file):
+        if isinstance(item, RecordAt):
+            name = _name(item.record.key)
+            for broken in topic.take(item.record):
+                yield item.place, f"{name}: {broken}"
         else:
-            yield found.place, found.message
+            yield item.place, item.message
 
 
 def _show_problem(place: int, message: str, *, json_lines: bool) -> None:

@@ -123,7 +123,7 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     Exits with 0 if there is no new deviation, 1 if there is one or a known deviation is gone, 2 if
     the target could not be driven or stopped responding: results so far are still reported.
     """
-    if sum(given is not None for given in (name, command, bootstrap)) != 1:
+    if sum(target is not None for target in (name, command, bootstrap)) != 1:
         names = ", ".join(SUBJECT_NAMES)
         raise click.UsageError(f"give one of {names}, --exec COMMAND, or --bootstrap HOST:PORT")
     subject = Subject(name, command, bootstrap, silence, profile, lock_ms, sweep_ms)
@@ -145,9 +145,9 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
 
 
 def _chosen(listed: tuple[Known[Any], ...], only: str | None) -> tuple[Known[Any], ...]:
-    chosen = tuple(one for one in listed if only in (None, one.name))
+    chosen = tuple(known for known in listed if only in (None, known.name))
     if only and not chosen:
-        names = ", ".join(one.name for one in listed) or "none"
+        names = ", ".join(known.name for known in listed) or "none"
         raise KnownError(f"{only!r} is not known; known are {names}")
     return chosen
 
@@ -167,17 +167,19 @@ def _verified(
     hello, cases = target.hello(), all_cases() if kit.plays_vectors else ()
     played = play_vectors(target, hello, cases)
     if played.failure:
-        found: Campaign[Any] = Campaign(hello, (), 0, 0, 0.0, {}, seed=seed, failure=played.failure)
+        searched: Campaign[Any] = Campaign(
+            hello, (), 0, 0, 0.0, {}, seed=seed, failure=played.failure
+        )
     else:
-        found = _searched(target, limits, seed, kit)
+        searched = _searched(target, limits, seed, kit)
     again: list[Replayed[Any]] = []
     try:
-        for one in known if not found.failure else ():
-            again += replayed(target, hello, (one,), kit)
+        for deviation in known if not searched.failure else ():
+            again += replayed(target, hello, (deviation,), kit)
     except TargetError as error:
-        found = attrs.evolve(found, failure=str(error))
-    new = tuple(unknown((*played.faults, *found.faults), known))
-    return Report(found, tuple(again), new, played)
+        searched = attrs.evolve(searched, failure=str(error))
+    new = tuple(unknown((*played.faults, *searched.faults), known))
+    return Report(searched, tuple(again), new, played)
 
 
 def _searched(target: object, limits: Limits, seed: int, kit: AnyKit) -> Campaign[Any]:

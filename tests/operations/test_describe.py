@@ -6,9 +6,9 @@ import attrs
 import pytest
 
 from model.profile import KAFKA
-from operations.describe import Described, described, offsets_text
+from operations.describe import Offsets, described, offsets_text
 from operations.local import SharePartitionName
-from operations.walk import Moment
+from operations.walk import TraceTime
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.partition import SharePartition
@@ -17,13 +17,13 @@ from tests.replay.samples import TRACES, walked_trace
 NAME = SharePartitionName("group", "orders", 3)
 
 
-def _described(start: int, complete: int, end: int = 120) -> Described:
+def _described(start: int, complete: int, end: int = 120) -> Offsets:
     durable = Durable(start, complete, leader_epoch=4)
     return described(NAME, SharePartition(KAFKA, log=Log(0, end), durable=durable))
 
 
 def test_start_offset_and_lag_are_those_of_the_durable_state() -> None:
-    assert _described(100, 7) == Described(NAME, 4, 100, 13)
+    assert _described(100, 7) == Offsets(NAME, 4, 100, 13)
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def test_what_is_not_known_is_not_shown(
 
 def test_the_table_is_the_one_that_kafka_prints() -> None:
     lines = [
-        Described(SharePartitionName("my-share-group", "topic1", 10), 5, 4, 0),
-        Described(SharePartitionName("my-share-group", "topic1", 9), None, None, None),
-        Described(SharePartitionName("a-group-with-long-name", "a-topic-with-a-name", 0), 1, 2, 3),
+        Offsets(SharePartitionName("my-share-group", "topic1", 10), 5, 4, 0),
+        Offsets(SharePartitionName("my-share-group", "topic1", 9), None, None, None),
+        Offsets(SharePartitionName("a-group-with-long-name", "a-topic-with-a-name", 0), 1, 2, 3),
     ]
     assert (
         offsets_text(lines)
@@ -65,7 +65,7 @@ my-share-group  topic1          10         5             4             0
 
 
 def test_text_of_a_trace_cannot_move_the_cursor() -> None:
-    line = Described(SharePartitionName("g\x1b[2J", "t\n", 0), 0, 0, 0)
+    line = Offsets(SharePartitionName("g\x1b[2J", "t\n", 0), 0, 0, 0)
     assert "g\\x1b[2J" in offsets_text([line])
     assert "\x1b" not in offsets_text([line])
 
@@ -73,7 +73,7 @@ def test_text_of_a_trace_cannot_move_the_cursor() -> None:
 @pytest.mark.slow
 def test_what_kafka_recorded_by_an_independent_count() -> None:
     """A trace with new leaders, writes that fail and writes that are answered late."""
-    found = walked_trace("write-faults", Moment())
+    found = walked_trace("write-faults", TraceTime())
     for partition, (end, start, complete) in _counted("write-faults").items():
         shown = described(NAME, found[partition].state)
         lag = None if start == -1 else end - start - complete

@@ -19,7 +19,7 @@ ROWS = [*kafka_rows(count=30), *kafka_rows(partition=1, count=10)]
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz", "t.parquet"])
-def test_the_events_of_one_share_partition_are_found_in_any_form(tmp_path: Path, name: str) -> None:
+def test_the_events_of_a_share_partition_are_read_from_any_form(tmp_path: Path, name: str) -> None:
     write = write_parquet if name.endswith("parquet") else write_lines
     path = write(tmp_path / name, ROWS[::-1])
     found = partition_events(path, "core:orders:0")
@@ -38,12 +38,12 @@ def test_the_only_share_partition_need_not_be_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "rows", "message"),
     [
-        ("t.jsonl", [*ROWS[:3], *ROWS[4:]], "t.jsonl:4: seq 3 is missing: the next one there is 4"),
+        ("t.jsonl", [*ROWS[:3], *ROWS[4:]], "t.jsonl:4: seq 3 is missing: the next is 4"),
         ("t.jsonl", [*ROWS[:3], {**ROWS[3], "op": "conquer"}], "op is 'conquer'"),
         ("t.parquet", [*ROWS[:3], {**ROWS[3], "result": None}], "t.parquet:4: result is None"),
     ],
 )
-def test_what_is_wrong_is_one_line(
+def test_an_error_is_one_line(
     tmp_path: Path, name: str, rows: list[dict[str, object]], message: str
 ) -> None:
     write = write_parquet if name.endswith("parquet") else write_lines
@@ -51,7 +51,7 @@ def test_what_is_wrong_is_one_line(
         partition_events(write(tmp_path / name, rows), "core:orders:0")
 
 
-def test_a_bad_line_of_another_share_partition_is_passed_over(tmp_path: Path) -> None:
+def test_a_bad_line_of_another_share_partition_is_ignored(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", kafka_rows(count=5))
     path.write_bytes(path.read_bytes() + b'{"partition":"other"}\n{"partition":"core:orders:0"}\n')
     with pytest.raises(ExplainError, match=r"t\.jsonl:7: event\.seq is None"):
@@ -70,7 +70,7 @@ def _printed(rows: list[dict[str, object]], tmp_path: Path, profile: Profile = K
     return output.getvalue()
 
 
-def test_the_table_reads_as_those_of_the_kips(tmp_path: Path) -> None:
+def test_the_table_has_the_columns_of_the_kips_tables(tmp_path: Path) -> None:
     text = _printed(kafka_rows(partition=1, count=7), tmp_path)
     for cell in (
         "SPSO",
@@ -98,7 +98,7 @@ def test_records_in_progress_and_dead_letters_are_shown(tmp_path: Path) -> None:
     assert not any(step.finding for step in steps(events, DRAFT_RESOLVED))
 
 
-def test_what_is_kept_back_of_aborted_transactions_is_shown(tmp_path: Path) -> None:
+def test_records_withheld_as_aborted_are_shown(tmp_path: Path) -> None:
     text = _printed(aborted_rows(), tmp_path)
     for cell in (
         "of aborted transactions: 2–4",

@@ -119,7 +119,7 @@ def test_a_refused_renewal_is_no_progress() -> None:
     ]
 
 
-def test_what_nobody_holds_has_no_age_and_a_rollback_gives_it_back() -> None:
+def test_a_record_nobody_holds_has_no_age_and_a_rollback_restores_it() -> None:
     world = World()
     world.acquire("m1", 0, 9)
     world.do(AdvanceTime(1000))
@@ -137,7 +137,7 @@ def test_what_nobody_holds_has_no_age_and_a_rollback_gives_it_back() -> None:
     assert brief(other.seen()) == [(0, 9, "m1", 2000, 2000, False)]
 
 
-def test_a_new_delivery_begins_anew_and_a_new_leader_knows_of_none() -> None:
+def test_a_new_delivery_restarts_the_ages_and_a_new_leader_has_none() -> None:
     world = World()
     world.acquire("m1", 0, 9)
     world.do(AdvanceTime(1000))
@@ -179,7 +179,7 @@ def test_a_query_shows_what_it_asks_for(query: Query, offsets: list[tuple[int, i
     assert all(record.stale is stale for record in found)
 
 
-def test_what_is_below_the_start_offset_is_forgotten() -> None:
+def test_deliveries_below_the_start_offset_are_dropped() -> None:
     world = World()
     world.acquire("m1", 0, 4)
     world.acknowledge(1, 0, 2)

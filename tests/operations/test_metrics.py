@@ -168,7 +168,7 @@ def test_locks_that_end_during_a_write_are_counted_apart() -> None:
     assert world.seen()[0].pending
 
 
-def test_a_gauge_stands_where_it_was_when_the_interval_began() -> None:
+def test_a_gauge_keeps_its_value_from_before_the_interval() -> None:
     found = events(kafka_rows(count=60))
     last = found[-1].time_ms
     later, middle = Counter(Interval(last + 1)), Counter(Interval(last))
@@ -195,13 +195,13 @@ def test_records_that_went_to_the_dead_letter_queue() -> None:
     assert value("AcquisitionLockTimeout count", counter.figures) == 0
 
 
-def test_what_a_trace_does_not_determine_has_a_reason() -> None:
+def test_each_metric_that_a_trace_does_not_determine_has_a_reason() -> None:
     assert all(NOT_DETERMINED.values())
     names = {metric.name for metric in METRICS}
     assert not names & set(NOT_DETERMINED)
 
 
-def test_a_new_leader_answers_nothing_that_was_asked_before() -> None:
+def test_a_new_leader_answers_no_earlier_request() -> None:
     counter = Counter(Interval())
     for event in events(kafka_rows("write-faults", count=21)):
         counter.note(event, event.outcome, 0)

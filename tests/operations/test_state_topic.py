@@ -50,7 +50,7 @@ REQUESTS = st.lists(
 
 @BOTH
 @given(REQUESTS)
-def test_what_the_specification_writes_breaks_no_rule(
+def test_records_that_the_specification_writes_break_no_rule(
     profile: Profile, requests: list[StateRequest]
 ) -> None:
     once = attrs.evolve(profile, repeated_initialize_starts_anew=False)
@@ -82,7 +82,7 @@ def test_what_the_specification_writes_breaks_no_rule(
         (attrs.evolve(UPDATE, leader_epoch=6), ["the leader epoch goes back from 7 to 6"]),
         (
             attrs.evolve(UPDATE, snapshot_epoch=5),
-            ["the update is of snapshot epoch 5, and the latest snapshot of 4"],
+            ["the update has snapshot epoch 5, but the latest snapshot has 4"],
         ),
         (
             attrs.evolve(
@@ -94,7 +94,7 @@ def test_what_the_specification_writes_breaks_no_rule(
                 ),
             ),
             [
-                "6–8 ACKNOWLEDGED(1) lies below the start offset 7",
+                "6–8 ACKNOWLEDGED(1) is below the start offset 7",
                 "8 ACKNOWLEDGED(2) comes after offset 8",
             ],
         ),
@@ -121,7 +121,7 @@ def test_what_the_specification_writes_breaks_no_rule(
         ),
     ],
 )
-def test_each_rule_that_a_record_breaks_is_said(
+def test_each_rule_that_a_record_breaks_is_reported(
     value: ShareSnapshot | ShareUpdate | None, broken: list[str]
 ) -> None:
     topic = Topic()
@@ -139,17 +139,17 @@ def test_an_update_needs_a_snapshot_before_it() -> None:
     assert topic.take(StateRecord(KEY, UPDATE)) == ["an update comes before any snapshot"]
 
 
-def test_nothing_has_a_negative_partition() -> None:
+def test_a_partition_is_not_negative() -> None:
     key = attrs.evolve(KEY, partition=-1)
     assert list(broken_rules(None, StateRecord(key, None))) == ["the partition is -1"]
 
 
-def test_what_would_not_fit_into_memory_is_passed_over() -> None:
+def test_a_record_too_large_for_memory_is_skipped() -> None:
     topic = Topic()
     topic.take(FIRST)
     far = StateBatch(10, 9 + MAX_RANGE, ACKNOWLEDGED, 1)
     record = StateRecord(KEY, attrs.evolve(UPDATE, state_batches=(far,)))
-    assert topic.take(record) == [f"more than {MAX_RANGE} offsets have a state; it is passed over"]
+    assert topic.take(record) == [f"more than {MAX_RANGE} offsets have a state; it is skipped"]
     assert len(topic.held[KEY].durable.entries) == 2
 
 

@@ -14,7 +14,7 @@ from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, Sta
 from model.state_topic_codec import record_to_json
 from model.states import RecordState
 from operations import state_topic_file
-from operations.state_topic_file import Found, Unreadable, read_records
+from operations.state_topic_file import RecordAt, Unreadable, read_records
 from tests.coordinator_recording import records
 from tests.strategies import STATE_RECORDS
 
@@ -45,24 +45,24 @@ def dump_log(record: StateRecord) -> str:
     return f"{head} key: {json.dumps(shown['key'])} payload: {payload}\n"
 
 
-def read(text: str) -> list[Found | Unreadable]:
+def read(text: str) -> list[RecordAt | Unreadable]:
     return list(read_records(io.BytesIO(text.encode())))
 
 
 def found_in(text: str) -> list[StateRecord]:
-    return [found.record for found in read(text) if isinstance(found, Found)]
+    return [found.record for found in read(text) if isinstance(found, RecordAt)]
 
 
 @pytest.mark.parametrize("between", ["", "\n", " \r\n\n"])
 def test_the_console_consumer_prints_objects_with_nothing_between(between: str) -> None:
     text = between.join(map(console, RECORDS))
     found = read(text)
-    assert found == [Found(found[i].place, record) for i, record in enumerate(RECORDS)]
+    assert found == [RecordAt(found[i].place, record) for i, record in enumerate(RECORDS)]
     for each in found:
         assert text.encode()[each.place :].lstrip().startswith(b'{"key":')
 
 
-def test_what_kafkas_tools_print_is_read() -> None:
+def test_the_output_of_kafkas_tools_is_read() -> None:
     formatter = (
         '{"key":{"type":1,"data":{"groupId":"gs2","topicId":"r9Nq4xGAQf28jvu36t7gQQ",'
         '"partition":0}},"value":{"version":0,"data":{"snapshotEpoch":1,"leaderEpoch":25,'
@@ -90,13 +90,13 @@ def test_kafka_dump_log_prints_lines_of_which_some_are_records() -> None:
     assert found_in("".join(map(console, RECORDS)) + "\n" + text) == RECORDS * 2
 
 
-def test_what_kafka_wrote_is_read() -> None:
+def test_records_that_kafka_wrote_are_read() -> None:
     shown = [json.dumps(each, separators=(",", ":")) for *_, each in records()]
     assert len(found_in("".join(shown))) == len(shown)
 
 
 @given(st.lists(STATE_RECORDS, max_size=4), st.integers(1, 40))
-def test_where_the_reading_breaks_off_does_not_matter(
+def test_records_may_cross_the_blocks_that_are_read(
     given_records: list[StateRecord], block: int
 ) -> None:
     class Slow(io.BytesIO):
@@ -105,7 +105,7 @@ def test_where_the_reading_breaks_off_does_not_matter(
 
     text = "".join(map(console, given_records)) + "\n" + "".join(map(dump_log, given_records))
     assert [
-        found.record for found in read_records(Slow(text.encode())) if isinstance(found, Found)
+        found.record for found in read_records(Slow(text.encode())) if isinstance(found, RecordAt)
     ] == given_records * 2
 
 
@@ -123,38 +123,38 @@ def test_where_the_reading_breaks_off_does_not_matter(
         ('\n| offset: 1 key: {"type":"0"} payload: <DELETE>\n', "key is .* JSON object with data"),
     ],
 )
-def test_what_cannot_be_read_is_said_with_its_place_and_the_rest_goes_on(
+def test_unreadable_text_is_reported_with_its_place_and_reading_continues(
     bad: str, said: str
 ) -> None:
     first, *rest = map(console, RECORDS)
     found = read(first + bad + "".join(rest))
-    assert [each.record for each in found if isinstance(each, Found)] == RECORDS
+    assert [each.record for each in found if isinstance(each, RecordAt)] == RECORDS
     (problem,) = (each for each in found if isinstance(each, Unreadable))
     assert problem.place == len(first.encode()) + bad.startswith("\n")
     assert re.search(said, problem.message)
 
 
 @given(st.binary(max_size=80), st.integers(0, 400), st.sampled_from([console, dump_log]))
-def test_whatever_stands_in_a_file_what_comes_after_it_is_read(
+def test_records_after_any_other_text_are_read(
     noise: bytes, cut: int, form: Callable[[StateRecord], str]
 ) -> None:
     first, last = form(RECORDS[0]).encode(), form(RECORDS[1]).encode()
     found = list(read_records(io.BytesIO(first[:cut] + noise + b"\n" + last)))
     assert found
-    assert isinstance(found[-1], Found)
+    assert isinstance(found[-1], RecordAt)
     assert found[-1].record == RECORDS[1]
 
 
-def test_bytes_that_are_no_text_are_said() -> None:
+def test_bytes_that_are_not_utf8_are_reported() -> None:
     data = b'{"key":\xff}' + console(RECORDS[0]).encode()
     problem, found = read_records(io.BytesIO(data))
     assert isinstance(problem, Unreadable)
     assert problem.message.startswith("not JSON in UTF-8")
-    assert found == Found(9, RECORDS[0])
+    assert found == RecordAt(9, RECORDS[0])
 
 
 @pytest.mark.parametrize("size", [50, 51, 70, 99, 300])
-def test_what_is_too_long_is_passed_over_without_being_held(
+def test_a_record_that_is_too_long_is_skipped_and_not_kept_in_memory(
     monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     texts = [console(record) for record in RECORDS]
@@ -168,9 +168,9 @@ def test_what_is_too_long_is_passed_over_without_being_held(
     assert [each for each in found if isinstance(each, Unreadable)] == [
         Unreadable(place, said) for place in places
     ]
-    assert [each.record for each in found if isinstance(each, Found)] == RECORDS
+    assert [each.record for each in found if isinstance(each, RecordAt)] == RECORDS
 
 
-def test_nothing_holds_nothing() -> None:
+def test_an_empty_file_has_no_records() -> None:
     assert read("") == []
     assert read("\n\nStarting offset: 0\n") == []

@@ -16,7 +16,7 @@ from model.trace_arrow import PLACE, SCHEMA, table_from_rows
 from model.trace_codec import event_from_row
 from model.trace_json import line_from_row, row_from_line
 from operations.local import opened_traces, share_partitions
-from operations.walk import Moment, Walked, walk
+from operations.walk import TraceTime, Walked, walk
 
 Row = dict[str, Any]
 DRAFT = Path(__file__).parents[1] / "data" / "draft.jsonl"
@@ -71,7 +71,7 @@ def write_parquet(path: Path, rows: list[Row], rows_per_group: int = 1000) -> Pa
 
 
 @functools.cache
-def walked_trace(name: str, moment: Moment) -> dict[str, Walked]:
+def walked_trace(name: str, moment: TraceTime) -> dict[str, Walked]:
     """Return each share-partition of a trace of Apache Kafka as it is at a moment."""
     with opened_traces([TRACES / f"kafka-{name}.jsonl.gz"]) as traces:
         return {rows.partition: walk(rows, KAFKA, moment) for rows in share_partitions(traces)}

@@ -5,7 +5,7 @@ import pytest
 
 from model.errors import InvalidValueError
 from replay.gather import GatherTask, bucket_of, gather
-from replay.load import BucketTask, OrderedTask, Part, PartitionRows, load
+from replay.load import BucketTask, GatheredPart, OrderedTask, PartitionRows, load
 from replay.sources import Form, Source, find_sources
 from replay.survey import PartitionRun, survey
 from replay.verdict import Problem
@@ -16,7 +16,7 @@ def loaded(tmp_path: Path, rows: list[Row], **options: object) -> dict[str, Part
     """Return what is loaded after rows went through the first stage in one bucket."""
     (source,) = find_sources([write_lines(tmp_path / "t.jsonl", rows)]).files
     found = gather(GatherTask(0, source, 0, None, 1, str(tmp_path / "out")))
-    part = Part(found.task.target, found.row_groups[bucket_of("any", 1)], 100)
+    part = GatheredPart(found.task.target, found.row_groups[bucket_of("any", 1)], 100)
     task = BucketTask(0, (part,), {}, {}, frozenset(found.partitions))
     for name, value in options.items():
         object.__setattr__(task, name, value)
@@ -36,13 +36,13 @@ def test_events_are_in_order_with_the_line_each_was_read_from(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("seqs", "usable", "line", "message"),
     [
-        ([0, 1, 2, 2, 3], 2, 104, "seq 2 is there twice; the other one is in line 103"),
-        ([0, 1, 3, 4], 2, 103, "seq 2 is missing: the next one there is 3"),
-        ([1, 2], 0, 101, "seq 0 is missing: the next one there is 1"),
+        ([0, 1, 2, 2, 3], 2, 104, "seq 2 occurs twice; the other event is in line 103"),
+        ([0, 1, 3, 4], 2, 103, "seq 2 is missing: the next is 3"),
+        ([1, 2], 0, 101, "seq 0 is missing: the next is 1"),
         ([-1, 0], 0, 101, "seq is -1; allowed: 0 or more"),
     ],
 )
-def test_what_is_wrong_with_seq_is_found_and_what_comes_before_is_kept(
+def test_events_before_an_error_in_seq_are_kept(
     tmp_path: Path, seqs: list[int], usable: int, line: int, message: str
 ) -> None:
     row = kafka_rows(count=1)[0]
@@ -51,7 +51,7 @@ def test_what_is_wrong_with_seq_is_found_and_what_comes_before_is_kept(
     assert found.problem == Problem(str(tmp_path / "t.jsonl"), line, message, "core:orders:0")
 
 
-def test_conflicts_are_not_used_and_bad_lines_are_remembered(tmp_path: Path) -> None:
+def test_conflicts_are_not_loaded_and_bad_lines_are_problems(tmp_path: Path) -> None:
     problem = Problem("a", 1, "text", "core:orders:0")
     rows = kafka_rows(count=10)
     found = loaded(tmp_path, rows, conflicts={"core:orders:0": problem})["core:orders:0"]
@@ -82,7 +82,7 @@ def test_a_file_in_order_is_read_run_by_run(tmp_path: Path, rows_per_group: int)
     assert found[1].table.column("seq").to_pylist() == list(range(25))
 
 
-def test_a_row_in_which_something_is_missing_ends_what_is_used(tmp_path: Path) -> None:
+def test_a_row_with_a_missing_value_ends_the_events(tmp_path: Path) -> None:
     rows = [*kafka_rows(count=25), *kafka_rows(partition=1, count=25)]
     rows[30]["result"] = None
     path = write_parquet(tmp_path / "t.parquet", rows)
@@ -95,7 +95,7 @@ def test_a_row_in_which_something_is_missing_ends_what_is_used(tmp_path: Path) -
     )
 
 
-def test_a_file_that_changed_meanwhile_is_an_error(tmp_path: Path) -> None:
+def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=25))
     with pytest.raises(InvalidValueError, match="does not change"):
         list(load(OrderedTask(0, str(path), (0,), (PartitionRun("core:orders:0", 0, 99),))))
@@ -111,7 +111,7 @@ def test_a_file_of_an_earlier_version_is_read(tmp_path: Path, turned: bool) -> N
         (found,) = load(OrderedTask(0, str(path), (0,), survey(source).runs or ()))
     else:
         gathered = gather(GatherTask(0, source, 0, None, 1, str(tmp_path / "out")))
-        part = Part(gathered.task.target, gathered.row_groups[bucket_of("any", 1)], 0)
+        part = GatheredPart(gathered.task.target, gathered.row_groups[bucket_of("any", 1)], 0)
         (found,) = load(BucketTask(0, (part,), {}, {}, frozenset(gathered.partitions)))
     assert [row["seq"] for row in found.table.to_pylist()] == list(range(20))
     assert found.problem is None

@@ -65,7 +65,7 @@ def test_everything_is_counted_and_named() -> None:
         "CAN_ACQUIRE: a sentence",
         "not in the sample",
         "file: holds no events",
-        "1 files passed over",
+        "1 files skipped",
         "proves nothing",
         "Stopped before the end",
     ):

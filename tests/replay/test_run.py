@@ -81,7 +81,7 @@ def test_all_forms_give_the_same_verdicts(
         assert (written["name"], written["line"]) == (divergence.name, line)
 
 
-def test_what_is_kept_back_of_aborted_transactions_conforms(spark: SparkSession) -> None:
+def test_records_withheld_as_aborted_conform(spark: SparkSession) -> None:
     found = replayed(spark, ABORTED, plan=Plan(against=("spec", "impl")))
     assert (found.counts.conforms, found.counts.checked) == (1, 15)
 
@@ -100,7 +100,7 @@ LINES = [line_from_row(row) for row in rows_of(0)]
         (_swap(20, LINES[20].replace(b'"time_ms"', b'"time"')), 21, "event.time", 20),
         (_swap(20, LINES[20].replace(b'"op":"', b'"op":"un')), 21, "op is 'un", 20),
         (_swap(20, LINES[20].replace(b'"seq":20', b'"seq":1e3')), 21, "event.seq", 20),
-        (_swap(20, LINES[20].replace(b'"seq":20', b'"seq":19')), 21, "seq 19 is there twice", 19),
+        (_swap(20, LINES[20].replace(b'"seq":20', b'"seq":19')), 21, "seq 19 occurs twice", 19),
         (lambda lines: [*lines[:20], *lines[21:]], 21, "seq 20 is missing", 20),
         (lambda lines: lines[1:], 1, "seq 0 is missing", 0),
         (lambda lines: [*lines, b'{"partition":"core:orders:0"'], 41, "one JSON object", 40),
@@ -166,7 +166,7 @@ def test_a_share_partition_in_two_files_is_unreadable_and_the_others_are_not(
     assert f"also in {tmp_path / name}, line 1" in verdict.problem.message
 
 
-def test_what_is_not_in_the_sample_is_counted(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_the_sample_leaves_out_is_counted(spark: SparkSession, tmp_path: Path) -> None:
     rows = rows_of(0, 1, 2, 3, 4, 5, count=10)
     for path in (
         write_lines(tmp_path / "a.jsonl", rows),
@@ -216,7 +216,7 @@ class Interrupting:
 
 
 @pytest.mark.slow
-def test_a_replay_that_is_stopped_keeps_what_it_found(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_interrupted_replay_keeps_its_results(spark: SparkSession, tmp_path: Path) -> None:
     write_lines(tmp_path / "t.jsonl", rows_of(0, 1, 2, 3, 4, 5, count=500))
     progress = Interrupting()
     before = threading.active_count()
