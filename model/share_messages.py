@@ -63,12 +63,12 @@ class PartitionRequest:
 
 
 def _each_once(_instance: object, attribute: "attrs.Attribute[Any]", given: Iterable[Any]) -> None:
-    seen: set[TopicPartition] = set()
-    for one in given:
-        at = one.at if isinstance(one, PartitionRequest) else one
-        if at in seen:
+    known: set[TopicPartition] = set()
+    for item in given:
+        at = item.at if isinstance(item, PartitionRequest) else item
+        if at in known:
             raise InvalidValueError(attribute.name, at, "each share-partition once")
-        seen.add(at)
+        known.add(at)
 
 
 @attrs.frozen

@@ -66,9 +66,9 @@ def _is_readable(given: pa.DataType, field: Field) -> bool:
     if field.kind is not FieldKind.RECORD or not pa.types.is_struct(given):
         return bool(given.equals(_type(field)))
     parts = {part.name: part for part in field.parts}
-    there = {given.field(i).name: given.field(i).type for i in range(given.num_fields)}
-    known = all(name in parts and type_.equals(_type(parts[name])) for name, type_ in there.items())
-    return known and all(part.optional or part.name in there for part in field.parts)
+    present = {given.field(i).name: given.field(i).type for i in range(given.num_fields)}
+    known = all(name in parts and kind.equals(_type(parts[name])) for name, kind in present.items())
+    return known and all(part.optional or part.name in present for part in field.parts)
 
 
 def completed(table: pa.Table) -> pa.Table:

@@ -125,14 +125,14 @@ def _state_batches(rows: list[Row]) -> tuple[StateBatch, ...]:
 
 
 def _config(config: Row) -> SharePartitionConfig:
-    said = {name: config[name] for name in _OPTIONAL if config.get(name) is not None}
+    settings = {name: config[name] for name in _OPTIONAL if config.get(name) is not None}
     return SharePartitionConfig(
         config["delivery_count_limit"],
         config["partition_max_record_locks"],
         config["record_lock_duration_ms"],
         _valued(AutoOffsetReset, "auto_offset_reset", config["auto_offset_reset"]),
         _valued(IsolationLevel, "isolation_level", config["isolation_level"]),
-        **said,
+        **settings,
     )
 
 

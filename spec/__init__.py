@@ -13,13 +13,13 @@ Read in this order, each module resting on those above it:
 - ``policies``: how this project chooses where the rules leave a choice;
 - ``step``: one operation applied; ``view`` and ``lag``: what can be seen from outside;
 - ``invariants``: what is true of every state;
-- ``share_session``: what a broker remembers of a member; ``share_broker``: many share-partitions
+- ``share_session``: what a broker keeps for a member; ``share_broker``: many share-partitions
   and sessions as one value; ``share_request``: serving ShareFetch and ShareAcknowledge;
   ``share_broker_invariants``: what is true of every broker;
 - ``share_group``: a group as its coordinators have it; ``group_lifecycle``: the operations on it,
   each in two stages; ``share_group_invariants``: what is true wherever a coordinator crashes;
-- ``configuration``: what the broker's and a group's own configurations come to.
+- ``configuration``: the values in force, from the broker's configuration and a group's own.
 
-Beside a share-partition stands what keeps its state: ``share_coordinator`` holds the durable state
-of many and serves the requests about them; ``state_topic`` holds the records behind it.
+``share_coordinator`` holds the durable state of many share-partitions and serves the requests about
+it; ``state_topic`` holds the records that it appends.
 """

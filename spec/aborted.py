@@ -42,12 +42,12 @@ def archive_aborted_records(partition: SharePartition, operation: ArchiveAborted
 def committed(
     acquired: tuple[AcquiredRange, ...], aborted: tuple[OffsetRange, ...]
 ) -> tuple[AcquiredRange, ...]:
-    """Return what a member is told of an acquisition: without the data of aborted transactions."""
+    """Return the acquired records that a member gets: those of no aborted transaction."""
     without = set(offsets(aborted))
-    kept = (
+    remaining = (
         (offset, part.delivery_count)
         for part in acquired
         for offset in range(part.first, part.last + 1)
         if offset not in without
     )
-    return tuple(AcquiredRange(*run) for run in runs(kept))
+    return tuple(AcquiredRange(*run) for run in runs(remaining))

@@ -71,7 +71,7 @@ def acknowledge_records(
 
 def judge(partition: SharePartition, operation: Acknowledge) -> Judgement:
     """Look at the batches in order, each seeing what earlier ones did (Kafka: acknowledge)."""
-    found = Judgement()
+    judgement = Judgement()
     window = partition.window
     refused = NONE
     for batch in operation.batches:
@@ -79,37 +79,37 @@ def judge(partition: SharePartition, operation: Acknowledge) -> Judgement:
             continue
         untracked = _untracked(window, batch)
         if untracked is not None:
-            found.allowed |= {INVALID_REQUEST, INVALID_RECORD_STATE}
-            if found.renewed_at_gap is None:
-                found.renewed_at_gap = dict(found.renewed)
+            judgement.allowed |= {INVALID_REQUEST, INVALID_RECORD_STATE}
+            if judgement.renewed_at_gap is None:
+                judgement.renewed_at_gap = dict(judgement.renewed)
             if batch.last >= window.end_offset and refused is NONE:
                 refused = INVALID_REQUEST
         parts = _each(window, batch)
-        if not all(_apply(partition, operation.member, found, *part) for part in parts):
-            found.allowed.add(INVALID_RECORD_STATE)
-            found.renewed_at_fault = dict(found.renewed)
-            found.answer = INVALID_RECORD_STATE if refused is NONE else refused
-            return found
-    found.allowed.add(NONE)
-    found.answer = refused
-    return found
+        if not all(_apply(partition, operation.member, judgement, *part) for part in parts):
+            judgement.allowed.add(INVALID_RECORD_STATE)
+            judgement.renewed_at_fault = dict(judgement.renewed)
+            judgement.answer = INVALID_RECORD_STATE if refused is NONE else refused
+            return judgement
+    judgement.allowed.add(NONE)
+    judgement.answer = refused
+    return judgement
 
 
 def _apply(
-    partition: SharePartition, member: str, found: Judgement, offset: int, kind: int
+    partition: SharePartition, member: str, judgement: Judgement, offset: int, kind: int
 ) -> bool:
-    record = found.changed.get(offset) or found.renewed.get(offset)
+    record = judgement.changed.get(offset) or judgement.renewed.get(offset)
     record = record or partition.window.records[offset]
     if not is_held_by(record, member):
         return False
     config = partition.config
     if kind != AcknowledgeType.RENEW:
         failed = failed_state(config.dead_letter_queue)
-        found.changed[offset] = acknowledge(record, kind, config.delivery_count_limit, failed)
+        judgement.changed[offset] = acknowledge(record, kind, config.delivery_count_limit, failed)
         return True
     if not (config.renew_acknowledge_enable and can_renew(record, member)):
         return False
-    found.renewed[offset] = renew(record, partition.now + config.record_lock_duration_ms)
+    judgement.renewed[offset] = renew(record, partition.now + config.record_lock_duration_ms)
     return True
 
 
@@ -128,12 +128,12 @@ def _untracked(window: Window, batch: AcknowledgementBatch) -> int | None:
     return next((o for o in range(first, batch.last + 1) if o not in window.records), None)
 
 
-def _refuse(partition: SharePartition, found: Judgement, status: ErrorCode) -> SharePartition:
+def _refuse(partition: SharePartition, judgement: Judgement, status: ErrorCode) -> SharePartition:
     if not partition.profile.renewal_survives_refusal:
         return partition
-    renewed = found.renewed_at_gap
-    if status is INVALID_RECORD_STATE and found.renewed_at_fault is not None:
-        renewed = found.renewed_at_fault
+    renewed = judgement.renewed_at_gap
+    if status is INVALID_RECORD_STATE and judgement.renewed_at_fault is not None:
+        renewed = judgement.renewed_at_fault
     return attrs.evolve(partition, window=replace(partition.window, renewed or {}))
 
 

@@ -106,7 +106,7 @@ def skip_acquire(partition: SharePartition, _operation: SkipAcquire) -> Step:
 
 
 def learn(partition: SharePartition, operation: Acquire) -> SharePartition:
-    """Take note of what a read shows to be missing from the log (KIP-1226, Compacted records).
+    """Learn from a read which offsets the log lacks (KIP-1226, Compacted records).
 
     Guard: something was read.
     Effect: offsets that the read skipped are not in the log. Records that were AVAILABLE between
@@ -152,14 +152,14 @@ def _entered_offsets(
     window, mine = partition.window, set(taken)
     if choice.entered is not None:
         low, high = _read_extent(operation)
-        found = []
+        entered = []
         for offset in sorted(set(offsets(choice.entered))):
             if offset in mine or offset < window.start_offset or offset in window.records:
                 continue
             read = low <= offset <= high
             require(read, Guard.ONLY_READ_IS_ACQUIRED, f"offset {offset} was not read")
-            found.append(offset)
-        return found
+            entered.append(offset)
+        return entered
     end = choice.end_offset
     if end is None:
         end = max([window.end_offset, *(offset + 1 for offset in taken[-1:])])

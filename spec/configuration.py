@@ -19,12 +19,12 @@ __all__ = ["check_group_values", "effective_config"]
 def effective_config(
     broker: Mapping[str, Value], group: Mapping[str, Value], profile: Profile
 ) -> SharePartitionConfig:
-    """Return what a leader works with (KIP-932, Configuration; KIP-1240).
+    """Return the values that a leader applies (KIP-932, Configuration; KIP-1240).
 
-    What the group does not set is the broker's. A value of the group beyond the broker's limits,
-    which can only be if those changed after it was set, counts as the nearest limit (Kafka:
-    ``GroupConfig.evaluate``). A leader reads the result at every use, so a change that comes while
-    records are held is an ``AlterConfig`` with what this returns then.
+    The broker's value applies where the group sets none. A value of the group beyond the broker's
+    limits, which must have changed after it was set, counts as the nearest limit (Kafka:
+    ``GroupConfig.evaluate``). A leader reads the result at every use, so a change while records
+    are held is an ``AlterConfig`` with the new result.
 
     Raises InvalidValueError for a name that does not exist, a value of another type or out of the
     configuration's own range, and limits that are not in order; among these, where records may be
@@ -65,9 +65,9 @@ def check_group_values(
     internal topic for the dead-letter queue.
     """
     values = effective_values(broker, profile)
-    given = named(group, Scope.GROUP)
-    own = effective_values(given, profile, Scope.GROUP)
-    for name in given:
+    settings = named(group, Scope.GROUP)
+    own = effective_values(settings, profile, Scope.GROUP)
+    for name in settings:
         if name in LIMITS:
             least, most = LIMITS[name]
             whole(name, own[name], int(values[least]), int(values[most]))

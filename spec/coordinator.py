@@ -43,7 +43,7 @@ class Durable:
     """The durable state of one share-partition. ``entries`` maps an offset to (state, count).
 
     ``start_offset`` and ``delivery_complete_count`` are -1 when not known. ``snapshot_epoch``
-    counts snapshots; ``updates`` the update records since the last one.
+    counts snapshots, and ``updates`` the update records since the last snapshot.
     """
 
     start_offset: int = -1
@@ -56,13 +56,13 @@ class Durable:
 
 
 def merge_start(
-    current: tuple[int, int], given: tuple[int, int], profile: Profile
+    current: tuple[int, int], written: tuple[int, int], profile: Profile
 ) -> tuple[int, int]:
     """Merge two (start offset, delivery complete count): the lexicographic maximum (KIP-1226).
 
-    A start offset of -1 in ``given`` keeps the current one, and the count counts as one for it.
+    A start offset of -1 in ``written`` keeps the current one; the count then belongs to that.
     """
-    start, count = given
+    start, count = written
     if start == -1:
         if profile.start_offset_kept_loses_complete_count and current[0] != -1:
             return current
@@ -75,13 +75,13 @@ def merge(durable: Durable, request: Write | WriteState | ShareUpdate, profile: 
 
     Guard: none here; ``write`` fences.
     Effect: start offset and delivery complete count as in ``merge_start``; of two states of one
-    record the one of ``durable_maximum``; nothing is kept below the start offset.
+    record the ``durable_maximum`` stays; entries below the start offset are dropped.
     Delivery count: the larger one.
-    Persistence: this is it.
+    Persistence: this is the durable state.
     """
     current = (durable.start_offset, durable.delivery_complete_count)
-    given = (request.start_offset, request.delivery_complete_count)
-    start, count = merge_start(current, given, profile)
+    written = (request.start_offset, request.delivery_complete_count)
+    start, count = merge_start(current, written, profile)
     entries = _raised(durable.entries, request.state_batches, start)
     if start > durable.start_offset:
         rest = entries.mutate()
@@ -92,7 +92,7 @@ def merge(durable: Durable, request: Write | WriteState | ShareUpdate, profile: 
 
 
 def _raised(entries: Map[int, Entry], batches: Iterable[StateBatch], start: int) -> Map[int, Entry]:
-    """Return the entries with what the batches say of offsets from ``start`` on."""
+    """Return the entries merged with the batches, for offsets from ``start`` on."""
     raised = entries.mutate()
     for batch in batches:
         for offset in range(max(batch.first, start), batch.last + 1):
@@ -162,7 +162,7 @@ def initialize(durable: Durable, start_offset: int, state_epoch: int) -> tuple[E
 def snapshot_record(before: Durable, after: Durable) -> tuple[ShareSnapshot, Durable]:
     """Return the record that holds all of ``after``, and ``after`` with its counts.
 
-    ``before`` is the state that the last record left; its snapshot epoch is followed by the next.
+    ``before`` is the state after the last record; the snapshot has the next snapshot epoch.
     """
     after = attrs.evolve(after, snapshot_epoch=before.snapshot_epoch + 1, updates=0)
     return ShareSnapshot(after.snapshot_epoch, durable_state(after)), after
@@ -174,11 +174,11 @@ def update_record(
     """Return the record that holds what a write changed, and ``after`` with its counts.
 
     ``batches`` are those of the write that led from ``before`` to ``after``. The start offset and
-    the delivery complete count are those of ``after``: no update says less than the one before.
+    the delivery complete count are those of ``after``: no update goes back behind an earlier one.
     """
     start, count = after.start_offset, after.delivery_complete_count
-    said = coalesce(sorted(_raised(Map(), batches, start).items()))
-    update = ShareUpdate(before.snapshot_epoch, after.leader_epoch, start, count, said)
+    changed = coalesce(sorted(_raised(Map(), batches, start).items()))
+    update = ShareUpdate(before.snapshot_epoch, after.leader_epoch, start, count, changed)
     return update, attrs.evolve(after, updates=before.updates + 1)
 
 
@@ -195,7 +195,7 @@ def replay_record(
 ) -> Durable:
     """Return the durable state after one more record of the topic.
 
-    An update that belongs to an earlier snapshot is passed over: the snapshot holds it already.
+    An update that belongs to an earlier snapshot is ignored: the snapshot contains it.
     """
     if isinstance(record, ShareSnapshot):
         return attrs.evolve(durable_from(record.state), snapshot_epoch=record.snapshot_epoch)

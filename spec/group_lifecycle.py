@@ -1,8 +1,8 @@
 """Operations on a share group, each a plan of effects in two stages (KIP-932, group coordinator).
 
-A plan first records what is begun, then calls the share coordinators, then records what is done.
-After a crash anywhere the operation is done again, or ``reconcile`` finishes what was begun. One
-operation of a group is at work at a time. Transitions read Guard, Effect, Epochs, Persistence.
+A plan first records the intent, then calls the share coordinators, then records the completion.
+After a crash anywhere the operation is repeated, or ``reconcile`` completes it. A group runs one
+operation at a time. Transitions read Guard, Effect, Epochs, Persistence.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -62,48 +62,48 @@ class Plan:
     refused: Map[str | TopicPartition, ErrorCode] = Map()
 
 
-def carry_out(there: Coordinators, effects: Iterable[Effect]) -> Coordinators:
+def carry_out(coordinators: Coordinators, effects: Iterable[Effect]) -> Coordinators:
     """Return what is durable after the effects; one that is refused ends them, as a crash does."""
     for effect in effects:
-        error, there = perform(there, effect)
+        error, coordinators = perform(coordinators, effect)
         if error is not NONE:
             break
-    return there
+    return coordinators
 
 
-def subscribe(there: Coordinators, member: str, topics: frozenset[str]) -> Plan:
+def subscribe(coordinators: Coordinators, member: str, topics: frozenset[str]) -> Plan:
     """Let a member join, or change its topics (ShareGroupHeartbeat). The first creates the group.
 
-    Guard: none; of topics that do not exist nothing is initialized.
+    Guard: none; a topic that does not exist is not initialized.
     Effect: the member and its topics; then as ``reconcile``.
     Epochs: the group epoch is one more if something changed.
     Persistence: ShareGroupMetadata and ShareGroupMemberMetadata.
     """
-    group = group_of(there)
+    group = group_of(coordinators)
     if group.subscriptions.get(member) == topics:
-        return reconcile(there)
+        return reconcile(coordinators)
     write = WriteGroup(group.epoch + 1, group.subscriptions.set(member, topics))
-    return Plan((write, *reconcile(carry_out(there, (write,))).effects))
+    return Plan((write, *reconcile(carry_out(coordinators, (write,))).effects))
 
 
-def leave(there: Coordinators, member: str) -> Plan:
-    """Let a member leave, or remove it because no heartbeat came.
+def leave(coordinators: Coordinators, member: str) -> Plan:
+    """Let a member leave, or remove it because its heartbeats have stopped.
 
     Guard: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID.
-    Effect: the member is gone; the group stays, also if it is empty now.
+    Effect: the group loses the member, and stays even if it is empty.
     Epochs: the group epoch is one more.
     Persistence: ShareGroupMetadata and a tombstone for the member.
     """
-    if there.group is None:
+    if coordinators.group is None:
         return Plan(error=ErrorCode.GROUP_ID_NOT_FOUND)
-    if member not in there.group.subscriptions:
+    if member not in coordinators.group.subscriptions:
         return Plan(error=ErrorCode.UNKNOWN_MEMBER_ID)
-    left = there.group.subscriptions.delete(member)
-    return Plan((WriteGroup(there.group.epoch + 1, left),))
+    left = coordinators.group.subscriptions.delete(member)
+    return Plan((WriteGroup(coordinators.group.epoch + 1, left),))
 
 
-def reconcile(there: Coordinators) -> Plan:
-    """Bring the group in line with the cluster, and finish what a crash left begun.
+def reconcile(coordinators: Coordinators) -> Plan:
+    """Bring the group in line with the cluster, and finish what a crash interrupted.
 
     Guard: none.
     Effect: deletions that were begun are finished, and topics that are gone deleted. Then what
@@ -112,19 +112,19 @@ def reconcile(there: Coordinators) -> Plan:
     metadata of its partitions changed. It is the state epoch of what is initialized.
     Persistence: ShareGroupPartitionMetadata before and after the share coordinators are called.
     """
-    if there.group is None:
+    if coordinators.group is None:
         return Plan()
-    metadata = group_of(there).metadata
-    gone = frozenset(at for at in listed(metadata) if at.topic_id not in there.topics)
-    effects = _resumed(there, gone - metadata.deleting)
-    there = carry_out(there, effects)
-    if new := _new(there):
-        bump = _bumped(there)
-        effects += (bump, *_initialized(carry_out(there, (bump,)), new))
+    metadata = group_of(coordinators).metadata
+    gone = frozenset(at for at in listed(metadata) if at.topic_id not in coordinators.topics)
+    effects = _resumed(coordinators, gone - metadata.deleting)
+    coordinators = carry_out(coordinators, effects)
+    if new := _new(coordinators):
+        bump = _bumped(coordinators)
+        effects += (bump, *_initialized(carry_out(coordinators, (bump,)), new))
     return Plan(effects)
 
 
-def alter_offsets(there: Coordinators, offsets: Mapping[TopicPartition, int]) -> Plan:
+def alter_offsets(coordinators: Coordinators, offsets: Mapping[TopicPartition, int]) -> Plan:
     """Set the start offsets of share-partitions (KafkaAdmin.alterShareGroupOffsets).
 
     Guard: GROUP_ID_NOT_FOUND; NON_EMPTY_GROUP if it has members; UNKNOWN_TOPIC_OR_PARTITION of each
@@ -136,20 +136,22 @@ def alter_offsets(there: Coordinators, offsets: Mapping[TopicPartition, int]) ->
     """
     for at, start in offsets.items():
         whole(f"the start offset of {at.topic_id}:{at.partition}", start, 0)
-    if (error := _not_empty(there)) is not NONE:
+    if (error := _not_empty(coordinators)) is not NONE:
         return Plan(error=error)
-    refused = {at: UNKNOWN for at in offsets if at.partition >= there.topics.get(at.topic_id, 0)}
+    refused = {
+        at: UNKNOWN for at in offsets if at.partition >= coordinators.topics.get(at.topic_id, 0)
+    }
     altered = {at: start for at, start in offsets.items() if at not in refused}
     if not altered:
         return Plan(refused=Map(refused))
-    begun = _resumed(there)
-    there = carry_out(there, begun)
-    bump = _bumped(there)
-    after = _initialized(carry_out(there, (bump,)), altered)
+    begun = _resumed(coordinators)
+    coordinators = carry_out(coordinators, begun)
+    bump = _bumped(coordinators)
+    after = _initialized(carry_out(coordinators, (bump,)), altered)
     return Plan((*begun, bump, *after), refused=Map(refused))
 
 
-def delete_offsets(there: Coordinators, topics: Collection[str]) -> Plan:
+def delete_offsets(coordinators: Coordinators, topics: Collection[str]) -> Plan:
     """Remove topics from a group (KafkaAdmin.deleteShareGroupOffsets).
 
     Guard: GROUP_ID_NOT_FOUND; NON_EMPTY_GROUP; UNKNOWN_TOPIC_OR_PARTITION of each topic of which
@@ -158,15 +160,15 @@ def delete_offsets(there: Coordinators, topics: Collection[str]) -> Plan:
     Epochs: unchanged: an empty group has no assignment that could change.
     Persistence: ShareGroupPartitionMetadata in two stages, tombstones between them.
     """
-    if (error := _not_empty(there)) is not NONE:
+    if (error := _not_empty(coordinators)) is not NONE:
         return Plan(error=error)
-    metadata = group_of(there).metadata
+    metadata = group_of(coordinators).metadata
     refused = {topic: UNKNOWN for topic in topics if not listed(metadata, (topic,))}
     deleted = listed(metadata, (topic for topic in topics if topic not in refused))
     return Plan(_deleted(deleted), refused=Map(refused))
 
 
-def delete_group(there: Coordinators) -> Plan:
+def delete_group(coordinators: Coordinators) -> Plan:
     """Delete a group (KafkaAdmin.deleteShareGroups).
 
     Guard: GROUP_ID_NOT_FOUND; NON_EMPTY_GROUP if it has members.
@@ -175,64 +177,65 @@ def delete_group(there: Coordinators) -> Plan:
     Persistence: ShareGroupPartitionMetadata, tombstones of states, then one for
     ShareGroupPartitionMetadata and last one for ShareGroupMetadata.
     """
-    if (error := _not_empty(there)) is not NONE:
+    if (error := _not_empty(coordinators)) is not NONE:
         return Plan(error=error)
-    deleted = _deleted(listed(group_of(there).metadata))[:-1]
+    deleted = _deleted(listed(group_of(coordinators).metadata))[:-1]
     return Plan((*deleted, EraseMetadata(), EraseGroup()))
 
 
-def describe_offsets(there: Coordinators) -> dict[TopicPartition, int | None]:
+def describe_offsets(coordinators: Coordinators) -> dict[TopicPartition, int | None]:
     """Return the durable start offset of each initialized share-partition; None if never written.
 
-    That of a group that does not exist is empty (DescribeShareGroupOffsets).
+    Empty for a group that does not exist (DescribeShareGroupOffsets).
     """
-    initialized = sorted(group_of(there).metadata.initialized)
-    starts = {at: there.states[at].start_offset for at in initialized}
+    initialized = sorted(group_of(coordinators).metadata.initialized)
+    starts = {at: coordinators.states[at].start_offset for at in initialized}
     return {at: None if start == UNINITIALIZED else start for at, start in starts.items()}
 
 
-def _not_empty(there: Coordinators) -> ErrorCode:
-    if there.group is None:
+def _not_empty(coordinators: Coordinators) -> ErrorCode:
+    if coordinators.group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND
-    return ErrorCode.NON_EMPTY_GROUP if there.group.subscriptions else NONE
+    return ErrorCode.NON_EMPTY_GROUP if coordinators.group.subscriptions else NONE
 
 
-def _bumped(there: Coordinators) -> WriteGroup:
-    group = group_of(there)
+def _bumped(coordinators: Coordinators) -> WriteGroup:
+    group = group_of(coordinators)
     return WriteGroup(group.epoch + 1, group.subscriptions)
 
 
-def _resumed(there: Coordinators, gone: frozenset[TopicPartition] = frozenset()) -> Effects:
-    """Return what finishes the stages that were begun, once ``gone`` is being deleted too."""
-    effects: Effects = (_bumped(there),) if gone else ()
-    effects += _deleted(gone | group_of(there).metadata.deleting)
-    after = carry_out(there, effects)
+def _resumed(coordinators: Coordinators, gone: frozenset[TopicPartition] = frozenset()) -> Effects:
+    """Return the effects that delete ``gone`` and finish every stage that was begun."""
+    effects: Effects = (_bumped(coordinators),) if gone else ()
+    effects += _deleted(gone | group_of(coordinators).metadata.deleting)
+    after = carry_out(coordinators, effects)
     begun = group_of(after).metadata.initializing
     return (*effects, *_initialized(after, {at: _first_offset(after, at) for at in begun}))
 
 
-def _new(there: Coordinators) -> dict[TopicPartition, int]:
-    """Return what members subscribe to and is not initialized, with its first start offset."""
-    group = group_of(there)
+def _new(coordinators: Coordinators) -> dict[TopicPartition, int]:
+    """Return the subscribed partitions that are not initialized, with their start offsets."""
+    group = group_of(coordinators)
     wanted = {topic for topics in group.subscriptions.values() for topic in topics}
     ats = (
         TopicPartition(topic, index)
         for topic in sorted(wanted)
-        for index in range(there.topics.get(topic, 0))
+        for index in range(coordinators.topics.get(topic, 0))
     )
     known = group.metadata.initialized
-    return {at: _first_offset(there, at) for at in ats if at not in known}
+    return {at: _first_offset(coordinators, at) for at in ats if at not in known}
 
 
-def _first_offset(there: Coordinators, at: TopicPartition) -> int:
+def _first_offset(coordinators: Coordinators, at: TopicPartition) -> int:
     """Return where a new share-partition starts: at 0 if it was added to a topic of the group."""
-    known = any(one.topic_id == at.topic_id for one in group_of(there).metadata.initialized)
+    initialized = group_of(coordinators).metadata.initialized
+    known = any(other.topic_id == at.topic_id for other in initialized)
     return 0 if known else UNINITIALIZED
 
 
-def _initialized(there: Coordinators, starts: Mapping[TopicPartition, int]) -> Effects:
-    new = frozenset(starts) - group_of(there).metadata.initialized
-    epoch = group_of(there).epoch
+def _initialized(coordinators: Coordinators, starts: Mapping[TopicPartition, int]) -> Effects:
+    new = frozenset(starts) - group_of(coordinators).metadata.initialized
+    epoch = group_of(coordinators).epoch
     calls = (InitializeState(at, starts[at], epoch) for at in sorted(starts))
     first, last = ((BeginInitializing(new),), (EndInitializing(new),)) if new else ((), ())
     return (*first, *calls, *last)

@@ -1,4 +1,4 @@
-"""What is true of every state that the transitions reach: one table, used by everything."""
+"""What is true of every state that the transitions reach: one table for tests and proofs."""
 
 from collections.abc import Callable
 
@@ -132,7 +132,7 @@ RECORD_INVARIANTS = (
     ),
 )
 """``limit`` is the delivery count limit; where it changed, the highest that was in force; ``now``
-the leader's clock. Some are there to make the others inductive.
+the leader's clock. Some only make the others inductive.
 """
 
 
@@ -244,7 +244,7 @@ PARTITION_INVARIANTS = (
 
 
 def violated(partition: SharePartition) -> list[RecordInvariant | PartitionInvariant]:
-    """Return the invariants that the share-partition breaks; none of a state that can be."""
+    """Return the broken invariants; none in any reachable state."""
     if not partition.ready:
         return []
     limit, now = partition.highest_limit, partition.now

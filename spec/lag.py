@@ -26,9 +26,9 @@ def lag(partition: SharePartition) -> int:
 
 
 def durable_lag(end_offset: int, state: DurableState) -> int | None:
-    """Return the lag as the group coordinator reports it; None where it cannot be known.
+    """Return the lag as the group coordinator reports it.
 
-    It is not known where the start offset or the delivery complete count is not.
+    None where the start offset or the delivery complete count is unknown.
     """
     if state.start_offset == -1 or state.delivery_complete_count == -1:
         return None

@@ -13,8 +13,8 @@ def advance_log_start(partition: SharePartition, operation: AdvanceLogStart) -> 
     """Follow the log start offset (Kafka: SharePartition.updateCacheAndOffsets).
 
     Guard: it lies beyond the share-partition start offset; otherwise nothing changes.
-    Effect: records below it are no longer in flight, whatever their state: what their holders say
-    of them later is passed over. Both ends of the window are at least the log start offset.
+    Effect: records below it are no longer in flight, whatever their state; later acknowledgements
+    of them are ignored. Both ends of the window are at least the log start offset.
     Delivery count: unchanged above it.
     Persistence: none; the next write carries the start offset.
     """

@@ -1,4 +1,4 @@
-"""A consumer says that it is at work on records (KAFKA-20458, a draft)."""
+"""A consumer reports that it is at work on records (KAFKA-20458, a draft)."""
 
 import attrs
 

@@ -1,4 +1,4 @@
-"""A share-partition as its leader has it: one immutable value."""
+"""A share-partition as its leader keeps it: one immutable value."""
 
 import attrs
 from immutables import Map
@@ -25,10 +25,10 @@ __all__ = [
 
 @attrs.frozen
 class Outstanding:
-    """A write whose answer has not come.
+    """A write to the share coordinator that is not answered yet.
 
     ``offsets`` are the records that are pending on it; none for changes that do not wait for it.
-    ``seq`` is the operation that will be answered with it; None if nobody waits.
+    ``seq`` is the operation that its answer completes; None if no operation waits.
     """
 
     write: Write
@@ -61,7 +61,7 @@ class SharePartition:
 
 @attrs.frozen
 class Step:
-    """A share-partition after an operation, and what the operation answered."""
+    """A share-partition after an operation, and the outcome of the operation."""
 
     partition: SharePartition
     outcome: Outcome = Outcome(ErrorCode.NONE)

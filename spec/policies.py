@@ -1,4 +1,4 @@
-"""How this project chooses where the rules leave a choice: which records an acquire takes."""
+"""The default choices of this project: which records an acquire takes."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Between offsets one by one and ranges of offsets that are alike."""
+"""Conversion between single offsets and ranges of offsets of equal value."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar

@@ -56,7 +56,7 @@ class Record:
     ``former_owner`` and ``former_deadline`` are what a failed write restores, and ``exhausted``
     says whether the delivery count had reached its limit when the transition began.
     ``acquisition``: the number that tells this delivery from others, where records may be marked.
-    ``progress_start`` and ``last_progress``: when its owner first and last said that it is at work
+    ``progress_start`` and ``last_progress``: when its owner first and last reported to be at work
     (ms); absent if it never did. A failed write restores these three as well.
     """
 
@@ -74,7 +74,7 @@ class Record:
 
 
 UNDELIVERED = Record(AVAILABLE, 0)
-"""A record that no consumer was ever given: all records after the window are like this."""
+"""A record that was never delivered, as are all records after the window."""
 
 
 def is_terminal(record: Record) -> Term:
@@ -171,7 +171,7 @@ def renew(record: Record, deadline: Term) -> Record:
 
 
 def can_mark(record: Record, member: Term, acquisition: Term, now: Term, extension: Term) -> Term:
-    """Whether this member may say that it is at work on the record.
+    """Whether this member may report that it is at work on the record.
 
     It holds the record by the acquisition which it names, and has not been at work on it for
     ``extension`` (ms) or longer.
@@ -183,7 +183,7 @@ def can_mark(record: Record, member: Term, acquisition: Term, now: Term, extensi
 
 
 def mark(record: Record, now: Term, threshold: Term, extension: Term) -> Record:
-    """Take note that the owner is at work on the record (KAFKA-20458, markInProgress).
+    """Record that the owner is at work on the record (KAFKA-20458, markInProgress).
 
     Guard: ``can_mark``.
     Effect: IN_PROGRESS. One deadline takes the place of the one before: ``threshold`` from now,
@@ -253,7 +253,7 @@ def finish_dead_letter(record: Record) -> Record:
 
 
 def can_vanish(record: Record) -> Term:
-    """Whether the record is archived when the log no longer has it: nobody is at work on it."""
+    """Whether the record is archived when the log no longer has it: only if nobody holds it."""
     return record.state == AVAILABLE
 
 
@@ -269,9 +269,9 @@ def vanish(record: Record) -> Record:
 
 
 def can_archive_aborted(record: Record) -> Term:
-    """Whether the record is taken back if its transaction was aborted: whoever holds it.
+    """Whether the record is archived if its transaction was aborted, whoever holds it.
 
-    A record IN_PROGRESS is not: only its owner, time or a new leader end that.
+    A record IN_PROGRESS is not: only its owner, time or a new leader ends that.
     """
     return (record.state == ACQUIRED) & negate(record.pending)
 
@@ -281,7 +281,7 @@ def archive_aborted(record: Record) -> Record:
 
     Guard: ``can_archive_aborted``.
     Effect: ARCHIVED; at once.
-    Delivery count: unchanged: that it was taken has counted.
+    Delivery count: unchanged: the acquisition has counted.
     Persistence: none (Kafka: SharePartition.filterAbortedTransactionalAcquiredRecords).
     """
     return Record(ARCHIVED, record.delivery_count)

@@ -51,7 +51,7 @@ __all__ = [
 NONE = ErrorCode.NONE
 _FREE, _ANY = Choice(), Conduct()
 NOBODY = -1
-"""The sequence number of an operation whose answer nobody waits for."""
+"""The sequence number of an operation for whose answer no request waits."""
 
 PartitionKey: TypeAlias = tuple[str, TopicPartition]
 """The group and the partition."""
@@ -65,15 +65,15 @@ FENCING = frozenset(
 )
 """Answers to a write after which the broker no longer has the share-partition in memory.
 
-Not to that of an expiry, which nobody waits for (Kafka: releaseAcquisitionLockOnTimeout)."""
+The write of an expiry does not count (Kafka: releaseAcquisitionLockOnTimeout)."""
 
-_TOLD = {
+_CLIENT_ERRORS = {
     ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
 }
-"""What a client is told of an error of the share coordinator, where that is not the same."""
+"""The error that a client gets for one of the share coordinator, where they differ."""
 
 
 @attrs.frozen
@@ -87,10 +87,10 @@ class Waiting:
 
 @attrs.frozen
 class ShareBroker:
-    """All of a broker that share sessions concern; ``now`` in ms.
+    """The part of a broker that serves share groups; ``now`` in ms.
 
-    ``topics`` gives the number of partitions of each topic there is; ``elsewhere`` are partitions
-    that another broker leads. ``partitions`` are those whose state a share coordinator has; they
+    ``topics`` gives the number of partitions of each existing topic; ``elsewhere`` are partitions
+    that another broker leads. ``partitions`` are those whose state a share coordinator holds; they
     are ``ready`` while the broker has them in memory. ``waiting`` and ``finished`` are responses
     by the number of their request.
     """
@@ -109,7 +109,7 @@ class ShareBroker:
 
 @attrs.frozen
 class Handled:
-    """The broker after something happened, and the responses that it gives because of that.
+    """The broker after an input, and the responses that it now gives.
 
     ``seq`` is the number of the request, if there was one.
     """
@@ -138,19 +138,19 @@ def lead(
     Records: as they were last durable.
     Persistence: none.
     """
-    there = SharePartition(broker.profile, config, log=log, durable=durable_state)
+    partition = SharePartition(broker.profile, config, log=log, durable=durable_state)
     return attrs.evolve(
         broker,
         elsewhere=broker.elsewhere - {key[1]},
-        partitions=broker.partitions.set(key, there),
+        partitions=broker.partitions.set(key, partition),
     )
 
 
 def append(broker: ShareBroker, at: TopicPartition, operation: Produce) -> ShareBroker:
     """Append batches to the log of a partition, for every group, as ``acquire.produce``."""
     partitions = {
-        key: produce(there, operation).partition if key[1] == at else there
-        for key, there in broker.partitions.items()
+        key: produce(partition, operation).partition if key[1] == at else partition
+        for key, partition in broker.partitions.items()
     }
     return attrs.evolve(broker, partitions=Map(partitions))
 
@@ -167,11 +167,11 @@ def locate(broker: ShareBroker, at: TopicPartition) -> ErrorCode:
 def load(
     broker: ShareBroker, key: PartitionKey, reset_offset: int | None
 ) -> tuple[ErrorCode, ShareBroker]:
-    """Have a share-partition in memory, which a fetch needs (Kafka: getOrCreateSharePartition).
+    """Load a share-partition into memory for a fetch (Kafka: getOrCreateSharePartition).
 
     Guard: the broker leads it, NOT_LEADER_OR_FOLLOWER; the share coordinator has its state, or it
     is not part of the group, UNKNOWN_TOPIC_OR_PARTITION (KIP-932, ReadShareGroupState). Where that
-    is an invalid request to the share coordinator, the client is told UNKNOWN_SERVER_ERROR.
+    is an invalid request to the share coordinator, the client gets UNKNOWN_SERVER_ERROR.
     Effect: if it was not in memory, as ``initialize``.
     Records: as they were last durable.
     Persistence: none.
@@ -211,7 +211,7 @@ def apply_to(
     """
     step = apply(broker.partitions[key], operation, *way, seq)
     broker = attrs.evolve(broker, partitions=broker.partitions.set(key, step.partition))
-    status = _TOLD.get(step.outcome.status, step.outcome.status)
+    status = _CLIENT_ERRORS.get(step.outcome.status, step.outcome.status)
     for completion in step.outcome.completed:
         broker = _answer(broker, completion.seq, key[1], status)
     awaited = step.outcome.completed or isinstance(operation, Acknowledge | Release)
@@ -221,7 +221,7 @@ def apply_to(
 
 
 def _drop(broker: ShareBroker, key: PartitionKey, status: ErrorCode) -> ShareBroker:
-    """Have a share-partition no longer in memory; whoever waits for a write there is told why."""
+    """Drop a share-partition from memory; calls that wait for a write there get ``status``."""
     for write in broker.partitions[key].outstanding:
         step = apply(broker.partitions[key], CompleteWrite(write, status))
         broker = attrs.evolve(broker, partitions=broker.partitions.set(key, step.partition))
@@ -244,7 +244,7 @@ def _answer(broker: ShareBroker, seq: int, at: TopicPartition, status: ErrorCode
 
 
 def settle(broker: ShareBroker, seq: int, waiting: Waiting) -> ShareBroker:
-    """Give a response, or let it wait while a write is left."""
+    """Finish a response, or keep it waiting while a write is outstanding."""
     if waiting.left:
         return attrs.evolve(broker, waiting=broker.waiting.set(seq, waiting))
     others = broker.waiting.delete(seq) if seq in broker.waiting else broker.waiting
@@ -253,7 +253,7 @@ def settle(broker: ShareBroker, seq: int, waiting: Waiting) -> ShareBroker:
 
 
 def collect(broker: ShareBroker, seq: int = NOBODY) -> Handled:
-    """Return the broker without the responses that it has given, and those."""
+    """Return the responses that are finished, and the broker without them."""
     return Handled(attrs.evolve(broker, finished=Map()), broker.finished, seq)
 
 
@@ -291,7 +291,7 @@ def complete_write(broker: ShareBroker, key: PartitionKey, operation: CompleteWr
 
 
 def end_session(broker: ShareBroker, key: SessionKey, conduct: Conduct) -> ShareBroker:
-    """End a session: the member closes it, or its connection is gone (Kafka: releaseSession).
+    """End a session: the member or its connection closes it (Kafka: releaseSession).
 
     Guard: there is such a session.
     Effect: the session is forgotten. After the last session of a group, and once no write is
@@ -303,17 +303,17 @@ def end_session(broker: ShareBroker, key: SessionKey, conduct: Conduct) -> Share
     group, member = key
     session = broker.sessions[key]
     broker = attrs.evolve(broker, sessions=broker.sessions.delete(key))
-    for one in session.partitions:
-        there = broker.partitions.get((group, one.at))
-        if there is not None and there.ready:
-            chosen = conduct.of(one.at)
+    for part in session.partitions:
+        partition = broker.partitions.get((group, part.at))
+        if partition is not None and partition.ready:
+            chosen = conduct.of(part.at)
             way = chosen.release, (chosen.release_answer,)
-            broker, _ = apply_to(broker, (group, one.at), Release(member), way)
+            broker, _ = apply_to(broker, (group, part.at), Release(member), way)
     return _drop_if_idle(broker, group)
 
 
 def disconnect(broker: ShareBroker, connection: str, now: int, conduct: Conduct = _ANY) -> Handled:
-    """End the sessions that were opened over a connection which is gone.
+    """End the sessions of a connection that has closed.
 
     Guard: none.
     Effect, Records, Persistence: as ``end_session``.
@@ -329,8 +329,8 @@ def resign(broker: ShareBroker, at: TopicPartition) -> Handled:
     """Stop leading a partition, for every group (Kafka: onBecomingFollower).
 
     Guard: none.
-    Effect: its share-partitions are no longer in memory; sessions keep naming them, and are told
-    NOT_LEADER_OR_FOLLOWER. So is whoever waits for a write.
+    Effect: its share-partitions are no longer in memory; sessions keep them and get
+    NOT_LEADER_OR_FOLLOWER, as does every call that waits for a write.
     Records: for the next leader they are as they were last durable.
     Persistence: none.
     """

@@ -1,4 +1,4 @@
-"""What is true of every broker that requests, disconnections and answers lead to."""
+"""Invariants of a broker after any requests, disconnections and answers to writes."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ class BrokerInvariant:
 
 def _names_each_once(broker: ShareBroker) -> bool:
     for session in broker.sessions.values():
-        ats = [one.at for one in session.partitions]
+        ats = [part.at for part in session.partitions]
         if len(ats) != len(set(ats)):
             return False
     return True
@@ -30,16 +30,16 @@ def _names_each_once(broker: ShareBroker) -> bool:
 
 def _idle_groups_are_dropped(broker: ShareBroker) -> bool:
     live = {group for group, _member in broker.sessions}
-    waiting = {key[0] for key, there in broker.partitions.items() if there.outstanding}
-    ready = {key[0] for key, there in broker.partitions.items() if there.ready}
+    waiting = {key[0] for key, partition in broker.partitions.items() if partition.outstanding}
+    ready = {key[0] for key, partition in broker.partitions.items() if partition.ready}
     return ready <= live | waiting
 
 
 def _awaited_is_outstanding(broker: ShareBroker) -> bool:
     outstanding = {
-        (one.seq, key)
-        for key, there in broker.partitions.items()
-        for one in there.outstanding.values()
+        (write.seq, key)
+        for key, partition in broker.partitions.items()
+        for write in partition.outstanding.values()
     }
     return all(
         waiting.left and all((seq, (waiting.group, at)) in outstanding for at in waiting.left)
@@ -92,5 +92,5 @@ BROKER_INVARIANTS = (
 
 
 def violated_by(broker: ShareBroker) -> list[str]:
-    """Return the names of the invariants that the broker breaks; none of one that can be."""
-    return [one.name for one in BROKER_INVARIANTS if not one.holds(broker)]
+    """Return the names of the broken invariants; none in any reachable state."""
+    return [i.name for i in BROKER_INVARIANTS if not i.holds(broker)]

@@ -1,7 +1,7 @@
 """The share coordinator: the state of many share-partitions, and the five requests (KIP-932).
 
-A request answers, and says which record it appends to the state topic. What is held in memory is
-what replaying those records gives; ``spec.state_topic`` holds the records.
+Each request returns an answer and the record that it appends to the state topic. Replaying those
+records gives what is held in memory; ``spec.state_topic`` holds the records.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from model.share_state_requests import (
 )
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
-from spec import coordinator as one
+from spec import coordinator as single
 from spec.coordinator import Durable
 from spec.partition import require
 
@@ -46,10 +46,10 @@ __all__ = [
 
 @attrs.frozen
 class Held:
-    """What is held of one share-partition.
+    """What the coordinator holds of one share-partition.
 
     Leaders of an epoch before ``leader_fence`` are fenced: it is the durable leader epoch, or a
-    later one where the profile says that memory knows more. Times are in ms: when the latest
+    later one where the profile keeps it in memory only. Times are in ms: when the latest
     snapshot's state was first written whole, and when it was written.
     """
 
@@ -131,11 +131,11 @@ def initialize_state(coordinator: ShareCoordinator, request: InitializeState, no
     repeated = held is not None and request.state_epoch == before.state_epoch
     if repeated and not coordinator.profile.repeated_initialize_starts_anew:
         return Reply(coordinator, ErrorCode.NONE)
-    _, after = one.initialize(before, request.start_offset, request.state_epoch)
+    _, after = single.initialize(before, request.start_offset, request.state_epoch)
     if coordinator.profile.initialize_forgets_the_leader_epoch:
         after = attrs.evolve(after, leader_epoch=0)
     fence = held.leader_fence if held else 0
-    value = ShareSnapshot(after.snapshot_epoch, one.durable_state(after), now, now)
+    value = ShareSnapshot(after.snapshot_epoch, single.durable_state(after), now, now)
     return _hold(coordinator, key, Held(after, fence, now, now), value)
 
 
@@ -155,10 +155,10 @@ def read_state(
     if status is not ErrorCode.NONE:
         return Reply(coordinator, status)
     held = coordinator.held[key]
-    state = one.durable_state(held.durable)
+    state = single.durable_state(held.durable)
     if epoch == held.leader_fence:
         return Reply(coordinator, ErrorCode.NONE, state=state)
-    _, after = one.read(held.durable, epoch)
+    _, after = single.read(held.durable, epoch)
     fenced = attrs.evolve(held, leader_fence=epoch)
     reply = _log(coordinator, request, fenced, after, now, chosen=snapshot)
     return attrs.evolve(reply, state=state)
@@ -181,16 +181,16 @@ def write_state(
     if status is not ErrorCode.NONE:
         return Reply(coordinator, status)
     held = coordinator.held[key]
-    _, after = one.write(held.durable, request, epochs, coordinator.profile)
+    _, after = single.write(held.durable, request, epochs, coordinator.profile)
     return _log(coordinator, request, held, after, now, chosen=snapshot)
 
 
 def read_state_summary(coordinator: ShareCoordinator, request: ReadStateSummary) -> Reply:
-    """Serve ReadShareGroupStateSummary (KIP-932, KIP-1226): what lag is computed of.
+    """Serve ReadShareGroupStateSummary (KIP-932, KIP-1226), from which lag is computed.
 
     Guard: INVALID_REQUEST for a negative partition; UNKNOWN_TOPIC_OR_PARTITION. No epoch is
     compared.
-    Effect: none. Of what was never initialized, nothing is known: start offset and count are -1.
+    Effect: none. Without state the answer has a start offset and a count of -1.
     Delivery count: unchanged.
     Persistence: none.
     """
@@ -198,7 +198,7 @@ def read_state_summary(coordinator: ShareCoordinator, request: ReadStateSummary)
     if status is not ErrorCode.NONE:
         return Reply(coordinator, status)
     held = coordinator.held.get(request.key)
-    state = one.durable_state(held.durable if held else Durable())
+    state = single.durable_state(held.durable if held else Durable())
     return Reply(coordinator, ErrorCode.NONE, state=attrs.evolve(state, state_batches=()))
 
 
@@ -206,8 +206,8 @@ def delete_state(coordinator: ShareCoordinator, request: DeleteState) -> Reply:
     """Serve DeleteShareGroupState (KIP-932): the share-partition leaves the group.
 
     Guard: INVALID_REQUEST for a negative partition; UNKNOWN_TOPIC_OR_PARTITION. It carries no
-    epoch, so that none can be compared.
-    Effect: everything is forgotten, epochs too. Nothing, if nothing was there: it can be retried.
+    epoch to compare.
+    Effect: all state is forgotten, epochs too. Without state nothing changes: it can be retried.
     Delivery count: all discarded.
     Persistence: a tombstone.
     """
@@ -227,7 +227,7 @@ def snapshot_again(coordinator: ShareCoordinator, key: SharePartitionKey, now: i
     """
     require(key in coordinator.held, Guard.PARTITION_IS_INITIALIZED, str(key))
     held = coordinator.held[key]
-    value, after = one.snapshot_record(held.durable, held.durable)
+    value, after = single.snapshot_record(held.durable, held.durable)
     stamped = attrs.evolve(value, create_timestamp=held.created_ms, write_timestamp=now)
     return _hold(coordinator, key, attrs.evolve(held, durable=after, written_ms=now), stamped)
 
@@ -295,11 +295,11 @@ def _log(  # noqa: PLR0913 - what a record is made of
     detail = f"{before.updates} updates since the last snapshot"
     require(chosen is not False or not due, CoordinatorGuard.SNAPSHOT_ON_TIME, detail)
     if chosen or due:
-        snapshot, after = one.snapshot_record(before, after)
+        snapshot, after = single.snapshot_record(before, after)
         snapshot = attrs.evolve(snapshot, create_timestamp=now, write_timestamp=now)
         return _hold(coordinator, request.key, Held(after, held.leader_fence, now, now), snapshot)
     batches = request.state_batches if isinstance(request, WriteState) else ()
-    update, after = one.update_record(before, after, batches)
+    update, after = single.update_record(before, after, batches)
     return _hold(coordinator, request.key, attrs.evolve(held, durable=after), update)
 
 

@@ -1,7 +1,7 @@
-"""A share group as its coordinators have it: what is durable, and one write or call after another.
+"""A share group as its coordinators keep it: its durable state, and the effects that change it.
 
 The group coordinator writes to ``__consumer_offsets``, the share coordinator to
-``__share_group_state``. No two effects are one: a coordinator can crash between any two.
+``__share_group_state``. A coordinator can crash between any two effects.
 """
 
 from collections.abc import Iterable
@@ -43,8 +43,8 @@ _NOTHING: Partitions = frozenset()
 class PartitionMetadata:
     """The record ShareGroupPartitionMetadata: which share-partitions are at which stage.
 
-    Only what is ``initialized`` may be assigned. ``initializing`` and ``deleting`` are begun and
-    not known to be done: after a crash they are done again.
+    Only ``initialized`` ones may be assigned. ``initializing`` and ``deleting`` have begun and may
+    be incomplete: after a crash they are repeated.
     """
 
     initializing: Partitions = _NOTHING
@@ -57,7 +57,7 @@ _EMPTY = PartitionMetadata()
 
 @attrs.frozen
 class ShareGroup:
-    """What the group coordinator has of a group: ShareGroupMetadata, its members, its partitions.
+    """What the group coordinator keeps of a group: ShareGroupMetadata, its members, its partitions.
 
     ``subscriptions`` are the topics of each member; a group without members is empty.
     """
@@ -69,10 +69,10 @@ class ShareGroup:
 
 @attrs.frozen
 class Coordinators:
-    """What is durable of one group, and the metadata of the cluster.
+    """The durable state of one group, and the metadata of the cluster.
 
-    ``topics`` gives the number of partitions of each topic there is; ``group`` is None if there is
-    no such group; ``states`` are what share coordinators have of its share-partitions.
+    ``topics`` gives the number of partitions of each existing topic; ``group`` is None if the group
+    does not exist; ``states`` are what share coordinators hold of its share-partitions.
     """
 
     topics: Map[str, int] = Map()
@@ -155,34 +155,35 @@ Effect = (
 )
 
 
-def perform(there: Coordinators, effect: Effect) -> tuple[ErrorCode, Coordinators]:
-    """Let one effect take place. Done twice it is as if done once.
+def perform(coordinators: Coordinators, effect: Effect) -> tuple[ErrorCode, Coordinators]:
+    """Perform one effect; performing it twice is the same as once.
 
-    Guard: a share coordinator refuses an older state epoch, FENCED_STATE_EPOCH; one that it has
-    initialized in this state epoch it leaves.
+    Guard: FENCED_STATE_EPOCH for an older state epoch; initializing again in the same state epoch
+    changes nothing.
     Effect: one record, or one call.
     Delivery count: InitializeState and DeleteState discard those of the share-partition.
-    Persistence: this is it.
+    Persistence: the effect is one record.
     """
     match effect:
         case InitializeState(at, start_offset, state_epoch):
-            before = there.states.get(at)
+            before = coordinators.states.get(at)
             if before is not None and before.state_epoch == state_epoch:
-                return NONE, there
+                return NONE, coordinators
             error, after = initialize(before or Durable(), start_offset, state_epoch)
-            return error, attrs.evolve(there, states=there.states.set(at, after))
+            return error, attrs.evolve(coordinators, states=coordinators.states.set(at, after))
         case DeleteState(at):
-            states = there.states.delete(at) if at in there.states else there.states
-            return NONE, attrs.evolve(there, states=states)
+            states = coordinators.states
+            states = states.delete(at) if at in states else states
+            return NONE, attrs.evolve(coordinators, states=states)
         case EraseGroup():
-            return NONE, attrs.evolve(there, group=None)
+            return NONE, attrs.evolve(coordinators, group=None)
         case WriteGroup(epoch, subscriptions):
-            group = attrs.evolve(group_of(there), epoch=epoch, subscriptions=subscriptions)
-            return NONE, attrs.evolve(there, group=group)
+            group = attrs.evolve(group_of(coordinators), epoch=epoch, subscriptions=subscriptions)
+            return NONE, attrs.evolve(coordinators, group=group)
         case _:
-            metadata = _recorded(group_of(there).metadata, effect)
-            group = attrs.evolve(group_of(there), metadata=metadata)
-            return NONE, attrs.evolve(there, group=group)
+            metadata = _recorded(group_of(coordinators).metadata, effect)
+            group = attrs.evolve(group_of(coordinators), metadata=metadata)
+            return NONE, attrs.evolve(coordinators, group=group)
 
 
 def _recorded(
@@ -207,9 +208,9 @@ def _recorded(
             assert_never(effect)
 
 
-def group_of(there: Coordinators) -> ShareGroup:
-    """Return the group, or one that has nothing if there is none."""
-    return ShareGroup() if there.group is None else there.group
+def group_of(coordinators: Coordinators) -> ShareGroup:
+    """Return the group; an empty one if it does not exist."""
+    return ShareGroup() if coordinators.group is None else coordinators.group
 
 
 def listed(metadata: PartitionMetadata, topics: Iterable[str] | None = None) -> Partitions:
@@ -221,12 +222,12 @@ def listed(metadata: PartitionMetadata, topics: Iterable[str] | None = None) -> 
     return frozenset(at for at in every if at.topic_id in names)
 
 
-def assignable(there: Coordinators) -> Partitions:
-    """Return what may be assigned: initialized, of a topic there is and that a member wants."""
-    group = group_of(there)
+def assignable(coordinators: Coordinators) -> Partitions:
+    """Return the initialized partitions of existing topics to which a member subscribes."""
+    group = group_of(coordinators)
     wanted = frozenset(topic for topics in group.subscriptions.values() for topic in topics)
     return frozenset(
         at
         for at in group.metadata.initialized
-        if at.topic_id in wanted and at.partition < there.topics.get(at.topic_id, 0)
+        if at.topic_id in wanted and at.partition < coordinators.topics.get(at.topic_id, 0)
     )

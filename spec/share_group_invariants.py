@@ -1,4 +1,4 @@
-"""What is true of a share group between any two effects, so wherever a coordinator crashes."""
+"""Invariants of a share group between any two effects, wherever a coordinator crashes."""
 
 from collections.abc import Callable
 
@@ -11,15 +11,15 @@ __all__ = ["GROUP_INVARIANTS", "GroupInvariant", "violated_by"]
 
 @attrs.frozen
 class GroupInvariant:
-    """A predicate of what is durable of a group."""
+    """A predicate of the durable state of a group."""
 
     name: str
     sentence: str
     holds: Callable[[Coordinators], bool]
 
 
-def _stages_are_disjoint(there: Coordinators) -> bool:
-    metadata = group_of(there).metadata
+def _stages_are_disjoint(coordinators: Coordinators) -> bool:
+    metadata = group_of(coordinators).metadata
     stages = (metadata.initializing, metadata.initialized, metadata.deleting)
     return sum(map(len, stages)) == len(listed(metadata))
 
@@ -53,6 +53,6 @@ GROUP_INVARIANTS = (
 )
 
 
-def violated_by(there: Coordinators) -> list[str]:
-    """Return the names of the invariants that are broken; none of what can be."""
-    return [one.name for one in GROUP_INVARIANTS if not one.holds(there)]
+def violated_by(coordinators: Coordinators) -> list[str]:
+    """Return the names of the broken invariants; none in any reachable state."""
+    return [i.name for i in GROUP_INVARIANTS if not i.holds(coordinators)]

@@ -45,7 +45,7 @@ __all__ = ["handle", "readable"]
 
 NONE = ErrorCode.NONE
 _FREE = Conduct()
-Said = dict[TopicPartition, PartitionResponse]
+Responses = dict[TopicPartition, PartitionResponse]
 
 
 def handle(
@@ -74,11 +74,12 @@ def handle(
     if error is not NONE:
         refused = Waiting(request.group_id, ShareResponse(error), frozenset())
         return collect(settle(broker, seq, refused), seq)
-    broker, said = _acknowledge(attrs.evolve(broker, sessions=sessions), request, conduct, seq)
-    left = frozenset(at for at, one in said.items() if one.acknowledge_error is ErrorCode.PENDING)
+    broker, responses = _acknowledge(attrs.evolve(broker, sessions=sessions), request, conduct, seq)
+    pending = ErrorCode.PENDING
+    left = frozenset(at for at, part in responses.items() if part.acknowledge_error is pending)
     if isinstance(request, ShareFetch) and request.session_epoch != FINAL_EPOCH:
-        broker, said = _fetch(broker, request, conduct, said)
-    response = ShareResponse(partitions=tuple(said.values()))
+        broker, responses = _fetch(broker, request, conduct, responses)
+    response = ShareResponse(partitions=tuple(responses.values()))
     broker = settle(broker, seq, Waiting(request.group_id, response, left))
     if request.session_epoch == FINAL_EPOCH:
         broker = end_session(broker, key_of(request), conduct)
@@ -87,13 +88,13 @@ def handle(
 
 def _acknowledge(
     broker: ShareBroker, request: ShareRequest, conduct: Conduct, seq: int
-) -> tuple[ShareBroker, Said]:
+) -> tuple[ShareBroker, Responses]:
     """Apply the acknowledgements of a request, one share-partition after the other.
 
-    A share-partition need not be in the session: records outlive that it is forgotten. One of
-    which a ShareAcknowledge says nothing is named only if there is no such partition.
+    A share-partition need not be in the session: its records stay acquired when the session forgets
+    it. The response names one without batches in a ShareAcknowledge only if it does not exist.
     """
-    said: Said = {}
+    responses: Responses = {}
     for asked in request.partitions:
         if not asked.batches and isinstance(request, ShareFetch):
             continue
@@ -106,20 +107,23 @@ def _acknowledge(
             key = (request.group_id, asked.at)
             broker, outcome = apply_to(broker, key, _operation(request, asked), way, seq)
             error = outcome.status
-        said[asked.at] = PartitionResponse(asked.at, acknowledge_error=error)
-    return broker, said
+        responses[asked.at] = PartitionResponse(asked.at, acknowledge_error=error)
+    return broker, responses
 
 
 def _fault(broker: ShareBroker, request: ShareRequest, asked: PartitionRequest) -> ErrorCode:
-    """Return why acknowledgements do not reach their records (Kafka: handleAcknowledgements)."""
+    """Return the error that keeps acknowledgements from their records, or NONE.
+
+    Kafka: handleAcknowledgements.
+    """
     if asked.at.topic_id not in broker.topics:
         return ErrorCode.UNKNOWN_TOPIC_ID
     renews = any(AcknowledgeType.RENEW in batch.types for batch in asked.batches)
     malformed = validate(_operation(request, asked), broker.profile) is not NONE
     if malformed or (renews and not request.is_renew_ack):
         return ErrorCode.INVALID_REQUEST
-    there = broker.partitions.get((request.group_id, asked.at))
-    if asked.batches and (there is None or not there.ready):
+    partition = broker.partitions.get((request.group_id, asked.at))
+    if asked.batches and (partition is None or not partition.ready):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return locate(broker, asked.at)
 
@@ -129,31 +133,31 @@ def _operation(request: ShareRequest, asked: PartitionRequest) -> Acknowledge:
 
 
 def _fetch(
-    broker: ShareBroker, request: ShareFetch, conduct: Conduct, said: Said
-) -> tuple[ShareBroker, Said]:
+    broker: ShareBroker, request: ShareFetch, conduct: Conduct, responses: Responses
+) -> tuple[ShareBroker, Responses]:
     """Fetch from the share-partitions of the session, in turn, until there are enough records.
 
     The response names those with records or an error, those that were acknowledged, and those of
     which an answer is due; the first of a session names all.
     """
     if request.max_records == 0 or request.max_bytes == 0:
-        return broker, said
+        return broker, responses
     key, first = key_of(request), request.session_epoch == INITIAL_EPOCH
     session = broker.sessions[key]
-    due = {one.at for one in session.partitions if first or one.answer_due}
-    fetched: Said = {}
+    due = {part.at for part in session.partitions if first or part.answer_due}
+    fetched: Responses = {}
     left = request.max_records
     for at in _order(session, request, conduct):
-        broker, one = _fetch_one(broker, request, at, conduct.of(at), left)
-        left -= sum(part.last - part.first + 1 for part in one.acquired)
-        if at in said:
-            one = attrs.evolve(one, acknowledge_error=said[at].acknowledge_error)
-        if at in due or at in said or one.acquired or one.error is not NONE:
-            fetched[at] = one
+        broker, answer = _fetch_one(broker, request, at, conduct.of(at), left)
+        left -= sum(part.last - part.first + 1 for part in answer.acquired)
+        if at in responses:
+            answer = attrs.evolve(answer, acknowledge_error=responses[at].acknowledge_error)
+        if at in due or at in responses or answer.acquired or answer.error is not NONE:
+            fetched[at] = answer
     if not first:
         sessions = broker.sessions.set(key, after_response(session, fetched))
         broker = attrs.evolve(broker, sessions=sessions)
-    return broker, said | fetched
+    return broker, responses | fetched
 
 
 def _order(
@@ -161,7 +165,7 @@ def _order(
 ) -> tuple[TopicPartition, ...]:
     if conduct.order is None:
         return rotated(session, request.session_epoch)
-    if sorted(conduct.order) != sorted(one.at for one in session.partitions):
+    if sorted(conduct.order) != sorted(part.at for part in session.partitions):
         allowed = "the share-partitions of the session, each once"
         raise InvalidValueError("order", conduct.order, allowed)
     return conduct.order
@@ -202,15 +206,15 @@ def _fetch_one(
 
 
 def readable(partition: SharePartition, most: int) -> tuple[OffsetRange, ...]:
-    """Return what a broker reads that reads enough: from the first record that can be acquired.
+    """Return the log batches that a broker reads by default, one record to a batch.
 
-    Every record up to the last of the first ``most`` that can be acquired, one to a log batch.
+    From the first acquirable record up to the last of the first ``most`` acquirable ones.
     """
     free = list(islice(_acquirable(partition), most))
     if not free:
         return ()
-    there = (o for o in range(free[0], free[-1] + 1) if hole_end(partition.log, o) is None)
-    return tuple(OffsetRange(offset, offset) for offset in there)
+    present = (o for o in range(free[0], free[-1] + 1) if hole_end(partition.log, o) is None)
+    return tuple(OffsetRange(offset, offset) for offset in present)
 
 
 def _acquirable(partition: SharePartition) -> Iterable[int]:

@@ -1,4 +1,4 @@
-"""Share sessions: what a broker remembers between requests of one member (KIP-932, ShareFetch).
+"""Share sessions: what a broker keeps between requests of one member (KIP-932, ShareFetch).
 
 Transitions read Guard, Effect, Records (what becomes of those that the member holds), Persistence.
 """
@@ -40,8 +40,8 @@ NONE = ErrorCode.NONE
 class SessionPartition:
     """A share-partition in a session.
 
-    ``answer_due``: the next response names it even if there is nothing to say, because it is new
-    in the session, or because the last thing said of it was an error.
+    ``answer_due``: the next response names it even without records, because it is new in the
+    session or because its last answer was an error.
     """
 
     at: TopicPartition
@@ -52,7 +52,7 @@ class SessionPartition:
 class ShareSession:
     """The session of one member of one group with this broker.
 
-    ``epoch`` is the one that the next request must carry. ``partitions`` stand in the order in
+    ``epoch`` is the one that the next request must carry. ``partitions`` are in the order in
     which they are fetched. The session ends with ``connection``, over which it was opened.
     """
 
@@ -80,7 +80,7 @@ def next_epoch(epoch: int) -> int:
 def begin(
     sessions: Sessions, request: ShareRequest, connection: str, most: int
 ) -> tuple[ErrorCode, Sessions]:
-    """Judge a request against the sessions there are; the first error found changes nothing.
+    """Check a request against the sessions; the first error is answered and changes nothing.
 
     A request that closes the session leaves it as it is until the request has been served.
     """
@@ -99,7 +99,7 @@ def begin(
 
 
 def is_renewal_well_formed(request: ShareRequest) -> bool:
-    """Whether a request that says that it renews locks may (KIP-1222): it fetches nothing."""
+    """Whether a request may renew locks (KIP-1222): only if it fetches nothing."""
     if not request.is_renew_ack:
         return True
     if isinstance(request, ShareAcknowledge):
@@ -111,7 +111,7 @@ def is_renewal_well_formed(request: ShareRequest) -> bool:
 def _open(
     sessions: Sessions, request: ShareRequest, connection: str, most: int
 ) -> tuple[ErrorCode, Sessions]:
-    """Open a session, in the place of one that the member may have (Kafka: newContext).
+    """Open a session, replacing the member's former one (Kafka: newContext).
 
     Guard: INVALID_SHARE_SESSION_EPOCH for a ShareAcknowledge; INVALID_REQUEST if a fetch
     acknowledges; SHARE_SESSION_LIMIT_REACHED if there are ``most`` sessions of other members.
@@ -126,17 +126,17 @@ def _open(
     key = key_of(request)
     if len(sessions) - (key in sessions) >= most:
         return ErrorCode.SHARE_SESSION_LIMIT_REACHED, sessions
-    partitions = tuple(SessionPartition(one.at) for one in request.partitions)
+    partitions = tuple(SessionPartition(part.at) for part in request.partitions)
     session = ShareSession(next_epoch(INITIAL_EPOCH), connection, partitions)
     return NONE, sessions.set(key, session)
 
 
 def _continued(session: ShareSession, request: ShareRequest) -> ShareSession:
-    """Go on with a session (Kafka: ShareSession.update).
+    """Continue a session (Kafka: ShareSession.update).
 
     Guard: the request carries the epoch that the session expects.
-    Effect: the epoch moves on. A fetch adds the share-partitions that it names, then those that
-    it forgets leave.
+    Effect: the epoch moves on. A fetch adds the share-partitions that it names, then removes
+    those that it forgets.
     Records: those of a share-partition that is forgotten stay acquired until their lock is over.
     Persistence: none.
     """
@@ -144,9 +144,9 @@ def _continued(session: ShareSession, request: ShareRequest) -> ShareSession:
     if isinstance(request, ShareAcknowledge):
         return session
     known = {partition.at for partition in session.partitions}
-    named = (one.at for one in request.partitions)
+    named = (part.at for part in request.partitions)
     added = (SessionPartition(at, answer_due=True) for at in named if at not in known)
-    kept = (one for one in (*session.partitions, *added) if one.at not in request.forgotten)
+    kept = (part for part in (*session.partitions, *added) if part.at not in request.forgotten)
     return attrs.evolve(session, partitions=tuple(kept))
 
 
@@ -161,13 +161,13 @@ def rotated(session: ShareSession, epoch: int) -> tuple[TopicPartition, ...]:
 
 
 def after_response(
-    session: ShareSession, said: Mapping[TopicPartition, PartitionResponse]
+    session: ShareSession, responses: Mapping[TopicPartition, PartitionResponse]
 ) -> ShareSession:
-    """Return the session once a fetch was answered: what was given records goes to the end."""
-    given = [one for one in session.partitions if one.at in said and said[one.at].acquired]
-    others = [one for one in session.partitions if one not in given]
+    """Return the session after a fetch: partitions that gave records move to the end."""
+    served = [p for p in session.partitions if p.at in responses and responses[p.at].acquired]
+    others = [part for part in session.partitions if part not in served]
     answered = (
-        SessionPartition(one.at, one.at in said and said[one.at].error is not NONE)
-        for one in (*others, *given)
+        SessionPartition(part.at, part.at in responses and responses[part.at].error is not NONE)
+        for part in (*others, *served)
     )
     return attrs.evolve(session, partitions=tuple(answered))

@@ -28,7 +28,7 @@ _INT32 = 1 << 32
 
 @attrs.frozen
 class StateTopic:
-    """The records that are still there, in order; the first one is at ``first_offset``."""
+    """The records that are not pruned, in order; the first one is at ``first_offset``."""
 
     first_offset: int = 0
     records: tuple[StateRecord, ...] = ()
@@ -59,7 +59,7 @@ def recover(topic: StateTopic, coordinator: ShareCoordinator) -> ShareCoordinato
     """Start a coordinator from its topic (KIP-932, ShareSnapshot and ShareUpdate).
 
     Guard: none.
-    Effect: what is held is what the records say; nothing else of the former coordinator is left.
+    Effect: the coordinator holds what the records say, and nothing else of its predecessor.
     Delivery count: as last durable.
     Persistence: none.
     """
@@ -76,8 +76,8 @@ def recover(topic: StateTopic, coordinator: ShareCoordinator) -> ShareCoordinato
 def replay_held(held: Held | None, record: StateRecord, profile: Profile) -> Held | None:
     """Return what is held of a share-partition after one more record about it.
 
-    A tombstone leaves nothing: what came before it is of a share-partition that is no more. Where
-    nothing was held, an update says all that is known.
+    A tombstone leaves nothing: earlier records are about a deleted share-partition. Where nothing
+    was held, an update is all that is known.
     """
     value = record.value
     if value is None:
@@ -95,7 +95,7 @@ def replay_held(held: Held | None, record: StateRecord, profile: Profile) -> Hel
 def redundant_below(topic: StateTopic) -> int:
     """Return the offset below which no record is needed: that of the oldest latest snapshot.
 
-    Where no share-partition is left, nothing is needed, tombstones neither (KIP-932).
+    Without any share-partition no record is needed, not even a tombstone (KIP-932).
     """
     latest: dict[SharePartitionKey, int] = {}
     for offset, record in enumerate(topic.records, topic.first_offset):
@@ -109,7 +109,7 @@ def redundant_below(topic: StateTopic) -> int:
 def prune(topic: StateTopic, below: int) -> StateTopic:
     """Delete the records below an offset (KIP-932: ReplicaManager.deleteRecords).
 
-    Guard: ``redundant_below``; how far up to there is the coordinator's choice.
+    Guard: at most to ``redundant_below``; how far is the coordinator's choice.
     Effect: what a coordinator recovers is unchanged.
     Delivery count: unchanged.
     Persistence: the first offset of the topic.

@@ -34,14 +34,14 @@ def apply(
     answers: Sequence[Answer] = (),
     seq: int = 0,
 ) -> Step:
-    """Return the share-partition after the operation, and what the operation answers.
+    """Return the share-partition after the operation, and the outcome of the operation.
 
-    ``answers`` are what the share coordinator says to the writes of the operation, in order; what
-    is missing is success. ``seq`` names the operation in a later ``Completion``. After the
+    ``answers`` are the share coordinator's answers to the writes of the operation, in order; a
+    missing one is success. ``seq`` names the operation in a later ``Completion``. After the
     operation itself the start offset moves, as chosen.
 
-    Raises IllegalChoiceError where the choice breaks a guard, and InvalidValueError where the
-    operation cannot be; both leave the share-partition as it was.
+    Raises IllegalChoiceError where the choice breaks a guard, and InvalidValueError for an
+    impossible operation; both leave the share-partition unchanged.
     """
     ready = partition.ready or isinstance(operation, ops.Initialize)
     require(ready, Guard.PARTITION_IS_INITIALIZED, f"{type(operation).__name__} came first")
@@ -52,7 +52,7 @@ def apply(
 
 
 def _forget(partition: SharePartition) -> SharePartition:
-    """Forget holes of the log that no leader needs again: a new one starts where it is durable."""
+    """Forget holes below every start: a new leader starts at the durable start offset."""
     start, durable = partition.window.start_offset, partition.durable.start_offset
     log = forget_below(partition.log, start if durable == -1 else min(start, durable))
     return partition if log is partition.log else attrs.evolve(partition, log=log)

@@ -1,4 +1,4 @@
-"""What a request must look like before any record is looked at."""
+"""Validation of a request, before any record is examined."""
 
 from model.errors import ErrorCode
 from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint

@@ -1,4 +1,4 @@
-"""What can be seen of a share-partition from outside."""
+"""The observable state of a share-partition."""
 
 from model.ranges import RecordRange
 from model.snapshot import DurableState, SharePartitionSnapshot

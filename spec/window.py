@@ -24,11 +24,11 @@ __all__ = [
 class Window:
     """The records from ``start_offset`` (SPSO, inclusive) to ``end_offset`` (SPEO, exclusive).
 
-    ``records`` maps an offset to its record. An offset of the window that is not there is in no
-    consumer's hands and never was: a natural gap, or a record that a new leader has yet to read.
+    ``records`` maps an offset to its record. An offset of the window without a record was
+    never delivered: a natural gap, or a record that a new leader has yet to read.
     ``held`` are the offsets under an acquisition lock. ``complete`` and ``acquirable`` count
-    records. The three follow from ``records`` and are kept so that no operation has to look at
-    the whole window.
+    records. The three follow from ``records``; with them no operation has to scan the whole
+    window.
     """
 
     start_offset: int
@@ -118,9 +118,10 @@ def first_unfinished(window: Window, log: Log) -> int:
 
 
 def passed(window: Window, log: Log, offset: int) -> int:
-    """Return the offset up to which the start offset may go on from ``offset``; the same if not.
+    """Return the offset up to which the start offset may move on from ``offset``.
 
-    It passes a record that is finished, and offsets that are neither in flight nor in the log.
+    It passes a finished record, and offsets that are neither in flight nor in the log. At anything
+    else it stays where it is.
     """
     record = window.records.get(offset)
     if record is not None:
