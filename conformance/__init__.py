@@ -7,6 +7,7 @@ From the bottom up:
 - ``kit``, ``shrink``, ``campaign``: the search for deviations, with cores or with brokers;
 - ``cores``: implementations of one share-partition; ``wire``: brokers, by what can be seen on the
   wire; ``subjects``: both by name;
+- ``goals``: what a coverage goal is, and what the counts of a search cover;
 - ``known``: deviations that are known, with their reasons;
 - ``vectors``: short sequences with what the specification answers, for any language;
 - ``citations``: what each rule rests on;

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from conformance.cores.exercised import Exercised
 from conformance.deviation import Deviation, Signature, Step
+from conformance.goals import Coverage
 from conformance.kit import Hello, Kit, Stage, features_of
 from conformance.shrink import shrunk
 from conformance.target import TargetError
@@ -23,7 +23,7 @@ T = TypeVar("T")
 H = TypeVar("H", bound=Hello)
 S = TypeVar("S", bound=Stage[Any])
 
-_NO_COVERAGE = Exercised((), (), ())
+_NO_COVERAGE = Coverage()
 
 
 @attrs.frozen
@@ -60,8 +60,8 @@ class Fault(Generic[C_co]):
 class Campaign(Generic[C_co]):
     """What a search did and found.
 
-    ``asked`` counts operations by kind and status, and ``exercised`` what they met, by the names of
-    ``universe``. ``seed`` gives the same search again.
+    ``asked`` counts operations by kind and status, and ``exercised`` how often they covered each
+    coverage goal, by name. ``seed`` gives the same search again.
 
     ``hello`` says who was asked, with a name, a version and a profile. ``unjudged`` sequences were
     left before their end, because the judge could not follow any more. ``failure`` is why the
@@ -79,7 +79,7 @@ class Campaign(Generic[C_co]):
     seed: int = 0
     unjudged: int = 0
     failure: str = ""
-    coverage: Exercised = _NO_COVERAGE
+    coverage: Coverage = _NO_COVERAGE
     judges_invariants: bool = True
 
 

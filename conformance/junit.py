@@ -13,8 +13,8 @@ import attrs
 
 from conformance.campaign import Fault
 from conformance.citations import CITATIONS, DRAFT, citation_of
-from conformance.cores.universe import Group
 from conformance.deviation import CRASHED, UNREADABLE
+from conformance.goals import Group
 from conformance.report import Report, plain_steps
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
@@ -114,7 +114,7 @@ def _rules(report: Report) -> Iterator[_Case]:
         if fault.deviation.name not in report.vectors.names:
             faults.setdefault(fault.deviation.name, []).append(fault)
     reasons = _not_at_stake(report)
-    at_stake = [i.name for i, _count in report.exercised.met if i.group is Group.RULE]
+    at_stake = [i.name for i, _count in report.coverage.covered if i.group is Group.RULE]
     judged = (at_stake or reasons) and report.campaign.judges_invariants
     always = _ALWAYS if judged else ()
     for rule in dict.fromkeys((*always, *at_stake, *reasons, *faults)):
@@ -139,9 +139,9 @@ def _vectors(report: Report) -> Iterator[_Case]:
 
 def _not_at_stake(report: Report) -> dict[str, str]:
     """Return for each rule that could not be broken in this search why."""
-    rules = {i.name: f"skipped: {why}" for i, why in report.exercised.skipped if _is_rule(i.group)}
-    missed = (i.name for i in report.exercised.missed if _is_rule(i.group))
-    return rules | dict.fromkeys(missed, "not exercised: no sequence put it at stake")
+    rules = {i.name: f"skipped: {why}" for i, why in report.coverage.skipped if _is_rule(i.group)}
+    missed = (i.name for i in report.coverage.missed if _is_rule(i.group))
+    return rules | dict.fromkeys(missed, "not covered: no sequence put it at stake")
 
 
 def _is_rule(group: Group) -> bool:

@@ -7,8 +7,8 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from conformance.cores.exercised import Exercised
 from conformance.deviation import Deviation, Step
+from conformance.goals import Coverage
 
 __all__ = ["AnyKit", "Hello", "Kit", "Stage", "features_of"]
 
@@ -41,7 +41,7 @@ class Stage(Protocol[C_contra]):
 
     @property
     def exercised(self) -> Counter[str]:
-        """The coverage goals that were reached, by name, and how often."""
+        """How often each coverage goal was covered, by name."""
 
     @property
     def over(self) -> bool:
@@ -111,8 +111,8 @@ class Kit(Protocol[C, T_contra, H, S]):
     def features(self, command: C, /) -> Iterable[str]:
         """Yield what distinguishes a command: the name of its class, and what is unusual."""
 
-    def coverage(self, counts: Mapping[str, int], hello: H, /) -> Exercised:
-        """Return which coverage goals were reached, for what a target can do."""
+    def coverage(self, counts: Mapping[str, int], hello: H, /) -> Coverage:
+        """Return which goals such counts cover, for what a target can do."""
 
 
 AnyKit = Kit[Any, Any, Any, Any]

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from conformance.campaign import Fault
 from conformance.citations import citation_of
-from conformance.cores.exercised import Exercised
-from conformance.cores.universe import Group
+from conformance.goals import Coverage, Group
 from conformance.known import Known
 from conformance.markup import Child, Markup, joined, tag
 from conformance.page_style import STYLE
@@ -228,14 +227,14 @@ def _cell(row: Row, cell: Cell) -> Markup:
     return tag("td", lines, class_=" ".join(name for name in classes if name))
 
 
-# What was exercised.
+# What was covered.
 
 
 def _bottom(report: Report) -> Markup:
-    found = report.exercised
+    found = report.coverage
     parts = [
         tag("section", tag("h2", "What was asked"), _asked(report)),
-        tag("section", tag("h2", "What was exercised"), _exercised(found)) if found.met else "",
+        tag("section", tag("h2", "What was covered"), _covered(found)) if found.covered else "",
         tag("section", tag("h2", "What could not be asked"), _listed(report.cannot))
         if report.cannot
         else "",
@@ -254,23 +253,21 @@ def _asked(report: Report) -> Markup:
     return _scrolling(tag("table", tag("thead", head), tag("tbody", cells)))
 
 
-def _exercised(found: Exercised) -> Markup:
+def _covered(found: Coverage) -> Markup:
     bars = [_bar(group, met, of) for group, met, of in found.totals()]
-    missed = [
-        item.name + (" (it need not ever happen)" if item.free else "") for item in found.missed
-    ]
-    reasons = Counter(reason for _item, reason in found.skipped)
+    missed = [goal.name + (" (optional)" if goal.optional else "") for goal in found.missed]
+    reasons = Counter(reason for _goal, reason in found.skipped)
     skipped = [
         [tag("h4", f"Skipped, {number}: {reason}"), _listed(_named(found, reason))]
         for reason, number in reasons.items()
     ]
-    met = [f"{item.name}: {count:,}" for item, count in found.met]
+    covered = [f"{goal.name}: {count:,}" for goal, count in found.covered]
     return joined(
         tag("dl", bars, class_="bars"),
-        tag("h3", f"Not exercised: {len(missed)}"),
+        tag("h3", f"Not covered: {len(missed)}"),
         _listed(missed) if missed else tag("p", "Nothing is left."),
         skipped,
-        tag("details", tag("summary", f"Exercised, and how often: {len(met)}"), _listed(met)),
+        tag("details", tag("summary", f"Covered, and how often: {len(covered)}"), _listed(covered)),
     )
 
 
@@ -283,5 +280,5 @@ def _listed(names: Sequence[str]) -> Markup:
     return tag("ul", [tag("li", name) for name in names], class_="columns")
 
 
-def _named(found: Exercised, reason: str) -> list[str]:
-    return [item.name for item, why in found.skipped if why == reason]
+def _named(found: Coverage, reason: str) -> list[str]:
+    return [goal.name for goal, why in found.skipped if why == reason]

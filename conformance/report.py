@@ -12,8 +12,8 @@ from rich.text import Text
 
 from conformance.campaign import Campaign, Fault
 from conformance.citations import citation_of
-from conformance.cores.exercised import Exercised
 from conformance.deviation import Step
+from conformance.goals import Coverage
 from conformance.known import Replayed, plain_sequence
 from conformance.vectors.play import Played
 from judge.words import printable
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _MAX_LISTED = 10
-"""How many things that were not exercised are listed for a person at a terminal."""
+"""How many goals that were not covered are listed for a person at a terminal."""
 
 _MAX_DETAILED = 20
 """Of how many new faults the steps are printed; the others have a line."""
@@ -68,11 +68,8 @@ class Report:
         return tuple(one for one in self.replayed if one.fault is None)
 
     @property
-    def exercised(self) -> Exercised:
-        """Return what the search met, what it did not, and what the implementation cannot do.
-
-        Nothing at all where that was not counted.
-        """
+    def coverage(self) -> Coverage:
+        """Return which goals the search covered; no goals at all where it counted none."""
         return self.campaign.coverage
 
     @property
@@ -112,7 +109,7 @@ def show(report: Report, console: Console) -> None:
         console.print(f"\n{number}. {headline(fault)}", markup=False, style="bold red")
         if number <= _MAX_DETAILED:
             _show_fault(fault, console)
-    for line in _exercised_lines(report.exercised):
+    for line in _coverage_lines(report.coverage):
         console.print(line, markup=False)
     for said in report.cannot:
         console.print(f"skipped: {printable(said)}", markup=False)
@@ -133,16 +130,16 @@ def totals_text(report: Report) -> str:
     )
 
 
-def _exercised_lines(found: Exercised) -> Iterator[str]:
-    if not found.met:
+def _coverage_lines(found: Coverage) -> Iterator[str]:
+    if not found.covered:
         return
-    totals = ", ".join(f"{met} of {of} {group.value}" for group, met, of in found.totals())
-    yield f"\nexercised: {totals}"
-    for item in found.missed[:_MAX_LISTED]:
-        free = " (it need not ever happen)" if item.free else ""
-        yield f"not exercised: {item.name}{free}"
+    totals = ", ".join(f"{number} of {of} {group.value}" for group, number, of in found.totals())
+    yield f"\ncovered: {totals}"
+    for goal in found.missed[:_MAX_LISTED]:
+        optional = " (optional)" if goal.optional else ""
+        yield f"not covered: {goal.name}{optional}"
     if (more := len(found.missed) - _MAX_LISTED) > 0:
-        yield f"not exercised: {more} more, which every report to a file lists"
+        yield f"not covered: {more} more, which every report to a file lists"
     for reason, number in Counter(reason for _item, reason in found.skipped).items():
         yield f"skipped: {number}: {reason}"
 
@@ -175,17 +172,17 @@ def _show_fault(fault: Fault[object], console: Console) -> None:
 
 
 def as_json(report: Report) -> Iterator[str]:
-    """Yield a line for each new fault and known deviation, what was exercised, and the whole."""
+    """Yield a line for each new fault and known deviation, what was covered, and the whole."""
     for fault in report.new:
         yield json.dumps({"kind": "new", **_plain(fault)})
     for one in report.replayed:
         shows = one.fault is not None
         yield json.dumps({"kind": "known", "name": one.known.name, "shows": shows})
-    campaign, found = report.campaign, report.exercised
+    campaign, found = report.campaign, report.coverage
     yield json.dumps(
         {
             "kind": "exercised",
-            "met": {item.name: count for item, count in found.met},
+            "met": {item.name: count for item, count in found.covered},
             "not_exercised": [item.name for item in found.missed],
             "skipped": {item.name: reason for item, reason in found.skipped},
             "cannot": report.cannot,
@@ -214,7 +211,7 @@ def as_json(report: Report) -> Iterator[str]:
 
 
 def as_markdown(report: Report) -> str:
-    """Return a section for each deviation, new ones first, and one on what was exercised."""
+    """Return a section for each deviation, new ones first, and one on what was covered."""
     version = f"{report.campaign.hello.name} {report.campaign.hello.version}"
     sections = [f"## Unknown\n\n{_cell(report.unknown)}\n"] if report.unknown else []
     for fault in report.new:
@@ -232,7 +229,7 @@ def as_markdown(report: Report) -> str:
             f"\nCause: {known.cause}\n",
         ]
     sections += [f"## Gone: {one.known.title}\n" for one in report.gone]
-    sections += _exercised_markdown(report.exercised)
+    sections += _coverage_markdown(report.coverage)
     if report.cannot:
         sections += ["## What could not be asked\n", *(f"- {_cell(s)}" for s in report.cannot), ""]
     return "\n".join(sections)
@@ -249,13 +246,13 @@ def _fault_markdown(fault: Fault[object]) -> Iterator[str]:
         yield f"- Rests on: {citation.source}: {citation.says}"
 
 
-def _exercised_markdown(found: Exercised) -> Iterator[str]:
-    if not found.met:
+def _coverage_markdown(found: Coverage) -> Iterator[str]:
+    if not found.covered:
         return
-    yield "## What was exercised\n"
-    for group, met, of in found.totals():
-        yield f"- {met} of {of} {group.value}"
-    yield "\n### Not exercised\n"
+    yield "## What was covered\n"
+    for group, number, of in found.totals():
+        yield f"- {number} of {of} {group.value}"
+    yield "\n### Not covered\n"
     for item in found.missed:
         yield f"- {item.name}"
     for item, reason in found.skipped:

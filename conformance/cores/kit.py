@@ -7,10 +7,11 @@ from random import Random
 import attrs
 
 from conformance.cores import asks
-from conformance.cores.exercised import Exercised, exercised
 from conformance.cores.generate import mixture, next_ask
+from conformance.cores.goals import goals
 from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Target
+from conformance.goals import Coverage, coverage
 from model.operations import AcknowledgementBatch
 
 __all__ = ["CORES"]
@@ -87,9 +88,9 @@ class Cores:
         """Return the name of its class."""
         return (type(ask).__name__,)
 
-    def coverage(self, counts: Mapping[str, int], hello: Hello) -> Exercised:
+    def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
         """Return the goals for what the core can do."""
-        return exercised(counts, hello.capabilities)
+        return coverage(goals(hello.capabilities), counts, hello.capabilities)
 
 
 CORES = Cores()

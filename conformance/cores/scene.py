@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from conformance.cores import asks
-from conformance.cores.exercised import met
+from conformance.cores.goals import covered
 from conformance.cores.target import Hello, Reply, Target
 from conformance.cores.transactions import parts_of
 from conformance.deviation import CRASHED, UNREADABLE, Deviation, Step
@@ -96,7 +96,7 @@ class Scene:
             before = self.partition
             if found := self._follower.step(event):
                 return found
-            self.exercised.update(met(before, event, self.partition, self.log))
+            self.exercised.update(covered(before, event, self.partition, self.log))
         return None
 
     def close(self) -> None:

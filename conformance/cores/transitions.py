@@ -1,30 +1,156 @@
-"""Which transitions the records of a share-partition made in one operation, in words."""
+"""The transitions of a record: a coverage goal for each, and those that one operation made.
+
+A goal is named by the state before, the cause and the state after. A state whose write is
+outstanding is pending, if only for a moment where the write is answered at once.
+"""
 
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 
-from conformance.cores.universe import GONE, ITS_TRANSACTION, NEW
+import attrs
+
+from conformance.cores.acknowledgements import typed
+from conformance.goals import Goal, Group
 from model import operations as ops
 from model.errors import ErrorCode
+from model.guards import Difference, Guard
 from model.states import AcknowledgeType, RecordState
 from model.trace import TraceEvent
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record
 from spec.window import Window, tracked
 
-__all__ = ["Moved", "malformed", "moved", "typed"]
+__all__ = ["TRANSITIONS", "Cause", "Moved", "moved", "transition_name"]
 
-Moved = tuple[str, str, str]
+NEW, GONE = "never delivered", "below the start offset"
+"""The state of a record before its first delivery, and after the start offset has passed it."""
+
+AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVING, ARCHIVED, _ = (state.name for state in RecordState)
+PENDING = " pending"
+
+
+class Cause(StrEnum):
+    """Why the state of a record changes."""
+
+    ACQUIRE = "acquire"
+    ACCEPT = AcknowledgeType.ACCEPT.name.lower()
+    RELEASE = AcknowledgeType.RELEASE.name.lower()
+    REJECT = AcknowledgeType.REJECT.name.lower()
+    GAP = AcknowledgeType.GAP.name.lower()
+    RENEW = AcknowledgeType.RENEW.name.lower()
+    LEAVES = "its holder leaves"
+    EXPIRES = "its lock expires"
+    SUCCEEDS = "its write succeeds"
+    FAILS = "its write fails"
+    DEAD_LETTER = "the dead-letter queue is done"
+    ABORTED = "its transaction was aborted"
+    LOST = "the log has lost it"
+    PASSED = "the start offset passes"
+    LOG_PASSED = "the log start offset passes"
+    TAKEN_OVER = "a new leader reads"
+
+
+Moved = tuple[str, Cause, str]
 """A record's state before, the cause, and its state after."""
+
+
+def transition_name(before: str, cause: Cause, after: str) -> str:
+    """Return the name of a transition of one record."""
+    return f"{before} → {after}: {cause}"
+
+
+# The goals.
+
+_WRITE, _FAIL, _DLQ = ("pending_writes",), ("write_errors",), ("dead_letter_queue",)
+_LOG, _OVER, _ABORTED = ("advance_log_start",), ("take_over",), ("aborted_transactions",)
+
+_ENDS = {
+    Cause.ACCEPT: (ACKNOWLEDGED,),
+    Cause.RELEASE: (AVAILABLE, ARCHIVED, ARCHIVING),
+    Cause.REJECT: (ARCHIVED, ARCHIVING),
+    Cause.GAP: (ARCHIVED,),
+    Cause.LEAVES: (AVAILABLE, ARCHIVED, ARCHIVING),
+}
+_WRITTEN = (ACKNOWLEDGED, AVAILABLE, ARCHIVED, ARCHIVING)
+_ROLLED_BACK = {
+    ACKNOWLEDGED: (ACQUIRED, AVAILABLE, ARCHIVED, ARCHIVING),
+    AVAILABLE: (ACQUIRED, AVAILABLE),
+    ARCHIVED: (ACQUIRED, AVAILABLE, ARCHIVED, ARCHIVING),
+    ARCHIVING: (ACQUIRED, AVAILABLE, ARCHIVING),
+}
+_TAKEN_OVER = {
+    ACQUIRED: (NEW, AVAILABLE),
+    AVAILABLE: (NEW, AVAILABLE),
+    ACKNOWLEDGED: (ACKNOWLEDGED,),
+    ARCHIVED: (NEW, AVAILABLE, ARCHIVED, ARCHIVING),
+    ARCHIVING: (NEW, AVAILABLE, ARCHIVING),
+    **{state + PENDING: (NEW, AVAILABLE) for state in _WRITTEN},
+}
+
+
+def _goal(
+    before: str, cause: Cause, after: str, needs: tuple[str, ...] = (), *rules: Guard | Difference
+) -> Goal:
+    """Return the goal of a transition.
+
+    It needs the dead-letter queue if either state is ARCHIVING, but pending writes only if
+    ``needs`` says so: also a write that is answered at once is pending for a moment.
+    """
+    queued = _DLQ if ARCHIVING in {state.removesuffix(PENDING) for state in (before, after)} else ()
+    needs = tuple(dict.fromkeys((*needs, *queued)))
+    return Goal(Group.TRANSITION, transition_name(before, cause, after), needs, rules=rules)
+
+
+def _transitions() -> Iterator[Goal]:
+    """Yield a goal for each transition while a share-partition has one leader."""
+    recorded = (Guard.NO_RECORD_SKIPPED, Difference.END_OFFSET, Difference.RECORDS)
+    yield _goal(NEW, Cause.ACQUIRE, ACQUIRED, (), *recorded)
+    yield _goal(AVAILABLE, Cause.ACQUIRE, ACQUIRED)
+    yield _goal(ACQUIRED, Cause.RENEW, ACQUIRED, ("renew",))
+    for cause, states in _ENDS.items():
+        yield from (_goal(ACQUIRED, cause, after + PENDING) for after in states)
+    yield _goal(ACQUIRED, Cause.EXPIRES, AVAILABLE, (), Guard.LOCK_ENDS_ON_TIME)
+    yield _goal(ACQUIRED, Cause.EXPIRES, ARCHIVED)
+    yield _goal(ACQUIRED, Cause.EXPIRES, ARCHIVING)
+    for state in _WRITTEN:
+        yield _goal(state + PENDING, Cause.SUCCEEDS, state)
+        for after in _ROLLED_BACK[state]:
+            yield _goal(state + PENDING, Cause.FAILS, after, _FAIL)
+    yield _goal(ARCHIVING, Cause.DEAD_LETTER, ARCHIVED, (), Guard.DEAD_LETTER_IS_ARCHIVING)
+    yield _goal(ACQUIRED, Cause.ABORTED, ARCHIVED, _ABORTED)
+    yield _goal(AVAILABLE, Cause.LOST, ARCHIVED)
+    # What was never delivered need not enter the window without being acquired.
+    yield attrs.evolve(_goal(NEW, Cause.LOST, ARCHIVED), optional=True)
+    yield _goal(AVAILABLE + PENDING, Cause.LOST, ARCHIVED + PENDING, _WRITE)
+
+
+def _ends() -> Iterator[Goal]:
+    """Yield a goal for each way to leave the window, or to get another leader."""
+    for state in (ACKNOWLEDGED, ARCHIVED):
+        yield _goal(state, Cause.PASSED, GONE, (), Guard.START_NEVER_GOES_BACK)
+    for state in (ACQUIRED, *_WRITTEN):
+        yield _goal(state, Cause.LOG_PASSED, GONE, _LOG)
+    for state in _WRITTEN:
+        yield _goal(state + PENDING, Cause.LOG_PASSED, GONE, (*_LOG, *_WRITE))
+    for state, states in _TAKEN_OVER.items():
+        needs = (*_OVER, *(_WRITE if state.endswith(PENDING) else ()))
+        yield from (_goal(state, Cause.TAKEN_OVER, after, needs) for after in states)
+
+
+TRANSITIONS = (*_transitions(), *_ends())
+
+
+# What one operation did.
 
 
 def _label(record: Record | None) -> str:
     if record is None or record == UNDELIVERED:
         return NEW
-    return RecordState(record.state).name + (" pending" if record.pending else "")
+    return RecordState(record.state).name + (PENDING if record.pending else "")
 
 
 def moved(before: SharePartition, event: TraceEvent, after: SharePartition) -> Iterator[Moved]:
-    """Yield each transition of a record in one operation, which was as it should be."""
+    """Yield each transition of a record in one legal operation."""
     match event.operation:
         case ops.Initialize():
             yield from _taken_over(before, after)
@@ -32,78 +158,68 @@ def moved(before: SharePartition, event: TraceEvent, after: SharePartition) -> I
         case ops.Acquire():
             yield from _acquired(before.window, event, after.window)
         case ops.Acknowledge() | ops.Release():
-            yield from _ended(before.window, event, after.window)
+            yield from _acknowledged(before.window, event, after.window)
         case ops.AdvanceTime():
-            yield from _finished(before.window, event, after.window, "its lock expires")
+            yield from _written(before.window, event, after.window, Cause.EXPIRES)
         case ops.FinishDeadLetter():
-            yield from _finished(
-                before.window, event, after.window, "the dead-letter queue is done"
-            )
+            yield from _written(before.window, event, after.window, Cause.DEAD_LETTER)
         case ops.ArchiveAborted():
-            yield from _kept_back(before.window, after.window)
+            for _offset in set(before.window.held) - set(after.window.held):
+                yield ACQUIRED, Cause.ABORTED, ARCHIVED
         case ops.CompleteWrite(id_, status):
             offsets = before.outstanding[id_].offsets
-            yield from _settled(before.window, offsets, status, after.window)
+            yield from _completed(before.window, offsets, status, after.window)
     yield from _passed(before.window, event, after.window)
 
 
 def _taken_over(before: SharePartition, after: SharePartition) -> Iterator[Moved]:
     for offset, record in before.window.records.items():
-        known = after.window.records.get(offset)
         if offset >= after.window.start_offset:
-            yield _label(record), "a new leader reads", _label(known)
+            yield _label(record), Cause.TAKEN_OVER, _label(after.window.records.get(offset))
 
 
 def _acquired(before: Window, event: TraceEvent, after: Window) -> Iterator[Moved]:
-    taken = {o for r in event.outcome.acquired for o in range(r.first, r.last + 1)}
-    for offset in taken:
-        yield _label(before.records.get(offset)), "acquire", "ACQUIRED"
+    acquired = {o for r in event.outcome.acquired for o in range(r.first, r.last + 1)}
+    for offset in acquired:
+        yield _label(before.records.get(offset)), Cause.ACQUIRE, ACQUIRED
     for offset, record in before.records.items():
-        if offset in taken or record.state != RecordState.AVAILABLE:
+        if offset in acquired or record.state != RecordState.AVAILABLE:
             continue
         now = after.records.get(offset)
         if now is None or now.state == RecordState.ARCHIVED:
-            ended = "ARCHIVED pending" if record.pending else "ARCHIVED"
-            yield _label(record), "the log has lost it", ended
+            ended = ARCHIVED + PENDING if record.pending else ARCHIVED
+            yield _label(record), Cause.LOST, ended
 
 
-def _kept_back(before: Window, after: Window) -> Iterator[Moved]:
-    for offset in before.held:
-        if offset not in after.held:
-            yield "ACQUIRED", ITS_TRANSACTION, "ARCHIVED"
-
-
-def _ended(before: Window, event: TraceEvent, after: Window) -> Iterator[Moved]:
+def _acknowledged(before: Window, event: TraceEvent, after: Window) -> Iterator[Moved]:
     causes = _causes(event)
     for write in event.outcome.writes:
-        offsets = []
         for batch in write.state_batches:
+            state = batch.state.name
             for offset in range(max(batch.first, before.start_offset), batch.last + 1):
-                offsets.append(offset)
-                cause = causes.get(offset, "its holder leaves")
-                yield "ACQUIRED", cause, f"{batch.state.name} pending"
-                if write.status not in (ErrorCode.PENDING, ErrorCode.NONE):
-                    yield f"{batch.state.name} pending", "its write fails", "ACQUIRED"
-                elif write.status is ErrorCode.NONE:
-                    yield f"{batch.state.name} pending", "its write succeeds", batch.state.name
+                yield ACQUIRED, causes.get(offset, Cause.LEAVES), state + PENDING
+                if write.status is ErrorCode.NONE:
+                    yield state + PENDING, Cause.SUCCEEDS, state
+                elif write.status is not ErrorCode.PENDING:
+                    yield state + PENDING, Cause.FAILS, ACQUIRED
     if event.outcome.writes or event.outcome.status is ErrorCode.NONE:
         for offset, cause in causes.items():
-            if cause == "renew" and offset in after.held:
-                yield "ACQUIRED", "renew", "ACQUIRED"
+            if cause is Cause.RENEW and offset in after.held:
+                yield ACQUIRED, cause, ACQUIRED
 
 
-def _causes(event: TraceEvent) -> dict[int, str]:
-    """Return what is said of each offset; of what is said of one twice, the last."""
+def _causes(event: TraceEvent) -> dict[int, Cause]:
+    """Return the acknowledge type for each offset: the last, if a request has several for one."""
     if not isinstance(event.operation, ops.Acknowledge):
         return {}
     return {
-        offset: AcknowledgeType(type_).name.lower()
+        offset: Cause(AcknowledgeType(type_).name.lower())
         for batch in event.operation.batches
         for offset, type_ in typed(batch)
     }
 
 
-def _finished(before: Window, event: TraceEvent, after: Window, cause: str) -> Iterator[Moved]:
+def _written(before: Window, event: TraceEvent, after: Window, cause: Cause) -> Iterator[Moved]:
     for write in event.outcome.writes:
         for batch in write.state_batches:
             for offset in range(batch.first, batch.last + 1):
@@ -113,17 +229,17 @@ def _finished(before: Window, event: TraceEvent, after: Window, cause: str) -> I
                     yield _label(before.records[offset]), cause, batch.state.name
 
 
-def _settled(
+def _completed(
     before: Window, offsets: Iterable[int], status: ErrorCode, after: Window
 ) -> Iterator[Moved]:
-    cause = "its write succeeds" if status is ErrorCode.NONE else "its write fails"
+    cause = Cause.SUCCEEDS if status is ErrorCode.NONE else Cause.FAILS
     for offset in offsets:
-        if offset in before.records:
-            now = after.records.get(offset)
-            # A record that the start offset passes at once was finished.
-            ended = RecordState.ARCHIVED if cause == "its write fails" else None
-            name = RecordState(before.records[offset].state if ended is None else ended).name
-            yield _label(before.records[offset]), cause, name if now is None else _label(now)
+        if (record := before.records.get(offset)) is None:
+            continue
+        # The start offset passes only what is finished: after a failed write, what is ARCHIVED.
+        ended = ARCHIVED if cause is Cause.FAILS else RecordState(record.state).name
+        now = after.records.get(offset)
+        yield _label(record), cause, ended if now is None else _label(now)
 
 
 def _passed(before: Window, event: TraceEvent, after: Window) -> Iterator[Moved]:
@@ -132,8 +248,8 @@ def _passed(before: Window, event: TraceEvent, after: Window) -> Iterator[Moved]
         below = max(below, operation.log_start_offset)
         for offset in tracked(before, before.start_offset, below):
             if (state := _label(before.records[offset])) != NEW:
-                yield state, "the log start offset passes", GONE
-    written = {
+                yield state, Cause.LOG_PASSED, GONE
+    states = {
         offset: batch.state.name
         for write in event.outcome.writes
         for batch in write.state_batches
@@ -141,30 +257,8 @@ def _passed(before: Window, event: TraceEvent, after: Window) -> Iterator[Moved]
     }
     for offset in range(below, after.start_offset):
         record = before.records.get(offset)
-        if record is not None or offset in written:
-            state = written.get(offset) or _label(record).removesuffix(" pending")
-            if state not in ("ACKNOWLEDGED", "ARCHIVED"):
-                state = "ARCHIVED"  # It was archived in this operation: the log had lost it.
-            yield state, "the start offset passes", GONE
-
-
-def typed(batch: ops.AcknowledgementBatch) -> Iterator[tuple[int, int]]:
-    """Yield each offset of a batch with the acknowledge type for it; none if it is malformed."""
-    if malformed(batch):
-        return
-    for offset in range(batch.first, batch.last + 1):
-        yield offset, batch.types[0 if len(batch.types) == 1 else offset - batch.first]
-
-
-def malformed(batch: ops.AcknowledgementBatch) -> str:
-    """Return what is wrong with a batch by itself; empty if nothing is."""
-    if batch.first < 0:
-        return "a negative offset"
-    if batch.last < batch.first:
-        return "its range ends before it begins"
-    if not batch.types:
-        return "no types"
-    if len(batch.types) not in (1, batch.last - batch.first + 1):
-        return "too few or too many types"
-    there_is = all(0 <= type_ < len(AcknowledgeType) for type_ in batch.types)
-    return "" if there_is else "a type that there is not"
+        if record is not None or offset in states:
+            state = states.get(offset) or _label(record).removesuffix(PENDING)
+            if state not in (ACKNOWLEDGED, ARCHIVED):
+                state = ARCHIVED  # It was archived in this operation: the log had lost it.
+            yield state, Cause.PASSED, GONE

@@ -6,10 +6,10 @@ from random import Random
 
 import attrs
 
-from conformance.cores.exercised import Exercised
+from conformance.goals import Coverage, coverage
 from conformance.wire import asks
-from conformance.wire.exercised import exercised
 from conformance.wire.generate import begin, next_ask
+from conformance.wire.goals import GOALS
 from conformance.wire.scene import MEMBERS, WireScene
 from conformance.wire.target import WireHello, WireTarget
 from model.states import AcknowledgeType
@@ -114,9 +114,9 @@ class Brokers:
             yield from ("forgotten",) if ask.forgotten else ()
             yield from ("at most 0",) if ask.max_records == 0 else ()
 
-    def coverage(self, counts: Mapping[str, int], hello: WireHello) -> Exercised:
+    def coverage(self, counts: Mapping[str, int], hello: WireHello) -> Coverage:
         """Return the goals for what the broker can do."""
-        return exercised(counts, hello.capabilities)
+        return coverage(GOALS, counts, hello.capabilities)
 
 
 BROKERS = Brokers()

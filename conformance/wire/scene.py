@@ -9,10 +9,10 @@ import attrs
 from conformance.deviation import Deviation, Step
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
-from conformance.wire.exercised import Meter
 from conformance.wire.explain import WireDifference
 from conformance.wire.judge import Judge
-from conformance.wire.situations import Served
+from conformance.wire.meter import Meter
+from conformance.wire.served import Deletion, Served
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.words import request_text, response_text
 from conformance.wire.written import committed_only
@@ -75,7 +75,7 @@ class WireScene:
 
     @property
     def exercised(self) -> Counter[str]:
-        """What was met, by the names of ``universe``."""
+        """How often each coverage goal was covered, by name."""
         return self._meter.counts
 
     @property
@@ -158,7 +158,7 @@ class WireScene:
         if before > log.start:
             self._target.delete_records(self._place, partition, before)
             there = self.judge.partition(partition)
-            self._meter.deleted(there, log.batches, log.end, before)
+            self._meter.deleted(Deletion(there, log.batches, log.end, before))
             self.judge.deleted(partition, before)
             self._told("delete_records", f"delete records of partition {partition} before {before}")
 

@@ -7,9 +7,9 @@ import attrs
 import pytest
 
 from conformance.campaign import Limits, campaign
-from conformance.cores.exercised import Exercised
 from conformance.cores.kit import CORES
 from conformance.deviation import Step
+from conformance.goals import Coverage
 from conformance.known import Known, Replayed
 from conformance.page import MAX_BYTES, as_html
 from conformance.page_style import STYLE
@@ -19,7 +19,7 @@ from tests.doubles.miniature import FaultKind, Miniature
 
 EVIL = "<script>alert(1)</script><img src=http://x.example/y>"
 
-NONE = Exercised((), (), ())
+NONE = Coverage()
 
 
 class Read(HTMLParser):
@@ -74,11 +74,11 @@ def test_a_deviation_has_its_rule_its_picture_and_its_steps(report: Report) -> N
         assert said in page.text
 
 
-def test_it_says_what_was_not_exercised_and_why(report: Report) -> None:
+def test_goals_that_were_not_covered_are_listed_with_the_reason(report: Report) -> None:
     page = Read(as_html(report))
-    assert f"Not exercised: {len(report.exercised.missed)}" in page.text
+    assert f"Not covered: {len(report.coverage.missed)}" in page.text
     assert "it cannot: dead_letter_queue" in page.text
-    everything = (*report.exercised.missed, *(item for item, _why in report.exercised.skipped))
+    everything = (*report.coverage.missed, *(item for item, _why in report.coverage.skipped))
     assert all(item.name in page.text for item in everything)
 
 

@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from conformance.campaign import Limits, campaign
-from conformance.cores.exercised import Exercised
+from conformance.cores.goals import goals
 from conformance.cores.kit import CORES
 from conformance.cores.target import Capabilities
-from conformance.cores.universe import universe
+from conformance.goals import Coverage
 from conformance.junit import as_junit
 from conformance.known import Known, Replayed
 from conformance.page import as_html
@@ -21,7 +21,7 @@ from conformance.wire.target import WireHello
 from model.errors import ErrorCode
 from tests.doubles.miniature import FaultKind, Miniature
 
-NONE = Exercised((), (), ())
+NONE = Coverage()
 
 
 @pytest.fixture(scope="module")
@@ -84,21 +84,21 @@ def test_markdown_is_a_section_for_each_deviation_new_ones_first(report: Report)
         assert "- Rests on: KIP-" in section
     assert "It hurts." in known
     assert "Cause: A slip." in known
-    assert "### Not exercised" in known
+    assert "### Not covered" in known
     gone = attrs.evolve(report.replayed[0], fault=None)
     assert "## Gone: A | title" in as_markdown(attrs.evolve(report, new=(), replayed=(gone,)))
 
 
-def test_what_was_not_exercised_is_said(report: Report) -> None:
+def test_goals_that_were_not_covered_are_listed(report: Report) -> None:
     said = text(report)
-    assert "exercised: " in said
-    assert "not exercised: " in said
+    assert "covered: " in said
+    assert "not covered: " in said
     assert "skipped: " in said
     assert ": it cannot: dead_letter_queue" in said
     assert "rests on  KIP-" in said
 
 
-def test_where_everything_was_exercised_nothing_is_left(report: Report) -> None:
+def test_where_every_goal_was_covered_nothing_is_left(report: Report) -> None:
     can = Capabilities(
         pending_writes=True,
         write_errors=(ErrorCode.COORDINATOR_NOT_AVAILABLE,),
@@ -108,10 +108,10 @@ def test_where_everything_was_exercised_nothing_is_left(report: Report) -> None:
         aborted_transactions=True,
     )
     hello = attrs.evolve(cast("Any", report.campaign.hello), capabilities=can)
-    counts = {item.name: 1 for item in universe(can)}
+    counts = {goal.name: 1 for goal in goals(can)}
     whole = attrs.evolve(report.campaign, hello=hello, coverage=CORES.coverage(counts, hello))
     assert "Nothing is left." in as_markdown(Report(whole, (), ()))
-    assert "not exercised" not in text(Report(whole, (), ()))
+    assert "not covered" not in text(Report(whole, (), ()))
 
 
 def test_what_a_broker_cannot_be_asked_is_in_every_report(report: Report) -> None:
@@ -122,4 +122,4 @@ def test_what_a_broker_cannot_be_asked_is_in_every_report(report: Report) -> Non
     for said in (*reports, as_html(found), as_junit(found)):
         assert "lag: it tells none" in said
     assert "40 sequences, 3 not judged to their end" in text(found)
-    assert "exercised: " not in text(found)
+    assert "covered: " not in text(found)

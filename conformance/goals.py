@@ -1,0 +1,146 @@
+"""Coverage goals: what a search should reach, which of it a search covered, and how often.
+
+A goal is a row of a table: a sentence, what a target must be able to do for it, and where it is a
+situation the predicate that recognises it. ``cores.goals`` and ``wire.goals`` are such tables.
+Searches count by the sentence of a goal, which stands in its row alone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum, StrEnum
+from typing import Any, Generic, TypeVar
+
+import attrs
+
+from model.states import AcquireMode
+
+__all__ = ["Coverage", "Goal", "Group", "Scope", "coverage", "lacking", "recognised", "rule_goals"]
+
+View = TypeVar("View")
+
+
+class Group(StrEnum):
+    """The kinds of coverage goal."""
+
+    TRANSITION = "transitions of a record"
+    ANSWER = "answers"
+    SITUATION = "situations"
+    RULE = "rules that could have been broken"
+
+
+@attrs.frozen
+class Goal:
+    """A transition, answer, situation or rule that a search should reach.
+
+    ``needs`` names capabilities of the target, or acquire modes. ``optional``: an implementation
+    may legally never do it. ``never``: why the kit cannot reach it. ``rules``: the guards and
+    differences that a target could break here. ``scope`` and ``covers`` recognise a situation: it
+    occurred if ``covers`` holds of something that the scope finds in an observation. A rule instead
+    is covered by any of the goals in ``any_of``.
+    """
+
+    group: Group
+    name: str
+    needs: tuple[str, ...] = ()
+    optional: bool = False
+    never: str = ""
+    rules: tuple[Enum, ...] = ()
+    scope: "Scope[Any] | None" = None
+    covers: Callable[[Any], bool] = bool
+    any_of: tuple["Goal", ...] = ()
+
+
+@attrs.frozen
+class Scope(Generic[View]):
+    """What the predicates of some goals look at: ``views`` finds it in an observation.
+
+    A scope makes rows of a table: it is called with a sentence, a predicate of one view, and the
+    capabilities that the goal needs.
+    """
+
+    views: Callable[[Any], Iterable[View]]
+
+    def __call__(
+        self,
+        name: str,
+        covers: Callable[[View], bool],
+        *needs: str,
+        rules: tuple[Enum, ...] = (),
+        optional: bool = False,
+    ) -> Goal:
+        """Return a situation that occurs where the predicate holds of a view."""
+        return Goal(Group.SITUATION, name, needs, optional, "", rules, self, covers)
+
+
+def recognised(goals: Iterable[Goal]) -> Callable[[object], Iterator[str]]:
+    """Return a function from an observation to the names of the situations in it, once each."""
+    scopes: dict[int, tuple[Callable[[Any], Iterable[Any]], list[Goal]]] = {}
+    for goal in goals:
+        if goal.scope:
+            scopes.setdefault(id(goal.scope), (goal.scope.views, []))[1].append(goal)
+
+    def names(observation: object) -> Iterator[str]:
+        for views, rows in scopes.values():
+            if found := tuple(views(observation)):
+                yield from (goal.name for goal in rows if any(map(goal.covers, found)))
+
+    return names
+
+
+def rule_goals(goals: Iterable[Goal]) -> Iterator[Goal]:
+    """Yield a goal for each rule that some of these goals put at stake."""
+    at_stake: dict[Enum, list[Goal]] = {}
+    for goal in goals:
+        for rule in goal.rules:
+            at_stake.setdefault(rule, []).append(goal)
+    for rule, some in at_stake.items():
+        yield Goal(Group.RULE, rule.name, any_of=tuple(some))
+
+
+def lacking(goal: Goal, can: object) -> str:
+    """Return why a target, or the kit, cannot reach a goal; empty if both can.
+
+    ``can`` are the capabilities of a core or of a broker.
+    """
+    if goal.any_of:
+        return min((lacking(part, can) for part in goal.any_of), key=len)
+    if goal.never:
+        return f"the kit does not ask for it: {goal.never}"
+    missing = [need for need in goal.needs if not _has(can, need)]
+    return f"it cannot: {', '.join(missing)}" if missing else ""
+
+
+def _has(can: Any, need: str) -> bool:  # noqa: ANN401 - capabilities of a core or of a broker
+    if need in set(AcquireMode):
+        return need in can.acquire_modes
+    if need == "write_errors":
+        return bool(can.write_errors) and can.pending_writes
+    return bool(getattr(can, need))
+
+
+@attrs.frozen
+class Coverage:
+    """Which goals were covered and how often, which were not, and which cannot be and why."""
+
+    covered: tuple[tuple[Goal, int], ...] = ()
+    missed: tuple[Goal, ...] = ()
+    skipped: tuple[tuple[Goal, str], ...] = ()
+
+    def totals(self) -> Iterator[tuple[Group, int, int]]:
+        """Yield for each group how many goals were covered, and of how many; not if of none."""
+        for group in Group:
+            number = sum(goal.group is group for goal, _count in self.covered)
+            if of := number + sum(goal.group is group for goal in self.missed):
+                yield group, number, of
+
+
+def coverage(goals: Iterable[Goal], counts: Mapping[str, int], can: object) -> Coverage:
+    """Return what the counts of a search cover, for what its target can do."""
+    counted = [
+        (goal, sum(counts.get(part.name, 0) for part in goal.any_of or (goal,))) for goal in goals
+    ]
+    left = [(goal, lacking(goal, can)) for goal, count in counted if not count]
+    return Coverage(
+        tuple((goal, count) for goal, count in counted if count),
+        tuple(goal for goal, reason in left if not reason),
+        tuple((goal, reason) for goal, reason in left if reason),
+    )

@@ -1,0 +1,163 @@
+"""Counting the coverage goals that one sequence covers."""
+
+from collections import Counter
+
+import attrs
+
+from conformance.cores.acknowledgements import typed
+from conformance.wire.belief import Belief, Lock
+from conformance.wire.goals import (
+    DESCRIBE,
+    GIVEN_UP,
+    LOST,
+    LOST_HOLDING,
+    REDELIVERED,
+    answer_name,
+    answers_in,
+    deleted_situations,
+    described_situations,
+    served_situations,
+)
+from conformance.wire.served import Deletion, Description, Past, Served, Why, held_by
+from conformance.wire.target import Described
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode
+from model.share_messages import FINAL_EPOCH
+from model.states import AcknowledgeType
+from spec.record import Record, is_held
+from spec.share_broker import PartitionKey
+from spec.share_session import SessionKey, key_of
+
+__all__ = ["Meter"]
+
+InFlight = tuple[PartitionKey, int]
+
+
+class Meter:
+    """How often one sequence covered each goal, by name, in ``counts``.
+
+    It remembers what a request alone does not show: who had a record and why it is available again,
+    how a session ended, and the lock with which a record was acquired.
+    """
+
+    def __init__(self, lock_ms: int) -> None:
+        """Nothing has happened yet; locks last ``lock_ms``."""
+        self.counts: Counter[str] = Counter()
+        self._lock_ms = lock_ms
+        self._deletions: list[str] = []
+        self._free: dict[InFlight, tuple[str, Why]] = {}
+        self._ended: dict[SessionKey, Why] = {}
+        self._first: dict[InFlight, Lock] = {}
+
+    def deleted(self, deletion: Deletion) -> None:
+        """Note that records are deleted: counted once an answer shows that the judge can follow."""
+        self._deletions += deleted_situations(deletion)
+
+    def served(self, served: Served) -> None:
+        """Count what a request covered."""
+        self._unseen(served.was, served.before, served.exchange.sent_ms)
+        served = attrs.evolve(served, past=self._past(served))
+        self.counts.update(answers_in(served))
+        self.counts.update(served_situations(served))
+        if served.error is ErrorCode.NONE:
+            self._note_ends(served)
+            self._note_acquired(served)
+
+    def described(
+        self, explanation: tuple[Belief, Belief], key: PartitionKey, told: Described
+    ) -> None:
+        """Count what the description of a share-partition covered."""
+        was, before = explanation
+        self._unseen(was, before, told.sent_ms)
+        self.counts[answer_name(DESCRIBE, told.error)] += 1
+        if told.error is ErrorCode.NONE:
+            partition = before.broker.partitions[key]
+            description = Description(partition, told.start_offset, told.lag)
+            self.counts.update(described_situations(description))
+
+    def _unseen(self, was: Belief, before: Belief, sent: float) -> None:
+        """Count and remember what happened before a request without being asked for."""
+        self.counts.update(self._deletions)
+        self._deletions.clear()
+        lost = set(was.broker.sessions) - set(before.broker.sessions)
+        for session in lost:
+            self._ended[session] = Why.CONNECTION_LOST
+            self.counts[LOST.name] += 1
+            if any(held_by(was, session[1])):
+                self.counts[LOST_HOLDING.name] += 1
+        for key, locks in was.locks.items():
+            then, now = was.broker.partitions[key].window, before.broker.partitions[key]
+            for offset, lock in locks.items():
+                if offset in now.window.held or offset < now.log.start_offset:
+                    continue
+                owner = then.records[offset].owner
+                gone = (key[0], owner) in lost and lock.latest > sent
+                why = Why.CONNECTION_LOST if gone else Why.LOCK_OVER
+                self._freed((key, offset), then.records[offset], now.config, why)
+
+    def _freed(
+        self, in_flight: InFlight, held: Record, config: SharePartitionConfig, why: Why
+    ) -> None:
+        """Note that a record is not held any more, although its delivery did not succeed."""
+        if held.delivery_count < config.delivery_count_limit:
+            self._free[in_flight] = str(held.owner), why
+        else:
+            self.counts[GIVEN_UP[why].name] += 1
+
+    def _past(self, served: Served) -> Past:
+        request = served.request
+        lost = request.member_id, Why.LOCK_OVER
+        named = (
+            ((request.group_id, asked.at), offset)
+            for asked in request.partitions
+            for batch in asked.batches
+            for offset, _type in typed(batch)
+        )
+        lapsed = any(self._free.get(in_flight) == lost for in_flight in named)
+        outlived = any(
+            lock.exchange != first.exchange and served.exchange.sent_ms >= first.latest
+            for key, locks in served.before.locks.items()
+            for offset, lock in locks.items()
+            for first in [self._first.get((key, offset), lock)]
+        )
+        return Past(self._ended.get(key_of(request)), lapsed, outlived)
+
+    def _note_ends(self, served: Served) -> None:
+        """Remember the end of the session, and what became of what its member held."""
+        request, key = served.request, key_of(served.request)
+        closes = request.session_epoch == FINAL_EPOCH
+        if closes:
+            self._ended[key] = Why.CLOSED
+        else:
+            self._ended.pop(key, None)
+        types = {
+            ((request.group_id, asked.at), offset): type_
+            for asked in request.partitions
+            for batch in asked.batches
+            for offset, type_ in typed(batch)
+        }
+        for at, offset in held_by(served.before, request.member_id):
+            partition = served.after.broker.partitions[at]
+            type_ = types.get((at, offset))
+            if offset in partition.window.held:
+                continue
+            record = served.before.broker.partitions[at].window.records[offset]
+            if type_ == AcknowledgeType.RELEASE:
+                self._freed((at, offset), record, partition.config, Why.RELEASED)
+            elif type_ is None and closes:
+                self._freed((at, offset), record, partition.config, Why.CLOSED)
+
+    def _note_acquired(self, served: Served) -> None:
+        """Count records that are delivered again, and remember the locks of all."""
+        member = served.request.member_id
+        for part in served.exchange.response.partitions:
+            key = served.request.group_id, part.at
+            for offset in (o for r in part.acquired for o in range(r.first, r.last + 1)):
+                partition = served.partition(part.at)
+                record = partition.window.records.get(offset) if partition else None
+                own = record is not None and is_held(record)
+                former = (member, Why.RELEASED) if own else self._free.pop((key, offset), None)
+                if former:
+                    owner, why = former
+                    self.counts[REDELIVERED[why, owner != member].name] += 1
+                self._first[key, offset] = served.after.locks[key][offset]
