@@ -1,7 +1,7 @@
-"""What the kit asks of a broker besides share sessions: topics, records, groups, settings.
+"""Administrative requests to a broker: topics, records, groups, settings.
 
-Each request is of the highest version that both sides speak. What fails for now, such as a
-coordinator that is loading, is tried again until the time for one answer is over.
+Each request has the highest version that both sides speak. A request that fails for a moment, for
+example while a coordinator loads, is repeated until the timeout of an answer.
 """
 
 import time
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @attrs.frozen
 class Api:
-    """An API of Kafka, and the versions of it that the kit speaks, both inclusive."""
+    """An API of Kafka, and the versions that the kit speaks, both inclusive."""
 
     key: int
     lowest: int
@@ -35,7 +35,7 @@ class Api:
 
 @attrs.frozen
 class Transaction:
-    """A transaction of one partition that has begun."""
+    """A transaction in progress, with one partition."""
 
     id: str
     producer: Producer
@@ -63,7 +63,7 @@ SPOKEN = {
     "share_acknowledge": Api(79, 1, 2),
     "describe_share_group_offsets": Api(90, 0, 1),
 }
-"""By the name that kio has for each."""
+"""The APIs by their names in kio."""
 
 _CONNECTION = "admin"
 _TIMEOUT_MS = 10_000
@@ -81,20 +81,20 @@ class Admin:
     """Administrative requests over one connection. Every method may raise TargetError."""
 
     def __init__(self, wire: Wire, seconds: float = 10.0) -> None:
-        """``seconds``: how long anything is tried."""
+        """``seconds``: how long to repeat a request."""
         self._wire, self._seconds = wire, seconds
         self._versions: Mapping[int, tuple[int, int]] | None = None
         self._node = -1
 
     def spoken(self, name: str) -> tuple[int, int] | None:
-        """Return the versions of an API that both sides speak, both inclusive; None: none."""
+        """Return the versions of an API that both sides speak, both inclusive, or None."""
         api = SPOKEN[name]
         low, high = self.versions().get(api.key, (0, -1))
         low, high = max(low, api.lowest), min(high, api.highest)
         return (low, high) if low <= high else None
 
     def versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return the versions that the broker says it speaks, by the key of the API."""
+        """Return the versions that the broker claims to speak, by the key of the API."""
         if self._versions is None:
             body = self._wire.ask(_CONNECTION, request("api_versions", 0)).body
             _check("ApiVersions", body.error_code)
@@ -104,7 +104,7 @@ class Admin:
         return self._versions
 
     def check_alone(self) -> None:
-        """Refuse a cluster of several brokers, and one that tells clients to go elsewhere."""
+        """Refuse a cluster of several brokers, and a broker with another advertised address."""
         brokers = self._ask("metadata", topics=[], allow_auto_topic_creation=False).body.brokers
         address = self._wire.address
         if len(brokers) != 1:
@@ -117,7 +117,7 @@ class Admin:
         self._node = one.node_id
 
     def create_topic(self, name: str, partitions: int) -> str:
-        """Create a topic and wait until it is led; return its id."""
+        """Create a topic and wait until it has leaders; return its id."""
         topic = {
             "name": name,
             "num_partitions": partitions,
@@ -132,7 +132,7 @@ class Admin:
         return self.topic_id(name, partitions)
 
     def topic_id(self, name: str, partitions: int) -> str:
-        """Wait until so many partitions of a topic are led by this broker; return its id."""
+        """Wait until this broker leads ``partitions`` partitions of a topic; return its id."""
 
         def attempt() -> tuple[int, str]:
             asked = [{"topic_id": UUID(int=0), "name": name}]
@@ -191,7 +191,7 @@ class Admin:
         _check(f"deleting records of {topic}", found.error_code)
 
     def begin(self, transactional_id: str, topic: str, partition: int) -> Transaction:
-        """Begin a transaction that has one partition, once the one before is over."""
+        """Begin a transaction with one partition; wait for the end of the previous one."""
         self.find_coordinator(transactional_id, _TRANSACTION)
 
         def initialize() -> tuple[int, Producer]:
@@ -221,7 +221,7 @@ class Admin:
         return Transaction(transactional_id, producer, topic, partition)
 
     def end(self, transaction: Transaction, marker: int, *, committed: bool) -> None:
-        """End a transaction and wait until its marker is written, at offset ``marker``."""
+        """End a transaction and wait until offset ``marker`` contains its marker."""
         one = transaction
 
         def attempt() -> tuple[int, None]:
@@ -241,7 +241,7 @@ class Admin:
         self._settled("waiting for a transaction's marker", written)
 
     def find_coordinator(self, key: str, kind: int = _GROUP) -> None:
-        """Wait until this broker coordinates a group or a transaction, if it can be asked."""
+        """Wait until this broker coordinates the key, if it speaks FindCoordinator."""
         if self.spoken("find_coordinator") is None:
             return
 
@@ -272,7 +272,7 @@ class Admin:
         _check(what, one.error_code, one.error_message)
 
     def broker_settings(self, names: tuple[str, ...]) -> dict[str, str]:
-        """Return those of the broker's settings that it knows."""
+        """Return the values of those settings that the broker has."""
         resource = {
             "resource_type": _BROKER_RESOURCE,
             "resource_name": str(self._node),
@@ -289,7 +289,7 @@ class Admin:
         return {c.name: c.value for c in one.configs if c.name in names and c.value is not None}
 
     def join(self, group: str, member: str, topic: str, topic_id: str, partitions: int) -> None:
-        """Join a share group and wait until the member is assigned so many partitions."""
+        """Join a share group and wait until the member has ``partitions`` partitions."""
         self.find_coordinator(group)
         epoch = _JOIN
 
@@ -307,7 +307,7 @@ class Admin:
         self._settled(f"joining group {group}", attempt)
 
     def leave(self, group: str, member: str) -> None:
-        """Leave a share group; a member whose session is over has left already."""
+        """Leave a share group; a member whose session expired has already left."""
         body = self._heartbeat(group, member, _LEAVE, None)
         if body.error_code != KafkaError.unknown_member_id:
             _check(f"leaving group {group}", body.error_code, body.error_message)
@@ -325,7 +325,7 @@ class Admin:
         ).body
 
     def delete_group(self, group: str) -> None:
-        """Delete a group that has no members; what is gone already is no error."""
+        """Delete a group without members; a missing group is no error."""
 
         def attempt() -> tuple[int, None]:
             code = _only(self._ask("delete_groups", groups_names=[group]).body.results).error_code
@@ -334,10 +334,9 @@ class Admin:
         self._settled(f"deleting group {group}", attempt)
 
     def describe(self, group: str, topic: str, partition: int) -> tuple[Answer, SimpleNamespace]:
-        """Ask for the start offset of a share-partition; return the answer, and what is of it.
+        """Describe a share-partition; return the whole answer, and the part about it.
 
-        What is of it has ``error_code`` and, without an error, ``start_offset`` and perhaps
-        ``lag``.
+        That part has ``error_code`` and, without an error, ``start_offset`` and perhaps ``lag``.
         """
         topics = [{"topic_name": topic, "partitions": [partition]}]
         groups = [{"group_id": group, "topics": topics}]
@@ -359,26 +358,26 @@ class Admin:
         return self._wire.ask(_CONNECTION, request(name, spoken[1], **values, **optional))
 
     def _settled(self, what: str, attempt: Callable[[], tuple[int, T]]) -> T:
-        """Try until there is no error; one that may pass is tried again for a while."""
+        """Try until there is no error; repeat after a retriable error until the timeout."""
         until, pause = time.monotonic() + self._seconds, _PAUSE_S
         while True:
-            code, found = attempt()
+            code, result = attempt()
             if not code:
-                return found
+                return result
             if not may_pass(code) or time.monotonic() > until:
                 _check(what, code)
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
-def _check(what: str, code: int, said: str | None = None) -> None:
+def _check(what: str, code: int, message: str | None = None) -> None:
     if code:
-        raise TargetError(f"{what}: {error_name(code)}" + (f", {said[:200]}" if said else ""))
+        raise TargetError(f"{what}: {error_name(code)}" + (f", {message[:200]}" if message else ""))
 
 
-def _only(found: tuple[Any, ...]) -> SimpleNamespace:
-    """Return the one thing that was asked for."""
-    if len(found) != 1:
-        raise TargetError(f"{len(found)} answers where one was due")
-    one: SimpleNamespace = found[0]
-    return one
+def _only(entries: tuple[Any, ...]) -> SimpleNamespace:
+    """Return the only entry of an answer."""
+    if len(entries) != 1:
+        raise TargetError(f"{len(entries)} answers where one was due")
+    entry: SimpleNamespace = entries[0]
+    return entry

@@ -1,4 +1,4 @@
-"""A broker at an address as an implementation under test."""
+"""A broker at an address, as a target."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -24,9 +24,9 @@ _UNKNOWN_LAG = -1
 
 
 class BrokerTarget:
-    """Talks to one address, and to nowhere else; ``hooks`` say what differs from Apache Kafka."""
+    """A target that connects to one address only; ``hooks`` do what differs between brokers."""
 
-    def __init__(  # noqa: PLR0913 - what a broker is by default, each named
+    def __init__(  # noqa: PLR0913 - each has a default and a name
         self,
         bootstrap: str,
         hooks: Callable[[Admin], Hooks] = admin_hooks,
@@ -39,7 +39,7 @@ class BrokerTarget:
     ) -> None:
         """Connect to nothing yet. Raises TargetError if ``bootstrap`` is not HOST:PORT.
 
-        ``lock_ms`` is the lock duration to run with, if not the shortest that the broker allows.
+        ``lock_ms`` is the lock duration of sequences; None: the shortest that the broker allows.
         """
         bounds = bounds or Bounds()
         self._wire = Wire(Address.parse(bootstrap), bounds)
@@ -54,12 +54,12 @@ class BrokerTarget:
         self._connections: set[str] = set()
 
     def hello(self) -> WireHello:
-        """Return who this is: a broker with share groups, and the only one of its cluster."""
+        """Describe the broker. Raises TargetError without share groups, or in a larger cluster."""
         if self._hello is None:
             if self._admin.spoken("share_fetch") is None:
                 address = self._wire.address
-                told = self._admin.versions().get(78)
-                versions = f"ShareFetch {told[0]} to {told[1]}" if told else "no ShareFetch"
+                spoken = self._admin.versions().get(78)
+                versions = f"ShareFetch {spoken[0]} to {spoken[1]}" if spoken else "no ShareFetch"
                 raise TargetError(f"{address} has {versions}; share groups need version 1 or 2")
             self._admin.check_alone()
             can = self._hooks.capabilities()
@@ -68,7 +68,7 @@ class BrokerTarget:
         return self._hello
 
     def open(self, config: SharePartitionConfig, partitions: int) -> Place:
-        """Make a topic with so many empty partitions, and a group that can fetch from them."""
+        """Create a topic with empty partitions, and a group that can fetch from them."""
         hello = self.hello()
         self._made += 1
         name = f"sharespec-{self._token}-{self._made}"
@@ -96,33 +96,33 @@ class BrokerTarget:
         self._hooks.delete_records(self._topics[place], partition, before)
 
     def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:  # noqa: ARG002 - of the Protocol
-        """Send a request over the connection of this name."""
+        """Send a request over the named connection."""
         self._connections.add(name := _named(connection))
         wait_ms = request.max_wait_ms if isinstance(request, ShareFetch) else 0
         return exchange(request, self._wire.ask(name, message(request), wait_ms))
 
     def disconnect(self, connection: str) -> None:
-        """Close the connection of this name, if there is one."""
+        """Close the named connection, if it exists."""
         self._wire.disconnect(_named(connection))
 
     def describe(self, place: Place, partition: int) -> Described:
-        """Ask for the start offset and the lag of a share-partition."""
-        answer, one = self._admin.describe(place.group, self._topics[place], partition)
-        lag = getattr(one, "lag", _UNKNOWN_LAG)
+        """Return the start offset and the lag of a share-partition."""
+        answer, described = self._admin.describe(place.group, self._topics[place], partition)
+        lag = getattr(described, "lag", _UNKNOWN_LAG)
         try:
-            error = ErrorCode(one.error_code)
+            error = ErrorCode(described.error_code)
         except ValueError:
             error = ErrorCode.UNKNOWN_SERVER_ERROR
         return Described(
             error,
-            getattr(one, "start_offset", -1),
+            getattr(described, "start_offset", -1),
             None if lag == _UNKNOWN_LAG else lag,
             answer.sent_ms,
             answer.received_ms,
         )
 
     def wait(self, ms: float) -> None:
-        """Let time pass."""
+        """Sleep."""
         time.sleep(ms / 1000)
 
     def finish(self, place: Place) -> None:
@@ -137,7 +137,7 @@ class BrokerTarget:
         del self._topics[place]
 
     def close(self) -> None:
-        """Remove what is left, as far as the broker lets it, and close every connection."""
+        """Remove remaining topics and groups as far as possible, and close every connection."""
         for place in tuple(self._topics):
             with suppress(TargetError):
                 self.finish(place)
@@ -146,5 +146,5 @@ class BrokerTarget:
 
 
 def _named(connection: str) -> str:
-    """Return a name that is not the one of the administrative connection."""
+    """Return a name that differs from that of the administrative connection."""
     return f"member {connection}"

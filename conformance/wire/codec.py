@@ -1,4 +1,4 @@
-"""Requests of share sessions as messages, and their responses as the specification has them."""
+"""Encode requests of share sessions, and decode responses to values of the specification."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -32,7 +32,7 @@ _NO_ID = UUID(int=0)
 
 
 def topic_uuid(text: str) -> UUID:
-    """Return a topic id of 36 characters as bytes have it. Raises InvalidValueError."""
+    """Return the UUID of a topic id of 36 characters. Raises InvalidValueError."""
     try:
         return UUID(text)
     except ValueError:
@@ -40,7 +40,7 @@ def topic_uuid(text: str) -> UUID:
 
 
 def error_name(code: int) -> str:
-    """Return what Kafka calls an error, or its number if Kafka does not know it."""
+    """Return Kafka's name of an error, or its number if Kafka does not define it."""
     try:
         return KafkaError(code).name.upper()
     except ValueError:
@@ -48,7 +48,7 @@ def error_name(code: int) -> str:
 
 
 def may_pass(code: int) -> bool:
-    """Whether an error is one after which Kafka has clients try again."""
+    """Whether Kafka marks an error as retriable."""
     try:
         return KafkaError(code).retriable
     except ValueError:
@@ -56,7 +56,7 @@ def may_pass(code: int) -> bool:
 
 
 def message(asked: ShareRequest) -> Message:
-    """Return a request as a message of the version that it has; RENEW and record_limit need 2."""
+    """Return a request as a message of its version; RENEW and record_limit need version 2."""
     head: dict[str, Any] = {
         "group_id": asked.group_id,
         "member_id": asked.member_id,
@@ -86,7 +86,7 @@ def message(asked: ShareRequest) -> Message:
 
 
 def _topics(partitions: Iterable[PartitionRequest]) -> list[dict[str, Any]]:
-    """Return the partitions by topic; a topic whose partitions lie apart comes more than once."""
+    """Group adjacent partitions by topic; a topic can therefore appear more than once."""
     return [
         {
             "topic_id": topic_uuid(topic),
@@ -111,7 +111,7 @@ def _batch(batch: AcknowledgementBatch) -> dict[str, Any]:
 
 
 def exchange(asked: ShareRequest, answer: Answer) -> Exchange:
-    """Return a response as the specification has it. Raises TargetError for what cannot be."""
+    """Return a response as values of the specification. Raises TargetError if it is impossible."""
     body = answer.body
     fetch = isinstance(asked, ShareFetch)
     unknown: list[str] = []

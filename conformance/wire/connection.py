@@ -1,7 +1,7 @@
-"""Connections to one broker, which may be silent, cut off, or send rubbish or more than is sound.
+"""Connections to one broker, which may be silent, cut off, or send garbage or too much.
 
-A connection on which anything went wrong is closed: what comes late must not be taken for the
-answer to something else.
+After any error the connection is closed, so that a late response is not taken for the answer to
+another request.
 """
 
 import asyncio
@@ -28,26 +28,26 @@ class Address:
     port: int
 
     def __str__(self) -> str:
-        """Return it as it is given: an IPv6 address stands in brackets."""
+        """Return HOST:PORT, with an IPv6 address in brackets."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @classmethod
     def parse(cls, text: str) -> "Address":
-        """Read HOST:PORT. Raises TargetError if it is not that."""
+        """Parse HOST:PORT. Raises TargetError if it is malformed."""
         host, colon, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         whole = port.isascii() and port.isdecimal() and len(port) <= len(str(_MAX_PORT))
         if not colon or not host or not whole or not 0 < int(port) <= _MAX_PORT:
             allowed = f"HOST:PORT, with a port from 1 to {_MAX_PORT}"
-            raise TargetError(f"{text[:80]!r} is no address of a broker; allowed: {allowed}")
+            raise TargetError(f"{text[:80]!r} is not the address of a broker; allowed: {allowed}")
         return cls(host, int(port))
 
 
 @attrs.frozen
 class Bounds:
-    """What a broker may take: seconds for one answer, bytes of one, connections, and requests.
+    """Limits for a broker: seconds for an answer, its bytes, connections, and requests.
 
-    ``surplus_bytes``: so many at most may follow a response in its frame, which no client minds.
+    ``surplus_bytes``: how many bytes may follow a response in its frame; clients ignore them.
     """
 
     seconds: float = 10.0
@@ -67,12 +67,12 @@ class Answer:
 
 
 def monotonic_ms() -> float:
-    """Return the time on a clock that only goes forward."""
+    """Return the monotonic time."""
     return time.monotonic() * 1000
 
 
 class Wire:
-    """Connections to one address, each with a name and opened on first use.
+    """Named connections to one address, each opened on first use.
 
     Every method but ``close`` and ``disconnect`` may raise TargetError.
     """
@@ -86,7 +86,7 @@ class Wire:
         self._requests = 0
 
     def ask(self, connection: str, message: Message, wait_ms: float = 0) -> Answer:
-        """Send a request over the connection of this name; the broker may wait so long itself."""
+        """Send a request over the named connection; the answer may be ``wait_ms`` late."""
         self._requests += 1
         if self._requests > self._bounds.requests:
             raise TargetError(f"more than {self._bounds.requests:,} requests were needed")
@@ -98,12 +98,12 @@ class Wire:
             raise
 
     def disconnect(self, connection: str) -> None:
-        """Close the connection of this name, if there is one. Never raises."""
-        if found := self._open.pop(connection, None):
-            self._loop.run(found.close())
+        """Close the named connection, if it exists. Never raises."""
+        if opened := self._open.pop(connection, None):
+            self._loop.run(opened.close())
 
     def close(self) -> None:
-        """Close all connections. Never raises; nothing can be asked afterwards."""
+        """Close all connections. Never raises; no request can follow."""
         for name in tuple(self._open):
             self.disconnect(name)
         self._loop.close()
@@ -120,8 +120,8 @@ class Wire:
         except MalformedError as error:
             raise TargetError(f"{self.address} answered {api} with rubbish: {error}") from None
         except asyncio.IncompleteReadError:
-            said = f"{self.address} closed the connection instead of answering {api}"
-            raise UnansweredError(said) from None
+            text = f"{self.address} closed the connection instead of answering {api}"
+            raise UnansweredError(text) from None
         except OSError as error:
             raise TargetError(f"{self.address} is gone, at {api}: {error}") from None
 
@@ -136,7 +136,7 @@ class Wire:
 
 
 class _Connection:
-    """One connection, with one request on its way at a time."""
+    """One connection, with one request in flight at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer, self._asked = reader, writer, 0
@@ -160,7 +160,7 @@ class _Connection:
         return Answer(body, sent, received)
 
     async def close(self) -> None:
-        """Close it, whatever became of it."""
+        """Close it in any state."""
         self._writer.close()
         try:
             async with asyncio.timeout(1):

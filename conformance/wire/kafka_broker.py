@@ -1,4 +1,4 @@
-"""Apache Kafka as a broker under test: one node of a released version."""
+"""Apache Kafka as a broker: one node of a released version."""
 
 import shlex
 import socket
@@ -56,10 +56,10 @@ group.share.record.lock.duration.ms=1000
 
 @contextmanager
 def kafka_broker() -> Iterator[BrokerTarget]:
-    """Start a broker in a temporary directory, and end it with the block.
+    """Run a broker in a temporary directory for the block.
 
-    Raises TargetError if Java 17 or Maven are missing, Maven Central cannot be reached, or the
-    broker does not start: then with the end of what it said.
+    Raises TargetError if Java 17 or Maven is missing, Maven Central cannot be reached, or the
+    broker does not start: then with the end of its standard error.
     """
     java, path = kafka_java()
     version = next(Path(path.rpartition(":")[2]).parent.glob("kafka_2.13-*.jar")).stem
@@ -80,7 +80,7 @@ def kafka_broker() -> Iterator[BrokerTarget]:
 
 
 def _warm_up(target: BrokerTarget) -> None:
-    """Ask everything once: the first time takes longer than the lock that sequences run with."""
+    """Send each request once: the first takes longer than the lock duration of sequences."""
     config = SharePartitionConfig(
         record_lock_duration_ms=1000, auto_offset_reset=AutoOffsetReset.EARLIEST
     )
@@ -98,7 +98,7 @@ def _warm_up(target: BrokerTarget) -> None:
 
 @contextmanager
 def _running(command: str, folder: Path) -> Iterator[Address]:
-    """Run the broker; it ends when its standard input does, also if this process is killed."""
+    """Run the broker; it ends with its standard input, even if this process is killed."""
     port, controller = _free_ports()
     settings = folder / "server.properties"
     settings.write_text(
@@ -135,14 +135,14 @@ def _await(process: "subprocess.Popen[bytes]", address: Address, errors: Path) -
             ended = process.poll()
             if ended is not None or time.monotonic() > until:
                 what = f"exit status {ended}" if ended is not None else "it does not answer"
-                said = errors.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
-                raise TargetError(f"Apache Kafka did not start, {what}; it said: {said}")
+                text = errors.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
+                raise TargetError(f"Apache Kafka did not start, {what}; it said: {text}")
             time.sleep(_PAUSE_S)
 
 
 def _free_ports() -> tuple[int, int]:
-    """Return two ports that are free now."""
-    with socket.socket() as one, socket.socket() as two:
-        for bound in (one, two):
+    """Return two free ports."""
+    with socket.socket() as first, socket.socket() as second:
+        for bound in (first, second):
             bound.bind((_HOST, 0))
-        return one.getsockname()[1], two.getsockname()[1]
+        return first.getsockname()[1], second.getsockname()[1]

@@ -1,7 +1,7 @@
-"""librdkafka's mock cluster, run in this process out of the wheel of confluent-kafka.
+"""librdkafka's mock cluster, run in this process from the wheel of confluent-kafka.
 
-The wheel carries librdkafka as a library of C, and that exports the functions of rdkafka_mock.h.
-No other way leads to them from Python, so the version is pinned: another one may differ.
+The wheel contains librdkafka as a C library, which exports the functions of rdkafka_mock.h. Python
+has no other access to them, and they may change, so the version is pinned.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 __all__ = ["LIBRDKAFKA", "WHEEL", "MockCluster", "library_path"]
 
 WHEEL = "2.16.1"
-"""The version of confluent-kafka that is needed."""
+"""The required version of confluent-kafka."""
 
 LIBRDKAFKA = "2.16.0"
 """The version of librdkafka in it."""
@@ -55,9 +55,9 @@ class MockCluster:
         self._library = _library()
         conf = self._library.rd_kafka_conf_new()
         message = ctypes.create_string_buffer(_MESSAGE_BYTES)
-        said = (message, _MESSAGE_BYTES)
-        self._library.rd_kafka_conf_set(conf, b"log_level", b"0", *said)
-        self._client = self._library.rd_kafka_new(_PRODUCER, conf, *said)
+        buffer = (message, _MESSAGE_BYTES)
+        self._library.rd_kafka_conf_set(conf, b"log_level", b"0", *buffer)
+        self._client = self._library.rd_kafka_new(_PRODUCER, conf, *buffer)
         if not self._client:
             raise TargetError(f"librdkafka does not start: {message.value.decode()}")
         self._cluster = self._library.rd_kafka_mock_cluster_new(self._client, 1)
@@ -68,11 +68,11 @@ class MockCluster:
     @property
     def bootstrap(self) -> str:
         """Return host and port of the broker."""
-        told: bytes = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster)
-        return told.decode()
+        address: bytes = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster)
+        return address.decode()
 
     def configure(self, config: SharePartitionConfig) -> None:
-        """Set what holds for every group: those that there are, and those to come."""
+        """Set the configuration of every group, present and future."""
         settings = {
             "record_lock_duration": config.record_lock_duration_ms,
             "max_delivery_attempts": config.delivery_count_limit,
@@ -85,8 +85,10 @@ class MockCluster:
 
     def create_topic(self, name: str, partitions: int) -> None:
         """Create a topic."""
-        made = self._library.rd_kafka_mock_topic_create(self._cluster, name.encode(), partitions, 1)
-        self._check(f"creates no topic {name}", made)
+        error = self._library.rd_kafka_mock_topic_create(
+            self._cluster, name.encode(), partitions, 1
+        )
+        self._check(f"creates no topic {name}", error)
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
@@ -101,7 +103,7 @@ class MockCluster:
         self._check(f"does not delete the records of {name}-{partition} before {before}", done)
 
     def close(self) -> None:
-        """End it; a second time nothing happens."""
+        """Stop it; a second call does nothing."""
         cluster, self._cluster = self._cluster, None
         client, self._client = self._client, None
         if cluster:
@@ -128,7 +130,7 @@ def _library() -> ctypes.CDLL:
 
 
 def library_path() -> Path:
-    """Return where the wheel has librdkafka. Raises TargetError: it is missing, or another one."""
+    """Return the library in the wheel. Raises TargetError if it is missing or another version."""
     install = f"pip install confluent-kafka=={WHEEL}"
     try:
         wheel = distribution("confluent-kafka")

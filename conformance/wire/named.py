@@ -1,4 +1,4 @@
-"""Brokers that the kit can start by itself, by name; and what is known of each."""
+"""Brokers that the kit can start itself, by name, with their known deviations."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,15 +15,15 @@ Starter = Callable[[float], AbstractContextManager[WireTarget]]
 
 
 def _starter(module: str, name: str, *, timed: bool) -> Starter:
-    """Return what starts a broker; its module is read only then, with what it needs."""
+    """Return a function that imports the broker's module and starts the broker."""
 
     def start(seconds: float) -> AbstractContextManager[WireTarget]:
         try:
             loaded = import_module("conformance.wire." + module)
         except ImportError as error:
             raise TargetError(f"it is not installed: {error}") from None
-        found: Any = getattr(loaded, name)
-        started: AbstractContextManager[WireTarget] = found(seconds) if timed else found()
+        function: Any = getattr(loaded, name)
+        started: AbstractContextManager[WireTarget] = function(seconds) if timed else function()
         return started
 
     return start
@@ -35,20 +35,20 @@ NAMES: dict[str, Starter] = {
     "kfake": _starter("kfake", "kfake_target", timed=True),
     "crabka": _starter("crabka", "crabka_target", timed=True),
 }
-"""What starts each broker and ends it; it is given how many seconds an answer may take."""
+"""Starts each broker and stops it; the argument is the timeout of an answer in seconds."""
 
 _TARGETS = Path(__file__).parents[1] / "targets"
 
 
 def known_of(name: str) -> Path | None:
-    """Return the file of what is known of a broker; None if nothing is."""
+    """Return the file of a broker's known deviations; None if it does not exist."""
     path = _TARGETS / name / "known.toml"
     return path if path.exists() else None
 
 
 @contextmanager
 def named_broker(name: str, seconds: float) -> Iterator[WireTarget]:
-    """Run a broker of ``NAMES``. Raises TargetError if it cannot be had."""
+    """Run a broker of ``NAMES``. Raises TargetError if it does not start."""
     try:
         with NAMES[name](seconds) as target:
             yield target

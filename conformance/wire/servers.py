@@ -1,4 +1,4 @@
-"""Brokers that run as programs of their own on 127.0.0.1, started and stopped for a target."""
+"""Start and stop brokers that run as separate programs on 127.0.0.1."""
 
 import os
 import re
@@ -31,20 +31,20 @@ _KFAKE = Recipe(
 CRABKA = Recipe(
     "crabka",
     "Rust 1.95 or newer",
-    # Its manifest asks for Rust 1.96; it needs nothing that 1.95 lacks.
+    # The manifest asks for Rust 1.96, but 1.95 suffices.
     ("cargo", "build", "--locked", "--ignore-rust-version"),
     ("Cargo.toml", "Cargo.lock", "src/**/*.rs"),
     "target",
     3600,
 )
-"""How both programs of crabka are built; it takes minutes."""
+"""Builds both programs of crabka, in minutes."""
 
 
 class Server:
     """A program that prints its address and version, and ends when its standard input closes.
 
-    It ends with this process too, however that ends. What it says on its standard error is quoted
-    if it does not start.
+    It ends with this process too, even if that is killed. If it does not start, the error quotes
+    its standard error.
     """
 
     def __init__(self, command: Sequence[str], seconds: float = 30.0) -> None:
@@ -62,16 +62,16 @@ class Server:
             self._errors.close()
             raise TargetError(f"{command[0]} cannot be started: {error}") from None
         try:
-            self.address, self.version = self._told(seconds)
+            self.address, self.version = self._greeting(seconds)
         except TargetError:
             self._process.kill()
             self.close()
             raise
 
     def close(self) -> None:
-        """End it, and kill it if it does not end. Never raises."""
+        """Close its input, and kill it if it does not end. Never raises."""
         for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None  # noqa: S101 - asked for above
+            assert stream is not None  # noqa: S101 - opened above
             stream.close()
         try:
             self._process.wait(_END_SECONDS)
@@ -80,16 +80,16 @@ class Server:
             self._process.wait()
         self._errors.close()
 
-    def _told(self, seconds: float) -> tuple[str, str]:
+    def _greeting(self, seconds: float) -> tuple[str, str]:
         line = self._line(time.monotonic() + seconds)
-        found = _FIRST_LINE.fullmatch(line)
-        if found is None:
+        match = _FIRST_LINE.fullmatch(line)
+        if match is None:
             text = line.decode(errors="replace") or "nothing"
             raise TargetError(f"the server said {text!r}, not its address{self._complaint()}")
-        return found[1].decode(), found[2].decode()
+        return match[1].decode(), match[2].decode()
 
     def _line(self, until: float) -> bytes:
-        assert self._process.stdout is not None  # noqa: S101 - asked for above
+        assert self._process.stdout is not None  # noqa: S101 - opened above
         read = bytearray()
         with selectors.DefaultSelector() as ready:
             ready.register(self._process.stdout, selectors.EVENT_READ)
@@ -105,18 +105,18 @@ class Server:
     def _complaint(self) -> str:
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _TAIL_BYTES))
-        said = self._errors.read().decode(errors="replace").strip()
-        return f"; it said: {said}" if said else ""
+        text = self._errors.read().decode(errors="replace").strip()
+        return f"; it said: {text}" if text else ""
 
 
 def kfake_server(configs: Mapping[str, str], project: Path = _TARGETS / "kfake") -> Server:
-    """Build and start one broker of kfake with these broker configurations. Raises TargetError."""
+    """Build and start a kfake broker with this configuration. Raises TargetError."""
     build(project, _KFAKE)
     return Server([str(project / "build" / "kfake"), *_arguments(configs)])
 
 
 def crabka_server(configs: Mapping[str, str], project: Path = _TARGETS / "crabka") -> Server:
-    """Build and start one broker of crabka with these configurations. Raises TargetError."""
+    """Build and start a crabka broker with this configuration. Raises TargetError."""
     build(project, CRABKA)
     return Server([str(project / "target" / "debug" / "broker"), *_arguments(configs)])
 

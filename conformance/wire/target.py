@@ -1,4 +1,4 @@
-"""A broker under test, as the kit sees it: share sessions, a log to write to, a clock that runs."""
+"""The interface of a broker to the kit: share sessions, a log, and a clock in real time."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -28,23 +28,23 @@ class UnansweredError(TargetError):
 
 @attrs.frozen
 class WireCapabilities:
-    """What a broker can do; what it cannot is not asked of it, and a report says so.
+    """What a broker can do. The kit does not ask for the rest, and reports that.
 
     ``fetch_versions`` and ``acknowledge_versions``: of ShareFetch and ShareAcknowledge, both ends
-    inclusive, cut to what the kit speaks. ``renew`` and the acquire mode record_limit need 2.
+    inclusive, limited to what the kit speaks. ``renew`` and the acquire mode record_limit need 2.
 
-    ``offsets``: DescribeShareGroupOffsets answers; ``lag``: with a lag, too. ``config``: the
-    group's ``share.*`` can be set, for one place apart from others. ``sessions``: share sessions
-    are kept and checked.
+    ``offsets``: the broker answers DescribeShareGroupOffsets; ``lag``: with a lag. ``config``: the
+    kit can set ``share.*`` for each group. ``sessions``: the broker keeps and checks share
+    sessions.
 
-    ``gaps``: offsets without a record can be made. Each is the marker of a transaction, a log
-    batch of one offset: a broker acquires it like a record, and no client sees it as one.
-    ``aborted``: batches of aborted transactions can be produced.
+    ``gaps``: the kit can create offsets without a record. Each is a transaction marker, a log
+    batch of one offset: a broker acquires it like a record, but no client sees a record.
+    ``aborted``: the kit can produce batches of aborted transactions.
 
-    ``lock_ms``: the lock duration that sequences run with; ``sweep_ms``: a lock that is over
-    ends within this, in ms. ``delivery_limits`` and ``lock_limits``: the values of
-    delivery_count_limit and partition_max_record_locks that can be configured.
-    ``max_sequence_ms``: a sequence may take as long; what it made may be removed after that.
+    ``lock_ms``: the lock duration of sequences; ``sweep_ms``: how long after that the broker may
+    release a lock. ``delivery_limits`` and ``lock_limits``: the possible values of
+    delivery_count_limit and partition_max_record_locks. ``max_sequence_ms``: how long a sequence
+    may take; the broker may remove its group and topic after that.
     """
 
     fetch_versions: tuple[int, int] = (1, 1)
@@ -67,9 +67,9 @@ class WireCapabilities:
 
 @attrs.frozen
 class WireHello:
-    """Who a broker is, and the profile that it is judged by.
+    """A broker's name and version, and the profile that judges it.
 
-    ``skipped``: what cannot be asked of it, each with the reason, for the report.
+    ``skipped``: what the kit cannot ask of it, each with the reason, for the report.
     """
 
     name: str
@@ -81,7 +81,7 @@ class WireHello:
 
 @attrs.frozen
 class Place:
-    """A group and a topic that were made for one sequence; its partitions count from 0.
+    """A group and a topic, created for one sequence; partitions count from 0.
 
     ``topic_id`` is a UUID in its usual form of 36 characters, as in the requests of ``ask``.
     """
@@ -93,14 +93,14 @@ class Place:
 
 @attrs.frozen
 class Exchange:
-    """A response, with what came beside it. Times are of the monotonic clock, in ms.
+    """A response and its circumstances. Times are of the monotonic clock, in ms.
 
-    ``sent_ms`` is before the first byte of the request was sent, ``received_ms`` after the last
-    of the response came: the broker served it in between.
+    ``sent_ms`` is before the first byte of the request, ``received_ms`` after the last byte of the
+    response: the broker served it in between.
     ``read`` has the offsets of the records in the response, as disjoint ranges that ascend, one
     for each log batch; ``markers`` those of the transactions' markers among them.
     ``unknown_errors`` names errors that ``ErrorCode`` does not have: in ``response`` they are
-    UNKNOWN_SERVER_ERROR. ``lock_timeout_ms`` is None in a response that does not tell it.
+    UNKNOWN_SERVER_ERROR. ``lock_timeout_ms`` is None where the response has none.
     """
 
     response: ShareResponse
@@ -114,9 +114,9 @@ class Exchange:
 
 @attrs.frozen
 class Described:
-    """What DescribeShareGroupOffsets says of a share-partition.
+    """What DescribeShareGroupOffsets answers for a share-partition.
 
-    ``start_offset`` is -1 where there is none yet, ``lag`` None where the broker does not tell it.
+    ``start_offset`` is -1 before initialization, ``lag`` None where the broker reports none.
     """
 
     error: ErrorCode
@@ -127,13 +127,13 @@ class Described:
 
 
 class WireTarget(Protocol):
-    """A broker. Every method but ``close`` may raise TargetError: it cannot be driven."""
+    """A broker. Every method except ``close`` may raise TargetError."""
 
     def hello(self) -> WireHello:
-        """Return who this is."""
+        """Describe the broker."""
 
     def open(self, config: SharePartitionConfig, partitions: int) -> Place:
-        """Make a topic with so many empty partitions, and a group that can fetch from them."""
+        """Create a topic with empty partitions, and a group that can fetch from them."""
 
     def produce(
         self,
@@ -153,19 +153,19 @@ class WireTarget(Protocol):
         """Move the log start offset up to ``before``; the group's leader may notice later."""
 
     def ask(self, place: Place, request: ShareRequest, connection: str) -> Exchange:
-        """Send a request over the connection of this name, which is opened on first use."""
+        """Send a request over the named connection, opened on first use."""
 
     def disconnect(self, connection: str) -> None:
-        """Close the connection of this name, if there is one."""
+        """Close the named connection, if it exists."""
 
     def describe(self, place: Place, partition: int) -> Described:
-        """Ask for the start offset and the lag of a share-partition."""
+        """Return the start offset and the lag of a share-partition."""
 
     def wait(self, ms: float) -> None:
-        """Let time pass."""
+        """Wait in real time."""
 
     def finish(self, place: Place) -> None:
         """Remove the topic and the group, and close every connection of ``ask``."""
 
     def close(self) -> None:
-        """Let the broker go. Never raises."""
+        """Release the broker. Never raises."""

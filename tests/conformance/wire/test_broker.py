@@ -156,7 +156,7 @@ def test_closing_never_raises(fake: Fake, target: BrokerTarget) -> None:
 
 
 def test_an_address_is_checked_first() -> None:
-    with pytest.raises(TargetError, match="is no address of a broker"):
+    with pytest.raises(TargetError, match="is not the address of a broker"):
         BrokerTarget("9092")
 
 

@@ -156,5 +156,5 @@ def test_addresses(text: str, host: str, port: int) -> None:
     "text", ["", "host", "host:", ":9", "h:0", "h:65536", "h:x", "h:" + "9" * 99]
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(TargetError, match="is no address of a broker; allowed: HOST:PORT"):
+    with pytest.raises(TargetError, match="is not the address of a broker; allowed: HOST:PORT"):
         Address.parse(text)
