@@ -2,9 +2,9 @@
 
 ``impl.partition`` takes the model's operations one by one; ``impl.kernel`` replays the columns of
 a recorded trace. Both run the same compiled functions. From the bottom up: ``layout`` and
-``state`` say where everything stands in the arrays; ``rows``, ``runs``, ``window``, ``durable``
+``state`` define the arrays; ``rows``, ``runs``, ``window``, ``durable``
 and ``writes`` are what the operations share; ``policy``, ``acquire``, ``acknowledge``,
 ``progress``, ``expiry``, ``dead_letter``, ``aborted`` and ``leadership`` are the operations;
-``encode`` brings in the model's values; ``flatten``, ``events``, ``validity``, ``compare`` and
-``replay`` take and check recorded columns.
+``encode`` converts the model's values; ``flatten``, ``events``, ``validity``, ``compare`` and
+``replay`` read and check recorded columns.
 """

@@ -1,4 +1,4 @@
-"""Records of aborted transactions are kept back under read_committed."""
+"""Records of aborted transactions are withheld under read_committed."""
 
 from impl import layout as at
 from impl.jit import compiled, entry_point
@@ -16,10 +16,10 @@ _NOT_COMMITTED_ONLY = at.verdict(Guard.ONLY_COMMITTED_IS_ASKED_FOR)
 
 @entry_point
 def archive_aborted(state: State, ranges: Ints, start: int) -> int:
-    """Archive what was just acquired of aborted transactions, without a write (KIP-932).
+    """Archive the acquired records of aborted transactions, without a write (KIP-932).
 
-    ``ranges``: (first, last) each, in any order; they may overlap and lie outside the window. Who
-    holds a record does not matter; only those ACQUIRED change (Kafka:
+    ``ranges``: (first, last) each, in any order; they may overlap and lie outside the window. The
+    owner of a record does not matter; only ACQUIRED ones change (Kafka:
     SharePartition.maybeFilterAbortedTransactionalAcquiredRecords). Returns a verdict.
     """
     h = state.header
@@ -33,7 +33,7 @@ def archive_aborted(state: State, ranges: Ints, start: int) -> int:
 
 @compiled
 def _archive(header: Ints, runs: Ints, first: int, last: int) -> None:
-    """Archive what is ACQUIRED in a range: of a pending run, that is no longer its state."""
+    """Archive the ACQUIRED runs of a range; a pending run has left that state."""
     cut(header, runs, last + 1)
     i = cut(header, runs, first)
     while i < header[at.TAIL] and runs[i, at.FIRST] <= last:

@@ -30,12 +30,12 @@ class Acknowledgement(NamedTuple):
 
 
 class _Judgement(NamedTuple):
-    """What the batches are found to be, and what was changed in finding out.
+    """The verdict on the batches, and the runs that judging them changed.
 
     ``unknown``: the first batch that touches offsets never in flight; ``failed``: the first batch
     with a record that cannot be acknowledged, and ``failed_at`` its offset. The number of batches
-    where there is none. ``policy`` is the answer of this project. Changed runs lie in
-    [first, last], which is empty if there are none.
+    where there is none. ``policy`` is the answer where none was chosen. The changed runs lie
+    in [first, last], which is empty if none changed.
     """
 
     unknown: int
@@ -48,7 +48,7 @@ class _Judgement(NamedTuple):
 
 @compiled
 def _is_malformed(sent: Acknowledgement, shared_offset: int) -> bool:
-    """Tell whether the shape alone refuses it (Kafka: validateAcknowledgementBatches)."""
+    """Tell whether it is malformed in any state (Kafka: validateAcknowledgementBatches)."""
     batches = sent.batches
     for i in range(batches.shape[0]):
         first, last = batches[i, 0], batches[i, 1]
@@ -67,7 +67,7 @@ def _is_malformed(sent: Acknowledgement, shared_offset: int) -> bool:
 
 @compiled
 def _type_from(sent: Acknowledgement, batch: int, offset: int, last: int) -> tuple[int, int]:
-    """Return the type at ``offset``, and the last offset until ``last`` up to which it is so."""
+    """Return the type at ``offset``, and the last offset until ``last`` that shares it."""
     begin = sent.batches[batch, 2]
     if sent.batches[batch, 3] - begin == 1:
         return sent.types[begin], last
@@ -93,7 +93,7 @@ def _touches_unknown(state: State, first: int, last: int) -> bool:
 
 @compiled
 def _state_after(header: Ints, kind: int) -> int:
-    """Return what a type makes of a record: one that is rejected may go to a dead-letter queue."""
+    """Return the state that a type leads to: a rejected record may go to a dead-letter queue."""
     if kind == at.ACCEPT:
         return at.ACKNOWLEDGED
     if kind == at.REJECT:
@@ -106,8 +106,8 @@ def _state_after(header: Ints, kind: int) -> int:
 def _apply_type(state: State, member: int, kind: int, part: Change) -> int:
     """Apply an acknowledge type to a range; return the first offset where it fails, or -1.
 
-    What a RENEW does is left for ``_renew``; here it is only judged. It is not for a record that
-    is IN_PROGRESS, whose lock marks extend.
+    A RENEW is only judged here; ``_renew`` applies it. It fails on a record that is IN_PROGRESS,
+    whose lock marks extend.
     """
     h, runs = state.header, state.runs
     cut(h, runs, part.last + 1)
@@ -138,9 +138,9 @@ def _apply_batch(state: State, sent: Acknowledgement, batch: int, part: Change) 
 
 @compiled
 def _judge(state: State, sent: Acknowledgement, serial: int) -> _Judgement:
-    """Judge the batches in order, so that a later one sees what an earlier one did.
+    """Judge the batches in order: a later one sees the changes of an earlier one.
 
-    Offsets below the start offset do not count, whoever names them.
+    Offsets below the start offset are ignored.
     """
     h = state.header
     number = sent.batches.shape[0]
@@ -161,21 +161,21 @@ def _judge(state: State, sent: Acknowledgement, serial: int) -> _Judgement:
 
 
 @compiled
-def _is_allowed(found: _Judgement, batches: int, status: int) -> bool:
+def _is_allowed(judgement: _Judgement, batches: int, status: int) -> bool:
     if status == at.S_NONE:
-        return found.failed == batches
-    touched = found.unknown < batches
+        return judgement.failed == batches
+    touched = judgement.unknown < batches
     if status == at.S_INVALID_REQUEST:
         return touched
-    return status == at.S_INVALID_RECORD_STATE and (touched or found.failed < batches)
+    return status == at.S_INVALID_RECORD_STATE and (touched or judgement.failed < batches)
 
 
 @compiled
 def _renew(state: State, sent: Acknowledgement, batches: int, below: int) -> None:
-    """Renew the locks which the first ``batches`` ask for, and the next one does ``below``.
+    """Renew the locks of the first ``batches``, and of the next one those ``below`` an offset.
 
-    A record which the same request went on to acknowledge gets the new deadline too, for the case
-    that its write fails (KIP-1222).
+    A record that the same request acknowledges afterwards gets the new deadline too, in case its
+    write fails (KIP-1222).
     """
     h, runs = state.header, state.runs
     deadline = later(h[at.NOW], h[at.LOCK_DURATION])
@@ -197,16 +197,16 @@ def _renew(state: State, sent: Acknowledgement, batches: int, below: int) -> Non
 
 
 @compiled
-def _refuse(state: State, sent: Acknowledgement, found: _Judgement, status: int) -> None:
-    """Take back what judging changed; renewals before the point of failure may survive."""
+def _refuse(state: State, sent: Acknowledgement, judgement: _Judgement, status: int) -> None:
+    """Undo the changes of judging; renewals before the point of failure may survive."""
     h = state.header
     h[at.STATUS] = status
     if not h[at.RENEWAL_SURVIVES]:
         return
-    if status == at.S_INVALID_RECORD_STATE and found.failed < sent.batches.shape[0]:
-        _renew(state, sent, found.failed, found.failed_at)
+    if status == at.S_INVALID_RECORD_STATE and judgement.failed < sent.batches.shape[0]:
+        _renew(state, sent, judgement.failed, judgement.failed_at)
     else:
-        _renew(state, sent, found.unknown, at.LOWEST)
+        _renew(state, sent, judgement.unknown, at.LOWEST)
 
 
 @entry_point
@@ -223,16 +223,16 @@ def acknowledge(
         h[at.STATUS] = at.S_INVALID_REQUEST
         return _JUDGED if refusal not in (at.UNSET, at.S_INVALID_REQUEST) else finish(state, start)
     serial = begin_change(h)
-    found = _judge(state, sent, serial)
-    status = found.policy if refusal == at.UNSET else refusal
+    judgement = _judge(state, sent, serial)
+    status = judgement.policy if refusal == at.UNSET else refusal
     number = sent.batches.shape[0]
-    if not _is_allowed(found, number, status):
-        h[at.WHERE] = found.failed_at
+    if not _is_allowed(judgement, number, status):
+        h[at.WHERE] = judgement.failed_at
         return _JUDGED
-    change = Change(serial, found.first, found.last)
+    change = Change(serial, judgement.first, judgement.last)
     if status != at.S_NONE:
         settle(h, state.runs, change, UNDO)
-        _refuse(state, sent, found, status)
+        _refuse(state, sent, judgement, status)
         return finish(state, start)
     _renew(state, sent, number, at.LOWEST)
     result = _send_if_changed(state, change, answers)
@@ -253,9 +253,9 @@ def _send_if_changed(state: State, change: Change, answers: Ints) -> int:
 
 @entry_point
 def release(state: State, member: int, answers: Ints, start: int) -> int:
-    """Release what a member holds, as when it leaves (Kafka: releaseAcquiredRecords).
+    """Release the records of a member that leaves (Kafka: releaseAcquiredRecords).
 
-    What it marked lately as in progress it keeps for a grace period, in which it may come back.
+    It keeps those that it marked recently as in progress for a grace period, to come back in.
     Arguments and result are those of ``acknowledge``.
     """
     h, runs = state.header, state.runs

@@ -1,4 +1,4 @@
-"""Acquire: a fetch takes records, and the window grows over what it read."""
+"""Acquire: a fetch acquires records, and the window grows over the offsets that it read."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ _CAN_ACQUIRE = at.verdict(Guard.CAN_ACQUIRE)
 
 
 class Taken(NamedTuple):
-    """What an implementation chose: ranges (first, last, ...), ascending by their first offset.
+    """The choice of an implementation: ranges (first, last, ...), ascending by their first offset.
 
     ``acquired`` and ``entered`` hold only if the flags before them say so, ``end`` and ``start``
     (the window's offsets after it) unless they are UNSET.
@@ -48,7 +48,7 @@ class _Reach(NamedTuple):
 def acquire(state: State, fetch: Fetch, taken: Taken) -> int:
     """Acquire records for a member (KIP-932, ShareFetch; Kafka: SharePartition.acquire).
 
-    Returns a verdict; ``state.acquired`` then has (first, last, delivery count) of what was taken.
+    Returns a verdict; ``state.acquired`` then has (first, last, delivery count) of the records.
     """
     h = state.header
     h[at.STATUS] = at.S_NONE
@@ -75,7 +75,7 @@ def acquire(state: State, fetch: Fetch, taken: Taken) -> int:
 
 @compiled
 def _learn(state: State, fetch: Fetch) -> _Reach:
-    """Learn from a read what is not in the log: gaps, and available records that vanished."""
+    """Learn from a read which offsets hold no record: gaps, and available records that vanished."""
     h, batches = state.header, fetch.batches
     number = batches.shape[0]
     if number == 0:
@@ -94,7 +94,7 @@ def _learn(state: State, fetch: Fetch) -> _Reach:
 def _vanish(header: Ints, runs: Ints, first: int, last: int) -> None:
     """Archive the available records of a range, without a write (compaction).
 
-    One with an outstanding write stays pending until that write ends, and ARCHIVED after it.
+    A record with an outstanding write stays pending until the answer, and is ARCHIVED then.
     """
     cut(header, runs, last + 1)
     i = cut(header, runs, first)
@@ -157,7 +157,7 @@ def _check_limit(header: Ints, fetch: Fetch, ranges: Ints) -> int:
 
 @compiled
 def _take_all(state: State, member: int, ranges: Ints) -> None:
-    """Take all ranges under one acquisition number, where a mark has to name it."""
+    """Acquire all ranges under one acquisition number, which a mark has to name."""
     h = state.header
     if h[at.MARKS] and ranges.shape[0] > 0:
         h[at.NUMBER] = h[at.NEXT_ACQUISITION]
@@ -193,7 +193,7 @@ def _take(state: State, first: int, last: int, member: int, deadline: int) -> No
 
 @compiled
 def _answer(header: Ints, acquired: Ints, runs: Ints, index: int) -> None:
-    """Append a run to what was acquired, joined to the latest range if it continues it."""
+    """Append a run to the acquired ranges, or extend the latest one if the run continues it."""
     row, latest = header[at.ACQUIRED_TAIL], header[at.ACQUIRED_TAIL] - 1
     first, last, count = runs[index, at.FIRST], runs[index, at.LAST], runs[index, at.COUNT]
     if row > 0 and acquired[latest, 1] + 1 == first and acquired[latest, 2] == count:
@@ -205,7 +205,7 @@ def _answer(header: Ints, acquired: Ints, runs: Ints, index: int) -> None:
 
 @compiled
 def _enter_all(state: State, fetch: Fetch, taken: Taken, reach: _Reach) -> int:
-    """Let offsets enter the window available: those given, or those read that it grows over."""
+    """Track the offsets that enter the window: those chosen, or those read that it grows over."""
     h = state.header
     if taken.has_entered:
         result = at.FINE
@@ -225,7 +225,7 @@ def _enter_all(state: State, fetch: Fetch, taken: Taken, reach: _Reach) -> int:
 
 @compiled
 def _enter(state: State, first: int, last: int, reach: _Reach) -> int:
-    """Track what is untracked from ``first`` to ``last``, never delivered; return a verdict."""
+    """Track the untracked offsets from ``first`` to ``last``, never delivered; return a verdict."""
     h, runs = state.header, state.runs
     i, offset = seek(h, runs, first), first
     while offset <= last:
@@ -254,7 +254,7 @@ def _tracked_end(header: Ints, runs: Ints) -> int:
 
 @compiled
 def _grow(state: State) -> int:
-    """Move the end offset past the last record; what it passes must be tracked or in a hole."""
+    """Move the end offset past the last record; each offset passed is tracked or in a hole."""
     h = state.header
     end = _tracked_end(h, state.runs)
     unknown = first_unknown(state, h[at.END], end)

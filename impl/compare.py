@@ -1,4 +1,4 @@
-"""What was recorded of an event against what the share-partition did, offset by offset."""
+"""Compare a recorded event with what the share-partition did, offset by offset."""
 
 from typing import NamedTuple
 
@@ -36,9 +36,9 @@ class Part(NamedTuple):
 
 
 @compiled
-def _same_values(one: Ints, row: int, other: Ints, other_row: int) -> bool:
-    for column in range(2, one.shape[1]):  # noqa: SIM110 - Numba compiles no generators
-        if one[row, column] != other[other_row, column]:
+def _same_values(rows: Ints, row: int, other: Ints, other_row: int) -> bool:
+    for column in range(2, rows.shape[1]):  # noqa: SIM110 - Numba compiles no generators
+        if rows[row, column] != other[other_row, column]:
             return False
     return True
 
@@ -62,7 +62,7 @@ def _first_denied(expected: Part, recorded: Ints, row: int, first: int) -> int:
 def first_difference(expected: Part, recorded: Part, start: int) -> int:
     """Return the first offset from ``start`` of which two lists of ranges differ, or -1.
 
-    A recorded range that says again what the one before it said is as good as none.
+    A recorded range that repeats the one before it does not count.
     """
     e, offset = expected.low, start
     for r in range(recorded.low, recorded.high):
@@ -116,7 +116,7 @@ def compare(state: State, events: Events, row: int, before: int, complete: int) 
 
 @compiled
 def _compare_answers(state: State, events: Events, row: int) -> int:
-    """Compare what a member was told beside the status."""
+    """Compare the rest of a member's answer: acquired records, acquisition number, marks."""
     h, f = state.header, events.fields
     recorded = Part(events.acquired, f[event.ACQUIRED_FROM, row], f[event.ACQUIRED_TO, row])
     sort_rows(recorded.rows, recorded.low, recorded.high)
@@ -146,8 +146,8 @@ def _compare_writes(state: State, events: Events, row: int, before: int) -> int:
     """Compare the writes: those of expired locks one by one, all others taken together."""
     h, f = state.header, events.fields
     begin, end = f[event.WRITES_FROM, row], f[event.WRITES_TO, row]
-    made = h[at.WRITES_TAIL]
-    if begin == end and made == 0:
+    writes = h[at.WRITES_TAIL]
+    if begin == end and writes == 0:
         return at.FINE
     expired = f[event.OP, row] == event.ADVANCE_TIME
     if expired:
@@ -156,7 +156,7 @@ def _compare_writes(state: State, events: Events, row: int, before: int) -> int:
         result = _compare_together(state, events, row, before)
     if result != at.FINE or begin == end:
         return result
-    for i in range(made):
+    for i in range(writes):
         recorded = begin + state.writes[i, at.W_GROUP] if expired else end - 1
         if events.starts[recorded] != state.writes[i, at.W_START]:
             return _WRITTEN_START
@@ -172,8 +172,8 @@ def _compare_together(state: State, events: Events, row: int, before: int) -> in
     low, high = at.NOTHING, at.NOTHING
     if begin < end:
         low, high = events.write_bounds[begin, 0], events.write_bounds[end - 1, 1]
-    made = Part(state.batches, at.NOTHING, h[at.BATCHES_TAIL])
-    where = first_difference(made, Part(events.written, low, high), before)
+    expected = Part(state.batches, at.NOTHING, h[at.BATCHES_TAIL])
+    where = first_difference(expected, Part(events.written, low, high), before)
     if where == at.NOWHERE:
         return at.FINE
     h[at.WHERE] = where
@@ -184,10 +184,10 @@ def _compare_together(state: State, events: Events, row: int, before: int) -> in
 def _compare_groups(state: State, events: Events, begin: int) -> int:
     for i in range(state.header[at.WRITES_TAIL]):
         group = begin + state.writes[i, at.W_GROUP]
-        made = Part(state.batches, state.writes[i, at.W_FROM], state.writes[i, at.W_TO])
+        expected = Part(state.batches, state.writes[i, at.W_FROM], state.writes[i, at.W_TO])
         low, high = events.write_bounds[group, 0], events.write_bounds[group, 1]
         recorded = Part(events.written, low, high)
-        where = first_difference(made, recorded, state.writes[i, at.W_START])
+        where = first_difference(expected, recorded, state.writes[i, at.W_START])
         if where != at.NOWHERE:
             state.header[at.WHERE] = where
             return _WRITTEN_STATE
@@ -255,10 +255,10 @@ def _same_record(runs: Ints, run: int, records: Ints, record: int) -> bool:
 
 @compiled
 def differs_from_durable(state: State, leader: Leader) -> bool:
-    """Tell whether a leader reads what the share coordinator does not hold, which ascends.
+    """Tell whether a leader reads another state than the share coordinator holds.
 
-    The journal must have been merged. Nothing can be said before the first leader, nor of a
-    state without a start offset, which says nothing.
+    The journal must have been merged. There is nothing to compare before the first leader, nor
+    in a state without a start offset. The batches that a leader reads must ascend.
     """
     h = state.header
     if not h[at.DURABLE_KNOWN] or leader.start < 0:

@@ -16,7 +16,7 @@ _NOT_ARCHIVING = at.verdict(Guard.DEAD_LETTER_IS_ARCHIVING)
 
 @entry_point
 def finish_dead_letter(state: State, ranges: Ints, answers: Ints, start: int) -> int:
-    """Archive records that the dead-letter queue is done with (KIP-1191), and write it.
+    """Archive records that the dead-letter queue has finished (KIP-1191), and write that.
 
     ``ranges``: (first, last) each, ascending by their first offset; below the start offset they
     are ignored, but the start offset and the delivery complete count are written. ``answers``:

@@ -1,4 +1,4 @@
-"""What the share coordinator holds: writes merged by delivery count and state."""
+"""The state that the share coordinator holds: writes merged by delivery count and state."""
 
 from impl import layout as at
 from impl.jit import compiled, entry_point
@@ -32,8 +32,8 @@ def merge_write(header: Ints, start: int, complete: int) -> None:
 def note_batch(header: Ints, journal: Ints, batches: Ints, index: int) -> None:
     """Put one of ``batches`` (first, last, state, delivery count) in the journal.
 
-    Merging takes the larger of two values for each offset, whatever their order, and what falls
-    below the start offset by then need not be merged at all: so it is done late.
+    Merging keeps the larger of two values for each offset, in any order, and skips batches that
+    are below the start offset by then: so it is put off.
     """
     copy_row(journal, header[at.JOURNAL_TAIL], batches, index)
     header[at.JOURNAL_TAIL] += 1
@@ -93,22 +93,22 @@ def _raise(header: Ints, durable: Ints, journal: Ints, entry: int) -> None:
 
 
 @compiled
-def _is_larger(one: Ints, row: int, other: Ints, other_row: int) -> bool:
-    if one[row, 3] != other[other_row, 3]:
-        return bool(one[row, 3] > other[other_row, 3])
-    return bool(one[row, 2] > other[other_row, 2])
+def _is_larger(rows: Ints, row: int, other: Ints, other_row: int) -> bool:
+    if rows[row, 3] != other[other_row, 3]:
+        return bool(rows[row, 3] > other[other_row, 3])
+    return bool(rows[row, 2] > other[other_row, 2])
 
 
 @compiled
 def _open(header: Ints, durable: Ints, row: int) -> None:
-    """Make room for a row at ``row``; until it is written it is as the one after it."""
+    """Make room for a row at ``row``, which is a copy of the row after it until it is written."""
     move_rows(durable, row, header[at.DURABLE_TAIL], at.UP)
     header[at.DURABLE_TAIL] += 1
 
 
 @compiled
 def _cut(header: Ints, durable: Ints, offset: int) -> int:
-    """Cut the batch that ``offset`` is inside of; return the row of the first from there on."""
+    """Cut the batch around ``offset``; return the row of the first batch at or after it."""
     low, high = 0, int(header[at.DURABLE_TAIL])
     while low < high:
         middle = (low + high) >> 1

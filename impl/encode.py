@@ -1,4 +1,4 @@
-"""From the model's values to the numbers and rows that compiled code takes."""
+"""Convert the model's values to the numbers and rows that compiled code takes."""
 
 from collections.abc import Iterable
 
@@ -76,12 +76,12 @@ def range_rows(ranges: Iterable[OffsetRange]) -> Ints:
 
 
 def _clipped(offset: int) -> int:
-    """Return an offset; those that no window can have count as -1 or as the largest number."""
+    """Return an offset; one that no window can have becomes -1 or the largest number."""
     return max(-1, min(offset, MAX_INT64))
 
 
 def or_unset(offset: int | None) -> int:
-    """Return a chosen offset; what no window can have is not mistaken for none."""
+    """Return a chosen offset, clipped so that it is not mistaken for UNSET; UNSET for None."""
     return at.UNSET if offset is None else _clipped(offset)
 
 

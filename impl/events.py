@@ -80,7 +80,7 @@ class Events(NamedTuple):
 
 
 def events_of(batch: pa.RecordBatch, members: Members) -> Events:
-    """Return the events of a record batch, unchecked: what is null or unknown stays negative."""
+    """Return the events of a record batch, unchecked: null and unknown values become negative."""
     columns = {name: batch.column(name) for name in batch.schema.names}
     result, after = fields_of(columns["result"]), fields_of(columns["after"])
     fields = np.empty((FIELDS, batch.num_rows), np.int64)
@@ -143,7 +143,7 @@ def _listed(fields: Ints, begin: int, array: pa.ListArray) -> dict[str, pa.Array
 
 
 def _shared(fields: Ints, begin: int, operation: int, lists: Lists, before: int) -> None:
-    """Note bounds of lists that only one operation has, and that stand after ``before`` rows."""
+    """Note the bounds of lists of one operation, whose items follow ``before`` other rows."""
     own = fields[OP] == operation
     bounds = lists.bounds[own]
     fields[begin : begin + 2, own] = np.where(bounds < 0, bounds, bounds + before).T

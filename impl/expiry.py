@@ -72,7 +72,7 @@ def _expire_groups(state: State, expiries: Expiries, answers: Ints) -> int:
 
 @compiled
 def _find_due(state: State) -> bool:
-    """Put the ranges that are due in ``state.ranges``, and find out the deadline after that."""
+    """Put the ranges that are due in ``state.ranges``, and update the next deadline."""
     h, runs = state.header, state.runs
     if h[at.NEXT_DEADLINE] >= h[at.NOW]:
         return False
@@ -86,21 +86,21 @@ def _find_due(state: State) -> bool:
             row = h[at.RANGES_TAIL]
             state.ranges[row, 0], state.ranges[row, 1] = runs[i, at.FIRST], runs[i, at.LAST]
             h[at.RANGES_TAIL] = row + 1
-    found: bool = h[at.RANGES_TAIL] > 0
-    return found
+    is_any_due: bool = h[at.RANGES_TAIL] > 0
+    return is_any_due
 
 
 @compiled
 def _expire(state: State, ranges: Ints, answers: Ints, group: int) -> int:
-    """Expire the locks of a group and write it; what lies below the start offset is ignored.
+    """Expire the locks of a group and write them; offsets below the start offset are ignored.
 
-    A group that lies there whole still writes the start offset and the delivery complete count.
+    A group that lies below it whole still writes the start offset and the delivery complete count.
     """
     h = state.header
     serial = begin_change(h)
     low, high = at.MAX, -1
     for i in range(ranges.shape[0]):
-        # A group is a set: what an earlier range of it expired is not expired again.
+        # A group is a set: an offset that two of its ranges name expires once.
         first, last = max(ranges[i, 0], h[at.START], high + 1), ranges[i, 1]
         if first > last:
             continue

@@ -1,4 +1,4 @@
-"""Arrow arrays as int64 arrays: nulls filled, texts numbered, lists as bounds and rows."""
+"""Turn Arrow arrays into int64 arrays, texts into numbers, lists into bounds and rows."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ def integers(array: pa.Array, null: int) -> Ints:
 
 
 def numbered(array: pa.Array, names: Sequence[str]) -> Ints:
-    """Return for each text its place in ``names``; -1 where it is null or not one of them."""
+    """Return for each text its place in ``names``; -1 for null and for other texts."""
     return integers(pc.index_in(array, value_set=pa.array(names, pa.string())), -1)
 
 
@@ -43,7 +43,7 @@ class Lists:
 
 
 def lists_of(array: pa.ListArray) -> Lists:
-    """Return the lists of an array, of which a slice refers to its own items only."""
+    """Return the lists of an array; those of a slice refer to its own items only."""
     if array.null_count == len(array):  # No lists need no offsets, and then Arrow has none.
         return Lists(np.full((len(array), 2), -1), array.values[:0])
     offsets = array.offsets.to_numpy().astype(np.int64)

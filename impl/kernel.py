@@ -28,7 +28,7 @@ __all__ = ["KernelDivergence", "KernelResult", "replay_partition"]
 
 _ARGUMENTS = OPERATION_TABLE[INITIALIZE].fields
 _CHUNK = 1 << 16
-"""Rows that are flattened at a time, so that little memory is needed beside the table."""
+"""Rows to flatten at a time, which bounds the memory needed beside the table."""
 
 
 @attrs.frozen
@@ -95,7 +95,7 @@ def _result(
 
 
 class _Replay:
-    """A share-partition, and what must be known between two batches of its events."""
+    """A share-partition, and the position in its events between two batches."""
 
     def __init__(self, profile: Profile) -> None:
         self._state: State = new_state(profile)
@@ -162,7 +162,7 @@ def _leaders(batch: pa.RecordBatch) -> Iterator[tuple[int, Leader | None]]:
 
 
 def _leader_of(operation: Operation) -> Leader:
-    """Return a leader; an altered configuration is as good as one that finds nothing."""
+    """Return a leader; only the settings of one for an altered configuration are read."""
     if isinstance(operation, AlterConfig):
         operation = Initialize(operation.config, 0, 0, DurableState(0, 0))
     if not isinstance(operation, Initialize):

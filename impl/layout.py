@@ -1,7 +1,7 @@
-"""Where everything stands in the arrays of a share-partition, and the numbers for names.
+"""The columns of a share-partition's arrays, and the numbers for states, statuses and verdicts.
 
-Compiled code knows whole numbers only: rows of int64 columns, a header of single values, and
-numbers for states, statuses and verdicts. All of them are defined here.
+Compiled code works on whole numbers only: rows of int64 columns and a header of single values.
+Other modules import this one as ``at``: ``header[at.START]``, ``runs[i, at.STATE]``.
 """
 
 from collections.abc import Iterator
@@ -16,32 +16,11 @@ from model.errors import ErrorCode
 from model.guards import Difference, Guard
 from model.states import RecordState
 
-__all__ = [
-    "ACKNOWLEDGED",
-    "ACQUIRED",
-    "ARCHIVED",
-    "ARCHIVING",
-    "AVAILABLE",
-    "BATCH_OPTIMIZED",
-    "FINE",
-    "IN_PROGRESS",
-    "MAX",
-    "NEVER",
-    "NOBODY",
-    "NO_WRITE",
-    "RECORD_LIMIT",
-    "STATUSES",
-    "UNSET",
-    "VERDICTS",
-    "Invalid",
-    "verdict",
-]
-
 
 def number(value: int) -> int:
     """Return a constant of the type int64.
 
-    For a constant of the type int Numba would compile every function that it is passed to anew.
+    Numba would compile each function again that a constant of the type int is passed to.
     """
     return cast("int", np.int64(value))
 
@@ -52,11 +31,11 @@ def numbers(count: int) -> Iterator[int]:
 
 
 MAX = NEVER = number(MAX_INT64)
-"""The largest number; as a deadline it is never over."""
+"""The largest number; a deadline that never passes."""
 LOWEST = FIRST_GROUP = number(0)
 """The lowest offset, and the first group of expired locks."""
 UNSET = number(-2)
-"""A choice that was left to the policy; -1 is something that can be recorded."""
+"""A choice left to the policy; -1 would not do, as a trace can contain it."""
 NOBODY = NO_WRITE = NO_CALL = NOWHERE = NO_NUMBER = NOT_MARKED = number(-1)
 """No owner, no outstanding write, no call that waits for one, no offset, no acquisition number,
 no time of a mark."""
@@ -83,12 +62,12 @@ FIRST, LAST, STATE, COUNT, OWNER, DEADLINE, WRITE, RESTORE = range(8)
 RUN_COLUMNS = 8
 
 # Further columns that the runs have where the profile knows IN_PROGRESS, and no others: the number
-# of the acquisition, and when the first and the latest mark came, NOT_MARKED while ACQUIRED.
-# Elsewhere they may not be touched: nothing checks bounds.
+# of the acquisition, and the times of the first and the latest mark, NOT_MARKED while ACQUIRED.
+# Other profiles must not touch them: nothing checks bounds.
 ACQUISITION, PROGRESS_START, LAST_PROGRESS = range(8, 11)
 MARKED_RUN_COLUMNS = 11
 
-# What a pending run becomes when its write fails after the acquisition lock would have expired.
+# What a pending run becomes if its write fails after the acquisition lock would have expired.
 TO_AVAILABLE, TO_GIVEN_UP, VANISHED = range(3)
 
 # Columns of writes made by an operation: FROM and TO delimit its rows of the state batches, GROUP
@@ -124,7 +103,7 @@ S_NON_EMPTY_GROUP = STATUSES.index(ErrorCode.NON_EMPTY_GROUP)
 
 @attrs.frozen
 class Invalid:
-    """A value that only the state, or the event before, can refuse: its field, what it may be."""
+    """A value that the state or the event before refuses: its field, and what is allowed."""
 
     name: str
     allowed: str
@@ -152,5 +131,5 @@ FINE = 0
 
 
 def verdict(of: Enum | Invalid) -> int:
-    """Return the number under which compiled code knows a guard, a difference or a refusal."""
+    """Return the number that compiled code uses for a guard, a difference or a refusal."""
     return VERDICTS.index(of)

@@ -28,7 +28,7 @@ _LONG_STALENESS = at.verdict(at.LONG_STALENESS)
 
 
 class Settings(NamedTuple):
-    """The configuration, as far as it matters after a start offset was found. Times in ms."""
+    """The configuration, without what only chooses a start offset. Times in ms."""
 
     delivery_limit: int
     max_locks: int
@@ -42,7 +42,7 @@ class Settings(NamedTuple):
 
 
 class Leader(NamedTuple):
-    """What a new leader finds: ``settings``, log, and durable state with its ``batches``.
+    """What a new leader reads: ``settings``, log, and durable state with its ``batches``.
 
     ``reset_offset`` is -1 where there is none; ``batches`` has (first, last, state, delivery
     count) each.
@@ -65,8 +65,8 @@ class Leader(NamedTuple):
 def initialize(state: State, leader: Leader, start: int) -> int:
     """Replace the state of the leader before (Kafka: SharePartition.maybeInitialize).
 
-    Durable state that is malformed fails the share-partition. Who held a record that was
-    IN_PROGRESS is not durable, so it is AVAILABLE. Returns a verdict.
+    Malformed durable state fails the share-partition. The owner of an IN_PROGRESS record is not
+    durable, so the record becomes AVAILABLE. Returns a verdict.
     """
     h = state.header
     result = _check_order(h, leader.settings)
@@ -102,7 +102,7 @@ def initialize(state: State, leader: Leader, start: int) -> int:
 
 @compiled
 def _check_order(header: Ints, settings: Settings) -> int:
-    """Check that where there are marks, they can only lengthen a lock, up to the longest."""
+    """Check that marks, in a profile that has them, can only lengthen a lock, up to the longest."""
     if not header[at.MARKS]:
         return at.FINE
     if settings.lock_duration > settings.staleness:
@@ -146,7 +146,7 @@ def _reset_start(leader: Leader) -> int:
 def _is_malformed(header: Ints, batches: Ints, start: int) -> bool:
     """Tell whether a batch starts below the start offset or inside the one before.
 
-    A state that the profile does not know is malformed too.
+    A state that the profile lacks is malformed too.
     """
     for i in range(batches.shape[0]):
         if batches[i, 0] < start or (batches[i, 2] == at.IN_PROGRESS and not header[at.MARKS]):
@@ -171,7 +171,7 @@ def _adopt(state: State, leader: Leader) -> None:
 
 @entry_point
 def produce(state: State, batches: Ints, log_end: int, start: int) -> int:
-    """Append log batches (first, last); what lies between them is not in the log."""
+    """Append log batches (first, last); the offsets between them hold no record."""
     h, holes = state.header, state.holes
     h[at.STATUS] = at.S_NONE
     offset = h[at.LOG_END]

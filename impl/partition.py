@@ -1,4 +1,4 @@
-"""One share-partition with the model's values in and out, over the compiled algorithm."""
+"""One share-partition that takes and returns the model's values, over the compiled algorithm."""
 
 from impl import (
     aborted,
@@ -64,7 +64,7 @@ _LONG_JOURNAL = 64
 class FastSharePartition:
     """A share-partition whose state is an interval list and whose operations are compiled.
 
-    ``profile`` says which reading of the KIPs applies. Offsets and times as in
+    ``profile`` says which rules apply. Offsets and times as in
     ``model.operations``.
     """
 
@@ -81,7 +81,7 @@ class FastSharePartition:
         answers: tuple[Answer, ...] = (),
         seq: int = 0,
     ) -> Outcome:
-        """Apply an operation; ``answers`` are those to its writes, ``seq`` names it later.
+        """Apply an operation; ``answers`` are those to its writes, ``seq`` identifies it later.
 
         Raises IllegalChoiceError if a guard refuses the choice, and InvalidValueError for a value
         that is not allowed; the share-partition is then as it was.
@@ -118,14 +118,14 @@ class FastSharePartition:
             case Acknowledge():
                 sent = acknowledgement_of(operation, self._members.number(operation.member))
                 refusal = at.UNSET if choice.refusal is None else STATUS_NUMBERS[choice.refusal]
-                given = answers_of(answers)
-                return acknowledge.acknowledge(state, sent, refusal, given, start)
+                results = answers_of(answers)
+                return acknowledge.acknowledge(state, sent, refusal, results, start)
             case Release(member):
                 member_number = self._members.number(member)
                 return acknowledge.release(state, member_number, answers_of(answers), start)
             case AdvanceTime(ms):
-                given = answers_of(answers)
-                return expiry.advance_time(state, ms, expiries_of(choice), given, start)
+                results = answers_of(answers)
+                return expiry.advance_time(state, ms, expiries_of(choice), results, start)
             case Produce(batches, log_end):
                 return leadership.produce(state, range_rows(batches), log_end, start)
             case CompleteWrite(name, status):
@@ -140,8 +140,8 @@ class FastSharePartition:
                 mark = mark_of(operation, self._members.number(operation.member))
                 return progress.mark_in_progress(state, mark, start)
             case FinishDeadLetter(ranges):
-                given = answers_of(answers)
-                return dead_letter.finish_dead_letter(state, range_rows(ranges), given, start)
+                results = answers_of(answers)
+                return dead_letter.finish_dead_letter(state, range_rows(ranges), results, start)
             case ArchiveAborted(ranges):
                 return aborted.archive_aborted(state, range_rows(ranges), start)
         return acquire.skip_acquire(state, start)
@@ -193,12 +193,12 @@ def _ranges_named(operation: Operation, choice: Choice) -> int:
 
 
 def _raise_refusal(verdict: int, where: int, operation: Operation) -> None:
-    """Raise what a verdict says, if it refuses; ``where`` is the offset or number that it names."""
+    """Raise the error of a verdict that refuses; ``where`` is the offset or number it is about."""
     reason = at.VERDICTS[verdict]
     if isinstance(reason, at.Invalid):
-        # What is no such number is told as the operation has it, or the operation itself.
-        given = getattr(operation, reason.name, operation) if where == at.NOWHERE else where
-        raise InvalidValueError(reason.name, given, reason.allowed)
+        # Without a number, show the operation's attribute, or the operation if it has none.
+        value = getattr(operation, reason.name, operation) if where == at.NOWHERE else where
+        raise InvalidValueError(reason.name, value, reason.allowed)
     if isinstance(reason, Guard):
         raise IllegalChoiceError(reason, f"{operation}" if where == at.NOWHERE else f"at {where}")
 
@@ -240,18 +240,18 @@ def _outcome(state: State, *, skipped: bool) -> Outcome:
 
 
 def _records(state: State, members: Members) -> tuple[RecordRange, ...]:
-    """Return the runs, joined where they differ in what cannot be seen."""
+    """Return the runs, joined where they differ only in hidden columns."""
     header = state.header
-    seen: list[list[int]] = []
+    joined: list[list[int]] = []
     for row in state.runs[header[at.HEAD] : header[at.TAIL]].tolist():
         owner = row[at.OWNER] if row[at.STATE] in (at.ACQUIRED, at.IN_PROGRESS) else at.NOBODY
         is_pending = row[at.WRITE] != at.NO_WRITE
         run = [row[at.FIRST], row[at.LAST], row[at.STATE], row[at.COUNT], owner, is_pending]
-        if seen and seen[-1][1] + 1 == run[0] and seen[-1][2:] == run[2:]:
-            seen[-1][1] = run[1]
+        if joined and joined[-1][1] + 1 == run[0] and joined[-1][2:] == run[2:]:
+            joined[-1][1] = run[1]
         else:
-            seen.append(run)
+            joined.append(run)
     return tuple(
         RecordRange(first, last, RecordState(kind), count, members.name(owner), bool(pending))
-        for first, last, kind, count, owner, pending in seen
+        for first, last, kind, count, owner, pending in joined
     )

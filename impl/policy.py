@@ -1,4 +1,4 @@
-"""Which records a fetch takes where nobody chose them."""
+"""Which records a fetch acquires where the implementation did not choose."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ __all__ = ["Fetch", "choose_acquired", "window_limit"]
 
 
 class Fetch(NamedTuple):
-    """What a member asked for, and ``batches``, (first, last) of the log batches read for it."""
+    """The request of a member, and ``batches``, (first, last) of the log batches read for it."""
 
     member: int
     mode: int
@@ -32,9 +32,9 @@ def window_limit(state: State, start: int) -> int:
 
 @compiled
 def choose_acquired(state: State, fetch: Fetch) -> int:
-    """Put what the policy takes, lowest offsets first, in ``state.ranges``; return how many rows.
+    """Put the ranges that the policy acquires in ``state.ranges``, ascending; return their number.
 
-    batch_optimized takes whole log batches until it has enough, record_limit stops at the maximum
+    batch_optimized acquires whole log batches until it has enough, record_limit stops at the limit
     (KIP-1206). The window may start a log batch below its limit and never one above it.
     """
     h = state.header
@@ -56,7 +56,7 @@ def choose_acquired(state: State, fetch: Fetch) -> int:
 
 @compiled
 def _start_for(state: State, batches: Ints) -> int:
-    """Return where the window would start: a gap at its head does not use it up."""
+    """Return where the window would start: a gap at its head does not count."""
     h = state.header
     if tracked(h) > 0:
         furthest: int = furthest_start(state, h[at.END])
@@ -71,7 +71,7 @@ def _start_for(state: State, batches: Ints) -> int:
 
 @compiled
 def _choose(state: State, first: int, last: int, most: int) -> int:
-    """Take what can be acquired from ``first`` to ``last``; return the number of records."""
+    """Choose the free records from ``first`` to ``last``; return their number."""
     h, runs = state.header, state.runs
     i, offset, left = seek(h, runs, first), first, most
     while offset <= last and left > 0:

@@ -1,4 +1,4 @@
-"""A member marks the records that it is at work on as in progress."""
+"""A member marks the records that it is processing as in progress."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ _NO_MARKS = at.verdict(at.NO_MARKS)
 
 
 class Mark(NamedTuple):
-    """What a member sent: ``batches`` of (first, last, leader epoch, acquisition number)."""
+    """The request of a member: ``batches`` of (first, last, leader epoch, acquisition number)."""
 
     member: int
     batches: Ints
@@ -42,7 +42,7 @@ def mark_in_progress(state: State, mark: Mark, start: int) -> int:
 def _mark(state: State, mark: Mark, batch: int) -> int:
     """Mark the records of a batch, or none of them; return its status.
 
-    Offsets below the start offset and offsets that were never in flight do not count.
+    Offsets below the start offset and offsets that were never in flight are ignored.
     """
     h, runs = state.header, state.runs
     first, last = mark.batches[batch, 0], mark.batches[batch, 1]
@@ -59,7 +59,7 @@ def _mark(state: State, mark: Mark, batch: int) -> int:
 
 @compiled
 def _can_mark(header: Ints, runs: Ints, index: int, mark: Mark, batch: int) -> bool:
-    """Tell whether a member may mark a run: it holds it by the delivery that the batch names."""
+    """Tell whether a member may mark a run: it owns the delivery that the batch names."""
     if not is_held(runs, index) or runs[index, at.OWNER] != mark.member:
         return False
     epoch, acquisition = mark.batches[batch, 2], mark.batches[batch, 3]
@@ -72,7 +72,7 @@ def _can_mark(header: Ints, runs: Ints, index: int, mark: Mark, batch: int) -> b
 
 @compiled
 def _extend(header: Ints, runs: Ints, first: int, last: int) -> None:
-    """Note progress in a range, all of it held: the lock lasts while the progress is fresh.
+    """Note progress in a range that the member holds: the lock lasts while progress is fresh.
 
     It lasts no longer than the maximum extension after the first mark.
     """

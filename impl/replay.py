@@ -47,7 +47,7 @@ RESULTS = R_COUNTS + at.STATES
 _BATCHES_FROM, _BATCHES_TO = 18, 19
 LEADER_COLUMNS = 20
 
-# Where a replay is, in the order in which it is handed over.
+# The position of a replay, and what it is at the start.
 P_ROW, P_LEADER, P_SEQ, P_CLOCK = range(4)
 POSITION = (0, 0, -1, 0)
 
@@ -55,7 +55,7 @@ _LONG_JOURNAL = 4096
 
 
 class Leaders(NamedTuple):
-    """What the leaders found that take over in these events, and altered settings, in order.
+    """What the leaders of these events read, and altered settings, in order.
 
     ``values``: the single values of ``Leader``, one row each, of which the first are its settings,
     and the bounds of its ``batches``.
@@ -81,10 +81,10 @@ class Stop(NamedTuple):
 def replay_rows(
     state: State, events: Events, leaders: Leaders, results: Ints, position: Ints
 ) -> Stop:
-    """Replay events from ``position`` to the first with a verdict, or to the last one.
+    """Replay events from ``position`` up to the first that is refused, differs or is no event.
 
     ``position`` has the next row, the next of the leaders, the next seq (-1: any) and the clock
-    (ms); it is moved on. ``results`` (events, RESULTS) is filled for what was replayed.
+    (ms); it is moved on. ``results`` (events, RESULTS) receives a row for each replayed event.
     """
     h, f = state.header, events.fields
     for row in range(position[P_ROW], results.shape[0]):
@@ -109,7 +109,7 @@ def replay_rows(
 
 @compiled
 def _check(events: Events, row: int, position: Ints) -> int:
-    """Return whether a row holds an event whose seq and clock follow those before it."""
+    """Return the verdict on a row before it is applied: whether it is the next event."""
     f = events.fields
     if not is_event(events, row):
         return _NO_EVENT
@@ -163,7 +163,7 @@ def _leader(leaders: Leaders, index: int) -> Leader:
 
 @compiled
 def _take_over(state: State, events: Events, leaders: Leaders, position: Ints) -> int:
-    """Initialize, and tell whether the leader read what the share coordinator holds."""
+    """Initialize; return a verdict, also on what the leader read from the share coordinator."""
     merge_journal(state)
     leader = _leader(leaders, position[P_LEADER])
     position[P_LEADER] += 1
@@ -232,7 +232,7 @@ def _fetch(events: Events, row: int) -> Fetch:
 
 @compiled
 def _taken(state: State, events: Events, row: int) -> Taken:
-    """Return what was taken, and what entered: records that were read and never delivered."""
+    """Return the recorded choice; the records that were read and never delivered have entered."""
     f = events.fields
     sort_rows(events.acquired, f[event.ACQUIRED_FROM, row], f[event.ACQUIRED_TO, row])
     acquired = events.acquired[f[event.ACQUIRED_FROM, row] : f[event.ACQUIRED_TO, row]]

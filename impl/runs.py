@@ -62,7 +62,7 @@ def _close_rows(header: Ints, runs: Ints, low: int, high: int) -> None:
 
 @compiled
 def cut(header: Ints, runs: Ints, offset: int) -> int:
-    """Cut the run that ``offset`` is inside of; return the index of the first run from there on.
+    """Cut the run around ``offset``; return the index of the first run at or after it.
 
     A cut may move earlier rows: of two cuts, make the one at the higher offset first.
     """
@@ -117,7 +117,7 @@ def drop_all(header: Ints) -> None:
 
 @compiled
 def join(header: Ints, runs: Ints, first: int, last: int) -> None:
-    """Make one of adjacent equal runs, wherever they meet from ``first - 1`` to ``last + 1``."""
+    """Join adjacent equal runs from ``first - 1`` to ``last + 1``."""
     into = seek(header, runs, first - 1)
     tail = header[at.TAIL]
     i = into + 1

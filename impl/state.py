@@ -15,7 +15,7 @@ _INITIAL_ROWS = 64
 
 
 class State(NamedTuple):
-    """Everything a share-partition knows. Rows, one range of offsets each, ascending by offset.
+    """The state of a share-partition. Rows, one range of offsets each, ascending by offset.
 
     ``header``: single values, by the names of ``impl.layout``. ``runs``: the tracked records.
     ``holes``: (first, last) known not to be in the log. ``outstanding``: writes without an answer
@@ -95,7 +95,7 @@ def has_room(state: State, rows: int) -> bool:
         move_rows(state.runs, h[at.HEAD], h[at.TAIL], -h[at.HEAD])
         h[at.HEAD], h[at.TAIL] = 0, h[at.TAIL] - h[at.HEAD]
         if h[at.TAIL] + 2 * rows > state.runs.shape[0]:
-            return False  # Else a full array would be moved for every operation.
+            return False  # Otherwise every operation would move a full array.
     if h[at.HOLES_TAIL] + rows > state.holes.shape[0]:
         move_rows(state.holes, h[at.HOLES_HEAD], h[at.HOLES_TAIL], -h[at.HOLES_HEAD])
         h[at.HOLES_HEAD], h[at.HOLES_TAIL] = 0, h[at.HOLES_TAIL] - h[at.HOLES_HEAD]
@@ -111,7 +111,7 @@ def has_room(state: State, rows: int) -> bool:
 
 
 def with_room(state: State, rows: int) -> State:
-    """Return the state, in larger arrays if ``has_room`` says that these have not enough."""
+    """Return the state, in larger arrays if these have not enough room."""
     if has_room(state, rows):
         return state
     h = state.header

@@ -1,6 +1,6 @@
-"""Which rows of a recorded trace hold an event; why another does not, ``model.trace_codec`` says.
+"""Which rows of a recorded trace hold an event; ``model.trace_codec`` says why another does not.
 
-What an Initialize or AlterConfig carries is read by the model alone and not checked here.
+Only the model reads the arguments of an Initialize or AlterConfig; they are not checked here.
 """
 
 import numpy as np
@@ -86,7 +86,7 @@ def is_event(events: Events, row: int) -> bool:
 
 @compiled
 def _are_arguments(events: Events, row: int) -> bool:
-    """Check the lists that an operation carries, and what two of its fields must agree on."""
+    """Check the lists of an operation, and the fields that depend on each other."""
     f, batches = events.fields, events.log_batches
     op, begin, end = f[event.OP, row], f[event.LOG_FROM, row], f[event.LOG_TO, row]
     if op == event.ACQUIRE:
@@ -105,7 +105,7 @@ def _are_arguments(events: Events, row: int) -> bool:
 
 @compiled
 def _are_batches(events: Events, row: int) -> bool:
-    """Check that batches are complete; what is wrong in them is for the operation to refuse."""
+    """Check that no batch lacks a value; the operation refuses a malformed one."""
     f, acks = events.fields, events.acks
     for i in range(f[event.ACKS_FROM, row], f[event.ACKS_TO, row]):
         if event.MISSING in (acks[i, 0], acks[i, 1]) or acks[i, 2] < 0:
@@ -118,7 +118,7 @@ def _are_batches(events: Events, row: int) -> bool:
 
 @compiled
 def _are_marks(events: Events, row: int) -> bool:
-    """Check that marks are complete; what is wrong in them is for the operation to refuse."""
+    """Check that no batch lacks a value; the operation refuses a malformed one."""
     for i in range(events.fields[event.ACKS_FROM, row], events.fields[event.ACKS_TO, row]):
         for column in range(events.acks.shape[1]):
             if events.acks[i, column] == event.MISSING:

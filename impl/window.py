@@ -74,7 +74,7 @@ def first_unknown(state: State, low: int, high: int) -> int:
 
 @compiled
 def furthest_start(state: State, limit: int) -> int:
-    """Return how far the start offset may be, if that is below ``limit``, and else ``limit``.
+    """Return how far the start offset may advance, at most ``limit``.
 
     It passes terminal records without an outstanding write, and offsets that are not in the log
     (KIP-932, Share-partition start offset).
@@ -98,7 +98,7 @@ def furthest_start(state: State, limit: int) -> int:
 
 @compiled
 def move_start(state: State, chosen: int) -> int:
-    """Move the start offset to ``chosen``, or as far as it may for UNSET, and drop what is below.
+    """Move the start offset to ``chosen``, or for UNSET as far as allowed; drop all below.
 
     Returns a verdict: the start offset never goes back and never passes an unfinished record.
     """
@@ -120,9 +120,9 @@ def move_start(state: State, chosen: int) -> int:
 
 @compiled
 def later(now: int, by: int) -> int:
-    """Return the last ms before ``now + by``: MAX too if that is more than 64 bits can say.
+    """Return the last ms before ``now + by``; MAX if that does not fit in 64 bits.
 
-    The clock ends at MAX, and what is over at MAX lasts until the ms before: so all is told apart.
+    The clock ends at MAX, and a lock that is over at MAX ends at MAX - 1: so the two differ.
     """
     time: int = by + min(now - 1, at.MAX - by)
     return time
@@ -130,7 +130,7 @@ def later(now: int, by: int) -> int:
 
 @compiled
 def finish(state: State, chosen: int) -> int:
-    """End an operation: the start offset moves, and holes that no leader needs are forgotten.
+    """End an operation: move the start offset, and forget holes that no leader needs.
 
     A new leader starts at the durable start offset, if there is one.
     """

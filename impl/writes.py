@@ -1,4 +1,4 @@
-"""State writes: made, answered at once or later, committed or rolled back."""
+"""State writes: make them, answer them at once or later, commit them or roll them back."""
 
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ def transition(header: Ints, runs: Ints, index: int, to: int, serial: int) -> No
 
 @compiled
 def clear(header: Ints, runs: Ints, index: int) -> None:
-    """Forget who held a run, until when, under which write and with what progress."""
+    """Forget the owner, deadline, write and progress of a run."""
     runs[index, at.OWNER] = at.NOBODY
     runs[index, at.DEADLINE] = 0
     runs[index, at.WRITE] = at.NO_WRITE
@@ -86,10 +86,10 @@ def _restore(header: Ints, runs: Ints, index: int) -> None:
 
 @compiled
 def settle(header: Ints, runs: Ints, change: Change, how: int) -> None:
-    """End a transition: COMMIT it, ROLL_BACK after a write that failed, or UNDO it untold.
+    """End a transition: COMMIT it, ROLL_BACK after a failed write, or UNDO it without a write.
 
-    After a roll back a record whose lock has expired meanwhile is as if it had just expired, and
-    one that has vanished from the log stays ARCHIVED.
+    After a roll back, a lock that would have expired meanwhile expires, and a record that has
+    vanished from the log stays ARCHIVED.
     """
     i = seek(header, runs, change.first)
     while i < header[at.TAIL] and runs[i, at.FIRST] <= change.last:
@@ -158,7 +158,7 @@ def _make_write(state: State, change: Change, answers: Ints, group: int) -> int:
 @compiled
 def _persist_or_keep(state: State, serial: int, call: int) -> None:
     """Merge the latest write in the durable state, or keep it while it has no answer."""
-    h, writes, kept = state.header, state.writes, state.outstanding
+    h, writes, rows = state.header, state.writes, state.outstanding
     write = h[at.WRITES_TAIL] - 1
     start, complete = writes[write, at.W_START], writes[write, at.W_COMPLETE]
     begin, end = writes[write, at.W_FROM], writes[write, at.W_TO]
@@ -168,9 +168,9 @@ def _persist_or_keep(state: State, serial: int, call: int) -> None:
             note_batch(h, state.journal, state.batches, batch)
     elif writes[write, at.W_STATUS] == at.S_PENDING:
         row = h[at.OUTSTANDING_TAIL]
-        kept[row, at.O_ID], kept[row, at.O_SERIAL] = writes[write, at.W_ID], serial
-        kept[row, at.O_CALL], kept[row, at.O_BATCHES] = call, end - begin
-        kept[row, at.O_START], kept[row, at.O_COMPLETE] = start, complete
+        rows[row, at.O_ID], rows[row, at.O_SERIAL] = writes[write, at.W_ID], serial
+        rows[row, at.O_CALL], rows[row, at.O_BATCHES] = call, end - begin
+        rows[row, at.O_START], rows[row, at.O_COMPLETE] = start, complete
         h[at.OUTSTANDING_TAIL] += 1
         for batch in range(begin, end):
             copy_row(state.pending, h[at.PENDING_TAIL], state.batches, batch)
@@ -197,9 +197,9 @@ def send(state: State, change: Change, answers: Ints) -> int:
 
 @compiled
 def send_anyway(state: State, change: Change, answers: Ints, group: int) -> int:
-    """Write a change that holds whatever the answer; return a verdict.
+    """Write a change that no failure takes back; return a verdict.
 
-    Such are locks that expired, and records that the dead-letter queue is done with.
+    Locks expire and the dead-letter queue finishes records whatever the answer.
     """
     result = _make_write(state, change, answers, group)
     if result == at.FINE:
@@ -228,16 +228,16 @@ def complete_write(state: State, name: int, status: int, start: int) -> int:
     row = _find_outstanding(state, name)
     if row == h[at.OUTSTANDING_TAIL]:
         return _NOT_OUTSTANDING
-    kept, begin = state.outstanding, at.NOTHING
+    rows, begin = state.outstanding, at.NOTHING
     for earlier in range(row):
-        begin += kept[earlier, at.O_BATCHES]
-    end = begin + kept[row, at.O_BATCHES]
-    h[at.STATUS], h[at.ANSWERED_CALL], h[at.ANSWERED_STATUS] = status, kept[row, at.O_CALL], status
-    if kept[row, at.O_SERIAL] != at.NO_WRITE:
-        change = Change(kept[row, at.O_SERIAL], state.pending[begin, 0], state.pending[end - 1, 1])
+        begin += rows[earlier, at.O_BATCHES]
+    end = begin + rows[row, at.O_BATCHES]
+    h[at.STATUS], h[at.ANSWERED_CALL], h[at.ANSWERED_STATUS] = status, rows[row, at.O_CALL], status
+    if rows[row, at.O_SERIAL] != at.NO_WRITE:
+        change = Change(rows[row, at.O_SERIAL], state.pending[begin, 0], state.pending[end - 1, 1])
         settle(h, state.runs, change, COMMIT if status == at.S_NONE else ROLL_BACK)
     if status == at.S_NONE:
-        merge_write(h, kept[row, at.O_START], kept[row, at.O_COMPLETE])
+        merge_write(h, rows[row, at.O_START], rows[row, at.O_COMPLETE])
         for batch in range(begin, end):
             note_batch(h, state.journal, state.pending, batch)
     _forget_outstanding(state, row, begin, end)
