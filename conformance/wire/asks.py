@@ -1,8 +1,8 @@
-"""What the kit asks of a broker: asks that make sense wherever they stand.
+"""The commands for a broker, which keep their meaning anywhere in a sequence.
 
-Offsets are counted from what is believed to be held or from the ends of the window, and epochs
-from the one that a session expects, so that a sequence still means something when an ask is taken
-out of it. Times in ms.
+They count offsets from the records that a member most plausibly holds or from the start of the
+window, and epochs from the one that a session expects, so that a sequence still makes sense when
+shrinking drops a command. Times in ms.
 """
 
 from enum import StrEnum
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Epoch(StrEnum):
-    """The session epoch of a request, by the one that its session expects."""
+    """The session epoch of a request, relative to the one that its session expects."""
 
     NEXT = "next"
     OPEN = "open"
@@ -63,7 +63,7 @@ class Stranger(StrEnum):
 
 @attrs.frozen
 class Open:
-    """A fresh topic with so many partitions, and a fresh group."""
+    """Create a topic with so many partitions, and a group."""
 
     config: SharePartitionConfig
     partitions: int = 1
@@ -71,7 +71,7 @@ class Open:
 
 @attrs.frozen
 class Produce:
-    """Log batches are appended, each as (offsets without a record before it, its size)."""
+    """Append log batches, each as (offsets without a record before it, its size)."""
 
     partition: int
     batches: tuple[tuple[int, int], ...]
@@ -79,7 +79,7 @@ class Produce:
 
 @attrs.frozen
 class ProduceAborted:
-    """Log batches are appended as one transaction, which is aborted: its marker follows them."""
+    """Append log batches as one transaction and abort it: its marker follows them."""
 
     partition: int
     batches: tuple[tuple[int, int], ...]
@@ -87,7 +87,7 @@ class ProduceAborted:
 
 @attrs.frozen
 class DeleteRecords:
-    """The log loses its first ``by`` offsets."""
+    """Delete the first ``by`` offsets of the log."""
 
     partition: int
     by: int
@@ -97,8 +97,8 @@ class DeleteRecords:
 class Batch:
     """A batch of acknowledgements of ``length`` offsets.
 
-    It begins with the ``nth`` offset that ``whose`` holds; or, without such a member or if nothing
-    is held, with the ``nth`` offset of the window. ``types`` has one for all or one for each.
+    The first is the ``nth`` offset that member ``whose`` holds; without such a member, or if it
+    holds nothing, the ``nth`` offset of the window. ``types`` has one for all or one for each.
     """
 
     whose: str = ""
@@ -110,7 +110,7 @@ class Batch:
 
 @attrs.frozen
 class Acknowledged:
-    """What a request acknowledges at one partition."""
+    """The acknowledgements of a request at one partition."""
 
     partition: int
     batches: tuple[Batch, ...]
@@ -118,10 +118,10 @@ class Acknowledged:
 
 @attrs.frozen
 class Fetch:
-    """A member fetches, and acknowledges along with it; without a session it opens one.
+    """Fetch and acknowledge in one request, which opens a session if the member has none.
 
-    ``partitions`` join the session, ``forgotten`` leave it. Batches that renew locks make it a
-    request that only renews, unless it does not say so (``unsaid``).
+    ``partitions`` join the session, ``forgotten`` leave it. With a renewal in its batches the
+    request announces it, and then fetches nothing, unless it is ``unsaid``.
     """
 
     member: str
@@ -138,7 +138,7 @@ class Fetch:
 
 @attrs.frozen
 class Acknowledge:
-    """A member acknowledges."""
+    """Acknowledge in a request of its own."""
 
     member: str
     acknowledged: tuple[Acknowledged, ...]
@@ -149,26 +149,26 @@ class Acknowledge:
 
 @attrs.frozen
 class Disconnect:
-    """The connection of a member is closed; its next request opens another."""
+    """Close the connection of a member; its next request opens another."""
 
     member: str
 
 
 @attrs.frozen
 class Wait:
-    """So many percent of the lock duration pass."""
+    """Wait so many percent of the lock duration."""
 
     percent: int
 
 
 @attrs.frozen
 class WaitPastLocks:
-    """Time passes until every lock is over that is held."""
+    """Wait until every lock that is held has ended."""
 
 
 @attrs.frozen
 class Describe:
-    """The start offset and the lag of a partition are asked for."""
+    """Describe the start offset and the lag of a partition."""
 
     partition: int
 

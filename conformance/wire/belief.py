@@ -1,12 +1,32 @@
-"""What a broker may be like after what was seen: one possible state, and what may happen unseen.
+"""What the kit knows of a broker: the set of states that explain everything it has answered.
 
-Three things happen unseen. An acquisition lock ends at some time between its duration counted from
-when its request was sent, and its duration counted from when the response had come, plus the time
-that a broker takes to notice. The leader notices that the log lost records with any request after
-that. And a connection that is closed is noticed within some time.
+The kit cannot read the state of a broker. It keeps a set of *beliefs*: states of the specification,
+each of which could have given every answer so far. The set begins with the states of a broker that
+leads the empty partitions of a new topic. Each exchange then moves it in three steps:
 
-The clock of the specification does not run with the wall's: each step takes 1 ms of it, and the
-deadlines of the records are moved to whatever happens in that step.
+1. *Hidden events*. Between two requests a broker may change its state unasked. ``possible`` yields
+   for a belief each state that such events lead to, the one with the fewest of them first.
+2. *Answers*. ``explain`` keeps the states in which the specification, for some choice that the
+   rules leave open, gives the very answer that came. The next set has the states after it. So an
+   answer narrows the set, and a choice that the answer does not show widens it.
+3. *Verdict*. An empty set is a deviation: no legal broker answers like this after all that was
+   answered before. With too many beliefs (``judge.MOST_BELIEFS``) the judge stops following.
+
+An event is *forbidden* before a time, *allowed* from then on, and *demanded* by a later time. With
+times in ms on the kit's clock, three kinds of hidden event exist:
+
+- An acquisition lock ends. The broker granted it after the request was sent and before the response
+  was received, so this is forbidden until the duration has passed since the sending (``earliest``),
+  and demanded when the duration and the broker's sweep interval have passed since the receipt
+  (``latest``). In between a request may meet the record held or available.
+- The leader notices that the log lost records: allowed with each request after the deletion, never
+  demanded.
+- The broker notices that a connection is closed, which ends its sessions: allowed from the closing,
+  demanded by a deadline.
+
+The clock of the specification does not follow the kit's: each step takes 1 ms of it. A belief has
+its own times for locks, and before a step moves the deadlines of the records: to the step for the
+locks that end in it, and beyond it for the others.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,7 +71,7 @@ __all__ = [
 ]
 
 _MOST_BRANCHES = 3
-"""Of so many acquisitions that may be over each may be, or not; of more all are, or none."""
+"""Up to so many undecided events are combined in every way; of more, all occur or none does."""
 
 _KEEPER = "kept in memory"
 
@@ -59,12 +79,12 @@ _T = TypeVar("_T")
 
 
 SLACK_MS = 500
-"""How much later than a broker says of itself anything may be: machines are busy."""
+"""How much later than a broker promises an event may occur (ms): machines are busy."""
 
 
 @attrs.frozen
 class Timing:
-    """How long a lock lasts, and how late its end and that of a connection may be (ms)."""
+    """How long a lock lasts, how late a broker may end it, and how late any event may be (ms)."""
 
     lock_ms: int
     sweep_ms: int
@@ -75,7 +95,7 @@ class Timing:
 class Lock:
     """An acquisition lock: it ends at ``earliest`` or later and before ``latest`` (ms).
 
-    ``exchange`` is the number of the request that took or renewed it.
+    ``exchange`` is the number of the request that acquired or renewed it.
     """
 
     earliest: float
@@ -90,8 +110,8 @@ Locks = Map[int, Lock]
 class Belief:
     """One state that a broker may be in.
 
-    A log that starts after its window is what the leader has yet to notice. ``gone`` are
-    connections that are closed, with the time (ms) by which that is noticed.
+    Where a log starts after the window does, the leader has not noticed it yet. ``gone`` has the
+    closed connections, with the time (ms) by which the broker notices.
     """
 
     broker: ShareBroker
@@ -102,10 +122,10 @@ class Belief:
 def beginnings(
     profile: Profile, group: str, topic: tuple[str, int], config: SharePartitionConfig
 ) -> tuple[Belief, ...]:
-    """Return what a broker may be like that leads the empty partitions of a new topic.
+    """Return the beliefs about a broker that leads the empty partitions of a new topic.
 
-    Once a group has no session any more a broker may have its share-partitions in memory, or read
-    them again. The first is believed by means of a session that never ends.
+    When a group's last session ends, a broker may keep its share-partitions in memory or read them
+    again. A session that never ends stands for the first.
     """
     topic_id, partitions = topic
     broker = ShareBroker(profile, topics=Map({topic_id: partitions}))
@@ -125,7 +145,7 @@ def appended(
 
 
 def lost_records(belief: Belief, key: PartitionKey, before: int) -> Belief:
-    """Return the belief after the log lost its records below ``before``, which nobody noticed."""
+    """Return the belief after the log lost its records below ``before``, still unnoticed."""
     broker, there = belief.broker, belief.broker.partitions[key]
     there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=before))
     broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
@@ -133,15 +153,15 @@ def lost_records(belief: Belief, key: PartitionKey, before: int) -> Belief:
 
 
 def lost_connection(belief: Belief, connection: str, latest: float) -> Belief:
-    """Return the belief after a connection was closed, which is noticed by ``latest`` (ms)."""
-    known = any(one.connection == connection for one in belief.broker.sessions.values())
+    """Return the belief after a connection closed; the broker notices by ``latest`` (ms)."""
+    known = any(s.connection == connection for s in belief.broker.sessions.values())
     return attrs.evolve(belief, gone=belief.gone.set(connection, latest)) if known else belief
 
 
 def possible(belief: Belief, sent: float, received: float) -> Iterator[Belief]:
-    """Yield what a request may meet that was sent and answered at these times (ms).
+    """Yield each belief after the hidden events before a request with these times (ms).
 
-    First what has not noticed anything that it need not have noticed.
+    The first has only the events that are demanded.
     """
     for ended in _endings(belief, sent, received):
         timed = _ended(belief, ended)
@@ -154,16 +174,16 @@ def possible(belief: Belief, sent: float, received: float) -> Iterator[Belief]:
 
 
 def uncertain(belief: Belief, sent: float, received: float) -> float:
-    """Return until when it is not certain which locks are over that may be; 0 if it is."""
+    """Return the time (ms) until which some lock may have ended or not; 0 if none is undecided."""
     return max((lock.latest for _key, lock in _undecided(belief, sent, received)), default=0)
 
 
 def relocked(
     belief: Belief, broker: ShareBroker, timing: Timing, times: tuple[float, float, int]
 ) -> Belief:
-    """Return the belief with a broker that has served a request, and the locks it took then.
+    """Return the belief with the broker after a request, and the locks that it granted.
 
-    ``times``: when the request was sent, when the response had come, and its number.
+    ``times``: when the request was sent, when the response was received (ms), and its number.
     """
     sent, received, number = times
     new = Lock(sent + timing.lock_ms, _latest(received, timing), number)
@@ -210,7 +230,7 @@ def _subsets(items: list[_T]) -> Iterator[tuple[_T, ...]]:
 
 
 def _ended(belief: Belief, ended: frozenset[tuple[PartitionKey, Lock]]) -> Belief:
-    """Return the belief one step later, in which exactly these locks are over."""
+    """Return the belief one step later, in which exactly these locks have ended."""
     broker, now = belief.broker, belief.broker.now + 1
     partitions, left = broker.partitions, {}
     for key, locks in belief.locks.items():
@@ -222,7 +242,7 @@ def _ended(belief: Belief, ended: frozenset[tuple[PartitionKey, Lock]]) -> Belie
 
 
 def _timed(partition: SharePartition, over: set[int], now: int) -> SharePartition:
-    """Return the share-partition in which these locks are due, and no others."""
+    """Return the share-partition in which the locks of these offsets are due, and no others."""
     records = partition.window.records
     due = {o: attrs.evolve(records[o], deadline=now) for o in over}
     for offset in partition.window.held:
@@ -248,7 +268,7 @@ def _unnoticed(belief: Belief) -> list[PartitionKey]:
 
 
 def _noticed(belief: Belief, keys: Sequence[PartitionKey]) -> Belief:
-    """Return the belief in which the leader knows where the logs of these start."""
+    """Return the belief in which the leader knows where the logs of these partitions start."""
     broker = belief.broker
     for key in keys:
         operation = AdvanceLogStart(broker.partitions[key].log.start_offset)
@@ -257,7 +277,7 @@ def _noticed(belief: Belief, keys: Sequence[PartitionKey]) -> Belief:
 
 
 def _pruned(belief: Belief, broker: ShareBroker) -> Belief:
-    """Return the belief with another broker, and the locks that are still held there."""
+    """Return the belief with another broker, without the locks that it has ended."""
     locks = {
         key: Map({o: lock for o, lock in held.items() if o in broker.partitions[key].window.held})
         for key, held in belief.locks.items()

@@ -1,4 +1,4 @@
-"""Whether a broker that is believed to be in a state could have answered a request as it did."""
+"""Whether a broker in a believed state could have answered a request as it did."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -68,7 +68,7 @@ class WireDifference(Enum):
 class Mismatch:
     """Why an answer is not possible: the guard or difference, and both sides in words.
 
-    ``about`` is what the request was asked to do there: fetch, acknowledge, session, describe.
+    ``about`` is the part of the request that got it: fetch, acknowledge, session, describe.
     """
 
     name: str
@@ -82,9 +82,10 @@ class Mismatch:
 def explained(
     belief: Belief, request: ShareRequest, response: ShareResponse, connection: str, logs: Logs
 ) -> tuple[list[ShareBroker], Mismatch]:
-    """Return what the broker may be like after it answered so, and the first way it could not.
+    """Return each state that a broker may be in after this answer, and the first mismatch.
 
-    The second counts only if the first is empty. ``logs`` has what was written to the partitions.
+    The mismatch counts only if there is no such state. ``logs`` has what was written to the
+    partitions.
     """
     found: list[ShareBroker] = []
     first: Mismatch | None = None
@@ -109,7 +110,7 @@ def explained(
 
 
 def _uncounted(request: ShareRequest, response: ShareResponse, conduct: Conduct) -> ShareRequest:
-    """Return the request for more records if some were kept back: they need not be counted."""
+    """Return the request with a higher maximum if records were kept back: they may not count."""
     given = sum(len(_counts(one)) for one in response.partitions)
     if not isinstance(request, ShareFetch) or given > request.max_records:
         return request
@@ -120,11 +121,12 @@ def _uncounted(request: ShareRequest, response: ShareResponse, conduct: Conduct)
 def _readings(
     belief: Belief, request: ShareRequest, response: ShareResponse
 ) -> Iterator[tuple[ShareBroker, ShareRequest, frozenset[TopicPartition]]]:
-    """Yield the broker and the request as they may be read, the plain one first.
+    """Yield each reading of the broker's state and of the request, the plain one first.
 
-    A start offset may advance later than it could: then what is acknowledged again is refused
-    instead of passed over, at the share-partitions of the third value. A share-partition may be in
-    memory without a fetch. And records that were never delivered may not be in the window yet.
+    A broker may advance a start offset later than it could: then it refuses an acknowledgement of a
+    finished record instead of ignoring it, at the share-partitions of the third value. It may have
+    a share-partition in memory without a fetch. And records that were never delivered may not be
+    in the window yet.
     """
     yield belief.broker, request, frozenset()
     said = {one.at: one.acknowledge_error for one in response.partitions}
@@ -157,7 +159,7 @@ def _names_passed(there: SharePartition, asked: PartitionRequest) -> bool:
 def _narrower(
     broker: ShareBroker, key: PartitionKey, asked: PartitionRequest
 ) -> Iterator[ShareBroker]:
-    """Yield the broker with a window that ends before an offset that is acknowledged."""
+    """Yield the broker with each shorter window that ends before an acknowledged offset."""
     there = broker.partitions.get(key)
     last = max((batch.last for batch in asked.batches), default=-1)
     if there is None or not there.ready:
@@ -176,7 +178,7 @@ def _narrower(
 def _conducts(
     broker: ShareBroker, request: ShareRequest, response: ShareResponse, connection: str, logs: Logs
 ) -> Iterator[Conduct]:
-    """Yield what the broker may have chosen, as far as the response shows it."""
+    """Yield the choices of the broker that the response allows."""
     said = {one.at: one for one in response.partitions}
     ats = sorted(at for group, at in broker.partitions if group == request.group_id)
     most = request.max_records if isinstance(request, ShareFetch) else 0
@@ -221,9 +223,9 @@ def _orders(
     giving: set[TopicPartition],
     connection: str,
 ) -> Iterator[tuple[TopicPartition, ...] | None]:
-    """Yield the orders in which share-partitions may have been fetched.
+    """Yield each order in which the broker may have read the share-partitions.
 
-    First those that gave records, or may have kept back some.
+    Those that gave records, or may have kept some back, precede the others.
     """
     error, sessions = begin(broker.sessions, request, connection, broker.most_sessions)
     plain = isinstance(request, ShareAcknowledge) or request.session_epoch == FINAL_EPOCH
@@ -239,10 +241,10 @@ def _orders(
 def _choices(
     there: SharePartition, log: WrittenLog, said: PartitionResponse | None, most: int
 ) -> Iterator[PartitionConduct]:
-    """Yield what may have been chosen at one share-partition.
+    """Yield the choices that the broker may have made at one share-partition.
 
-    Besides what a member was given, data of aborted transactions may have been taken and kept back.
-    And the rest of the last log batch may have entered the window or not.
+    Besides the records in the response, it may have acquired data of aborted transactions and kept
+    it back. And the rest of the last log batch may have entered the window or not.
     """
     acknowledge = _refusal(said)
     given = _sorted(OffsetRange(one.first, one.last) for one in (said.acquired if said else ()))
@@ -273,7 +275,7 @@ def _entered(there: SharePartition, log: WrittenLog, end: int) -> tuple[OffsetRa
 def _read(
     there: SharePartition, batches: tuple[OffsetRange, ...], ranges: tuple[OffsetRange, ...]
 ) -> tuple[OffsetRange, ...]:
-    """Return what may have been read: every log batch, and each marker that was acquired."""
+    """Return what the fetch may have read: every log batch, and each acquired marker."""
     acquired = (o for one in ranges for o in range(one.first, one.last + 1))
     markers = (OffsetRange(o, o) for o in acquired if hole_end(there.log, o) is not None)
     return _sorted((*batches, *markers))
@@ -284,7 +286,7 @@ def _sorted(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
 
 
 def _illegal(error: IllegalChoiceError, response: ShareResponse, about: str) -> Mismatch:
-    """Say what guard the answer breaks."""
+    """Return the guard that the answer breaks, as a mismatch."""
     if error.guard is Guard.ACKNOWLEDGEMENT_JUDGED:
         about = "acknowledge answered " + error.detail.removeprefix("the answer ").split(",")[0]
     elif error.guard is not Guard.ONLY_AVAILABLE_IS_ACQUIRED:
@@ -295,7 +297,7 @@ def _illegal(error: IllegalChoiceError, response: ShareResponse, about: str) -> 
 
 
 def _about(broker: ShareBroker, request: ShareRequest, response: ShareResponse) -> str:
-    """Tell a fetch that acquires what the member holds already, and nobody else."""
+    """Detect a fetch that re-acquires records the member already holds."""
     owners = {
         record.owner
         for one in response.partitions
@@ -315,7 +317,7 @@ def _difference(
 ) -> Mismatch | None:
     """Return the first difference between a response and one that is possible.
 
-    ``fetch`` is how records that should not be acquired are told of.
+    ``fetch`` is the ``about`` of a difference in the acquired records.
     """
     if seen.error is not made.error:
         about, names = f"session answered {seen.error.name}", (seen.error.name, made.error.name)

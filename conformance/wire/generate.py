@@ -1,7 +1,7 @@
-"""Random asks of a broker, steered by what it is believed to be like.
+"""Random commands for a broker, which depend on its most plausible state.
 
-A mixture leaves most kinds of ask out, as in ``cores.generate``. Waiting costs real time: a
-wait that all locks are over is rare.
+A mixture leaves most kinds of command out, as in ``cores.generate``. Waiting costs real time, so
+that a command which waits until all locks have ended is rare.
 """
 
 from collections.abc import Callable
@@ -38,25 +38,25 @@ _ODD = (asks.Epoch.OPEN, asks.Epoch.CLOSE, asks.Epoch.CLOSE, asks.Epoch.AGAIN, a
 _BAD = tuple(shape for shape in asks.Shape if shape is not asks.Shape.WELL_FORMED)
 _STRANGERS = tuple(one for one in asks.Stranger if one is not asks.Stranger.NONE)
 _WIDE = 50
-"""Window limits above this are reached with large batches only."""
+"""Only large batches reach window limits above this."""
 
 _WAITING = 6.0
-"""How likely a wait is where locks are renewed: only time shows whether they were."""
+"""The weight of a wait where locks are renewed: only time shows whether they were."""
 
 _COMMITTED = 0.8
-"""How likely read_committed is where transactions are aborted: without it they are records."""
+"""How likely read_committed is where transactions are aborted."""
 
 
 _PATIENT = 0.4
-"""How likely a wait is after a connection is closed."""
+"""How likely a wait is after a connection is closed, so that the broker notices."""
 
 
 @attrs.frozen
 class Mixture:
-    """What a sequence is made of: kinds of ask with their weights, and values to choose from.
+    """The kinds of command in a sequence with their weights, and the values of their fields.
 
-    ``odd``: how likely a request has another epoch than the next, if it has; ``sizes`` are those
-    of the log batches. ``tidy``: members do not fetch while they hold records.
+    ``odd``: how likely a request has another epoch than the next; ``sizes``: of the log batches;
+    ``tidy``: members do not fetch while they hold records.
     """
 
     config: SharePartitionConfig
@@ -75,13 +75,13 @@ class Mixture:
 
 
 def begin(random: Random, hello: WireHello) -> tuple[Mixture, asks.Open]:
-    """Return a mixture and the ask that begins a sequence."""
+    """Return a mixture and the first command of a sequence."""
     mix = mixture(random, hello.capabilities)
     return mix, asks.Open(mix.config, mix.partitions)
 
 
 def mixture(random: Random, can: WireCapabilities) -> Mixture:
-    """Return a mixture of what the broker can do."""
+    """Return a random mixture of what the broker can do."""
     optional = {kind: weight for kind, weight in _SOMETIMES.items() if random.random() < 0.5}
     if not can.delete_records:
         optional.pop(asks.DeleteRecords, None)
@@ -126,7 +126,7 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
 
 
 def next_ask(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
-    """Return the next ask of a sequence; a broker is given time to notice a lost connection."""
+    """Return the next command of a sequence: often a wait after a connection is closed."""
     if scene.events[-1]["op"] == "disconnect" and random.random() < _PATIENT:
         return asks.Wait(60)
     (kind,) = random.choices(list(mix.weights), list(mix.weights.values()))
@@ -170,7 +170,7 @@ def _fetch(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
 
 
 def _acknowledge(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
-    """Acknowledge mostly what is held; where nothing is, it is better to fetch."""
+    """Acknowledge mostly records that the member holds; if nobody holds any, fetch."""
     holding = [member for member in mix.members if _holds(mix, scene, member)]
     if not holding and random.random() < 0.8:
         return _fetch(random, mix, scene)
@@ -233,7 +233,7 @@ def _holds(mix: Mixture, scene: WireScene, member: str) -> bool:
 def _acknowledged(
     random: Random, mix: Mixture, scene: WireScene, member: str
 ) -> tuple[asks.Acknowledged, ...]:
-    """Mostly what the member holds, in one range or in several; now and then anything."""
+    """Acknowledge mostly what the member holds, in one range or several; now and then anything."""
     found = []
     for partition in range(mix.partitions):
         held = len(scene.held(partition, member))

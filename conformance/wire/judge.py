@@ -1,4 +1,4 @@
-"""The judge of a broker: what it may be like, given all that was seen; nothing is a deviation."""
+"""The judge of a broker: which states explain all its answers; a deviation, if none does."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -47,10 +47,10 @@ from spec.window import first_unfinished
 __all__ = ["Judge"]
 
 MOST_BELIEFS = 24
-"""With more the judge cannot follow."""
+"""With more beliefs the judge cannot follow."""
 
 DISCONNECT_MS = 2000
-"""A connection that is closed is noticed within this time."""
+"""How long a broker may take to notice that a connection is closed (ms)."""
 
 PASSING = frozenset(
     {
@@ -60,18 +60,18 @@ PASSING = frozenset(
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
     }
 )
-"""Errors which say that the cluster is not ready: after one the judge cannot follow."""
+"""Errors of a cluster that is not ready: after one the judge cannot follow."""
 
 _LATE_MS = 2
-"""A lock may end as much earlier than its duration: clocks count whole ms."""
+"""How much earlier than its duration a lock may end (ms): clocks count whole ms."""
 
 
 class Judge:
-    """What one place may be like. ``over``: it cannot be followed any more.
+    """The beliefs about one group and its topic. ``over``: the judge cannot follow any more.
 
     ``beliefs`` has the most plausible one first. ``explanation`` is what led to it: the belief
-    before the last answer, and the same when what happens unseen had happened. ``refused`` is the
-    share-partition before an answer that is a deviation; None where that concerns none or several.
+    before the last answer, without and with the hidden events. ``refused`` is the share-partition
+    before an answer that is a deviation; None where that concerns none or several.
     """
 
     def __init__(
@@ -103,11 +103,11 @@ class Judge:
         return self._place.group, TopicPartition(self._place.topic_id, partition)
 
     def partition(self, partition: int) -> SharePartition:
-        """Return a share-partition as it is most plausibly."""
+        """Return a share-partition in its most plausible state."""
         return self.beliefs[0].broker.partitions[self.key(partition)]
 
     def kept_back(self, most: int) -> int:
-        """Return how many fetches of at most ``most`` records may give nothing of what they read.
+        """Return how many fetches of at most ``most`` records may keep back all that they read.
 
         Each takes a log batch or as many records of it.
         """
@@ -123,7 +123,7 @@ class Judge:
     def produced(
         self, partition: int, batches: Iterable[OffsetRange], end: int, *, aborted: bool = False
     ) -> None:
-        """Take note of log batches; the log ends at ``end`` (exclusive)."""
+        """Note that log batches were appended; the log ends at ``end`` (exclusive)."""
         at, new = self.key(partition)[1], tuple(batches)
         log = self.logs[at]
         log.end, log.batches = end, (*log.batches, *new)
@@ -131,20 +131,20 @@ class Judge:
         self.beliefs = tuple(appended(belief, at, new, end) for belief in self.beliefs)
 
     def deleted(self, partition: int, before: int) -> None:
-        """Take note that the log lost its records below an offset."""
+        """Note that the log lost its records below an offset."""
         key = self.key(partition)
         self.logs[key[1]].start = before
         self.beliefs = tuple(lost_records(belief, key, before) for belief in self.beliefs)
 
     def disconnected(self, connection: str, now: float) -> None:
-        """Take note that a connection was closed at ``now`` (ms)."""
+        """Note that a connection was closed at ``now`` (ms)."""
         until = now + DISCONNECT_MS
         self.beliefs = tuple(lost_connection(b, connection, until) for b in self.beliefs)
 
     def exchange(
         self, request: ShareRequest, connection: str, exchange: Exchange
     ) -> Deviation | None:
-        """Judge a response, and believe what it shows."""
+        """Judge a response, and keep the beliefs that explain it."""
         response = exchange.response
         if _passing(response):
             self.over = True
@@ -168,7 +168,7 @@ class Judge:
         return self._concluded(after, refused, sent)
 
     def described(self, partition: int, told: Described) -> Deviation | None:
-        """Judge a start offset and a lag that were told, and believe what they show."""
+        """Judge a reported start offset and lag, and keep the beliefs that explain them."""
         if told.error is not ErrorCode.NONE:
             return None
         key, log = self.key(partition), self.logs[self.key(partition)[1]]
@@ -206,16 +206,16 @@ class Judge:
         return None
 
     def undecided(self, now: float, until: float) -> float:
-        """Return when it is certain again which locks are over between now and until (ms)."""
+        """Return when (ms) all locks are decided that may end between ``now`` and ``until``."""
         return max((uncertain(belief, now, until) for belief in self.beliefs), default=0)
 
     def settled(self) -> float:
-        """Return when (ms) every lock that is believed to be held is over; 0 if none is."""
+        """Return when (ms) every lock that may be held has certainly ended; 0 if none is held."""
         locks = (lo for b in self.beliefs for held in b.locks.values() for lo in held.values())
         return max((lock.latest for lock in locks), default=0)
 
     def state_text(self, belief: Belief | None = None) -> str:
-        """Return what the share-partitions of a belief are like, in words."""
+        """Return the states of the share-partitions in a belief, in words."""
         partitions = (belief or self.beliefs[0]).broker.partitions
         texts = (
             f"partition {at.partition}: "
@@ -249,7 +249,7 @@ class Judge:
         return self._deviation(wrong, before)
 
     def _seen_wrong(self, exchange: Exchange) -> Iterator[Mismatch]:
-        """Yield what is wrong whatever the broker was like: offsets and records."""
+        """Yield what no state of a broker allows: wrong offsets, records and lock durations."""
         read = dict(exchange.read)
         told = exchange.lock_timeout_ms
         yield from _twice(exchange)
@@ -269,10 +269,10 @@ class Judge:
     def _free(
         self, belief: Belief, request: ShareRequest, at: TopicPartition, log: WrittenLog
     ) -> int | None:
-        """Return a record that is available for the session of a request, if this belief is true.
+        """Return a record that a belief has available for the session of a request; None if none.
 
-        One that was never delivered is, if the window has room for it. What is only kept back makes
-        room for the next.
+        A record that was never delivered is available if the window has room for it. A record that
+        is only kept back makes room for the next.
         """
         session = belief.broker.sessions.get(key_of(request))
         there = belief.broker.partitions[self._place.group, at]
@@ -368,10 +368,10 @@ def _data(acquired: AcquiredRange, log: WrittenLog) -> Iterator[int]:
 def _described_wrong(
     there: SharePartition, written: WrittenLog, told: Described, at: TopicPartition
 ) -> Mismatch | None:
-    """Return why a start offset and a lag cannot be told of this share-partition.
+    """Return why a broker cannot report this start offset and lag; None if it can.
 
-    What is durable, or what is in memory, or a start offset between them: it may advance later
-    than it could. A lag where offsets hold markers may count them or not.
+    It may report what is durable, what is in memory, or a start offset between them, since it may
+    advance later than it could. A lag may count the markers of transactions or not.
     """
     kept, log, window = durable(there), there.log, there.window
     if kept.start_offset == -1 and told.start_offset == -1:

@@ -1,4 +1,4 @@
-"""One place of a broker, what the kit has asked of it, and the judge."""
+"""A fresh group and topic of a broker, the commands sent to it, and the judge."""
 
 import base64
 from collections import Counter
@@ -39,7 +39,7 @@ MEMBERS = ("m1", "m2", "m3")
 ABSENT_TOPIC = "00000000-0000-0000-0000-00000000beef"
 ABSENT_PARTITION = 99
 QUICK_MS, PATIENT_MS = 50, 500
-"""How long a fetch may wait for records: as a rule, and if there certainly are some."""
+"""Fetch max wait (ms): default, and when records are known to be available."""
 TIMES_STARVED = 3
 _MARGIN_MS = 100
 _RENEW = AcknowledgeType.RENEW
@@ -54,10 +54,10 @@ _NAMES = {member_id(member): member for member in MEMBERS}
 
 
 class WireScene:
-    """A place, from when it is opened to when it is removed."""
+    """The stage of a broker: a group and a topic, from their creation to their removal."""
 
     def __init__(self, target: WireTarget, hello: WireHello) -> None:
-        """Nothing is asked of the broker yet: the first ask opens a place."""
+        """Send nothing yet: the first command creates the group and the topic."""
         self._target, self._hello, self._can = target, hello, hello.capabilities
         self._connections: dict[str, int] = {}
         self._now = self._began = 0.0
@@ -69,7 +69,7 @@ class WireScene:
 
     @property
     def judge(self) -> Judge:
-        """The judge, once a place is open."""
+        """The judge, once the first command has created the topic."""
         assert self._judge is not None  # noqa: S101 - the first ask of a sequence opens
         return self._judge
 
@@ -80,24 +80,24 @@ class WireScene:
 
     @property
     def over(self) -> bool:
-        """Whether the judge cannot follow any more, or the place may soon be gone."""
+        """Whether the judge cannot follow any more, or the broker may soon remove the topic."""
         late = self._now - self._began > self._can.max_sequence_ms
         return self._judge is not None and (late or self._judge.over)
 
     @property
     def partitions(self) -> int:
-        """How many partitions the place has."""
+        """How many partitions the topic has."""
         return self._place.partitions
 
     def close(self) -> None:
-        """Have the place removed."""
+        """Remove the group and the topic."""
         if self._judge is not None:
             self._target.finish(self._place)
 
     def ask(self, ask: asks.Ask) -> Deviation | None:
-        """Ask, and judge the answer. Raises TargetError if there is none.
+        """Send a command and judge the answer. Raises TargetError if there is none.
 
-        The step before a deviation has the state that it is a deviation from.
+        The step before a deviation gets the state in which the answer is not allowed.
         """
         found = self._asked(ask)
         if found and self.judge.refused:
@@ -176,7 +176,7 @@ class WireScene:
             self._told("wait", f"{ms:.0f} ms pass")
 
     def _described(self, partition: int) -> Deviation | None:
-        """Ask and judge; again for a while if it is wrong, since writes may be under way."""
+        """Describe and judge; repeat for a while after a mismatch: writes may be outstanding."""
         tries = 4
         pause = (self._can.sweep_ms + SLACK_MS) / tries
         for left in reversed(range(tries)):
@@ -194,9 +194,10 @@ class WireScene:
         return wrong
 
     def _requested(self, ask: asks.Fetch | asks.Acknowledge) -> Deviation | None:
-        """Send a request; a fetch again, more patiently, while it gets nothing that there is.
+        """Send a request; repeat a fetch that got nothing although records are available.
 
-        And as often as such a fetch may have kept back what it read.
+        The repeated fetch waits longer. More repetitions are allowed where a fetch may have kept
+        back all that it read.
         """
         request = self._request(ask)
         wrong, exchange = self._exchanged(ask.member, request)
@@ -245,11 +246,11 @@ class WireScene:
         return Deviation(rule.name, op, rule.value, closed, "an answer", before)
 
     def _answered(self, told: Exchange | Described) -> None:
-        """Take note of the time: the first answer shows which clock it is."""
+        """Read the time off an answer: the first one shows where the clock starts."""
         self._now, self._began = told.received_ms, self._began or told.sent_ms
 
     def _steer_clear(self, ms: float) -> None:
-        """Wait until it is certain which locks are over, if it might not be so soon."""
+        """Wait until all locks are decided that may end within so many ms."""
         until = self.judge.undecided(self._now, self._now + ms)
         if until:
             self._wait(until - self._now + 1)

@@ -1,4 +1,4 @@
-"""What goes over the wire, in a few words for people."""
+"""Requests and responses in a few words."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,12 +20,12 @@ _TYPES = ("gap", "accept", "release", "reject", "renew")
 
 
 def acquired_text(acquired: Sequence[AcquiredRange]) -> str:
-    """Return acquired records as ``0–3 (1), 4 (2)``, the delivery counts in brackets."""
+    """Return acquired records with their delivery counts, such as ``0–3 (1), 4 (2)``."""
     return ", ".join(f"{span(r.first, r.last)} ({r.delivery_count})" for r in acquired) or "nothing"
 
 
 def request_text(request: ShareRequest, names: Mapping[str, str]) -> str:
-    """Return a request in one line; ``names`` are those of members, by their ids."""
+    """Return a request in one line; ``names`` has the members' names by their ids."""
     who = names.get(request.member_id, request.member_id)
     kind = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
     parts = [f"{kind} by {who}, epoch {request.session_epoch}"]

@@ -1,4 +1,4 @@
-"""What the kit wrote to a log, and what a fetch may have read of it that nobody was told of."""
+"""What the kit wrote to a log, and which of it a fetch may have acquired and kept back."""
 
 from collections.abc import Iterator
 
@@ -36,14 +36,14 @@ class WrittenLog:
 
 
 def committed_only(config: SharePartitionConfig) -> bool:
-    """Return whether data of aborted transactions is kept back."""
+    """Return whether fetches keep back data of aborted transactions."""
     return config.isolation_level is IsolationLevel.READ_COMMITTED
 
 
 def free_of_aborted(there: SharePartition, log: WrittenLog) -> list[list[int]]:
-    """Return what is available of each aborted batch, if it is to be kept back; no list is empty.
+    """Return the available offsets of each aborted batch that has some, ascending.
 
-    Under read_uncommitted nothing is.
+    None under read_uncommitted, where no fetch keeps anything back.
     """
     if not committed_only(there.config):
         return []
@@ -60,7 +60,7 @@ def free_of_aborted(there: SharePartition, log: WrittenLog) -> list[list[int]]:
 
 
 def deliverable(there: SharePartition, log: WrittenLog, first: int) -> Iterator[int]:
-    """Yield the records from offset ``first`` on that are available and are not to be kept back."""
+    """Yield the available records from offset ``first`` on that a fetch does not keep back."""
     window = there.window
     aborted = set(offsets(log.aborted)) if committed_only(there.config) else set()
     for offset in range(max(first, window.start_offset, log.start), log.end):
@@ -70,9 +70,9 @@ def deliverable(there: SharePartition, log: WrittenLog, first: int) -> Iterator[
 
 
 def waiting_start(there: SharePartition, log: WrittenLog, start: int) -> int:
-    """Return where the start offset may still be that could be at ``start``.
+    """Return the lowest start offset of a broker that could have advanced it to ``start``.
 
-    Nothing but an acknowledgement has to move it past what was kept back.
+    Only an acknowledgement has to move it past records that were kept back.
     """
     aborted = set(offsets(log.aborted)) if committed_only(there.config) else set()
     while start > log.start and start - 1 in aborted:
@@ -83,11 +83,12 @@ def waiting_start(there: SharePartition, log: WrittenLog, start: int) -> int:
 def kept_back(
     there: SharePartition, log: WrittenLog, given: tuple[OffsetRange, ...], most: int
 ) -> Iterator[tuple[OffsetRange, ...]]:
-    """Yield what a fetch of at most ``most`` records may have kept back: the most of it first.
+    """Yield what a fetch of at most ``most`` records may have kept back, the longest first.
 
-    It takes what is available in the order of the log. So it took all that lies below what it gave,
-    and perhaps what comes next, up to a record that it would have given: whole batches, or until
-    there were enough or the window was full, which may be within a batch.
+    A fetch acquires available records in the order of the log. So it acquired every aborted one
+    below the last record in the response (``given``), and perhaps those that follow, up to the next
+    record that it would have returned: whole batches, or part of one if it reached its maximum or
+    filled the window.
     """
     last = given[-1].last if given else -1
     free = free_of_aborted(there, log)
@@ -105,7 +106,7 @@ def kept_back(
 def _lengths(
     there: SharePartition, log: WrittenLog, batches: list[list[int]], most: int, number: int
 ) -> list[int]:
-    """Return how many of these offsets may be taken after a number of others, the most first."""
+    """Return how many of these offsets a fetch may acquire after others, the most first."""
     flat, ends = _joined(batches), [0]
     for batch in batches:
         ends.append(ends[-1] + len(batch))

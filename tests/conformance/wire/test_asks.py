@@ -1,4 +1,4 @@
-"""Asks can be written to a file of known deviations and read again."""
+"""A file of known deviations keeps every command."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ SEQUENCE = (
 )
 
 
-def test_every_ask_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_every_command_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "known.toml"
     path.write_text(
         '[[deviation]]\nname = "n"\ntitle = "t"\nreason = "r"\nsignature = ["X", "fetch"]\n'

@@ -1,4 +1,4 @@
-"""What may happen unseen happens in some belief, and nothing else in any."""
+"""A hidden event that is allowed occurs in some belief, a demanded one in all."""
 
 from conformance.wire.belief import (
     Belief,
@@ -34,12 +34,12 @@ def held(broker: ShareBroker) -> int:
     return len(broker.partitions[KEY].window.held)
 
 
-def test_a_broker_may_keep_share_partitions_without_a_session_or_not() -> None:
+def test_a_broker_may_or_may_not_keep_share_partitions_without_a_session() -> None:
     both = beginnings(KIP, PLACE.group, (PLACE.topic_id, PLACE.partitions), CONFIG)
     assert [len(belief.broker.sessions) for belief in both] == [0, 1]
 
 
-def test_a_lock_is_held_until_its_duration_is_over_and_then_for_a_while() -> None:
+def test_a_lock_ends_after_its_duration_and_before_its_deadline() -> None:
     belief = holding()
     assert set(belief.locks[KEY].values()) == {Lock(1010, 1520, 1)}
     assert [held(b.broker) for b in possible(belief, 1000, 1009)] == [3]
@@ -51,7 +51,7 @@ def test_a_lock_is_held_until_its_duration_is_over_and_then_for_a_while() -> Non
     assert uncertain(belief, 1520, 1600) == 0
 
 
-def test_what_is_over_has_no_lock_and_what_was_held_keeps_its_own() -> None:
+def test_an_ended_lock_is_dropped_and_a_held_one_keeps_its_times() -> None:
     over = next(iter(possible(holding(), 1520, 1600)))
     assert dict(over.locks[KEY]) == {}
     still = next(iter(possible(holding(), 30, 40)))
@@ -59,7 +59,7 @@ def test_what_is_over_has_no_lock_and_what_was_held_keeps_its_own() -> None:
     assert set(again.locks[KEY].values()) == {Lock(1010, 1520, 1)}
 
 
-def test_a_leader_notices_lost_records_with_any_request() -> None:
+def test_a_leader_may_notice_lost_records_with_any_request() -> None:
     belief = lost_records(holding(), KEY, 2)
     starts = [b.broker.partitions[KEY].window.start_offset for b in possible(belief, 30, 40)]
     assert starts == [0, 2]
@@ -68,7 +68,7 @@ def test_a_leader_notices_lost_records_with_any_request() -> None:
     assert len(list(possible(noticed, 50, 60))) == 1
 
 
-def test_a_closed_connection_ends_its_sessions_by_a_time() -> None:
+def test_a_closed_connection_ends_its_sessions_by_a_deadline() -> None:
     belief = lost_connection(holding(), "c", 500)
     assert [held(b.broker) for b in possible(belief, 30, 40)] == [3, 0]
     assert [held(b.broker) for b in possible(belief, 500, 510)] == [0]

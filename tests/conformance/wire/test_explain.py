@@ -1,4 +1,4 @@
-"""Which states an answer leaves possible, and what it says where none is."""
+"""Which states explain an answer, and the mismatch where none does."""
 
 import attrs
 
@@ -23,13 +23,13 @@ def empty() -> Belief:
     return before
 
 
-def test_the_rest_of_a_log_batch_may_have_entered_or_not() -> None:
+def test_the_rest_of_a_log_batch_may_or_may_not_have_entered_the_window() -> None:
     response = answer((0, 0, 1)).response
     found, _ = explained(empty(), fetch("a", 0), response, "c", LOGS)
     assert [b.partitions["g", P0].window.end_offset for b in found] == [1, 3]
 
 
-def test_share_partitions_may_have_been_fetched_in_any_order() -> None:
+def test_a_broker_may_read_share_partitions_in_any_order() -> None:
     parts = tuple(PartitionResponse(at, acquired=(AcquiredRange(0, 2, 1),)) for at in (P1, P0))
     response = ShareResponse(partitions=parts)
     found, _ = explained(empty(), fetch("a", 0, max_records=4), response, "c", LOGS)
@@ -47,7 +47,7 @@ def test_a_guard_gives_its_name_and_its_sentence() -> None:
     assert wrong.observed == "partition 0 acquired 3 (1)"
 
 
-def test_what_the_member_holds_is_told_from_what_another_holds() -> None:
+def test_a_fetch_of_records_that_the_member_holds_has_its_own_name() -> None:
     first = answer((0, 0, 1)).response
     holding, _ = explained(empty(), fetch("a", 0), first, "c", LOGS)
     before = attrs.evolve(empty(), broker=holding[0])

@@ -1,4 +1,4 @@
-"""Random asks of a broker reach what there is, and leave out what it cannot do."""
+"""Random commands for a broker reach every kind, and leave out those it cannot handle."""
 
 from collections import Counter
 from random import Random
@@ -21,19 +21,19 @@ def mixed(seed: int, can: WireCapabilities = CAPABILITIES) -> Mixture:
     return mixture(Random(seed), can)  # noqa: S311 - tests need no secrets
 
 
-def test_a_sequence_begins_with_its_mixtures_place() -> None:
+def test_a_sequence_begins_by_creating_the_topic_of_its_mixture() -> None:
     mix, first = begin(Random(3), SpecBroker().hello())  # noqa: S311 - as above
     assert first == asks.Open(mix.config, mix.partitions)
     assert mixed(3) == mix
 
 
-def test_every_kind_of_ask_is_in_some_mixture_and_left_out_of_another() -> None:
+def test_every_kind_of_command_is_in_some_mixture_and_missing_in_another() -> None:
     kinds = [set(mixed(seed).weights) for seed in range(60)]
     assert set.union(*kinds) == set(get_args(asks.Ask)) - {asks.Open}
     assert set.intersection(*kinds) == {asks.Produce, asks.Fetch, asks.Acknowledge}
 
 
-def test_what_a_broker_cannot_do_is_not_asked() -> None:
+def test_a_broker_gets_no_command_that_it_cannot_handle() -> None:
     nothing = WireCapabilities(sessions=False)
     for seed in range(60):
         mix = mixed(seed, nothing)
@@ -85,7 +85,7 @@ def test_tidy_members_do_not_fetch_while_they_hold_records() -> None:
 
 
 @pytest.mark.slow
-def test_asks_are_steered_to_what_is_held_and_odd_ones_occur() -> None:
+def test_most_commands_concern_held_records_and_odd_ones_occur() -> None:
     found = campaign(SpecBroker(), Limits(sequences=30), BROKERS, 2)
     assert found.asked["acknowledge NONE"] > 60
     for odd in (

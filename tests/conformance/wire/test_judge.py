@@ -1,4 +1,4 @@
-"""What a broker may do passes, and each thing that it may not is named."""
+"""The judge allows every legal answer and names the rule that any other breaks."""
 
 import attrs
 import pytest
@@ -56,7 +56,7 @@ def named(*asked: Asked, records: int = 3) -> str | None:
     ],
     ids=str,
 )
-def test_what_is_legal_is_no_deviation(asked: Asked) -> None:
+def test_a_legal_answer_is_no_deviation(asked: Asked) -> None:
     assert named(OPENED, asked) is None
 
 
@@ -76,7 +76,7 @@ def test_what_is_legal_is_no_deviation(asked: Asked) -> None:
     ],
     ids=str,
 )
-def test_what_is_not_is_named(asked: Asked, name: str) -> None:
+def test_an_illegal_answer_names_its_rule(asked: Asked, name: str) -> None:
     assert named(OPENED, asked) == name
 
 
@@ -97,7 +97,7 @@ def test_a_wrong_lock_duration_is_named() -> None:
     assert named(OPENED, (fetch("a", 1), wrong)) == "LOCK_TIMEOUT"
 
 
-def test_the_window_keeps_to_its_limit() -> None:
+def test_a_window_past_its_limit_is_a_deviation() -> None:
     assert named((fetch("a", 0), answer((0, 5, 1))), records=6) is None
     made = judge(records=4)
     made.produced(0, [OffsetRange(4, 5)], 6)
@@ -107,7 +107,7 @@ def test_the_window_keeps_to_its_limit() -> None:
     assert found.name == "WITHIN_WINDOW_LIMIT"
 
 
-def test_a_record_that_was_acknowledged_may_be_passed_over_or_refused() -> None:
+def test_a_second_acknowledgement_may_be_ignored_or_refused() -> None:
     first = acknowledge("a", 1, (0, 0, ACCEPT)), answer()
     for refused in (NONE, REFUSED):
         again = acknowledge("a", 2, (0, 0, ACCEPT)), answer(refused=refused)
@@ -126,17 +126,17 @@ def test_a_lock_lasts_its_duration() -> None:
     assert named(OPENED, late("a", 1, 990, refused=REFUSED)) == "ACKNOWLEDGEMENT_JUDGED"
 
 
-def test_a_lock_ends_within_what_a_broker_takes_to_notice() -> None:
+def test_a_lock_ends_within_the_sweep_interval() -> None:
     assert named(OPENED, late("a", 1, 1502, refused=REFUSED)) is None
     assert named(OPENED, late("a", 1, 1502)) == "ACKNOWLEDGEMENT_JUDGED"
 
 
-def test_between_both_a_lock_may_be_over_or_not() -> None:
+def test_in_the_sweep_interval_a_lock_may_be_held_or_not() -> None:
     for refused in (NONE, REFUSED):
         assert named(OPENED, late("a", 1, 1200, refused=refused)) is None
 
 
-def test_what_is_not_possible_while_locks_are_uncertain_is_not_judged() -> None:
+def test_an_impossible_answer_while_locks_are_undecided_is_not_judged() -> None:
     made = judge()
     for request, said in (OPENED, (fetch("b", 0), answer((2, 2, 1), at=10))):
         assert made.exchange(request, request.member_id, said) is None
@@ -147,7 +147,7 @@ def test_what_is_not_possible_while_locks_are_uncertain_is_not_judged() -> None:
     assert made.over
 
 
-def test_a_renewed_lock_lasts_anew() -> None:
+def test_a_renewed_lock_lasts_its_whole_duration() -> None:
     renewing = attrs.evolve(acknowledge("a", 1, (0, 1, RENEW)), is_renew_ack=True)
     renewed = renewing, answer(at=900)
     assert named(OPENED, renewed, late("a", 2, 1880)) is None
@@ -155,7 +155,7 @@ def test_a_renewed_lock_lasts_anew() -> None:
     assert named(OPENED, renewed, early) == "ACKNOWLEDGEMENT_JUDGED"
 
 
-def test_deleted_records_are_not_delivered_whether_that_was_noticed_or_not() -> None:
+def test_deleted_records_are_not_delivered_even_if_the_leader_has_not_noticed() -> None:
     made = judge()
     made.deleted(0, 2)
     assert made.exchange(fetch("a", 0), "a", answer((2, 2, 1))) is None
@@ -173,7 +173,7 @@ def test_deleted_records_are_not_delivered_whether_that_was_noticed_or_not() -> 
     assert found.name == "ONLY_LOGGED_IS_ACQUIRED"
 
 
-def test_a_closed_connection_is_noticed_within_a_time() -> None:
+def test_a_broker_notices_a_closed_connection_by_a_deadline() -> None:
     for at, epoch, error in ((100, 1, NONE), (100, 1, ErrorCode.SHARE_SESSION_NOT_FOUND)):
         made = judge()
         made.exchange(*OPENED[:1], "a", OPENED[1])
@@ -230,7 +230,7 @@ def test_start_offset_and_lag_are_those_in_memory_or_durable(
     assert (found and found.name) == name
 
 
-def test_what_was_never_written_may_be_unknown() -> None:
+def test_a_start_offset_that_was_never_written_may_be_unknown() -> None:
     made = judge()
     assert made.described(0, told(-1, None)) is None
     assert made.described(0, told(0, 3)) is None
@@ -238,7 +238,7 @@ def test_what_was_never_written_may_be_unknown() -> None:
     assert made.described(0, told(0, 2)) is not None
 
 
-def test_a_fetch_that_gets_nothing_although_there_is_something_is_starved() -> None:
+def test_a_fetch_that_gets_nothing_although_records_are_available_is_starved() -> None:
     made = judge()
     request, nothing = fetch("a", 0), answer()
     made.exchange(request, "a", nothing)
@@ -261,14 +261,14 @@ def test_a_full_window_gives_nothing() -> None:
 
 
 @pytest.mark.parametrize("end", [1, 2, 3])
-def test_the_rest_of_a_batch_may_be_in_the_window_or_not(end: int) -> None:
+def test_the_rest_of_a_batch_may_or_may_not_be_in_the_window(end: int) -> None:
     made = judge(records=3, profile=KAFKA)
     made.exchange(fetch("a", 0), "a", answer((0, 0, 1)))
     said = answer(refused=REFUSED if end > 1 else ErrorCode.INVALID_REQUEST)
     assert made.exchange(acknowledge("a", 1, (1, 2, ACCEPT)), "a", said) is None
 
 
-def test_certainty_and_states_are_told() -> None:
+def test_the_judge_reports_undecided_locks_and_states() -> None:
     made = judge()
     assert made.settled() == 0
     made.exchange(*OPENED[:1], "a", OPENED[1])
@@ -316,7 +316,7 @@ def test_data_of_aborted_transactions_is_delivered_under_read_uncommitted_only()
     assert found.expected == "nothing of 0–2"
 
 
-def test_what_is_kept_back_leaves_the_lag_and_cannot_be_acknowledged() -> None:
+def test_records_kept_back_leave_the_lag_and_cannot_be_acknowledged() -> None:
     made = with_aborted(3)
     assert (made.kept_back(500), made.kept_back(2), made.kept_back(0)) == (1, 2, 3)
     assert made.exchange(fetch("a", 0), "a", answer((4, 5, 1))) is None
@@ -335,7 +335,7 @@ def test_what_is_kept_back_leaves_the_lag_and_cannot_be_acknowledged() -> None:
 
 
 @pytest.mark.parametrize(("most", "name"), [(5, None), (2, None), (1, "WITHIN_RECORD_LIMIT")])
-def test_what_is_kept_back_may_count_towards_the_maximum_or_not(
+def test_records_kept_back_may_or_may_not_count_towards_the_maximum(
     most: int, name: str | None
 ) -> None:
     made, mode = with_aborted(3), AcquireMode.RECORD_LIMIT
@@ -344,7 +344,7 @@ def test_what_is_kept_back_may_count_towards_the_maximum_or_not(
     assert (found and found.name) == name
 
 
-def test_a_start_offset_is_told_that_waits_before_what_was_kept_back() -> None:
+def test_a_reported_start_offset_may_wait_before_records_kept_back() -> None:
     for start, name in ((0, None), (4, "START_OFFSET")):
         made = with_aborted(2, 0)
         made.exchange(fetch("a", 0), "a", answer((2, 2, 1)))
@@ -353,7 +353,7 @@ def test_a_start_offset_is_told_that_waits_before_what_was_kept_back() -> None:
         assert (found and found.name) == name
 
 
-def test_whether_a_fetch_without_records_kept_some_back_shows_later() -> None:
+def test_a_later_answer_shows_whether_an_empty_fetch_kept_records_back() -> None:
     made = with_aborted(2, 0)
     made.exchange(fetch("a", 0), "a", answer())
     texts = {made.state_text(belief) for belief in made.beliefs}
@@ -374,7 +374,7 @@ def test_a_window_that_is_full_of_aborted_records_does_not_stop_a_share_partitio
     assert found.expected == "offset 5 of partition 0, or another"
 
 
-def test_a_share_partition_of_which_all_was_kept_back_may_have_come_first_or_last() -> None:
+def test_a_share_partition_that_kept_everything_back_may_be_read_first_or_last() -> None:
     made = with_aborted(2, 0)
     made.produced(1, [OffsetRange(0, 0)], 1)
     parts = (PartitionResponse(P1, acquired=(AcquiredRange(0, 0, 1),)),)

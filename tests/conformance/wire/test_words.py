@@ -15,7 +15,7 @@ from model.states import AcquireMode
 from tests.conformance.wire.worlds import P0, P1
 
 
-def test_a_request_says_who_asks_for_what() -> None:
+def test_a_request_names_its_member_and_its_contents() -> None:
     batches = AcknowledgementBatch(0, 3, (1, 2, 0, 7)), AcknowledgementBatch(5, 5, ())
     parts = PartitionRequest(P0, batches), PartitionRequest(P1)
     fetch = ShareFetch("g", "id", 2, parts, (P1,), 7, acquire_mode=AcquireMode.RECORD_LIMIT)
@@ -27,7 +27,7 @@ def test_a_request_says_who_asks_for_what() -> None:
     assert request_text(renewing, {}) == "acknowledge by id, epoch 1; renews"
 
 
-def test_a_response_says_what_was_given_and_what_is_wrong() -> None:
+def test_a_response_names_its_records_and_its_errors() -> None:
     refused = ErrorCode.INVALID_RECORD_STATE
     said = PartitionResponse(P0, ErrorCode.NONE, refused, (AcquiredRange(0, 1, 2),))
     wrong = PartitionResponse(P1, ErrorCode.UNKNOWN_TOPIC_ID)

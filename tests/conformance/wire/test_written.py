@@ -1,4 +1,4 @@
-"""What a fetch may have kept back is all that it may have been, and no more."""
+"""The ranges that a fetch may have kept back: every possible one, and no other."""
 
 import attrs
 import pytest
@@ -53,7 +53,7 @@ def test_data_of_aborted_transactions_is_kept_back_under_read_committed_only() -
     assert list(kept_back(open_to_all, log, (), 500)) == [()]
 
 
-def test_what_was_kept_back_or_deleted_is_not_available() -> None:
+def test_records_kept_back_or_deleted_are_not_available() -> None:
     made = judging(*ABORTED)
     made.exchange(fetch("a", 0), "a", answer((7, 8, 1)))
     assert free_of_aborted(made.partition(0), made.logs[P0]) == []
@@ -62,7 +62,7 @@ def test_what_was_kept_back_or_deleted_is_not_available() -> None:
     assert free_of_aborted(made.partition(0), made.logs[P0]) == [[2], [4, 5], [9, 10]]
 
 
-def test_a_fetch_that_gave_nothing_read_on_up_to_what_it_would_have_given() -> None:
+def test_an_empty_fetch_kept_back_at_most_what_precedes_the_next_deliverable_record() -> None:
     there, log = world(*ABORTED)
     assert list(kept_back(there, log, (), 500)) == [ranges((0, 2), (4, 5)), ranges((0, 2)), ()]
 
@@ -71,7 +71,7 @@ def test_a_fetch_that_gave_nothing_read_on_up_to_what_it_would_have_given() -> N
     ("most", "after"),
     [(500, [((9, 10),), ()]), (3, [((9, 10),), ((9, 9),), ()]), (2, [()]), (0, [()])],
 )
-def test_what_lies_below_what_was_given_was_taken_and_what_follows_perhaps(
+def test_aborted_records_below_the_delivered_were_acquired_and_later_ones_perhaps(
     most: int, after: list[tuple[tuple[int, int], ...]]
 ) -> None:
     there, log = world(*ABORTED[2:])
@@ -85,7 +85,7 @@ def test_what_lies_below_what_was_given_was_taken_and_what_follows_perhaps(
     assert found == [(*below, *ranges((9, 10))), below]
 
 
-def test_a_fetch_ends_within_a_batch_where_there_are_enough_or_the_window_is_full() -> None:
+def test_a_fetch_ends_within_a_batch_at_its_maximum_or_the_limit_of_the_window() -> None:
     there, log = world(*ABORTED)
     assert ranges((0, 1)) in kept_back(there, log, (), 2)
     assert ranges((0, 1)) not in kept_back(there, log, (), 500)
@@ -95,7 +95,7 @@ def test_a_fetch_ends_within_a_batch_where_there_are_enough_or_the_window_is_ful
     assert ranges((0, 2), (4, 4)) in kept_back(there, log, (), 500)
 
 
-def test_the_start_offset_may_wait_before_what_was_kept_back() -> None:
+def test_the_start_offset_may_wait_before_records_kept_back() -> None:
     there, log = world(*ABORTED)
     assert [waiting_start(there, log, start) for start in (3, 6, 7, 8)] == [0, 4, 7, 8]
     log.start = 1
