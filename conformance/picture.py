@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import attrs
 
 from conformance.campaign import Fault
+from judge.compare import Segment, first_difference, record_segments
+from model.checks import MAX_INT64
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
@@ -69,7 +71,8 @@ def picture(fault: Fault[object]) -> Picture | None:
     wanted = dict(states).get(_EXPECTED)
     observed = dict(states).get(_OBSERVED)
     compared = (observed, wanted) if observed and wanted else (shown[0], shown[-1])
-    offsets = _around(range(low, end), _first_difference(*compared))
+    different = first_difference(*(_segments(state) for state in compared))
+    offsets = _around(range(low, end), different and different[0])
     rows = tuple(
         Row(title, state, tuple(_cell(state, o, wanted, title) for o in offsets))
         for title, state in states
@@ -108,35 +111,22 @@ def _around(offsets: range, offset: int | None) -> range:
     return range(first, first + MAX_COLUMNS)
 
 
-def _first_difference(one: SharePartitionSnapshot, other: SharePartitionSnapshot) -> int | None:
-    """Return the first offset of which two states say different things; it begins a range."""
-    begins = {
-        offset
-        for state in (one, other)
-        for offset in (
-            state.start_offset,
-            state.end_offset,
-            *(record.first for record in _records(state)),
-            *(record.last + 1 for record in _records(state)),
-        )
-    }
-    return next((o for o in sorted(begins) if _said(one, o) != _said(other, o)), None)
+def _segments(state: SharePartitionSnapshot) -> list[Segment]:
+    """Return what is known of every offset; None of one in the window that was never delivered."""
+    start, end = state.start_offset, state.end_offset
+    below = [(0, start - 1, "below")] if start else []
+    return [*below, *record_segments(state.records, state), (end, MAX_INT64, "after")]
 
 
-def _said(state: SharePartitionSnapshot, offset: int) -> object:
-    record = _record(state, offset)
-    if record is None or not state.start_offset <= offset < state.end_offset:
-        return _place(state, offset)
-    if (record.state, record.delivery_count, record.pending) == (RecordState.AVAILABLE, 0, False):
-        return _place(state, offset)  # Never delivered: as good as not there.
-    return record.state, record.delivery_count, record.owner, record.pending
+def _known(state: SharePartitionSnapshot, offset: int) -> object:
+    return next((what for first, last, what in _segments(state) if first <= offset <= last), None)
 
 
 def _cell(
     state: SharePartitionSnapshot, offset: int, wanted: SharePartitionSnapshot | None, title: str
 ) -> Cell:
     compared = title == _OBSERVED and wanted is not None and state.records is not None
-    differs = compared and wanted is not None and _said(state, offset) != _said(wanted, offset)
+    differs = compared and wanted is not None and _known(state, offset) != _known(wanted, offset)
     return Cell(offset, _record(state, offset), _place(state, offset), differs)
 
 

@@ -3,8 +3,7 @@
 from model.errors import ErrorCode
 from model.operations import Acknowledge, Acquire, AdvanceTime
 from model.outcome import Answer, Choice, Expiry, Write
-from model.ranges import OffsetRange
-from model.states import RecordState
+from model.ranges import OffsetRange, never_delivered
 from model.trace import TraceEvent
 
 __all__ = ["recorded_answers", "recorded_choice"]
@@ -54,11 +53,7 @@ def _entered(
     return tuple(
         OffsetRange(max(record.first, low), min(record.last, high))
         for record in event.after.records
-        if record.state is RecordState.AVAILABLE
-        and record.delivery_count == 0
-        and not record.pending
-        and record.last >= low
-        and record.first <= high
+        if never_delivered(record) and record.last >= low and record.first <= high
     )
 
 

@@ -9,12 +9,18 @@ from judge.words import durable_text, marked_text, record_text, span
 from model.guards import Difference
 from model.operations import AdvanceTime, Initialize
 from model.outcome import Outcome, Write
-from model.ranges import RecordRange, StateBatch
+from model.ranges import RecordRange, StateBatch, never_delivered
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
 
-__all__ = ["Mismatch", "first_difference", "first_mismatch", "persisted_mismatch"]
+__all__ = [
+    "Mismatch",
+    "first_difference",
+    "first_mismatch",
+    "persisted_mismatch",
+    "record_segments",
+]
 
 Segment = tuple[int, int, Any]
 """First and last offset, both inclusive, and what is said of them."""
@@ -85,6 +91,19 @@ def first_difference(
         left.skip(last)
         right.skip(last)
     return None
+
+
+def record_segments(
+    records: Iterable[RecordRange] | None, window: SharePartitionSnapshot
+) -> Iterator[Segment]:
+    """Yield the state, delivery count, owner and pending write of each record in the window.
+
+    A record never delivered is left out, unless it has an owner, which it should not.
+    """
+    for r in records or ():
+        first, last = max(r.first, window.start_offset), min(r.last, window.end_offset - 1)
+        if first <= last and not (never_delivered(r) and r.owner is None):
+            yield first, last, (r.state, r.delivery_count, r.owner, r.pending)
 
 
 class _Walk:
@@ -234,20 +253,9 @@ def _records(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | Non
     if event.after.records is None or event.after.records == after.records:
         return None
     found = first_difference(
-        _tracked(event.after.records, after), _tracked(after.records or (), after)
+        record_segments(event.after.records, after), record_segments(after.records, after)
     )
     return found and _at(Difference.RECORDS, found, _record_said)
-
-
-def _tracked(records: Iterable[RecordRange], window: SharePartitionSnapshot) -> Iterator[Segment]:
-    """Yield what is said of records in the window; one never delivered is as good as none."""
-    start, end = window.start_offset, window.end_offset
-    never = (RecordState.AVAILABLE, 0, None, False)
-    for r in records:
-        said = (r.state, r.delivery_count, r.owner, r.pending)
-        first, last = max(r.first, start), min(r.last, end - 1)
-        if first <= last and said != never:
-            yield first, last, said
 
 
 def _at(difference: Difference, found: tuple[int, Any, Any], say: Callable[[Any], str]) -> Mismatch:

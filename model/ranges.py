@@ -10,7 +10,7 @@ from model.checks import MAX_INT64, MAX_RANGE, count, member_name, offset, whole
 from model.errors import InvalidValueError
 from model.states import DURABLE_STATES, RecordState
 
-__all__ = ["AcquiredRange", "OffsetRange", "RecordRange", "StateBatch", "ascend"]
+__all__ = ["AcquiredRange", "OffsetRange", "RecordRange", "StateBatch", "ascend", "never_delivered"]
 
 
 class _Range(Protocol):
@@ -83,3 +83,12 @@ class RecordRange:
     delivery_count: int = attrs.field(validator=count)
     owner: str | None = attrs.field(default=None, validator=attrs.validators.optional(member_name))
     pending: bool = False
+
+
+def never_delivered(record: RecordRange) -> bool:
+    """Return whether nothing is known of the records but that they are in the window.
+
+    Whether a leader tracks such records or not makes no difference.
+    """
+    fresh = record.state is RecordState.AVAILABLE and record.delivery_count == 0
+    return fresh and not record.pending

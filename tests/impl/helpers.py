@@ -13,8 +13,7 @@ import pyarrow as pa
 import pytest
 
 from model.errors import ErrorCode
-from model.ranges import RecordRange
-from model.states import RecordState
+from model.ranges import RecordRange, never_delivered
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import event_from_row, row_from_event
@@ -64,7 +63,7 @@ def by_offset(records: tuple[RecordRange, ...], start: int) -> dict[int, tuple[o
         offset: (r.state, r.delivery_count, r.owner, r.pending)
         for r in records
         for offset in range(max(r.first, start), r.last + 1)
-        if (r.state, r.delivery_count, r.pending) != (RecordState.AVAILABLE, 0, False)
+        if not never_delivered(r)
     }
 
 

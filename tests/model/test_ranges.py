@@ -4,7 +4,7 @@ import pytest
 
 from model.checks import MAX_INT64, MAX_RANGE
 from model.errors import InvalidValueError
-from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
+from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch, never_delivered
 from model.states import RecordState
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
@@ -63,3 +63,10 @@ def test_a_record_has_no_owner_or_one_with_a_name() -> None:
     assert [RecordRange(0, 0, ACQUIRED, 1, owner).owner for owner in (None, "m")] == [None, "m"]
     with pytest.raises(InvalidValueError, match=r"^owner is "):
         RecordRange(0, 0, ACQUIRED, 1, "")
+
+
+def test_a_record_is_never_delivered_if_available_uncounted_and_not_pending() -> None:
+    assert never_delivered(RecordRange(0, 1, AVAILABLE, 0))
+    assert not never_delivered(RecordRange(0, 1, ACQUIRED, 0))
+    assert not never_delivered(RecordRange(0, 1, AVAILABLE, 1))
+    assert not never_delivered(RecordRange(0, 1, AVAILABLE, 0, None, pending=True))
