@@ -7,11 +7,14 @@ from impl.partition import FastSharePartition
 from judge.engine import SpecEngine
 from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
 from model.guards import Guard
-from model.operations import Operation
+from model.operations import ArchiveAborted, Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
+from model.snapshot import DurableState, SharePartitionSnapshot
+from model.states import RecordState
 from model.trace import TraceEvent
 from spec.partition import SharePartition
+from spec.view import snapshot
 
 if TYPE_CHECKING:
     from enum import Enum
@@ -45,22 +48,30 @@ class Pair:
         """Apply to both; compare outcome or refusal, whole state and every invariant."""
         self.steps += 1
         step = operation, choice or Choice(), answers, len(self.events)
-        before = self.engine.snapshot()
+        before = self.spec
         expected = attempt(self.engine.apply, *step)
         wrong = (
             answers_differ(expected, attempt(self.impl.apply, *step))
             or states_differ(self.engine, self.impl)
             or broken_rule(self.engine, expected)
         )
-        assert wrong is None, f"{wrong}\n{step}\nfrom {before}"
-        self._count(operation, expected)
+        assert wrong is None, f"{wrong}\n{step}\nfrom {snapshot(before)}"
+        self._count(operation, expected, before)
         if isinstance(expected, Outcome):
             seq, after = len(self.events), self.engine.snapshot()
             event = TraceEvent("lockstep", seq, self.spec.now, operation, expected, after)
             self.events.append(event)
         return expected
 
-    def _count(self, operation: Operation, answer: Outcome | Refusal) -> None:
+    def snapshot(self) -> SharePartitionSnapshot:
+        return self.engine.snapshot()
+
+    def durable(self) -> DurableState:
+        return self.engine.durable()
+
+    def _count(
+        self, operation: Operation, answer: Outcome | Refusal, before: SharePartition
+    ) -> None:
         name = type(operation).__name__
         self.reached[name] += 1
         if isinstance(answer, Refusal):
@@ -73,3 +84,9 @@ class Pair:
             self.reached[f"{name} writes {write.status.name}"] += 1
         for status in answer.marked:
             self.reached[f"marked {status.name}"] += 1
+        if isinstance(operation, ArchiveAborted):
+            for offset in {o for r in operation.ranges for o in range(r.first, r.last + 1)}:
+                record = before.window.records.get(offset)
+                state = RecordState(record.state).name if record else "untracked"
+                pending = " pending" if record is not None and record.pending else ""
+                self.reached[f"aborted {state}{pending}"] += 1

@@ -15,6 +15,7 @@ import pyarrow as pa
 from impl.kernel import replay_partition
 from judge.engine import engines_for
 from judge.follower import follow
+from judge.world import SeededDice
 from model.errors import InvalidValueError
 from model.guards import Difference
 from model.profile import PROFILES, Profile
@@ -23,9 +24,7 @@ from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
 from replay.lag_file import Observed, lag_table
 from replay.tables import BadRowError, events_of, first_bad_row
-from tests.lockstep.dice import SeededDice
-from tests.lockstep.driver import weighted_operations
-from tests.lockstep.world import World
+from tests.lockstep.world import OPERATIONS, new_world, step
 
 __all__ = ["Case", "cases", "found_by_kernel", "found_by_specification"]
 
@@ -109,10 +108,10 @@ class _Counted:
 
 
 def _story(profile: Profile, dice: SeededDice) -> list[Row]:
-    world = World(profile, dice)
+    world, pair = new_world(profile, dice)
     for _ in range(dice.number(SHORTEST, LONGEST)):
-        world.step(dice.one_of(weighted_operations()))
-    rows = [json.loads(json.dumps(row_from_event(event))) for event in world.pair.events]
+        step(world, dice.weighted(OPERATIONS))
+    rows = [json.loads(json.dumps(row_from_event(event))) for event in pair.events]
     for row in rows:
         if dice.number(0, 2) == 0:
             row["after"]["records"] = None
