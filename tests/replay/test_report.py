@@ -57,7 +57,7 @@ def test_the_totals_are_one_line_of_json() -> None:
     }
 
 
-def test_everything_is_counted_and_named() -> None:
+def test_the_report_has_every_count_and_problem() -> None:
     text = printed(sample(interrupted=True))
     for part in (
         "1 conform   1 diverge   2 unreadable   1 not checked   of 4 share-partitions",
@@ -73,14 +73,14 @@ def test_everything_is_counted_and_named() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 180])
-def test_nothing_from_a_file_is_printed_unescaped(width: int) -> None:
+def test_text_from_files_is_escaped(width: int) -> None:
     text = printed(sample(), width)
     assert not {"\x1b", "\u202e", "\r"} & set(text)
     assert "[bold]" in printed(sample())
     assert r"\x1b[2J[bold]evil[/bold]\n\u202e" in printed(sample(), 2000)
 
 
-def test_much_is_shortened_but_counted() -> None:
+def test_long_lists_are_shortened_but_counted() -> None:
     text = printed(sample(100))
     assert "… and 63 more" in text
     assert "… and 90 more diverging share-partitions" in text
@@ -98,14 +98,14 @@ def test_a_disagreement_is_loud_and_comes_first() -> None:
     assert loud < text.index("First divergence: a")
 
 
-def test_a_finding_alone() -> None:
+def test_a_single_finding_is_shown() -> None:
     finding = Finding(3, "spec", FindingKind.INVARIANT, "n", "s", EVIL, "e", "b", "a")
     text = finding_text(finding).plain
     assert "Divergence at seq 3" in text
     assert "\x1b" not in text
 
 
-def test_the_bar_shows_progress_on_a_terminal_and_nothing_elsewhere() -> None:
+def test_the_bar_shows_progress_on_a_terminal_only() -> None:
     for terminal in (True, False):
         output = io.StringIO()
         with Bar(Console(file=output, force_terminal=terminal, width=100)) as bar:

@@ -46,9 +46,7 @@ def on_cluster(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kill", ["-", "kill"])
-def test_a_cluster_of_processes_gives_the_same_answer_also_when_one_dies(
-    tmp_path: Path, kill: str
-) -> None:
+def test_a_cluster_gives_the_same_verdicts_even_if_a_worker_dies(tmp_path: Path, kill: str) -> None:
     rows = [row for p in range(6) for row in kafka_rows(partition=p, count=60)]
     rows[70]["after"]["delivery_complete_count"] += 1
     trace = write_lines(tmp_path / "t.jsonl", rows)
@@ -100,7 +98,7 @@ def test_the_packages_that_workers_need_are_shipped(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_line_that_says_what_is_wrong(text: str, line: str) -> None:
+def test_first_line_finds_the_cause(text: str, line: str) -> None:
     assert first_line(SessionError(text)) == line
 
 

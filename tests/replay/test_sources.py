@@ -7,7 +7,7 @@ from replay.sources import Form, NoSuchTraceError, find_sources
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 
 
-def test_folders_are_searched_by_name_and_files_are_told_by_their_content(tmp_path: Path) -> None:
+def test_folders_are_searched_by_name_and_content_gives_the_form(tmp_path: Path) -> None:
     rows = kafka_rows(count=2)
     for name in ("a.jsonl", "b.jsonl.gz"):
         write_lines(tmp_path / name, rows)
@@ -25,14 +25,14 @@ def test_folders_are_searched_by_name_and_files_are_told_by_their_content(tmp_pa
     assert find_sources([tmp_path / "README.md"]).files[0].form is Form.LINES
 
 
-def test_a_path_that_is_not_there_and_a_folder_without_traces(tmp_path: Path) -> None:
+def test_a_missing_path_and_a_folder_without_traces_are_errors(tmp_path: Path) -> None:
     with pytest.raises(NoSuchTraceError, match="nowhere does not exist"):
         find_sources([tmp_path / "nowhere"])
     with pytest.raises(NoSuchTraceError, match="there is no trace in"):
         find_sources([tmp_path])
 
 
-def test_what_is_not_a_regular_file_is_a_problem(tmp_path: Path) -> None:
+def test_anything_but_a_regular_file_is_a_problem(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     found = find_sources([tmp_path])
     assert [p.message for p in found.problems] == ["cannot be read: it is not a regular file"]

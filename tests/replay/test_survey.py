@@ -43,14 +43,14 @@ def test_share_partitions_in_order_are_runs(tmp_path: Path, rows_per_group: int)
         [*ROWS, {**ROWS[0], "partition": "p", "seq": None}],
     ],
 )
-def test_anything_else_has_to_be_sorted(
+def test_a_file_in_any_other_order_has_no_runs(
     tmp_path: Path, rows: list[dict[str, object]], rows_per_group: int
 ) -> None:
     found = look(write_parquet(tmp_path / "t.parquet", rows, rows_per_group))
     assert (found.runs, found.problem) == (None, None)
 
 
-def test_another_schema_an_empty_and_a_damaged_file_are_problems(tmp_path: Path) -> None:
+def test_a_file_with_another_schema_or_empty_or_damaged_is_a_problem(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"partition": ["p"], "seq": [0]}), path)
     assert "column time_ms is None; allowed" in str(look(path).problem)
@@ -63,7 +63,7 @@ def test_another_schema_an_empty_and_a_damaged_file_are_problems(tmp_path: Path)
     assert "column seq is 'string'; allowed: int64" in str(look(path).problem)
 
 
-def test_absurd_sizes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_absurd_sizes_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_parquet(tmp_path / "t.parquet", ROWS)
     for name in ("ROWS", "VALUES", "BYTES"):
         with monkeypatch.context() as patch:

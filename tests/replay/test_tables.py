@@ -43,7 +43,7 @@ def test_a_whole_table_has_no_bad_row_and_gives_its_events() -> None:
         (ACKNOWLEDGE, ("writes", 0), "writes"),
     ],
 )
-def test_a_missing_value_is_found_however_deep(row: int, path: tuple[Any, ...], name: str) -> None:
+def test_a_missing_value_is_found_at_any_depth(row: int, path: tuple[Any, ...], name: str) -> None:
     bad = first_bad_row(spoiled(row, *path))
     assert bad is not None
     assert (bad.row, bad.message) == (row, f"{name} is None; allowed: a value")
@@ -57,7 +57,7 @@ def test_the_first_of_several_bad_rows_counts_also_in_a_slice() -> None:
     assert bad.row == 2
 
 
-def test_text_that_is_not_utf8_is_found() -> None:
+def test_text_that_is_not_utf8_is_a_bad_row() -> None:
     table = table_from_rows(ROWS)
     broken = pa.array([b"m"] * 20 + [b"\xff"] + [b"m"] * 19).view(pa.string())
     index = table.schema.get_field_index("member")
@@ -66,7 +66,7 @@ def test_text_that_is_not_utf8_is_found() -> None:
     assert (bad.row, bad.message) == (20, "member is b'\\xff'; allowed: UTF-8")
 
 
-def test_a_row_with_a_wrong_value_says_which() -> None:
+def test_a_row_with_a_wrong_value_is_an_error_that_names_it() -> None:
     rows = kafka_rows(count=40)
     rows[5]["op"] = "conquer"
     with pytest.raises(BadRowError, match="op is 'conquer'; allowed: initialize, ") as caught:

@@ -1,7 +1,7 @@
 from replay.verdict import Counts, PartitionVerdict, Problem, Verdict, counted
 
 
-def test_every_share_partition_is_counted_once_and_files_that_belong_to_none_too() -> None:
+def test_share_partitions_and_unreadable_files_are_counted_once() -> None:
     verdicts = [
         PartitionVerdict("a", Verdict.CONFORMS, 10, 10),
         PartitionVerdict("b", Verdict.DIVERGES, 10, 3),

@@ -16,7 +16,7 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(describe_command, [str(argument) for argument in arguments])
 
 
-def test_what_kafka_should_print_at_a_moment(tmp_path: Path) -> None:
+def test_the_output_is_what_kafka_should_print(tmp_path: Path) -> None:
     rows = [*kafka_rows(partition=4), *kafka_rows(partition=3)]
     path = write_lines(tmp_path / "t.jsonl", rows)
     done = run(path, "--at", 5000)
@@ -31,12 +31,12 @@ def test_what_kafka_should_print_at_a_moment(tmp_path: Path) -> None:
     ]
 
 
-def test_what_was_kept_back_is_in_the_count_that_is_durable_and_its_records_are_not() -> None:
+def test_records_withheld_as_aborted_are_in_the_durable_count() -> None:
     line = run(ABORTED).stdout.splitlines()[-1]
     assert line.split() == ["g", "t", "0", "6", "2"]
 
 
-def test_only_a_group_that_is_named(tmp_path: Path) -> None:
+def test_the_group_option_shows_only_that_group(tmp_path: Path) -> None:
     rows = [*kafka_rows(count=5), *renamed(kafka_rows(count=5), "a:b:orders:7")]
     path = write_lines(tmp_path / "t.jsonl", rows)
     done = run(path, "--group", "a:b")
@@ -44,7 +44,7 @@ def test_only_a_group_that_is_named(tmp_path: Path) -> None:
     assert run(path, "--group", "nobody").output == ""
 
 
-def test_a_divergence_is_told_and_the_others_are_shown(tmp_path: Path) -> None:
+def test_a_divergence_is_reported_and_the_others_are_shown(tmp_path: Path) -> None:
     rows = [*kafka_rows(), *kafka_rows(partition=1)]
     rows[30]["after"]["end_offset"] += 1
     path = write_lines(tmp_path / "t.jsonl", rows)

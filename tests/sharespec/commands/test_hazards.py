@@ -24,7 +24,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(hazards_command, arguments)
 
 
-def test_each_hazard_is_listed_with_what_was_found() -> None:
+def test_each_hazard_is_listed_with_its_finding() -> None:
     result = run()
     assert result.exit_code == 0
     assert result.output.splitlines() == [
@@ -63,7 +63,7 @@ def test_markdown_is_the_document() -> None:
     assert run("--markdown").output == review(found, WELL)
 
 
-def test_an_unknown_name_is_one_line_and_exit_2() -> None:
+def test_an_unknown_name_exits_with_2_and_one_line() -> None:
     result = run("--show", "Z99")
     assert result.exit_code == 2
     assert result.output.splitlines()[0].startswith(
@@ -71,7 +71,7 @@ def test_an_unknown_name_is_one_line_and_exit_2() -> None:
     )
 
 
-def test_a_hazard_that_is_not_as_claimed_is_exit_1(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hazard_that_is_not_as_claimed_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     case = attrs.evolve(FEW[0].cases[0], steps=3)
     monkeypatch.setattr(cli_hazards, "HAZARDS", (attrs.evolve(FEW[0], cases=(case,)),))
     result = run()
@@ -79,7 +79,7 @@ def test_a_hazard_that_is_not_as_claimed_is_exit_1(monkeypatch: pytest.MonkeyPat
     assert "NOT AS CLAIMED" in result.output
 
 
-def test_a_property_that_is_broken_in_the_larger_worlds_is_exit_1(
+def test_a_property_broken_in_the_larger_worlds_exits_with_1(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cli_hazards, "all_together", lambda: (Absence("", 5, "a record is lost"),))

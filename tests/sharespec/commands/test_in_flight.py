@@ -19,13 +19,13 @@ def trace(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("seq", [10, 57, 99])
-def test_the_records_are_those_that_were_recorded(path: Path, seq: int) -> None:
+def test_the_records_in_flight_are_the_recorded_ones(path: Path, seq: int) -> None:
     done = run(path, "--seq", seq, "--json", "--partition", "core:orders:0")
     assert done.exit_code == 0
     found = {
-        offset: (said["state"], said["delivery_count"], said["member"], said["pending"])
-        for said in map(json.loads, done.stdout.splitlines())
-        for offset in range(said["first"], said["last"] + 1)
+        offset: (shown["state"], shown["delivery_count"], shown["member"], shown["pending"])
+        for shown in map(json.loads, done.stdout.splitlines())
+        for offset in range(shown["first"], shown["last"] + 1)
     }
     after = kafka_rows(count=100)[seq]["after"]
     assert found == {
@@ -36,10 +36,10 @@ def test_the_records_are_those_that_were_recorded(path: Path, seq: int) -> None:
     }
 
 
-def test_nobody_holds_what_was_kept_back_of_aborted_transactions() -> None:
+def test_nobody_holds_records_withheld_as_aborted() -> None:
     done = run(ABORTED, "--seq", 2, "--json")
-    said = [json.loads(line) for line in done.stdout.splitlines()]
-    found = [(one["first"], one["state"], one["member"], one["held_ms"]) for one in said]
+    shown = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [(r["first"], r["state"], r["member"], r["held_ms"]) for r in shown]
     assert found == [
         (0, "ACQUIRED", "m1", 0),
         (2, "ARCHIVED", None, None),
@@ -47,7 +47,7 @@ def test_nobody_holds_what_was_kept_back_of_aborted_transactions() -> None:
     ]
 
 
-def test_how_long_each_is_held_by_an_independent_count(path: Path) -> None:
+def test_the_time_held_equals_an_independent_count(path: Path) -> None:
     """A record is held since the last acquisition that named it."""
     rows = kafka_rows(count=100)
     since: dict[int, int] = {}
@@ -55,9 +55,9 @@ def test_how_long_each_is_held_by_an_independent_count(path: Path) -> None:
         acquired = (row["result"].get("acquired") or ()) if row["op"] == "acquire" else ()
         since |= {o: row["time_ms"] for r in acquired for o in range(r["first"], r["last"] + 1)}
     done = run(path, "--json", "--only-state", "ACQUIRED", "--partition", "core:orders:0")
-    said = [json.loads(line) for line in done.stdout.splitlines()]
-    assert said
-    for record in said:
+    shown = [json.loads(line) for line in done.stdout.splitlines()]
+    assert shown
+    for record in shown:
         for offset in range(record["first"], record["last"] + 1):
             assert record["held_ms"] == rows[-1]["time_ms"] - since[offset]
             assert 0 <= record["progress_age_ms"] <= record["held_ms"]
@@ -74,7 +74,7 @@ def test_the_table_marks_what_is_stale(path: Path) -> None:
     assert "STALE" not in run(path).stdout
 
 
-def test_text_of_a_trace_is_escaped_and_what_is_wrong_is_told(tmp_path: Path) -> None:
+def test_text_of_a_trace_is_escaped_and_problems_are_reported(tmp_path: Path) -> None:
     rows: list[Row] = renamed(kafka_rows(count=5), "g\x1b[2J:orders:0")
     for row in rows:
         if row.get("member"):

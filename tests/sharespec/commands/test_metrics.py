@@ -14,7 +14,7 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(metrics_command, [str(argument) for argument in arguments])
 
 
-def said(*arguments: object) -> list[dict[str, Any]]:
+def figures(*arguments: object) -> list[dict[str, Any]]:
     return [json.loads(line) for line in run(*arguments, "--json").stdout.splitlines()]
 
 
@@ -25,19 +25,19 @@ def trace(tmp_path: Path) -> Path:
 
 
 def test_groups_are_the_sum_of_their_share_partitions(path: Path) -> None:
-    first, second, group = said(path, "--partitions")
+    first, second, group = figures(path, "--partitions")
     assert (first["group"], first["topic"], first["partition"]) == ("core", "orders", 0)
     assert set(group) == {"group", "recorded", "expected"}
     assert group["recorded"]["num-partitions"] == 2
     for name in ("write-total", "record-acknowledgement-count{ack-type=accept}"):
-        counts = [one["recorded"][name] for one in (first, second, group)]
+        counts = [line["recorded"][name] for line in (first, second, group)]
         assert counts[0] + counts[1] == counts[2] > 0
         assert group["expected"][name] == counts[2]
-    assert [group] == said(path)
+    assert [group] == figures(path)
 
 
-def test_what_is_kept_back_of_aborted_transactions_writes_nothing() -> None:
-    (group,) = said(ABORTED)
+def test_records_withheld_as_aborted_write_nothing() -> None:
+    (group,) = figures(ABORTED)
     counts = ("write-total", "AcquisitionLockTimeout count", "InFlightMessageCount")
     for side in ("recorded", "expected"):
         assert [group[side][name] for name in counts] == [2, 0, 5]
@@ -49,19 +49,19 @@ def test_an_interval_in_ms(path: Path) -> None:
     rows = [row for p in range(2) for row in kafka_rows(partition=p, count=100)]
     early = sum(row["op"] == "acknowledge" and row["time_ms"] <= time for row in rows)
     late = sum(row["op"] == "acknowledge" and row["time_ms"] > time for row in rows)
-    assert said(path, "--at", time)[0]["recorded"][name] == early
-    assert said(path, "--from", time + 1)[0]["expected"][name] == late
+    assert figures(path, "--at", time)[0]["recorded"][name] == early
+    assert figures(path, "--from", time + 1)[0]["expected"][name] == late
     assert early
     assert late
 
 
-def test_the_table_names_every_metric_and_what_no_trace_determines(path: Path) -> None:
+def test_the_table_lists_every_metric_and_those_no_trace_determines(path: Path) -> None:
     text = run(path).stdout
     assert all(metric.name in text for metric in METRICS)
     assert all(name in text and reason in text for name, reason in NOT_DETERMINED.items())
     assert "group-count 1." in text
     line = next(line for line in text.splitlines() if line.startswith("write-total"))
-    assert line.split() == ["write-total", str(said(path)[0]["recorded"]["write-total"])]
+    assert line.split() == ["write-total", str(figures(path)[0]["recorded"]["write-total"])]
 
 
 def test_where_recorded_and_expected_differ_both_are_shown(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_where_recorded_and_expected_differ_both_are_shown(tmp_path: Path) -> No
     assert line.split() == ["write-total", str(recorded), str(expected)]
 
 
-def test_a_line_that_holds_no_event_ends_the_count_and_is_told(tmp_path: Path) -> None:
+def test_a_line_that_holds_no_event_ends_the_count_and_is_reported(tmp_path: Path) -> None:
     rows = renamed(kafka_rows(count=20), "g:t:0")
     rows[9]["op"] = "conquer"
     path = write_lines(tmp_path / "t.jsonl", rows)

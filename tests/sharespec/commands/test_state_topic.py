@@ -76,7 +76,7 @@ def test_json_has_one_object_to_a_line(tmp_path: Path) -> None:
     }
 
 
-def test_problems_beyond_a_number_are_only_counted(tmp_path: Path) -> None:
+def test_problems_beyond_a_limit_are_only_counted(tmp_path: Path) -> None:
     result = run(written(tmp_path, GOOD + console(LOWER) * (MAX_PROBLEMS + 3)))
     assert result.output.count("goes back") == MAX_PROBLEMS
     assert "… and 3 more problems" in result.output
@@ -97,7 +97,7 @@ def test_a_deleted_share_partition_is_not_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["absent", "damaged", "empty"])
-def test_a_file_that_tells_nothing_fails(tmp_path: Path, kind: str) -> None:
+def test_a_file_without_records_exits_with_2(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "topic.gz"
     if kind == "damaged":
         file.write_bytes(gzip.compress(GOOD.encode())[:-9])

@@ -1,4 +1,4 @@
-"""``sharespec vectors``: it writes what is not current, and says what is not."""
+"""``sharespec vectors``: it writes the files that are not current, or lists them."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(vectors_command, arguments)
 
 
-def test_it_writes_and_then_there_is_nothing_to_do(tmp_path: Path) -> None:
+def test_it_writes_only_files_that_are_not_current(tmp_path: Path) -> None:
     out = tmp_path / "new"
     assert run(str(out), "--check").exit_code == 1
     assert run(str(out)).output == f"2 files in {out}, 2 of them written\n"
@@ -30,7 +30,7 @@ def test_it_writes_and_then_there_is_nothing_to_do(tmp_path: Path) -> None:
     assert run(str(out), "--check").exit_code == 0
 
 
-def test_what_is_not_current_is_named(tmp_path: Path) -> None:
+def test_check_lists_files_that_are_not_current(tmp_path: Path) -> None:
     run(str(tmp_path))
     (tmp_path / "limits.json").write_text("{}")
     (tmp_path / "odd.json").write_text("{}")
@@ -41,9 +41,7 @@ def test_what_is_not_current_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_what_cannot_be_read_or_written_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     result = run(str(tmp_path / "file" / "under"))
     assert result.exit_code == 2

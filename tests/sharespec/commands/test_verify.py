@@ -40,7 +40,7 @@ def test_the_specification_conforms() -> None:
 
 
 @pytest.mark.slow
-def test_a_driver_that_deviates_is_told_how() -> None:
+def test_the_deviations_of_a_driver_are_reported() -> None:
     result = run("--exec", WRONG, *QUICK, "--json")
     assert result.exit_code == 1
     lines = [json.loads(line) for line in result.stdout.splitlines()]
@@ -51,7 +51,7 @@ def test_a_driver_that_deviates_is_told_how() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_known_is_no_deviation_until_it_is_gone(tmp_path: Path) -> None:
+def test_a_known_deviation_fails_the_run_only_when_it_is_gone(tmp_path: Path) -> None:
     lines = [
         json.loads(line) for line in run("--exec", WRONG, *QUICK, "--json").stdout.splitlines()
     ]
@@ -99,7 +99,7 @@ def test_reports_are_written_to_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         ([], "give one of spec, impl, kafka,"),
         (["spec", "--exec", "x"], "--exec COMMAND, or --bootstrap HOST:PORT"),
@@ -119,13 +119,13 @@ def test_reports_are_written_to_files(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_what_cannot_be_run_exits_with_2(arguments: list[str], said: str) -> None:
+def test_a_target_that_cannot_be_driven_exits_with_2(arguments: list[str], text: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
-    assert said in result.output
+    assert text in result.output
 
 
-def test_with_no_sequences_the_vectors_are_played_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_sequences_only_the_vectors_run(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("spec", "--sequences", "0")
     assert result.exit_code == 0
     assert "42 vectors, 0 deviate\n" in result.stdout
@@ -136,7 +136,7 @@ def test_with_no_sequences_the_vectors_are_played_only(monkeypatch: pytest.Monke
     assert "nothing was tried, so nothing is known" in result.stderr
 
 
-def test_of_many_faults_the_steps_of_the_first_are_shown() -> None:
+def test_the_steps_of_only_the_first_deviations_are_shown() -> None:
     wrong = f'{sys.executable} -m tests.doubles.miniature "{FaultKind.START_PASSES_HELD}"'
     result = run("--exec", wrong, "--sequences", "0")
     assert result.exit_code == 1
@@ -164,7 +164,7 @@ serve(FaultKind.WINDOW_HAS_NO_LIMIT)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [100, 1500], ids=["vectors", "search"])
-def test_a_driver_that_dies_loses_nothing_of_what_was_found(tmp_path: Path, after: int) -> None:
+def test_the_results_before_a_driver_dies_are_reported(tmp_path: Path, after: int) -> None:
     driver = tmp_path / "driver.py"
     driver.write_text(DYING)
     files = {kind: tmp_path / kind for kind in ("junit", "html", "markdown")}
@@ -172,18 +172,18 @@ def test_a_driver_that_dies_loses_nothing_of_what_was_found(tmp_path: Path, afte
     command = f"{sys.executable} {driver} {after}"
     result = run("--exec", command, "--sequences", "9999", "--json", *options)
     assert result.exit_code == 2, result.output
-    (line,) = (one for one in result.stderr.splitlines() if one.startswith("sharespec"))
+    (line,) = (line for line in result.stderr.splitlines() if line.startswith("sharespec"))
     assert line.startswith("sharespec: it could not be driven any further: it ended")
     summary = json.loads(result.stdout.splitlines()[-1])
     assert "out" in summary["failure"]
     assert (summary["sequences"] > 1) == (after > 1000)
     for path in files.values():
-        said = path.read_text()
-        assert VECTOR in said
-        assert "t could not be driven any further" in said
+        report = path.read_text()
+        assert VECTOR in report
+        assert "t could not be driven any further" in report
 
 
-def test_a_broker_that_dies_loses_nothing_of_what_was_found(
+def test_the_results_before_a_broker_dies_are_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for left, verdict in ((300, "unknown: 0 new"), (10, "")):
@@ -196,7 +196,7 @@ def test_a_broker_that_dies_loses_nothing_of_what_was_found(
     assert result.stdout == ""
 
 
-def test_a_broker_that_dies_after_the_search_loses_nothing(
+def test_the_results_before_a_broker_dies_in_known_deviations_are_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     known = tmp_path / "known.toml"
