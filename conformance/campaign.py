@@ -28,10 +28,10 @@ _NO_COVERAGE = Coverage()
 
 @attrs.frozen
 class Limits:
-    """When a search ends, whichever comes first; a sequence has at most so many asks.
+    """When a search ends, whichever limit is first; ``length`` is the most commands of a sequence.
 
     ``examples``: how many sequences of one signature are shrunk, since deviations of the same
-    signature can have different causes. ``shrink_seconds``: how long one of them at most.
+    signature can have different causes. ``shrink_seconds``: how long shrinking one may take.
     """
 
     seconds: float = 60.0
@@ -43,10 +43,10 @@ class Limits:
 
 @attrs.frozen
 class Fault(Generic[C_co]):
-    """A distinct deviation, and the shortest sequence that was found to show it.
+    """A distinct deviation, with the shortest sequence found that shows it.
 
-    ``kinds`` are the features of the sequence, which tell it from others of the same signature;
-    ``seen`` is how often the signature was met.
+    ``kinds`` are the features of the sequence, which distinguish it from others of the same
+    signature; ``seen`` counts the sequences with this signature.
     """
 
     deviation: Deviation
@@ -58,14 +58,13 @@ class Fault(Generic[C_co]):
 
 @attrs.frozen
 class Campaign(Generic[C_co]):
-    """What a search did and found.
+    """The results of a search.
 
     ``asked`` counts operations by kind and status, and ``exercised`` how often they covered each
-    coverage goal, by name. ``seed`` gives the same search again.
+    coverage goal, by name. ``seed`` repeats the search.
 
-    ``hello`` says who was asked, with a name, a version and a profile. ``unjudged`` sequences were
-    left before their end, because the judge could not follow any more. ``failure`` is why the
-    target could not be driven any further; empty if it could.
+    ``hello`` describes the target. ``unjudged`` counts the sequences that ended early because the
+    judge could no longer follow. ``failure`` is why the target stopped responding; else empty.
     """
 
     hello: Hello
@@ -90,9 +89,9 @@ def campaign(
     seed: int = 0,
     progress: Callable[[int, int], None] = lambda _sequences, _faults: None,
 ) -> Campaign[C]:
-    """Search until a limit is reached, or until the target cannot be driven any further.
+    """Search until a limit is reached or the target stops responding.
 
-    Raises TargetError if it cannot be driven through one sequence, and that shows no deviation.
+    Raises TargetError if it stops in the first sequence and that shows no deviation.
     """
     hello = kit.hello(target)
     search = _Search(target, hello, limits, kit)
@@ -100,7 +99,7 @@ def campaign(
     sequences, interrupted, failure = 0, False, ""
     try:
         while sequences < limits.sequences and time.monotonic() - began < limits.seconds:
-            search.sequence(Random(f"{seed}:{sequences}"))  # noqa: S311 - no secret
+            search.sequence(Random(f"{seed}:{sequences}"))  # noqa: S311 - reproducible, not secret
             sequences += 1
             progress(sequences, len(search.faults))
     except KeyboardInterrupt:

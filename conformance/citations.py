@@ -1,6 +1,6 @@
-"""What each rule rests on: the part of a KIP or of Apache Kafka that says it, in a sentence.
+"""The source of each rule: a part of a KIP or of Apache Kafka, with its statement in a sentence.
 
-One table for every name that a deviation can have.
+One table for every rule that a deviation can name.
 """
 
 import attrs
@@ -14,7 +14,7 @@ __all__ = ["CITATIONS", "DRAFT", "Citation", "citation_of"]
 
 @attrs.frozen
 class Citation:
-    """Where a rule is said, and what is said there, in our words."""
+    """The source of a rule, and its statement in our words."""
 
     source: str
     says: str
@@ -30,7 +30,7 @@ _LAG = "KIP-1226, Share Partition Lag Computation"
 _LAG_WRITE = "KIP-1226, Persistence"
 _QUEUE = "KIP-1191"
 DRAFT = "KAFKA-20458, the draft of IN_PROGRESS"
-"""Of records that may be marked, which the kit does not ask for."""
+"""Source of the rules for IN_PROGRESS marks, which the kit does not request."""
 
 _STATES = Citation(
     _RECORDS,
@@ -266,7 +266,7 @@ _BROKER = {
         "The lag is what lies from the start offset to the end of the log, less what is processed.",
     ),
 }
-"""Rules of a broker's answers, of which some have the names of those above."""
+"""Rules for the answers of a broker."""
 
 CITATIONS: dict[str, Citation] = {
     **{guard.name: citation for guard, citation in _GUARDS.items()},
@@ -275,9 +275,9 @@ CITATIONS: dict[str, Citation] = {
     **_BROKER,
     **_KIT,
 }
-"""By the name of the rule."""
+"""Citations by the name of the rule."""
 
 
 def citation_of(rule: str) -> Citation | None:
-    """Return what a rule rests on; None for a rule of somebody else."""
+    """Return the citation of a rule; None for a rule that is not of this project."""
     return CITATIONS.get(rule)

@@ -1,4 +1,4 @@
-"""Known deviations of an implementation: a TOML file, each with a reason and a sequence."""
+"""Known deviations of a target: a TOML file, each with a reason and a sequence."""
 
 import json
 import tomllib
@@ -24,17 +24,16 @@ S = TypeVar("S", bound=Stage[Any])
 
 
 class KnownError(Exception):
-    """A file of known deviations cannot be read; says where and what is allowed."""
+    """A file of known deviations cannot be read; the text says where and what is allowed."""
 
 
 @attrs.frozen
 class Known(Generic[C_co]):
-    """A deviation that is known. ``signature``: rule and operation, and of a failure its text.
+    """A known deviation. ``signature``: rule and operation, and of a failure its text.
 
-    ``sequence`` is a shortest one that shows it; ``needs`` what every sequence that shows it has in
-    it, so that others of the same signature are told apart. ``vectors`` names the test vectors that
-    show it too. ``consequence`` is what it means for those who run the implementation, ``cause``
-    where it comes from.
+    ``sequence`` is a shortest sequence that shows it; ``needs`` are features that every such
+    sequence has, to exclude other deviations with the same signature. ``vectors`` names test
+    vectors that show it. ``consequence`` is what it means to an operator, ``cause`` its origin.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Known(Generic[C_co]):
 
 @attrs.frozen
 class Replayed(Generic[C_co]):
-    """A known deviation played again: ``fault`` is what it showed, None if it is gone."""
+    """A known deviation, replayed: ``fault`` is what its sequence showed, None if it is gone."""
 
     known: Known[C_co]
     fault: Fault[C_co] | None
@@ -92,7 +91,7 @@ def read_known(path: Path, kit: Kit[C, Any, Any, Any]) -> tuple[Known[C], ...]:
             raise KnownError(f"{path}: deviation {number}: {errors}") from None
     names = [known.name for known in listed]
     if doubled := {name for name in names if names.count(name) > 1}:
-        raise KnownError(f"{path}: {min(doubled)} stands twice")
+        raise KnownError(f"{path}: {min(doubled)} is listed twice")
     return tuple(listed)
 
 

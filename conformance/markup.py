@@ -1,4 +1,4 @@
-"""HTML from parts: what is text is escaped, whatever it says."""
+"""Build HTML from parts; all text is escaped."""
 
 import html
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ __all__ = ["Child", "Markup", "joined", "tag"]
 
 @attrs.frozen
 class Markup:
-    """HTML that is right as it stands; made by ``tag`` and ``joined`` only."""
+    """Escaped HTML; only ``tag`` and ``joined`` create it."""
 
     text: str
 
@@ -22,7 +22,7 @@ _EMPTY = frozenset({"meta", "col"})
 
 
 def tag(name: str, /, *children: Child, **attributes: str) -> Markup:
-    """Return an element; ``class_`` is the attribute class, and an underscore stands for a dash."""
+    """Return an element; ``class_`` is the attribute class, and an underscore becomes a dash."""
     said = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
         for key, value in attributes.items()
@@ -33,7 +33,7 @@ def tag(name: str, /, *children: Child, **attributes: str) -> Markup:
 
 
 def joined(*children: Child) -> Markup:
-    """Return the children one after the other."""
+    """Concatenate the children."""
     return Markup("".join(_text(child) for child in children))
 
 

@@ -1,4 +1,4 @@
-"""What a verification found as one HTML page that needs nothing else: no script, no other file."""
+"""The report of a verification as one HTML page without scripts or other files."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from judge.words import printable
 __all__ = ["MAX_BYTES", "as_html"]
 
 MAX_BYTES = 2_000_000
-"""How large a page may be; what does not fit is counted on it."""
+"""The maximum size of a page; it counts the deviations that do not fit."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -48,7 +48,7 @@ def as_html(report: Report, max_bytes: int = MAX_BYTES) -> str:
 
 
 _RESERVE = 1000
-"""Bytes for what is said of what was left out, and for the list around the links."""
+"""Bytes reserved for the note about omitted deviations, and for the list of links."""
 
 
 def _size(markup: Markup) -> int:
@@ -63,7 +63,7 @@ def _page(title: str, *body: Child) -> Markup:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", f"sharespec verify: {title}"),
-        # The style is a constant, in which nothing needs to be escaped.
+        # The style is a constant without anything to escape.
         tag("style", Markup(STYLE)),
     )
     page = tag("html", head, tag("body", tag("main", *body)), lang="en")
@@ -112,7 +112,7 @@ def _sentence(text: str) -> str:
 
 
 def _articles(report: Report) -> Iterator[tuple[str, Markup]]:
-    """Yield each deviation with its name: new ones, what is gone, what is known."""
+    """Yield each deviation with its name: new, gone, known."""
     for fault in report.new:
         title = f"{headline(fault)} ({', '.join(fault.kinds)})"
         yield title, _deviation("new", headline(fault), fault)
@@ -159,7 +159,7 @@ def _deviation(
 
 
 def _prose(text: str) -> list[Child]:
-    """Return text in which what stands between backticks is code."""
+    """Return text with code between backticks as code elements."""
     parts = text.split("`")
     return [tag("code", part) if at % 2 else part for at, part in enumerate(parts) if part]
 
@@ -181,7 +181,7 @@ def _scrolling(*children: Child) -> Markup:
 
 
 def _drawn(shown: Picture) -> Markup:
-    """Return offsets as columns, a row for each state; the letters say what the colours do."""
+    """Return offsets as columns and states as rows; letters repeat what colours show."""
     head = tag(
         "tr", tag("th", "offset"), [tag("th", offset, scope="col") for offset in shown.offsets]
     )

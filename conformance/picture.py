@@ -1,4 +1,4 @@
-"""Offsets by state around a deviation: before it, as it was observed, and as it was expected."""
+"""Records around a deviation: before it, as observed, and as expected."""
 
 from collections.abc import Sequence
 
@@ -24,15 +24,15 @@ CODES = {
     RecordState.ARCHIVED: "ARC",
     RecordState.IN_PROGRESS: "INP",
 }
-"""How the states are lettered."""
+"""The abbreviations of the states."""
 
 
 @attrs.frozen
 class Cell:
-    """One offset in one state; ``record`` is None where none is known to be in flight.
+    """One offset in one state; ``record`` is None where no record is known to be in flight.
 
-    ``place``: below the start offset, inside the window, or after it. ``differs``: what was
-    observed here is not what was expected.
+    ``place``: below the start offset, inside the window, or after it. ``differs``: the observed
+    record is not the expected one.
     """
 
     offset: int
@@ -43,7 +43,7 @@ class Cell:
 
 @attrs.frozen
 class Row:
-    """One state of the share-partition, as far as it is shown."""
+    """The visible part of one state of the share-partition."""
 
     title: str
     state: SharePartitionSnapshot
@@ -52,7 +52,7 @@ class Row:
 
 @attrs.frozen
 class Picture:
-    """The columns are offsets; ``more_before`` and ``more_after`` say that there are others."""
+    """The columns are offsets; ``more_before`` and ``more_after``: others are not shown."""
 
     offsets: range
     rows: tuple[Row, ...]
@@ -61,7 +61,7 @@ class Picture:
 
 
 def picture(fault: Fault[object]) -> Picture | None:
-    """Return the picture of a deviation; None where no state is known."""
+    """Return the picture of a deviation; None if no state is known."""
     states = _states(fault)
     if not states:
         return None
@@ -112,7 +112,7 @@ def _around(offsets: range, offset: int | None) -> range:
 
 
 def _segments(state: SharePartitionSnapshot) -> list[Segment]:
-    """Return what is known of every offset; None of one in the window that was never delivered."""
+    """Return the known state of every offset: None in the window where never delivered."""
     start, end = state.start_offset, state.end_offset
     below = [(0, start - 1, "below")] if start else []
     return [*below, *record_segments(state.records, state), (end, MAX_INT64, "after")]

@@ -1,4 +1,4 @@
-"""What ``sharespec verify`` may be pointed at: cores and brokers, by name, command or address."""
+"""Targets of ``sharespec verify``: cores and brokers, by name, command or address."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -29,11 +29,11 @@ SUBJECT_NAMES = (*CORE_NAMES, *NAMES)
 
 @attrs.frozen
 class Subject:
-    """What to verify: one of ``name``, ``command`` and ``bootstrap`` is given.
+    """What to verify: exactly one of ``name``, ``command`` and ``bootstrap`` is set.
 
-    ``silence``: how many seconds an answer may take. The rest is for an address: the profile that
-    it is judged by, and in ms the lock duration to run with (None: the shortest there may be) and
-    how late a lock may end that is over.
+    ``silence``: the timeout of an answer in seconds. The other fields are for an address: the
+    profile that judges it, the lock duration of sequences in ms (None: the shortest that it
+    allows), and how many ms after its end a lock may be released.
     """
 
     name: str | None = None
@@ -51,14 +51,14 @@ class Subject:
 
     @property
     def known(self) -> Path | None:
-        """The file of what is known of it; None if there is none."""
+        """Return the file of its known deviations; None if it has none."""
         cores = {"kafka": KNOWN, "crabka-core": CRABKA_CORE_KNOWN}
         return cores.get(self.name or "") or known_of(self.name or "")
 
 
 @contextmanager
 def opened(subject: Subject) -> Iterator[Any]:
-    """Have the target of a subject, and let it go. Raises TargetError if it cannot be had."""
+    """Open the target of a subject and close it. Raises TargetError if it does not start."""
     if subject.name in NAMES:
         with named_broker(str(subject.name), subject.silence) as broker:
             yield broker

@@ -1,7 +1,7 @@
-"""What the kit asks of an implementation: operations that make sense wherever they stand.
+"""Commands to a core, independent of what came before.
 
-An ask names nothing that depends on earlier answers, such as a fetch offset or the id of a write,
-so that a sequence still means something when an ask is taken out of it. Times in ms.
+A command names nothing that depends on earlier answers, such as a fetch offset or a write's id,
+so that a sequence stays valid when a command is removed. Times in ms.
 """
 
 import attrs
@@ -33,7 +33,7 @@ Answers = tuple[ErrorCode, ...]
 
 @attrs.frozen
 class TakeOver:
-    """A new leader reads what is durable; the first one finds ``persisted``, or nothing yet."""
+    """A new leader reads the durable state; the first reads ``persisted``, or nothing."""
 
     config: SharePartitionConfig
     persisted: DurableState | None = None
@@ -41,28 +41,28 @@ class TakeOver:
 
 @attrs.frozen
 class Produce:
-    """Log batches are appended, each as (offsets that are missing before it, its size)."""
+    """Append log batches, each as (missing offsets before it, its size)."""
 
     batches: tuple[tuple[int, int], ...]
 
 
 @attrs.frozen
 class ProduceAborted:
-    """A transaction of so many records is appended and aborted: a log batch, then its marker."""
+    """Append and abort a transaction of ``size`` records: a log batch, then its marker."""
 
     size: int
 
 
 @attrs.frozen
 class Compact:
-    """The log loses one of its batches, counted from its start; nobody is told."""
+    """Remove a batch of the log, counted from its start; the leader gets no notice."""
 
     batch: int
 
 
 @attrs.frozen
 class Fetch:
-    """A member fetches; at most so many log batches are read, from where the target likes."""
+    """A member fetches; the target chooses the first offset and reads at most ``max_batches``."""
 
     member: str
     mode: AcquireMode
@@ -73,7 +73,7 @@ class Fetch:
 
 @attrs.frozen
 class Acknowledge:
-    """A member acknowledges; ``answers`` is what the coordinator says to the writes, in order."""
+    """A member acknowledges; ``answers`` are the coordinator's answers to the writes, in order."""
 
     member: str
     batches: tuple[AcknowledgementBatch, ...]
@@ -90,7 +90,7 @@ class Release:
 
 @attrs.frozen
 class AdvanceTime:
-    """The clock moves on."""
+    """Advance the clock."""
 
     ms: int
     answers: Answers = ()
@@ -98,7 +98,7 @@ class AdvanceTime:
 
 @attrs.frozen
 class CompleteWrite:
-    """One of the writes without an answer gets it: the oldest is 0. Nothing if there is none."""
+    """Answer an outstanding write: the oldest is 0. Nothing if no write is outstanding."""
 
     nth: int
     status: ErrorCode
@@ -106,21 +106,21 @@ class CompleteWrite:
 
 @attrs.frozen
 class AdvanceLogStart:
-    """The log loses its first ``by`` offsets, and the leader notices."""
+    """Remove the first ``by`` offsets of the log; the leader gets notice."""
 
     by: int
 
 
 @attrs.frozen
 class AlterConfig:
-    """The group's configuration is altered, whatever is held."""
+    """Alter the group's configuration at any time."""
 
     config: SharePartitionConfig
 
 
 @attrs.frozen
 class FinishDeadLetter:
-    """The dead-letter queue is done with one of the ranges it was given: the oldest is 0."""
+    """Finish a range of the dead-letter queue: the oldest is 0."""
 
     nth: int
     answers: Answers = ()

@@ -1,4 +1,4 @@
-"""The project's own specification and implementation as implementations under test."""
+"""The project's own specification and implementation as cores."""
 
 from collections.abc import Sequence
 
@@ -43,7 +43,7 @@ class EngineTarget:
     """``spec`` or ``impl``, with the choices of this project."""
 
     def __init__(self, name: str, profile: str = "kip") -> None:
-        """Judge it by a profile."""
+        """Use the rules of a profile."""
         self._name, self._profile = name, profile
         self._engine = self._new()
         self._config = SharePartitionConfig()
@@ -53,7 +53,7 @@ class EngineTarget:
         return engines_for((self._name,), profile_named(self._profile))[self._name]
 
     def hello(self) -> Hello:
-        """Return who this is."""
+        """Describe the core."""
         can = Capabilities(
             pending_writes=True,
             write_errors=(ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.FENCED_STATE_EPOCH),
@@ -65,7 +65,7 @@ class EngineTarget:
         return Hello(f"sharespec {self._name}", "of this project", self._profile, can)
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Reset to an empty share-partition."""
         self._engine, self._now = self._new(), 0
 
     def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
@@ -80,11 +80,11 @@ class EngineTarget:
             self._engine.apply(ArchiveAborted(read), Choice(), (), seq)
             outcome = attrs.evolve(outcome, acquired=committed(outcome.acquired, read))
         event = TraceEvent("-", seq, self._now, done, outcome, self._engine.snapshot())
-        told = object_from_row(row_from_event(event))
-        return {key: told[key] for key in REPLIED if key in told}
+        fields = object_from_row(row_from_event(event))
+        return {key: fields[key] for key in REPLIED if key in fields}
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go."""
+        """Do nothing."""
 
     def _operation(self, operation: Request) -> Operation:
         if operation["op"] == "finish_dead_letter":
@@ -111,7 +111,7 @@ class EngineTarget:
         )
 
     def _aborted(self, asked: Request, done: Operation) -> tuple[OffsetRange, ...]:
-        """Return what a fetch read of aborted transactions, if that is to be kept back."""
+        """Return the aborted ranges that a fetch read and must not deliver."""
         level = self._config.isolation_level
         if not isinstance(done, Acquire) or level is IsolationLevel.READ_UNCOMMITTED:
             return ()
@@ -119,7 +119,7 @@ class EngineTarget:
         return tuple(part for part in listed if part in done.log_batches)
 
     def _finish_dead_letter(self, nth: int) -> Operation:
-        """Finish the nth run of dead letters that are durable; none if there are none."""
+        """Finish the nth run of durable dead letters; do nothing if there are none."""
         seen = self._engine.snapshot().records or ()
         waiting = [r for r in seen if r.state is RecordState.ARCHIVING and not r.pending]
         chosen = waiting[nth % len(waiting) :][:1] if waiting else []
@@ -127,7 +127,7 @@ class EngineTarget:
 
 
 def fetch_offset_of(seen: SharePartitionSnapshot) -> int:
-    """Return the first offset that a fetch can look for: available, or never delivered."""
+    """Return the first offset that a fetch can acquire: available, or never delivered."""
     at = seen.start_offset
     for record in seen.records or ():
         if record.first > at:
@@ -139,7 +139,7 @@ def fetch_offset_of(seen: SharePartitionSnapshot) -> int:
 
 
 def _decoded(operation: Request, now: int) -> Operation:
-    """Return the operation that a request asks for, read as that of an event at ``now``."""
+    """Check a request as an event at ``now``, and return its operation."""
     result = {"status": operation.get("status", "NONE")}
     known = {k: v for k, v in operation.items() if k not in ("time_ms", "status")}
     plain = {**_NOTHING_SEEN, **known, "time_ms": now, "result": result}

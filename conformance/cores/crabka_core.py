@@ -1,4 +1,4 @@
-"""The core of crabka's share-partition leader as an implementation under test, in virtual time."""
+"""The core of crabka's share-partition leader, as a target in virtual time."""
 
 import shlex
 from pathlib import Path
@@ -11,11 +11,11 @@ __all__ = ["KNOWN", "crabka_core_target"]
 
 _PROJECT = Path(__file__).parents[1] / "targets" / "crabka"
 KNOWN = _PROJECT / "known-core.toml"
-"""What is known of crabka's core."""
+"""The known deviations of crabka's core."""
 
 
 def crabka_core_target(seconds: float, project: Path = _PROJECT) -> ProcessTarget:
-    """Build the driver if its sources are newer than what was built, and start it.
+    """Start the driver, and build it first if a source is newer than the last build.
 
     Raises TargetError if cargo is missing, or the registry of crates cannot be reached.
     """

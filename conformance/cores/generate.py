@@ -1,7 +1,7 @@
-"""Random asks, steered by the state they meet, in mixtures that differ from run to run.
+"""Random commands, weighted by the state of the share-partition, in mixtures.
 
-A mixture leaves most kinds of ask out (swarm testing): what would hide a deviation behind another
-is often not there.
+A mixture omits most classes of command (swarm testing), so that one deviation hides another less
+often.
 """
 
 from collections.abc import Callable, Container
@@ -43,10 +43,10 @@ _WHILE_WRITING = {
     asks.Compact: 3.0,
     asks.TakeOver: 3.0,
 }
-"""How much likelier an ask is while a write is outstanding: what happens then is seldom tried."""
+"""Factors of the weights while a write is outstanding, a state that is rare otherwise."""
 
 _WHILE_ARCHIVING = {asks.FinishDeadLetter: 3.0, asks.AdvanceLogStart: 2.0, asks.TakeOver: 3.0}
-"""The same while records wait for the dead-letter queue."""
+"""Factors while records wait for the dead-letter queue."""
 
 _TYPES = (
     (AcknowledgeType.ACCEPT,),
@@ -60,7 +60,7 @@ _TYPES = (
 
 @attrs.frozen
 class Mixture:
-    """What a sequence is made of: kinds of ask with their weights, and values to choose from."""
+    """The classes of command of a sequence with their weights, and the values to choose from."""
 
     config: SharePartitionConfig
     weights: dict[type[asks.Ask], float]
@@ -72,7 +72,7 @@ class Mixture:
 
 
 def mixture(random: Random, can: Capabilities) -> Mixture:
-    """Return a mixture of what the implementation can do."""
+    """Return a random mixture of what the core can do."""
     optional = {kind: weight for kind, weight in _SOMETIMES.items() if random.random() < 0.5}
     if not can.advance_log_start:
         optional.pop(asks.AdvanceLogStart, None)
@@ -110,21 +110,21 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
 
 
 def _isolation(random: Random, kinds: Container[type[asks.Ask]]) -> IsolationLevel:
-    """Mostly read_committed where there are transactions to be kept back."""
+    """Choose mostly read_committed if the mixture aborts transactions."""
     if asks.ProduceAborted in kinds and random.random() < 0.8:
         return IsolationLevel.READ_COMMITTED
     return IsolationLevel.READ_UNCOMMITTED
 
 
 def next_ask(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
-    """Return the next ask of a sequence."""
+    """Return the next command of a sequence."""
     weights = _steered(mix.weights, scene.partition)
     (kind,) = random.choices(list(weights), list(weights.values()))
     return _MAKERS[kind](random, mix, scene)
 
 
 def _steered(weights: dict[type[asks.Ask], float], partition: SharePartition) -> dict[Any, float]:
-    """Return the weights for the state at hand: what would do nothing is left for other times."""
+    """Return the weights for a state; a command that would do nothing gets a low weight."""
     writing = bool(partition.outstanding)
     archiving = any(is_dead_letter(r) for r in partition.window.records.values())
     idle = {asks.CompleteWrite: not writing, asks.FinishDeadLetter: not archiving}
@@ -176,13 +176,13 @@ def _complete_write(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
 
 
 def _compact(random: Random, _mix: Mixture, scene: Scene) -> asks.Ask:
-    """Mostly near the start of the log, where records are in flight."""
+    """Choose a batch mostly near the start of the log, where records are in flight."""
     number = len(scene.log) or 1
     return asks.Compact(min(random.randrange(number), random.randrange(number)))
 
 
 def _advance_log_start(random: Random, _mix: Mixture, scene: Scene) -> asks.Ask:
-    """Mostly into the window or just past it, wherever the log starts now."""
+    """Move the log start mostly into the window or just past it."""
     window, by = scene.partition.window, random.randint(1, 6)
     to_start = window.start_offset - scene.log_start
     inside = random.randint(1, window.end_offset - window.start_offset + 2)
@@ -198,7 +198,7 @@ def _finish_dead_letter(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask
 
 
 def _alter_config(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
-    """Alter one setting of those that the sequence began with."""
+    """Alter one setting of the first configuration."""
     changes: list[dict[str, Any]] = [
         {"delivery_count_limit": random.randint(2, 5)},
         {"partition_max_record_locks": random.choice((4, 8, 20))},
@@ -236,7 +236,7 @@ def _answers(random: Random, mix: Mixture) -> tuple[ErrorCode, ...]:
 def _batches(
     random: Random, mix: Mixture, scene: Scene, member: str
 ) -> tuple[AcknowledgementBatch, ...]:
-    """Mostly what the member holds, in one range or in several; now and then anything."""
+    """Choose mostly what the member holds, as one range or several; sometimes any offsets."""
     window = scene.partition.window
     mine = [o for o in sorted(window.held) if window.records[o].owner == member]
     if not mine or random.random() < 0.2:

@@ -1,4 +1,4 @@
-"""A driver in a process of its own, which may hang, die, flood or talk rubbish."""
+"""A driver in another process, which may hang, die, flood or send garbage."""
 
 import os
 import selectors
@@ -21,10 +21,10 @@ _LAST_MOMENT = 0.2
 
 
 class ProcessTarget:
-    """Speaks the protocol with a command's standard input and output.
+    """A target that speaks the protocol over a command's standard input and output.
 
-    ``seconds`` is how long the driver may take for one answer. Its standard error goes to a file
-    of which the end is quoted when something goes wrong.
+    ``seconds`` is the timeout of an answer. Standard error goes to a file, and errors quote its
+    end.
     """
 
     def __init__(self, command: str, seconds: float = 10.0) -> None:
@@ -48,15 +48,15 @@ class ProcessTarget:
 
     @property
     def _stdout(self) -> int:
-        assert self._process.stdout is not None  # noqa: S101 - asked for above
+        assert self._process.stdout is not None  # noqa: S101 - opened above
         return self._process.stdout.fileno()
 
     def hello(self) -> Hello:
-        """Return who the driver says it is."""
+        """Ask the driver to describe itself."""
         return hello_from(self._asked({"do": "hello", "protocol": VERSION}))
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Reset the driver to an empty share-partition."""
         reply = self._asked({"do": "reset"})
         if "error" in reply:
             raise TargetError(f"it cannot reset: {str(reply['error'])[:200]}")
@@ -67,7 +67,7 @@ class ProcessTarget:
         return self._asked({"do": "apply", "seq": seq, "operation": operation, "answers": statuses})
 
     def close(self) -> None:
-        """Say goodbye, and end the process if it does not end by itself."""
+        """Send goodbye, and kill the process if it does not end."""
         try:
             self._asked({"do": "goodbye"})
             self._process.wait(1)
@@ -80,7 +80,7 @@ class ProcessTarget:
 
     def _asked(self, message: dict[str, object]) -> Reply:
         stdin = self._process.stdin
-        assert stdin is not None  # noqa: S101 - asked for above
+        assert stdin is not None  # noqa: S101 - opened above
         try:
             stdin.write(encoded(message))
         except (OSError, ValueError):
@@ -106,10 +106,10 @@ class ProcessTarget:
     def _trouble(self, what: str) -> TargetError:
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _TAIL_BYTES))
-        said = self._errors.read().decode(errors="replace").strip()
+        text = self._errors.read().decode(errors="replace").strip()
         try:
             status = self._process.wait(_LAST_MOMENT)
         except subprocess.TimeoutExpired:
             status = None
         ended = "" if status is None else f", exit status {status}"
-        return TargetError(f"{what}{ended}" + (f"; it said: {said}" if said else ""))
+        return TargetError(f"{what}{ended}" + (f"; it said: {text}" if text else ""))

@@ -18,7 +18,7 @@ __all__ = ["MAX_LINE_BYTES", "VERSION", "decoded", "encoded", "hello_from"]
 VERSION = 1
 
 MAX_LINE_BYTES = 16 << 20
-"""The longest line that is read of a driver."""
+"""The longest line that the kit reads from a driver."""
 
 
 def encoded(message: dict[str, Any]) -> bytes:
@@ -27,18 +27,18 @@ def encoded(message: dict[str, Any]) -> bytes:
 
 
 def decoded(line: bytes) -> dict[str, Any]:
-    """Return the message that a line holds. Raises TargetError for anything else."""
+    """Return the message in a line. Raises TargetError for anything else."""
     try:
         value = json.loads(line.decode())
     except (ValueError, RecursionError):
-        raise TargetError(f"it answered what is not JSON: {line[:200]!r}") from None
+        raise TargetError(f"its answer is not JSON: {line[:200]!r}") from None
     if not isinstance(value, dict):
-        raise TargetError(f"it answered what is not an object: {line[:200]!r}")
+        raise TargetError(f"its answer is not an object: {line[:200]!r}")
     return value
 
 
 def hello_from(message: dict[str, Any]) -> Hello:
-    """Return what a driver says of itself. Raises TargetError naming what is wrong with it."""
+    """Return a driver's description of itself. Raises TargetError that names the wrong field."""
     if message.get("protocol") != VERSION:
         raise TargetError(f"it speaks protocol {message.get('protocol')!r}, and not {VERSION}")
     name, version, profile = (_text(message, key) for key in ("name", "version", "profile"))

@@ -1,4 +1,4 @@
-"""One implementation with a log and a clock around it, and the specification as its judge."""
+"""A core with a log and a clock, and the specification as its judge."""
 
 from collections import Counter
 from typing import Any
@@ -47,7 +47,7 @@ class Scene:
     over = False
 
     def __init__(self, target: Target, hello: Hello) -> None:
-        """Reset the implementation. Raises TargetError if that fails."""
+        """Reset the core. Raises TargetError if that fails."""
         self._target = target
         self._follower = Follower("spec", engine := SpecEngine(profile_named(hello.profile)), 1)
         self._engine = engine
@@ -63,11 +63,11 @@ class Scene:
 
     @property
     def partition(self) -> SharePartition:
-        """Return the share-partition as it should be."""
+        """Return the share-partition by the specification."""
         return self._engine.partition
 
     def ask(self, ask: asks.Ask) -> Deviation | None:
-        """Ask, and judge the answer. Raises TargetError if there is none."""
+        """Send a command and judge the answer. Raises TargetError if there is none."""
         if isinstance(ask, asks.Compact):
             if ask.batch < len(self.log):
                 first, last = self.log.pop(ask.batch)
@@ -100,13 +100,13 @@ class Scene:
         return None
 
     def close(self) -> None:
-        """Do nothing: the next scene resets the implementation."""
+        """Do nothing: the next scene resets the core."""
 
     def _failed(self, name: str, operation: str, said: str, expected: str) -> Deviation:
         text = printable(said, _MAX_TEXT)
         return Deviation(name, operation, _SENTENCES[name], text, expected, "")
 
-    def _operation(  # noqa: C901, PLR0911 - one a kind
+    def _operation(  # noqa: C901, PLR0911 - one for each class
         self, ask: asks.Ask
     ) -> dict[str, Any] | None:
         match ask:
@@ -185,7 +185,7 @@ class Scene:
         return {"op": "produce", "log_batches": rows, "log_end_offset": self.log_end}
 
     def _event(self, operation: dict[str, Any], reply: Reply) -> TraceEvent:
-        """Return what happened as an event of a trace; what was read is the target's to say."""
+        """Return a request and its reply as an event of a trace; the core reports what it read."""
         arguments = {k: v for k, v in operation.items() if k in _RECORDED[operation["op"]]}
         told = {key: reply[key] for key in REPLIED if key in reply}
         if told.get("skipped"):

@@ -1,4 +1,4 @@
-"""An implementation under test, as the kit sees it."""
+"""The interface of a core to the kit."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -15,11 +15,11 @@ Reply = dict[str, Any]
 
 @attrs.frozen
 class Capabilities:
-    """What an implementation can do; what it cannot is not asked of it.
+    """What a core can do; the kit does not ask for the rest.
 
-    ``write_errors``: the errors that the coordinator may give to a write and that the
-    implementation passes on unchanged; none if its writes cannot be made to fail or to wait.
-    ``validates_requests``: malformed acknowledgements may be sent to it.
+    ``write_errors``: errors of the coordinator that the core passes on unchanged; empty if its
+    writes cannot be made to fail or to wait. ``validates_requests``: the kit may send malformed
+    acknowledgements.
     """
 
     acquire_modes: tuple[str, ...] = ("batch_optimized", "record_limit")
@@ -36,7 +36,7 @@ class Capabilities:
 
 @attrs.frozen
 class Hello:
-    """Who an implementation says it is, and the profile that it is judged by."""
+    """A core's name and version, and the profile that judges it."""
 
     name: str
     version: str
@@ -45,16 +45,16 @@ class Hello:
 
 
 class Target(Protocol):
-    """One share-partition of an implementation. Every method may raise TargetError."""
+    """One share-partition of a core. Every method may raise TargetError."""
 
     def hello(self) -> Hello:
-        """Return who this is."""
+        """Describe the core."""
 
     def reset(self) -> None:
-        """Forget everything: the next operation is ``initialize``."""
+        """Reset to an empty share-partition: the next operation is ``initialize``."""
 
     def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
         """Apply one operation and return the reply, or ``{"error": text}`` if it failed."""
 
     def close(self) -> None:
-        """Let the implementation go. Never raises."""
+        """Release the core. Never raises."""

@@ -1,4 +1,4 @@
-"""A fetch that meets aborted transactions, as the two operations that the specification has."""
+"""Split a fetch that reads aborted transactions into two operations of the specification."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -24,12 +24,12 @@ __all__ = ["parts_of"]
 def parts_of(
     event: TraceEvent, before: SharePartition, aborted: Sequence[OffsetRange]
 ) -> tuple[TraceEvent, ...]:
-    """Return what happened in an event: itself, or the acquisition and what was kept back of it.
+    """Return the event itself, or an acquisition and the archiving of aborted records.
 
-    An implementation answers both at once: what it says that it acquired is what a member gets, and
-    what else it took it has ARCHIVED since ``before``. Of the data of aborted transactions a member
-    gets nothing. The state between the two is the specification's; the one after both is the
-    implementation's, to be compared.
+    An implementation answers both at once: it reports the records that the member gets, and has
+    ARCHIVED the other acquired records since ``before``. A member gets no record of an aborted
+    transaction. The state between the two events is the specification's; the state after both is
+    the implementation's, for comparison.
     """
     operation = event.operation
     level = before.config.isolation_level
@@ -38,8 +38,8 @@ def parts_of(
     read = tuple(part for part in aborted if part in operation.log_batches)
     if not read:
         return (event,)
-    told = dict(_counted(event.outcome.acquired))
-    taken = {**dict(_kept_back(event, before, read)), **told}
+    reported = dict(_counted(event.outcome.acquired))
+    taken = {**dict(_kept_back(event, before, read)), **reported}
     first = attrs.evolve(event, outcome=Outcome(acquired=_ranges(taken)))
     choice = recorded_choice(first)
     try:
@@ -49,7 +49,7 @@ def parts_of(
     except IllegalChoiceError:
         return (first,)
     first = attrs.evolve(first, after=snapshot(between))
-    leaked = {offset: told[offset] for offset in offsets(read) if offset in told}
+    leaked = {offset: reported[offset] for offset in offsets(read) if offset in reported}
     second = Outcome(acquired=_ranges(leaked))
     return first, attrs.evolve(event, operation=ArchiveAborted(read), outcome=second)
 
@@ -57,7 +57,7 @@ def parts_of(
 def _kept_back(
     event: TraceEvent, before: SharePartition, read: Sequence[OffsetRange]
 ) -> Iterator[tuple[int, int]]:
-    """Yield each offset that was taken and archived, with its delivery count."""
+    """Yield each offset that was acquired and archived, with its delivery count."""
     archived = {
         offset: record.delivery_count
         for record in event.after.records or ()

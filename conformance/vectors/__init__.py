@@ -1,9 +1,8 @@
-"""Test vectors: short sequences with all that the specification answers, as JSON for any language.
+"""Test vectors: short sequences with the answers of the specification, as JSON for any language.
 
-- ``words``: a step in words, such as ``m1 accepts 0-2 -> PENDING``, as an ask;
-- ``source``: the vectors as people wrote them, in ``cases``;
-- ``free``: what else the rules would have allowed at a step;
-- ``written``: the vectors as other programs read them, in ``data``, and the command, which
-  writes them;
-- ``play``: an implementation plays the vectors, and the specification judges.
+- ``words``: a step in words, such as ``m1 accepts 0-2 -> PENDING``, as a command;
+- ``source``: the vectors as written by hand, in ``cases``;
+- ``free``: which other answers the rules allow at a step;
+- ``written``: the vectors as programs read them, in ``data``;
+- ``play``: plays the vectors with a target, and judges it by the rules.
 """

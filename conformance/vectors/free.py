@@ -1,4 +1,4 @@
-"""What else the rules would have allowed at a step: the choices that are an implementation's."""
+"""Which other answers the rules allow at a step: the choices of an implementation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,9 +22,9 @@ _NO_MAXIMUM = 1 << 20
 
 
 def free(before: SharePartition, event: TraceEvent) -> dict[str, Any]:
-    """Return which fields of the reply may be otherwise, and how, by their names in the schema.
+    """Return the fields of a reply that may differ, and how, by their names in the schema.
 
-    ``before`` is the share-partition before the step, and ``event`` what the specification said.
+    ``before`` is the share-partition before the step, ``event`` the specification's answer.
     """
     found: dict[str, Any] = {}
     match event.operation:
@@ -42,7 +42,7 @@ def free(before: SharePartition, event: TraceEvent) -> dict[str, Any]:
 
 
 def _lowest_start(before: SharePartition, event: TraceEvent) -> int:
-    """Return where the start offset must be at least: an implementation may be late to move it."""
+    """Return the lowest legal start offset: an implementation may move it late."""
     match event.operation:
         case Initialize(persisted=persisted):
             known = persisted.start_offset
@@ -53,7 +53,7 @@ def _lowest_start(before: SharePartition, event: TraceEvent) -> int:
 
 
 def _of_acquire(before: SharePartition, operation: Acquire) -> dict[str, Any]:
-    """Any of the records may be taken that can be, and others that were read may enter."""
+    """Return the offsets that may be acquired, and the end offsets that may result."""
     if operation.max_fetch_records:
         operation = attrs.evolve(operation, max_fetch_records=_NO_MAXIMUM)
     taken = _most(before, operation, lambda offsets: Choice(acquired=offsets, entered=()))
@@ -69,7 +69,7 @@ def _most(
     operation: Acquire,
     choice: Callable[[tuple[OffsetRange, ...]], Choice],
 ) -> tuple[OffsetRange, ...]:
-    """Return the most offsets of the read, from the first on, for which the choice is legal."""
+    """Return as many offsets of the read as a legal choice can have, from the first on."""
     chosen: list[int] = []
     found: tuple[OffsetRange, ...] = ()
     read = operation.log_batches

@@ -1,4 +1,4 @@
-"""An implementation plays the vectors: as far as it can, and judged by the rules, not by text."""
+"""Play the vectors that a core can play, judged by the rules instead of by text."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,10 +25,10 @@ _SETTLED = (ErrorCode.NONE, ErrorCode.PENDING)
 
 @attrs.frozen
 class Played:
-    """How many vectors were played, what they showed, and how many were skipped for what reason.
+    """How many vectors were played, what they showed, and how many were skipped, by reason.
 
-    ``names`` are those of the vectors that were played. ``failure`` is why the implementation could
-    not be driven any further; empty if it could.
+    ``names`` are the names of the played vectors. ``failure`` is why the core stopped responding;
+    else empty.
     """
 
     number: int = 0
@@ -44,9 +44,9 @@ def all_cases() -> tuple[Case, ...]:
 
 
 def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played:
-    """Play the vectors that the implementation can play, until it cannot be driven any further.
+    """Play the vectors that the core can play, until it stops responding.
 
-    Raises TargetError if it cannot be driven through one of them.
+    Raises TargetError if it stops in the first of them.
     """
     names: list[str] = []
     faults, skipped, failure = [], Counter[str](), ""
@@ -73,7 +73,7 @@ def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played
 
 
 def reason_to_skip(case: Case, hello: Hello) -> str | None:
-    """Return why an implementation is not asked this; None if it is."""
+    """Return why a core cannot play a vector; None if it can."""
     if hello.profile not in case.profiles:
         return f"is not for profile {hello.profile}"
     can = attrs.asdict(hello.capabilities)
@@ -88,7 +88,7 @@ def reason_to_skip(case: Case, hello: Hello) -> str | None:
 
 
 def needs(sequence: Sequence[asks.Ask]) -> dict[str, Any]:
-    """Return the capabilities without which a sequence cannot be asked, by their names."""
+    """Return the capabilities that a sequence needs, by name."""
     said = [batch for ask in sequence if isinstance(ask, asks.Acknowledge) for batch in ask.batches]
     types = {kind for batch in said for kind in batch.types}
     statuses = {status for ask in sequence for status in _statuses(ask)}

@@ -1,4 +1,4 @@
-"""The vectors as people wrote them: TOML files in ``cases``, with steps in words."""
+"""The vectors by hand: TOML files in ``cases``, with steps in words."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from model.errors import InvalidValueError
 from model.profile import KAFKA, KIP
 from model.snapshot import DurableState
 
-__all__ = ["CASES", "Case", "CaseError", "Citation", "cases", "read_cases"]
+__all__ = ["CASES", "Case", "CaseError", "Quotation", "cases", "read_cases"]
 
 CASES = Path(__file__).parent / "cases"
-"""Where the sources are: ``texts.toml`` with the sentences of the KIPs, and one file a concern."""
+"""The folder of the sources: ``texts.toml`` with sentences of the KIPs, and a file per topic."""
 
 _TEXTS = "texts.toml"
 
@@ -27,12 +27,12 @@ T = TypeVar("T")
 
 
 class CaseError(Exception):
-    """A source of vectors cannot be read; says where and what is allowed."""
+    """A source of vectors cannot be read; the text says where and what is allowed."""
 
 
 @attrs.frozen
-class Citation:
-    """A sentence of a KIP, or the part of one that matters, as it stands there."""
+class Quotation:
+    """A sentence of a KIP, or the relevant part of it, verbatim."""
 
     kip: int
     section: str
@@ -41,16 +41,16 @@ class Citation:
 
 @attrs.frozen
 class Case:
-    """A vector before the specification has played it.
+    """A vector as written, without the answers of the specification.
 
     ``pins``: the rules that it is about, as ``record.release``, ``WITHIN_WINDOW_LIMIT`` (a guard),
-    ``property 5`` or ``decision 14``. ``shows``: what must be found in the words of the last step,
-    written by hand, so that the specification is not its only witness.
+    ``property 5`` or ``decision 14``. ``shows``: texts that the last step must contain,
+    written by hand, so that the specification is not the only evidence.
     """
 
     name: str
     pins: tuple[str, ...]
-    rests_on: Citation
+    rests_on: Quotation
     said: tuple[str, ...]
     asks: tuple[asks.Ask, ...]
     shows: tuple[str, ...]
@@ -59,7 +59,7 @@ class Case:
 
 @attrs.frozen
 class _Entry:
-    """A table of a source; its ``profiles`` have the same rules unless the vectors differ."""
+    """A table of a source; the answers may differ between its ``profiles``."""
 
     name: str
     pins: tuple[str, ...]
@@ -82,14 +82,14 @@ _CONVERTER = cattrs.Converter(forbid_extra_keys=True)
 
 @cache
 def cases() -> dict[str, tuple[Case, ...]]:
-    """Return the vectors of this project by their concern."""
+    """Return the vectors of this project by topic."""
     return read_cases(CASES)
 
 
 def read_cases(folder: Path) -> dict[str, tuple[Case, ...]]:
     """Return the vectors of each file of a folder. Raises CaseError."""
     texts = {
-        name: _structured(said, Citation, _TEXTS) for name, said in _read(folder / _TEXTS).items()
+        name: _structured(said, Quotation, _TEXTS) for name, said in _read(folder / _TEXTS).items()
     }
     found = {
         path.stem: tuple(_case(entry, texts, path.name) for entry in _read(path).get("vector", []))
@@ -98,7 +98,7 @@ def read_cases(folder: Path) -> dict[str, tuple[Case, ...]]:
     }
     names = [case.name for listed in found.values() for case in listed]
     if doubled := {name for name in names if names.count(name) > 1}:
-        raise CaseError(f"{min(doubled)} stands twice")
+        raise CaseError(f"{min(doubled)} is listed twice")
     return found
 
 
@@ -117,7 +117,7 @@ def _structured(plain: object, kind: type[T], where: str) -> T:
         raise CaseError(f"{where}: {said}") from None
 
 
-def _case(plain: dict[str, Any], texts: Mapping[str, Citation], where: str) -> Case:
+def _case(plain: dict[str, Any], texts: Mapping[str, Quotation], where: str) -> Case:
     where = f"{where}: {plain.get('name')}"
     entry = _structured(plain, _Entry, where)
     if entry.rests_on not in texts:

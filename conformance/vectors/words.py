@@ -1,4 +1,4 @@
-"""Steps in words, as the sources of the vectors have them."""
+"""Parse steps in words, as in the sources of the vectors."""
 
 import json
 import re
@@ -26,25 +26,25 @@ Maker = Callable[[re.Match[str], SharePartitionConfig, Answers], Ask]
 
 
 def ask_in_words(text: str, config: SharePartitionConfig) -> Ask:
-    """Return what a step asks. ``config`` is the configuration that is in force before it.
+    """Return the command of a step. ``config`` is the configuration before it.
 
-    Raises InvalidValueError for what is no step.
+    Raises InvalidValueError if the text is not a step.
     """
-    said, _, answered = text.partition(" -> ")
+    step, _, answered = text.partition(" -> ")
     try:
         answers = tuple(ErrorCode[name] for name in answered.split(", ") if name)
         for pattern, maker in _STEPS:
-            if match := re.fullmatch(pattern, said):
+            if match := re.fullmatch(pattern, step):
                 ask = maker(match, config, answers)
                 if getattr(ask, "answers", ()) == answers:
                     return ask
     except (KeyError, TypeError, ValueError):
-        pass  # A word in it that is not known.
+        pass  # An unknown word.
     raise InvalidValueError("steps", text, _ALLOWED)
 
 
 def _produce(match: re.Match[str], _config: SharePartitionConfig, _answers: Answers) -> Ask:
-    """``skip 2`` is a gap: offsets that the log does not have."""
+    """``skip 2`` is a gap: two offsets without a record."""
     batches, missing = [], 0
     for part in match[1].split(", "):
         if part.startswith("skip "):
@@ -67,12 +67,12 @@ def _acknowledge(match: re.Match[str], _config: SharePartitionConfig, answers: A
 
 
 def _batch(text: str, kind: int | None) -> AcknowledgementBatch:
-    found = re.fullmatch(r"(-?\d+)(?:-(\d+))?((?: \w+)*)", text)
-    if found is None:
+    match = re.fullmatch(r"(-?\d+)(?:-(\d+))?((?: \w+)*)", text)
+    if match is None:
         raise ValueError(text)
-    named = tuple(int(t) if t.isdigit() else _TYPES[t] for t in found[3].split())
-    first, types = int(found[1]), named if kind is None else (kind,)
-    return AcknowledgementBatch(first, int(found[2] or first), types)
+    named = tuple(int(t) if t.isdigit() else _TYPES[t] for t in match[3].split())
+    first, types = int(match[1]), named if kind is None else (kind,)
+    return AcknowledgementBatch(first, int(match[2] or first), types)
 
 
 def _altered(match: re.Match[str], config: SharePartitionConfig, _answers: Answers) -> Ask:

@@ -1,4 +1,4 @@
-"""The vectors as other programs read them: what is asked, and all that the specification says."""
+"""The vectors as programs read them: each request, and the specification's answer."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -23,22 +23,22 @@ from spec.view import durable
 __all__ = ["DATA", "FORMAT", "VectorError", "document", "vectors"]
 
 DATA = Path(__file__).parent / "data"
-"""Where the vectors of this installation are."""
+"""The folder of the vectors."""
 
 FORMAT = 1
 """The version of the format of the files."""
 
 
 _AS_IT_LIKES = ("fetch_offset", "log_batches")
-"""What a reply says of the read, which is the implementation's own business."""
+"""Fields of a reply about the read, which an implementation may choose."""
 
 
 class VectorError(Exception):
-    """The specification does not show what a vector says."""
+    """The specification contradicts a vector."""
 
 
 def document(listed: Sequence[Case]) -> str:
-    """Return the file with the vectors of one concern: a step a line. Raises VectorError."""
+    """Return the file with the vectors of one topic, a step per line. Raises VectorError."""
     rows = [_text(vector) for case in listed for vector in vectors(case)]
     head = {"format": FORMAT, "specification": version("sharespec")}
     return f'{json.dumps(head)[:-1]}, "vectors": [\n' + ",\n".join(rows) + "\n]}\n"
@@ -51,7 +51,7 @@ def _text(vector: dict[str, Any]) -> str:
 
 
 def vectors(case: Case) -> Iterator[dict[str, Any]]:
-    """Yield the vector of a case: one for each profile where their answers differ."""
+    """Yield the vector of a case, or one for each profile if their answers differ."""
     profiles: dict[str, list[str]] = {}
     for profile in case.profiles:
         profiles.setdefault(json.dumps(list(_steps(case, profile))), []).append(profile)
@@ -67,7 +67,7 @@ def vectors(case: Case) -> Iterator[dict[str, Any]]:
 
 
 class _Recorder:
-    """The specification as a target that remembers what it was asked last, and its reply."""
+    """The specification as a target that remembers its last request and reply."""
 
     def __init__(self, profile: str) -> None:
         self._engine = EngineTarget("spec", profile)
@@ -85,12 +85,12 @@ class _Recorder:
     def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
         reply = self._engine.apply(seq, operation, answers)
         names = [answer.name for answer in answers]
-        asked = deepcopy(operation)  # The log in it is the scene's, and goes on.
+        asked = deepcopy(operation)  # It contains the log of the scene, which changes.
         self._last = {"do": "apply", "seq": seq, "operation": asked, "answers": names}, reply
         return reply
 
     def taken(self) -> tuple[dict[str, Any], Reply] | None:
-        """Return the last request and reply, once; None if there was none since."""
+        """Return the last request and reply once, then None."""
         last, self._last = self._last, None
         return last
 

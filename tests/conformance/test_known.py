@@ -64,7 +64,7 @@ def test_a_file_that_is_wrong_is_told_with_its_place(
 def test_a_name_stands_once(tmp_path: Path, fault: Fault[Any]) -> None:
     path = tmp_path / "known.toml"
     path.write_text(2 * written(fault))
-    with pytest.raises(KnownError, match="n stands twice"):
+    with pytest.raises(KnownError, match="n is listed twice"):
         read_known(path, CORES)
 
 

@@ -42,8 +42,8 @@ def test_a_fault_is_named_on_the_command_line() -> None:
     [
         ("import time; time.sleep(60)", "it was silent for 0.2 s"),
         ("import os; os.close(1); import time; time.sleep(60)", "it ended"),
-        ("print(3 * chr(63), flush=True); input()", "it answered what is not JSON"),
-        ("print(1, flush=True); input()", "it answered what is not an object"),
+        ("print(3 * chr(63), flush=True); input()", "its answer is not JSON"),
+        ("print(1, flush=True); input()", "its answer is not an object"),
     ],
 )
 def test_what_a_bad_driver_did_is_said_and_nothing_hangs(code: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""Messages of a driver: what is accepted, and what is said of everything else."""
+"""Messages of a driver: valid ones, and the errors for all others."""
 
 import json
 from pathlib import Path
@@ -25,12 +25,12 @@ def test_a_message_is_a_line() -> None:
 
 
 @pytest.mark.parametrize("line", [b"", b"nonsense", b"[1]", b"\xff", b"[" * 100_000], ids=repr)
-def test_what_is_no_message_is_quoted(line: bytes) -> None:
-    with pytest.raises(TargetError, match="it answered what is not"):
+def test_an_invalid_message_is_quoted(line: bytes) -> None:
+    with pytest.raises(TargetError, match="its answer is not"):
         decoded(line)
 
 
-def test_a_hello_says_what_an_implementation_can_do() -> None:
+def test_a_hello_describes_capabilities() -> None:
     can = {"acquire_modes": ["record_limit"], "renew": False, "write_errors": ["PENDING"]}
     hello = hello_from({**HELLO, "capabilities": can})
     assert hello.capabilities.acquire_modes == ("record_limit",)
@@ -39,7 +39,7 @@ def test_a_hello_says_what_an_implementation_can_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "text"),
     [
         ({"protocol": 2}, "it speaks protocol 2, and not 1"),
         ({"name": ""}, "its hello has no name"),
@@ -53,23 +53,23 @@ def test_a_hello_says_what_an_implementation_can_do() -> None:
     ],
     ids=str,
 )
-def test_a_hello_that_is_wrong_is_told_in_one_line(change: dict[str, Any], said: str) -> None:
+def test_an_invalid_hello_is_reported_in_one_line(change: dict[str, Any], text: str) -> None:
     with pytest.raises(TargetError) as error:
         hello_from({**HELLO, **change})
-    assert str(error.value).startswith(said)
+    assert str(error.value).startswith(text)
 
 
 def _valid(kind: str, message: object) -> None:
     jsonschema.validate(message, {**SCHEMA, "oneOf": [{"$ref": f"#/$defs/{kind}"}]})
 
 
-def test_a_name_can_be_shown_whatever_it_is() -> None:
+def test_any_name_is_printable() -> None:
     hello = hello_from({**HELLO, "name": "x\ud800\x1b[2J", "version": "1" * 500})
     assert hello.name == "x\\ud800\\x1b[2J"
     assert len(hello.version) == 201
 
 
-def test_the_schema_describes_what_is_really_said() -> None:
+def test_the_schema_accepts_real_messages() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     config = {
         "delivery_count_limit": 2,
@@ -102,6 +102,6 @@ def test_the_schema_describes_what_is_really_said() -> None:
         ("reply", {"result": {}}),
     ],
 )
-def test_the_schema_refuses_other_things(kind: str, message: object) -> None:
+def test_the_schema_refuses_other_messages(kind: str, message: object) -> None:
     with pytest.raises(jsonschema.ValidationError):
         _valid(kind, message)

@@ -62,7 +62,7 @@ def test_a_source_is_read(tmp_path: Path) -> None:
         (('rests_on = "t"', 'rests_on = "u"'), "some.toml: v: rests_on is 'u', which texts.toml"),
         (("produce 1", "sing"), "some.toml: v: steps is 'sing'; allowed"),
         (("shows = []", "shows = []\nconfig = { speed = 1 }"), "some.toml: v: extra fields found"),
-        (("shows = []\n", f"shows = []\n{VECTOR}"), "v stands twice"),
+        (("shows = []\n", f"shows = []\n{VECTOR}"), "v is listed twice"),
     ],
     ids=str,
 )
