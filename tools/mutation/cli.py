@@ -20,7 +20,7 @@ from tools.mutation.report import as_json, as_lines, scores, with_scores
 from tools.mutation.results import as_line, equivalents, from_lines
 from tools.mutation.run import MutantJudgement, judgements
 
-__all__ = ["mutate_command", "selected"]
+__all__ = ["module_names", "mutate_command", "selected"]
 
 SURVIVED, BAD_ARGUMENT, INTERRUPTED = 1, 2, 130
 _MODULES = ("spec/**/*.py", "impl/**/*.py", "proofs/hazards/draft_*.py")
@@ -98,14 +98,19 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
         sys.exit(SURVIVED)
 
 
-def selected(names: Sequence[str]) -> list[Mutant]:
-    """Return the mutants of modules and packages, of all if none is named."""
-    every = [
+def module_names() -> list[str]:
+    """Return the names of all modules that mutants are made of."""
+    return [
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for pattern in _MODULES
         for path in sorted(ROOT.glob(pattern))
         if not path.stem.startswith("__")
     ]
+
+
+def selected(names: Sequence[str]) -> list[Mutant]:
+    """Return the mutants of modules and packages, of all if none is named."""
+    every = module_names()
     for name in names:
         if not any(_is_in(module, name) for module in every):
             raise InvalidValueError("MODULE", name, "spec, impl or a module of them: spec.record")
