@@ -1,1 +1,1 @@
-"""What the project itself is worked on with: mutants and generated documents; not in the wheel."""
+"""Development tools: mutation runs and generated documents. Not part of the wheel."""

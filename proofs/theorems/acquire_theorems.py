@@ -1,4 +1,4 @@
-"""What an acquire may take, and how far the window may grow for it (KIP-932, KIP-1206)."""
+"""Theorems about what an acquire may take and how far the window may grow (KIP-932, KIP-1206)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,7 @@ _law = laws("KIP-932, In-flight records")
 
 @attrs.frozen
 class OneFetch:
-    """A fetch at ``fetch_offset`` that read two log batches, and what the window has at one offset.
+    """A fetch at ``fetch_offset`` that read two log batches, and the record at one offset.
 
     ``old_end`` is the end offset before the acquire, ``first_new`` the first offset that enters the
     window and ``end`` the end offset after it. ``limit`` is the limit on the window's width.
@@ -268,7 +268,7 @@ _FETCH_THEOREMS = (
 
 @attrs.frozen
 class TwoRecords:
-    """A window, and two offsets of it with what they have and are to have."""
+    """A window, and two of its offsets with their records before and after."""
 
     start: Term = number()
     end: Term = number()

@@ -23,7 +23,7 @@ from proofs.theorems.window_theorems import WINDOW_THEOREMS
 __all__ = ["LEMMAS", "THEOREMS", "theorem_named", "theorems_about"]
 
 LEMMAS = (*WALK_LEMMAS, *COUNT_LEMMAS)
-"""All lemmas: what theorems cite, each proved by its base and step."""
+"""All lemmas that theorems cite, each proved by its base and step."""
 
 
 def _proofs_of(lemmas: tuple[Lemma, ...]) -> Iterator[Theorem]:
@@ -49,12 +49,12 @@ THEOREMS: tuple[Theorem, ...] = (
 
 
 def theorem_named(name: str) -> Theorem:
-    """Return the theorem that is called so."""
+    """Return the theorem of this name."""
     return next(theorem for theorem in THEOREMS if theorem.name() == name)
 
 
 def theorems_about(words: str) -> list[Theorem]:
-    """Return the theorems of that property, or that transition, or the one of that name."""
+    """Return the theorems of this property, transition or name; raise InvalidValueError if none."""
     found = [
         theorem
         for theorem in THEOREMS

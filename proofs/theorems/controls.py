@@ -1,4 +1,4 @@
-"""How a control makes a wrong rule of the right one: the changes that occur more than once.
+"""The changes to rules that more than one control makes.
 
 Each function returns the change of a ``Control``: a function from a rule to a rule.
 """

@@ -1,4 +1,4 @@
-"""What the share coordinator's records and epochs keep (KIP-932, share-group state)."""
+"""Theorems about the share coordinator's records and epochs (KIP-932, share-group state)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

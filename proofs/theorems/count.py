@@ -1,4 +1,4 @@
-"""How many offsets of a range are marked, for ranges of any width.
+"""The number of marked offsets in a range of any width.
 
 In a proof the count is a function of which Z3 is told nothing but what a theorem gives it: how the
 count of a range follows from that of the range one shorter (``counts_on``), and what lemmas say. On
@@ -20,7 +20,7 @@ _NOT = z3.Not(z3.Bool("marked")).decl()
 _SHORT = 3
 
 OFFSETS = range(-1, 64)
-"""The offsets that marks are of where they are values."""
+"""The offsets that may be marked where marks are values."""
 
 
 def count(marks: Term, low: Term, high: Term) -> Term:
@@ -54,7 +54,7 @@ def is_empty(low: Term, high: Term) -> Term:
 
 
 def add(total: Term, marked: Term) -> Term:
-    """Return the count with one offset more, marked or not."""
+    """Return the count after one more offset, marked or not."""
     return total + either(marked, 1, 0)
 
 
@@ -64,14 +64,14 @@ def has(marks: Term, at: Term) -> Term:
 
 
 def put(marks: Term, at: Term, *, marked: Term) -> Term:
-    """Return the marks with that one of an offset put so."""
+    """Return the marks with one offset marked, or unmarked."""
     if is_term(marks):
         return z3.Store(marks, at, marked)
     return marks | {at} if marked else marks - {at}
 
 
 def unmarked(marks: Term) -> Term:
-    """Return the marks of all offsets that are not marked."""
+    """Return the complement of the marks."""
     if is_term(marks):
         return z3.Map(_NOT, marks)
     return frozenset(OFFSETS) - marks

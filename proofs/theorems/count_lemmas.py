@@ -1,4 +1,4 @@
-"""What is true of a count over a range of any width, by induction over the end of the range."""
+"""Lemmas about the count of a range of any width, by induction over its end."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""A counterexample as a Python test that runs on the executable specification and fails."""
+"""Turn a counterexample into a Python test that fails on the specification."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ _MEMBERS = frozenset({"member", "owner", "former_owner"})
 
 
 def as_test(theorem: Theorem, situation: Any) -> str:  # noqa: ANN401 - any situation
-    """Return the shortest test that shows the theorem to be false of the situation.
+    """Return the shortest test that shows the theorem to be false in the situation.
 
     Where the theorem is about one rule, the test calls that rule; otherwise it names the theorem.
     """

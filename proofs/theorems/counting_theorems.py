@@ -1,6 +1,6 @@
-"""How lag and the delivery complete count follow what happens to one offset (KIP-1226).
+"""Theorems about how a change at one offset changes lag and delivery complete count (KIP-1226).
 
-That they are right for a whole window, of any width, is in ``complete_count_theorems``.
+``complete_count_theorems`` proves them for a whole window of any width.
 """
 
 from collections.abc import Callable, Iterator

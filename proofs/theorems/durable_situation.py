@@ -1,4 +1,4 @@
-"""A durable state, and writes to it, at one offset."""
+"""The situation of a durable state and two writes to it, at one offset."""
 
 from itertools import product
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What the share coordinator keeps, and what a new leader makes of it (KIP-932, KIP-1226)."""
+"""Theorems about the durable state and its merge (KIP-932, KIP-1226)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Proving theorems, and showing that each proof says something."""
+"""Prove theorems, and show that each proof fails if its rule is changed."""
 
 import importlib
 import sys
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 LIMIT_MS = 5_000
-"""How long Z3 may take for one question; a proof that takes longer has failed."""
+"""The time limit of one Z3 query (ms); a proof that needs longer has failed."""
 
 
 class ProofVerdict(Enum):
-    """What became of a proof."""
+    """The outcome of a proof."""
 
     PROVED = "proved"
     REFUTED = "refuted"
@@ -48,7 +48,7 @@ class ProofVerdict(Enum):
 class Proof:
     """The verdict on a theorem. ``counterexample`` is a situation of values, if it was refuted.
 
-    ``cases`` counts the ways that the specification takes through the claim.
+    ``cases`` counts the paths of the specification through the claim.
     """
 
     theorem: Theorem
@@ -61,7 +61,7 @@ class Proof:
 
 @attrs.frozen
 class Refutation:
-    """Whether a proof fails under its control, and the test that shows it."""
+    """Whether a proof fails under its control, and the test that shows the failure."""
 
     theorem: Theorem
     fails: bool
@@ -72,7 +72,7 @@ class Refutation:
 def prove(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Proof:
     """Prove that the claim holds in every situation where the hypothesis does.
 
-    Where it cites a lemma whose base or step is not proved, neither is the theorem.
+    A theorem that cites a lemma without proof is not proved.
     """
     missing = _unproved(theorem, limit_ms)
     if missing is not None:
@@ -84,13 +84,13 @@ def prove(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Proof:
 
 
 def _unproved(theorem: Theorem, limit_ms: int) -> Theorem | None:
-    """Return a base or a step, of a lemma that the theorem cites, which is not proved."""
+    """Return an unproved base or step of a lemma that the theorem cites."""
     parts = chain.from_iterable(obligations(citation.lemma) for citation in theorem.cites)
     return next((p for p in parts if prove(p, limit_ms).verdict is not ProofVerdict.PROVED), None)
 
 
 def _proof(theorem: Theorem, limit_ms: int) -> Proof:
-    """Prove the claim from the hypothesis and from what the lemmas say that it cites."""
+    """Prove the claim from the hypothesis and the cited lemmas."""
     began = time.perf_counter()
     try:
         verdict, cases, found = _decide(theorem, limit_ms)
@@ -101,10 +101,10 @@ def _proof(theorem: Theorem, limit_ms: int) -> Proof:
 
 
 def check_control(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Refutation:
-    """Change the rule as the control says, and show that the proof fails then.
+    """Change the rule as the control says, and show that the proof then fails.
 
-    Z3 gives a situation; that becomes a test, which must fail under the change and not without it.
-    Lemmas that the theorem cites stand as they are.
+    Z3 gives a situation. The test made of it must fail under the change and pass without it.
+    Cited lemmas are not proved again.
     """
     began = time.perf_counter()
     with changed(theorem.control):
@@ -124,7 +124,7 @@ def holds_of(theorem: Theorem, situation: object) -> bool:
 
 @contextmanager
 def changed(control: Control) -> Iterator[None]:
-    """Put the wrong rule of a control in the place of the right one, wherever it is used."""
+    """Replace the rule by the control's wrong one, wherever it is imported."""
     module, name = control.target.split(":")
     right = getattr(importlib.import_module(module), name)
     wrong = control.change(right)
@@ -147,7 +147,7 @@ def _everywhere(package: str, name: str, right: object, wrong: object) -> Iterat
 
 
 def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]:
-    """Look for a way through the claim that is false; then check that no way was left out."""
+    """Search for a path on which the claim is false; then check that no path was left out."""
     kind: type[Any] = theorem.situation
     situation, given, offsets = symbols(kind)
     hypothesis = branches(lambda: theorem.hypothesis(situation), given, limit_ms, offsets)
@@ -185,7 +185,7 @@ def _is_possible(solver: z3.Solver, *more: z3.BoolRef) -> bool:
 
 
 def _smallest(solver: z3.Solver, numbers: Iterable[z3.ArithRef]) -> z3.ModelRef:
-    """Return a model in which each number in turn is as small as it can be."""
+    """Return a model in which each number in turn is as small as possible."""
     model = solver.model()
     for term in numbers:
         for value in range(-1, 4):

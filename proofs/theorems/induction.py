@@ -1,7 +1,7 @@
-"""Lemmas, whose proof by induction the harness makes, and how theorems cite them.
+"""The proof of lemmas by induction, and what a cited lemma states.
 
-The principle of induction is not proved here: what holds of the first number, and of each that
-follows one of which it holds, holds of all.
+The principle of induction is not proved here: what holds of the first number, and of each
+successor of a number of which it holds, holds of all.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ PARTS = BASE, STEP = "base", "step"
 
 
 def one_more(name: str) -> Callable[[Any], Any]:
-    """Return what makes of a situation the one whose number of that name is one more."""
+    """Return the function that adds one to this number of a situation."""
     return lambda s: attrs.evolve(s, **{name: getattr(s, name) + 1})
 
 
 def obligations(lemma: Lemma) -> tuple[Theorem, Theorem]:
-    """Return the base and the step: the theorems which together prove the lemma."""
+    """Return the base and the step, which together prove the lemma."""
 
     def begins(s: Any) -> Term:  # noqa: ANN401 - any situation
         if not lemma.starting(s):
@@ -56,6 +56,6 @@ def obligations(lemma: Lemma) -> tuple[Theorem, Theorem]:
 
 
 def instance(citation: LemmaCitation, situation: object) -> Term:
-    """Return what the lemma says of one situation."""
+    """Return what the lemma states of one situation."""
     there = citation.of(situation)
     return implies(citation.lemma.given(there), citation.lemma.statement(there))

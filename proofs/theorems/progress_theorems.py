@@ -1,4 +1,4 @@
-"""What is true of records in progress (KAFKA-20458, a draft, as docs/in-progress.md settles it)."""
+"""Theorems about records in progress (KAFKA-20458, a draft, as docs/in-progress.md settles it)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""States that runs of the specification reach, as witnesses for theorems."""
+"""States that runs of the specification reach, as witnesses of theorems."""
 
 import random
 from collections.abc import Iterator
@@ -53,14 +53,14 @@ RUNS, LENGTH = 150, 16
 
 @attrs.frozen
 class Witness:
-    """A situation that satisfies a hypothesis, and after how many operations a run reached it."""
+    """A situation that satisfies a hypothesis, and the number of operations that led to it."""
 
     situation: object
     operations: int
 
 
 def witness(theorem: Theorem) -> Witness | None:
-    """Return a situation which a run reaches, of which the theorem says something, and rightly."""
+    """Return a situation that a run reaches and in which hypothesis and claim hold, or None."""
     for depth, state in states_of(theorem.situation):
         for situation in theorem.situation.reached(state):  # type: ignore[attr-defined] # each has it
             if theorem.hypothesis(situation):
@@ -69,7 +69,7 @@ def witness(theorem: Theorem) -> Witness | None:
 
 
 def states_of(kind: type) -> tuple[tuple[int, Any], ...]:
-    """Return states that runs reach, each with the number of operations to it, of a kind.
+    """Return the states that runs reach for a kind of situation, each with its operation count.
 
     They are share-partitions, unless the kind of situation has ``states`` of its own.
     """
@@ -79,7 +79,7 @@ def states_of(kind: type) -> tuple[tuple[int, Any], ...]:
 
 @lru_cache(maxsize=1)
 def run_states() -> tuple[tuple[int, SharePartition], ...]:
-    """Return the states that some runs reach, each with the number of operations to it."""
+    """Return the share-partitions that runs reach, each with its number of operations."""
     chance = random.Random(0)  # noqa: S311 - the same runs each time; nothing secret
     found: dict[SharePartition, int] = {}
     for _ in range(RUNS):

@@ -1,4 +1,4 @@
-"""What is true of one record, whatever happens to it (KIP-932, In-flight records)."""
+"""Theorems about one record (KIP-932, In-flight records)."""
 
 from collections.abc import Callable, Iterator
 
@@ -27,7 +27,7 @@ def _may(transition: Transition) -> Callable[[OneRecord], Term]:
 
 
 def _after(change: Callable[[Record], Record]) -> Callable[[object], object]:
-    """Return the change of a rule which changes its result; a constant is changed itself."""
+    """Change the result of a rule, or the rule itself if it is a constant."""
 
     def wrong(rule: object) -> object:
         if isinstance(rule, Record):
@@ -100,7 +100,7 @@ INVARIANT_CHANGES: dict[str, tuple[str, Callable[[Record], Record]]] = {
     ),
 }
 HOLDERS = frozenset({"is_held_by", "can_renew", "can_mark", "can_stay"})
-"""The guards of what only the member that holds a record may do."""
+"""The guards of transitions that only the holder of a record may make."""
 INVARIANT_NUMBERS = {
     "owner_iff_held": (2, 37),
     "deadline_iff_held": (3, 37),

@@ -1,4 +1,4 @@
-"""That writes only go on, and what a new leader makes of them (KIP-932, KIP-1226)."""
+"""Theorems about successive writes, and a new leader's recovery (KIP-932, KIP-1226)."""
 
 from collections.abc import Iterator
 from typing import Any

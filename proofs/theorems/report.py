@@ -1,4 +1,4 @@
-"""What ``sharespec prove`` prints: one line for each transition and property, and the totals."""
+"""The output of ``sharespec prove``: a line for each transition and property, and totals."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ __all__ = ["TheoremFinding", "as_json", "as_lines", "is_proved", "totals"]
 
 @attrs.frozen
 class TheoremFinding:
-    """What was found of one theorem; ``refutation`` is None where controls were not asked for."""
+    """The results of one theorem; ``refutation`` is None if no controls were requested."""
 
     proof: Proof
     witness: Witness | None
@@ -26,7 +26,7 @@ class TheoremFinding:
 
 
 def is_proved(finding: TheoremFinding | Inference) -> bool:
-    """Whether all that was asked for is there: proof, witness, and control that fails."""
+    """Whether the theorem is proved, has a witness, and fails under its control."""
     if isinstance(finding, Inference):
         return finding.verdict is ProofVerdict.PROVED
     controlled = finding.refutation is None or finding.refutation.fails
@@ -100,7 +100,7 @@ def as_json(finding: TheoremFinding | Inference) -> str:
 
 
 def totals(findings: list[TheoremFinding | Inference], seconds: float) -> str:
-    """Return the last line: how much was proved, of how much, and how long it took."""
+    """Return the last line: the numbers of proofs, witnesses and controls, and the time."""
     theorems = [finding for finding in findings if isinstance(finding, TheoremFinding)]
     proved = sum(is_proved(finding) for finding in findings)
     cases = sum(finding.proof.cases for finding in theorems)

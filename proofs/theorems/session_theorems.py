@@ -1,4 +1,4 @@
-"""Which requests a share session takes, whatever its epoch (KIP-932, ShareFetch)."""
+"""Theorems about the requests that a share session accepts (KIP-932, ShareFetch)."""
 
 import random
 from collections.abc import Iterator

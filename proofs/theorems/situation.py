@@ -1,6 +1,6 @@
-"""What a theorem speaks about: one class for each kind, whose fields are terms or values.
+"""Situations, the subjects of theorems: attrs classes whose fields are terms or values.
 
-The same theorem is proved of a situation of terms, tried on situations that runs reach, and
+A theorem is proved for a situation of terms, tried on situations that runs reach, and
 shown to fail on a situation of values that Z3 found.
 """
 
@@ -37,7 +37,7 @@ def number(low: int = 0) -> Any:  # noqa: ANN401 - as attrs.field
 
 
 def offset() -> Any:  # noqa: ANN401 - as attrs.field
-    """Return a field for the one offset that the theorem looks at: it stands for every offset."""
+    """Return a field for the offset that the theorem looks at; it stands for every offset."""
     return attrs.field(default=0, metadata={"kind": "offset", "low": 0})
 
 
@@ -47,7 +47,7 @@ def flag() -> Any:  # noqa: ANN401 - as attrs.field
 
 
 def any_marks() -> Any:  # noqa: ANN401 - as attrs.field
-    """Return a field for marks, as ``theorems.count`` counts them: any offsets may be marked."""
+    """Return a field for any set of marked offsets, as ``theorems.count`` counts them."""
     return attrs.field(default=frozenset(), metadata={"kind": "marks"})
 
 
@@ -67,7 +67,7 @@ def situation_at(kind: type[S], state: SharePartition, at: int, /, **fields: obj
 
 
 def _readings(state: SharePartition, at: int) -> dict[str, object]:
-    """Return what the fields of situations mean, for one offset of a share-partition."""
+    """Return the values of all fields that a share-partition determines at one offset."""
     now, log, config = state.window, state.log, state.config
     record = now.records.get(at)
     hole = (*log.holes, (log.end_offset + 8, log.end_offset + 8))[0]
@@ -118,7 +118,7 @@ def symbols(kind: type[S]) -> tuple[S, list[z3.BoolRef], tuple[z3.ArithRef, ...]
 
 
 def values(symbolic: S, model: z3.ModelRef) -> S:
-    """Return the situation that a model of Z3 describes, as Python values."""
+    """Return the situation of Python values that a Z3 model describes."""
     found: dict[str, Term] = {}
     for field in _fields(type(symbolic)):
         term = getattr(symbolic, field.name)
@@ -134,7 +134,7 @@ def values(symbolic: S, model: z3.ModelRef) -> S:
 
 
 def sizes(symbolic: object) -> Iterator[z3.ArithRef]:
-    """Yield the numbers of a situation, which a small counterexample has small."""
+    """Yield the numbers of a situation, which a counterexample should have small."""
     for field in _fields(type(symbolic)):
         term = getattr(symbolic, field.name)
         if isinstance(term, Record):

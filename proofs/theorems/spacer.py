@@ -1,4 +1,4 @@
-"""The safety of one record once more, by an engine that finds its own invariants.
+"""The safety of one record, proved again by an engine that infers its own invariants.
 
 Spacer, the engine of Z3 for constrained Horn clauses, is told only how a record begins and what the
 rules do. It is given none of the invariants of ``spec``, and shows those that it infers.
@@ -24,13 +24,13 @@ __all__ = ["SAFE", "Inference", "infer", "inferences"]
 FIELDS = tuple(field.name for field in attrs.fields(Record))
 STAYS = "terminal_records_stay_terminal"
 SAFE = (*(known.name for known in RECORD_INVARIANTS if known.name != "progress_is_in_order"), STAYS)
-"""What the engine is asked: all that does not speak of the clock, of which it is told nothing."""
+"""The properties that do not depend on the clock, which the engine does not model."""
 CONDITIONS = frozenset({"pending", "exhausted"})
 
 
 @attrs.frozen
 class Inference:
-    """Whether a property holds of every record that the rules reach, and what was inferred."""
+    """Whether a property holds for every record that the rules reach, and what was inferred."""
 
     name: str
     verdict: ProofVerdict

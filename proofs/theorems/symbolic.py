@@ -1,6 +1,6 @@
-"""Running Python functions on Z3 terms: every branch on a term is followed both ways.
+"""Run Python functions on Z3 terms, following every branch both ways.
 
-Z3 by itself answers ``if a == b`` on terms with whether they are written alike. Here such a
+By itself, ``if a == b`` on Z3 terms compares how they are written. Here such a
 question splits the run in two, one for each answer that is possible, so that a rule may be written
 in any way and still means in a proof what it means when it runs.
 """
@@ -24,12 +24,12 @@ _LONGEST_RUN = 400
 
 
 class UndecidedError(Exception):
-    """Z3 did not say whether something can be, or a run on terms does not come to an end."""
+    """Z3 reached no answer, or a run on terms does not end."""
 
 
 @attrs.frozen
 class Branch:
-    """What a function returned, and the condition under which it takes this way."""
+    """What a function returned, and the condition of the path that it took."""
 
     condition: z3.BoolRef
     value: Term
@@ -41,7 +41,7 @@ def branches(
     limit_ms: int,
     offsets: tuple[z3.ArithRef, ...] = (),
 ) -> Iterator[Branch]:
-    """Run the function once for each way that it can take where ``given`` holds.
+    """Run the function once for each path that it can take if ``given`` holds.
 
     A loop over a range between terms visits those ``offsets`` that lie in it, and no others: what
     happens to one offset does not depend on the others, and nothing is claimed of them.
@@ -61,7 +61,7 @@ def branches(
 
 
 def meaning(found: Iterable[Branch]) -> z3.BoolRef:
-    """Return the condition under which the function, run on terms, returns something true."""
+    """Return the condition under which the function returns a true value."""
     return z3.Or([z3.And(branch.condition, branch.value) for branch in found])
 
 
@@ -71,14 +71,14 @@ def is_term(value: object) -> bool:
 
 
 def implies(condition: Term, conclusion: Term) -> Term:
-    """Return whether the conclusion holds where the condition does, of values or terms."""
+    """Return whether the condition implies the conclusion, for values or terms."""
     if isinstance(condition, bool):
         return conclusion if condition else True
     return z3.Implies(condition, conclusion)
 
 
 def conjunction(*conditions: Term) -> Term:
-    """Return whether all conditions hold, of values or terms."""
+    """Return whether all conditions hold, for values or terms."""
     terms = [condition for condition in conditions if is_term(condition)]
     if not all(condition for condition in conditions if not is_term(condition)):
         return False
@@ -86,7 +86,7 @@ def conjunction(*conditions: Term) -> Term:
 
 
 class _Run:
-    """One run: the answers that it was told to give, and those that it found possible."""
+    """One run: the answers it must give first, and those that turned out to be possible."""
 
     def __init__(self, solver: z3.Solver, told: tuple[bool, ...]) -> None:
         self.solver = solver
@@ -135,7 +135,7 @@ class _Run:
 
 @contextmanager
 def _following(run: _Run, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
-    """Let questions about terms be answered by the run, and ranges between terms be pointwise."""
+    """Let the run answer questions about terms, and let ranges visit the named offsets."""
     original = z3.BoolRef.__bool__
 
     def ask(term: z3.BoolRef) -> bool:
@@ -164,7 +164,7 @@ def _following(run: _Run, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
 
 
 def _state_of(term: Term) -> RecordState | None:
-    """Return the state that a term is, which ``RecordState(term)`` asks for."""
+    """Return the state that equals the term, for ``RecordState(term)``."""
     return next((state for state in RecordState if term == state), None)
 
 
@@ -185,4 +185,4 @@ def _minus(term: z3.BoolRef, other: Term) -> Term:
 
 
 _OPERATORS = {"__rand__": _and, "__ror__": _or, "__radd__": _plus, "__rsub__": _minus}
-"""What Python does with a value on the left and a condition on the right, and Z3 leaves out."""
+"""Operators with a value on the left and a condition on the right, which Z3 lacks."""

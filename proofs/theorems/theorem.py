@@ -15,13 +15,13 @@ def _always(_situation: object) -> Term:
 
 
 def about(function: Callable[..., Term], *rest: Any) -> Callable[[Any], Term]:  # noqa: ANN401 - whatever the function is about
-    """Return the function of a situation and more as one of the situation alone."""
+    """Bind every argument of the function but the situation."""
     return lambda situation: function(situation, *rest)
 
 
 @attrs.frozen
 class Property:
-    """What is true: one plain sentence, where it comes from, and its numbers.
+    """What is claimed: one plain sentence, its source, and its numbers.
 
     ``numbers`` are those of docs/properties.md.
     """
@@ -39,9 +39,9 @@ def laws(source: str) -> Callable[..., Property]:
 
 @attrs.frozen
 class Control:
-    """A small change to a rule: ``change`` makes the wrong rule of the right one.
+    """A small change to a rule: ``change`` returns the wrong rule for the right one.
 
-    ``target`` is the rule as ``module:name``.
+    ``target`` names the rule as ``module:name``.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Control:
 
 @attrs.frozen
 class Lemma:
-    """A statement about a number of a situation, for every value that it comes to.
+    """A statement about a number of a situation, for every value of that number.
 
     ``first`` makes of any situation the one with which the number begins, ``following`` the next.
     ``unfolding`` defines what the statement speaks of at a number, from what it was at the number
@@ -75,7 +75,7 @@ class Lemma:
 
 @attrs.frozen
 class LemmaCitation:
-    """A lemma, and of which situation of the lemma a theorem takes it, for each of its own."""
+    """A lemma, and which of its situations a theorem uses, for each situation of the theorem."""
 
     lemma: Lemma
     of: Callable[[Any], Any]
@@ -85,7 +85,7 @@ class LemmaCitation:
 class Theorem:
     """A property of one transition, in every situation of a kind where a hypothesis holds.
 
-    ``test`` says the same as lines of Python about the fields of the situation, where that is
+    ``test`` states the same as lines of Python about the fields of the situation, where that is
     shorter than naming the theorem. ``cites`` are lemmas on which the proof rests.
     """
 
@@ -99,5 +99,5 @@ class Theorem:
     cites: tuple[LemmaCitation, ...] = ()
 
     def name(self) -> str:
-        """Return how the theorem is called: the transition and the property."""
+        """Return the theorem's name: the transition and the property."""
         return f"{self.transition} {self.property.name}"

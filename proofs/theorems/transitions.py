@@ -1,4 +1,4 @@
-"""What can happen to one record, as the rules of ``spec.record`` say it."""
+"""Every transition of one record, by the rules of ``spec.record``."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +24,7 @@ FAILED = "failed_state(dead_letter_queue)"
 
 @attrs.frozen
 class OneRecord:
-    """A record and what may come to it.
+    """A record, and the arguments of its transitions.
 
     ``limit`` is the delivery count limit in force; ``highest`` the highest that ever was.
     ``durable_state`` and ``durable_count`` are what the share coordinator has of the record: one
@@ -233,11 +233,11 @@ TRANSITIONS = (
         f"roll_back(record, now, {FAILED})",
     ),
 )
-"""All that can happen to a record while its leader stays; ``recover`` is what a new leader does."""
+"""Every transition of a record under one leader; a new leader does ``recover``."""
 
 
 def is_sound(situation: OneRecord) -> Term:
-    """Whether every invariant holds of the record, under limits that can be."""
+    """Whether every invariant holds for the record, under possible limits."""
     holds = (
         known.holds(situation.record, situation.highest, situation.now)
         for known in RECORD_INVARIANTS

@@ -1,6 +1,6 @@
-"""How far the start offset may go: the walk over what is finished, one step at a time.
+"""How far the start offset may move: the walk over finished records, step by step.
 
-That all offsets behind the walk are finished is a lemma, by induction over its steps.
+A lemma states that all offsets behind the walk are finished, by induction over its steps.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What is true of the window at any one offset (KIP-932, Managing the SPSO and SPEO)."""
+"""Theorems about the window at any offset (KIP-932, Managing the SPSO and SPEO)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -29,7 +29,7 @@ _law = laws("KIP-932, Managing the SPSO and SPEO")
 
 @attrs.frozen
 class OneOffset:
-    """A window, and what it has at one offset; whatever the others are, they count as they do.
+    """A window and its record at one offset; the other offsets show only in the counts.
 
     ``complete`` and ``acquirable`` count the records at other offsets. ``target`` is where the
     start offset is to move, ``furthest`` where it may.
@@ -84,7 +84,7 @@ def _walk_is_right(s: OneOffset) -> Term:
 
 
 def _walked(s: OneOffset) -> Walk:
-    """Return the walk that has come to ``furthest``; nothing is said of what is not in the log."""
+    """Return the walk that has reached ``furthest``; the log is not restricted."""
     return Walk(
         s.start, s.end, s.furthest, at=s.at, record=s.record, tracked=s.tracked, missing=True
     )
@@ -124,7 +124,7 @@ def _if_moved(claim: Callable[[OneOffset, Window], Term]) -> Callable[[OneOffset
 
 
 def _and_takes_place(s: OneOffset) -> Term:
-    """Whether the start offset may move, and does: so that a witness is no refusal."""
+    """Whether the start offset may move and does, so that a refusal is no witness."""
     return conjunction(_walk_is_right(s), s.start < s.target, s.target <= s.furthest)
 
 

@@ -32,7 +32,7 @@ item with neither, for a name that does not exist, and if this document is not c
 
 @attrs.frozen
 class CoverageItem:
-    """One thing that a text names.
+    """One thing that a KIP names.
 
     ``functions`` are module:name, ``properties`` those of the theorems, ``tests`` path::name.
     """

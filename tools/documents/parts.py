@@ -6,9 +6,9 @@ __all__ = ["with_part"]
 
 
 def with_part(document: str, begin: str, end: str, part: str) -> str:
-    """Return the document with ``part`` between its two markers, in the place of what was there.
+    """Return the document with ``part`` between its two markers, replacing the old text.
 
-    Raises InvalidValueError unless each marker stands in the document once.
+    Raises InvalidValueError unless the document contains each marker once.
     """
     if document.count(begin) != 1 or document.count(end) != 1:
         raise InvalidValueError("document", document, f"one {begin} and one {end}")

@@ -1,7 +1,7 @@
-"""What a mutant is put through, in order, until something notices it.
+"""The checks that run against a mutant, in order, until one kills it.
 
-Runs in a process of its own, in which the mutant stands for its module. The tests of the project
-are found by name and not imported before, because they run on top of everything else.
+Runs in a process of its own, in which the mutant replaces its module. The project's tests
+are imported by name and late, because they import the mutant themselves.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ _BELOW = {
     "impl": {"impl", "judge", "replay", "proofs", "tests"},
     "proofs": {"proofs", "tests"},
 }
-"""What rests on each package, and must be imported again on top of its mutant."""
+"""What depends on each package, and must be imported again after its mutant."""
 _SHORT_STEPS, _LONG_STEPS, _SEED = 1_600, 20_000, 7
 _STORIES, _SPOILINGS = 12, 14
 _EXPLORED_OFFSETS, _EXPLORED_DEPTH = 2, 6
@@ -52,16 +52,16 @@ _PYTEST = (
 
 
 class NoCheckoutError(Exception):
-    """There are no tests beside the packages, so there is nothing to put a mutant through."""
+    """The tests are not in this installation, so no mutant can be checked."""
 
 
 @attrs.frozen
 class Check:
     """A check of a mutant of a module.
 
-    ``notices`` takes the module's name and returns what it noticed, or nothing; an exception is
-    noticed too. ``cpu_s`` is how long it may compute, many times what it takes. ``prepare`` is
-    called before any mutant stands for its module.
+    ``notices`` takes the module's name and returns what failed, or an empty text; an exception
+    fails too. ``cpu_s`` limits its CPU seconds, at many times what it needs. ``prepare`` is
+    called before a mutant replaces its module.
     """
 
     name: str
@@ -74,11 +74,11 @@ class Check:
 def require_checkout() -> None:
     """Raise NoCheckoutError unless the project's tests are here."""
     if not (ROOT / "tests" / "lockstep" / "driver.py").is_file():
-        raise NoCheckoutError(f"mutants are put through the tests, and there are none in {ROOT}")
+        raise NoCheckoutError(f"mutants are checked by the tests, and there are none in {ROOT}")
 
 
 def warm_up() -> None:
-    """Import all that mutants need, so that only what rests on a mutant is imported again."""
+    """Import what every mutant needs; only what depends on a mutant is imported again."""
     sys.path.insert(0, str(ROOT))
     _import("hypothesis.stateful")
     _import("proofs.theorems.catalogue")
@@ -99,7 +99,7 @@ def warm_up() -> None:
 
 
 def install(module: str, code: CodeType) -> None:
-    """Let ``code`` be what is imported as the module from now on."""
+    """Import ``code`` as the module from now on."""
     rests = _BELOW[module.split(".", maxsplit=1)[0]]
     for name in [name for name in sys.modules if name.split(".")[0] in rests]:
         del sys.modules[name]
@@ -107,7 +107,7 @@ def install(module: str, code: CodeType) -> None:
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds the mutant in the place of its module."""
+    """Loads the mutant in place of its module."""
 
     def __init__(self, module: str, code: CodeType) -> None:
         self._module, self._code = module, code
@@ -128,7 +128,7 @@ class _Finder(MetaPathFinder, Loader):
 
 @cache
 def _is_in_lockstep(module: str) -> bool:
-    """Whether the lockstep rests on the module; the first check asks, the others import more."""
+    """Whether the lockstep imports the module. Ask before other checks import more."""
     _import("tests.lockstep.driver")
     return module in sys.modules
 
@@ -149,14 +149,14 @@ def _lockstep(steps: int) -> Callable[[str], str]:
 
 @cache
 def _recorded() -> tuple[tuple[Any, Any], ...]:
-    """Return events, most of them spoiled, and what the specification finds in them."""
+    """Return recorded events, most with one wrong value, and what the specification reports."""
     spoiled = _import("tests.lockstep.spoiled")
     cases = spoiled.cases(_SEED, _STORIES, _SPOILINGS)
     return tuple((case, spoiled.found_by_specification(case)) for case in cases)
 
 
 def _recorded_events(_module: str) -> str:
-    """Return the first difference of the columnar kernel from the specification."""
+    """Return the first event on which the kernel and the specification disagree."""
     found_by_kernel = _import("tests.lockstep.spoiled").found_by_kernel
     for case, expected in _recorded():
         found = found_by_kernel(case)
@@ -166,7 +166,7 @@ def _recorded_events(_module: str) -> str:
 
 
 def _own_tests(module: str) -> str:
-    """Return the first that fails; those of the kernel go with what no lockstep reaches."""
+    """Return the first failing test; outside the lockstep the kernel's tests run too."""
     *folders, name = module.split(".")
     names = [name]
     if folders == ["impl"] and not _is_in_lockstep(module):
@@ -183,7 +183,7 @@ def _all_tests(module: str) -> str:
 
 
 def _exploration(module: str) -> str:
-    """Return what is wrong in a small world, of which every state of so many steps is visited."""
+    """Return the first violation in a small world that is explored to a few steps."""
     explored, world = (
         _import("tests.proofs.explored").explored,
         _import("proofs.exploration.world").World,
@@ -195,7 +195,7 @@ def _exploration(module: str) -> str:
 
 
 def _proofs(module: str) -> str:
-    """Return the first theorem that the mutant refutes; that Z3 needs longer shows nothing."""
+    """Return the first theorem that the mutant refutes; a timeout of Z3 does not count."""
     harness, catalogue = _import("proofs.theorems.harness"), _import("proofs.theorems.catalogue")
     for theorem in catalogue.THEOREMS if module in sys.modules else ():
         if harness.prove(theorem, _PROOF_LIMIT_MS).verdict is harness.ProofVerdict.REFUTED:
@@ -204,7 +204,7 @@ def _proofs(module: str) -> str:
 
 
 def _pytest(*paths: str) -> str:
-    """Return the first that fails of the tests in these files or folders of the checkout."""
+    """Run the tests in these files or folders and return the first that fails."""
     failed: list[str] = []
 
     class Watch:
@@ -238,13 +238,13 @@ CHECKS = (
     Check("proofs", _proofs, 300, ("spec",)),
     Check("all tests", _all_tests, 120),
 )
-"""In this order: what is quick and notices most comes first."""
+"""Quick checks that kill most mutants come first."""
 QUICK = ("import", "lockstep", "recorded events", "own tests", "golden vectors")
-"""What mutants that are listed as equivalent are put through every time."""
+"""The checks that run against mutants listed as equivalent."""
 
 
 def checks_of(package: str, names: Sequence[str] | None = None) -> Iterator[Check]:
-    """Yield the checks for mutants of a package; with ``names`` only those."""
+    """Yield the checks for mutants of a package, restricted to ``names`` if given."""
     for check in CHECKS:
         if package in check.packages and (names is None or check.name in names):
             yield check

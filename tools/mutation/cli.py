@@ -1,4 +1,4 @@
-"""``python -m tools.mutation``: change the code in every small way; some check must notice."""
+"""``python -m tools.mutation``: make every small change of the code; some check must fail."""
 
 import subprocess
 import sys
@@ -24,18 +24,20 @@ __all__ = ["module_names", "mutate_command", "selected"]
 
 SURVIVED, BAD_ARGUMENT, INTERRUPTED = 1, 2, 130
 _MODULES = ("spec/**/*.py", "impl/**/*.py", "proofs/hazards/draft_*.py")
-"""What is changed."""
+"""The modules that mutants are made of, as patterns below the checkout."""
 
 
 @click.command("mutate")
 @click.argument("modules", nargs=-1, metavar="[MODULE]...")
-@click.option("--sample", type=click.IntRange(1), help="Only so many mutants, chosen by the seed.")
+@click.option(
+    "--sample", type=click.IntRange(1), help="Run only this many mutants, chosen by the seed."
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object for each module.")
 @click.option(
     "--results",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Keep results in this file, and go on from those that it has; survivors run again.",
+    help="Append results to this file and skip mutants it has; survivors run again.",
 )
 @click.option(
     "--document",
@@ -61,11 +63,11 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
     names: tuple[str, ...] | None,
     processes: int,
 ) -> None:
-    """Change spec and impl in every small way, and see that a check notices each change.
+    """Make every small change of spec and impl, and see that a check fails for each.
 
     MODULE is a module such as spec.record, or a package; without one, spec and impl whole.
-    Exit status 1 if a mutant survives that is not listed as equivalent, or is listed and noticed;
-    2 for bad arguments, or if the checks notice something without any mutant.
+    Exit status 1 if a mutant that is not listed as equivalent survives, or a listed one is killed;
+    2 for bad arguments, or if a check fails without any mutant.
     """
     try:
         require_checkout()
@@ -156,7 +158,7 @@ def _earlier(
 def _left(
     mutants: list[Mutant], judged: dict[Key, MutantJudgement], listed: Collection[Key]
 ) -> list[Mutant]:
-    """Return what is still to be run; what survived earlier and is not listed runs again."""
+    """Return the mutants still to run: unlisted survivors run again."""
     settled = {key for key, judgement in judged.items() if judgement.killed or key in listed}
     return [mutant for mutant in mutants if mutant.key not in settled]
 
@@ -168,7 +170,7 @@ def _judged(
     processes: int,
     names: Sequence[str] | None,
 ) -> Iterator[MutantJudgement]:
-    """Yield each result as it is known, when it is in the file; show progress on stderr."""
+    """Write each result to the file, then yield it; show progress on stderr."""
     telling = [mutant for mutant in left if mutant.key not in listed]
     alike = [mutant for mutant in left if mutant.key in listed]
     unchanged = {m.module.split(".")[0]: Mutant(m.module, "", "", "", 0, 1, -1) for m in left}

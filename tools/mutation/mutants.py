@@ -1,4 +1,4 @@
-"""Every mutant of a module: which there are, in a fixed order, and the code of one of them."""
+"""Every mutant of a module, in a fixed order, and the code of each."""
 
 import ast
 import hashlib
@@ -52,7 +52,7 @@ class Mutant:
 
     @property
     def key(self) -> Key:
-        """What names the mutant whatever is changed elsewhere in the module."""
+        """The mutant's name, which changes elsewhere in the module do not alter."""
         return self.module, self.function, self.before, self.after, self.occurrence
 
 
@@ -86,7 +86,7 @@ def mutants_of(module: str) -> list[Mutant]:
 
 
 def sampled(mutants: Iterable[Mutant], number: int, seed: int) -> list[Mutant]:
-    """Return at most so many of the mutants; which, hangs on each itself and not on the others.
+    """Return at most this many mutants; each is chosen by its own digest and the seed.
 
     So a change to one function leaves the sample of all others as it was.
     """
@@ -98,7 +98,7 @@ def sampled(mutants: Iterable[Mutant], number: int, seed: int) -> list[Mutant]:
 
 
 def code_of(module: str, index: int) -> CodeType:
-    """Return the code of the module's mutant at an index, or with -1 of the module as it is."""
+    """Return the code of the module's mutant with this index; -1 is the unchanged module."""
     tree, edits = _edits_of(module)
     if index >= 0:
         edit = edits[index]
@@ -140,7 +140,7 @@ def _edits(owner: ast.AST, names: dict[str, Any], function: str) -> Iterator[_Ed
 
 
 def _is_inert(node: ast.AST) -> bool:
-    """Whether no change to the node can be seen when the module runs, but in a text for people."""
+    """Whether a change to the node can only show in texts for people."""
     match node:
         case (
             ast.Expr(value=ast.Constant())
@@ -160,12 +160,12 @@ def _is_inert(node: ast.AST) -> bool:
 
 
 def _is_type(name: str) -> bool:
-    """Whether a name is written as one of a type: in words that begin with capitals."""
+    """Whether a name is written in capitalized words, as types are."""
     return name[0].isupper() and not name.isupper() and "_" not in name
 
 
 def _text(node: ast.AST) -> str:
-    """Return the node as Python: of a statement with a body, its head."""
+    """Return the node as Python; of a compound statement, only its head."""
     match node:
         case ast.If(test=test) | ast.While(test=test):
             word = "while" if isinstance(node, ast.While) else "if"
@@ -180,7 +180,7 @@ def _text(node: ast.AST) -> str:
 
 
 def _shown(before: str, after: str) -> tuple[str, str]:
-    """Return both, but of long ones only what is near the first difference."""
+    """Return both texts, long ones cut to what is near the first difference."""
     if max(len(before), len(after)) <= _LONGEST:
         return before, after
     pairs = enumerate(zip(before, after, strict=False))

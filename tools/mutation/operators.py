@@ -1,4 +1,4 @@
-"""What a mutant changes: for a node of a module's syntax tree, the nodes that may stand for it.
+"""The changes that mutants make: for a node of the syntax tree, the nodes that may replace it.
 
 Own operators, because those of the tools at hand do not fit: cosmic-ray has none that removes a
 statement or an argument or takes one state for another, and brings twenty packages; mutmut changes
@@ -53,7 +53,7 @@ _TRANSPARENT = {"negate", "sorted", "reversed", "abs"}
 def replacements(  # noqa: C901, PLR0912 - one case for each kind of node
     node: ast.AST, names: dict[str, Any]
 ) -> Iterator[ast.AST]:
-    """Yield what may stand for the node; ``names`` are what the module's names mean."""
+    """Yield what may replace the node; ``names`` are the values of the module's names."""
     match node:
         case ast.Compare():
             yield from _comparisons(node)
@@ -96,7 +96,7 @@ def replacements(  # noqa: C901, PLR0912 - one case for each kind of node
 
 
 def without_value(node: ast.stmt) -> Iterator[ast.stmt]:
-    """Yield the statement with None for its value: for statements that nothing else changes."""
+    """Yield the statement with None for its value, for statements without other mutants."""
     if isinstance(node, ast.Return | ast.Assign | ast.AnnAssign):
         match node.value:
             case None | ast.Constant(value=None):

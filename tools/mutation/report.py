@@ -33,10 +33,10 @@ _HEAD = (
 
 @attrs.frozen
 class Score:
-    """What became of the mutants of a module: of ``mutants`` there are, those that were run.
+    """The results of a module: ``mutants`` counts all its mutants, also those not run.
 
-    ``equivalent`` survived and are listed as such, ``survivors`` are not listed; ``refuted`` are
-    listed as equivalent, and yet something noticed them.
+    ``equivalent`` survived and are listed as such, ``survivors`` are not listed; ``refuted``
+    are listed as equivalent, yet a check killed them.
     """
 
     module: str
@@ -53,7 +53,7 @@ class Score:
 
     @property
     def percent(self) -> str:
-        """How many of those that change something were killed, never rounded up."""
+        """The killed mutants, in percent of those that are not equivalent, rounded down."""
         telling = len(self.killed) + len(self.survivors)
         return f"{1000 * len(self.killed) // telling / 10:g} %" if telling else "–"
 
@@ -69,7 +69,7 @@ class Score:
 def scores(
     mutants: Counter[str], judged: Iterable[MutantJudgement], listed: Collection[Key]
 ) -> list[Score]:
-    """Return the score of each module; ``mutants`` says how many each has in all."""
+    """Return the score of each module; ``mutants`` counts the mutants of each."""
     of: dict[str, list[MutantJudgement]] = {module: [] for module in mutants}
     for judgement in judged:
         of[judgement.mutant.module].append(judgement)
@@ -87,7 +87,7 @@ def scores(
 
 
 def as_lines(score: Score) -> Iterator[str]:
-    """Yield the lines of a score: the numbers, and each mutant that something is wrong with."""
+    """Yield the numbers of a score, and each survivor and each listed mutant that was killed."""
     yield (
         f"{score.module:<20} {score.run:>5} of {score.mutants:>4} mutants"
         f" {len(score.killed):>5} killed {len(score.equivalent):>4} equivalent"

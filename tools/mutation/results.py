@@ -1,4 +1,4 @@
-"""Results of mutants: kept line by line, and the mutants that are known to change nothing."""
+"""The file of results, and the list of equivalent mutants."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ def equivalents(path: Path = EQUIVALENTS) -> dict[Key, str]:
 
 
 def unknown_keys(listed: Iterable[Key], mutants: Iterable[Mutant]) -> list[Key]:
-    """Return what is listed and no mutant."""
+    """Return the listed entries that are no mutants."""
     known = {mutant.key for mutant in mutants}
     return [key for key in listed if key not in known]
 
@@ -51,9 +51,9 @@ def as_line(judgement: MutantJudgement) -> str:
 
 
 def from_lines(lines: Iterable[str], mutants: Iterable[Mutant]) -> Mapping[Key, MutantJudgement]:
-    """Return the earlier results that still say something: those of modules that are as they were.
+    """Return the earlier results of modules that have not changed since.
 
-    The last line about a mutant counts; a line that was cut short is left out.
+    The last line about a mutant counts; truncated lines are skipped.
     """
     known = {mutant.key: mutant for mutant in mutants}
     digests = {module: _digest(module) for module in {mutant.module for mutant in known.values()}}

@@ -1,4 +1,4 @@
-"""Putting mutants through the checks: each in a process of its own, with limits."""
+"""Run the checks against each mutant, in a process of its own with limits."""
 
 import os
 import resource
@@ -27,14 +27,14 @@ _SETTINGS = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 _LONGEST = 200
-"""How much of what a check noticed is kept, in characters."""
+"""The longest detail that is kept, in characters."""
 
 
 @attrs.frozen
 class MutantJudgement:
-    """What became of a mutant: ``by`` is the check that noticed it, empty if none did.
+    """The result of a mutant: ``by`` is the check that killed it, empty if it survived.
 
-    ``detail`` is what it noticed; ``seconds`` how long all checks took.
+    ``detail`` is what failed; ``seconds`` is the wall time of all checks.
     """
 
     mutant: Mutant
@@ -44,16 +44,16 @@ class MutantJudgement:
 
     @property
     def killed(self) -> bool:
-        """Whether a check noticed the mutant."""
+        """Whether a check killed the mutant."""
         return self.by != ""
 
 
 def judgements(
     mutants: Iterable[Mutant], processes: int = 1, checks: Sequence[str] | None = None
 ) -> Iterator[MutantJudgement]:
-    """Yield what becomes of each mutant, as it becomes known; ``checks`` names those to run.
+    """Yield the result of each mutant as soon as it is known; ``checks`` names those to run.
 
-    A mutant with index -1 is the module as it is. Closing the iterator ends every process.
+    A mutant with index -1 is the unchanged module. Closing the iterator ends every process.
     """
     with patch.dict(os.environ, _SETTINGS):
         os.environ.pop("COVERAGE_PROCESS_START", None)
@@ -69,7 +69,7 @@ def _begin() -> None:
 
 
 def _judge(mutant: Mutant, checks: Sequence[str] | None) -> MutantJudgement:
-    """Run the checks in a copy of this process, which says what it does on a pipe."""
+    """Run the checks in a fork of this process, which reports through a pipe."""
     for prepared in checks_of(mutant.module.split(".")[0], checks):
         prepared.prepare()
     began = time.perf_counter()
@@ -95,7 +95,7 @@ def _judge(mutant: Mutant, checks: Sequence[str] | None) -> MutantJudgement:
 
 
 def _run(mutant: Mutant, checks: Sequence[str] | None, write: int) -> NoReturn:
-    """Say each check that begins, and of the one that notices the mutant what it noticed."""
+    """Report each check that starts, and what failed in the one that kills the mutant."""
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
