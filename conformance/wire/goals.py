@@ -144,6 +144,9 @@ _wrong_epoch = _when(lambda s: s.error is ErrorCode.INVALID_SHARE_SESSION_EPOCH)
 _no_session = _when(lambda s: s.error is ErrorCode.SHARE_SESSION_NOT_FOUND)
 _change = Scope(_states_after)
 _acknowledged, _named = Scope[Acknowledged](acknowledged_in), Scope[Named](named_in)
+_renewal = Scope[Acknowledged](
+    lambda s: (a for a in acknowledged_in(s) if AcknowledgeType.RENEW in a.types.values())
+)
 _acquired, _fetched = Scope[Acquired](acquired_in), Scope[Fetched](fetched_in)
 _deletion = Scope[Deletion](lambda deletion: (deletion,))
 _description = Scope[Description](lambda described: (described,))
@@ -201,6 +204,15 @@ def _forgets_held(s: Served) -> bool:
 
 def _closed_by(api: str, *, acknowledges: bool) -> Callable[[Served], bool]:
     return lambda s: s.api == api and _acknowledges(s) is acknowledges
+
+
+def _announced(a: Acknowledged) -> bool:
+    return a.served.request.is_renew_ack
+
+
+def _deleted(a: Acknowledged) -> bool:
+    first = min(batch.first for batch in a.asked.batches)
+    return a.well_formed and first < a.partition.log.start_offset
 
 
 def _accepts(api: str, kind: AcknowledgeType) -> Callable[[Acknowledged], bool]:
@@ -285,40 +297,39 @@ _ACQUIRING = (
              mode.value, rules=_ACQUISITION) for mode in AcquireMode),
     _fetch("a fetch acquires nothing", lambda s: _number(s) == 0),
     _acquired("a fetch passes over records that are held",
-              lambda a: any(map(is_held, a.passed)), rules=_AVAILABLE),
+        lambda a: any(map(is_held, a.passed)), rules=_AVAILABLE),
     _acquired("a fetch passes over records that are finished",
-              lambda a: any(map(is_finished, a.passed)), rules=_AVAILABLE),
+        lambda a: any(map(is_finished, a.passed)), rules=_AVAILABLE),
     _fetch("a fetch is stopped by its maximum of records",
-           lambda s: _mode(s) is AcquireMode.RECORD_LIMIT
-           and _number(s) == _most(s) and _leaves_some(s),
-           _LIMIT, rules=(Guard.WITHIN_RECORD_LIMIT,)),
+        lambda s: _mode(s) is AcquireMode.RECORD_LIMIT
+            and _number(s) == _most(s) and _leaves_some(s),
+        _LIMIT, rules=(Guard.WITHIN_RECORD_LIMIT,)),
     _fetch("a fetch goes past its maximum of records, to the end of a log batch",
-           lambda s: _number(s) > _most(s), _OPTIMIZED),
+        lambda s: _number(s) > _most(s), _OPTIMIZED),
     _fetched("a fetch finds the window full and nothing available",
-             lambda f: f.full and has_more(f.after) and not (f.offsets or has_available(f.before))),
+        lambda f: f.full and has_more(f.after) and not (f.offsets or has_available(f.before))),
     _fetched("a fetch takes what is available again in a full window",
-             lambda f: f.full and any(offset < f.before.window.end_offset for offset in f.offsets)),
+        lambda f: f.full and any(offset < f.before.window.end_offset for offset in f.offsets)),
     _fetched("a fetch is stopped by the limit of the window",
-             lambda f: bool(f.offsets) and has_more(f.after) and f.end >= f.limit,
-             rules=(Guard.WITHIN_WINDOW_LIMIT,)),
+        lambda f: bool(f.offsets) and has_more(f.after) and f.after.window.end_offset >= f.limit,
+        rules=(Guard.WITHIN_WINDOW_LIMIT,)),
     _fetched("a fetch goes past the limit of the window, to the end of a log batch",
-             lambda f: f.end > max(f.before.window.end_offset, f.limit),
-             optional=True),
+        lambda f: f.after.window.end_offset > max(f.before.window.end_offset, f.limit),
+        optional=True),
     _acquired("a fetch takes records on both sides of a gap in the log",
-              lambda a: any(is_gap(a.after, offset + 1) for offset in a.offsets[:-1]), _GAPS),
+        lambda a: any(is_gap(a.after, offset + 1) for offset in a.offsets[:-1]), _GAPS),
     _acquired("a fetch acquires the marker of a transaction",
-              lambda a: any(is_gap(a.after, offset) for offset in a.offsets),
-              _GAPS, optional=True),
+        lambda a: any(is_gap(a.after, offset) for offset in a.offsets), _GAPS, optional=True),
     _acquired("a fetch acquires records after some were deleted",
-              lambda a: a.after.log.start_offset > 0, _DELETE),
-    _fetched("a fetch keeps back records of an aborted transaction", lambda f: f.kept_back,
-             _ABORTED, _CONFIG, rules=(WireDifference.COMMITTED_IS_DELIVERED,)),
+        lambda a: a.after.log.start_offset > 0, _DELETE),
+    _fetched("a fetch keeps back records of an aborted transaction",
+        lambda f: f.kept_back, _ABORTED, _CONFIG, rules=(WireDifference.COMMITTED_IS_DELIVERED,)),
     _fetch("a response has records of two share-partitions",
-           lambda s: len(list(acquired_in(s))) > 1),
+        lambda s: len(list(acquired_in(s))) > 1),
     _answered("records are held by several members", lambda s: len(_holders(s)) > 1),
     _acquired("a record is delivered for the last time",
-              lambda a: any(r.delivery_count == a.after.config.delivery_count_limit
-                            for r in a.part.acquired)),
+        lambda a: any(r.delivery_count == a.after.config.delivery_count_limit
+            for r in a.part.acquired)),
 )
 
 _ACKNOWLEDGING = (
@@ -329,69 +340,66 @@ _ACKNOWLEDGING = (
     _fetch("a fetch acknowledges and acquires", lambda s: _acknowledges(s) and _number(s) > 0),
     _acquired("a fetch acquires again what it releases", lambda a: any(map(is_held, a.former))),
     _answered("a request acknowledges at two share-partitions",
-              lambda s: len(list(acknowledged_in(s))) > 1),
+        lambda s: len(list(acknowledged_in(s))) > 1),
     _acknowledged("an acknowledgement of several batches",
-                  lambda a: a.well_formed and len(a.asked.batches) > 1),
+        lambda a: a.well_formed and len(a.asked.batches) > 1),
     _named("an acknowledgement with a type for each offset", lambda n: n.typed_each),
     _named("an acknowledgement of a record that another member holds",
-           lambda n: any(is_held(record) and record.owner != n.member for record in n.records)),
+        lambda n: any(is_held(record) and record.owner != n.member for record in n.records)),
     _named("an acknowledgement of a record that is available",
-           lambda n: any(map(is_acquirable, n.records))),
+        lambda n: any(map(is_acquirable, n.records))),
     _named("an acknowledgement of a record that is finished",
-           lambda n: any(map(is_finished, n.records))),
+        lambda n: any(map(is_finished, n.records))),
     _named("an acknowledgement wholly below the start offset", lambda n: n.below),
     _named("an acknowledgement across the start offset", lambda n: n.across),
     _named("an acknowledgement past the end offset", lambda n: n.past),
     _named("an acknowledgement of an offset in the window that was never in flight",
-           lambda n: len(n.records) < len(n.offsets), _GAPS, optional=True),
+        lambda n: len(n.records) < len(n.offsets), _GAPS, optional=True),
     _request("an acknowledgement of a record whose lock is over", lambda s: s.past.lapsed),
-    _acknowledged("an acknowledgement of a record that was deleted",
-                  lambda a: a.well_formed and a.first < a.partition.log.start_offset, _DELETE),
+    _acknowledged("an acknowledgement of a record that was deleted", _deleted, _DELETE),
     _acknowledged("an acknowledgement at a share-partition outside the session",
-                  lambda a: bool(a.served.session) and a.asked.at not in _known(a.served),
-                  _SESSIONS),
+        lambda a: bool(a.served.session) and a.asked.at not in _known(a.served), _SESSIONS),
     _acknowledged("an acknowledgement at a share-partition that is not in memory",
-                  lambda a: not a.partition.ready, _SESSIONS, optional=True),
+        lambda a: not a.partition.ready, _SESSIONS, optional=True),
     *(_acknowledged(f"a malformed acknowledgement: {kind}", _is_malformed(kind))
       for kind in Malformed),
-    _acknowledged("a renewal together with other types",
-                  lambda a: a.renews and a.announced and len(set(a.types.values())) > 1, _RENEW),
-    _acknowledged("a renewal that the request does not announce",
-                  lambda a: a.renews and not a.announced, _RENEW),
-    _acknowledged("a renewal after part of the lock's duration",
-                  lambda a: a.renews_late and a.announced, _RENEW),
+    _renewal("a renewal together with other types",
+        lambda a: _announced(a) and len(set(a.types.values())) > 1, _RENEW),
+    _renewal("a renewal that the request does not announce", lambda a: not _announced(a), _RENEW),
+    _renewal("a renewal after part of the lock's duration",
+        lambda a: _announced(a) and a.renews_late, _RENEW),
     _request("a renewed lock is held when its first duration is over",
-             lambda s: s.past.outlived, _RENEW),
+        lambda s: s.past.outlived, _RENEW),
 )
 
 _LOCKS = (
     _request("a request comes while a lock is held, after part of its duration", _after_part),
     _request("a request comes after a lock is over", lambda s: bool(s.lapsed())),
     _request("a request comes after some locks are over, while others are held",
-             lambda s: bool(s.lapsed() and s.locks())),
+        lambda s: bool(s.lapsed() and s.locks())),
     _request("a request comes after locks of several members are over",
-             lambda s: len({record.owner for record in s.lapsed()}) > 1),
+        lambda s: len({record.owner for record in s.lapsed()}) > 1),
 )
 
 _OF_SESSIONS = (
     _answered("a session is opened", lambda s: s.request.session_epoch == INITIAL_EPOCH),
     _opens("a session is opened in the place of another",
-           lambda s: s.session is not None, _SESSIONS),
+        lambda s: s.session is not None, _SESSIONS),
     _opens("a session is opened by a member that holds records", lambda s: s.holds, _SESSIONS),
     _opens("a session is opened again after it was closed",
-           lambda s: s.past.ended is Why.CLOSED, _SESSIONS),
+        lambda s: s.past.ended is Why.CLOSED, _SESSIONS),
     _opens("a session is opened again after its connection was lost",
-           lambda s: s.past.ended is Why.CONNECTION_LOST, _SESSIONS),
+        lambda s: s.past.ended is Why.CONNECTION_LOST, _SESSIONS),
     _answered("a session goes on", lambda s: bool(s.session) and s.request.session_epoch > 0),
     _continues("a session goes on over another connection",
-               lambda s: s.session is not None and s.connection != s.session.connection,
-               _SESSIONS, optional=True),
+        lambda s: s.session is not None and s.connection != s.session.connection,
+        _SESSIONS, optional=True),
     _continues("a session of two share-partitions goes on",
-               lambda s: len({at for at in _known(s) if s.partition(at)}) > 1),
+        lambda s: len({at for at in _known(s) if s.partition(at)}) > 1),
     _continues("a share-partition joins a session", _joins, _SESSIONS),
     _continues("a share-partition is forgotten", lambda s: bool(_forgotten(s)), _SESSIONS),
     _continues("a share-partition is forgotten of which the member holds records",
-               _forgets_held, _SESSIONS),
+        _forgets_held, _SESSIONS),
     *(_closes(f"a session is closed by {api}, which acknowledges{'' if some else ' nothing'}",
               _closed_by(api, acknowledges=some), _SESSIONS,
               rules=(WireDifference.ACQUIRED,) if api == FETCH else ())
@@ -400,70 +408,69 @@ _OF_SESSIONS = (
     LOST,
     LOST_HOLDING,
     _wrong_epoch("a request repeats an epoch",
-                 lambda s: 0 < s.request.session_epoch < _expected(s),
-                 _SESSIONS),
+        lambda s: 0 < s.request.session_epoch < _expected(s), _SESSIONS),
     _wrong_epoch("a request skips an epoch",
-                 lambda s: 0 < _expected(s) < s.request.session_epoch,
-                 _SESSIONS),
+        lambda s: 0 < _expected(s) < s.request.session_epoch, _SESSIONS),
     _wrong_epoch("a ShareAcknowledge would open a session",
-                 lambda s: s.request.session_epoch == INITIAL_EPOCH, _SESSIONS),
+        lambda s: s.request.session_epoch == INITIAL_EPOCH, _SESSIONS),
     _request("a fetch would open a session and acknowledge",
-             lambda s: s.error is ErrorCode.INVALID_REQUEST
-             and s.request.session_epoch == INITIAL_EPOCH, _SESSIONS),
+        lambda s: s.error is ErrorCode.INVALID_REQUEST
+            and s.request.session_epoch == INITIAL_EPOCH, _SESSIONS),
     _no_session("a request without a session", lambda s: s.past.ended is None, _SESSIONS),
     _no_session("a request without a session, after it was closed",
-                lambda s: s.past.ended is Why.CLOSED, _SESSIONS),
+        lambda s: s.past.ended is Why.CLOSED, _SESSIONS),
     _no_session("a request without a session, after its connection was lost",
-                lambda s: s.past.ended is Why.CONNECTION_LOST, _SESSIONS),
+        lambda s: s.past.ended is Why.CONNECTION_LOST, _SESSIONS),
 )
 
 DELETIONS = (
     _deletion("records are deleted: below the start offset",
-              lambda d: d.partition.ready and d.before <= d.window.start_offset, _DELETE),
+        lambda d: d.partition.ready and d.before <= d.partition.window.start_offset, _DELETE),
     _deletion("records are deleted: to the inside of the window",
-              lambda d: d.window.start_offset < d.before < d.window.end_offset, _DELETE),
+        lambda d: d.partition.window.start_offset < d.before < d.partition.window.end_offset,
+        _DELETE),
     _deletion("records are deleted: to the inside of a log batch",
-              lambda d: any(batch.first < d.before <= batch.last for batch in d.log), _DELETE),
+        lambda d: any(batch.first < d.before <= batch.last for batch in d.log), _DELETE),
     _deletion("records are deleted: some that a member holds",
-              lambda d: any(offset < d.before for offset in d.window.held), _DELETE),
+        lambda d: any(offset < d.before for offset in d.partition.window.held), _DELETE),
     _deletion("records are deleted: past the end of the window",
-              lambda d: d.partition.ready and d.before > d.window.end_offset, _DELETE),
+        lambda d: d.partition.ready and d.before > d.partition.window.end_offset, _DELETE),
     _deletion("records are deleted: all", lambda d: d.before == d.end, _DELETE),
 )
 
 _STARTS = (
-    _change("the start offset passes a gap in the log",
-            lambda change: _passes_gap(*change), _GAPS),
+    _change("the start offset passes a gap in the log", lambda change: _passes_gap(*change), _GAPS),
     _change("a finished record waits behind one that is not",
-            lambda change: any(offset > change[1].window.start_offset and is_finished(record)
-                               for offset, record in change[1].window.records.items())),
+        lambda change: any(offset > change[1].window.start_offset and is_finished(record)
+            for offset, record in change[1].window.records.items())),
 )
 
 DESCRIPTIONS = (
     _description("a start offset is reported before one exists",
-                 lambda d: d.start_offset < 0, _OFFSETS),
-    _description("a start offset is reported", lambda d: d.start_offset >= 0,
-                 _OFFSETS, rules=(WireDifference.START_OFFSET,)),
+        lambda d: d.start_offset < 0, _OFFSETS),
+    _description("a start offset is reported",
+        lambda d: d.start_offset >= 0, _OFFSETS, rules=(WireDifference.START_OFFSET,)),
     _lag_described("the lag is reported of an empty log",
-                   lambda d: d.log.end_offset == 0, _OFFSETS, _LAG),
+        lambda d: d.partition.log.end_offset == 0, _OFFSETS, _LAG),
     _lag_described("the lag is reported before anything was delivered",
-                   lambda d: d.log.end_offset > 0 and d.window.end_offset == 0, _OFFSETS, _LAG),
+        lambda d: d.partition.log.end_offset > 0 and d.partition.window.end_offset == 0,
+        _OFFSETS, _LAG),
     _lag_described("the lag is reported while records are held",
-                   lambda d: bool(d.window.held), _OFFSETS, _LAG, rules=(WireDifference.LAG,)),
+        lambda d: bool(d.partition.window.held), _OFFSETS, _LAG, rules=(WireDifference.LAG,)),
     _lag_described("the lag is reported while records are available again",
-                   lambda d: any(is_acquirable(record) and record.delivery_count
-                                 for record in d.window.records.values()), _OFFSETS, _LAG),
+        lambda d: any(is_acquirable(record) and record.delivery_count
+            for record in d.partition.window.records.values()), _OFFSETS, _LAG),
     _lag_described("the lag is reported while a finished record waits behind one that is not",
-                   lambda d: any(map(is_finished, d.window.records.values())), _OFFSETS, _LAG),
+        lambda d: any(map(is_finished, d.partition.window.records.values())), _OFFSETS, _LAG),
     _lag_described("the lag is reported while there are records after the window",
-                   lambda d: 0 < d.window.end_offset < d.log.end_offset, _OFFSETS, _LAG),
+        lambda d: 0 < d.partition.window.end_offset < d.partition.log.end_offset, _OFFSETS, _LAG),
     _lag_described("the lag is reported when every record is finished",
-                   lambda d: d.lag == 0 < d.log.end_offset,
-                   _OFFSETS, _LAG, rules=(WireDifference.LAG,)),
+        lambda d: d.lag == 0 < d.partition.log.end_offset,
+        _OFFSETS, _LAG, rules=(WireDifference.LAG,)),
     _lag_described("the lag is reported after records were deleted",
-                   lambda d: d.log.start_offset > 0, _OFFSETS, _LAG, _DELETE),
+        lambda d: d.partition.log.start_offset > 0, _OFFSETS, _LAG, _DELETE),
     _lag_described("the lag is reported of a log with gaps",
-                   lambda d: bool(d.log.holes), _OFFSETS, _LAG, _GAPS),
+        lambda d: bool(d.partition.log.holes), _OFFSETS, _LAG, _GAPS),
 )
 # fmt: on
 

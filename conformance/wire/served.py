@@ -24,13 +24,12 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcknowledgeType, RecordState
-from spec.log import Log, hole_end
+from spec.log import hole_end
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record, is_acquirable, is_held_by
 from spec.share_broker import PartitionKey
 from spec.share_session import ShareSession, key_of
 from spec.view import state_of
-from spec.window import Window
 
 __all__ = [
     "ACKNOWLEDGE",
@@ -221,21 +220,6 @@ class Acknowledged:
         return set() if self.error not in (None, ErrorCode.NONE) else set(self.own.values())
 
     @property
-    def first(self) -> int:
-        """The lowest offset that is acknowledged."""
-        return min(batch.first for batch in self.asked.batches)
-
-    @property
-    def announced(self) -> bool:
-        """Whether the request announces renewals."""
-        return self.served.request.is_renew_ack
-
-    @property
-    def renews(self) -> bool:
-        """Whether there is a renewal among the types."""
-        return AcknowledgeType.RENEW in self.types.values()
-
-    @property
     def renews_late(self) -> bool:
         """Whether a lock is renewed of whose duration a part is over."""
         served = self.served
@@ -318,11 +302,6 @@ class Fetched:
         return window.end_offset - window.start_offset >= limit
 
     @property
-    def end(self) -> int:
-        """Where the window ends afterwards (exclusive)."""
-        return self.after.window.end_offset
-
-    @property
     def limit(self) -> int:
         """Where the window that the fetch leaves would end by its limit (exclusive)."""
         return self.after.window.start_offset + self.before.config.partition_max_record_locks
@@ -360,11 +339,6 @@ class Deletion:
     end: int
     before: int
 
-    @property
-    def window(self) -> Window:
-        """The window of the share-partition."""
-        return self.partition.window
-
 
 @attrs.frozen
 class Description:
@@ -373,13 +347,3 @@ class Description:
     partition: SharePartition
     start_offset: int
     lag: int | None
-
-    @property
-    def window(self) -> Window:
-        """The window of the share-partition."""
-        return self.partition.window
-
-    @property
-    def log(self) -> Log:
-        """The log of the share-partition."""
-        return self.partition.log
