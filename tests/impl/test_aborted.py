@@ -3,8 +3,8 @@ from collections.abc import Callable
 import attrs
 import pytest
 
+from impl import layout as at
 from impl.kernel import replay_partition
-from impl.layout import HEAD, TAIL
 from impl.partition import FastSharePartition
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
@@ -49,7 +49,7 @@ def keep_back(
 
 
 @pytest.mark.parametrize("profile", [KAFKA, KIP, DRAFT_RESOLVED], ids=lambda profile: profile.name)
-def test_it_is_archived_at_once_and_nothing_is_written(profile: Profile) -> None:
+def test_acquired_records_are_archived_at_once_without_a_write(profile: Profile) -> None:
     made = committed((0, 5), profile=profile)
     fetch(made, "a", (0, 5))
     assert keep_back(made, (2, 3)) == Outcome()
@@ -75,7 +75,7 @@ def test_the_start_offset_moves_as_chosen() -> None:
     assert shown(made) == "3-3:X1 4-5:Q1a"
 
 
-def test_who_holds_it_does_not_matter_and_it_is_nobody_s_afterwards() -> None:
+def test_records_of_any_owner_are_archived_and_lose_their_owner() -> None:
     made = committed((0, 5))
     fetch(made, "a", (0, 2))
     fetch(made, "b", (3, 5))
@@ -99,7 +99,7 @@ def test_who_holds_it_does_not_matter_and_it_is_nobody_s_afterwards() -> None:
         ([], "1-6:Q1a"),
     ],
 )
-def test_in_any_order_over_each_other_and_outside_the_window(
+def test_ranges_may_overlap_in_any_order_and_exceed_the_window(
     named: list[tuple[int, int]], after: str
 ) -> None:
     made = committed((0, 6), (7, 9))
@@ -109,7 +109,7 @@ def test_in_any_order_over_each_other_and_outside_the_window(
     assert shown(made) == after
 
 
-def test_only_what_is_acquired_changes() -> None:
+def test_only_acquired_records_change() -> None:
     made = committed((0, 6), dead_letter_queue=True)
     fetch(made, "a", (0, 6))
     ack(made, "a", (1, 3, ACCEPT, RELEASE, REJECT))
@@ -124,7 +124,7 @@ def test_only_what_is_acquired_changes() -> None:
     assert shown(made) == "2-2:A1 3-3:G1 4-4:X1 5-5:Q1a 6-6:X1"
 
 
-def test_what_is_in_progress_stays() -> None:
+def test_records_in_progress_stay() -> None:
     made = committed((0, 3), profile=DRAFT_RESOLVED)
     fetch(made, "a", (0, 3))
     assert mark(made, "a", (1, 2, 0)) == ["NONE"]
@@ -133,7 +133,7 @@ def test_what_is_in_progress_stays() -> None:
     assert ack(made, "a", (1, 2, ACCEPT)).status is ErrorCode.NONE
 
 
-def test_what_was_kept_back_under_different_acquisitions_is_one_run() -> None:
+def test_withheld_records_of_different_acquisitions_join_in_one_run() -> None:
     made = committed((0, 1), (2, 3), (4, 5), profile=DRAFT_RESOLVED)
     fetch(made, "a", (0, 1))
     wait(made, 5)
@@ -142,10 +142,10 @@ def test_what_was_kept_back_under_different_acquisitions_is_one_run() -> None:
     keep_back(made, (1, 4))
     assert shown(made) == "0-0:Q1a 1-4:X1 5-5:Q1c"
     header = made._state.header  # noqa: SLF001 - runs that look the same are shown as one anyway
-    assert header[TAIL] - header[HEAD] == 3
+    assert header[at.TAIL] - header[at.HEAD] == 3
 
 
-def test_what_is_left_in_memory_after_the_last_run_is_no_record() -> None:
+def test_rows_after_the_last_run_are_no_records() -> None:
     made = committed((0, 6))
     fetch(made, "a", (0, 6))
     for named in [(2, 2)], [(1, 3)], [(0, 0)], [(4, 9)]:
@@ -155,7 +155,7 @@ def test_what_is_left_in_memory_after_the_last_run_is_no_record() -> None:
 
 
 @pytest.mark.parametrize("named", [[(0, 1)], []])
-def test_the_level_that_counts_is_the_one_in_force_now(named: list[tuple[int, int]]) -> None:
+def test_the_current_isolation_level_applies(named: list[tuple[int, int]]) -> None:
     made = partition((0, 1), (2, 3))
     fetch(made, "a", (0, 1))
     before = shown(made)
@@ -172,7 +172,7 @@ def test_the_level_that_counts_is_the_one_in_force_now(named: list[tuple[int, in
     assert keep_back(made, *named) == Outcome()
 
 
-def test_a_new_leader_knows_nothing_of_it() -> None:
+def test_a_new_leader_does_not_read_withheld_records() -> None:
     made = committed((0, 3))
     fetch(made, "a", (0, 3))
     keep_back(made, (0, 2))

@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pytest
 
-from impl.layout import HEAD, TAIL
+from impl import layout as at
 from impl.partition import FastSharePartition
 from model.checks import MAX_INT64
 from model.config import SharePartitionConfig
@@ -45,7 +45,7 @@ STATE = ErrorCode.INVALID_RECORD_STATE
 def runs(made: FastSharePartition) -> int:
     """Return how many runs the records are kept in, also those that are shown as one."""
     header = made._state.header  # noqa: SLF001 - no event can show it
-    return int(header[TAIL] - header[HEAD])
+    return int(header[at.TAIL] - header[at.HEAD])
 
 
 def alter(made: FastSharePartition, **config: int) -> None:
@@ -90,7 +90,7 @@ def test_a_release_at_the_limit_archives() -> None:
     [(-1, 1, ACCEPT), (2, 1, ACCEPT), (0, 1), (0, 4, ACCEPT, ACCEPT), (0, 1, 5), (0, 1, -1),
      (0, 2**70, 9)],
 )  # fmt: skip
-def test_what_is_malformed_is_an_invalid_request(batch: tuple[int, ...]) -> None:
+def test_a_malformed_request_is_an_invalid_request(batch: tuple[int, ...]) -> None:
     made = partition((0, 4))
     fetch(made, "a", (0, 4))
     assert ack(made, "a", (0, 0, ACCEPT), batch).status is REQUEST
@@ -152,7 +152,7 @@ def test_how_a_batch_is_judged(
         ((6, 9, ACCEPT), ErrorCode.NOT_COORDINATOR, "Acknowledge(.*)"),
     ],
 )
-def test_what_was_chosen_against_the_rules_is_said_with_the_record_that_fails(
+def test_an_illegal_refusal_names_the_record_that_fails(
     batch: tuple[int, ...], refusal: ErrorCode, where: str
 ) -> None:
     made = partition((0, 6))
@@ -279,7 +279,7 @@ def test_a_renewal_under_a_shorter_lock_duration_ends_earlier() -> None:
     assert shown(made) == "0-0:Q1a 1-2:A1 3-4:Q1a"
 
 
-def test_what_is_in_progress_is_not_renewed() -> None:
+def test_records_in_progress_are_not_renewed() -> None:
     made = partition((0, 4), profile=DRAFT_RESOLVED)
     fetch(made, "a", (0, 4))
     mark(made, "a", (2, 3, 0))
@@ -289,7 +289,7 @@ def test_what_is_in_progress_is_not_renewed() -> None:
     assert shown(made) == "0-1:Q1a 2-3:P1a 4-4:Q1a"
 
 
-def test_what_was_refused_is_held_as_before_also_at_the_end_of_its_lock() -> None:
+def test_refused_records_keep_owner_and_lock() -> None:
     made = partition((0, 4), record_lock_duration_ms=0)
     fetch(made, "a", (0, 4))
     assert (
@@ -324,7 +324,7 @@ def test_a_renewal_writes_nothing() -> None:
     assert ack(made, "a", (0, 4, RENEW)).writes == ()
 
 
-def test_a_member_that_leaves_releases_what_it_holds() -> None:
+def test_a_member_that_leaves_releases_its_records() -> None:
     made = partition((0, 4), (5, 9))
     fetch(made, "a", (0, 4))
     fetch(made, "b", (5, 9))
@@ -374,7 +374,7 @@ def in_progress(grace: int) -> FastSharePartition:
 
 
 @pytest.mark.parametrize(("grace", "kept_for"), [(0, 0), (5, 5), (19, 19), (30, 20)])
-def test_a_member_that_leaves_keeps_what_is_in_progress_for_the_grace_or_its_lock(
+def test_a_member_that_leaves_keeps_progress_for_the_grace_or_its_lock(
     grace: int, kept_for: int
 ) -> None:
     made = in_progress(grace)
@@ -389,9 +389,7 @@ def test_a_member_that_leaves_keeps_what_is_in_progress_for_the_grace_or_its_loc
 
 
 @pytest.mark.parametrize(("age", "after"), [(7, "0-0:A1 1-3:P1a 4-4:A1"), (8, "0-4:A1")])
-def test_a_member_that_leaves_keeps_only_what_was_marked_within_the_staleness_threshold(
-    age: int, after: str
-) -> None:
+def test_a_member_that_leaves_keeps_only_fresh_progress(age: int, after: str) -> None:
     made = in_progress(5)
     wait(made, age)
     alter(made, record_lock_duration_ms=1, in_progress_staleness_threshold_ms=8)

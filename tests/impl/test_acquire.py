@@ -84,7 +84,7 @@ READS = [
 ENDS = (0, 3, 4, 6, 10, 13, 17)
 
 
-def test_every_range_is_taken_or_refused_as_the_rules_say() -> None:
+def test_every_range_is_acquired_or_refused_as_in_the_specification() -> None:
     choices = [Choice(acquired=ranges(one)) for one in within(range(18))]
     assert judged(mixed(), product(READS, choices)) == {
         None,
@@ -94,7 +94,7 @@ def test_every_range_is_taken_or_refused_as_the_rules_say() -> None:
     }
 
 
-def test_of_two_ranges_the_lowest_offset_that_is_wrong_decides() -> None:
+def test_the_lowest_wrong_offset_of_two_ranges_decides() -> None:
     made = held((0, 3), (4, 9))
     fetch(made, "b", (0, 3), (4, 9), choice=Choice(acquired=ranges((3, 3), (7, 7)), end_offset=10))
     pairs = combinations_with_replacement(within((0, 1, 2, 3, 5, 7, 8, 10, 11)), 2)
@@ -107,7 +107,7 @@ def test_of_two_ranges_the_lowest_offset_that_is_wrong_decides() -> None:
 
 
 @pytest.mark.parametrize("taken", [(), ((10, 10),), ((3, 3), (16, 16))])
-def test_every_range_enters_or_is_refused_as_the_rules_say(taken: tuple[Pair, ...]) -> None:
+def test_every_range_enters_or_is_refused_as_in_the_specification(taken: tuple[Pair, ...]) -> None:
     entered: list[tuple[Pair, ...]] = [(one,) for one in within(range(18))]
     entered += combinations_with_replacement(within(ENDS), 2)
     choices = [Choice(acquired=ranges(*taken), entered=ranges(*each)) for each in entered]
@@ -120,7 +120,7 @@ def test_every_range_enters_or_is_refused_as_the_rules_say(taken: tuple[Pair, ..
 @pytest.mark.parametrize("profile", [KIP, KAFKA])
 @pytest.mark.parametrize("mode", AcquireMode)
 @pytest.mark.parametrize("full", [0, 3, 5])
-def test_the_window_grows_as_far_as_the_rules_say(
+def test_the_window_grows_as_in_the_specification(
     profile: Profile, mode: AcquireMode, full: int
 ) -> None:
     made = held(profile=profile, partition_max_record_locks=5)
@@ -157,7 +157,7 @@ def test_a_window_that_grew_is_refused_for_its_start_before_its_width() -> None:
     }
 
 
-def test_the_window_grows_over_what_the_read_shows_to_be_missing() -> None:
+def test_the_window_grows_over_offsets_missing_from_the_read() -> None:
     fetches = [
         (reading((first, first + 1), (first + 4, 20), offset=offset), Choice(ranges(taken), ()))
         for offset, first in within(range(6))
@@ -167,7 +167,7 @@ def test_the_window_grows_over_what_the_read_shows_to_be_missing() -> None:
 
 
 @pytest.mark.parametrize("status", [ErrorCode.NONE, ErrorCode.NOT_COORDINATOR])
-def test_of_what_vanished_only_available_records_are_archived(status: ErrorCode) -> None:
+def test_only_available_records_that_vanish_are_archived(status: ErrorCode) -> None:
     made = held((0, 16))
     fetch(made, "a", (0, 14))
     ack(made, "a", (1, 2, REJECT))
@@ -181,7 +181,7 @@ def test_of_what_vanished_only_available_records_are_archived(status: ErrorCode)
 
 
 @pytest.mark.parametrize("batches", [(), ((0, 2), (3, 4)), ((5, 9),)])
-def test_where_nothing_is_taken_nothing_enters(batches: tuple[Pair, ...]) -> None:
+def test_nothing_enters_if_nothing_is_acquired(batches: tuple[Pair, ...]) -> None:
     made = held((0, 4), (5, 9))
     fetch(made, "a", *batches, choice=Choice(acquired=()))
     assert shown(made) == ""
@@ -192,7 +192,7 @@ def test_where_nothing_is_taken_nothing_enters(batches: tuple[Pair, ...]) -> Non
     assert (shown(made), made.snapshot().end_offset) == ("", 5)
 
 
-def test_what_is_acquired_first_continues_nothing() -> None:
+def test_the_first_acquired_range_continues_no_other() -> None:
     state = interpreted("state").new_state(KAFKA)
     runs = interpreted("runs")
     row = runs.put(state.header, state.runs, 0, 5, 7)
@@ -216,7 +216,7 @@ def test_what_is_acquired_first_continues_nothing() -> None:
         ([(8, 9)], Guard.NO_RECORD_SKIPPED),
     ],
 )
-def test_what_may_be_acquired(taken: list[tuple[int, int]], guard: Guard | None) -> None:
+def test_which_records_may_be_acquired(taken: list[tuple[int, int]], guard: Guard | None) -> None:
     made = partition((0, 4), (5, 9), (10, 14))
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 0, ACCEPT))
@@ -283,7 +283,7 @@ def test_the_window_may_overshoot_by_one_log_batch(
 
 
 @pytest.mark.parametrize("free", [True, False])
-def test_kafka_does_not_count_the_gap_before_what_enters(*, free: bool) -> None:
+def test_kafka_does_not_count_the_gap_before_the_first_record(*, free: bool) -> None:
     profile = attrs.evolve(KAFKA, gap_at_the_end_is_free=free)
     made = partition((0, 4), (8, 9), partition_max_record_locks=7, profile=profile)
     fetch(made, "a", (0, 4))
@@ -335,7 +335,7 @@ def test_nothing_can_be_acquired_only_from_a_full_window() -> None:
 
 @pytest.mark.parametrize("offset", [0, 1, 3, 7, 12])
 @pytest.mark.parametrize("second", [2, 5])
-def test_a_read_tells_of_the_log_from_its_offset_on(offset: int, second: int) -> None:
+def test_a_read_shows_the_log_from_its_offset_on(offset: int, second: int) -> None:
     """Also where it is said to have given what lies before: gaps there are not known."""
     made, read = held(), reading((0, 1), (second, 9), offset=offset)
     if second == 2 or offset < 2:

@@ -214,7 +214,7 @@ SPOILED: list[tuple[int, Change, Kind, int | None]] = [
     SPOILED,
     ids=[f"{number}-{case[2].name}" for number, case in enumerate(SPOILED)],
 )
-def test_what_is_recorded_wrongly_is_found(
+def test_wrong_recorded_values_are_found(
     place: int, spoil: Change, kind: Kind, offset: int | None
 ) -> None:
     rows = changed(story()[: place + 1], place, spoil)
@@ -245,7 +245,7 @@ IN_OTHER_WORDS: list[tuple[int, Change]] = [
 
 
 @pytest.mark.parametrize(("place", "change"), IN_OTHER_WORDS, ids=map(str, count()))
-def test_the_same_may_be_said_in_other_words(place: int, change: Change) -> None:
+def test_equal_states_may_be_recorded_in_other_ranges(place: int, change: Change) -> None:
     assert found(changed(story(), place, change)) is None
 
 
@@ -287,7 +287,7 @@ def in_order(rows: list[Row], kinds: list[Kind]) -> None:
         assert found(changed(rows, place, *spoils)) == (place, kind, OFFSETS.get(kind))
 
 
-def test_of_many_differences_the_first_is_told() -> None:
+def test_the_first_of_many_differences_is_reported() -> None:
     in_order(story()[: THREE + 1], [kind for kind in SPOILS if kind is not Kind.START_OFFSET])
 
 
@@ -298,7 +298,7 @@ def test_a_leader_that_failed_has_not_moved_the_window() -> None:
     in_order(rows, [kind for kind in SPOILS if kind not in {*written, Kind.RECORDS}])
 
 
-def test_a_leader_that_reads_what_was_not_written_is_found() -> None:
+def test_a_leader_that_reads_unwritten_state_is_found() -> None:
     first = Initialize(CONFIG, 0, 0, DurableState(0, 0))
     rows = recorded(first, first)
     assert found(changed(rows, 1, add(f"persisted.{COMPLETE}"))) == (1, Kind.PERSISTED, None)
@@ -321,7 +321,7 @@ def test_a_leader_reads_each_offset_once(parts: tuple[int, int], kind: Kind | No
     assert told == (kind and (1, kind, None))
 
 
-def test_a_leader_reads_nothing_of_what_was_acquired() -> None:
+def test_a_leader_does_not_read_acquisitions() -> None:
     assert found(recorded(BEGIN, PRODUCED, READ, BEGIN)) is None
 
 

@@ -44,7 +44,7 @@ def queued(*batches: tuple[int, int], limit: int = 1, queue: bool = True) -> Fas
     )
 
 
-def test_what_is_rejected_or_exhausted_waits_for_the_queue() -> None:
+def test_rejected_and_exhausted_records_wait_for_the_queue() -> None:
     made = queued((0, 5))
     fetch(made, "a", (0, 5))
     outcome = ack(made, "a", (0, 3, REJECT, GAP, ACCEPT, RELEASE))
@@ -77,7 +77,7 @@ def test_an_archiving_record_is_neither_acquired_nor_acknowledged() -> None:
     assert ack(made, "a", (0, 0, ACCEPT)).status is ErrorCode.INVALID_RECORD_STATE
 
 
-def test_when_the_queue_is_done_the_record_is_archived() -> None:
+def test_the_record_is_archived_when_the_queue_has_finished() -> None:
     made = queued((0, 4))
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 3, REJECT))
@@ -89,7 +89,7 @@ def test_when_the_queue_is_done_the_record_is_archived() -> None:
     assert made.snapshot().start_offset == 4
 
 
-def test_what_lies_below_the_start_is_ignored_but_written() -> None:
+def test_offsets_below_the_start_are_ignored_but_written() -> None:
     made = queued((0, 4))
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 1, ACCEPT), (4, 4, REJECT))
@@ -123,13 +123,13 @@ def test_ranges_inside_one_another_and_inside_a_run_are_a_set() -> None:
     assert shown(made) == "0-0:Q1a 1-2:G1 3-7:X1 8-9:G1"
 
 
-def test_what_was_never_in_flight_does_not_leave_for_the_queue() -> None:
+def test_records_never_in_flight_do_not_leave_for_the_queue() -> None:
     made = partition(persisted=((0, 0, 3, 1), (2, 2, 3, 1)), dead_letter_queue=True)
     with pytest.raises(IllegalChoiceError, match="at 1"):
         made.apply(FinishDeadLetter(ranges((0, 2))))
 
 
-def test_what_was_archiving_before_a_reset_of_the_start_does_not_leave_for_the_queue() -> None:
+def test_records_dropped_by_a_reset_do_not_leave_for_the_queue() -> None:
     made = queued((0, 1))
     fetch(made, "a", (0, 1))
     ack(made, "a", (0, 1, REJECT))
@@ -173,7 +173,7 @@ def test_only_an_archiving_record_leaves_for_the_queue(
 
 
 @pytest.mark.parametrize("status", [ErrorCode.NONE, FAILED])
-def test_the_answer_decides_only_what_is_durable(status: ErrorCode) -> None:
+def test_the_answer_decides_only_the_durable_state(status: ErrorCode) -> None:
     made = queued((0, 1))
     fetch(made, "a", (0, 1))
     ack(made, "a", (0, 1, REJECT))
@@ -204,7 +204,7 @@ def test_archiving_survives_a_new_leader_whatever_its_queue() -> None:
     assert made.snapshot().start_offset == 2
 
 
-def test_the_queue_that_counts_is_the_one_that_is_on_now() -> None:
+def test_the_current_queue_setting_applies() -> None:
     made = queued((0, 4))
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 0, REJECT))
@@ -216,7 +216,7 @@ def test_the_queue_that_counts_is_the_one_that_is_on_now() -> None:
     assert shown(made) == "0-0:G1 1-4:X1"
 
 
-def test_a_queue_that_comes_takes_what_is_rolled_back() -> None:
+def test_a_new_queue_receives_records_that_are_rolled_back() -> None:
     made = queued((0, 1), queue=False)
     fetch(made, "a", (0, 1))
     ack(made, "a", (0, 0, ACCEPT), answer=PENDING)
@@ -235,7 +235,7 @@ def test_a_pending_rejection_that_fails_is_taken_back() -> None:
     assert shown(made) == "0-0:Q1a"
 
 
-def test_what_vanishes_from_the_log_stays_archiving() -> None:
+def test_vanished_records_stay_archiving() -> None:
     made = queued((0, 4), (5, 5))
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 0, REJECT))

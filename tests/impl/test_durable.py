@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from impl.layout import DURABLE_START, DURABLE_TAIL
+from impl import layout as at
 from impl.state import State
 from model.outcome import Write
 from model.profile import KAFKA
@@ -25,8 +25,8 @@ WRITES = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5), BATCHES), max
 
 def held(state: State) -> tuple[int, int, list[list[int]]]:
     """Return the durable start offset, delivery complete count and state batches."""
-    start, complete = state.header[DURABLE_START : DURABLE_START + 2].tolist()
-    return start, complete, state.durable[: state.header[DURABLE_TAIL]].tolist()
+    start, complete = state.header[at.DURABLE_START : at.DURABLE_START + 2].tolist()
+    return start, complete, state.durable[: state.header[at.DURABLE_TAIL]].tolist()
 
 
 @given(WRITES)
@@ -45,7 +45,7 @@ def test_writes_are_merged_as_the_specification_merges_them(
         assert held(state) == (told.start_offset, told.delivery_complete_count, rows)
 
 
-def test_what_is_replaced_leaves_no_state_batch() -> None:
+def test_replaced_state_leaves_no_state_batch() -> None:
     state = interpreted("state").new_state(KAFKA)
     durable.merge_answered(state, 0, 0, np.array([[0, 3, 2, 1]], np.int64))
     durable.note_batch(state.header, state.journal, np.array([[4, 4, 2, 1]], np.int64), 0)
@@ -59,5 +59,5 @@ def test_the_start_never_goes_back_and_an_equal_one_keeps_the_larger_count() -> 
     seen = []
     for start, complete in ((5, 3), (5, 2), (5, 4), (4, 9), (7, 0)):
         durable.merge_write(header, start, complete)
-        seen.append(header[DURABLE_START : DURABLE_START + 2].tolist())
+        seen.append(header[at.DURABLE_START : at.DURABLE_START + 2].tolist())
     assert seen == [[5, 3], [5, 3], [5, 4], [5, 4], [7, 0]]

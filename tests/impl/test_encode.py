@@ -1,5 +1,6 @@
 import pytest
 
+from impl import layout as at
 from impl.encode import (
     Members,
     acknowledgement_of,
@@ -11,7 +12,6 @@ from impl.encode import (
     range_rows,
     settings_of,
 )
-from impl.layout import BY_DURATION, EARLIEST, LATEST, NOBODY, UNSET
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import (
@@ -30,7 +30,7 @@ from tests.impl.scenario import ranges
 def test_members_keep_their_numbers() -> None:
     members = Members()
     assert [members.number(name) for name in "ababc"] == [0, 1, 0, 1, 2]
-    assert [members.name(number) for number in (0, 1, NOBODY)] == ["a", "b", None]
+    assert [members.name(number) for number in (0, 1, at.NOBODY)] == ["a", "b", None]
 
 
 def test_ranges_ascend() -> None:
@@ -38,8 +38,8 @@ def test_ranges_ascend() -> None:
     assert range_rows(()).shape == (0, 2)
 
 
-def test_a_start_that_no_window_has_is_not_mistaken_for_none() -> None:
-    assert [or_unset(o) for o in (None, -2, -1, 3, 2**80)] == [UNSET, -1, -1, 3, 2**63 - 1]
+def test_an_impossible_start_is_not_mistaken_for_none() -> None:
+    assert [or_unset(o) for o in (None, -2, -1, 3, 2**80)] == [at.UNSET, -1, -1, 3, 2**63 - 1]
 
 
 def test_groups_of_expired_locks_are_delimited() -> None:
@@ -47,16 +47,16 @@ def test_groups_of_expired_locks_are_delimited() -> None:
     found = expiries_of(Choice(expired=groups))
     assert found.bounds.tolist() == [[0, 2], [2, 2], [2, 3]]
     assert found.ranges.tolist() == [[1, 1], [3, 4], [7, 7]]
-    assert found.starts.tolist() == [2, UNSET, UNSET]
+    assert found.starts.tolist() == [2, at.UNSET, at.UNSET]
     assert not expiries_of(Choice()).given
 
 
 @pytest.mark.parametrize(
     ("reset", "number"),
     [
-        (AutoOffsetReset.EARLIEST, EARLIEST),
-        (AutoOffsetReset.LATEST, LATEST),
-        (AutoOffsetReset.BY_DURATION, BY_DURATION),
+        (AutoOffsetReset.EARLIEST, at.EARLIEST),
+        (AutoOffsetReset.LATEST, at.LATEST),
+        (AutoOffsetReset.BY_DURATION, at.BY_DURATION),
     ],
 )
 def test_a_leader_knows_its_reset_strategy(reset: AutoOffsetReset, number: int) -> None:
@@ -69,7 +69,7 @@ def test_a_leader_knows_its_reset_strategy(reset: AutoOffsetReset, number: int) 
     ]
 
 
-def test_an_acknowledgement_keeps_what_is_malformed_in_64_bits() -> None:
+def test_an_acknowledgement_keeps_malformed_values_in_64_bits() -> None:
     batches = (
         AcknowledgementBatch(-7, 2**80, (-1, 0, 4, 5, 2**80)),
         AcknowledgementBatch(3, 2, ()),
@@ -87,13 +87,13 @@ def test_answers_have_an_id_or_none() -> None:
         answers_of((Answer(id=-1),))
 
 
-def test_a_mark_keeps_what_is_malformed() -> None:
+def test_a_mark_keeps_malformed_values() -> None:
     found = mark_of(MarkInProgress("a", (ProgressBatch(5, -4, 3, -2),)), 7)
     assert (found.member, found.batches.tolist()) == (7, [[5, -4, 3, -2]])
     assert mark_of(MarkInProgress("a", ()), 0).batches.shape == (0, 4)
 
 
-def test_settings_are_those_that_matter_while_a_leader_lasts() -> None:
+def test_settings_are_those_that_apply_during_a_leader() -> None:
     config = SharePartitionConfig(
         1,
         2,

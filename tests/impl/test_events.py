@@ -1,29 +1,8 @@
 from typing import Any
 
+from impl import events as event
 from impl.encode import Members
-from impl.events import (
-    ACKS_FROM,
-    ACQUIRED_FROM,
-    ACQUIRED_TO,
-    CAN_ACQUIRE,
-    ENTRIES,
-    ENTRY,
-    FIELDS,
-    LOG_FROM,
-    MARKED_FROM,
-    MARKED_TO,
-    MEMBER,
-    MISSING,
-    MS,
-    OP,
-    OPERATIONS,
-    RECORDED_NUMBER,
-    RECORDS_FROM,
-    SKIP_ACQUIRE,
-    STATUS_NAMES,
-    TIME,
-    events_of,
-)
+from impl.events import events_of
 from impl.rows import Ints
 from model.trace_arrow import table_from_rows
 from tests.impl.helpers import TRACES, rows_by_partition
@@ -31,16 +10,16 @@ from tests.impl.helpers import TRACES, rows_by_partition
 Row = dict[str, Any]
 
 
-def test_a_batch_of_rows_and_a_slice_of_it_say_the_same() -> None:
+def test_a_slice_of_a_batch_has_the_same_events() -> None:
     rows = next(iter(rows_by_partition(TRACES[0]).values()))[:60]
     batch = table_from_rows(rows).to_batches()[0]
     whole, part = events_of(batch, Members()), events_of(batch.slice(20, 30), Members())
-    assert whole.fields.shape == (FIELDS, 60) == (MARKED_TO + 1, 60)
-    assert whole.fields[TIME].tolist() == [row["time_ms"] for row in rows]
-    assert whole.fields[MS].tolist() == [row.get("ms", MISSING) for row in rows]
-    assert part.fields[OP].tolist() == whole.fields[OP, 20:50].tolist()
+    assert whole.fields.shape == (event.FIELDS, 60) == (event.MARKED_TO + 1, 60)
+    assert whole.fields[event.TIME].tolist() == [row["time_ms"] for row in rows]
+    assert whole.fields[event.MS].tolist() == [row.get("ms", event.MISSING) for row in rows]
+    assert part.fields[event.OP].tolist() == whole.fields[event.OP, 20:50].tolist()
     for row in range(30):
-        low, high = part.fields[ACQUIRED_FROM, row], part.fields[ACQUIRED_TO, row]
+        low, high = part.fields[event.ACQUIRED_FROM, row], part.fields[event.ACQUIRED_TO, row]
         taken = rows[row + 20]["result"].get("acquired")
         assert (taken is None) == (low < 0)
         assert part.acquired[low:high].tolist() == [list(r.values()) for r in taken or ()]
@@ -52,21 +31,21 @@ def test_a_skipped_acquire_is_an_operation_of_its_own() -> None:
     members = Members()
     batch = table_from_rows([rows[0], renamed, {**rows[0], "member": ""}]).to_batches()[0]
     events = events_of(batch, members)
-    assert events.fields[OP].tolist() == [SKIP_ACQUIRE, -1, SKIP_ACQUIRE]
-    assert events.fields[CAN_ACQUIRE].tolist() == [0, 0, 0]
-    assert OPERATIONS[SKIP_ACQUIRE] == "skip_acquire"
-    assert events.fields[MEMBER].tolist() == [0, 0, -2]
+    assert events.fields[event.OP].tolist() == [event.SKIP_ACQUIRE, -1, event.SKIP_ACQUIRE]
+    assert events.fields[event.CAN_ACQUIRE].tolist() == [0, 0, 0]
+    assert event.OPERATIONS[event.SKIP_ACQUIRE] == "skip_acquire"
+    assert events.fields[event.MEMBER].tolist() == [0, 0, -2]
     assert members.names[0] == rows[0]["member"]
 
 
-def test_records_that_were_not_recorded_are_not_none() -> None:
+def test_unrecorded_records_differ_from_no_records() -> None:
     row = next(iter(rows_by_partition(TRACES[0]).values()))[0]
     silent = {**row, "after": {**row["after"], "records": None}}
     batch = table_from_rows([row, silent]).to_batches()[0]
-    assert events_of(batch, Members()).fields[RECORDS_FROM].tolist() == [0, -1]
+    assert events_of(batch, Members()).fields[event.RECORDS_FROM].tolist() == [0, -1]
 
 
-def test_what_few_operations_have_stands_behind_what_the_others_have() -> None:
+def test_arguments_of_few_operations_follow_those_of_the_others() -> None:
     usual: Row = {"seq": 0, "time_ms": 0, "result": {}, "writes": [], "completed": [], "after": {}}
     mark = {"first": 1, "last": 2, "leader_epoch": 3, "acquisition": 4}
     rows: list[Row] = [
@@ -86,7 +65,7 @@ def test_what_few_operations_have_stands_behind_what_the_others_have() -> None:
         low, high = f[begin, row], f[begin + 1, row]
         return None if low < 0 else array[low:high].tolist()
 
-    assert [part(events.acks, ACKS_FROM, row) for row in range(6)] == [
+    assert [part(events.acks, event.ACKS_FROM, row) for row in range(6)] == [
         [[1, 2, 3, 4], [1, 2, 3, 4]],
         None,
         [[5, 6, 0, 2]],
@@ -94,7 +73,7 @@ def test_what_few_operations_have_stands_behind_what_the_others_have() -> None:
         None,
         None,
     ]
-    assert [part(events.log_batches, LOG_FROM, row) for row in range(6)] == [
+    assert [part(events.log_batches, event.LOG_FROM, row) for row in range(6)] == [
         None,
         [[7, 8]],
         None,
@@ -102,15 +81,20 @@ def test_what_few_operations_have_stands_behind_what_the_others_have() -> None:
         None,
         [[3, 4]],
     ]
-    statuses = [STATUS_NAMES.index(name) for name in ("NONE", "INVALID_REQUEST")]
-    assert part(events.types, MARKED_FROM, 0) == statuses
-    assert (f[MARKED_TO] - f[MARKED_FROM]).tolist() == [2, 0, 0, 0, 0, 0]
-    assert f[RECORDED_NUMBER].tolist() == [5, *[MISSING] * 5]
+    statuses = [event.STATUS_NAMES.index(name) for name in ("NONE", "INVALID_REQUEST")]
+    assert part(events.types, event.MARKED_FROM, 0) == statuses
+    assert (f[event.MARKED_TO] - f[event.MARKED_FROM]).tolist() == [2, 0, 0, 0, 0, 0]
+    assert f[event.RECORDED_NUMBER].tolist() == [5, *[event.MISSING] * 5]
 
 
-def test_an_acknowledgement_enters_at_the_share_partition_where_nothing_else_is_said() -> None:
+def test_an_acknowledgement_enters_at_the_share_partition_by_default() -> None:
     usual: Row = {"op": "acknowledge", "result": {}, "after": {}}
     rows = [{**usual, "entry": entry} for entry in ("request", "share_partition", None, "door")]
-    entries = events_of(table_from_rows(rows).to_batches()[0], Members()).fields[ENTRY].tolist()
-    assert [ENTRIES[entry] for entry in entries[:3]] == [*ENTRIES[::-1], "share_partition"]
+    entries = (
+        events_of(table_from_rows(rows).to_batches()[0], Members()).fields[event.ENTRY].tolist()
+    )
+    assert [event.ENTRIES[entry] for entry in entries[:3]] == [
+        *event.ENTRIES[::-1],
+        "share_partition",
+    ]
     assert entries[3] < 0

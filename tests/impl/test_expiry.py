@@ -71,7 +71,7 @@ def test_neither_early_nor_late(
     assert shown(made) == "0-4:Q1a"
 
 
-def test_what_was_never_in_flight_does_not_expire() -> None:
+def test_records_never_in_flight_do_not_expire() -> None:
     made = partition((0, 0), (2, 2), record_lock_duration_ms=10)
     fetch(made, "a", (0, 0))
     fetch(made, "a", (2, 2))
@@ -108,7 +108,7 @@ def test_each_lock_expires_in_its_own_time_however_high_its_offset() -> None:
     assert written(wait(made, 1)) == [(500, 0, [(502, 503, 0, 1)])]
 
 
-def test_a_start_that_was_held_back_moves_before_what_expires_is_written() -> None:
+def test_a_late_start_moves_before_expired_locks_are_written() -> None:
     made = partition((0, 4), record_lock_duration_ms=10)
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 1, ACCEPT), choice=Choice(start_offset=0))
@@ -116,7 +116,7 @@ def test_a_start_that_was_held_back_moves_before_what_expires_is_written() -> No
     assert written(wait(made, 10)) == [(2, 0, [(2, 4, 0, 1)])]
 
 
-def test_what_is_not_due_gives_the_next_deadline() -> None:
+def test_locks_that_are_not_due_give_the_next_deadline() -> None:
     """The scratch that what is due is put in may hold anything before."""
     state = interpreted("state").new_state(KAFKA)
     kept = [[0, 1, 1, 1, 0, 7, -1, 0], [2, 4, 1, 1, 0, 30, -1, 0], [5, 5, 1, 1, 0, 20, -1, 0]]
@@ -146,7 +146,7 @@ def test_a_group_is_a_set_whatever_its_ranges_cover_twice() -> None:
     assert written(outcome) == [(0, 0, [(0, 6, 0, 1)])]
 
 
-def test_what_is_below_the_start_is_ignored() -> None:
+def test_locks_below_the_start_are_ignored() -> None:
     made = partition((0, 4), record_lock_duration_ms=10)
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 1, ACCEPT))
@@ -161,7 +161,7 @@ def test_what_is_below_the_start_is_ignored() -> None:
 @pytest.mark.parametrize(
     ("status", "durable"), [(ErrorCode.NONE, 2), (ErrorCode.NOT_COORDINATOR, 0)]
 )
-def test_the_answer_decides_only_what_is_durable(status: ErrorCode, durable: int) -> None:
+def test_the_answer_decides_only_the_durable_state(status: ErrorCode, durable: int) -> None:
     made = partition((0, 1), record_lock_duration_ms=10, delivery_count_limit=1)
     fetch(made, "a", (0, 1))
     outcome = made.apply(AdvanceTime(10), answers=(Answer(ErrorCode.PENDING),))
@@ -183,7 +183,7 @@ def test_the_clock_stays_within_64_bits() -> None:
 
 @pytest.mark.parametrize("duration", [MAX_INT64, MAX_INT64 - 4, MAX_INT64 - 5, MAX_INT64 - 6, 0])
 @pytest.mark.parametrize("early", [0, 1])
-def test_at_the_end_of_the_clock_too_only_what_is_due_expires(duration: int, early: int) -> None:
+def test_only_due_locks_expire_at_the_end_of_the_clock(duration: int, early: int) -> None:
     config = attrs.evolve(SharePartitionConfig(), record_lock_duration_ms=duration)
     accepted = (AcknowledgementBatch(0, 1, (ACCEPT,)),)
     pair = Pair(KAFKA)

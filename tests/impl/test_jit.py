@@ -111,7 +111,7 @@ def test_the_cache_falls_back_to_a_new_temporary_directory(
     assert made[0] != made[1]
 
 
-def test_the_cache_is_in_the_home_folder_unless_told(
+def test_the_cache_is_in_the_home_folder_by_default(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
@@ -119,7 +119,7 @@ def test_the_cache_is_in_the_home_folder_unless_told(
     assert Path(jit.cache_directory()).parent == tmp_path / ".cache" / "sharespec"
 
 
-def test_the_cache_is_where_it_was_told_and_stays_there(
+def test_the_cache_is_in_the_folder_of_the_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "not" / "yet"))

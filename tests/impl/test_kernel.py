@@ -325,7 +325,7 @@ def test_a_number_that_was_not_recorded_is_not_compared() -> None:
     assert replay_partition(table_from_rows(rows), DRAFT_RESOLVED).divergence is None
 
 
-def test_an_operation_that_the_profile_has_not_is_named_with_its_row() -> None:
+def test_an_operation_that_the_profile_lacks_is_refused() -> None:
     mark = {"op": "mark_in_progress", "member": "m", "progress_batches": []}
     text = (
         "operation is 'mark_in_progress'; "
@@ -393,7 +393,7 @@ def test_nothing_happens_before_a_leader() -> None:
     assert (found.row, found.kind) == (0, Guard.PARTITION_IS_INITIALIZED)
 
 
-def test_a_divergence_before_a_bad_row_is_what_counts() -> None:
+def test_a_divergence_before_a_bad_row_is_reported() -> None:
     rows = copy.deepcopy(next(iter(rows_by_partition(TRACES[0]).values()))[:40])
     rows[20]["after"]["delivery_complete_count"] += 1
     rows[30]["op"] = "nothing"
@@ -402,7 +402,7 @@ def test_a_divergence_before_a_bad_row_is_what_counts() -> None:
     assert found.row == 20
 
 
-def test_of_all_that_is_wrong_the_first_row_is_told() -> None:
+def test_the_first_wrong_row_is_reported() -> None:
     initialize = story()[0]
     rows = story({"op": "produce", "log_batches": [], "log_end_offset": 0}, *[initialize] * 4)
     assert _refused(rows) is None
@@ -458,7 +458,7 @@ REFUSED: list[tuple[Row, str]] = [
 
 
 @pytest.mark.parametrize(("event", "text"), REFUSED, ids=[text.split()[0] for _, text in REFUSED])
-def test_what_the_state_refuses_is_told_with_what_was_given(event: Row, text: str) -> None:
+def test_a_value_that_the_state_refuses_is_shown(event: Row, text: str) -> None:
     rows = story({"op": "produce", "log_batches": [], "log_end_offset": 10}, event)
     assert _refused(rows, DRAFT_RESOLVED) == (2, text)
 

@@ -29,7 +29,7 @@ def test_constants_that_are_passed_on_are_int64() -> None:
     assert [int(n) for n in layout.numbers(3)] == [0, 1, 2]
 
 
-def test_what_is_left_to_the_policy_is_nothing_that_can_be_recorded() -> None:
+def test_a_trace_cannot_contain_unset() -> None:
     assert layout.UNSET not in {layout.NOBODY, -1}
 
 

@@ -87,7 +87,7 @@ def test_malformed_durable_state_fails_the_share_partition(
 
 @pytest.mark.parametrize("profile", [KAFKA, DRAFT_RESOLVED])
 @pytest.mark.parametrize("first", [4, 5, 7])
-def test_a_new_leader_reads_what_the_rules_say_and_forgets_what_was(
+def test_a_new_leader_reads_as_in_the_specification_and_forgets_the_rest(
     profile: Profile, first: int
 ) -> None:
     before = Held(profile)
@@ -149,7 +149,7 @@ def test_a_new_leader_reads_any_number_of_batches() -> None:
     assert made.durable().state_batches == kept
 
 
-def test_a_new_leader_knows_what_was_durable_and_no_more() -> None:
+def test_a_new_leader_knows_only_the_durable_state() -> None:
     made = partition((0, 9))
     fetch(made, "a", (0, 9))
     ack(made, "a", (0, 1, ACCEPT), (4, 5, RELEASE))
@@ -176,7 +176,7 @@ def test_the_log_only_grows() -> None:
     assert made.lag() == 7
 
 
-def test_an_offset_is_reset_only_when_nothing_is_going_on() -> None:
+def test_an_offset_is_reset_only_in_an_idle_share_partition() -> None:
     made = partition((0, 9))
     fetch(made, "a", (0, 9))
     assert made.apply(ResetOffset(4)).status is ErrorCode.NON_EMPTY_GROUP
@@ -188,7 +188,7 @@ def test_an_offset_is_reset_only_when_nothing_is_going_on() -> None:
     assert (made.snapshot().start_offset, made.snapshot().end_offset) == (4, 4)
 
 
-def test_an_offset_is_not_reset_while_a_member_is_at_work() -> None:
+def test_an_offset_is_not_reset_while_a_member_holds_records() -> None:
     made = partition((0, 1), profile=DRAFT_RESOLVED)
     fetch(made, "a", (0, 1))
     for offset in range(2):
@@ -219,7 +219,7 @@ def test_a_new_leader_of_a_shorter_log_knows_no_gap_beyond_its_end() -> None:
     assert shown(made) == "7-7:A1 8-9:Q1a"
 
 
-def test_an_altered_configuration_holds_from_now_on() -> None:
+def test_an_altered_configuration_applies_at_once() -> None:
     made = partition((0, 4), record_lock_duration_ms=10, delivery_count_limit=1)
     fetch(made, "a", (0, 0))
     altered = SharePartitionConfig(2, 2, 20, renew_acknowledge_enable=False)

@@ -104,7 +104,7 @@ def _durable(made: FastSharePartition) -> tuple[int, list[tuple[int, int, int, i
     return state.start_offset, rows
 
 
-def test_what_was_recovered_is_the_same_share_partition() -> None:
+def test_a_recovered_share_partition_is_the_same() -> None:
     made = FastSharePartition(KIP)
     batches = (StateBatch(110, 112, RecordState.AVAILABLE, 1),)
     made.apply(Initialize(SharePartitionConfig(), 0, 121, DurableState(110, 0, batches)))
@@ -120,7 +120,7 @@ def test_what_was_recovered_is_the_same_share_partition() -> None:
         (Produce((), 9), Choice(start_offset=0)),
     ],
 )
-def test_what_is_refused_changes_nothing(operation: Operation, choice: Choice) -> None:
+def test_a_refused_operation_changes_nothing(operation: Operation, choice: Choice) -> None:
     made = FastSharePartition(KAFKA)
     made.apply(Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)))
     made.apply(Produce((OffsetRange(0, 4),), 5))
@@ -244,7 +244,7 @@ TWICE = (Answer(ErrorCode.PENDING, 7),)
         (DRAFT_RESOLVED, Initialize(LONG_STALENESS, 0, 9, DurableState(-1, 0)), ()),
     ],
 )
-def test_a_refused_value_is_told_as_the_specification_tells_it(
+def test_a_refused_value_is_reported_as_by_the_specification(
     profile: Profile, operation: Operation, answers: tuple[Answer, ...]
 ) -> None:
     made, spec = FastSharePartition(profile), new_partition(profile)
@@ -267,7 +267,7 @@ def test_a_refused_value_is_told_as_the_specification_tells_it(
     assert told[0] == told[1]
 
 
-def test_a_mark_where_the_profile_has_none_is_told_whole() -> None:
+def test_a_mark_without_in_progress_is_shown_whole() -> None:
     made = FastSharePartition(KIP)
     made.apply(Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)))
     with pytest.raises(InvalidValueError, match=r"operation is MarkInProgress\(.*IN_PROGRESS"):

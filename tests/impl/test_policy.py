@@ -31,7 +31,7 @@ def test_the_lowest_available_records_come_first() -> None:
 
 
 @pytest.mark.parametrize("mode", AcquireMode)
-def test_nothing_is_asked_for_and_nothing_is_taken(mode: AcquireMode) -> None:
+def test_a_fetch_of_no_records_acquires_none(mode: AcquireMode) -> None:
     made = partition((0, 4))
     assert fetch(made, "a", (0, 4), limit=0, mode=mode).acquired == ()
     assert fetch(made, "a", limit=5, mode=mode).acquired == ()
@@ -82,7 +82,7 @@ def test_a_batch_that_ends_with_the_first_offset_of_the_window_is_at_its_head() 
     assert shown(made) == "3-3:Q1a 5-7:Q1a"
 
 
-def test_what_an_earlier_fetch_took_does_not_join_what_a_later_one_takes() -> None:
+def test_ranges_of_different_fetches_are_not_joined() -> None:
     made = partition((0, 7), delivery_count_limit=9)
     fetch(made, "a", (0, 7))
     ack(made, "a", (1, 1, RELEASE), (3, 3, RELEASE), (5, 5, RELEASE))

@@ -5,7 +5,7 @@ import attrs
 import numpy as np
 import pytest
 
-from impl.layout import NO_MARKS, UNSET, verdict
+from impl import layout as at
 from impl.partition import FastSharePartition
 from model.checks import MAX_INT64
 from model.config import SharePartitionConfig
@@ -94,10 +94,10 @@ def test_without_in_progress_there_are_no_numbers_and_no_marks(profile: Profile)
     assert refused.value.guard is Guard.PARTITION_IS_INITIALIZED
 
 
-def test_what_knows_no_marks_refuses_one_before_all_else() -> None:
+def test_a_profile_without_marks_refuses_one_first() -> None:
     inner, state = interpreted("progress"), interpreted("state").new_state(KAFKA)
     sent = inner.Mark(0, np.array([(0, 0, 0, 0)]))
-    assert inner.mark_in_progress(state, sent, UNSET) == verdict(NO_MARKS)
+    assert inner.mark_in_progress(state, sent, at.UNSET) == at.verdict(at.NO_MARKS)
 
 
 def test_a_mark_keeps_owner_and_delivery_count_and_lengthens_the_lock() -> None:
@@ -121,7 +121,7 @@ def test_further_marks_last_until_the_maximum_extension() -> None:
     assert written(wait(made, 1)) == [(0, 0, [(0, 4, 0, 1)])]
 
 
-def test_no_mark_is_taken_once_the_maximum_extension_has_elapsed() -> None:
+def test_no_mark_is_accepted_after_the_maximum_extension() -> None:
     made = held()
     marked(made, "a", (0, 0, 0), (3, 3, 0))
     shorter = attrs.evolve(CONFIG, record_lock_duration_ms=1, in_progress_max_lock_extension_ms=20)
@@ -196,7 +196,7 @@ def test_offsets_never_in_flight_are_ignored() -> None:
     assert shown(made) == "0-0:P2a 5-5:P2a"
 
 
-def test_marks_change_what_the_rules_say_and_no_more() -> None:
+def test_marks_change_the_same_as_in_the_specification() -> None:
     made = Held(DRAFT_RESOLVED)
     persisted = (StateBatch(6, 6, RecordState.ACKNOWLEDGED, 1),)
     made.apply(Initialize(CONFIG, 0, 9, DurableState(0, 0, persisted)))
@@ -261,7 +261,7 @@ def test_runs_of_different_deliveries_look_like_one() -> None:
     assert shown(made) == "0-9:P1a"
 
 
-def test_what_is_in_progress_is_acknowledged_like_what_is_acquired() -> None:
+def test_records_in_progress_are_acknowledged_like_acquired_ones() -> None:
     made = held()
     marked(made, "a", (0, 4, 0))
     outcome = ack(made, "a", (0, 3, GAP, ACCEPT, RELEASE, REJECT))
@@ -270,7 +270,7 @@ def test_what_is_in_progress_is_acknowledged_like_what_is_acquired() -> None:
     assert ack(made, "b", (4, 4, ACCEPT)).status is ErrorCode.INVALID_RECORD_STATE
 
 
-def test_what_is_in_progress_cannot_be_renewed() -> None:
+def test_records_in_progress_cannot_be_renewed() -> None:
     made = held()
     marked(made, "a", (2, 2, 0))
     refused = ack(made, "a", (0, 1, ACCEPT), (2, 2, RENEW))
@@ -383,7 +383,7 @@ def test_a_write_that_fails_brings_progress_back() -> None:
     assert shown(made) == "0-9:A1"
 
 
-def test_what_was_refused_is_in_progress_as_before() -> None:
+def test_refused_records_are_in_progress_as_before() -> None:
     made = held()
     marked(made, "a", (0, 1, 0))
     assert ack(made, "a", (0, 5, ACCEPT)).status is ErrorCode.INVALID_RECORD_STATE

@@ -117,7 +117,7 @@ def test_a_trace_may_begin_with_any_seq() -> None:
     assert result.unreadable == "seq is 9; allowed: one more than the seq before"
 
 
-def test_what_needs_a_leader_diverges_at_no_offset() -> None:
+def test_an_operation_without_a_leader_diverges_at_no_offset() -> None:
     walk = Walk(interpreted("partition").FastSharePartition(KAFKA), 4, KAFKA)
     row = {**walk.rows(0)[0], "op": "produce", "log_batches": [], "log_end_offset": 0}
     found = interpreted("kernel").replay_partition(table_from_rows([row]), KAFKA).divergence
@@ -136,7 +136,7 @@ def test_ranges_may_be_recorded_in_any_order(seed: int, profile: Profile) -> Non
     assert found(rows, profile) is None
 
 
-def test_what_a_write_says_below_the_start_offset_is_not_compared() -> None:
+def test_state_batches_below_the_start_offset_are_not_compared() -> None:
     rows = Walk(interpreted("partition").FastSharePartition(KAFKA), 3, KAFKA).rows(150)
     changed = 0
     for before, row in pairwise(rows):
@@ -173,7 +173,7 @@ ENTERING: list[tuple[list[Row] | None, Guard | Difference | None]] = [
 
 
 @pytest.mark.parametrize(("records", "kind"), ENTERING, ids=map(str, range(len(ENTERING))))
-def test_what_was_read_enters_if_it_is_recorded_as_never_delivered(
+def test_read_records_enter_if_recorded_as_never_delivered(
     records: list[Row] | None, kind: Guard | Difference | None
 ) -> None:
     """The log has the offsets 5 to 9, of which 8 and 9 are acquired."""

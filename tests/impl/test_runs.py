@@ -5,18 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from impl.layout import (
-    ACQUISITION,
-    COUNT,
-    FIRST,
-    HEAD,
-    LAST,
-    LAST_PROGRESS,
-    PROGRESS_START,
-    STATE,
-    TAIL,
-    WRITE,
-)
+from impl import layout as at
 from impl.state import State
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from tests.impl.helpers import interpreted
@@ -30,10 +19,10 @@ def tracking(states: Sequence[int | None], begin: int = 0, width: int = 1) -> St
     """Return a state with runs of these states, ``width`` wide each, in the rows from ``begin``."""
     state: State = interpreted("state").new_state(KAFKA)
     h, runs = state.header, state.runs
-    h[HEAD] = h[TAIL] = begin
+    h[at.HEAD] = h[at.TAIL] = begin
     for i, kind in enumerate(states):
         if kind is not None:
-            row = runs_module.put(h, runs, h[TAIL], i * width, (i + 1) * width - 1)
+            row = runs_module.put(h, runs, h[at.TAIL], i * width, (i + 1) * width - 1)
             runs_module.set_state(h, runs, row, kind)
     return state
 
@@ -41,7 +30,9 @@ def tracking(states: Sequence[int | None], begin: int = 0, width: int = 1) -> St
 def contents(state: State) -> list[tuple[int, int, int]]:
     """Return first, last and state of each run."""
     h = state.header
-    return [(r[FIRST], r[LAST], r[STATE]) for r in state.runs[h[HEAD] : h[TAIL]].tolist()]
+    return [
+        (r[at.FIRST], r[at.LAST], r[at.STATE]) for r in state.runs[h[at.HEAD] : h[at.TAIL]].tolist()
+    ]
 
 
 @given(
@@ -59,8 +50,8 @@ def test_runs_are_cut_dropped_and_joined_without_loss(
     joined = contents(state)
     for offset in cuts:
         row = runs_module.cut(h, runs, offset)
-        assert row == h[TAIL] or runs[row, FIRST] >= offset
-        assert row == h[HEAD] or runs[row - 1, LAST] < offset
+        assert row == h[at.TAIL] or runs[row, at.FIRST] >= offset
+        assert row == h[at.HEAD] or runs[row - 1, at.LAST] < offset
     runs_module.join(h, runs, 0, 30)
     assert contents(state) == joined
     for one, two in pairwise(joined):
@@ -77,7 +68,7 @@ def test_runs_are_cut_dropped_and_joined_without_loss(
 def test_equal_runs_are_joined_where_they_meet_at_a_range_and_nowhere_else(first: int) -> None:
     for last in range(first, 22):
         state = tracking([0, 0, 0, 1, 1, None, 1, 1, 0, 0, 0, 0], begin=20, width=2)
-        state.header[TAIL] -= 1  # What stands behind the tail is no run.
+        state.header[at.TAIL] -= 1  # What stands behind the tail is no run.
         joined: list[tuple[int, int, int]] = []
         for run in contents(state):
             meets = bool(joined) and joined[-1][1:] == (run[0] - 1, run[2])
@@ -96,8 +87,8 @@ def test_a_run_is_put_between_others_by_moving_the_fewer(index: int, begin: int)
     h, others = state.header, contents(state)
     row = runs_module.put(h, state.runs, begin + index, 2 * index, 2 * index)
     assert contents(state) == sorted([*others, (2 * index, 2 * index, 0)])
-    assert state.runs[row, FIRST] == 2 * index
-    moved = index if h[HEAD] < begin else 7 - index
+    assert state.runs[row, at.FIRST] == 2 * index
+    moved = index if h[at.HEAD] < begin else 7 - index
     assert moved == (min(index, 7 - index) if begin else 7 - index)
 
 
@@ -111,20 +102,20 @@ def test_the_rows_of_joined_runs_are_closed_by_moving_the_fewer(index: int, begi
     runs_module.join(h, state.runs, index, index + 1)
     expected[index : index + 3] = [(index, index + 2, 5)]
     assert contents(state) == expected
-    moved = index + 1 if h[HEAD] > begin else 6 - index
+    moved = index + 1 if h[at.HEAD] > begin else 6 - index
     assert moved == min(index + 1, 6 - index)
 
 
 @pytest.mark.parametrize("profile", [KAFKA, DRAFT_RESOLVED])
-def test_records_never_delivered_have_nothing_of_what_their_row_held_before(
+def test_records_never_delivered_keep_nothing_of_their_row(
     profile: Profile,
 ) -> None:
     state = interpreted("state").new_state(profile)
     h, runs = state.header, state.runs
     runs[:] = 7
-    row = runs_module.put(h, runs, h[TAIL], 3, 5)
+    row = runs_module.put(h, runs, h[at.TAIL], 3, 5)
     assert contents(state) == [(3, 5, 0)]
-    assert runs[row, COUNT] == 0
+    assert runs[row, at.COUNT] == 0
     assert runs_module.tracked(h) == 3
     put = runs[row].tolist()
     interpreted("writes").clear(h, runs, row)
@@ -132,12 +123,12 @@ def test_records_never_delivered_have_nothing_of_what_their_row_held_before(
 
 
 @BEGINS
-def test_of_all_records_forgotten_none_is_counted_and_others_can_be_tracked(begin: int) -> None:
+def test_forgotten_records_are_not_counted_and_others_can_be_tracked(begin: int) -> None:
     state = tracking([0, 1, 2, 3, 4, 5, None, 1], begin)
     runs_module.drop_all(state.header)
     assert contents(state) == []
     assert runs_module.tracked(state.header) == 0
-    runs_module.put(state.header, state.runs, state.header[TAIL], 40, 41)
+    runs_module.put(state.header, state.runs, state.header[at.TAIL], 40, 41)
     assert contents(state) == [(40, 41, 0)]
     assert runs_module.tracked(state.header) == 2
 
@@ -146,18 +137,18 @@ def test_runs_that_differ_in_any_column_stay_apart() -> None:
     state = interpreted("state").new_state(KAFKA)
     h, runs = state.header, state.runs
     for offset in range(3):
-        row = runs_module.put(h, runs, h[TAIL], offset, offset)
-        runs[row, COUNT] = offset // 2
+        row = runs_module.put(h, runs, h[at.TAIL], offset, offset)
+        runs[row, at.COUNT] = offset // 2
     runs_module.join(h, runs, 1, 1)
     assert contents(state) == [(0, 1, 0), (2, 2, 0)]
 
 
-@pytest.mark.parametrize("column", [ACQUISITION, PROGRESS_START, LAST_PROGRESS])
+@pytest.mark.parametrize("column", [at.ACQUISITION, at.PROGRESS_START, at.LAST_PROGRESS])
 def test_deliveries_and_progress_keep_runs_apart(column: int) -> None:
     state = interpreted("state").new_state(DRAFT_RESOLVED)
     h, runs = state.header, state.runs
     for offset in range(3):
-        row = runs_module.put(h, runs, h[TAIL], offset, offset)
+        row = runs_module.put(h, runs, h[at.TAIL], offset, offset)
         runs[row, column] = offset // 2
     runs_module.join(h, runs, 1, 1)
     assert contents(state) == [(0, 1, 0), (2, 2, 0)]
@@ -166,15 +157,15 @@ def test_deliveries_and_progress_keep_runs_apart(column: int) -> None:
 def test_runs_have_columns_for_progress_only_where_there_is_any() -> None:
     for profile in (KAFKA, DRAFT_RESOLVED):
         columns = interpreted("state").new_state(profile).runs.shape[1]
-        assert (columns > LAST_PROGRESS) == profile.in_progress
+        assert (columns > at.LAST_PROGRESS) == profile.in_progress
 
 
-def test_what_is_held_and_what_is_finished() -> None:
+def test_which_runs_are_held_and_finished() -> None:
     state = tracking(range(6))
     runs = state.runs
     assert [k for k in range(6) if runs_module.is_held(runs, k)] == [1, 5]
     assert [k for k in range(6) if runs_module.is_finished(runs, k)] == [2, 4]
     assert [k for k in range(6) if runs_module.is_free(runs, k)] == [0]
-    runs[:6, WRITE] = 0
+    runs[:6, at.WRITE] = 0
     for tell in (runs_module.is_held, runs_module.is_finished, runs_module.is_free):
         assert not any(tell(runs, k) for k in range(6))

@@ -5,20 +5,7 @@ import numpy as np
 import pytest
 
 from impl import layout
-from impl.layout import (
-    ACQUIRED_TAIL,
-    BATCHES_TAIL,
-    HEAD,
-    HOLES_HEAD,
-    HOLES_TAIL,
-    MARKED_TAIL,
-    NO_NUMBER,
-    NUMBER,
-    RANGES_TAIL,
-    RUN_COLUMNS,
-    TAIL,
-    WRITES_TAIL,
-)
+from impl import layout as at
 from impl.rows import Ints
 from impl.state import State, copy_of, has_room, new_state, rows_needed, with_room
 from model.profile import DRAFT_RESOLVED, KAFKA
@@ -26,14 +13,14 @@ from model.profile import DRAFT_RESOLVED, KAFKA
 
 def test_room_is_made_once_and_nothing_is_lost() -> None:
     state = new_state(KAFKA)
-    state.header[HEAD], state.header[TAIL] = 10, 60
-    state.runs[10:60] = np.arange(50 * RUN_COLUMNS).reshape(50, RUN_COLUMNS)
+    state.header[at.HEAD], state.header[at.TAIL] = 10, 60
+    state.runs[10:60] = np.arange(50 * at.RUN_COLUMNS).reshape(50, at.RUN_COLUMNS)
     rows = rows_needed(state.header, 1000)
     assert rows == 2 * 50 + 4 * 1000 + 16
     wide = with_room(state, rows)
-    assert wide.header[TAIL] - wide.header[HEAD] == 50
-    assert wide.runs[wide.header[HEAD], 0] == 0
-    assert wide.runs[wide.header[TAIL] - 1, -1] == 50 * RUN_COLUMNS - 1
+    assert wide.header[at.TAIL] - wide.header[at.HEAD] == 50
+    assert wide.runs[wide.header[at.HEAD], 0] == 0
+    assert wide.runs[wide.header[at.TAIL] - 1, -1] == 50 * at.RUN_COLUMNS - 1
     assert has_room(wide, rows)
     assert with_room(wide, rows) is wide
 
@@ -49,7 +36,7 @@ def test_room_is_made_once_and_nothing_is_lost() -> None:
         ("journal", "JOURNAL_TAIL", 1),
     ],
 )
-def test_room_is_told_to_the_row(array: str, tail: str, needed_each: int) -> None:
+def test_room_is_counted_to_the_row(array: str, tail: str, needed_each: int) -> None:
     state = new_state(KAFKA)
     wide = {name: np.zeros((900, rows.shape[1]), np.int64) for name, rows in fields(state)}
     narrow = wide[array][:200]
@@ -62,18 +49,18 @@ def test_room_is_told_to_the_row(array: str, tail: str, needed_each: int) -> Non
     assert has_room(wider, 61)
 
 
-def test_room_for_runs_is_told_to_the_row() -> None:
+def test_room_for_runs_is_counted_to_the_row() -> None:
     state = new_state(KAFKA)
     wide = {name: np.zeros((900, rows.shape[1]), np.int64) for name, rows in fields(state)}
     state = state._replace(**{**wide, "runs": wide["runs"][:200], "header": state.header})
-    state.header[TAIL] = 140
+    state.header[at.TAIL] = 140
     assert has_room(state, 60)
     assert not has_room(state, 61)
     assert len(with_room(state, 61).runs) == 2 * (140 + 2 * 61)
 
 
 @pytest.mark.parametrize("array", ["acquired", "writes", "batches", "ranges"])
-def test_room_for_answers_is_told_to_the_row(array: str) -> None:
+def test_room_for_answers_is_counted_to_the_row(array: str) -> None:
     state = new_state(KAFKA)
     wide = {name: np.zeros((900, rows.shape[1]), np.int64) for name, rows in fields(state)}
     state = state._replace(**{**wide, array: wide[array][:200], "header": state.header})
@@ -100,17 +87,17 @@ def filled(head: int, tail: int) -> State:
     for rows in (state.runs, state.holes):
         rows[head:tail] = np.arange(head, tail)[:, np.newaxis]
     h = state.header
-    h[HEAD] = h[HOLES_HEAD] = head
-    h[TAIL] = h[HOLES_TAIL] = tail
+    h[at.HEAD] = h[at.HOLES_HEAD] = head
+    h[at.TAIL] = h[at.HOLES_TAIL] = tail
     return state
 
 
 def bounds(state: State) -> list[int]:
     """Where the runs and the holes are."""
-    return [int(state.header[name]) for name in (HEAD, TAIL, HOLES_HEAD, HOLES_TAIL)]
+    return [int(state.header[name]) for name in (at.HEAD, at.TAIL, at.HOLES_HEAD, at.HOLES_TAIL)]
 
 
-def test_what_has_room_behind_it_stays_where_it_is() -> None:
+def test_rows_with_room_behind_them_stay() -> None:
     state = filled(50, 110)
     assert has_room(state, 90)
     assert bounds(state) == [50, 110, 50, 110]
@@ -130,8 +117,8 @@ def test_runs_move_to_the_front_where_that_makes_twice_the_room(
 @pytest.mark.parametrize(("rows", "is_room"), [(51, True), (140, True), (141, False)])
 def test_holes_move_to_the_front_where_that_makes_the_room(rows: int, *, is_room: bool) -> None:
     state = filled(90, 150)
-    state.header[HEAD] = state.header[TAIL] = 0
-    state = state._replace(runs=np.zeros((900, RUN_COLUMNS), np.int64))
+    state.header[at.HEAD] = state.header[at.TAIL] = 0
+    state = state._replace(runs=np.zeros((900, at.RUN_COLUMNS), np.int64))
     assert has_room(state, rows) is is_room
     assert bounds(state)[2:] == [0, 60]
     assert (state.holes[:60] == np.arange(90, 150)[:, np.newaxis]).all()
@@ -148,7 +135,7 @@ def test_holes_move_to_the_front_where_that_makes_the_room(rows: int, *, is_room
         ("FREE_GAP", "gap_at_the_end_is_free"),
     ],
 )
-def test_the_header_says_what_the_profile_says(name: str, of_the_profile: str) -> None:
+def test_the_header_contains_the_flags_of_the_profile(name: str, of_the_profile: str) -> None:
     none = attrs.evolve(DRAFT_RESOLVED, natural_gaps_are_complete=False, in_progress=False)
     one: dict[str, Any] = {of_the_profile: True}
     changed = np.flatnonzero(new_state(none).header != new_state(attrs.evolve(none, **one)).header)
@@ -161,9 +148,16 @@ def test_asking_for_room_forgets_the_latest_answers_and_nothing_else() -> None:
     before = state.header.copy()
     assert has_room(state, 3)
     changed = np.flatnonzero(state.header != before).tolist()
-    answers = (ACQUIRED_TAIL, MARKED_TAIL, WRITES_TAIL, BATCHES_TAIL, RANGES_TAIL, NUMBER)
+    answers = (
+        at.ACQUIRED_TAIL,
+        at.MARKED_TAIL,
+        at.WRITES_TAIL,
+        at.BATCHES_TAIL,
+        at.RANGES_TAIL,
+        at.NUMBER,
+    )
     assert changed == sorted(answers)
-    assert [int(state.header[name]) for name in answers] == [0, 0, 0, 0, 0, NO_NUMBER]
+    assert [int(state.header[name]) for name in answers] == [0, 0, 0, 0, 0, at.NO_NUMBER]
 
 
 def fields(state: State) -> list[tuple[str, Ints]]:
@@ -173,5 +167,5 @@ def fields(state: State) -> list[tuple[str, Ints]]:
 
 def test_a_copy_shares_nothing() -> None:
     state = new_state(KAFKA)
-    copy_of(state).header[TAIL] = 7
-    assert state.header[TAIL] == 0
+    copy_of(state).header[at.TAIL] = 7
+    assert state.header[at.TAIL] == 0

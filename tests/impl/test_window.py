@@ -2,21 +2,7 @@ from itertools import combinations, combinations_with_replacement, product
 
 import pytest
 
-from impl.layout import (
-    DURABLE_START,
-    END,
-    HEAD,
-    HOLES_HEAD,
-    HOLES_TAIL,
-    LAST,
-    LOG_END,
-    NO_WRITE,
-    START,
-    STATE,
-    TAIL,
-    UNSET,
-    WRITE,
-)
+from impl import layout as at
 from impl.state import State
 from model.checks import MAX_INT64
 from model.config import SharePartitionConfig
@@ -55,25 +41,29 @@ def with_holes(holes: tuple[Pair, ...], profile: Profile = KIP) -> State:
     state: State = interpreted("state").new_state(profile)
     state.holes[:] = 0, 99
     state.holes[1 : len(holes) + 1] = holes or 0
-    state.header[HOLES_HEAD], state.header[HOLES_TAIL] = 1, len(holes) + 1
+    state.header[at.HOLES_HEAD], state.header[at.HOLES_TAIL] = 1, len(holes) + 1
     return state
 
 
 def holes_of(state: State) -> tuple[Pair, ...]:
     """Return the holes of a state."""
     h = state.header
-    return tuple((first, last) for first, last in state.holes[h[HOLES_HEAD] : h[HOLES_TAIL]])
+    return tuple((first, last) for first, last in state.holes[h[at.HOLES_HEAD] : h[at.HOLES_TAIL]])
 
 
 def state_of(word: Word, profile: Profile = KIP) -> State:
     """Return the state that a word tells, between what is left of other holes and records."""
     state = with_holes(log_of(word).holes, profile)
     h, runs = state.header, state.runs
-    runs[:, LAST], runs[:, STATE], runs[:, WRITE] = 99, RecordState.ACKNOWLEDGED, NO_WRITE
-    h[HEAD] = h[TAIL] = 1
-    (h[START], h[END]), h[LOG_END] = WINDOW, len(word)
+    runs[:, at.LAST], runs[:, at.STATE], runs[:, at.WRITE] = (
+        99,
+        RecordState.ACKNOWLEDGED,
+        at.NO_WRITE,
+    )
+    h[at.HEAD] = h[at.TAIL] = 1
+    (h[at.START], h[at.END]), h[at.LOG_END] = WINDOW, len(word)
     for offset, kind in records_of(word).items():
-        runs_module.set_state(h, runs, runs_module.put(h, runs, h[TAIL], offset, offset), kind)
+        runs_module.set_state(h, runs, runs_module.put(h, runs, h[at.TAIL], offset, offset), kind)
     runs_module.join(h, runs, *WINDOW)
     return state
 
@@ -112,14 +102,14 @@ def test_holes_that_no_leader_needs_are_forgotten(durable: int) -> None:
     holes = ((0, 0), (4, 5), (8, 10))
     for start in range(13):
         state = with_holes(holes)
-        state.header[START] = state.header[END] = start
-        state.header[DURABLE_START] = durable
-        window.finish(state, UNSET)
+        state.header[at.START] = state.header[at.END] = start
+        state.header[at.DURABLE_START] = durable
+        window.finish(state, at.UNSET)
         needed = start if durable < 0 else min(start, durable)
         assert holes_of(state) == forget_below(Log(0, 0, holes), needed).holes
 
 
-def test_what_is_neither_tracked_nor_in_a_hole_is_unknown() -> None:
+def test_offsets_neither_tracked_nor_in_a_hole_are_unknown() -> None:
     for word in WORDS:
         state = state_of(word)
         for low, high in combinations(range(1, 6), 2):
@@ -128,7 +118,7 @@ def test_what_is_neither_tracked_nor_in_a_hole_is_unknown() -> None:
             assert found == (high if expected < 0 else expected), (word, low, high)
 
 
-def test_the_start_goes_as_far_as_the_specification_says() -> None:
+def test_the_start_advances_as_in_the_specification() -> None:
     for word in WORDS:
         state = state_of(word)
         furthest = first_unfinished(window_of(word), log_of(word))
@@ -138,7 +128,7 @@ def test_the_start_goes_as_far_as_the_specification_says() -> None:
 
 
 @pytest.mark.parametrize("profile", [KIP, KAFKA])
-def test_complete_are_as_many_as_the_specification_says(profile: Profile) -> None:
+def test_the_complete_count_is_as_in_the_specification(profile: Profile) -> None:
     for word in WORDS:
         state = state_of(word, profile)
         expected = delivery_complete_count(
@@ -233,7 +223,5 @@ def test_the_log_start_takes_the_window_along() -> None:
         (MAX_INT64, MAX_INT64, MAX_INT64),
     ],
 )
-def test_what_is_over_beyond_64_bits_lasts_as_long_as_the_clock(
-    now: int, by: int, last: int
-) -> None:
+def test_a_deadline_beyond_64_bits_lasts_as_long_as_the_clock(now: int, by: int, last: int) -> None:
     assert interpreted("window").later(now, by) == last

@@ -119,7 +119,7 @@ BELOW = (Expiry(ranges((0, 0))), Expiry(ranges((1, 1))), Expiry(ranges((0, 1))))
 
 @pytest.mark.parametrize("groups", [GROUPS, BELOW])
 @pytest.mark.parametrize("statuses", list(product((*ENDS, PENDING), repeat=3)))
-def test_of_each_group_of_locks_only_what_is_durable_depends_on_the_answer(
+def test_only_the_durable_state_of_expired_locks_depends_on_the_answer(
     groups: tuple[Expiry, ...], statuses: tuple[ErrorCode, ...]
 ) -> None:
     before = held((0, 9), (10, 14), record_lock_duration_ms=1, delivery_count_limit=2)
@@ -185,7 +185,7 @@ def test_a_write_has_one_batch_for_each_range_of_equal_state_and_count(status: E
     ]
 
 
-def test_what_is_acknowledged_beside_a_renewal_is_written_once() -> None:
+def test_records_acknowledged_beside_a_renewal_are_written_once() -> None:
     made = held((0, 0), (1, 1), (2, 2))
     fetch(made, "a", (0, 0))
     wait(made, 1)
@@ -194,7 +194,7 @@ def test_what_is_acknowledged_beside_a_renewal_is_written_once() -> None:
     assert written(outcome) == [(0, 1, [(2, 2, 2, 1)])]
 
 
-def test_what_is_refused_is_undone_even_at_the_end_of_its_lock() -> None:
+def test_a_refused_change_is_undone_at_the_end_of_its_lock() -> None:
     made = held((0, 4), record_lock_duration_ms=0)
     fetch(made, "a", (0, 4))
     refused = ack(made, "a", (0, 2, ACCEPT), (3, 5, ACCEPT))

@@ -50,13 +50,13 @@ def spoiled() -> tuple[list[Row], int]:
 
 
 @pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])
-def test_what_conforms_is_checked_whole(against: tuple[str, ...]) -> None:
+def test_a_conforming_share_partition_is_checked_whole(against: tuple[str, ...]) -> None:
     verdict = check(kafka_rows(), against)
     assert (verdict.verdict, verdict.events, verdict.checked) == (Verdict.CONFORMS, 60, 60)
 
 
 @pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])
-def test_records_in_progress_are_checked_as_all_others_are(against: tuple[str, ...]) -> None:
+def test_records_in_progress_are_checked(against: tuple[str, ...]) -> None:
     verdict = check(draft_rows(), against, profile="draft_resolved")
     assert (verdict.verdict, verdict.checked) == (Verdict.CONFORMS, 9)
     rows = draft_rows()
@@ -67,7 +67,7 @@ def test_records_in_progress_are_checked_as_all_others_are(against: tuple[str, .
 
 
 @pytest.mark.parametrize("against", [SPEC, IMPL, BOTH])
-def test_what_is_kept_back_of_aborted_transactions_is_checked(against: tuple[str, ...]) -> None:
+def test_withheld_records_of_aborted_transactions_are_checked(against: tuple[str, ...]) -> None:
     verdict = check(aborted_rows(), against)
     assert (verdict.verdict, verdict.checked) == (Verdict.CONFORMS, 15)
     rows = aborted_rows()
@@ -128,14 +128,14 @@ def test_a_divergence_before_an_unreadable_row_is_still_found(against: tuple[str
     assert verdict.divergence.seq == seq
 
 
-def test_what_begins_without_a_leader_cannot_be_checked() -> None:
+def test_a_trace_without_a_leader_is_not_checked() -> None:
     rows = [{**row, "seq": i} for i, row in enumerate(kafka_rows()[1:])]
     verdict = check(rows)
     assert (verdict.verdict, verdict.checked) == (Verdict.UNCHECKED, 0)
     assert "first event is not initialize" in verdict.reason
 
 
-def test_a_problem_of_which_nothing_is_left_to_check() -> None:
+def test_a_problem_without_rows_is_unreadable() -> None:
     problem = Problem("a", 1, "bad", "core:orders:0")
     verdict = check_partition(rows_of([], problem), Plan(), NOWHERE)
     assert (verdict.verdict, verdict.problem) == (Verdict.UNREADABLE, problem)
@@ -154,7 +154,7 @@ def _kernel(events: int, divergence: KernelDivergence | None) -> KernelResult:
         KernelDivergence(50, Difference.DELIVERY_COMPLETE_COUNT, None),
     ],
 )
-def test_a_kernel_that_differs_from_the_engines_is_shown(
+def test_a_kernel_that_differs_from_the_engines_is_a_disagreement(
     monkeypatch: pytest.MonkeyPatch, divergence: KernelDivergence, against: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr(
