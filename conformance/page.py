@@ -10,7 +10,7 @@ from conformance.known import Known
 from conformance.markup import Child, Markup, joined, tag
 from conformance.page_style import STYLE
 from conformance.picture import CODES, Cell, Picture, Row, picture
-from conformance.report import Report, Verdict, headline, totals_text, vectors_text
+from conformance.report import KitVerdict, Report, headline, totals_text, vectors_text
 from judge.words import printable
 
 __all__ = ["MAX_BYTES", "as_html"]
@@ -102,7 +102,7 @@ def _meaning(report: Report) -> str:
         return "It does what no rule allows and nobody knew of."
     if report.gone:
         return "A deviation that is known does not show any more."
-    if report.verdict is Verdict.UNKNOWN:
+    if report.verdict is KitVerdict.UNKNOWN:
         return "" if report.campaign.failure else _sentence(report.unknown)
     return "Nothing was found that is not known."
 

@@ -1,4 +1,4 @@
-"""What a verification found, for people, for programs and for documents."""
+"""The report of a verification, for people, for programs and for documents."""
 
 import json
 from collections import Counter
@@ -19,8 +19,8 @@ from conformance.vectors.play import Played
 from judge.words import printable
 
 __all__ = [
+    "KitVerdict",
     "Report",
-    "Verdict",
     "as_json",
     "as_markdown",
     "headline",
@@ -36,13 +36,13 @@ _MAX_LISTED = 10
 """How many goals that were not covered are listed for a person at a terminal."""
 
 _MAX_DETAILED = 20
-"""Of how many new faults the steps are printed; the others have a line."""
+"""How many new deviations are printed with their steps; the others have a line."""
 
 
-class Verdict(StrEnum):
-    """Conforms: nothing was found that is not known.
+class KitVerdict(StrEnum):
+    """Conforms: there is no new deviation, and no known deviation is gone.
 
-    Unknown: nor was anything found, but nothing was tried, or not everything could be.
+    Unknown: the same, but nothing was tried, or the target stopped responding.
     """
 
     CONFORMS = "conforms"
@@ -52,9 +52,9 @@ class Verdict(StrEnum):
 
 @attrs.frozen
 class Report:
-    """A search, the known deviations played again, and the faults that none of them explains.
+    """A search, the replayed known deviations, and the deviations that none of them explains.
 
-    ``vectors`` is what the test vectors showed, which were played before the search.
+    ``vectors`` are the results of the test vectors, which run before the search.
     """
 
     campaign: Campaign[object]
@@ -64,7 +64,7 @@ class Report:
 
     @property
     def gone(self) -> tuple[Replayed[object], ...]:
-        """Return the known deviations that did not show any more."""
+        """Return the known deviations that no longer show."""
         return tuple(one for one in self.replayed if one.fault is None)
 
     @property
@@ -74,19 +74,19 @@ class Report:
 
     @property
     def cannot(self) -> tuple[str, ...]:
-        """Return what a broker says cannot be asked of it, each with the reason."""
+        """Return what the kit cannot ask of a broker, each with the reason."""
         return tuple(getattr(self.campaign.hello, "skipped", ()))
 
     @property
-    def verdict(self) -> Verdict:
-        """Return what the whole comes to."""
+    def verdict(self) -> KitVerdict:
+        """Return the verdict of the whole verification."""
         if self.new or self.gone:
-            return Verdict.DEVIATES
-        return Verdict.UNKNOWN if self.unknown else Verdict.CONFORMS
+            return KitVerdict.DEVIATES
+        return KitVerdict.UNKNOWN if self.unknown else KitVerdict.CONFORMS
 
     @property
     def unknown(self) -> str:
-        """Return why it is not known whether there is more to find; empty if enough was tried."""
+        """Return why the verification is incomplete; empty if it is not."""
         if self.campaign.failure:
             return f"it could not be driven any further: {printable(self.campaign.failure)}"
         if not (self.campaign.steps or self.vectors.number):
@@ -95,7 +95,7 @@ class Report:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print what was done, what is known, and each new fault with its shortest sequence."""
+    """Print the totals, the known deviations, and each new one with its shortest sequence."""
     campaign = report.campaign
     hello = campaign.hello
     console.print(f"{hello.name} {hello.version}, profile {hello.profile}", markup=False)
@@ -145,14 +145,14 @@ def _coverage_lines(found: Coverage) -> Iterator[str]:
 
 
 def vectors_text(vectors: Played) -> str:
-    """Return what the test vectors showed in one line."""
+    """Return the results of the test vectors in one line."""
     skipped = "; ".join(f"{count} {reason}" for reason, count in sorted(vectors.skipped.items()))
     left = f", {sum(vectors.skipped.values())} not played: {skipped}" if skipped else ""
     return f"{vectors.number} vectors, {len(vectors.faults)} deviate{left}"
 
 
 def show_known(one: Replayed[object], console: Console) -> None:
-    """Print a known deviation with its steps, or that it does not show any more."""
+    """Print a known deviation with its steps, or that it no longer shows."""
     console.print(f"{one.known.name}: {one.known.title}", markup=False)
     if one.fault is None:
         console.print("It does not show any more.")
@@ -270,7 +270,7 @@ def plain_steps(fault: Fault[object]) -> Iterator[str]:
 
 
 def steps_table(steps: Sequence[Step]) -> Table:
-    """Return a sequence as a table, a step a row."""
+    """Return a sequence as a table with a row for each step."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("", "operation", "answer", "state after it"):
         table.add_column(name, overflow="fold")

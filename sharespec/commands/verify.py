@@ -14,7 +14,7 @@ from conformance.junit import as_junit
 from conformance.kit import AnyKit
 from conformance.known import Known, KnownError, Replayed, read_known, replayed, unknown
 from conformance.page import as_html
-from conformance.report import Report, Verdict, as_json, as_markdown, show, show_known
+from conformance.report import KitVerdict, Report, as_json, as_markdown, show, show_known
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
 from conformance.vectors.play import all_cases, play_vectors
@@ -141,7 +141,7 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
             path.write_text(written(report), encoding="utf-8")
     if report.unknown:
         fail(report.unknown)
-    sys.exit(Exit.WRONG if report.verdict is Verdict.DEVIATES else Exit.WELL)
+    sys.exit(Exit.WRONG if report.verdict is KitVerdict.DEVIATES else Exit.WELL)
 
 
 def _chosen(listed: tuple[Known[Any], ...], only: str | None) -> tuple[Known[Any], ...]:

@@ -41,28 +41,26 @@ def test_it_is_built_once_for_the_same_sources(
     assert (project / "builds").read_text() == "allall"
 
 
-def test_without_the_tool_that_is_said(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
+def test_a_missing_tool_is_reported(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
     tool(monkeypatch, project / "bin", None)
     with pytest.raises(TargetError, match=r"^it needs a tool: there is no tool on the path$"):
         build(project, RECIPE)
 
 
-def test_what_fails_is_quoted_and_tried_again(
-    monkeypatch: pytest.MonkeyPatch, project: Path
-) -> None:
+def test_a_failure_is_quoted_and_repeated(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
     tool(monkeypatch, project / "bin", "import sys; sys.exit('registry not found')")
     for _ in range(2):
         with pytest.raises(TargetError, match=r"^tool could not build it: registry not found$"):
             build(project, RECIPE)
 
 
-def test_a_silent_failure_has_its_status(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
+def test_a_silent_failure_shows_its_status(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
     tool(monkeypatch, project / "bin", "import sys; sys.exit(3)")
     with pytest.raises(TargetError, match="exit status 3"):
         build(project, RECIPE)
 
 
-def test_it_does_not_build_for_ever(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
+def test_a_build_times_out(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
     tool(monkeypatch, project / "bin", "import time; time.sleep(60)")
     slow = Recipe("it", "a tool", ("tool",), ("*.src",), "out", 0.2)
     with pytest.raises(TargetError, match=r"tool was not done after 0\.2 s"):

@@ -43,7 +43,7 @@ def test_a_deviation_is_listed_once_with_a_sequence_that_shows_it() -> None:
         assert fault.steps
 
 
-def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_keeps_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = 0
     ask_before = Scene.ask
 
@@ -60,7 +60,7 @@ def test_an_interruption_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -
     assert found.sequences > 10
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     told: list[tuple[int, int]] = []
     campaign(Miniature(), Limits(sequences=4), CORES, progress=lambda *both: told.append(both))
     assert [sequences for sequences, _faults in told] == [1, 2, 3, 4]
@@ -101,7 +101,7 @@ class DyingBroker(SpecBroker):
 
 
 @pytest.mark.slow
-def test_a_driver_that_dies_ends_the_search_with_what_was_found() -> None:
+def test_a_driver_that_dies_ends_the_search_with_its_results() -> None:
     whole = campaign(Dying(10**6, FaultKind.COUNT_STAYS), Limits(sequences=50, examples=1), CORES)
     found = campaign(Dying(whole.steps * 2, FaultKind.COUNT_STAYS), Limits(examples=1), CORES)
     assert found.failure == "it ended"
@@ -113,7 +113,7 @@ def test_a_driver_that_dies_ends_the_search_with_what_was_found() -> None:
     assert found.exercised["acquire is answered NONE"] > 100
 
 
-def test_a_broker_that_dies_ends_the_search_with_what_was_found() -> None:
+def test_a_broker_that_dies_ends_the_search_with_its_results() -> None:
     broker = DyingBroker(200)
     found = campaign(broker, Limits(), BROKERS)
     assert found.failure == "the connection is closed"
@@ -122,7 +122,7 @@ def test_a_broker_that_dies_ends_the_search_with_what_was_found() -> None:
     assert broker.tried == 1
 
 
-def test_a_deviation_stays_found_if_the_target_dies_while_it_is_shortened() -> None:
+def test_a_deviation_is_kept_if_the_target_dies_while_shrinking() -> None:
     alive = campaign(SpecBroker(WireFault.COUNT_STAYS), Limits(sequences=1, examples=1), BROKERS, 3)
     (fault,) = alive.faults
     asked = sum(
@@ -134,7 +134,7 @@ def test_a_deviation_stays_found_if_the_target_dies_while_it_is_shortened() -> N
     assert [f.deviation.signature for f in found.faults] == [fault.deviation.signature]
 
 
-def test_a_place_that_cannot_be_removed_hides_no_deviation() -> None:
+def test_a_topic_that_cannot_be_removed_hides_no_deviation() -> None:
     class Keeping(SpecBroker):
         def finish(self, place: Place) -> None:
             super().finish(place)
@@ -146,7 +146,7 @@ def test_a_place_that_cannot_be_removed_hides_no_deviation() -> None:
 
 
 @pytest.mark.parametrize("after", [0, 3])
-def test_what_cannot_be_driven_through_one_sequence_is_an_error(after: int) -> None:
+def test_a_target_that_dies_in_the_first_sequence_is_an_error(after: int) -> None:
     with pytest.raises(TargetError, match="it ended"):
         campaign(Dying(after), Limits(), CORES)
     with pytest.raises(TargetError, match="the connection is closed"):

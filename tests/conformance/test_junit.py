@@ -96,7 +96,7 @@ def test_a_rule_broken_in_two_ways_has_two_cases(report: Report) -> None:
     assert case(found, "rule", f"{name} (2)")[0].tag == "failure"
 
 
-def test_what_is_known_is_skipped_and_what_is_gone_fails(report: Report) -> None:
+def test_a_known_deviation_is_skipped_and_fails_when_gone(report: Report) -> None:
     found = suite(report)
     (known,) = case(found, "known", "name")
     assert (known.tag, known.attrib["message"]) == ("skipped", "known: A <title>: It is so.")
@@ -105,7 +105,7 @@ def test_what_is_known_is_skipped_and_what_is_gone_fails(report: Report) -> None
     assert "does not show any more" in gone.attrib["message"]
 
 
-def test_what_could_not_be_broken_is_skipped_with_the_reason(report: Report) -> None:
+def test_a_rule_not_at_stake_is_skipped_with_the_reason(report: Report) -> None:
     (lacks,) = case(suite(report), "rule", "DEAD_LETTER_IS_ARCHIVING")
     assert lacks.attrib["message"] == "skipped: it cannot: dead_letter_queue"
     little = attrs.evolve(
@@ -129,7 +129,7 @@ def test_each_vector_has_a_case(report: Report) -> None:
     assert len(case(found, "rule", fault.deviation.name)) == 0
 
 
-def test_the_properties_say_how_to_do_it_again(report: Report) -> None:
+def test_the_properties_say_how_to_repeat_the_search(report: Report) -> None:
     found = {p.attrib["name"]: p.attrib["value"] for p in suite(report).iter("property")}
     assert found["target"] == report.campaign.hello.name
     assert (found["version"], found["seed"], found["sequences"]) == ("1", "3", "40")
@@ -143,7 +143,7 @@ def test_a_search_that_tried_nothing_is_an_error(report: Report) -> None:
     assert found.attrib["errors"] == "1"
 
 
-def test_what_xml_forbids_is_escaped(report: Report) -> None:
+def test_characters_that_xml_forbids_are_escaped(report: Report) -> None:
     fault = report.new[0]
     odd = attrs.evolve(fault.deviation, recorded="a\x00b\ud800c\ufffe<&\U0001f600")
     hello = attrs.evolve(cast("Any", report.campaign.hello), name="bell\x07")
@@ -159,7 +159,7 @@ def test_what_xml_forbids_is_escaped(report: Report) -> None:
     assert "bell\\x07" in found.attrib["name"]
 
 
-def test_without_escaping_it_would_not_be_read(
+def test_without_escaping_it_cannot_be_parsed(
     monkeypatch: pytest.MonkeyPatch, report: Report
 ) -> None:
     monkeypatch.setattr("conformance.junit._clean", str)

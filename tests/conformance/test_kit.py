@@ -101,11 +101,11 @@ def test_a_search_shrinks_what_it_finds_and_closes_every_stage() -> None:
     assert Counter.closed > 30
 
 
-def test_what_cannot_be_judged_further_ends_and_is_counted() -> None:
+def test_a_sequence_ends_when_the_judge_cannot_follow() -> None:
     found = campaign(14, Limits(sequences=200), KIT)
     assert 0 < found.unjudged < 100
 
 
-def test_shrinking_ends_in_time_with_what_it_has() -> None:
+def test_shrinking_stops_at_its_time_limit() -> None:
     found = campaign(20, Limits(sequences=30, examples=1, shrink_seconds=0), KIT)
     assert found.faults[0].sequence[-1].by > 0

@@ -34,7 +34,7 @@ def written(fault: Fault[Any]) -> str:
     )
 
 
-def test_a_file_is_read_as_it_was_written(tmp_path: Path, fault: Fault[Any]) -> None:
+def test_a_written_file_is_read_back(tmp_path: Path, fault: Fault[Any]) -> None:
     path = tmp_path / "known.toml"
     path.write_text(written(fault))
     assert read_known(path, CORES) == (known(fault),)
@@ -51,7 +51,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path, fault: Fault[Any]) -> 
     ],
     ids=str,
 )
-def test_a_file_that_is_wrong_is_told_with_its_place(
+def test_an_error_names_file_and_deviation(
     tmp_path: Path, fault: Fault[Any], change: tuple[str, str], said: str
 ) -> None:
     path = tmp_path / "known.toml"
@@ -61,19 +61,19 @@ def test_a_file_that_is_wrong_is_told_with_its_place(
     assert said in str(error.value)
 
 
-def test_a_name_stands_once(tmp_path: Path, fault: Fault[Any]) -> None:
+def test_names_are_unique(tmp_path: Path, fault: Fault[Any]) -> None:
     path = tmp_path / "known.toml"
     path.write_text(2 * written(fault))
     with pytest.raises(KnownError, match="n is listed twice"):
         read_known(path, CORES)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(KnownError, match=r"absent\.toml"):
         read_known(tmp_path / "absent.toml", CORES)
 
 
-def test_a_known_deviation_is_played_again(fault: Fault[Any]) -> None:
+def test_a_known_deviation_is_replayed(fault: Fault[Any]) -> None:
     (shown,) = replayed(WRONG, WRONG.hello(), [known(fault)], CORES)
     assert shown.fault is not None
     assert shown.fault.deviation == fault.deviation
@@ -83,7 +83,7 @@ def test_a_known_deviation_is_played_again(fault: Fault[Any]) -> None:
     assert replayed(WRONG, WRONG.hello(), [other], CORES)[0].fault is None
 
 
-def test_what_runs_in_real_time_is_played_more_than_once(
+def test_a_kit_in_real_time_tries_several_times(
     fault: Fault[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     played: list[object] = []
@@ -101,7 +101,7 @@ def test_what_runs_in_real_time_is_played_more_than_once(
         assert len(played) == min(tries, 2)
 
 
-def test_only_what_has_the_signature_and_what_it_needs_is_known(fault: Fault[Any]) -> None:
+def test_a_known_deviation_matches_signature_and_features(fault: Fault[Any]) -> None:
     assert unknown([fault], [known(fault)]) == []
     assert unknown([fault], [known(fault, needs=frozenset({"Fetch"}))]) == []
     assert unknown([fault], [known(fault, needs=frozenset({"Compact"}))]) == [fault]
@@ -112,7 +112,7 @@ def test_only_what_has_the_signature_and_what_it_needs_is_known(fault: Fault[Any
     assert unknown([vector], [known(fault, vectors=frozenset({"some-vector"}))]) == []
 
 
-def test_what_is_known_of_kafka_can_be_read() -> None:
+def test_known_deviations_of_kafka_can_be_read() -> None:
     listed = read_known(KNOWN, CORES)
     assert len(listed) >= 9
     assert all(one.reason and one.cause and one.consequence for one in listed)

@@ -82,7 +82,7 @@ def test_goals_that_were_not_covered_are_listed_with_the_reason(report: Report) 
     assert all(item.name in page.text for item in everything)
 
 
-def test_nothing_comes_from_elsewhere(report: Report) -> None:
+def test_the_page_loads_nothing(report: Report) -> None:
     page = Read(as_html(report))
     assert page.count("script") == page.count("link") == page.count("img") == 0
     addresses = [
@@ -120,7 +120,7 @@ def test_everything_is_escaped(report: Report) -> None:
     assert "<script" not in page
 
 
-def test_it_is_never_larger_than_it_may_be_and_says_what_it_leaves_out(report: Report) -> None:
+def test_the_page_has_a_maximum_size_and_counts_omissions(report: Report) -> None:
     fault = report.new[0]
     long = attrs.evolve(fault, steps=tuple(Step("x" * 2000, "y", "z") for _ in range(100)))
     page = as_html(attrs.evolve(report, new=(fault, *[long] * 20)))
@@ -142,7 +142,7 @@ def test_it_is_never_larger_than_it_may_be_and_says_what_it_leaves_out(report: R
         (False, False, 0, "Nothing was tried, so nothing is known."),
     ],
 )
-def test_the_verdict_is_said_in_words(
+def test_the_verdict_is_in_words(
     report: Report, *, new: bool, gone: bool, steps: int, said: str
 ) -> None:
     known = report.replayed[1:] if gone else ()

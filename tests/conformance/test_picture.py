@@ -42,7 +42,7 @@ def test_rows_are_before_observed_and_expected() -> None:
     assert not any(cell.differs for row in (shown.rows[0], shown.rows[2]) for cell in row.cells)
 
 
-def test_a_record_never_delivered_is_as_good_as_none() -> None:
+def test_a_record_never_delivered_equals_none() -> None:
     new = RecordRange(0, 1, RecordState.AVAILABLE, 0)
     shown = drawn(state(0, 2), state(0, 2, new), expected=state(0, 2))
     assert not any(cell.differs for cell in shown.rows[1].cells)
@@ -51,7 +51,7 @@ def test_a_record_never_delivered_is_as_good_as_none() -> None:
     assert [cell.differs for cell in shown.rows[1].cells] == [True, True, False]
 
 
-def test_of_a_wide_window_what_is_around_the_first_difference_is_shown() -> None:
+def test_a_wide_window_is_shown_around_the_first_difference() -> None:
     wide = RecordRange(0, 4999, ACQUIRED, 1, "m1")
     low, high = attrs.evolve(wide, last=2999), attrs.evolve(wide, first=3001)
     shown = drawn(state(0, 5000, wide), state(0, 5000, low, high), expected=state(0, 5000, wide))
@@ -60,18 +60,18 @@ def test_of_a_wide_window_what_is_around_the_first_difference_is_shown() -> None
     assert (shown.more_before, shown.more_after) == (True, True)
 
 
-def test_where_nothing_is_known_nothing_is_drawn() -> None:
+def test_without_a_state_there_is_no_picture() -> None:
     deviation = Deviation("CRASHED", "acquire", "s", "r", "e", "b")
     assert picture(Fault(deviation, (), (Step("a", "b", "c"),), ())) is None
     assert picture(Fault(deviation, (), (), ())) is None
 
 
-def test_a_state_that_is_not_known_has_no_row() -> None:
+def test_an_unknown_state_has_no_row() -> None:
     shown = drawn(state(0, 1, RecordRange(0, 0, ACQUIRED, 1, "m1")), None, expected=None)
     assert [row.title for row in shown.rows] == ["before"]
 
 
-def test_records_that_were_not_recorded_do_not_differ() -> None:
+def test_unrecorded_records_do_not_differ() -> None:
     shown = drawn(None, SharePartitionSnapshot(0, 2, 0), expected=state(0, 2, HELD))
     assert not any(cell.differs for cell in shown.rows[0].cells)
 

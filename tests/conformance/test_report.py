@@ -16,7 +16,7 @@ from conformance.goals import Coverage
 from conformance.junit import as_junit
 from conformance.known import Known, Replayed
 from conformance.page import as_html
-from conformance.report import Report, Verdict, as_json, as_markdown, show
+from conformance.report import KitVerdict, Report, as_json, as_markdown, show
 from conformance.wire.target import WireHello
 from model.errors import ErrorCode
 from tests.doubles.miniature import FaultKind, Miniature
@@ -39,13 +39,13 @@ def text(report: Report) -> str:
     return out.getvalue()
 
 
-def test_the_verdict_follows_from_what_was_found(report: Report) -> None:
-    assert report.verdict is Verdict.DEVIATES
-    assert attrs.evolve(report, new=()).verdict is Verdict.CONFORMS
+def test_the_verdict_follows_from_the_results(report: Report) -> None:
+    assert report.verdict is KitVerdict.DEVIATES
+    assert attrs.evolve(report, new=()).verdict is KitVerdict.CONFORMS
     gone = attrs.evolve(report.replayed[0], fault=None)
-    assert attrs.evolve(report, new=(), replayed=(gone,)).verdict is Verdict.DEVIATES
+    assert attrs.evolve(report, new=(), replayed=(gone,)).verdict is KitVerdict.DEVIATES
     idle = attrs.evolve(report.campaign, steps=0)
-    assert Report(idle, (), ()).verdict is Verdict.UNKNOWN
+    assert Report(idle, (), ()).verdict is KitVerdict.UNKNOWN
 
 
 def test_a_person_sees_the_rule_the_steps_and_both_answers(report: Report) -> None:
@@ -59,12 +59,12 @@ def test_a_person_sees_the_rule_the_steps_and_both_answers(report: Report) -> No
     assert said.count("acquire by") >= 2
 
 
-def test_what_is_gone_is_said(report: Report) -> None:
+def test_a_gone_deviation_is_reported(report: Report) -> None:
     gone = attrs.evolve(report.replayed[0], fault=None)
     assert "does not show any more" in text(attrs.evolve(report, replayed=(gone,)))
 
 
-def test_json_has_a_line_for_each_and_one_for_the_whole(report: Report) -> None:
+def test_json_has_a_line_for_each_deviation_and_a_summary(report: Report) -> None:
     lines = [json.loads(line) for line in as_json(report)]
     assert [line["kind"] for line in lines] == ["new", "known", "exercised", "summary"]
     assert lines[0]["sequence"][0]["ask"] == "TakeOver"
@@ -114,7 +114,7 @@ def test_where_every_goal_was_covered_nothing_is_left(report: Report) -> None:
     assert "not covered" not in text(Report(whole, (), ()))
 
 
-def test_what_a_broker_cannot_be_asked_is_in_every_report(report: Report) -> None:
+def test_missing_capabilities_are_in_every_report(report: Report) -> None:
     broker = WireHello("broker", "1", "kip", skipped=("lag: it tells none",))
     asked = attrs.evolve(report.campaign, hello=broker, coverage=NONE, unjudged=3)
     found = Report(asked, (), ())

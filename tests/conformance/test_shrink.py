@@ -39,7 +39,7 @@ def needs(*kinds: type) -> tuple[asks.Ask, ...]:
     return shrunk(LONG, fails, CORES)
 
 
-def test_what_is_not_needed_goes() -> None:
+def test_needless_commands_are_removed() -> None:
     assert [type(ask) for ask in needs(asks.Produce, asks.Release)] == [
         asks.TakeOver,
         asks.Produce,
@@ -47,7 +47,7 @@ def test_what_is_not_needed_goes() -> None:
     ]
 
 
-def test_what_stays_is_made_simple() -> None:
+def test_the_remaining_commands_are_simplified() -> None:
     assert needs(asks.Produce)[1] == asks.Produce(((0, 1),))
     assert needs(asks.Fetch)[1] == asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 1)
     assert needs(asks.Compact)[1] == asks.Compact(0)
@@ -60,11 +60,11 @@ def test_what_stays_is_made_simple() -> None:
     assert ask.batches[0].first == ask.batches[0].last
 
 
-def test_what_fails_at_once_is_left_with_its_beginning() -> None:
+def test_the_first_command_stays() -> None:
     assert shrunk((BEGIN,), lambda _sequence: 0, CORES) == (BEGIN,)
 
 
-def test_offsets_move_down_with_what_is_produced() -> None:
+def test_offsets_move_down_with_a_smaller_produce() -> None:
     sequence = (
         BEGIN,
         asks.Produce(((0, 3),)),

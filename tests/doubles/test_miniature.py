@@ -10,7 +10,7 @@ FAULTS = [kind for kind in FaultKind if kind is not FaultKind.NONE]
 
 
 @pytest.mark.slow
-def test_the_right_one_conforms() -> None:
+def test_the_correct_miniature_conforms() -> None:
     found = campaign(Miniature(), Limits(sequences=150), CORES, seed=1)
     assert found.faults == ()
     assert found.steps > 4000

@@ -22,7 +22,7 @@ def test_the_judge_accepts_whatever_the_rules_allow(profile: str) -> None:
     assert found.asked["fetch NONE"] > 200
 
 
-def test_the_same_seed_is_the_same_search() -> None:
+def test_a_seed_repeats_the_search() -> None:
     one, other = (campaign(SpecBroker(), Limits(sequences=3), BROKERS, 5).asked for _ in range(2))
     assert one == other
 

@@ -28,7 +28,7 @@ def test_it_does_not_conform_to_another_profile(monkeypatch: pytest.MonkeyPatch)
     assert campaign(target, Limits(sequences=120, examples=1), CORES).faults
 
 
-def test_a_fetch_begins_at_the_first_offset_that_can_be_taken() -> None:
+def test_a_fetch_begins_at_the_first_available_offset() -> None:
     held = RecordRange(0, 1, RecordState.ACQUIRED, 1, "m1")
     waiting = RecordRange(2, 2, RecordState.AVAILABLE, 1, None, pending=True)
     free = RecordRange(3, 3, RecordState.AVAILABLE, 1)

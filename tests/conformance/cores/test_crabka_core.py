@@ -12,7 +12,7 @@ from conformance.target import TargetError
 BUILT = KNOWN.parent / "target" / "built"
 
 
-def test_without_cargo_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_cargo_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "Cargo.toml").write_text("[package]")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TargetError, match=r"crabka needs Rust 1\.95 or newer: there is no cargo"):
@@ -20,7 +20,7 @@ def test_without_cargo_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 @pytest.mark.broker
-def test_what_is_known_of_it_shows() -> None:
+def test_known_deviations_show() -> None:
     known = read_known(KNOWN, CORES)
     assert known
     if not BUILT.exists():

@@ -37,14 +37,14 @@ def test_the_same_seed_gives_the_same_mixture() -> None:
     assert len({str(mixed(seed)) for seed in range(60)}) > 40
 
 
-def test_every_kind_of_ask_is_in_some_mixture_and_left_out_of_another() -> None:
+def test_mixtures_contain_and_omit_every_class_of_command() -> None:
     kinds = [set(mixed(seed).weights) for seed in range(60)]
     assert set.union(*kinds) == set(get_args(asks.Ask))
     always = {asks.Produce, asks.Fetch, asks.Acknowledge, asks.AdvanceTime}
     assert set.intersection(*kinds) == always
 
 
-def test_what_an_implementation_cannot_do_is_not_asked() -> None:
+def test_missing_capabilities_are_not_used() -> None:
     for seed in range(60):
         mix = mixed(seed, NOTHING)
         assert not {asks.AdvanceLogStart, asks.TakeOver, asks.CompleteWrite} & set(mix.weights)
@@ -54,13 +54,13 @@ def test_what_an_implementation_cannot_do_is_not_asked() -> None:
         assert [mode.value for mode in mix.modes] == ["record_limit"]
 
 
-def test_asks_are_steered_to_what_is_held() -> None:
+def test_commands_aim_at_held_records() -> None:
     found = campaign(Miniature(), Limits(sequences=60), CORES, seed=2)
     assert found.asked["acknowledge NONE"] > found.asked["acknowledge INVALID_RECORD_STATE"] / 10
     assert found.asked["complete_write COORDINATOR_NOT_AVAILABLE"] > 0
 
 
-def test_an_ask_is_made_of_what_the_mixture_has() -> None:
+def test_a_command_uses_the_values_of_its_mixture() -> None:
     target = Miniature()
     mix = attrs.evolve(mixed(1), weights={asks.Compact: 1.0})
     scene = Scene(target, target.hello())

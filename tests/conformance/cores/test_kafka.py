@@ -32,7 +32,7 @@ def on_path(monkeypatch: pytest.MonkeyPatch, folder: Path, **scripts: str) -> No
 JAVA = "import sys; sys.stdin.read()"
 
 
-def test_without_java_that_is_said(
+def test_missing_java_is_reported(
     monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
 ) -> None:
     on_path(monkeypatch, tmp_path / "bin")
@@ -40,7 +40,7 @@ def test_without_java_that_is_said(
         kafka_target(1, project)
 
 
-def test_without_maven_that_is_said(
+def test_missing_maven_is_reported(
     monkeypatch: pytest.MonkeyPatch, project: Path, tmp_path: Path
 ) -> None:
     on_path(monkeypatch, tmp_path / "bin", java=JAVA)

@@ -7,7 +7,7 @@ from model.operations import AcknowledgementBatch
 ACKNOWLEDGE = asks.Acknowledge("m2", (AcknowledgementBatch(3, 6, (1,)),))
 
 
-def test_simpler_asks_differ_in_one_respect() -> None:
+def test_simpler_commands_differ_in_one_respect() -> None:
     assert list(CORES.simpler(asks.AdvanceLogStart(3))) == [asks.AdvanceLogStart(2)]
     assert list(CORES.simpler(asks.AdvanceLogStart(1))) == []
     committed = asks.Produce(((0, 2),))

@@ -46,7 +46,7 @@ def test_a_fault_is_named_on_the_command_line() -> None:
         ("print(1, flush=True); input()", "its answer is not an object"),
     ],
 )
-def test_what_a_bad_driver_did_is_said_and_nothing_hangs(code: str, said: str) -> None:
+def test_a_bad_driver_is_reported_and_nothing_hangs(code: str, said: str) -> None:
     began = time.monotonic()
     target = driver(code, 0.2 if "silent" in said else 20.0)
     with pytest.raises(TargetError) as error:
@@ -77,7 +77,7 @@ def test_a_command_that_cannot_be_started_is_named(command: str) -> None:
         ProcessTarget(command)
 
 
-def test_a_driver_that_cannot_reset_is_told() -> None:
+def test_a_driver_that_cannot_reset_is_reported() -> None:
     target = driver("import json; input(); print(json.dumps(dict(error=1)), flush=True); input()")
     with pytest.raises(TargetError, match="it cannot reset: 1"):
         target.reset()

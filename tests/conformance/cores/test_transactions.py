@@ -29,7 +29,7 @@ def asked(target: EngineTarget, *sequence: asks.Ask) -> tuple[Scene, Deviation |
     return scene, found[-1]
 
 
-def test_a_fetch_is_an_acquisition_and_what_is_kept_back_of_it() -> None:
+def test_a_fetch_is_an_acquisition_and_an_archiving() -> None:
     scene, found = asked(EngineTarget("spec"), BEGIN, ONE, ABORTED, ONE, FETCH)
     assert found is None
     acquired, archived = scene.events[-2:]
@@ -74,7 +74,7 @@ def forgets_to_count(reply: Reply) -> Reply:
 
 
 @pytest.mark.parametrize("fault", [delivers, leaves_it_acquired, forgets_to_count])
-def test_what_is_wrong_with_it_is_found(monkeypatch: pytest.MonkeyPatch, fault: "object") -> None:
+def test_a_wrong_answer_deviates(monkeypatch: pytest.MonkeyPatch, fault: "object") -> None:
     target = EngineTarget("spec")
     right = target.apply
     monkeypatch.setattr(

@@ -65,7 +65,7 @@ def test_a_wrong_miniature_fails_the_vector_about_it(fault: FaultKind) -> None:
     assert len(found.sequence) == len(found.steps) <= len(named(name)[0].asks)
 
 
-def test_what_is_needed_is_read_from_the_steps() -> None:
+def test_needs_follow_from_the_steps() -> None:
     (case,) = named("a-renewal-beside-a-write-that-fails")
     assert needs(case.asks) == {
         "acquire_modes": ["record_limit"],
@@ -85,7 +85,7 @@ def test_what_is_needed_is_read_from_the_steps() -> None:
         assert needs(named(name)[0].asks)[needed] is True
 
 
-def test_the_first_thing_that_is_missing_is_the_reason() -> None:
+def test_the_first_missing_need_is_the_reason() -> None:
     hello = EngineTarget("spec").hello()
     (case,) = named("a-renewal-beside-a-write-that-fails")
     assert reason_to_skip(case, hello) is None

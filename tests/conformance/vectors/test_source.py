@@ -66,15 +66,13 @@ def test_a_source_is_read(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_source_that_is_wrong_is_told_with_its_place(
-    tmp_path: Path, change: tuple[str, str], said: str
-) -> None:
+def test_an_error_names_file_and_vector(tmp_path: Path, change: tuple[str, str], said: str) -> None:
     with pytest.raises(CaseError) as error:
         read_cases(written(tmp_path, VECTOR.replace(*change)))
     assert str(error.value).startswith(said)
 
 
-def test_without_the_texts_that_is_said(tmp_path: Path) -> None:
+def test_missing_texts_are_reported(tmp_path: Path) -> None:
     with pytest.raises(CaseError, match=r"texts\.toml: .*No such file"):
         read_cases(tmp_path)
 
@@ -99,7 +97,7 @@ def test_a_vector_has_a_plain_name_and_shows_something() -> None:
 @pytest.mark.parametrize(
     "pin", ["property 0", "decision 999", "theorem 1", "record.dance", "NO_SUCH_GUARD"]
 )
-def test_a_rule_that_does_not_exist_is_noticed(pin: str) -> None:
+def test_an_unknown_rule_is_rejected(pin: str) -> None:
     assert not exists(pin)
 
 
@@ -114,7 +112,7 @@ def test_every_guard_of_a_choice_is_pinned() -> None:
     assert set(Guard.__members__) - pinned == kept_by_the_kit
 
 
-def test_every_text_is_rested_on() -> None:
+def test_every_text_is_used() -> None:
     used = {case.rests_on.says for case in ALL}
     said = re.findall(r'^says = "(.*)"$', (CASES / "texts.toml").read_text(), re.MULTILINE)
     assert len(said) > 25

@@ -51,7 +51,7 @@ FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
     ],
     ids=str,
 )
-def test_a_step_asks_what_its_words_say(text: str, ask: asks.Ask) -> None:
+def test_a_step_in_words_becomes_a_command(text: str, ask: asks.Ask) -> None:
     assert ask_in_words(text, CONFIG) == ask
 
 
@@ -71,7 +71,7 @@ def test_a_step_asks_what_its_words_say(text: str, ask: asks.Ask) -> None:
         "size becomes 3",
     ],
 )
-def test_what_is_no_step_is_quoted(text: str) -> None:
+def test_an_invalid_step_is_quoted(text: str) -> None:
     with pytest.raises(InvalidValueError, match="allowed: a step such as: produce 2") as error:
         ask_in_words(text, CONFIG)
     assert text in str(error.value)

@@ -67,7 +67,7 @@ def test_a_file_is_valid_and_speaks_the_protocol(name: str) -> None:
         ("request", {"do": "dance"}),
     ],
 )
-def test_a_file_that_is_wrong_is_refused(place: str, value: object) -> None:
+def test_an_invalid_file_is_refused(place: str, value: object) -> None:
     file = read("limits")
     vector = file["vectors"][0]
     owner = next(at for at in (file, vector, vector["steps"][0]) if place in at or place == "free")
@@ -76,7 +76,7 @@ def test_a_file_that_is_wrong_is_refused(place: str, value: object) -> None:
         jsonschema.Draft202012Validator(SCHEMA).validate(file)
 
 
-def test_what_is_written_beside_the_steps_must_show() -> None:
+def test_the_texts_of_a_vector_must_show() -> None:
     wrong = attrs.evolve(named("reject"), shows=("1 ACKNOWLEDGED(1)",))
     with pytest.raises(VectorError, match=r"reject: '1 ACKNOWLEDGED\(1\)' does not show under kip"):
         list(vectors(wrong))
@@ -100,14 +100,14 @@ def test_profiles_whose_answers_differ_have_a_vector_each() -> None:
     assert [one["profiles"] for one in vectors(named("reject"))] == [["kip", "kafka"]]
 
 
-def test_what_is_durable_stands_where_it_changes() -> None:
+def test_the_durable_state_is_listed_where_it_changes() -> None:
     (vector,) = vectors(named("a-write-that-succeeds-completes-its-call"))
     changed = ["durable" in step for step in vector["steps"]]
     assert changed == [True, False, False, False, True]
     assert vector["steps"][-1]["durable"]["state_batches"] == [[0, 0, 2, 1]]
 
 
-def test_what_the_log_loses_is_said_with_the_next_step() -> None:
+def test_a_compaction_is_described_with_the_next_step() -> None:
     (vector,) = vectors(named("what-is-held-is-not-touched-by-compaction"))
     assert vector["steps"][3]["says"] == "the log loses batch 0; m2 fetches"
     assert vector["steps"][3]["request"]["operation"]["log"] == [[1, 1]]

@@ -62,7 +62,7 @@ def test_every_request_is_of_a_version_that_both_sides_speak(
     assert fake.asked.count("api_versions") == 1
 
 
-def test_a_version_that_is_not_spoken_is_told(fake: Fake, admin: Admin) -> None:
+def test_a_missing_version_is_reported(fake: Fake, admin: Admin) -> None:
     fake.versions = {78: (0, 1), 79: (2, 9), 0: (12, 13)}
     names = ("share_fetch", "share_acknowledge", "produce", "metadata")
     assert [admin.spoken(name) for name in names] == [(1, 1), (2, 2), None, None]
@@ -79,7 +79,7 @@ def test_a_version_that_is_not_spoken_is_told(fake: Fake, admin: Admin) -> None:
         ([{"node_id": 1, "host": "example.org", "port": 0}], "sends clients to 'example.org:"),
     ],
 )
-def test_it_is_not_led_elsewhere(
+def test_another_advertised_address_is_refused(
     fake: Fake, admin: Admin, brokers: list[dict[str, object]], error: str
 ) -> None:
     port = fake.brokers[0]["port"]
@@ -88,7 +88,7 @@ def test_it_is_not_led_elsewhere(
         admin.check_alone()
 
 
-def test_names_of_this_machine_are_the_same_place(fake: Fake, admin: Admin) -> None:
+def test_loopback_names_are_equal(fake: Fake, admin: Admin) -> None:
     fake.brokers[0]["host"] = "localhost"
     admin.check_alone()
 
@@ -109,19 +109,19 @@ def coordinator(code: int) -> Callable[[Message], Message]:
     return lambda said: {"coordinators": [{**said["coordinators"][0], "error_code": code}]}
 
 
-def test_what_may_pass_is_tried_again(fake: Fake, admin: Admin) -> None:
+def test_a_retriable_error_is_repeated(fake: Fake, admin: Admin) -> None:
     tried = failing(fake, "find_coordinator", 2, coordinator(LOADING))
     admin.find_coordinator("g")
     assert len(tried) == 3
 
 
-def test_what_does_not_pass_is_told_in_the_end(fake: Fake, admin: Admin) -> None:
+def test_a_lasting_retriable_error_is_reported(fake: Fake, admin: Admin) -> None:
     failing(fake, "find_coordinator", 1000, coordinator(LOADING))
     with pytest.raises(TargetError, match="coordinator of g: COORDINATOR_LOAD_IN_PROGRESS"):
         admin.find_coordinator("g")
 
 
-def test_what_cannot_pass_is_told_at_once(fake: Fake, admin: Admin) -> None:
+def test_another_error_is_reported_at_once(fake: Fake, admin: Admin) -> None:
     tried = failing(fake, "find_coordinator", 1000, coordinator(EXISTS))
     with pytest.raises(TargetError, match="coordinator of g: TOPIC_ALREADY_EXISTS"):
         admin.find_coordinator("g")
@@ -136,7 +136,7 @@ def test_a_topic_is_waited_for_until_it_is_led(fake: Fake, admin: Admin) -> None
     assert len(tried) == 3
 
 
-def test_an_error_is_told_with_what_the_broker_said_of_it(fake: Fake, admin: Admin) -> None:
+def test_an_error_quotes_the_broker(fake: Fake, admin: Admin) -> None:
     def refused(said: Message) -> Message:
         one = {**said["responses"][0], "error_code": 40, "error_message": "at most 60000"}
         return {"responses": [one]}
@@ -167,7 +167,7 @@ def test_a_group_that_cannot_be_described_is_an_answer(fake: Fake, admin: Admin)
 
 
 @pytest.mark.parametrize("many", [0, 2])
-def test_as_many_answers_as_questions_are_due(fake: Fake, admin: Admin, many: int) -> None:
+def test_a_request_for_one_entry_gets_one(fake: Fake, admin: Admin, many: int) -> None:
     failing(fake, "find_coordinator", 1, lambda said: {"coordinators": said["coordinators"] * many})
     with pytest.raises(TargetError, match=f"{many} answers where one was due"):
         admin.find_coordinator("g")

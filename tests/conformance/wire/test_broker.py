@@ -30,7 +30,7 @@ def target(fake: Fake) -> Iterator[BrokerTarget]:
         found.close()
 
 
-def test_it_says_who_it_is_and_asks_once(fake: Fake, target: BrokerTarget) -> None:
+def test_hello_is_cached(fake: Fake, target: BrokerTarget) -> None:
     hello = target.hello()
     assert hello is target.hello()
     assert hello.name == f"127.0.0.1:{fake.brokers[0]['port']}"
@@ -47,7 +47,7 @@ def test_it_says_who_it_is_and_asks_once(fake: Fake, target: BrokerTarget) -> No
         ((3, 4), "has ShareFetch 3 to 4; share groups need version 1 or 2"),
     ],
 )
-def test_a_broker_without_share_groups_is_told(
+def test_a_broker_without_share_groups_is_refused(
     fake: Fake, target: BrokerTarget, versions: tuple[int, int] | None, error: str
 ) -> None:
     del fake.versions[78]
@@ -56,13 +56,13 @@ def test_a_broker_without_share_groups_is_told(
         target.hello()
 
 
-def test_an_error_of_api_versions_is_told(fake: Fake, target: BrokerTarget) -> None:
+def test_an_error_of_api_versions_is_reported(fake: Fake, target: BrokerTarget) -> None:
     fake.said["api_versions"] = lambda _request: {"error_code": 35, "api_keys": []}
     with pytest.raises(TargetError, match="ApiVersions: UNSUPPORTED_VERSION"):
         target.hello()
 
 
-def test_what_was_made_for_a_sequence_is_removed(fake: Fake, target: BrokerTarget) -> None:
+def test_topic_and_group_of_a_sequence_are_removed(fake: Fake, target: BrokerTarget) -> None:
     place = target.open(CONFIG, 1)
     other = target.open(CONFIG, 1)
     assert place.topic_id == str(TOPIC_ID)
@@ -81,7 +81,7 @@ def test_what_was_made_for_a_sequence_is_removed(fake: Fake, target: BrokerTarge
     assert fake.asked.count("delete_topics") == 2
 
 
-def test_what_cannot_be_removed_does_not_keep_the_rest(fake: Fake, target: BrokerTarget) -> None:
+def test_removal_continues_after_a_failure(fake: Fake, target: BrokerTarget) -> None:
     place = target.open(CONFIG, 1)
     began = len(fake.asked)
     fake.said["delete_groups"] = lambda _request: {}
@@ -125,7 +125,7 @@ def described(fake: Fake, **values: object) -> None:
     fake.said["describe_share_group_offsets"] = said
 
 
-def test_offsets_and_lag_are_told(fake: Fake, target: BrokerTarget) -> None:
+def test_offsets_and_lag_are_described(fake: Fake, target: BrokerTarget) -> None:
     place = target.open(CONFIG, 1)
     found = target.describe(place, 0)
     assert (found.error, found.start_offset, found.lag) == (ErrorCode.NONE, 3, 4)

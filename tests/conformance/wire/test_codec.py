@@ -182,13 +182,13 @@ def test_an_error_that_the_model_does_not_have_is_named() -> None:
         ({"partition_index": 0, "records": record_batch(1)[:-1] + b"!"}, "wrong checksum"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(one: Message, error: str) -> None:
+def test_an_impossible_response_is_reported_in_one_line(one: Message, error: str) -> None:
     asked = ShareFetch("g", "m", 1)
     with pytest.raises(TargetError, match=f"its answer to ShareFetch is impossible: .*{error}"):
         exchange(asked, answered(asked, [one]))
 
 
-def test_markers_are_told_apart() -> None:
+def test_markers_are_distinguished() -> None:
     asked = ShareFetch("g", "m", 1)
     data = flagged(record_batch(1), CONTROL) + at(record_batch(2), 1)
     found = exchange(asked, answered(asked, [{"partition_index": 0, "records": data}]))

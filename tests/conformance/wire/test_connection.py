@@ -65,7 +65,7 @@ def half(frame: bytes) -> bytes:
         ),
     ],
 )
-def test_what_is_no_answer_is_told_in_one_line(
+def test_an_invalid_answer_is_reported_in_one_line(
     opened: list[Wire], script: Script, error: str
 ) -> None:
     with serving(script) as address:
@@ -76,7 +76,7 @@ def test_what_is_no_answer_is_told_in_one_line(
     assert "\n" not in str(told.value)
 
 
-def test_a_connection_closed_instead_of_an_answer_is_told_apart(opened: list[Wire]) -> None:
+def test_a_connection_closed_instead_of_an_answer_is_distinguished(opened: list[Wire]) -> None:
     with serving(lambda _frame: None) as address, pytest.raises(UnansweredError):
         wire(opened, address).ask("a", VERSIONS)
     with serving(lambda _frame: b"") as address, pytest.raises(TargetError) as silent:
@@ -84,7 +84,7 @@ def test_a_connection_closed_instead_of_an_answer_is_told_apart(opened: list[Wir
     assert not isinstance(silent.value, UnansweredError)
 
 
-def test_after_something_went_wrong_the_connection_is_a_new_one(opened: list[Wire]) -> None:
+def test_after_an_error_the_connection_is_new(opened: list[Wire]) -> None:
     came: list[bytes] = []
 
     def late_once(frame: bytes) -> bytes:
@@ -136,7 +136,7 @@ def test_requests_and_connections_are_bounded(opened: list[Wire]) -> None:
             made.ask("a", VERSIONS)
 
 
-def test_nobody_there_is_told(opened: list[Wire]) -> None:
+def test_a_refused_connection_is_reported(opened: list[Wire]) -> None:
     with serving(correct) as address:
         pass
     with pytest.raises(TargetError, match=rf"{address} cannot be reached"):
@@ -155,6 +155,6 @@ def test_addresses(text: str, host: str, port: int) -> None:
 @pytest.mark.parametrize(
     "text", ["", "host", "host:", ":9", "h:0", "h:65536", "h:x", "h:" + "9" * 99]
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(TargetError, match="is not the address of a broker; allowed: HOST:PORT"):
         Address.parse(text)

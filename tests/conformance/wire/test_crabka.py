@@ -15,7 +15,7 @@ QUICK = 6
 
 
 @pytest.mark.broker
-def test_what_is_known_of_it_shows() -> None:
+def test_known_deviations_show() -> None:
     path = known_of("crabka")
     assert path is not None
     known = read_known(path, BROKERS)

@@ -115,7 +115,7 @@ def test_aborted_batches_are_one_transaction_around_other_markers(fake: Fake, ho
     assert fake.asked.count("init_producer_id") == fake.asked.count("end_txn") == 2
 
 
-def test_a_batch_that_goes_elsewhere_is_told(fake: Fake, hooks: Hooks) -> None:
+def test_a_batch_at_another_offset_is_reported(fake: Fake, hooks: Hooks) -> None:
     fake.markers = 2
     with pytest.raises(TargetError, match="a batch went to offset 2 of t, not to 1"):
         hooks.produce("t", 0, [(1, 1)], aborted=False)
@@ -151,7 +151,7 @@ def test_a_group_is_configured_joined_and_removed(fake: Fake, hooks: Hooks) -> N
         SharePartitionConfig(dead_letter_queue=True),
     ],
 )
-def test_what_a_sequence_cannot_have_is_refused(hooks: Hooks, config: SharePartitionConfig) -> None:
+def test_an_unsupported_setting_is_refused(hooks: Hooks, config: SharePartitionConfig) -> None:
     with pytest.raises(TargetError, match="do not configure by_duration or a dead-letter queue"):
         hooks.configure("g", config)
 

@@ -86,7 +86,7 @@ def fetched(  # noqa: PLR0913 - what differs between the tests
 
 
 @pytest.mark.broker
-def test_what_is_known_of_it_shows(target: BrokerTarget) -> None:
+def test_known_deviations_show(target: BrokerTarget) -> None:
     path = known_of("kfake")
     assert path is not None
     shown = replayed(target, target.hello(), read_known(path, BROKERS), BROKERS)
@@ -94,7 +94,7 @@ def test_what_is_known_of_it_shows(target: BrokerTarget) -> None:
 
 
 @pytest.mark.broker
-def test_it_does_not_heed_the_lock_duration_of_a_group(target: BrokerTarget) -> None:
+def test_it_ignores_the_lock_duration_of_a_group(target: BrokerTarget) -> None:
     place = target.open(CONFIG, 1)
     admin = target._admin  # noqa: SLF001 - only a test asks for what the kit does not
     admin.configure(place.group, {"share.record.lock.duration.ms": "12345"})

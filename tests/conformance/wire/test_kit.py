@@ -22,7 +22,7 @@ def needs(*kinds: type) -> tuple[asks.Ask, ...]:
     return shrunk(SEQUENCE, fails, BROKERS)
 
 
-def test_what_is_not_needed_goes_and_what_stays_is_plain() -> None:
+def test_shrinking_removes_commands_and_simplifies_the_rest() -> None:
     opening, *rest = needs(asks.Produce, asks.Fetch, asks.Disconnect)
     assert opening == asks.Open(CONFIG)
     assert rest == [
@@ -35,14 +35,14 @@ def test_what_is_not_needed_goes_and_what_stays_is_plain() -> None:
     assert needs(asks.Wait)[1:] == (asks.Wait(20),)
 
 
-def test_records_of_a_transaction_become_others() -> None:
+def test_an_aborted_transaction_becomes_a_produce() -> None:
     batches = ((0, 2), (1, 1))
     simpler = list(BROKERS.simpler(asks.ProduceAborted(1, batches)))
     assert simpler[0] == asks.Produce(1, batches)
     assert asks.ProduceAborted(1, ((0, 2),)) in simpler
 
 
-def test_acknowledgements_are_made_plain_one_by_one() -> None:
+def test_acknowledgements_are_simplified_one_by_one() -> None:
     two = asks.Batch("m2", 3, 2, (2, 1), asks.Shape.NO_TYPE), asks.Batch("", 4)
     ask = asks.Acknowledge("m2", (asks.Acknowledged(1, two),), asks.Epoch.SKIP)
     simpler = (other for other in BROKERS.simpler(ask) if isinstance(other, asks.Acknowledge))
@@ -69,7 +69,7 @@ def test_members_are_merged_throughout() -> None:
     assert second.acknowledged[0].batches[0].whose == "m1"
 
 
-def test_what_is_unusual_in_a_sequence_tells_it_from_others() -> None:
+def test_unusual_commands_are_features_of_a_sequence() -> None:
     odd = asks.Batch(types=(4,), shape=asks.Shape.REVERSED)
     sequence = (
         asks.Fetch("m1"),
@@ -93,7 +93,7 @@ def test_what_is_unusual_in_a_sequence_tells_it_from_others() -> None:
     )
 
 
-def test_asks_name_no_offsets() -> None:
+def test_commands_name_no_offsets() -> None:
     assert BROKERS.produced(asks.Produce(0, ((0, 3),))) == 0
     assert BROKERS.moved_down(asks.Wait(20), 3) == asks.Wait(20)
     assert list(BROKERS.simpler(SEQUENCE[0])) == []

@@ -26,7 +26,7 @@ def test_the_broker_listens_where_it_says(cluster: MockCluster) -> None:
     socket.create_connection((host, int(port)), timeout=5).close()
 
 
-def test_what_it_refuses_is_told_with_its_reason(cluster: MockCluster) -> None:
+def test_a_refusal_is_reported_with_its_reason(cluster: MockCluster) -> None:
     cluster.create_topic("t", 2)
     with pytest.raises(TargetError, match="creates no topic t: Broker: Topic already exists"):
         cluster.create_topic("t", 2)
@@ -48,7 +48,7 @@ def test_the_library_is_found_in_the_wheel() -> None:
     assert library_path().is_file()
 
 
-def test_without_the_wheel_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_wheel_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_name: str) -> None:
         raise PackageNotFoundError
 
@@ -65,7 +65,7 @@ def test_without_the_wheel_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None
         (WHEEL, None, "without librdkafka"),
     ],
 )
-def test_another_wheel_is_told(
+def test_another_version_of_the_wheel_is_reported(
     monkeypatch: pytest.MonkeyPatch, version: str, files: list[str] | None, said: str
 ) -> None:
     there = None if files is None else [PurePosixPath(file) for file in files]

@@ -90,7 +90,7 @@ def test_deleted_records_are_not_delivered(mock: BrokerTarget, place: Place) -> 
     ],
     ids=["a limit of 3", "from the end of the log"],
 )
-def test_settings_are_those_of_the_place(
+def test_settings_apply_to_the_group(
     mock: BrokerTarget, config: SharePartitionConfig, first: tuple[AcquiredRange, ...]
 ) -> None:
     place = mock.open(config, 1)
@@ -99,7 +99,7 @@ def test_settings_are_those_of_the_place(
     mock.finish(place)
 
 
-def test_it_says_what_it_can_do(mock: BrokerTarget) -> None:
+def test_it_reports_its_capabilities(mock: BrokerTarget) -> None:
     hello = mock.hello()
     assert (hello.name, hello.version) == ("librdkafka mock cluster", "2.16.0")
     can = hello.capabilities
@@ -117,14 +117,14 @@ def test_each_known_deviation_shows_and_has_what_it_needs(mock: BrokerTarget) ->
     assert wrong == set()
 
 
-def test_none_of_them_shows_in_the_specification() -> None:
+def test_the_specification_shows_no_known_deviation() -> None:
     broker = SpecBroker()
     shown = [one for one in replayed(broker, broker.hello(), KNOWN, BROKERS) if one.fault]
     assert [one.known.name for one in shown] == []
 
 
 @pytest.mark.slow
-def test_a_search_finds_nothing_that_is_not_known(mock: BrokerTarget) -> None:
+def test_a_search_finds_only_known_deviations(mock: BrokerTarget) -> None:
     limits = Limits(seconds=8, sequences=25, examples=1, shrink_seconds=1)
     found = campaign(mock, limits, BROKERS, seed=1)
     assert found.steps > 50
@@ -152,7 +152,7 @@ def test_a_fetch_of_few_bytes_gets_nothing(mock: BrokerTarget, place: Place) -> 
     assert fetched(mock, place, max_bytes=1).partitions == (PartitionResponse(at),)
 
 
-def test_a_wide_range_keeps_everybody_waiting(mock: BrokerTarget, place: Place) -> None:
+def test_a_wide_range_delays_every_member(mock: BrokerTarget, place: Place) -> None:
     mock.produce(place, 0, [(0, 1)])
     fetched(mock, place)
     asked = PartitionRequest(

@@ -27,7 +27,7 @@ def test_a_broker_is_run_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
             assert target.hello().profile == "kip"
 
 
-def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NAMES:
         for module in ("librdkafka_mock", "kafka_broker", "kfake", "crabka"):
             monkeypatch.setitem(sys.modules, f"conformance.wire.{module}", None)
@@ -36,5 +36,5 @@ def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
 
-def test_nothing_is_known_of_what_has_no_file() -> None:
+def test_a_broker_without_a_file_has_no_known_deviations() -> None:
     assert known_of("no-such-broker") is None

@@ -21,7 +21,7 @@ def server(code: str, seconds: float = 20.0) -> Server:
     return Server([sys.executable, "-c", code], seconds)
 
 
-def test_it_says_where_it_listens_and_what_it_is() -> None:
+def test_it_prints_its_address_and_version() -> None:
     good = server(GOOD)
     assert (good.address, good.version) == ("127.0.0.1:4711", "v1")
     good.close()
@@ -35,7 +35,7 @@ def test_it_ends_when_its_input_closes(tmp_path: Path) -> None:
     assert ended.exists()
 
 
-def test_one_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("conformance.wire.servers._END_SECONDS", 0.1)
     code = "import os, time; print('127.0.0.1:1', os.getpid(), flush=True); time.sleep(60)"
     stubborn = server(code)
@@ -68,12 +68,12 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
         ("import time; time.sleep(60)", "the server did not start in time"),
     ],
 )
-def test_one_that_does_not_start_is_quoted(code: str, said: str) -> None:
+def test_a_server_that_does_not_start_is_quoted(code: str, said: str) -> None:
     with pytest.raises(TargetError, match=said):
         server(code, 0.5 if "sleep" in code else 20.0)
 
 
-def test_one_that_is_not_there_is_named() -> None:
+def test_a_missing_program_is_named() -> None:
     with pytest.raises(TargetError, match=r"^/no/such/server cannot be started"):
         Server(["/no/such/server"])
 
@@ -86,7 +86,7 @@ def test_one_that_is_not_there_is_named() -> None:
         (crabka_server, "cargo", "crabka/target/built", "group.share.record.lock.duration.ms"),
     ],
 )
-def test_a_real_one_answers(
+def test_a_real_server_answers(
     start: Callable[[Mapping[str, str]], Server], tool: str, built: str, config: str
 ) -> None:
     import conformance  # noqa: PLC0415 - where its targets are
@@ -104,7 +104,7 @@ def test_a_real_one_answers(
 
 
 @pytest.mark.parametrize("start", [kfake_server, crabka_server])
-def test_without_its_tool_that_is_said(
+def test_a_missing_tool_is_reported(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     start: Callable[[Mapping[str, str], Path], Server],
