@@ -45,7 +45,7 @@ test-all: $(READY) ## Run every test
 	$(PYTEST) -m ""
 
 cover: $(READY) ## Check that the tests of model and spec cover all of both
-	$(PYTEST) -m "" --cov tests/model tests/spec
+	$(PYTEST) -m "" tests/model tests/spec --cov
 
 lint: $(READY) ## Check style, format and types
 	$(BIN)/ruff check
