@@ -34,9 +34,10 @@ crabka-core: $(READY) ## Verify the core of crabka's share-partitions, in virtua
 # stay on one worker through the mark xdist_group.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-test: export SHARESPEC_STEPS ?= 20000
 test: $(READY) ## Run the tests that a change needs, in minutes
 	$(PYTEST)
+
+test-slow test-all: export SHARESPEC_STEPS ?= 120000
 
 test-slow: $(READY) ## Run what `make test` leaves out: searches, clusters, brokers, long runs
 	$(PYTEST) -m "slow or broker or volume"
