@@ -15,7 +15,10 @@ from conformance.vectors.play import all_cases, play_vectors
 from conformance.vectors.written import DATA
 from tests.doubles.miniature import FaultKind
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js"),
+]
 
 FOLDER = Path(__file__).parents[1] / "docs" / "example-driver"
 DRIVER = f"node {FOLDER / 'driver.js'}"

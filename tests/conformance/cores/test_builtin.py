@@ -11,6 +11,7 @@ from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["kip", "kafka"])
 @pytest.mark.parametrize("name", ["spec", "impl"])
 def test_it_conforms(name: str, profile: str) -> None:

@@ -29,6 +29,7 @@ PLAIN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "depth"), PLAIN, ids=["one record", "two records", "resets", "in progress"]
 )
