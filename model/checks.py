@@ -1,4 +1,4 @@
-"""Validators shared by the values of the model; each says what was given and what is allowed."""
+"""Validators shared by the values of the model; errors show the value and what is allowed."""
 
 from typing import TYPE_CHECKING, Any
 

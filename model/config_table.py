@@ -248,10 +248,10 @@ def default_of(configuration: Configuration, profile: Profile) -> Value | None:
 
 
 def named(given: Mapping[str, Value], scope: Scope) -> dict[str, Value]:
-    """Return the values under the names that Kafka has now, whatever names they were given under.
+    """Return the values by the current names of Kafka; ``given`` may use aliases.
 
-    Raises InvalidValueError for a name that does not exist, which says which one comes nearest,
-    and for a name given twice through an alias.
+    Raises InvalidValueError for an unknown name, with the nearest known one, and for a name that is
+    given twice through an alias.
     """
     names = {
         name: c.name
@@ -314,7 +314,7 @@ def _example(configuration: Configuration) -> Value | None:
 
 
 def _is(value: str, allowed: str) -> bool:
-    """Say whether a value is the one allowed, or where that ends in a colon, it and a duration."""
+    """Whether a value is the one allowed; a colon at its end stands for any duration."""
     if not allowed.endswith(":"):
         return value == allowed
     return value.startswith(allowed) and bool(_ISO_DURATION.fullmatch(value[len(allowed) :]))

@@ -34,10 +34,10 @@ class ErrorCode(Enum):
 
 
 class InvalidValueError(ValueError):
-    """A value which the model does not allow: says which, what was given and what is allowed."""
+    """A value that the model does not allow: its name, the value and what is allowed."""
 
     def __init__(self, name: str, given: object, allowed: str) -> None:
-        """Name the value, show what was given (shortened) and say what is allowed."""
+        """Take the name of the value, the value, which is shown shortened, and what is allowed."""
         shown = repr(given)
         if len(shown) > 80:  # noqa: PLR2004 - a line of text, not a rule
             shown = shown[:77] + "..."
@@ -46,10 +46,10 @@ class InvalidValueError(ValueError):
 
 
 class IllegalChoiceError(Exception):
-    """An implementation chose what no rule allows; ``guard`` is the guard that refused it."""
+    """An implementation made a choice that no rule allows; ``guard`` refused it."""
 
     def __init__(self, guard: Enum, detail: str) -> None:
-        """Take a member of ``model.guards.Guard`` and what exactly violated it."""
+        """Take a member of ``model.guards.Guard`` and the detail that violated it."""
         super().__init__(f"{guard.name}: {detail}")
         self.guard = guard
         self.detail = detail

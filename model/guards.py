@@ -1,4 +1,4 @@
-"""Names for what can be wrong: guards of a choice, and kinds of difference from a recording."""
+"""Names of violations: guards of a choice, and kinds of difference from a recording."""
 
 from enum import Enum
 

@@ -1,4 +1,4 @@
-"""The operations, one row each: all that a trace, a report or a tool knows of them by name.
+"""The operations, one row each: name, class, fields in a trace, writes, and text in reports.
 
 A new operation is a class in ``model.operations``, a row here, a rule in ``spec`` and a function
 in ``impl``.
@@ -26,10 +26,9 @@ class Writes(Enum):
 class OperationRow:
     """One operation.
 
-    ``needs`` are the fields that an event of it must have,
-    ``optional`` those that it may have; all are attributes of its class, or stand for one.
-    ``waits`` says whether its own answer waits for that of its write (PENDING until then). ``text``
-    is the operation in a few words, with its attributes in braces.
+    ``needs`` are the fields that an event of it must have, ``optional`` those that it may have; all
+    name attributes of its class or stand for one. With ``waits`` its own answer may be PENDING,
+    until its write is answered. ``text`` describes it in a report, with its attributes in braces.
     """
 
     name: str

@@ -35,7 +35,7 @@ __all__ = [
 
 
 class EntryPoint(StrEnum):
-    """Where an acknowledgement enters: the broker's request handler or the share-partition.
+    """Where an acknowledgement enters: at the broker's request handler or the share-partition.
 
     Only a request is validated (Kafka: ``KafkaApis.validateAcknowledgementBatches``).
     """
@@ -102,7 +102,7 @@ class Acquire:
 
 @attrs.frozen
 class SkipAcquire:
-    """A member asks, and the share-partition says that it can acquire nothing now."""
+    """A member fetches, and the share-partition can acquire nothing now."""
 
     member: str = attrs.field(validator=member_name)
 
@@ -189,7 +189,7 @@ class ProgressBatch:
 
 @attrs.frozen
 class MarkInProgress:
-    """A member says that it is at work on records (KAFKA-20458, MarkInProgressRequest)."""
+    """A member reports that it is at work on records (KAFKA-20458, MarkInProgressRequest)."""
 
     member: str = attrs.field(validator=member_name)
     batches: tuple[ProgressBatch, ...]

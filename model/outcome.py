@@ -1,4 +1,4 @@
-"""What an operation answers, what it writes, and what an implementation may choose in it."""
+"""The outcome of an operation, its writes, and the choices of an implementation."""
 
 import attrs
 
@@ -13,7 +13,7 @@ __all__ = ["Answer", "Choice", "Completion", "Expiry", "Outcome", "Write"]
 class Write:
     """A WriteShareGroupState request and its answer so far.
 
-    ``start_offset`` and ``delivery_complete_count`` are those of the moment when it was made,
+    ``start_offset`` and ``delivery_complete_count`` are those at the moment of the write,
     before the start offset advances because of it (KIP-1226, Persistence); -1 keeps the start.
     """
 
@@ -26,7 +26,7 @@ class Write:
 
 @attrs.frozen
 class Completion:
-    """An earlier operation, by its sequence number, which is answered now."""
+    """The answer to an earlier operation, named by its sequence number."""
 
     seq: int
     status: ErrorCode
@@ -34,7 +34,7 @@ class Completion:
 
 @attrs.frozen
 class Answer:
-    """What the share coordinator says to a write: NONE, an error, or PENDING for not yet.
+    """The share coordinator's answer to a write: NONE, an error, or PENDING for not yet.
 
     ``id`` names the write; None takes the share-partition's next number.
     """
@@ -47,8 +47,7 @@ class Answer:
 class Expiry:
     """Acquisition locks whose expiry one write reports.
 
-    ``start_offset`` is where the start offset stands when the write is made; None: as far as it
-    may.
+    ``start_offset`` is the start offset at the moment of the write; None: as far as it may move.
     """
 
     locks: tuple[OffsetRange, ...]
@@ -57,13 +56,13 @@ class Expiry:
 
 @attrs.frozen
 class Choice:
-    """What the rules leave to an implementation. None takes the policy of this project.
+    """The choices that the rules leave to an implementation. None: the policy of this project.
 
     ``acquired``: the offsets an acquire takes.
     ``entered``: offsets that enter the window available, with delivery count 0. None: every
     offset of the log batches read which is below ``end_offset`` and would be skipped otherwise.
     ``end_offset``: the window's new end (exclusive). None: after the last offset taken.
-    ``start_offset``: where the start offset stands after the operation. None: as far as it may.
+    ``start_offset``: the start offset after the operation. None: as far as it may move.
     ``refusal``: the answer to an acknowledgement, NONE for accepting it.
     ``expired``: for each write of AdvanceTime the locks which it reports, in order. None: all
     that are due, in one write.
@@ -79,7 +78,7 @@ class Choice:
 
 @attrs.frozen
 class Outcome:
-    """What an operation answers: its status, what was acquired, writes, and calls completed.
+    """The answer of an operation: its status, acquired records, writes, and completed calls.
 
     ``can_acquire`` is False exactly for an acquire that was skipped. ``acquisition`` is the number
     of an acquisition, where records may be marked in progress; ``marked`` has an answer for each

@@ -83,7 +83,7 @@ PROFILES = {profile.name: profile for profile in (KIP, KAFKA, DRAFT_RESOLVED)}
 
 
 def profile_named(name: str) -> Profile:
-    """Return the profile of that name; raise InvalidValueError naming those there are."""
+    """Return the profile of that name; raise InvalidValueError that lists them."""
     try:
         return PROFILES[name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""Ranges of offsets and what may be said of them. Both ends are inclusive, as on the wire."""
+"""Ranges of offsets with their states. Both ends are inclusive, as on the wire."""
 
 from collections.abc import Iterable
 from itertools import pairwise

@@ -56,7 +56,7 @@ class TopicPartition:
 
 @attrs.frozen
 class PartitionRequest:
-    """What a request says of one share-partition; without batches it acknowledges nothing."""
+    """The part of a request about one share-partition; it may acknowledge batches."""
 
     at: TopicPartition
     batches: tuple[AcknowledgementBatch, ...] = ()
@@ -112,7 +112,7 @@ ShareRequest = ShareFetch | ShareAcknowledge
 
 @attrs.frozen
 class PartitionResponse:
-    """What is answered of one share-partition.
+    """The part of a response about one share-partition.
 
     ``error`` is that of the fetch and ``acknowledge_error`` that of the acknowledgement; a
     ShareAcknowledge response has only the second.
@@ -134,10 +134,10 @@ class ShareResponse:
 
 @attrs.frozen
 class PartitionConduct:
-    """What a broker chooses, reads and is answered while it serves a request at one partition.
+    """What a broker chooses and reads, and its writes' answers, at one partition of a request.
 
     ``log_batches`` is what it reads, from ``fetch_offset`` on; None: every record, one to a batch.
-    ``acknowledge_answer`` and ``release_answer`` are what the share coordinator says to the writes.
+    ``acknowledge_answer`` and ``release_answer`` are the share coordinator's answers to the writes.
     ``aborted`` is what it read of aborted transactions; under read_committed it is kept back.
     ``reset_offset`` is what by_duration resolves to, should the share-partition be initialized.
     """
@@ -165,5 +165,5 @@ class Conduct:
     order: tuple[TopicPartition, ...] | None = None
 
     def of(self, at: TopicPartition) -> PartitionConduct:
-        """Return the conduct on one share-partition; by default nothing special."""
+        """Return the conduct at one share-partition; the defaults if none is given."""
         return dict(self.partitions).get(at, PartitionConduct())

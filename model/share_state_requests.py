@@ -1,4 +1,4 @@
-"""What is asked of the share coordinator about one share-partition, and what it answers.
+"""Requests to the share coordinator about one share-partition, and its answers.
 
 A partition or an epoch may be negative: such a request is answered. Offsets and counts below -1
 are refused where they are read.

@@ -1,4 +1,4 @@
-"""The state of a share-partition as it can be seen from outside."""
+"""The observable state of a share-partition."""
 
 import attrs
 
@@ -14,7 +14,7 @@ class SharePartitionSnapshot:
     """A leader's view of the window.
 
     ``start_offset`` is inclusive and ``end_offset`` exclusive; ``records`` is None where a trace
-    did not record it, and ascending. Adjacent ranges that say the same are one range.
+    did not record it, and ascending. Adjacent equal ranges are one range.
     """
 
     start_offset: int = attrs.field(validator=offset)

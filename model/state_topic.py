@@ -1,4 +1,4 @@
-"""The records of the topic __share_group_state, and whose share-partition they are about."""
+"""The records of the topic __share_group_state, and the share-partitions that they describe."""
 
 from uuid import UUID
 

@@ -85,12 +85,12 @@ def record_from_bytes(key: bytes, value: bytes | None) -> StateRecord:
     not known.
     """
     kind = _known_kind(_prefix(key, "the type of the key"))
-    found = _key(decode(_KEYS[kind], key[2:]))
+    share_partition = _key(decode(_KEYS[kind], key[2:]))
     if value is None:
         _check_tombstone(kind)
-        return StateRecord(found, None)
+        return StateRecord(share_partition, None)
     _check_version(kind, _prefix(value, "the version of the value"))
-    return StateRecord(found, _record_value(kind, decode(_VALUES[kind], value[2:])))
+    return StateRecord(share_partition, _record_value(kind, decode(_VALUES[kind], value[2:])))
 
 
 def record_to_json(record: StateRecord) -> dict[str, Any]:
@@ -110,28 +110,28 @@ def record_from_json(key: object, value: object) -> StateRecord:
     ``record_from_bytes``.
     """
     kind = _known_kind(_number(key, "type", "key"))
-    found = _key(from_json(_KEYS[kind], _member(key, "data", "key")))
+    share_partition = _key(from_json(_KEYS[kind], _member(key, "data", "key")))
     if value is None:
         _check_tombstone(kind)
-        return StateRecord(found, None)
+        return StateRecord(share_partition, None)
     _check_version(kind, _number(value, "version", "value"))
     values = from_json(_VALUES[kind], _member(value, "data", "value"))
-    return StateRecord(found, _record_value(kind, values))
+    return StateRecord(share_partition, _record_value(kind, values))
 
 
 def _batches_from(values: list[dict[str, Any]]) -> tuple[StateBatch, ...]:
     """Return state batches; raise InvalidValueError naming the one that cannot be."""
-    return tuple(_batch(one, f"stateBatches[{i}]") for i, one in enumerate(values))
+    return tuple(_batch(batch, f"stateBatches[{i}]") for i, batch in enumerate(values))
 
 
-def _batch(one: dict[str, Any], place: str) -> StateBatch:
-    first, last, count = one["firstOffset"], one["lastOffset"], one["deliveryCount"]
+def _batch(batch: dict[str, Any], place: str) -> StateBatch:
+    first, last, count = batch["firstOffset"], batch["lastOffset"], batch["deliveryCount"]
     try:
-        return StateBatch(first, last, RecordState(one["deliveryState"]), count)
+        return StateBatch(first, last, RecordState(batch["deliveryState"]), count)
     except InvalidValueError as error:
-        raise InvalidValueError(place, one, f"what makes a state batch: {error}") from None
+        raise InvalidValueError(place, batch, f"what makes a state batch: {error}") from None
     except ValueError:
-        state = one["deliveryState"]
+        state = batch["deliveryState"]
         allowed = ", ".join(f"{s.name} ({s.value})" for s in sorted(DURABLE_STATES))
         raise InvalidValueError(f"{place}.deliveryState", state, allowed) from None
 

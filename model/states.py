@@ -38,7 +38,7 @@ DURABLE_STATES = PERSISTED_STATES | {RecordState.IN_PROGRESS}
 
 
 class AcknowledgeType(IntEnum):
-    """What a consumer says of one record (KIP-932, ShareAcknowledge; RENEW from KIP-1222)."""
+    """How a consumer acknowledges one record (KIP-932, ShareAcknowledge; RENEW from KIP-1222)."""
 
     GAP = 0
     ACCEPT = 1

@@ -1,4 +1,4 @@
-"""A recorded event of one share-partition: what was done, and what was seen of it."""
+"""A recorded event of one share-partition: its operation, outcome and state after it."""
 
 from itertools import chain
 
@@ -30,9 +30,9 @@ class TraceEvent:
     after: SharePartitionSnapshot
 
     def __attrs_post_init__(self) -> None:
-        """Refuse state batches that say two things of a record.
+        """Refuse state batches that overlap.
 
-        The writes of expired locks are looked at one by one, all others together.
+        The writes of expired locks are checked one by one, all others together.
         """
         written = [write.state_batches for write in self.outcome.writes]
         if not isinstance(self.operation, AdvanceTime):

@@ -34,7 +34,7 @@ PLACE = (pa.field("source", pa.string()), pa.field("line", pa.int64()))
 """The file, and the line in it counted from 1, that an event was read from; may be absent."""
 
 SCHEMA = pa.schema([_field(field) for field in EVENT])
-"""The columns of a trace. All may be null for Arrow; what must not be is checked in reading."""
+"""The columns of a trace. All may be null for Arrow; the reader checks those that must not be."""
 
 
 def check_schema(schema: pa.Schema) -> None:
@@ -72,7 +72,7 @@ def _is_readable(given: pa.DataType, field: Field) -> bool:
 
 
 def completed(table: pa.Table) -> pa.Table:
-    """Return the columns of a trace in their order; what ``check_readable`` forgives is null."""
+    """Return the columns of a trace in order; a column that may be missing is null."""
     columns = [
         table.column(field.name).cast(field.type)
         if field.name in table.column_names

@@ -24,7 +24,7 @@ _BY_NAME = {field.name: field for field in EVENT}
 def row_from_line(line: bytes) -> dict[str, Any]:
     """Decode one line. Fields that are absent are absent in the row; unknown fields are refused.
 
-    Raises InvalidValueError, which names the field, what was given and what is allowed.
+    Raises InvalidValueError, which names the field, its value and what is allowed.
     """
     if len(line) > MAX_LINE_BYTES:
         raise InvalidValueError("line", f"{len(line)} bytes", f"at most {MAX_LINE_BYTES} bytes")

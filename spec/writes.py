@@ -102,12 +102,12 @@ def complete_write(partition: SharePartition, operation: CompleteWrite) -> Step:
 
 def _settle(partition: SharePartition, waiting: Outstanding, status: ErrorCode) -> SharePartition:
     records = partition.window.records
-    there = {offset: records[offset] for offset in waiting.offsets if offset in records}
+    tracked = {offset: records[offset] for offset in waiting.offsets if offset in records}
     if status is ErrorCode.NONE:
-        settled = {offset: commit(record) for offset, record in there.items()}
+        settled = {offset: commit(record) for offset, record in tracked.items()}
         durable = merge(partition.durable, waiting.write, partition.profile)
     else:
         now, failed = partition.now, failed_state(partition.config.dead_letter_queue)
-        settled = {offset: roll_back(record, now, failed) for offset, record in there.items()}
+        settled = {offset: roll_back(record, now, failed) for offset, record in tracked.items()}
         durable = partition.durable
     return attrs.evolve(partition, window=replace(partition.window, settled), durable=durable)
