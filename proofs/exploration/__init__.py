@@ -1,13 +1,13 @@
-"""The exploration of small worlds, in which every state is visited (``sharespec explore``).
+"""The exploration of small worlds: a search that visits every state (``sharespec explore``).
 
 Read in this order:
 
-- ``search``: every state that can be reached;
-- ``world``, ``moves``: how large a world of leaders is, and what can happen to a leader in it;
-- ``normal``: what matters of a leader; ``side_by_side``: specification and implementation together;
-- ``leader_graph``, ``leaders``: what leaders do; ``network``, ``durables``: what becomes of writes;
-- ``product``: all of them together, over numbers (``intern``, ``tables``);
-- ``facts``, ``end_to_end``: what should hold between a leader and what is durable;
-- ``liveness``: what comes about in the end;
-- ``run_table``, ``report``: how it is shown.
+- ``search``: breadth-first search through every reachable state;
+- ``world``, ``moves``: the size of a world, and the moves of a leader in it;
+- ``normal``: a leader's normal form; ``side_by_side``: specification and implementation together;
+- ``leader_graph``, ``leaders``: all their moves; ``network``, ``durables``: writes and merges;
+- ``product``: the search over their combinations, as numbers (``intern``, ``tables``);
+- ``facts``, ``end_to_end``: properties of a leader and its durable state;
+- ``liveness``: properties of fair infinite runs;
+- ``run_table``, ``report``: the output.
 """

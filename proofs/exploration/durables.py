@@ -1,4 +1,4 @@
-"""What the share coordinator does, each change of its state once.
+"""Every change of the share coordinator's state, computed once.
 
 Each is made by the specification, with its fences, and by the implementation's own merge, and is
 checked: repeated it changes nothing, nothing is taken back, and from a leader or of a state epoch
@@ -83,7 +83,7 @@ class Coordinator:
 
 
 def _stripped(durable: Durable) -> Durable:
-    """Return the state with epochs as every current leader sees them."""
+    """Return the state with the epochs that every current leader sees."""
     return Durable(
         durable.start_offset,
         durable.delivery_complete_count,
@@ -117,7 +117,7 @@ def _covers(after: Durable, before: Durable) -> bool:
 
 
 def _merged_by_implementation(world: World, before: Durable, request: Write) -> DurableState:
-    """Return what the implementation makes of a state, itself merged first, and a write."""
+    """Return the implementation's merge of a write into a state, which it merges first."""
     state = new_state(world.profile)
     known = durable_state(before)
     for start, complete, batches in (

@@ -1,4 +1,4 @@
-"""What should hold between a leader and the durable state, in every state of a world.
+"""Properties of a leader and the durable state, checked in every state of a world.
 
 Some sentences that come to mind are not true: a write of which the leader hears that it failed may
 have been applied. They are listed with the others and expected to fail; the exploration shows the
@@ -20,7 +20,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Seen(Protocol):
-    """Many states at once: a column for what ``facts`` says of leaders and durable states.
+    """Many states at once: a column for each fact of leaders and durable states.
 
     ``part`` gives those of the state itself, such as ``confirmed``.
     """
@@ -37,7 +37,7 @@ class Seen(Protocol):
 
 @attrs.frozen
 class ExploredProperty:
-    """A sentence about states and which of them break it; ``number`` as in docs/properties.md.
+    """A sentence about states, and which states break it; ``number`` as in docs/properties.md.
 
     ``why_not`` says why it is expected to fail; empty if it should hold.
     """
@@ -50,13 +50,13 @@ class ExploredProperty:
 
 
 def _differs(seen: Seen, name: str) -> Mask:
-    """Whether what is durable is not what a fact of the leader says, where it says anything."""
+    """Whether the durable state differs from a fact of the leader, where that has a value."""
     found: Mask = (seen.durable("code") & seen.leader(f"{name}_mask")) != seen.leader(name)
     return found
 
 
 def _is_still(seen: Seen) -> Mask:
-    """Whether no answer is awaited and nothing is on its way."""
+    """Whether no answer is awaited and no write is on its way."""
     found: Mask = (seen.leader("quiet") == 1) & (seen.part("network") == 0)
     return found
 

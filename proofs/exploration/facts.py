@@ -1,4 +1,4 @@
-"""What properties of the whole world look at: of a leader, and of a durable state, as numbers.
+"""The facts of leaders and of durable states that properties use, as numbers.
 
 What is durable of an offset is one byte. Bit 7 says that it is not delivered again: it has a state
 other than AVAILABLE, or lies before the start offset. Bits 4 to 6 are the state's id, bits 0 to 3

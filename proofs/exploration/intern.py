@@ -1,4 +1,4 @@
-"""Values as small numbers, in the order in which they are first seen."""
+"""Number distinct values in the order in which they first occur."""
 
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar

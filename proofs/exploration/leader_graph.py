@@ -1,4 +1,4 @@
-"""What leaders do, each state once.
+"""Every move of leaders, computed once for each state.
 
 A leader never looks at the durable state, so what it does next depends on its normal form alone.
 Each form is kept by one real run that led to it, of specification and implementation; every move is
@@ -29,7 +29,7 @@ ARRIVAL = -1
 
 @attrs.frozen
 class LeaderFault:
-    """What is wrong with a move, by its number, in one sentence; None: with taking over."""
+    """One sentence on what is wrong with a move, by its number; None: with taking over."""
 
     move: int | None
     sentence: str
@@ -73,12 +73,12 @@ class Expander:
     """Makes all moves of leaders. Each worker has its own and tells of each state once."""
 
     def __init__(self, world: World) -> None:
-        """Begin knowing no state."""
+        """Start without any state."""
         self.world = world
         self._told: set[bytes] = set()
 
     def expand(self, packed: bytes) -> Expansion:
-        """Make all moves of a packed leader; of edges that others see alike, the first is kept."""
+        """Make all moves of a packed leader; of edges that look alike to others, keep the first."""
         pair = unpack(packed)
         leader, before = pair.leader, self._view(pair.leader)
         self._told.add(before.key)
@@ -120,7 +120,7 @@ def _is_idle(edge: Edge, source: bytes) -> bool:
 
 
 def _edges(move: Move, before: Leader, outcome: Outcome, after: Leader) -> Iterator[Edge]:
-    """Yield an edge, as yet without ends, for each fate that the writes of the move may have."""
+    """Yield an edge, still without its ends, for each possible fate of the move's writes."""
     if move.kind is Kind.RESET:
         if outcome.status is ErrorCode.NONE:
             reset = (NetworkAct.RESET, after.partition.window.start_offset)
@@ -140,7 +140,7 @@ def _edges(move: Move, before: Leader, outcome: Outcome, after: Leader) -> Itera
 
 
 def _fates(write: Write) -> tuple[Action | None, ...]:
-    """Return what may become of a write that is answered: it is lost, or something happens."""
+    """Return the possible fates of a write that is answered: lost, or an act of the network."""
     if write.status is ErrorCode.NONE:
         return ((NetworkAct.MERGE, content(write)),)
     return None, (NetworkAct.DELAY, content(write))

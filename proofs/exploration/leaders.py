@@ -1,4 +1,4 @@
-"""The leaders of a world, numbered, and their moves as arrays, made as the search needs them."""
+"""The numbered leaders of a world, and their moves as arrays, computed on demand."""
 
 import multiprocessing
 import multiprocessing.pool
@@ -33,7 +33,7 @@ class Leaders:
     """
 
     def __init__(self, world: World, network: Network, processes: int = 1) -> None:
-        """Begin with none; more than one process share the work."""
+        """Start without leaders; several processes share the work."""
         self.world, self.network = world, network
         self.keys: Interned[bytes] = Interned()
         self.logs: Interned[Log] = Interned()
@@ -47,7 +47,7 @@ class Leaders:
         self._pool = _pool(world, processes) if processes > 1 else None
 
     def __enter__(self) -> Self:
-        """Hold the worker processes."""
+        """Start the worker processes."""
         return self
 
     def __exit__(

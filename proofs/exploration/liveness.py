@@ -1,4 +1,4 @@
-"""What comes about in the end, checked on the graph of all leader states.
+"""Liveness: what happens eventually, checked on the graph of all leader states.
 
 A run that goes on for ever stays, from some point on, within a set of states that can all reach
 each other. If it is fair, that set shows it: time passes in it; no write is awaited in all of it;
@@ -40,7 +40,7 @@ ASSUMPTIONS = {
     "dead-letters": "every dead letter is finished in the end",
     "notice": "a leader notices in the end that the log start offset moved",
 }
-"""What fairness assumes; without one of them the properties fail, which shows that it is needed."""
+"""The fairness assumptions; without any one of them a promise fails, so each is needed."""
 
 
 @attrs.frozen(eq=False)
@@ -68,7 +68,7 @@ class Graph:
 
 @attrs.frozen
 class Lasso:
-    """A run that is bad for ever: from a leader, these edges round and round."""
+    """A run that is bad for ever: a cycle of edges, from a leader back to it."""
 
     leader: int
     round: tuple[int, ...]
@@ -131,7 +131,7 @@ def lasso_where(graph: Graph, bad: Mask, without: str = "") -> Lasso | None:
 
 
 def _is_unfair(graph: Graph, component: Ints, within: Ints, without: str) -> bool:
-    """Whether no fair run stays in the component, however it goes round."""
+    """Whether no fair run can stay in the component."""
     stuck = int(np.bitwise_and.reduce(graph.facts["awaited"][component]))
     archiving = int(np.bitwise_and.reduce(graph.facts["archiving"][component]))
     return (
@@ -143,7 +143,7 @@ def _is_unfair(graph: Graph, component: Ints, within: Ints, without: str) -> boo
 
 
 def _starved(graph: Graph, component: Ints, within: Ints) -> int:
-    """Return a mask of what can be fetched in the component and is not."""
+    """Return a mask of what could be fetched in the component and never is."""
     able = int(np.bitwise_or.reduce(graph.takes[component]))
     done = int(np.bitwise_or.reduce(graph.acquired[within]))
     return able & ~done
@@ -166,7 +166,7 @@ def _matrix(graph: Graph, edges: Ints) -> csr_array:
 
 
 def _lasso(graph: Graph, component: Ints, within: Ints, without: str) -> Lasso:
-    """Return a round through the component that does in it what fairness asks for."""
+    """Return a cycle through the component that fairness allows."""
     first = int(component[0])
     wanted: list[set[int]] = []
     if without != "time":
@@ -191,7 +191,7 @@ def _lasso(graph: Graph, component: Ints, within: Ints, without: str) -> Lasso:
 
 
 def _way(graph: Graph, edges: Ints, begin: int, ends: Collection[int]) -> list[int]:
-    """Return a shortest way by these edges, of one component, to one of the ends."""
+    """Return a shortest path along these edges, of one component, to one of the ends."""
     order, before = breadth_first_order(_matrix(graph, edges), begin)
     pairs = zip(graph.source[edges].tolist(), graph.target[edges].tolist(), strict=True)
     edge_of = dict(zip(pairs, edges.tolist(), strict=True))

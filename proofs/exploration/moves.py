@@ -1,4 +1,4 @@
-"""What can happen to a leader next: one table, easily extended.
+"""The possible next moves of a leader, in one table.
 
 The moves of a state come in an order that depends on the normal form of the state alone
 (``normal``): move 7 of one state is move 7 of every state that is the same but for names.
@@ -34,7 +34,7 @@ _ACCEPT, _RELEASE, _REJECT = (
 
 
 class Kind(IntEnum):
-    """What fairness speaks about: who makes a move."""
+    """The kind of a move, for the fairness assumptions."""
 
     OTHER = 0
     FETCH = 1
@@ -239,7 +239,7 @@ def _marked(leader: Leader, member: str, offset: int, token: tuple[int, int]) ->
 
 
 def _answers(world: World, leader: Leader, writes: int = 1) -> Iterator[tuple[Answer, ...]]:
-    """Yield what the coordinator may say to so many writes: all succeed, fail, or are awaited."""
+    """Yield the coordinator's possible answers to a few writes: all succeed, fail or wait."""
     yield (Answer(),) * writes
     yield (Answer(FAILED),) * writes
     if len(leader.partition.outstanding) + writes <= world.outstanding:
@@ -252,7 +252,7 @@ def _held(leader: Leader) -> list[tuple[int, str]]:
 
 
 def _different(view: View) -> tuple[str, ...]:
-    """Return the members that are not alike: of those without any record, one."""
+    """Return the members that differ: only one of those without any record."""
     return view.members[: view.involved + 1]
 
 

@@ -1,4 +1,4 @@
-"""Writes on their way between leader and share coordinator, and what becomes of them.
+"""Writes on their way between leader and share coordinator, and their fates.
 
 A write whose answer the leader awaits stands in the leader's own state. Kept here are those which
 are late: answered with an error as far as the leader knows, and perhaps still to arrive. A write
@@ -41,7 +41,7 @@ class Network:
     """Numbers for the writes that are late, for what happens to writes, and for what is merged."""
 
     def __init__(self, most: int) -> None:
-        """Have room for so many late writes."""
+        """Start with room for this many late writes."""
         self.most = most
         self.states: Interned[tuple[Content, ...]] = Interned([()])
         self.events: Interned[tuple[Action, ...]] = Interned()

@@ -1,4 +1,4 @@
-"""The normal form of a leader: what matters of it, without names that do not.
+"""The normal form of a leader: its state without names that make no difference.
 
 Two leaders of one normal form have the same future. Left out are: what the clock shows (deadlines
 count from now, and one that has passed is 0), the names of members (numbered in the order of the
@@ -44,7 +44,7 @@ class View:
 
 
 def content(write: Write) -> Content:
-    """Return what a write says."""
+    """Return the content of a write, without its number."""
     batches = tuple((b.first, b.last, int(b.state), b.delivery_count) for b in write.state_batches)
     return write.start_offset, write.delivery_complete_count, batches
 

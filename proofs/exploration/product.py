@@ -1,4 +1,4 @@
-"""Every state of a small world, breadth first: leader, share coordinator, and what is between them.
+"""Breadth-first search over a small world: leader, share coordinator, and the network between.
 
 The three share nothing but messages, so each makes its moves once and the search goes over
 numbers: a state is one whole number made of those of its parts. Level by level, all transitions
@@ -53,7 +53,7 @@ class State:
 
 @attrs.frozen
 class Found:
-    """A property that does not hold, and the shortest way there.
+    """A property that does not hold, and a shortest run that shows it.
 
     ``steps`` are numbers of edges, or FAILOVER and so on; ``states`` has one more. Of a fault of a
     leader's move, ``move`` is that which is wrong in the last state.
@@ -68,7 +68,7 @@ class Found:
 
 @attrs.frozen
 class Explored:
-    """What was visited; ``unfinished`` says why not all of it, None if it was."""
+    """The visited states; ``unfinished`` says why some were not visited, None if all were."""
 
     states: int
     transitions: int
@@ -99,7 +99,7 @@ class Product:
         network: Network,
         properties: tuple[ExploredProperty, ...] = PROPERTIES,
     ) -> None:
-        """Begin with the world in which nothing has happened."""
+        """Start from the world in which nothing has happened."""
         self.world, self.leaders, self.network = world, leaders, network
         self.coordinator = Coordinator(world)
         self.properties, self.waited_for = properties, list(properties)
@@ -244,7 +244,7 @@ class Product:
         return found
 
     def _fail(self, states: Ints, begin: int) -> list[tuple[Ints, Ints, Ints]]:
-        """Return the failovers: what is on its way comes from an older leader and is refused."""
+        """Return the failovers; writes on their way come from an older leader and are refused."""
         if not self.world.failovers:
             return []
         parent = np.arange(len(states))

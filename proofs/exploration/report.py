@@ -1,4 +1,4 @@
-"""What an exploration found, as lines for people and as one JSON object."""
+"""The results of an exploration, as lines for people and as one JSON object."""
 
 import attrs
 
@@ -21,7 +21,7 @@ Known = ExploredProperty | Promise
 
 @attrs.frozen
 class PropertyVerdict:
-    """What was found of one property: whether it holds, whether it should, and a run if not.
+    """The result for one property: whether it holds, whether it should, and a run if not.
 
     ``holds`` is None where not everything was visited. Of a run that goes on for ever, ``again`` is
     the step to which it returns.
@@ -42,7 +42,7 @@ class PropertyVerdict:
 
 @attrs.frozen
 class ExplorationReport:
-    """What was visited, and what was found of each property."""
+    """The visited states, and the result for each property."""
 
     explored: Explored
     leaders: int
@@ -60,7 +60,7 @@ class ExplorationReport:
 def report_on(
     product: Product, explored: Explored, promises: tuple[Promise, ...], without: str = ""
 ) -> ExplorationReport:
-    """Return what an exploration found; promises are judged where every state was visited."""
+    """Return the results; promises are judged only if every state was visited."""
     violation, whole = explored.violation, explored.unfinished is None
     whole = whole and violation is None
     verdicts = []

@@ -1,4 +1,4 @@
-"""A run through a world, step by step, as the KIPs' own tables show one.
+"""A run through a world, step by step, as a table like those of the KIPs.
 
 The search knows a step as the number of a move. Here the run is made again, from nothing, with the
 specification alone: what a step shows is what ``spec`` really does.
@@ -31,7 +31,7 @@ __all__ = ["RunRow", "lasso_rows", "rows_of", "table_of"]
 
 @attrs.frozen
 class RunRow:
-    """One step: what happened, what was answered, and how everything stands after it."""
+    """One step: the operation, the answers, and the state after it."""
 
     event: str
     answer: str
@@ -48,7 +48,7 @@ def rows_of(
     wrong: int | None = None,
     sentence: str = "",
 ) -> list[RunRow]:
-    """Return the run of these steps through these states, and the move that then is wrong."""
+    """Return the run of these steps through these states, and the wrong move at its end."""
     leader, rows = _run(product, tuple(steps), tuple(states))
     if wrong is not None:
         move = _offered(product.world, leader)[wrong]
@@ -57,7 +57,7 @@ def rows_of(
 
 
 def lasso_rows(product: Product, lasso: Lasso) -> tuple[list[RunRow], int]:
-    """Return a run that goes on for ever, once round, and the step from which it goes round.
+    """Return a run that never ends, with one cycle, and the step at which the cycle starts.
 
     Of the round only the leader is shown as it is; the durable state stays as it was before.
     """

@@ -1,4 +1,4 @@
-"""Breadth-first search through every state that can be reached, with a shortest path to each."""
+"""Breadth-first search through every reachable state, with a shortest path to each."""
 
 import time
 from collections.abc import Callable, Hashable, Iterable
@@ -16,7 +16,7 @@ _OFTEN = 10_000
 
 
 class Stopped(BaseException):
-    """Raised by ``progress`` to end a search early; what it found is kept."""
+    """Raised by ``progress`` to end a search early; its results are kept."""
 
 
 @attrs.frozen
@@ -30,7 +30,7 @@ class Violation(Generic[S, L]):
 
 @attrs.frozen
 class Search(Generic[S, L]):
-    """What was visited: ``states`` distinct states, ``transitions`` between them, to ``depth``.
+    """A search's extent: ``states`` distinct states, ``transitions`` between them to ``depth``.
 
     ``unfinished`` says why not everything was visited; None if it was. ``waiting`` are states
     that were found and whose transitions were not followed.
@@ -83,11 +83,11 @@ def search(
 
 
 class _FoundError(Exception):
-    """A state that should not be."""
+    """A state that violates a property."""
 
 
 class _FullError(Exception):
-    """There is no room for one more state."""
+    """The limit on states was reached."""
 
 
 class _Run(Generic[S, L]):

@@ -1,4 +1,4 @@
-"""Arrays that grow: columns by rows, and functions of two numbers by what is asked of them."""
+"""Arrays that grow: columns, functions of two numbers, and sorted sets."""
 
 from collections.abc import Callable, Sequence
 
@@ -40,7 +40,7 @@ class Table:
     """A function of two small numbers, computed once for each pair that is asked for."""
 
     def __init__(self, function: Callable[[int, int], int]) -> None:
-        """Know nothing of the function yet."""
+        """Start without values."""
         self._function = function
         self._known = np.full((64, 64), _UNKNOWN, np.int64)
 

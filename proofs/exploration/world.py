@@ -1,4 +1,4 @@
-"""A small world that is explored whole: its size, and a leader with the log under it."""
+"""The size of a small world that is explored whole, and a leader with its log."""
 
 import attrs
 
@@ -81,7 +81,7 @@ class World:
 
 @attrs.frozen
 class Leader:
-    """A share-partition as its leader has it, over the log as it truly is.
+    """A leader's share-partition, and the actual log.
 
     A new leader does not know which offsets the log lacks until it has read around them.
     """

@@ -7,10 +7,10 @@ Read in this order:
 - ``draft_readings``: what the text leaves open or contradicts itself in, as named options;
   ``draft_record``: its rules for one record; ``draft_leader``: the share-partition leader, with
   requests, timers, the sweeper and writes; ``draft_consumer``: the client's queue of marks;
-- ``machine``: the draft as written, and the specification, driven and seen in the same way;
-- ``world``: what can happen in a small world, and what is remembered of it;
-- ``acts``: what can happen next, and what it asks of a leader; ``memory``: what is kept of a step;
-  ``run``: beginning, and following one step;
+- ``machine``: one interface to drive and observe the draft and the specification;
+- ``world``: the moves of a small world, and its state;
+- ``acts``: the possible next acts, and their requests to a leader; ``memory``: what a step leaves;
+  ``run``: the first state, and one step;
 - ``properties``: what should hold of every step;
 - ``hazard``: a hazard, and searching for its run, its controls and its absence;
 - ``durable``, ``timing``, ``marking``: the hazards; ``catalogue``: all of them; ``together``: all

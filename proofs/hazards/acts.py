@@ -1,4 +1,4 @@
-"""What can happen next in a world, and what it asks of the leader."""
+"""The possible next acts in a world, and their requests to the leader."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,7 +17,7 @@ __all__ = ["acts_in", "requests_of"]
 
 
 def acts_in(state: HazardState, world: HazardWorld, *, leaps: bool) -> Iterator[Act]:
-    """Yield everything that can happen next; nothing after a broken step or a failed leader."""
+    """Yield every possible next act; none after a broken step or a failed leader."""
     if not state.past.is_over and state.broken is None:
         for move in HazardMove:
             if move in world.moves:
@@ -117,7 +117,7 @@ _TYPES = {
 def requests_of(
     state: HazardState, act: Act, world: HazardWorld, readings: Readings
 ) -> tuple[tuple[Consumer, ...], tuple[ops.Operation, ...]]:
-    """Return the consumers after the act, and what is asked of the leader."""
+    """Return the consumers after the act, and its requests to the leader."""
     consumers = state.past.consumers
     request: tuple[ops.Operation, ...] = ()
     match act.move:

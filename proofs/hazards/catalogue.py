@@ -20,7 +20,7 @@ HAZARDS = tuple(sorted((*durable.HAZARDS, *timing.HAZARDS, *marking.HAZARDS), ke
 
 
 def hazard_named(name: str) -> Hazard:
-    """Return the hazard of that name; raise InvalidValueError naming those there are."""
+    """Return the hazard of this name; raise InvalidValueError listing the names if none has it."""
     for hazard in HAZARDS:
         if hazard.name.lower() == name.lower():
             return hazard

@@ -70,7 +70,7 @@ def new_leader(readings: Readings) -> DraftLeader:
 def apply(
     leader: DraftLeader, operation: ops.Operation, answers: Sequence[Answer] = ()
 ) -> DraftStep:
-    """Return the leader after the operation, and what the operation answers.
+    """Return the leader after the operation, and the operation's answer.
 
     ``answers`` are what the share coordinator says to the writes of a request; what is missing is
     success. Raises InvalidValueError for an operation of which the draft says nothing.
@@ -189,7 +189,7 @@ def _marked(
 
 
 def _siblings(leader: DraftLeader, marked: Mapping[int, DraftRecord]) -> DraftLeader:
-    """Do to the timer that the other records of a fetch share what §3.2 step 4 does to it."""
+    """Apply §3.2 step 4 to the timer that the other records of a fetch share."""
     how = leader.rules.readings.siblings
     if how is Siblings.UNTOUCHED:
         return leader

@@ -1,4 +1,4 @@
-"""What the draft says in more than one way, or leaves out, as named options (KAFKA-20458).
+"""The draft's contradictions and omissions as named options (KAFKA-20458).
 
 Sections are those of the draft; "Rebalance flow" and "Client side" have no numbers there.
 """

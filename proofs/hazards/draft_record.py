@@ -62,7 +62,7 @@ class DraftRecord:
 
 @attrs.frozen
 class Rules:
-    """What decides beside the record itself."""
+    """The values that a rule takes besides the record."""
 
     config: SharePartitionConfig
     readings: Readings

@@ -40,7 +40,7 @@ FETCH, MARK = Act(HazardMove.FETCH, "A"), Act(HazardMove.MARK, "A", FIRST)
 
 @cache
 def figures() -> dict[str, str]:
-    """Return each figure by the name that stands for it in the texts."""
+    """Return each figure by its name in the texts."""
     dead_states, dead_age = _oldest_progress_under_the_lock_timer()
     return {
         "attempts": _attempts(),
@@ -158,7 +158,7 @@ def _longest_silence() -> int:
 
 
 def _longest_age() -> int:
-    """Mark in time for as long as the leader takes it."""
+    """Mark in time for as long as the leader accepts marks."""
     machine = draft_machine(_draft(swept_every_quarter=True))
     acts = [FETCH, MARK]
     acts += [_wait(QUARTER), MARK] * (MAXIMUM // QUARTER)

@@ -29,7 +29,7 @@ MOST_STATES = 100_000
 
 @attrs.frozen
 class HazardCase:
-    """One way in which a hazard comes about.
+    """One way in which a hazard occurs.
 
     ``options``: the readings that cause it; every other question is answered as in
     ``draft_resolved``. Where no reading is to blame but the rule itself, ``control`` names a world
@@ -53,7 +53,7 @@ class HazardCase:
 
 @attrs.frozen
 class Hazard:
-    """A hazard as its page tells it.
+    """A hazard, with the texts of its page.
 
     ``wrong``: what goes wrong, in a sentence. ``quotes``: (section, sentence) of the draft that
     cause it. ``rule``: the smallest change of the text. ``note``: what else is to be known.
@@ -82,7 +82,7 @@ class Run:
 
 @attrs.frozen
 class Absence:
-    """A search that was to find nothing: where, how much it visited, and what it found after all.
+    """A search that should find nothing: its rules, its extent, and what it found nevertheless.
 
     ``problem`` says why it shows nothing: a violation, too large a world, or one where a move of
     the world never happened.
@@ -95,7 +95,7 @@ class Absence:
 
 @attrs.frozen
 class CaseFinding:
-    """What was found of a case: its shortest run, and that there is none where it should not be.
+    """The result for a case: its shortest run, and the searches that should find none.
 
     ``literal`` are the steps of the shortest run in the profile draft_literal. Both are None where
     there is no run.
@@ -110,14 +110,14 @@ class CaseFinding:
 
 @attrs.frozen
 class HazardFinding:
-    """What was found of a hazard, case by case."""
+    """The result for a hazard, case by case."""
 
     hazard: Hazard
     cases: tuple[CaseFinding, ...]
 
 
 def is_shown(found: CaseFinding) -> bool:
-    """Whether the case is what it claims to be: there, as short as said, and absent elsewhere."""
+    """Whether the case occurs, in the stated number of steps, and is absent from its controls."""
     absent = all(absence.problem is None for absence in (*found.controls, found.resolved))
     there = found.run is not None and found.run.broken == found.case.steps
     return there and absent and bool(found.controls) and found.literal is not None

@@ -32,7 +32,7 @@ def test_everything_is_judged_where_all_was_visited() -> None:
     assert report.leaders == len(product.leaders.keys)
 
 
-def test_what_was_not_visited_whole_is_not_judged() -> None:
+def test_an_unfinished_exploration_is_not_judged() -> None:
     product, found = explored(TINY, depth=1)
     report = report_on(product, found, PROMISES)
     assert set(_verdicts(report).values()) == {None}

@@ -55,7 +55,7 @@ def test_a_refusal_that_loses_the_session_is_noticed(monkeypatch: pytest.MonkeyP
     assert labels == ("m opens", "m fetches at a wrong epoch")
 
 
-def test_a_forgotten_share_partition_that_is_fetched_is_noticed(
+def test_fetching_a_forgotten_share_partition_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     right = share_session._continued  # noqa: SLF001 - the rule that is made wrong
@@ -82,7 +82,7 @@ def test_a_lock_that_lasts_too_long_is_noticed(monkeypatch: pytest.MonkeyPatch) 
     assert labels == ("m opens", "locks expire")
 
 
-def test_holding_is_told_by_member_and_share_partition() -> None:
+def test_holders_are_listed_by_member_and_share_partition() -> None:
     world = next(after for name, after in steps(beginning()) if name == "m opens")
     held = [
         (member, at.partition)

@@ -38,7 +38,7 @@ def test_a_move_changes_both_and_leaves_the_pair_before_it() -> None:
 
 
 @pytest.mark.parametrize("operation", [ops.SkipAcquire("m1"), ops.Produce((), 0)], ids=str)
-def test_what_both_refuse_is_no_move(operation: ops.Operation) -> None:
+def test_a_move_that_both_sides_refuse_is_none(operation: ops.Operation) -> None:
     assert TAKEN.after is not None
     made = make(TAKEN.after, _move(operation))
     assert (made.after, made.outcome, made.wrong) == (None, None, None)

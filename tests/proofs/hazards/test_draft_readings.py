@@ -19,7 +19,7 @@ def test_every_other_sentence_is_mended() -> None:
     assert same == AS_THE_WORDS_SAY
 
 
-def test_what_is_no_flag_reads_as_the_words_say_and_as_it_is_mended() -> None:
+def test_an_option_that_is_no_flag_has_a_literal_and_a_mended_value() -> None:
     assert (DRAFT_LITERAL.siblings, MENDED.siblings) == ("rescheduled", "untouched")
     assert DRAFT_LITERAL.limit_test is LimitTest.NEVER
     assert MENDED.limit_test is LimitTest.BEFORE_ADDING

@@ -90,7 +90,7 @@ def test_since_when_nothing_can_be_fetched() -> None:
     assert play(narrow, fetch(), wait(30_000)).past.blocked is None
 
 
-def test_consumers_are_told_what_they_have_in_hand() -> None:
+def test_consumers_know_the_records_they_hold() -> None:
     client = setting(world(HazardMove.POLL, records=2, take=2))
     past = play(client, fetch(), accept(SECOND)).past
     assert past.consumers[0].unacknowledged == (FIRST,)

@@ -36,7 +36,7 @@ def test_a_verdict_says_what_remains(name: str, said: str) -> None:
     assert verdict(examine(hazard_named(name))) == said
 
 
-def test_what_is_there_after_all_is_said_loudly() -> None:
+def test_a_hazard_under_the_resolved_rules_is_reported_loudly() -> None:
     found = examine(hazard_named("Z22"))
     bad = Absence("draft_resolved", 3, "a mark writes")
     worse = attrs.evolve(found, cases=(attrs.evolve(found.cases[0], resolved=bad),))

@@ -4,7 +4,7 @@ from tests.proofs.hazards.stage import fetch, play, setting, world
 ONE = setting(world(fetches=2))
 
 
-def test_worlds_begin_in_this_century() -> None:
+def test_worlds_start_at_a_current_time() -> None:
     assert BEGAN > 20 * 365 * 24 * 3_600_000
 
 

@@ -38,7 +38,7 @@ def test_marks_are_put_taken_and_turned_round() -> None:
     assert unmarked(MARKS) == frozenset(OFFSETS) - MARKS
 
 
-def test_of_terms_nothing_is_known_but_what_is_told() -> None:
+def test_a_count_of_terms_is_only_what_theorems_give() -> None:
     marks = z3.Array("marks", z3.IntSort(), z3.BoolSort())
     three = count(marks, z3.IntVal(0), z3.IntVal(3))
     solver = z3.Solver()

@@ -49,7 +49,7 @@ def test_a_step_needs_the_unfolding() -> None:
     assert step.verdict is not ProofVerdict.PROVED
 
 
-def test_what_cites_a_lemma_that_is_not_proved_is_not_proved_either() -> None:
+def test_a_theorem_that_cites_an_unproved_lemma_is_not_proved() -> None:
     assert prove(CLAIMS).verdict is ProofVerdict.PROVED
     for lemma, part in ((MORE_THAN_NOTHING, "base"), (AT_MOST_ONE, "step")):
         citing = attrs.evolve(
@@ -62,7 +62,7 @@ def test_what_cites_a_lemma_that_is_not_proved_is_not_proved_either() -> None:
         )
 
 
-def test_what_a_lemma_says_of_a_situation_is_under_its_assumption() -> None:
+def test_an_instance_of_a_lemma_assumes_what_the_lemma_does() -> None:
     of = Range(frozenset({2, 3}), low=1, high=4)
     assert instance(LemmaCitation(WITHIN, lambda s: s), of)
     assert not instance(LemmaCitation(AT_MOST_ONE, lambda s: s), of)

@@ -14,12 +14,12 @@ def test_safety_is_proved_without_given_invariants(name: str) -> None:
     assert found.invariant
 
 
-def test_all_is_asked_but_what_speaks_of_the_clock() -> None:
+def test_spacer_proves_every_property_without_a_clock() -> None:
     every = {known.name for known in RECORD_INVARIANTS} | {"terminal_records_stay_terminal"}
     assert every - set(SAFE) == {"progress_is_in_order"}
 
 
-def test_what_it_takes_for_the_delivery_count_is_inferred() -> None:
+def test_the_invariant_of_the_delivery_count_is_inferred() -> None:
     assert "delivery_count < limit or state > 0" in infer("delivery_count_within_limit").invariant
 
 

@@ -62,7 +62,7 @@ def test_run_without_end_is_undecided() -> None:
         list(branches(endless, [], LIMIT_MS))
 
 
-def test_z3_is_as_it_was_after_a_run() -> None:
+def test_a_run_leaves_z3_unchanged() -> None:
     before = z3.BoolRef.__bool__
     list(branches(lambda: bool(X > 0), [], LIMIT_MS))
     assert z3.BoolRef.__bool__ is before

@@ -15,7 +15,7 @@ def test_every_item_is_covered_or_has_a_reason() -> None:
     assert {what: problem for what, problem in problems.items() if problem} == {}
 
 
-def test_no_item_is_there_twice_and_sections_are_whole() -> None:
+def test_items_are_unique_and_sections_contiguous() -> None:
     assert len({item.what for item in ITEMS}) == len(ITEMS) == 84
     sections = [item.section for item in ITEMS]
     assert [name for name, _ in groupby(sections)] == list(dict.fromkeys(sections))
@@ -38,10 +38,10 @@ def test_no_item_is_there_twice_and_sections_are_whole() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_an_item_is_noticed(changes: dict[str, Any], said: str) -> None:
+def test_each_problem_of_an_item_is_reported(changes: dict[str, Any], said: str) -> None:
     assert list(wrong(GOOD)) == []
     assert list(wrong(attrs.evolve(GOOD, **changes))) == [said]
 
 
-def test_a_reason_stands_for_what_is_not_covered() -> None:
+def test_an_uncovered_item_needs_only_a_reason() -> None:
     assert list(wrong(CoverageItem("s", "k", "w", "data", reason="a name only"))) == []

@@ -4,7 +4,7 @@ from model.errors import InvalidValueError
 from tools.documents.parts import with_part
 
 
-def test_what_stands_between_the_markers_is_replaced() -> None:
+def test_the_text_between_the_markers_is_replaced() -> None:
     assert with_part("a\n<\nold\n>\nb", "<", ">", "new") == "a\n<\n\nnew\n\n>\nb"
 
 

@@ -16,7 +16,7 @@ def test_without_the_tests_there_is_one_clear_error(
         require_checkout()
 
 
-def test_spec_and_impl_are_put_through_the_checks_that_know_them() -> None:
+def test_each_package_has_its_checks() -> None:
     assert [check.name for check in CHECKS if check not in checks_of("spec")] == ["recorded events"]
     assert [check.name for check in CHECKS if check not in checks_of("impl")] == [
         "golden vectors",
@@ -32,7 +32,7 @@ def test_checks_are_chosen_by_name() -> None:
     assert [check.name for check in checks_of("spec", ["proofs", "import"])] == ["import", "proofs"]
 
 
-def test_what_no_lockstep_reaches_has_the_tests_of_the_kernel_too(
+def test_modules_outside_the_lockstep_run_the_tests_of_the_kernel_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given: list[str] = []

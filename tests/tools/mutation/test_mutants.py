@@ -62,7 +62,7 @@ def test_every_mutant_compiles() -> None:
     assert all(code_of("impl.rows", m.index) != whole for m in mutants_of("impl.rows"))
 
 
-def test_what_does_not_run_is_not_changed() -> None:
+def test_code_that_does_not_run_has_no_mutants() -> None:
     mutants = mutants_of("impl.policy") + mutants_of("spec.acquire")
     source = {m.before for m in mutants}
     assert not any("TYPE_CHECKING" in text or "__all__" in text for text in source)

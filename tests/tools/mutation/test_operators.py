@@ -80,7 +80,7 @@ def changed(source: str) -> set[str]:
         ),
     ],
 )
-def test_what_may_stand_for_a_piece_of_code(source: str, expected: set[str]) -> None:
+def test_the_replacements_of_each_kind_of_code(source: str, expected: set[str]) -> None:
     assert changed(source) == expected
 
 

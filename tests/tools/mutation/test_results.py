@@ -25,7 +25,7 @@ def test_results_are_read_as_they_were_written() -> None:
     assert from_lines(lines, MUTANTS) == {KILLED.mutant.key: KILLED, SURVIVED.mutant.key: SURVIVED}
 
 
-def test_last_result_counts_and_lines_that_say_nothing_are_left_out() -> None:
+def test_the_last_result_counts_and_unreadable_lines_are_skipped() -> None:
     of_other_source = as_line(SURVIVED).replace('"source": "', '"source": "0')
     again = MutantJudgement(KILLED.mutant, "", "", 1.0)
     lines = [as_line(KILLED), as_line(again), of_other_source, as_line(SURVIVED)[:-9], "", "[1]"]

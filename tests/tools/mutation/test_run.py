@@ -34,7 +34,7 @@ def judged(
     return [found[mutant.key] for mutant in wanted]
 
 
-def test_each_kind_of_end_is_told_apart() -> None:
+def test_failures_and_timeouts_are_told_apart() -> None:
     whole, late, endless = judged(unchanged("spec.lag"), LATE, ENDLESS, checks=QUICK)
     assert not whole.killed
     assert (late.by, late.killed) == ("lockstep", True)
@@ -42,7 +42,7 @@ def test_each_kind_of_end_is_told_apart() -> None:
     assert (endless.by, endless.detail) == ("lockstep", "too much time")
 
 
-def test_what_no_check_looks_at_survives() -> None:
+def test_a_mutant_that_no_check_runs_survives() -> None:
     found = judged(LATE, checks=("import",))
     assert [judgement.killed for judgement in found] == [False]
 
@@ -58,7 +58,7 @@ def test_exploration_alone_notices_a_mutant() -> None:
     assert found.by == "exploration"
 
 
-def test_recorded_events_notice_what_no_lockstep_reaches() -> None:
+def test_recorded_events_kill_mutants_outside_the_lockstep() -> None:
     whole, unseen = judged(
         unchanged("impl.validity"), UNSEEN, checks=("lockstep", "recorded events")
     )
@@ -72,7 +72,7 @@ def test_nothing_is_left_in_the_environment() -> None:
     assert dict(os.environ) == before
 
 
-def test_a_fixed_sample_is_noticed_and_what_is_listed_as_equivalent_is_not() -> None:
+def test_a_fixed_sample_is_killed_and_listed_equivalents_survive() -> None:
     listed = equivalents()
     every = {package: selected([package]) for package in SAMPLE}
     telling = [
