@@ -28,13 +28,13 @@ def recorded_choice(event: TraceEvent) -> Choice:
 
 
 def recorded_answers(event: TraceEvent) -> tuple[Answer, ...]:
-    """Return what the share coordinator said to each write of the event, in order."""
+    """Return how the share coordinator answered each write of the event, in order."""
     return tuple(Answer(write.status, write.id) for write in event.outcome.writes)
 
 
 def _of_acquire(event: TraceEvent, operation: Acquire) -> Choice:
     return Choice(
-        acquired=tuple(OffsetRange(taken.first, taken.last) for taken in event.outcome.acquired),
+        acquired=tuple(OffsetRange(r.first, r.last) for r in event.outcome.acquired),
         entered=_entered(event, operation.log_batches),
         end_offset=event.after.end_offset,
         start_offset=event.after.start_offset,

@@ -1,4 +1,4 @@
-"""A recorded event beside what was expected: the first difference, and where it is."""
+"""Compare a recorded event with what was expected: the first difference and its offset."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 Segment = tuple[int, int, Any]
-"""First and last offset, both inclusive, and what is said of them."""
+"""First and last offset, both inclusive, and what is known of them."""
 
 
 @attrs.frozen
@@ -57,36 +57,36 @@ def first_mismatch(
         lambda: _window(event, after),
         lambda: _records(event, after),
     )
-    return next((found for check in checks if (found := check())), None)
+    return next((mismatch for check in checks if (mismatch := check())), None)
 
 
 def persisted_mismatch(event: TraceEvent, durable: DurableState) -> Mismatch | None:
-    """Compare what a new leader read with what the writes before it left; epochs aside."""
+    """Compare the state that a new leader read with the one written before, without epochs."""
     operation = event.operation
     if not isinstance(operation, Initialize) or operation.persisted.start_offset < 0:
         return None
-    given, held = _merged(operation.persisted), _merged(durable)
-    if given == held:
+    read, written = _merged(operation.persisted), _merged(durable)
+    if read == written:
         return None
-    found = first_difference(_batches(given.state_batches), _batches(held.state_batches))
+    first = first_difference(_batches(read.state_batches), _batches(written.state_batches))
     return Mismatch(
-        Difference.PERSISTED, durable_text(given), durable_text(held), found and found[0]
+        Difference.PERSISTED, durable_text(read), durable_text(written), first and first[0]
     )
 
 
 def first_difference(
     one: Iterable[Segment], other: Iterable[Segment]
 ) -> tuple[int, Any, Any] | None:
-    """Return the first offset of which two ascending lists say different things, and both.
+    """Return the first offset at which two ascending lists differ, and the value in each.
 
-    None stands for an offset that a list does not mention.
+    The value is None where a list has no segment.
     """
     left, right = _Walk(one), _Walk(other)
     while left.segment or right.segment:
         offset = min(walk.segment[0] for walk in (left, right) if walk.segment)
-        said = left.at(offset), right.at(offset)
-        if said[0] != said[1]:
-            return (offset, *said)
+        values = left.value(offset), right.value(offset)
+        if values[0] != values[1]:
+            return (offset, *values)
         last = min(walk.segment[1] for walk in (left, right) if walk.segment)
         left.skip(last)
         right.skip(last)
@@ -107,13 +107,13 @@ def record_segments(
 
 
 class _Walk:
-    """A place in an ascending list of segments; ``segment`` is what is left of the current one."""
+    """A position in an ascending list; ``segment`` is the rest of the current segment."""
 
     def __init__(self, segments: Iterable[Segment]) -> None:
         self._rest = iter(segments)
         self.segment: Segment | None = next(self._rest, None)
 
-    def at(self, offset: int) -> object:
+    def value(self, offset: int) -> object:
         return self.segment[2] if self.segment and self.segment[0] <= offset else None
 
     def skip(self, last: int) -> None:
@@ -137,11 +137,11 @@ def _acquired(event: TraceEvent, expected: Outcome) -> Mismatch | None:
     if event.outcome.acquired == expected.acquired:
         return None
     recorded = sorted((r.first, r.last, r.delivery_count) for r in event.outcome.acquired)
-    found = first_difference(
+    first = first_difference(
         recorded, ((r.first, r.last, r.delivery_count) for r in expected.acquired)
     )
-    return found and _at(
-        Difference.ACQUIRED, found, lambda count: f"acquired with delivery count {count}"
+    return first and _at(
+        Difference.ACQUIRED, first, lambda count: f"acquired with delivery count {count}"
     )
 
 
@@ -167,8 +167,8 @@ def _written_state(event: TraceEvent, expected: Outcome, start: int) -> Mismatch
     floors = _floors(event, expected, start)
     recorded = _states(zip(event.outcome.writes, floors, strict=True))
     wanted = _states((write, 0) for write in expected.writes)
-    found = first_difference(recorded, wanted)
-    return found and _at(Difference.WRITTEN_STATE, found, _state_text)
+    first = first_difference(recorded, wanted)
+    return first and _at(Difference.WRITTEN_STATE, first, _state_text)
 
 
 def _floors(event: TraceEvent, expected: Outcome, start: int) -> list[int]:
@@ -176,10 +176,10 @@ def _floors(event: TraceEvent, expected: Outcome, start: int) -> list[int]:
     writes = event.outcome.writes
     if not isinstance(event.operation, AdvanceTime):
         return [start] * len(writes)
-    made = {write.id: write.start_offset for write in expected.writes}
+    starts = {write.id: write.start_offset for write in expected.writes}
     # A write that is not expected has no entries that count.
     return [
-        made.get(write.id, max((b.last for b in write.state_batches), default=0) + 1)
+        starts.get(write.id, max((b.last for b in write.state_batches), default=0) + 1)
         for write in writes
     ]
 
@@ -201,12 +201,12 @@ def _written_numbers(event: TraceEvent, expected: Outcome) -> Mismatch | None:
                 f"start offset {recorded.start_offset}",
                 f"start offset {wanted.start_offset}",
             )
-        given, held = recorded.delivery_complete_count, wanted.delivery_complete_count
-        if given != held:
+        count, expected_count = recorded.delivery_complete_count, wanted.delivery_complete_count
+        if count != expected_count:
             return Mismatch(
                 Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
-                f"delivery complete count {given}",
-                f"delivery complete count {held}",
+                f"delivery complete count {count}",
+                f"delivery complete count {expected_count}",
             )
     return None
 
@@ -252,26 +252,28 @@ def _window(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | None
 def _records(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | None:
     if event.after.records is None or event.after.records == after.records:
         return None
-    found = first_difference(
+    first = first_difference(
         record_segments(event.after.records, after), record_segments(after.records, after)
     )
-    return found and _at(Difference.RECORDS, found, _record_said)
+    return first and _at(Difference.RECORDS, first, _record_text)
 
 
-def _at(difference: Difference, found: tuple[int, Any, Any], say: Callable[[Any], str]) -> Mismatch:
-    offset, recorded, expected = found
-    here = f"offset {offset}"
-    return Mismatch(difference, f"{here} {say(recorded)}", f"{here} {say(expected)}", offset)
+def _at(
+    difference: Difference, first: tuple[int, Any, Any], text: Callable[[Any], str]
+) -> Mismatch:
+    offset, recorded, expected = first
+    where = f"offset {offset}"
+    return Mismatch(difference, f"{where} {text(recorded)}", f"{where} {text(expected)}", offset)
 
 
-def _state_text(said: tuple[RecordState, int] | None) -> str:
-    return "not written" if said is None else f"{said[0].name}({said[1]})"
+def _state_text(known: tuple[RecordState, int] | None) -> str:
+    return "not written" if known is None else f"{known[0].name}({known[1]})"
 
 
-def _record_said(said: tuple[RecordState, int, str | None, bool] | None) -> str:
-    if said is None:
+def _record_text(known: tuple[RecordState, int, str | None, bool] | None) -> str:
+    if known is None:
         return "never delivered"
-    return record_text(RecordRange(0, 0, *said)).removeprefix(f"{span(0, 0)} ")
+    return record_text(RecordRange(0, 0, *known)).removeprefix(f"{span(0, 0)} ")
 
 
 def _batches(batches: Iterable[StateBatch]) -> list[Segment]:
@@ -279,7 +281,7 @@ def _batches(batches: Iterable[StateBatch]) -> list[Segment]:
 
 
 def _merged(state: DurableState) -> DurableState:
-    """Return the state with adjacent batches that say the same as one, and without epochs."""
+    """Return the state with adjacent equal batches merged, and without epochs."""
     merged: list[StateBatch] = []
     for batch in state.state_batches:
         before = merged[-1] if merged else None

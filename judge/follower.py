@@ -24,16 +24,16 @@ _DISAGREEMENT_SENTENCE = "the specification and the implementation give differen
 
 
 class Observer(Protocol):
-    """Told of the state after each event that is as it should be."""
+    """Receives the state after each event that conforms."""
 
     def __call__(self, event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
         """Take note of an event and the state after it."""
 
 
 class Follower:
-    """One engine, and what it has to say of each recorded event.
+    """One engine, and its finding on each recorded event.
 
-    ``state`` is the engine's view after the last event and ``outcome`` what it answered to it.
+    ``state`` is the engine's window after the last event, ``outcome`` its answer to that.
     """
 
     def __init__(self, name: str, engine: Engine, invariants_every: int = 0) -> None:
@@ -48,7 +48,7 @@ class Follower:
     def step(self, event: TraceEvent) -> Finding | None:
         """Apply one event; return what is wrong with it, or None.
 
-        Raises InvalidValueError for an operation that makes no sense in the state it meets.
+        Raises InvalidValueError for an operation that makes no sense in the present state.
         """
         before = self.state
         choice = recorded_choice(event)
@@ -125,19 +125,19 @@ def follow(
     invariants_every: int = 0,
     observe: Observer | None = None,
 ) -> Finding | None:
-    """Return what is wrong with the first event that is not as it should be, or None.
+    """Return the finding on the first event that does not conform, or None.
 
-    With two engines their outcomes and states are compared with each other as well, at every
-    event. Raises InvalidValueError for an event that cannot be what happened: a clock that is
-    wrong, or an operation that makes no sense.
+    Compares the outcomes and states of two engines with each other as well, at every event.
+    Raises InvalidValueError for an event that cannot have happened: with a wrong clock, or an
+    operation that makes no sense.
     """
     followers = [Follower(name, engine, invariants_every) for name, engine in engines.items()]
     clock = 0
     for event in events:
         clock = checked_clock(event, clock)
         findings = [follower.step(event) for follower in followers]
-        if found := _agreed(event, followers, findings):
-            return found
+        if finding := _agreed(event, followers, findings):
+            return finding
         if observe:
             observe(event, followers[0].engine, followers[0].state)
     return None
@@ -146,7 +146,7 @@ def follow(
 def checked_clock(event: TraceEvent, clock: int) -> int:
     """Return the clock after an event, before which it was ``clock``, in ms.
 
-    Raises InvalidValueError if the event says another.
+    Raises InvalidValueError if the event has another.
     """
     if isinstance(event.operation, Initialize):
         return event.time_ms
@@ -160,7 +160,7 @@ def checked_clock(event: TraceEvent, clock: int) -> int:
 def _agreed(
     event: TraceEvent, followers: list[Follower], findings: list[Finding | None]
 ) -> Finding | None:
-    """Return what all engines find, or that they do not find the same."""
+    """Return the finding on which all engines agree, or that they disagree."""
     first, *others = zip(followers, findings, strict=True)
     for other in others:
         if _view(first) != _view(other):
@@ -171,13 +171,13 @@ def _agreed(
     return attrs.evolve(finding, engine=", ".join(follower.name for follower in followers))
 
 
-def _view(one: tuple[Follower, Finding | None]) -> object:
+def _view(followed: tuple[Follower, Finding | None]) -> object:
     """Return what has to be the same in each engine.
 
     Not the durable state, as in ``judge.pair``: at every event it would cost a quarter of the
     time. ``persisted_mismatch`` compares each engine's with what the next leader reads.
     """
-    follower, finding = one
+    follower, finding = followed
     if finding and finding.kind is not FindingKind.INVARIANT:
         return finding.kind, finding.name, finding.offset
     return follower.outcome, follower.state, follower.engine.lag()
@@ -188,7 +188,7 @@ def _disagreement(
     first: tuple[Follower, Finding | None],
     other: tuple[Follower, Finding | None],
 ) -> Finding:
-    found = first[1] or other[1]
+    finding = first[1] or other[1]
     return Finding(
         event.seq,
         f"{first[0].name}, {other[0].name}",
@@ -197,9 +197,9 @@ def _disagreement(
         _DISAGREEMENT_SENTENCE,
         outcome_text(event.outcome),
         f"{_opinion(*first)} — but — {_opinion(*other)}",
-        found.before if found else snapshot_text(first[0].state),
-        found.after if found else snapshot_text(other[0].state),
-        found.offset if found else None,
+        finding.before if finding else snapshot_text(first[0].state),
+        finding.after if finding else snapshot_text(other[0].state),
+        finding.offset if finding else None,
     )
 
 

@@ -1,6 +1,6 @@
-"""What a trace says, in words for people.
+"""Operations, outcomes and states of a trace in words.
 
-Text that stands in a file passes through here unchanged; ``printable`` makes it safe to show.
+Text of a file stays as it is here; ``printable`` makes it safe to show.
 """
 
 from collections.abc import Iterable, Sequence
@@ -48,7 +48,7 @@ def printable(text: str, limit: int = MAX_TEXT) -> str:
     """Return the text with everything that is not plainly visible escaped, and not too long.
 
     Control characters, line ends, invisible and direction-changing characters become escapes, so
-    that a file can neither move the cursor nor hide what it says.
+    that a file can neither move the cursor nor hide its text.
     """
     shown = text if len(text) <= limit else f"{text[:limit]}…"
     return "".join(
@@ -106,7 +106,7 @@ def outcome_text(outcome: Outcome) -> str:
     """Return what an operation answered in one line."""
     parts = [outcome.status.name if outcome.can_acquire else "can acquire nothing"]
     if outcome.acquired:
-        parts.append("acquired " + _some([_acquired_text(taken) for taken in outcome.acquired]))
+        parts.append("acquired " + _some([_acquired_text(r) for r in outcome.acquired]))
     if outcome.acquisition is not None:
         parts.append(f"acquisition {outcome.acquisition}")
     if outcome.marked:
@@ -163,10 +163,10 @@ def _progress_text(batch: ops.ProgressBatch) -> str:
 
 
 def _config_text(config: SharePartitionConfig) -> str:
-    said = attrs.asdict(
+    values = attrs.asdict(
         config, value_serializer=lambda _i, _a, value: getattr(value, "value", value)
     )
-    return ", ".join(f"{name} {value}" for name, value in said.items())
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def _acknowledgement_text(batch: ops.AcknowledgementBatch) -> str:
@@ -176,8 +176,8 @@ def _acknowledgement_text(batch: ops.AcknowledgementBatch) -> str:
     return f"{span(batch.first, batch.last)} {', '.join(types)}{more}"
 
 
-def _acquired_text(taken: AcquiredRange) -> str:
-    return f"{span(taken.first, taken.last)} ({taken.delivery_count})"
+def _acquired_text(acquired: AcquiredRange) -> str:
+    return f"{span(acquired.first, acquired.last)} ({acquired.delivery_count})"
 
 
 def _some(texts: Sequence[str]) -> str:
@@ -188,5 +188,5 @@ def _some(texts: Sequence[str]) -> str:
 def _near(records: tuple[RecordRange, ...], offset: int | None) -> tuple[RecordRange, ...]:
     if offset is None or len(records) <= MAX_RANGES:
         return records
-    place = next((i for i, record in enumerate(records) if record.last >= offset), len(records))
-    return records[max(0, place - MAX_RANGES // 2) :]
+    index = next((i for i, record in enumerate(records) if record.last >= offset), len(records))
+    return records[max(0, index - MAX_RANGES // 2) :]
