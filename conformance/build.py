@@ -8,8 +8,6 @@ import attrs
 
 from conformance.target import TargetError
 
-__all__ = ["Recipe", "build"]
-
 _MAX_QUOTED = 500
 
 

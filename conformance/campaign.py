@@ -15,8 +15,6 @@ from conformance.kit import Hello, Kit, Stage, features_of
 from conformance.shrink import shrunk
 from conformance.target import TargetError
 
-__all__ = ["Campaign", "Fault", "Limits", "campaign", "play"]
-
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
 T = TypeVar("T")

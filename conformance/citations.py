@@ -9,8 +9,6 @@ from conformance.deviation import CRASHED, UNREADABLE
 from judge.follower import DISAGREEMENT
 from model.guards import Difference, Guard
 
-__all__ = ["CITATIONS", "DRAFT", "Citation", "citation_of"]
-
 
 @attrs.frozen
 class Citation:

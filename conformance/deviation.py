@@ -4,8 +4,6 @@ import attrs
 
 from model.snapshot import SharePartitionSnapshot
 
-__all__ = ["CRASHED", "UNREADABLE", "Deviation", "Signature", "Step"]
-
 CRASHED = "CRASHED"
 UNREADABLE = "UNREADABLE_ANSWER"
 

@@ -13,8 +13,6 @@ import attrs
 
 from model.states import AcquireMode
 
-__all__ = ["Coverage", "Goal", "Group", "Scope", "coverage", "lacking", "recognised", "rule_goals"]
-
 View = TypeVar("View")
 
 

@@ -18,8 +18,6 @@ from conformance.goals import Group
 from conformance.report import Report, plain_steps
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
-__all__ = ["as_junit"]
-
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 does not have, not even escaped."""
 

@@ -10,8 +10,6 @@ import attrs
 from conformance.deviation import Deviation, Step
 from conformance.goals import Coverage
 
-__all__ = ["AnyKit", "Hello", "Kit", "Stage", "features_of"]
-
 C = TypeVar("C")
 C_contra = TypeVar("C_contra", contravariant=True)
 T_contra = TypeVar("T_contra", contravariant=True)

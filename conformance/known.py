@@ -14,8 +14,6 @@ from conformance.campaign import Fault, play
 from conformance.kit import Hello, Kit, Stage, features_of
 from model.errors import ErrorCode
 
-__all__ = ["Known", "KnownError", "Replayed", "plain_sequence", "read_known", "replayed", "unknown"]
-
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
 T = TypeVar("T")

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 import attrs
 
-__all__ = ["Child", "Markup", "joined", "tag"]
-
 
 @attrs.frozen
 class Markup:

@@ -13,8 +13,6 @@ from conformance.picture import CODES, Cell, Picture, Row, picture
 from conformance.report import KitVerdict, Report, headline, totals_text, vectors_text
 from judge.words import printable
 
-__all__ = ["MAX_BYTES", "as_html"]
-
 MAX_BYTES = 2_000_000
 """The maximum size of a page; it counts the deviations that do not fit."""
 

@@ -1,7 +1,5 @@
 """How the page looks: light and dark, on a phone, and printed."""
 
-__all__ = ["STYLE"]
-
 STYLE = """
 :root{--bg:#fff;--ink:#1c2430;--soft:#5a6675;--line:#d9dfe7;--panel:#f5f7fa;--bad:#b3261e;
 --good:#1a6b3c;--warn:#8a5a00;--avl:#dcebff;--acq:#ffe7b8;--ack:#cdeed6;--dlq:#f3d6f5;--arc:#dde1e6;

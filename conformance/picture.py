@@ -11,8 +11,6 @@ from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 
-__all__ = ["CODES", "MAX_COLUMNS", "Cell", "Picture", "Row", "picture"]
-
 MAX_COLUMNS = 16
 """How many offsets a picture shows."""
 

@@ -18,20 +18,6 @@ from conformance.known import Replayed, plain_sequence
 from conformance.vectors.play import Played
 from judge.words import printable
 
-__all__ = [
-    "KitVerdict",
-    "Report",
-    "as_json",
-    "as_markdown",
-    "headline",
-    "plain_steps",
-    "show",
-    "show_known",
-    "steps_table",
-    "totals_text",
-    "vectors_text",
-]
-
 _MAX_LISTED = 10
 """How many goals that were not covered are listed for a person at a terminal."""
 

@@ -5,8 +5,6 @@ from typing import Any, Generic, TypeVar
 
 from conformance.kit import Kit
 
-__all__ = ["shrunk"]
-
 C = TypeVar("C")
 
 

@@ -21,8 +21,6 @@ from conformance.wire.hooks import admin_hooks
 from conformance.wire.kit import BROKERS
 from conformance.wire.named import NAMES, known_of, named_broker
 
-__all__ = ["CORE_NAMES", "SUBJECT_NAMES", "Subject", "opened"]
-
 CORE_NAMES = ("spec", "impl", "kafka", "crabka-core")
 SUBJECT_NAMES = (*CORE_NAMES, *NAMES)
 

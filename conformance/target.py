@@ -1,7 +1,5 @@
 """What every target raises when it cannot be driven."""
 
-__all__ = ["TargetError"]
-
 
 class TargetError(Exception):
     """A target cannot be driven: it is silent, has ended, or does not speak the protocol."""

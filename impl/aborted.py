@@ -9,8 +9,6 @@ from impl.window import finish
 from impl.writes import clear
 from model.guards import Guard
 
-__all__ = ["archive_aborted"]
-
 _NOT_COMMITTED_ONLY = at.verdict(Guard.ONLY_COMMITTED_IS_ASKED_FOR)
 
 

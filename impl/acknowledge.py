@@ -11,8 +11,6 @@ from impl.window import finish, later
 from impl.writes import UNDO, Change, begin_change, send, settle, transition
 from model.guards import Guard
 
-__all__ = ["Acknowledgement", "acknowledge", "release"]
-
 _JUDGED = at.verdict(Guard.ACKNOWLEDGEMENT_JUDGED)
 
 

@@ -11,8 +11,6 @@ from impl.rows import Ints, sort_rows
 from impl.state import State
 from model.guards import Difference
 
-__all__ = ["Part", "compare", "differs_from_durable", "first_difference"]
-
 _STATUS = at.verdict(Difference.STATUS)
 _ACQUIRED = at.verdict(Difference.ACQUIRED)
 _ACQUISITION = at.verdict(Difference.ACQUISITION)

@@ -9,8 +9,6 @@ from impl.window import finish
 from impl.writes import Change, begin_change, send_anyway
 from model.guards import Guard
 
-__all__ = ["finish_dead_letter"]
-
 _NOT_ARCHIVING = at.verdict(Guard.DEAD_LETTER_IS_ARCHIVING)
 
 

@@ -5,14 +5,6 @@ from impl.jit import compiled, entry_point
 from impl.rows import Ints, copy_row, move_rows
 from impl.state import State
 
-__all__ = [
-    "merge_answered",
-    "merge_journal",
-    "merge_write",
-    "note_batch",
-    "replace_durable",
-]
-
 
 @compiled
 def merge_write(header: Ints, start: int, complete: int) -> None:

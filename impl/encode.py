@@ -19,23 +19,6 @@ from model.outcome import Answer, Choice
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, AcquireMode
 
-__all__ = [
-    "MODES",
-    "RESETS",
-    "STATUS_NUMBERS",
-    "Members",
-    "acknowledgement_of",
-    "answers_of",
-    "expiries_of",
-    "fetch_of",
-    "leader_of",
-    "mark_of",
-    "or_unset",
-    "range_rows",
-    "settings_of",
-    "taken_of",
-]
-
 MODES = {AcquireMode.BATCH_OPTIMIZED: at.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT: at.RECORD_LIMIT}
 RESETS = {
     AutoOffsetReset.EARLIEST: at.EARLIEST,

@@ -13,8 +13,6 @@ from model import operations as ops
 from model.operation_table import OPERATION_TABLE
 from model.states import AcquireMode, RecordState
 
-__all__ = ["ENTRIES", "MISSING", "MODE_NAMES", "OPERATIONS", "STATUS_NAMES", "Events", "events_of"]
-
 MISSING = -(2**63)
 """What stands for null in a column of integers; no field allows it."""
 _NAMELESS = at.NOBODY - 1

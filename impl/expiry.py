@@ -11,8 +11,6 @@ from impl.window import finish, move_start
 from impl.writes import Change, begin_change, send_anyway, transition
 from model.guards import Guard
 
-__all__ = ["Expiries", "advance_time"]
-
 _TOO_EARLY = at.verdict(Guard.LOCK_LASTS_ITS_DURATION)
 _TOO_LATE = at.verdict(Guard.LOCK_ENDS_ON_TIME)
 _TIME_OVERFLOW = at.verdict(at.TIME_OVERFLOW)

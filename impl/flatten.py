@@ -8,8 +8,6 @@ import pyarrow.compute as pc
 
 from impl.rows import Ints
 
-__all__ = ["Lists", "fields_of", "integers", "lists_of", "numbered", "rows_of"]
-
 
 def fields_of(array: pa.StructArray) -> dict[str, pa.Array]:
     """Return the fields of structs by name; all of them are null where the struct is."""

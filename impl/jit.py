@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 
 import numba
 
-__all__ = ["MODEL_MODULES", "cache_directory", "compiled", "entry_point"]
-
 F_ = TypeVar("F_", bound=Callable[..., Any])
 
 _NUMBA: Any = numba  # Its types know neither its settings nor all options of njit.

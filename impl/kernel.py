@@ -24,8 +24,6 @@ from model.snapshot import DurableState
 from model.trace_arrow import check_schema
 from model.trace_codec import operation_from_row
 
-__all__ = ["KernelDivergence", "KernelResult", "replay_partition"]
-
 _ARGUMENTS = OPERATION_TABLE[INITIALIZE].fields
 _CHUNK = 1 << 16
 """Rows to flatten at a time, which bounds the memory needed beside the table."""

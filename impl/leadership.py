@@ -10,16 +10,6 @@ from impl.runs import drop_all, drop_below, join, put, set_state
 from impl.state import State
 from impl.window import finish, learn_hole
 
-__all__ = [
-    "Leader",
-    "Settings",
-    "advance_log_start",
-    "alter_config",
-    "initialize",
-    "produce",
-    "reset_offset",
-]
-
 _NO_RESET = at.verdict(at.NO_RESET)
 _PAST_LOG = at.verdict(at.PAST_LOG)
 _SHRINKING_LOG = at.verdict(at.SHRINKING_LOG)

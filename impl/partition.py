@@ -55,8 +55,6 @@ from model.ranges import AcquiredRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 
-__all__ = ["FastSharePartition"]
-
 _ANY = Choice()
 _LONG_JOURNAL = 64
 

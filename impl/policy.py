@@ -9,8 +9,6 @@ from impl.runs import is_free, seek, tracked
 from impl.state import State
 from impl.window import furthest_start
 
-__all__ = ["Fetch", "choose_acquired", "window_limit"]
-
 
 class Fetch(NamedTuple):
     """The request of a member, and ``batches``, (first, last) of the log batches read for it."""

@@ -9,8 +9,6 @@ from impl.runs import cut, is_held, join, seek, set_state
 from impl.state import State
 from impl.window import finish, later
 
-__all__ = ["Mark", "mark_in_progress"]
-
 _NO_MARKS = at.verdict(at.NO_MARKS)
 
 

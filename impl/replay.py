@@ -31,8 +31,6 @@ from impl.window import complete_count
 from impl.writes import complete_write
 from model.guards import Difference, Guard
 
-__all__ = ["LEADER_COLUMNS", "POSITION", "RESULTS", "Leaders", "Stop", "replay_rows"]
-
 _NOT_INITIALIZED = at.verdict(Guard.PARTITION_IS_INITIALIZED)
 _PERSISTED = at.verdict(Difference.PERSISTED)
 _NO_EVENT = at.verdict(at.NO_EVENT)

@@ -5,8 +5,6 @@ import numpy.typing as npt
 
 from impl.jit import compiled
 
-__all__ = ["Ints", "copy_row", "move_rows", "sort_rows"]
-
 Ints = npt.NDArray[np.int64]
 
 

@@ -4,21 +4,6 @@ from impl import layout as at
 from impl.jit import compiled
 from impl.rows import Ints, copy_row, move_rows
 
-__all__ = [
-    "cut",
-    "drop_all",
-    "drop_below",
-    "is_finished",
-    "is_free",
-    "is_held",
-    "join",
-    "put",
-    "seek",
-    "set_state",
-    "terminal",
-    "tracked",
-]
-
 
 @compiled
 def seek(header: Ints, runs: Ints, offset: int) -> int:

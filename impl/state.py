@@ -9,8 +9,6 @@ from impl.jit import entry_point
 from impl.rows import Ints, move_rows
 from model.profile import Profile
 
-__all__ = ["State", "copy_of", "has_room", "new_state", "rows_needed", "with_room"]
-
 _INITIAL_ROWS = 64
 
 

@@ -14,8 +14,6 @@ from impl.rows import Ints, sort_rows
 from model.checks import MAX_RANGE
 from model.operation_table import OPERATION_TABLE
 
-__all__ = ["is_event"]
-
 _MAX_OFFSET = at.MAX - 1
 _MAX_COUNT = 2**15 - 1
 _LAST_STATE = at.IN_PROGRESS

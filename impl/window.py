@@ -7,17 +7,6 @@ from impl.runs import drop_below, is_finished, seek, terminal
 from impl.state import State
 from model.guards import Guard
 
-__all__ = [
-    "complete_count",
-    "finish",
-    "first_unknown",
-    "furthest_start",
-    "lag",
-    "later",
-    "learn_hole",
-    "move_start",
-]
-
 _GOES_BACK = at.verdict(Guard.START_NEVER_GOES_BACK)
 _PASSES_UNFINISHED = at.verdict(Guard.START_STOPS_AT_UNFINISHED)
 

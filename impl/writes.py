@@ -11,20 +11,6 @@ from impl.state import State
 from impl.window import complete_count, finish
 from model.guards import Guard
 
-__all__ = [
-    "COMMIT",
-    "ROLL_BACK",
-    "UNDO",
-    "Change",
-    "begin_change",
-    "clear",
-    "complete_write",
-    "send",
-    "send_anyway",
-    "settle",
-    "transition",
-]
-
 COMMIT, ROLL_BACK, UNDO = at.numbers(3)
 
 _WRITE_TWICE = at.verdict(at.WRITE_TWICE)

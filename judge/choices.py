@@ -6,8 +6,6 @@ from model.outcome import Answer, Choice, Expiry, Write
 from model.ranges import OffsetRange, never_delivered
 from model.trace import TraceEvent
 
-__all__ = ["recorded_answers", "recorded_choice"]
-
 _REFUSALS = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE})
 
 

@@ -14,14 +14,6 @@ from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
 
-__all__ = [
-    "Mismatch",
-    "first_difference",
-    "first_mismatch",
-    "persisted_mismatch",
-    "record_segments",
-]
-
 Segment = tuple[int, int, Any]
 """First and last offset, both inclusive, and what is known of them."""
 

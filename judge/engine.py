@@ -13,8 +13,6 @@ from spec.partition import SharePartition
 from spec.step import apply, new_partition
 from spec.view import durable, snapshot
 
-__all__ = ["Engine", "SpecEngine", "engines_for"]
-
 
 class Engine(Protocol):
     """One share-partition that applies operations and shows its state.

@@ -4,8 +4,6 @@ from enum import StrEnum
 
 import attrs
 
-__all__ = ["Finding", "FindingKind"]
-
 
 class FindingKind(StrEnum):
     """The kind of rule that an event breaks."""

@@ -16,8 +16,6 @@ from model.outcome import Choice, Outcome
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
 
-__all__ = ["DISAGREEMENT", "Follower", "Observer", "checked_clock", "follow"]
-
 DISAGREEMENT = "SPEC_AND_IMPL_DISAGREE"
 
 _DISAGREEMENT_SENTENCE = "the specification and the implementation give different answers"

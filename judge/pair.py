@@ -12,8 +12,6 @@ from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.states import PERSISTED_STATES
 
-__all__ = ["Refusal", "answers_differ", "attempt", "broken_rule", "states_differ"]
-
 Apply = Callable[[Operation, Choice, tuple[Answer, ...], int], Outcome]
 """How an engine applies an operation; the number names it in later completions."""
 

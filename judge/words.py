@@ -16,20 +16,6 @@ from model.outcome import Outcome, Write
 from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 
-__all__ = [
-    "batch_text",
-    "durable_text",
-    "marked_text",
-    "operation_text",
-    "outcome_text",
-    "printable",
-    "ranges_text",
-    "record_text",
-    "snapshot_text",
-    "span",
-    "write_text",
-]
-
 MAX_RANGES = 12
 """How many ranges a line shows before it says how many more there are."""
 

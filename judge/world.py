@@ -24,8 +24,6 @@ from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import TERMINAL_STATES, AcquireMode, RecordState
 from model.trace import TraceEvent
 
-__all__ = ["Dice", "Load", "Recorder", "SeededDice", "World"]
-
 T = TypeVar("T")
 _MANY_BATCHES = 1000
 

@@ -7,17 +7,6 @@ from model.errors import InvalidValueError
 if TYPE_CHECKING:
     import attrs
 
-__all__ = [
-    "MAX_INT64",
-    "MAX_RANGE",
-    "count",
-    "from_minus_one",
-    "member_name",
-    "non_negative",
-    "offset",
-    "whole",
-]
-
 MAX_INT64 = 2**63 - 1
 MAX_RANGE = 1 << 20
 """The most offsets that one range may span: nothing read from a file decides how much memory

@@ -8,8 +8,6 @@ import attrs
 from model.checks import non_negative, whole
 from model.errors import InvalidValueError
 
-__all__ = ["AutoOffsetReset", "IsolationLevel", "SharePartitionConfig", "check_in_progress"]
-
 _IN_PROGRESS_ORDER = (
     "record_lock_duration_ms",
     "in_progress_staleness_threshold_ms",

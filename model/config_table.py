@@ -12,18 +12,6 @@ from model.checks import MAX_INT64, whole
 from model.errors import InvalidValueError
 from model.profile import KAFKA, Profile
 
-__all__ = [
-    "CONFIGURATIONS",
-    "LIMITS",
-    "ORDERED",
-    "Configuration",
-    "Scope",
-    "Value",
-    "default_of",
-    "effective_values",
-    "named",
-]
-
 Value = int | str | bool
 
 

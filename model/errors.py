@@ -2,8 +2,6 @@
 
 from enum import Enum
 
-__all__ = ["ErrorCode", "IllegalChoiceError", "InvalidValueError"]
-
 
 class ErrorCode(Enum):
     """The result of an operation, named after ``org.apache.kafka.common.protocol.Errors``.

@@ -2,8 +2,6 @@
 
 from enum import Enum
 
-__all__ = ["CoordinatorGuard", "Difference", "Guard"]
-
 
 class Guard(Enum):
     """A condition that every implementation's choice must meet; the value is its sentence."""

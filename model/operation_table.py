@@ -11,8 +11,6 @@ import attrs
 
 from model import operations as ops
 
-__all__ = ["OPERATION_TABLE", "OperationRow", "Writes", "operation_row"]
-
 
 class Writes(Enum):
     """How many WriteShareGroupState requests an operation may make."""

@@ -6,8 +6,6 @@ from model.checks import from_minus_one, non_negative
 from model.errors import ErrorCode
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 
-__all__ = ["Answer", "Choice", "Completion", "Expiry", "Outcome", "Write"]
-
 
 @attrs.frozen
 class Write:

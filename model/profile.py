@@ -4,8 +4,6 @@ import attrs
 
 from model.errors import InvalidValueError
 
-__all__ = ["DRAFT_RESOLVED", "KAFKA", "KIP", "PROFILES", "Profile", "profile_named"]
-
 
 @attrs.frozen
 class Profile:

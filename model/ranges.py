@@ -10,8 +10,6 @@ from model.checks import MAX_INT64, MAX_RANGE, count, member_name, offset, whole
 from model.errors import InvalidValueError
 from model.states import DURABLE_STATES, RecordState
 
-__all__ = ["AcquiredRange", "OffsetRange", "RecordRange", "StateBatch", "ascend", "never_delivered"]
-
 
 class _Range(Protocol):
     @property

@@ -15,21 +15,6 @@ from model.outcome import Answer, Choice
 from model.ranges import AcquiredRange, OffsetRange
 from model.states import AcquireMode
 
-__all__ = [
-    "FINAL_EPOCH",
-    "INITIAL_EPOCH",
-    "MAX_EPOCH",
-    "Conduct",
-    "PartitionConduct",
-    "PartitionRequest",
-    "PartitionResponse",
-    "ShareAcknowledge",
-    "ShareFetch",
-    "ShareRequest",
-    "ShareResponse",
-    "TopicPartition",
-]
-
 INITIAL_EPOCH, FINAL_EPOCH, MAX_EPOCH = 0, -1, 2**31 - 1
 """Session epochs that open and close a session, and the last one before they begin at 1 again."""
 

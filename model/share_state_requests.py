@@ -13,16 +13,6 @@ from model.errors import ErrorCode
 from model.ranges import StateBatch
 from model.state_topic import SharePartitionKey
 
-__all__ = [
-    "DeleteState",
-    "InitializeState",
-    "ReadState",
-    "ReadStateSummary",
-    "StateRequest",
-    "StateResult",
-    "WriteState",
-]
-
 
 @attrs.frozen
 class InitializeState:

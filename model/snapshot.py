@@ -6,8 +6,6 @@ from model.checks import from_minus_one, non_negative, offset
 from model.errors import InvalidValueError
 from model.ranges import RecordRange, StateBatch, ascend
 
-__all__ = ["DurableState", "SharePartitionSnapshot"]
-
 
 @attrs.frozen
 class SharePartitionSnapshot:

@@ -9,8 +9,6 @@ from model.errors import InvalidValueError
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 
-__all__ = ["SharePartitionKey", "ShareSnapshot", "ShareUpdate", "StateRecord"]
-
 _INT32 = 2**31
 
 

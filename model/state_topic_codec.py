@@ -15,15 +15,6 @@ from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, Sta
 from model.states import DURABLE_STATES, RecordState
 from model.wire import Field, Message, array, decode, encode, from_json, to_json
 
-__all__ = [
-    "batch_values",
-    "key_bytes",
-    "record_from_bytes",
-    "record_from_json",
-    "record_to_json",
-    "value_bytes",
-]
-
 _STATE_BATCHES = array(
     "stateBatches",
     Field("firstOffset", "int64"),

@@ -2,15 +2,6 @@
 
 from enum import IntEnum, StrEnum
 
-__all__ = [
-    "DURABLE_STATES",
-    "PERSISTED_STATES",
-    "TERMINAL_STATES",
-    "AcknowledgeType",
-    "AcquireMode",
-    "RecordState",
-]
-
 
 class RecordState(IntEnum):
     """The state of one record in a share-partition (KIP-932, In-flight records).

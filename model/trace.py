@@ -10,8 +10,6 @@ from model.outcome import Outcome
 from model.ranges import ascend
 from model.snapshot import SharePartitionSnapshot
 
-__all__ = ["TraceEvent"]
-
 
 @attrs.frozen
 class TraceEvent:

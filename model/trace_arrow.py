@@ -8,8 +8,6 @@ import pyarrow as pa
 from model.errors import InvalidValueError
 from model.trace_schema import EVENT, Field, FieldKind
 
-__all__ = ["PLACE", "SCHEMA", "check_readable", "check_schema", "completed", "table_from_rows"]
-
 _SCALARS = {
     FieldKind.INTEGER: pa.int64(),
     FieldKind.TEXT: pa.string(),

@@ -18,8 +18,6 @@ from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
 from model.trace_schema import OPERATION_FIELDS
 
-__all__ = ["Row", "event_from_row", "operation_from_row", "row_from_event"]
-
 _OPTIONAL = (
     "renew_acknowledge_enable",
     "dead_letter_queue",

@@ -7,14 +7,6 @@ from model.checks import MAX_INT64
 from model.errors import InvalidValueError
 from model.trace_schema import EVENT, Field, FieldKind
 
-__all__ = [
-    "MAX_LINE_BYTES",
-    "line_from_row",
-    "object_from_row",
-    "row_from_line",
-    "row_from_object",
-]
-
 MAX_LINE_BYTES = 64 << 20
 """The longest line that is read: a full window with one range for each offset takes 1 MB."""
 

@@ -27,8 +27,6 @@ import attrs
 
 from model.operation_table import OPERATION_TABLE
 
-__all__ = ["EVENT", "OPERATION_FIELDS", "Field", "FieldKind"]
-
 
 class FieldKind(StrEnum):
     """The type of a field."""

@@ -15,19 +15,6 @@ import attrs
 
 from model.errors import InvalidValueError
 
-__all__ = [
-    "Field",
-    "Message",
-    "Reader",
-    "array",
-    "decode",
-    "encode",
-    "from_json",
-    "read",
-    "to_json",
-    "uuid_text",
-]
-
 _NUMBERS = {
     "bool": struct.Struct(">?"),
     "int8": struct.Struct(">b"),

@@ -11,8 +11,6 @@ from spec.lag import durable_lag
 from spec.partition import SharePartition
 from spec.view import durable
 
-__all__ = ["Offsets", "described", "offsets_text"]
-
 MISSING = "-"
 """What Kafka prints for a value that is not known."""
 

@@ -21,8 +21,6 @@ from replay.load import PartitionRows
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 
-__all__ = ["ExplainError", "ExplainedStep", "partition_events", "steps", "table_of"]
-
 MAX_NAMES = 10
 """How many share-partitions are listed where the user has to choose."""
 

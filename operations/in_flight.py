@@ -18,8 +18,6 @@ from spec.partition import SharePartition
 from spec.record import is_held, is_held_by
 from spec.window import tracked
 
-__all__ = ["Hold", "Holds", "InFlight", "Query", "in_flight"]
-
 
 @attrs.frozen
 class Hold:

@@ -26,16 +26,6 @@ from replay.tasks import (
 )
 from replay.verdict import Problem
 
-__all__ = [
-    "SharePartitionName",
-    "Traces",
-    "in_group",
-    "named",
-    "opened_traces",
-    "parsed_name",
-    "share_partitions",
-]
-
 
 @attrs.frozen
 class Traces:

@@ -23,18 +23,6 @@ from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 from spec.partition import SharePartition
 
-__all__ = [
-    "METRICS",
-    "NOT_DETERMINED",
-    "Counter",
-    "Figures",
-    "Interval",
-    "Measured",
-    "Metric",
-    "measured",
-    "pending_locks",
-]
-
 
 @attrs.frozen
 class Interval:

@@ -14,8 +14,6 @@ from spec.coordinator import Durable
 from spec.share_coordinator import Held
 from spec.state_topic import replay_held
 
-__all__ = ["Topic", "broken_rules"]
-
 
 @attrs.define
 class Topic:

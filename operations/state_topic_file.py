@@ -16,8 +16,6 @@ from model.errors import InvalidValueError
 from model.state_topic import StateRecord
 from model.state_topic_codec import record_from_json
 
-__all__ = ["MAX_RECORD_BYTES", "RecordAt", "Unreadable", "read_records"]
-
 BLOCK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 16 << 20
 """How long one record may be, in bytes of text; a longer one is skipped."""

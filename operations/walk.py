@@ -17,8 +17,6 @@ from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 from spec.partition import SharePartition
 
-__all__ = ["Noted", "TraceTime", "Walked", "walk"]
-
 
 @attrs.frozen
 class TraceTime:

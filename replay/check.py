@@ -25,8 +25,6 @@ from replay.load import BEGINS_LATE, BucketTask, OrderedTask, PartitionRows, loa
 from replay.tables import BadRow, BadRowError, events_of, row_of
 from replay.verdict import Divergence, PartitionVerdict, Problem, Verdict
 
-__all__ = ["Plan", "check_partition", "compile_ahead", "is_sampled", "run_task"]
-
 MAX_EVENT_TEXT = 4000
 """How much of an event's JSON a divergence carries, in characters."""
 

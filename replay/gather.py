@@ -21,8 +21,6 @@ from replay.sources import Form, Source
 from replay.survey import opened
 from replay.verdict import Problem
 
-__all__ = ["STORED", "GatherTask", "Gathered", "bucket_of", "gather"]
-
 STORED = pa.schema([*SCHEMA, *PLACE])
 """The columns that are stored: an event, and where it was read."""
 

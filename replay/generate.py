@@ -21,8 +21,6 @@ from model.trace_codec import row_from_event
 from replay.survey import GENERATED
 from replay.synthetic import SyntheticPartition
 
-__all__ = ["Request", "TargetNotEmptyError", "generate_traces"]
-
 EVENTS_PER_FILE = 250_000
 """About how many events one file holds."""
 

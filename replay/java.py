@@ -23,8 +23,6 @@ from typing import Literal, TypeAlias
 
 import attrs
 
-__all__ = ["JavaHome", "JavaNotFoundError", "find_java", "prepare_environment"]
-
 MINIMUM_MAJOR = 17
 """The oldest Java release that PySpark 4 runs on."""
 

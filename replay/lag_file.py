@@ -14,8 +14,6 @@ from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
 
-__all__ = ["LAG", "LagFile", "Observed", "lag_table"]
-
 LAG = pa.schema(
     [
         ("partition", pa.string()),

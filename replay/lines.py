@@ -12,8 +12,6 @@ import attrs
 from model.errors import InvalidValueError
 from model.trace_json import MAX_LINE_BYTES, row_from_line
 
-__all__ = ["Bad", "Line", "partition_hint", "read_lines", "strict_row"]
-
 BLOCK_BYTES = 1 << 20
 """How much is read at a time, decompressed."""
 

@@ -16,17 +16,6 @@ from replay.survey import PartitionRun, opened
 from replay.tables import first_bad_row
 from replay.verdict import Problem
 
-__all__ = [
-    "BEGINS_LATE",
-    "BucketTask",
-    "GatheredPart",
-    "OrderedTask",
-    "PartitionRows",
-    "load",
-    "loaded",
-]
-
-
 BEGINS_LATE = "its first event is not initialize, so what came before is not known"
 
 

@@ -13,8 +13,6 @@ from judge.finding import Finding, FindingKind
 from judge.words import printable
 from replay.verdict import Divergence, PartitionVerdict, Problem, Replay, Verdict, place
 
-__all__ = ["Bar", "finding_text", "json_line", "show"]
-
 MAX_ROWS = 40
 """How many share-partitions the table names; the counts are of all."""
 

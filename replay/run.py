@@ -30,8 +30,6 @@ from replay.tasks import (
 )
 from replay.verdict import Divergence, PartitionVerdict, Replay, Verdict, counted
 
-__all__ = ["replay_sources"]
-
 TASKS_PER_CORE = 2
 """How many tasks of Spark each core gets in a stage, about: few cost little, more spread well."""
 

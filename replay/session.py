@@ -18,8 +18,6 @@ from pyspark.sql import SparkSession
 import replay
 from replay.java import JavaNotFoundError, prepare_environment
 
-__all__ = ["Progress", "SessionError", "Silent", "open_session", "run_tasks", "shipped_code"]
-
 T_ = TypeVar("T_")
 R_ = TypeVar("R_")
 

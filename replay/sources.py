@@ -9,8 +9,6 @@ import attrs
 
 from replay.verdict import Problem
 
-__all__ = ["Form", "NoSuchTraceError", "Source", "Sources", "find_sources"]
-
 SUFFIXES = (".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".parquet")
 """The names that are read in a folder; a path to a file is read whatever its name."""
 

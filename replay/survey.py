@@ -13,8 +13,6 @@ from model.trace_arrow import check_readable
 from replay.sources import Source
 from replay.verdict import Problem
 
-__all__ = ["GENERATED", "PartitionRun", "Survey", "opened", "survey"]
-
 GENERATED = b"sharespec.generated"
 """The key in a file's metadata that marks results as computed by the implementation."""
 

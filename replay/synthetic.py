@@ -16,8 +16,6 @@ from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode
 from model.trace import TraceEvent
 
-__all__ = ["RECORDS_EVERY", "SyntheticPartition"]
-
 RECORDS_EVERY = 50
 """The records after an event are recorded at every so many events: they are most of a trace."""
 

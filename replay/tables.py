@@ -15,8 +15,6 @@ from model.trace_arrow import SCHEMA
 from model.trace_codec import event_from_row
 from model.trace_schema import EVENT, Field, FieldKind
 
-__all__ = ["BadRow", "events_of", "first_bad_row", "row_of"]
-
 ROWS_AT_ONCE = 512
 """How many rows are Python objects at a time."""
 

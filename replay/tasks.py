@@ -10,16 +10,6 @@ from replay.sources import Form, Source
 from replay.survey import PartitionRun, Survey
 from replay.verdict import Problem
 
-__all__ = [
-    "FirstEvent",
-    "Inputs",
-    "bucket_count",
-    "check_tasks",
-    "gather_tasks",
-    "inputs_of",
-    "problems_of",
-]
-
 CHUNK_BYTES = 32 << 20
 """How much of a file of plain lines one task reads."""
 

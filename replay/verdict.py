@@ -8,17 +8,6 @@ import attrs
 from judge.finding import FindingKind
 from judge.words import printable
 
-__all__ = [
-    "Counts",
-    "Divergence",
-    "PartitionVerdict",
-    "Problem",
-    "Replay",
-    "Verdict",
-    "counted",
-    "place",
-]
-
 
 class Verdict(StrEnum):
     """The verdict on one share-partition."""

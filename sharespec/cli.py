@@ -4,8 +4,6 @@ from importlib import import_module
 
 import click
 
-__all__ = ["COMMANDS", "cli", "main"]
-
 COMMANDS = {
     "replay": "Check recorded traces against the rules.",
     "explain": "Step through one share-partition of a trace.",

@@ -2,8 +2,6 @@
 
 from rich.console import Console
 
-__all__ = ["WIDTH", "output", "progress_console"]
-
 WIDTH = 180
 """How wide a table is where there is no terminal, in characters."""
 

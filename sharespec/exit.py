@@ -11,8 +11,6 @@ import click
 from judge.words import printable
 from replay.verdict import Problem, place
 
-__all__ = ["Exit", "exits_on", "fail", "report_problems"]
-
 MAX_PROBLEMS = 20
 """How many problems of a trace are printed."""
 

@@ -11,8 +11,6 @@ from spec.ranges import offsets, runs
 from spec.record import archive_aborted, can_archive_aborted
 from spec.window import replace, tracked
 
-__all__ = ["archive_aborted_records", "committed"]
-
 
 def archive_aborted_records(partition: SharePartition, operation: ArchiveAborted) -> Step:
     """Archive what a fetch has taken of aborted transactions (KIP-932, Group configuration).

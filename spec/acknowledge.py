@@ -15,8 +15,6 @@ from spec.validation import validate
 from spec.window import Window, replace
 from spec.writes import write_and_wait
 
-__all__ = ["Judgement", "acknowledge_records", "judge"]
-
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
 

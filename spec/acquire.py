@@ -15,15 +15,6 @@ from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED, Record, acquire, can_vanish, is_acquirable, vanish
 from spec.window import Window, extend, replace, tracked
 
-__all__ = [
-    "acquire_records",
-    "check_taken",
-    "check_width",
-    "learn",
-    "produce",
-    "skip_acquire",
-]
-
 
 def produce(partition: SharePartition, operation: Produce) -> Step:
     """Append batches to the log. The share-partition itself does not change (KIP-932).

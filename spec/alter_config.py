@@ -6,8 +6,6 @@ from model.config import check_in_progress
 from model.operations import AlterConfig
 from spec.partition import SharePartition, Step
 
-__all__ = ["alter_config"]
-
 
 def alter_config(partition: SharePartition, operation: AlterConfig) -> Step:
     """Replace the configuration; each rule reads it when it is applied (KIP-1240).

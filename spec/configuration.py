@@ -13,8 +13,6 @@ from model.config_table import LIMITS, Scope, Value, effective_values, named
 from model.errors import InvalidValueError
 from model.profile import Profile
 
-__all__ = ["check_group_values", "effective_config"]
-
 
 def effective_config(
     broker: Mapping[str, Value], group: Mapping[str, Value], profile: Profile

@@ -19,22 +19,6 @@ from model.states import RecordState
 from spec.ranges import runs
 from spec.record import durable_maximum
 
-__all__ = [
-    "Durable",
-    "coalesce",
-    "durable_from",
-    "durable_state",
-    "initialize",
-    "merge",
-    "merge_start",
-    "read",
-    "replay",
-    "replay_record",
-    "snapshot_record",
-    "update_record",
-    "write",
-]
-
 Entry = tuple[RecordState, int]
 
 

@@ -9,8 +9,6 @@ from spec.partition import SharePartition, Step, require
 from spec.record import UNDELIVERED, finish_dead_letter, is_dead_letter
 from spec.writes import write_and_forget
 
-__all__ = ["finish_dead_letters"]
-
 
 def finish_dead_letters(
     partition: SharePartition, operation: FinishDeadLetter, answer: Answer

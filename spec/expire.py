@@ -15,8 +15,6 @@ from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED, Record, expire, failed_state, is_lock_over
 from spec.writes import write_and_forget
 
-__all__ = ["advance_time", "due_offsets"]
-
 
 def advance_time(
     partition: SharePartition, operation: AdvanceTime, choice: Choice, answers: Sequence[Answer]

@@ -30,19 +30,6 @@ from spec.share_group import (
     perform,
 )
 
-__all__ = [
-    "UNINITIALIZED",
-    "Plan",
-    "alter_offsets",
-    "carry_out",
-    "delete_group",
-    "delete_offsets",
-    "describe_offsets",
-    "leave",
-    "reconcile",
-    "subscribe",
-]
-
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 UNINITIALIZED = -1
 """The start offset that leaves it to the first leader: ``share.auto.offset.reset`` decides."""

@@ -16,8 +16,6 @@ from spec.partition import SharePartition, Step
 from spec.record import recover
 from spec.window import Window, extend, replace
 
-__all__ = ["initialize", "reset_offset"]
-
 _DELIVERABLE = frozenset({RecordState.AVAILABLE, RecordState.IN_PROGRESS})
 
 

@@ -11,14 +11,6 @@ from spec.partition import SharePartition, complete_count
 from spec.record import Record, is_acquirable, is_held, is_terminal
 from spec.window import Window, tracked
 
-__all__ = [
-    "PARTITION_INVARIANTS",
-    "RECORD_INVARIANTS",
-    "PartitionInvariant",
-    "RecordInvariant",
-    "violated",
-]
-
 
 @attrs.frozen
 class RecordInvariant:

@@ -4,8 +4,6 @@ from model.snapshot import DurableState
 from spec.logic import Term
 from spec.partition import SharePartition, complete_count
 
-__all__ = ["durable_lag", "lag", "share_partition_lag"]
-
 
 def share_partition_lag(end_offset: Term, start_offset: Term, complete: Term) -> Term:
     """Return how many offsets are still to be processed.

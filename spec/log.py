@@ -4,8 +4,6 @@ from bisect import bisect_left, bisect_right
 
 import attrs
 
-__all__ = ["Log", "forget_below", "hole_end", "learn_hole", "learn_read"]
-
 
 @attrs.frozen
 class Log:

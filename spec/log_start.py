@@ -6,8 +6,6 @@ from model.operations import AdvanceLogStart
 from spec.partition import SharePartition, Step
 from spec.window import drop_below
 
-__all__ = ["advance_log_start"]
-
 
 def advance_log_start(partition: SharePartition, operation: AdvanceLogStart) -> Step:
     """Follow the log start offset (Kafka: SharePartition.updateCacheAndOffsets).

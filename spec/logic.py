@@ -9,8 +9,6 @@ from typing import Any, TypeAlias
 
 import attrs
 
-__all__ = ["Term", "absent", "either", "negate"]
-
 Term: TypeAlias = Any
 """A Python value, or the Z3 term that stands for it in a proof."""
 

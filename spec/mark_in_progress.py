@@ -9,8 +9,6 @@ from spec.partition import SharePartition, Step
 from spec.record import can_mark, mark
 from spec.window import replace, tracked
 
-__all__ = ["mark_in_progress"]
-
 
 def mark_in_progress(partition: SharePartition, operation: MarkInProgress) -> Step:
     """Mark batches of records as in progress (KAFKA-20458, MarkInProgressRequest).

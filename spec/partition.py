@@ -12,16 +12,6 @@ from spec.coordinator import Durable
 from spec.log import Log
 from spec.window import Window, delivery_complete_count, drop_below, first_unfinished
 
-__all__ = [
-    "Outstanding",
-    "SharePartition",
-    "Step",
-    "complete_count",
-    "move_start",
-    "new_partition",
-    "require",
-]
-
 
 @attrs.frozen
 class Outstanding:

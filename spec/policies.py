@@ -9,8 +9,6 @@ from spec.partition import SharePartition
 from spec.record import is_acquirable
 from spec.window import first_unfinished
 
-__all__ = ["batch_optimized", "chosen_offsets", "record_limit"]
-
 
 def chosen_offsets(partition: SharePartition, operation: Acquire) -> list[int]:
     """Return the offsets, ascending, that the policy of the acquire mode takes (KIP-1206)."""

@@ -5,8 +5,6 @@ from typing import TypeVar
 
 from model.ranges import OffsetRange
 
-__all__ = ["offsets", "runs"]
-
 T = TypeVar("T")
 
 

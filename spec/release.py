@@ -9,8 +9,6 @@ from spec.record import Record, can_stay, failed_state, give_grace, is_held_by, 
 from spec.window import replace
 from spec.writes import write_and_wait
 
-__all__ = ["release_member"]
-
 
 def release_member(partition: SharePartition, operation: Release, answer: Answer, seq: int) -> Step:
     """Release every record that the member holds (Kafka: releaseAcquiredRecords).

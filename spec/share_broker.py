@@ -29,25 +29,6 @@ from spec.step import apply
 from spec.view import durable
 from spec.window import Window
 
-__all__ = [
-    "Handled",
-    "PartitionKey",
-    "ShareBroker",
-    "Waiting",
-    "advance",
-    "append",
-    "apply_to",
-    "collect",
-    "complete_write",
-    "disconnect",
-    "end_session",
-    "lead",
-    "load",
-    "locate",
-    "resign",
-    "settle",
-]
-
 NONE = ErrorCode.NONE
 _FREE, _ANY = Choice(), Conduct()
 NOBODY = -1

@@ -8,8 +8,6 @@ from model.share_messages import INITIAL_EPOCH, MAX_EPOCH
 from spec.invariants import violated
 from spec.share_broker import ShareBroker
 
-__all__ = ["BROKER_INVARIANTS", "BrokerInvariant", "violated_by"]
-
 
 @attrs.frozen
 class BrokerInvariant:

@@ -28,21 +28,6 @@ from spec import coordinator as single
 from spec.coordinator import Durable
 from spec.partition import require
 
-__all__ = [
-    "Held",
-    "Reply",
-    "ShareCoordinator",
-    "delete_state",
-    "due_for_snapshot",
-    "forget_topic",
-    "initialize_state",
-    "read_state",
-    "read_state_summary",
-    "serve",
-    "snapshot_again",
-    "write_state",
-]
-
 
 @attrs.frozen
 class Held:

@@ -14,26 +14,6 @@ from model.errors import ErrorCode
 from model.share_messages import TopicPartition
 from spec.coordinator import Durable, initialize
 
-__all__ = [
-    "BeginDeleting",
-    "BeginInitializing",
-    "Coordinators",
-    "DeleteState",
-    "Effect",
-    "EndDeleting",
-    "EndInitializing",
-    "EraseGroup",
-    "EraseMetadata",
-    "InitializeState",
-    "PartitionMetadata",
-    "ShareGroup",
-    "WriteGroup",
-    "assignable",
-    "group_of",
-    "listed",
-    "perform",
-]
-
 NONE = ErrorCode.NONE
 Partitions: TypeAlias = frozenset[TopicPartition]
 _NOTHING: Partitions = frozenset()

@@ -6,8 +6,6 @@ import attrs
 
 from spec.share_group import Coordinators, assignable, group_of, listed
 
-__all__ = ["GROUP_INVARIANTS", "GroupInvariant", "violated_by"]
-
 
 @attrs.frozen
 class GroupInvariant:

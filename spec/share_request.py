@@ -41,8 +41,6 @@ from spec.share_broker import (
 from spec.share_session import ShareSession, after_response, begin, key_of, rotated
 from spec.validation import validate
 
-__all__ = ["handle", "readable"]
-
 NONE = ErrorCode.NONE
 _FREE = Conduct()
 Responses = dict[TopicPartition, PartitionResponse]

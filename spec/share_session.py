@@ -20,19 +20,6 @@ from model.share_messages import (
     TopicPartition,
 )
 
-__all__ = [
-    "SessionKey",
-    "SessionPartition",
-    "Sessions",
-    "ShareSession",
-    "after_response",
-    "begin",
-    "is_renewal_well_formed",
-    "key_of",
-    "next_epoch",
-    "rotated",
-]
-
 NONE = ErrorCode.NONE
 
 

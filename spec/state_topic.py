@@ -13,16 +13,6 @@ from spec.coordinator import Durable, replay_record
 from spec.partition import require
 from spec.share_coordinator import Held, ShareCoordinator
 
-__all__ = [
-    "StateTopic",
-    "append",
-    "prune",
-    "recover",
-    "redundant_below",
-    "replay_held",
-    "state_partition",
-]
-
 _INT32 = 1 << 32
 
 

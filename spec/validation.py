@@ -5,8 +5,6 @@ from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.profile import Profile
 from model.states import AcknowledgeType
 
-__all__ = ["validate"]
-
 _TYPES = frozenset(AcknowledgeType)
 
 

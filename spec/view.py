@@ -9,8 +9,6 @@ from spec.ranges import runs
 from spec.record import UNDELIVERED
 from spec.window import Window, tracked
 
-__all__ = ["durable", "snapshot", "state_of"]
-
 
 def snapshot(partition: SharePartition) -> SharePartitionSnapshot:
     """Return the window in ranges of equal records; deadlines are not shown."""

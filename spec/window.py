@@ -8,17 +8,6 @@ from immutables import Map
 from spec.log import Log, hole_end
 from spec.record import Record, is_acquirable, is_finished, is_held, is_terminal
 
-__all__ = [
-    "Window",
-    "delivery_complete_count",
-    "drop_below",
-    "extend",
-    "first_unfinished",
-    "passed",
-    "replace",
-    "tracked",
-]
-
 
 @attrs.frozen
 class Window:

@@ -17,8 +17,6 @@ from spec.partition import Outstanding, SharePartition, Step, complete_count, re
 from spec.record import Record, commit, failed_state, roll_back
 from spec.window import replace
 
-__all__ = ["complete_write", "make_write", "write_and_forget", "write_and_wait"]
-
 
 def make_write(
     partition: SharePartition, changed: Mapping[int, Record], answer: Answer

@@ -30,8 +30,6 @@ from model.state_topic import SharePartitionKey, StateRecord
 from model.state_topic_codec import record_from_bytes
 from model.states import RecordState
 
-__all__ = ["KINDS", "Bytes", "exchange", "lines", "record_of", "records"]
-
 RECORDING = Path(__file__).parent / "data" / "golden" / "kafka-4.4.0-share-coordinator.jsonl.gz"
 
 KINDS: dict[str, type[StateRequest]] = {

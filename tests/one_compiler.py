@@ -7,8 +7,6 @@ from pathlib import Path
 
 from numba.core.event import Event, Listener, register
 
-__all__ = ["take_turns"]
-
 
 class _Turns(Listener):
     """Holds a lock on a file while this process compiles; compiling a function nests."""

@@ -23,23 +23,6 @@ from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
 from spec.record import Record
 
-__all__ = [
-    "ANSWERS",
-    "COUNTS",
-    "DURABLE_STATES",
-    "EVENTS",
-    "HOLES",
-    "MEMBERS",
-    "OFFSETS",
-    "OPERATIONS",
-    "RECORDS",
-    "STATE_BATCHES",
-    "STATE_RECORDS",
-    "TOPIC_IDS",
-    "WRITES",
-    "pairs",
-]
-
 T = TypeVar("T")
 
 OFFSETS = st.integers(0, 40)

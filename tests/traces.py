@@ -10,8 +10,6 @@ from model.trace import TraceEvent
 from model.trace_codec import event_from_row
 from model.trace_json import row_from_line
 
-__all__ = ["EACH_TRACE", "FOLDER", "NAMES", "QUICK", "trace_events", "trace_lines"]
-
 FOLDER = Path(__file__).parent / "data" / "traces"
 NAMES = sorted(path.name for path in FOLDER.glob("kafka-*.jsonl.gz"))
 

@@ -10,8 +10,6 @@ from model.states import AcknowledgeType
 from spec.record import Record
 from spec.window import Window
 
-__all__ = ["Malformed", "Named", "malformed", "named", "typed"]
-
 
 class Malformed(StrEnum):
     """What can be wrong with a batch by itself."""

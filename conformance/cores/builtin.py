@@ -28,8 +28,6 @@ from model.trace_codec import operation_from_row, row_from_event
 from model.trace_json import object_from_row, row_from_object
 from spec.aborted import committed
 
-__all__ = ["EngineTarget", "fetch_offset_of"]
-
 _NOTHING_SEEN = {
     "partition": "-",
     "seq": 0,

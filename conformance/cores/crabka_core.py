@@ -7,8 +7,6 @@ from conformance.build import build
 from conformance.cores.process import ProcessTarget
 from conformance.wire.servers import CRABKA
 
-__all__ = ["KNOWN", "crabka_core_target"]
-
 _PROJECT = Path(__file__).parents[1] / "targets" / "crabka"
 KNOWN = _PROJECT / "known-core.toml"
 """The known deviations of crabka's core."""

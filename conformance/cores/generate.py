@@ -20,8 +20,6 @@ from model.states import AcknowledgeType, AcquireMode
 from spec.partition import SharePartition
 from spec.record import is_dead_letter
 
-__all__ = ["Mixture", "mixture", "next_ask"]
-
 MEMBERS = ("m1", "m2", "m3")
 DURATION = 100
 """How long an acquisition lock lasts, in ms of virtual time."""

@@ -26,8 +26,6 @@ from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record, is_acquirable, is_finished, is_held, is_held_by
 from spec.window import tracked
 
-__all__ = ["SITUATIONS", "LogBatches", "answer_name", "covered", "goals", "write_name"]
-
 LogBatches = Sequence[Sequence[int]]
 """The log batches that exist, each as [first, last]."""
 

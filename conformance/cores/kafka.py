@@ -8,8 +8,6 @@ from conformance.build import Recipe, build
 from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
 
-__all__ = ["KNOWN", "kafka_java", "kafka_target"]
-
 _PROJECT = Path(__file__).parents[1] / "targets" / "kafka"
 KNOWN = _PROJECT / "known.toml"
 """The known deviations of Apache Kafka's share-partition."""

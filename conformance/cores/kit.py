@@ -14,8 +14,6 @@ from conformance.cores.target import Hello, Target
 from conformance.goals import Coverage, coverage
 from model.operations import AcknowledgementBatch
 
-__all__ = ["CORES"]
-
 _ALL = 500
 _WRITING = asks.Acknowledge | asks.Release | asks.AdvanceTime | asks.FinishDeadLetter
 _FIRST = "m1"

@@ -13,8 +13,6 @@ from conformance.cores.target import Hello, Reply, Request
 from conformance.target import TargetError
 from model.errors import ErrorCode
 
-__all__ = ["ProcessTarget"]
-
 _TAIL_BYTES = 2000
 _CHUNK = 1 << 16
 _LAST_MOMENT = 0.2

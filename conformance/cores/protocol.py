@@ -13,8 +13,6 @@ from model.errors import ErrorCode
 from model.profile import PROFILES
 from model.states import AcquireMode
 
-__all__ = ["MAX_LINE_BYTES", "VERSION", "decoded", "encoded", "hello_from"]
-
 VERSION = 1
 
 MAX_LINE_BYTES = 16 << 20

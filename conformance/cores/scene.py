@@ -26,8 +26,6 @@ from model.trace_codec import event_from_row
 from model.trace_json import row_from_object
 from spec.partition import SharePartition
 
-__all__ = ["REPLIED", "Scene"]
-
 _SENTENCES = {
     CRASHED: "An operation ends with an answer, not with a failure of the implementation.",
     UNREADABLE: "What an operation answers is possible at all, whatever happened before.",

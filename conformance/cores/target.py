@@ -7,8 +7,6 @@ import attrs
 
 from model.errors import ErrorCode
 
-__all__ = ["Capabilities", "Hello", "Reply", "Target"]
-
 Request = dict[str, Any]
 Reply = dict[str, Any]
 

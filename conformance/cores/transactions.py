@@ -18,8 +18,6 @@ from spec.record import UNDELIVERED, is_acquirable
 from spec.step import apply
 from spec.view import snapshot
 
-__all__ = ["parts_of"]
-
 
 def parts_of(
     event: TraceEvent, before: SharePartition, aborted: Sequence[OffsetRange]

@@ -20,8 +20,6 @@ from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record
 from spec.window import Window, tracked
 
-__all__ = ["TRANSITIONS", "Cause", "Moved", "moved", "transition_name"]
-
 NEW, GONE = "never delivered", "below the start offset"
 """The state of a record before its first delivery, and after the start offset has passed it."""
 

@@ -16,8 +16,6 @@ from spec.partition import SharePartition
 from spec.ranges import runs
 from spec.validation import validate
 
-__all__ = ["free"]
-
 _NO_MAXIMUM = 1 << 20
 
 

@@ -18,8 +18,6 @@ from model.profile import KIP
 from model.states import AcknowledgeType
 from spec.validation import validate
 
-__all__ = ["Played", "all_cases", "needs", "play_vectors", "reason_to_skip"]
-
 _SETTLED = (ErrorCode.NONE, ErrorCode.PENDING)
 
 

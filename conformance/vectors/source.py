@@ -16,8 +16,6 @@ from model.errors import InvalidValueError
 from model.profile import KAFKA, KIP
 from model.snapshot import DurableState
 
-__all__ = ["CASES", "Case", "CaseError", "Quotation", "cases", "read_cases"]
-
 CASES = Path(__file__).parent / "cases"
 """The folder of the sources: ``texts.toml`` with sentences of the KIPs, and a file per topic."""
 

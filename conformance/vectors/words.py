@@ -13,8 +13,6 @@ from model.errors import ErrorCode, InvalidValueError
 from model.operations import AcknowledgementBatch
 from model.states import AcknowledgeType, AcquireMode
 
-__all__ = ["ask_in_words"]
-
 _MODES = {"": AcquireMode.RECORD_LIMIT, "whole batches": AcquireMode.BATCH_OPTIMIZED}
 _NO_MAXIMUM = 500
 

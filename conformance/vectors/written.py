@@ -20,8 +20,6 @@ from model.errors import ErrorCode
 from spec.lag import lag
 from spec.view import durable
 
-__all__ = ["DATA", "FORMAT", "VectorError", "document", "vectors"]
-
 DATA = Path(__file__).parent / "data"
 """The folder of the vectors."""
 

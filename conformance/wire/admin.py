@@ -19,8 +19,6 @@ from conformance.wire.connection import Answer, Wire
 from conformance.wire.messages import request
 from conformance.wire.records import Producer
 
-__all__ = ["SPOKEN", "Admin", "Api", "Transaction"]
-
 T = TypeVar("T")
 
 

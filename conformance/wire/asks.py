@@ -12,25 +12,6 @@ import attrs
 from model.config import SharePartitionConfig
 from model.states import AcquireMode
 
-__all__ = [
-    "Acknowledge",
-    "Acknowledged",
-    "Ask",
-    "Batch",
-    "DeleteRecords",
-    "Describe",
-    "Disconnect",
-    "Epoch",
-    "Fetch",
-    "Open",
-    "Produce",
-    "ProduceAborted",
-    "Shape",
-    "Stranger",
-    "Wait",
-    "WaitPastLocks",
-]
-
 
 class Epoch(StrEnum):
     """The session epoch of a request, relative to the one that its session expects."""

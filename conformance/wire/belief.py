@@ -56,20 +56,6 @@ from spec.share_broker import (
 from spec.share_session import ShareSession
 from spec.window import replace
 
-__all__ = [
-    "SLACK_MS",
-    "Belief",
-    "Lock",
-    "Timing",
-    "appended",
-    "beginnings",
-    "lost_connection",
-    "lost_records",
-    "possible",
-    "relocked",
-    "uncertain",
-]
-
 _MOST_BRANCHES = 3
 """Up to so many undecided events are combined in every way; of more, all occur or none does."""
 

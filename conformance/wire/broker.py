@@ -18,8 +18,6 @@ from model.errors import ErrorCode
 from model.ranges import OffsetRange
 from model.share_messages import ShareFetch, ShareRequest
 
-__all__ = ["BrokerTarget"]
-
 _UNKNOWN_LAG = -1
 
 

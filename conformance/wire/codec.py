@@ -26,8 +26,6 @@ from model.share_messages import (
 )
 from model.states import AcquireMode
 
-__all__ = ["error_name", "exchange", "may_pass", "message", "topic_uuid"]
-
 _NO_ID = UUID(int=0)
 
 

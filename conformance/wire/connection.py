@@ -14,8 +14,6 @@ from conformance.target import TargetError
 from conformance.wire.messages import MalformedError, Message, encoded, response
 from conformance.wire.target import UnansweredError
 
-__all__ = ["Address", "Answer", "Bounds", "Wire", "monotonic_ms"]
-
 _MAX_PORT = 65_535
 _HEADER = 4
 

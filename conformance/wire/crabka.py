@@ -12,8 +12,6 @@ from conformance.wire.hooks import Hooks, admin_hooks
 from conformance.wire.servers import crabka_server
 from conformance.wire.target import WireCapabilities, WireTarget
 
-__all__ = ["crabka_hooks", "crabka_target"]
-
 _LOCK_MS, _DELIVERY_LIMIT, _LOCK_LIMIT = 800, 3, 10
 _SWEEP_MS, _LATE_MS = _LOCK_MS // 2, 200
 _CONFIGS = {

@@ -36,8 +36,6 @@ from spec.share_request import handle
 from spec.share_session import begin, key_of
 from spec.window import Window, replace
 
-__all__ = ["Mismatch", "WireDifference", "explained"]
-
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 Logs = Mapping[TopicPartition, WrittenLog]
 _EMPTY = WrittenLog()

@@ -15,8 +15,6 @@ from conformance.wire.target import WireCapabilities, WireHello
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.states import AcknowledgeType, AcquireMode
 
-__all__ = ["Mixture", "begin", "mixture", "next_ask"]
-
 _ALWAYS = {asks.Produce: 3.0, asks.Fetch: 10.0, asks.Acknowledge: 7.0}
 _SOMETIMES = {
     asks.Disconnect: 0.7,

@@ -37,26 +37,6 @@ from model.states import AcknowledgeType, AcquireMode
 from spec.partition import SharePartition
 from spec.record import is_acquirable, is_finished, is_held
 
-__all__ = [
-    "DELETIONS",
-    "DESCRIBE",
-    "DESCRIPTIONS",
-    "FETCHING",
-    "GIVEN_UP",
-    "GOALS",
-    "LOST",
-    "LOST_HOLDING",
-    "REDELIVERED",
-    "SERVED",
-    "SITUATIONS",
-    "acknowledging",
-    "answer_name",
-    "answers_in",
-    "deleted_situations",
-    "described_situations",
-    "served_situations",
-]
-
 _SESSIONS, _OFFSETS, _LAG, _CONFIG = "sessions", "offsets", "lag", "config"
 _DELETE, _GAPS, _RENEW, _ABORTED = "delete_records", "gaps", "renew", "aborted"
 _LIMIT, _OPTIMIZED = AcquireMode.RECORD_LIMIT.value, AcquireMode.BATCH_OPTIMIZED.value

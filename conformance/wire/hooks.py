@@ -14,15 +14,14 @@ from conformance.wire.target import WireCapabilities
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.ranges import OffsetRange
 
-__all__ = ["Hooks", "admin_hooks"]
-
 
 class Produce(Protocol):
     """Append log batches; see ``WireTarget.produce``."""
 
     def __call__(
         self, topic: str, partition: int, batches: Sequence[tuple[int, int]], *, aborted: bool
-    ) -> tuple[OffsetRange, ...]: ...
+    ) -> tuple[OffsetRange, ...]:
+        """Append the batches of a partition, in a transaction that aborts if ``aborted``."""
 
 
 @attrs.frozen(kw_only=True)

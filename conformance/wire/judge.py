@@ -44,8 +44,6 @@ from spec.share_session import key_of
 from spec.view import durable, snapshot
 from spec.window import first_unfinished
 
-__all__ = ["Judge"]
-
 MOST_BELIEFS = 24
 """With more beliefs the judge cannot follow."""
 

@@ -20,8 +20,6 @@ from model.config import AutoOffsetReset, SharePartitionConfig
 from model.operations import AcknowledgementBatch
 from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch, TopicPartition
 
-__all__ = ["kafka_broker"]
-
 _HOST = "127.0.0.1"
 _START_SECONDS, _STOP_SECONDS, _PAUSE_S = 90, 10, 0.1
 _TAIL_BYTES = 2000

@@ -14,8 +14,6 @@ from conformance.wire.servers import kfake_server
 from conformance.wire.target import WireCapabilities, WireTarget
 from model.config import SharePartitionConfig
 
-__all__ = ["kfake_hooks", "kfake_target"]
-
 _SWEEP_MS, _LATE_MS = 20, 180
 _LOCK_MS = 500
 

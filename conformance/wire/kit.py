@@ -14,8 +14,6 @@ from conformance.wire.scene import MEMBERS, WireScene
 from conformance.wire.target import WireHello, WireTarget
 from model.states import AcknowledgeType
 
-__all__ = ["BROKERS"]
-
 _PLAIN = {
     "epoch": asks.Epoch.NEXT,
     "stranger": asks.Stranger.NONE,

@@ -13,8 +13,6 @@ from pathlib import Path
 from conformance.target import TargetError
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 
-__all__ = ["LIBRDKAFKA", "WHEEL", "MockCluster", "library_path"]
-
 WHEEL = "2.16.1"
 """The required version of confluent-kafka."""
 

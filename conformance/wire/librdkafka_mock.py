@@ -13,8 +13,6 @@ from conformance.wire.hooks import Hooks, admin_hooks
 from conformance.wire.librdkafka import LIBRDKAFKA, MockCluster
 from conformance.wire.target import WireCapabilities
 
-__all__ = ["librdkafka_mock", "mock_hooks"]
-
 _LOCK_MS, _SWEEP_MS = 1000, 1100
 _DELIVERY_LIMITS, _LOCK_LIMITS = (2, 3, 5), (3, 10, 200)
 

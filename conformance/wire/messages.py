@@ -23,8 +23,6 @@ from model import wire
 from model.errors import InvalidValueError
 from model.wire import Reader, read
 
-__all__ = ["MalformedError", "Message", "built", "decoded", "encoded", "request", "response"]
-
 Message: TypeAlias = Any
 """A message or a part of one; the classes that kio generates have no base that they share."""
 

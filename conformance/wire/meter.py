@@ -28,8 +28,6 @@ from spec.record import Record, is_held
 from spec.share_broker import PartitionKey
 from spec.share_session import SessionKey, key_of
 
-__all__ = ["Meter"]
-
 InFlight = tuple[PartitionKey, int]
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from conformance.target import TargetError
 from conformance.wire.target import WireTarget
 
-__all__ = ["NAMES", "known_of", "named_broker"]
-
 Starter = Callable[[float], AbstractContextManager[WireTarget]]
 
 

@@ -19,8 +19,6 @@ from model.errors import InvalidValueError
 from model.ranges import OffsetRange
 from model.wire import Reader
 
-__all__ = ["LogBatch", "Producer", "read_batches", "record_batch"]
-
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _LENGTH_FROM, _CRC_FROM = 12, 21
 _MAGIC = 2

@@ -33,8 +33,6 @@ from model.share_messages import (
 )
 from model.states import AcknowledgeType
 
-__all__ = ["MEMBERS", "WireScene", "member_id"]
-
 MEMBERS = ("m1", "m2", "m3")
 ABSENT_TOPIC = "00000000-0000-0000-0000-00000000beef"
 ABSENT_PARTITION = 99

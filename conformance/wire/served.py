@@ -31,28 +31,6 @@ from spec.share_broker import PartitionKey
 from spec.share_session import ShareSession, key_of
 from spec.view import state_of
 
-__all__ = [
-    "ACKNOWLEDGE",
-    "FETCH",
-    "PART",
-    "Acknowledged",
-    "Acquired",
-    "Deletion",
-    "Description",
-    "Fetched",
-    "Past",
-    "Served",
-    "Why",
-    "acknowledged_in",
-    "acquired_in",
-    "fetched_in",
-    "has_available",
-    "has_more",
-    "held_by",
-    "is_gap",
-    "named_in",
-]
-
 PART = 0.1
 """The share of a lock's duration after which a part of it is over."""
 

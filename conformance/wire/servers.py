@@ -12,8 +12,6 @@ from pathlib import Path
 from conformance.build import Recipe, build
 from conformance.target import TargetError
 
-__all__ = ["Server", "crabka_server", "kfake_server"]
-
 _TARGETS = Path(__file__).parents[1] / "targets"
 _FIRST_LINE = re.compile(rb"(127\.0\.0\.1:[1-9][0-9]{0,4}) ([\x21-\x7e]{1,100})")
 _MAX_LINE = 1000

@@ -11,16 +11,6 @@ from model.errors import ErrorCode
 from model.ranges import OffsetRange
 from model.share_messages import ShareRequest, ShareResponse, TopicPartition
 
-__all__ = [
-    "Described",
-    "Exchange",
-    "Place",
-    "UnansweredError",
-    "WireCapabilities",
-    "WireHello",
-    "WireTarget",
-]
-
 
 class UnansweredError(TargetError):
     """A broker closed a connection instead of answering a request on it."""

@@ -14,8 +14,6 @@ from model.share_messages import (
     ShareResponse,
 )
 
-__all__ = ["acquired_text", "request_text", "response_text"]
-
 _TYPES = ("gap", "accept", "release", "reject", "renew")
 
 

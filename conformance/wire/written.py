@@ -12,15 +12,6 @@ from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED, is_acquirable
 from spec.window import first_unfinished
 
-__all__ = [
-    "WrittenLog",
-    "committed_only",
-    "deliverable",
-    "free_of_aborted",
-    "kept_back",
-    "waiting_start",
-]
-
 
 @attrs.define
 class WrittenLog:

@@ -23,8 +23,6 @@ from proofs.exploration.world import World
 from spec.coordinator import Durable, durable_state, initialize, merge, write
 from spec.record import durable_maximum
 
-__all__ = ["Coordinator"]
-
 _EPOCHS, _OLDER_LEADER, _OLDER_STATE = (1, 1), (0, 1), (1, 0)
 """(leader epoch, state epoch) of writes, where the coordinator has seen 1 and 1."""
 

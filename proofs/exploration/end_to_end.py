@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from proofs.exploration.tables import Ints
 
-__all__ = ["PROPERTIES", "ExploredProperty", "Mask", "Seen"]
-
 Mask = npt.NDArray[np.bool_]
 
 

@@ -15,8 +15,6 @@ from spec.coordinator import Durable
 from spec.log import Log
 from spec.record import Record, is_acquirable, is_dead_letter, is_terminal
 
-__all__ = ["DurableFacts", "Facts", "durable_facts", "facts_of"]
-
 PASSED = 0x80
 WHOLE = 0xFF
 

@@ -3,8 +3,6 @@
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
-__all__ = ["Interned"]
-
 T = TypeVar("T", bound=Hashable)
 
 

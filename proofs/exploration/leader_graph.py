@@ -21,8 +21,6 @@ from proofs.exploration.normal import View, content, view
 from proofs.exploration.side_by_side import make, pack, unpack
 from proofs.exploration.world import Leader, World
 
-__all__ = ["ARRIVAL", "Edge", "Expander", "Expansion", "LeaderFault"]
-
 ARRIVAL = -1
 """In place of a move: a write arrives whose answer is awaited, and is not answered yet."""
 

@@ -20,8 +20,6 @@ from spec.coordinator import Durable, durable_state
 if TYPE_CHECKING:
     from spec.log import Log
 
-__all__ = ["Leaders"]
-
 _CHUNK = 16
 """How many leaders a worker is given at a time."""
 

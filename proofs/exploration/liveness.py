@@ -20,18 +20,6 @@ from proofs.exploration.leaders import Leaders
 from proofs.exploration.moves import Kind
 from proofs.exploration.tables import Ints
 
-__all__ = [
-    "ASSUMPTIONS",
-    "PROMISES",
-    "Graph",
-    "Lasso",
-    "Promise",
-    "available_untakeable",
-    "graph_of",
-    "lasso_where",
-    "unkept",
-]
-
 ASSUMPTIONS = {
     "time": "time passes",
     "answers": "every write is answered in the end",

@@ -21,8 +21,6 @@ from spec.log import Log, learn_hole
 from spec.ranges import runs
 from spec.record import is_acquirable, is_dead_letter
 
-__all__ = ["FAILED", "Kind", "Move", "moves"]
-
 FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
 """The error with which the share coordinator, or the way to it, fails in these worlds."""
 

@@ -12,8 +12,6 @@ from enum import IntEnum
 from proofs.exploration.intern import Interned
 from proofs.exploration.normal import Content
 
-__all__ = ["DISABLED", "Action", "Network", "NetworkAct"]
-
 DISABLED = -1
 """No such transition in this state."""
 

@@ -19,8 +19,6 @@ from spec.log import Log
 from spec.record import Record
 from spec.window import tracked
 
-__all__ = ["Content", "View", "content", "view"]
-
 Content: TypeAlias = tuple[int, int, tuple[tuple[int, int, int, int], ...]]
 """What a write says: start offset, delivery complete count, batches (first, last, state, count)."""
 

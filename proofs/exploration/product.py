@@ -24,8 +24,6 @@ from proofs.exploration.tables import Column, Ints, Sorted, Table
 from proofs.exploration.world import World
 from spec.log import Log
 
-__all__ = ["Explored", "Found", "Product", "State"]
-
 _CHUNK = 1 << 16
 """How many states are followed at a time, which bounds what is kept meanwhile."""
 

@@ -14,8 +14,6 @@ from proofs.exploration.liveness import (
 from proofs.exploration.product import Explored, Found, Product
 from proofs.exploration.run_table import RunRow, lasso_rows, rows_of
 
-__all__ = ["ExplorationReport", "PropertyVerdict", "listed", "report_on"]
-
 Known = ExploredProperty | Promise
 
 

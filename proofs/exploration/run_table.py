@@ -26,8 +26,6 @@ from spec.log import Log
 from spec.step import apply
 from spec.view import snapshot
 
-__all__ = ["RunRow", "lasso_rows", "rows_of", "table_of"]
-
 
 @attrs.frozen
 class RunRow:

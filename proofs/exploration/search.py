@@ -6,8 +6,6 @@ from typing import Generic, TypeVar
 
 import attrs
 
-__all__ = ["Search", "Stopped", "Violation", "search"]
-
 S = TypeVar("S", bound=Hashable)
 L = TypeVar("L")
 

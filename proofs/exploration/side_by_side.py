@@ -17,8 +17,6 @@ from proofs.exploration.world import Leader, World, initialize
 from spec.log import Log
 from spec.partition import SharePartition
 
-__all__ = ["Made", "Pair", "first_pair", "make", "pack", "unpack"]
-
 
 @attrs.frozen
 class Pair:

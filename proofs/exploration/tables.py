@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Column", "Ints", "Sorted", "Table"]
-
 Ints = npt.NDArray[np.int64]
 
 _UNKNOWN = -(2**62)

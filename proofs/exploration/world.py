@@ -11,8 +11,6 @@ from spec.log import Log, hole_end
 from spec.partition import SharePartition
 from spec.step import apply, new_partition
 
-__all__ = ["NEVER_WRITTEN", "TICK_MS", "Leader", "World", "initialize", "present"]
-
 TICK_MS = 1
 """By how much the clock moves when time passes."""
 

@@ -13,8 +13,6 @@ from proofs.hazards.draft_readings import Readings
 from proofs.hazards.world import BEGAN, Act, HazardMove, HazardState, HazardWorld
 from spec.coordinator import durable_state
 
-__all__ = ["acts_in", "requests_of"]
-
 
 def acts_in(state: HazardState, world: HazardWorld, *, leaps: bool) -> Iterator[Act]:
     """Yield every possible next act; none after a broken step or a failed leader."""

@@ -6,8 +6,6 @@ from model.errors import InvalidValueError
 from proofs.hazards import durable, marking, timing
 from proofs.hazards.hazard import Hazard
 
-__all__ = ["HAZARDS", "hazard_named"]
-
 
 def _number(hazard: Hazard) -> tuple[int, str]:
     found = re.fullmatch(r"Z(\d+)(\w?)", hazard.name)

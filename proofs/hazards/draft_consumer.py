@@ -6,8 +6,6 @@ from model import operations as ops
 from model.states import AcknowledgeType
 from proofs.hazards.draft_readings import Readings
 
-__all__ = ["MOST_WAITING", "Consumer", "Given", "Request", "mark", "may_poll", "poll", "receive"]
-
 MOST_WAITING = 100
 """Default of max.in-flight.progress.batches."""
 

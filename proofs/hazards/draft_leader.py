@@ -21,8 +21,6 @@ from proofs.hazards.draft_readings import Readings, Siblings
 from proofs.hazards.draft_record import DraftRecord, Rules
 from spec.coordinator import Durable, coalesce, durable_from, merge
 
-__all__ = ["DraftLeader", "DraftStep", "DraftWaiting", "apply", "complete_count", "new_leader"]
-
 NONE, REFUSED = ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE
 
 

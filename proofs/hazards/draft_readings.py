@@ -7,8 +7,6 @@ from enum import StrEnum
 
 import attrs
 
-__all__ = ["DRAFT_LITERAL", "MENDED", "LimitTest", "Readings", "Siblings"]
-
 
 class LimitTest(StrEnum):
     """When the release of a stale record compares the delivery count with its limit."""

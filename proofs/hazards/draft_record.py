@@ -9,27 +9,6 @@ from model.config import SharePartitionConfig
 from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
 from proofs.hazards.draft_readings import LimitTest, Readings
 
-__all__ = [
-    "NEVER",
-    "DraftRecord",
-    "Rules",
-    "acknowledge",
-    "acquire",
-    "expire",
-    "instants",
-    "is_held",
-    "is_terminal",
-    "leave",
-    "mark",
-    "may_acknowledge",
-    "may_mark",
-    "recover",
-    "renew",
-    "roll_back",
-    "sweep",
-    "timers",
-]
-
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 IN_PROGRESS, ARCHIVED = RecordState.IN_PROGRESS, RecordState.ARCHIVED
 

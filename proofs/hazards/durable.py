@@ -6,8 +6,6 @@ from proofs.hazards.draft_consumer import Given
 from proofs.hazards.hazard import Hazard, HazardCase
 from proofs.hazards.world import Act, HazardMove, HazardWorld
 
-__all__ = ["HAZARDS"]
-
 _WRITE = ("§3.2", "5. Async-write delta record to __share_group_state.")
 _BYTE = ("§2.2", "RecordState.IN_PROGRESS ((byte) 5)")
 _REUSE = (

@@ -26,8 +26,6 @@ from proofs.hazards.world import (
 )
 from spec.record import durable_maximum
 
-__all__ = ["figures", "played"]
-
 DEFAULT = SharePartitionConfig()
 LOCK = DEFAULT.record_lock_duration_ms
 THRESHOLD = DEFAULT.in_progress_staleness_threshold_ms

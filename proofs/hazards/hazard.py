@@ -11,18 +11,6 @@ from proofs.hazards.machine import RESOLVED, draft_machine
 from proofs.hazards.run import begin, follow, steps
 from proofs.hazards.world import Act, HazardMove, HazardProperty, HazardState, HazardWorld, Setting
 
-__all__ = [
-    "Absence",
-    "CaseFinding",
-    "Hazard",
-    "HazardCase",
-    "HazardFinding",
-    "Run",
-    "absence",
-    "examine",
-    "is_shown",
-]
-
 MOST_STATES = 100_000
 """A search that needs more has failed: the worlds are made to be small."""
 

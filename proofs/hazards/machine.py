@@ -24,16 +24,6 @@ from spec.lag import durable_lag, lag, share_partition_lag
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED
 
-__all__ = [
-    "HELD",
-    "RESOLVED",
-    "Machine",
-    "MachineView",
-    "Shown",
-    "draft_machine",
-    "older_broker_reads",
-]
-
 HELD = (RecordState.ACQUIRED, RecordState.IN_PROGRESS)
 
 

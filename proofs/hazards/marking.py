@@ -9,8 +9,6 @@ from proofs.hazards.hazard import Hazard, HazardCase
 from proofs.hazards.timing import QUARTER
 from proofs.hazards.world import Act, HazardMove, HazardWorld
 
-__all__ = ["HAZARDS"]
-
 _FIELDS = (
     "§2.4",
     (

@@ -13,8 +13,6 @@ from proofs.hazards.draft_consumer import Given, receive
 from proofs.hazards.machine import MachineView
 from proofs.hazards.world import HazardMoment, HazardMove, Past
 
-__all__ = ["offsets_marked", "remember"]
-
 T = TypeVar("T")
 
 

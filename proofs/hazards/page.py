@@ -9,8 +9,6 @@ from proofs.hazards.hazard import Absence, CaseFinding, HazardCase, HazardFindin
 from proofs.hazards.machine import MachineView, Shown
 from proofs.hazards.world import BEGAN, Act, HazardMove, HazardProperty, HazardWorld
 
-__all__ = ["page", "property_text", "steps_table"]
-
 _HEAD = (
     "| Time (ms) | What happens | Records | Durable | Lag |",
     "|---:|---|---|---|---|",

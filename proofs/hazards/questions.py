@@ -1,7 +1,5 @@
 """What the draft leaves open besides the hazards: where, the question, the answer we propose."""
 
-__all__ = ["QUESTIONS"]
-
 QUESTIONS = (
     (
         "§2.1",

@@ -13,8 +13,6 @@ from proofs.hazards.page import page
 from proofs.hazards.questions import QUESTIONS
 from spec.record import durable_maximum
 
-__all__ = ["edges_that_fall", "review", "verdict"]
-
 _AVAILABLE, _ARCHIVING = RecordState.AVAILABLE, RecordState.ARCHIVING
 _TODAY = (
     (_AVAILABLE, RecordState.ACKNOWLEDGED),

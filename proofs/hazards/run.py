@@ -12,8 +12,6 @@ from proofs.hazards.draft_consumer import Consumer
 from proofs.hazards.memory import remember
 from proofs.hazards.world import BEGAN, Act, HazardMoment, HazardMove, HazardState, Past, Setting
 
-__all__ = ["begin", "follow", "steps"]
-
 
 def begin(setting: Setting) -> HazardState:
     """Return the world at its beginning: a leader that has just read an untouched durable state."""

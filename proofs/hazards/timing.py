@@ -6,8 +6,6 @@ from proofs.hazards.draft_readings import LimitTest
 from proofs.hazards.hazard import Hazard, HazardCase
 from proofs.hazards.world import Act, HazardMove, HazardWorld
 
-__all__ = ["HAZARDS", "QUARTER"]
-
 QUARTER = SharePartitionConfig().in_progress_staleness_threshold_ms // 4
 """How often the sweeper runs at the defaults, in ms."""
 

@@ -10,8 +10,6 @@ from proofs.hazards.hazard import Absence, absence
 from proofs.hazards.machine import RESOLVED
 from proofs.hazards.world import HazardMoment, HazardMove, HazardWorld, Setting
 
-__all__ = ["WORLDS", "all_together", "everything_holds"]
-
 _SMALL = SharePartitionConfig(
     delivery_count_limit=2,
     in_progress_staleness_threshold_ms=60_000,

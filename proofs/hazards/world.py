@@ -14,18 +14,6 @@ from proofs.hazards.draft_consumer import MOST_WAITING, Consumer, Given
 from proofs.hazards.draft_readings import Readings
 from proofs.hazards.machine import Machine, MachineView
 
-__all__ = [
-    "BEGAN",
-    "Act",
-    "HazardMoment",
-    "HazardMove",
-    "HazardProperty",
-    "HazardState",
-    "HazardWorld",
-    "Past",
-    "Setting",
-]
-
 BEGAN = 1_800_000_000_000
 """When worlds begin, in ms on the brokers' clocks: a time of this century, as they really have."""
 

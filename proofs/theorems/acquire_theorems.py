@@ -23,8 +23,6 @@ from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record, is_acquirable, is_held, is_terminal
 from spec.window import Window
 
-__all__ = ["ACQUIRE_THEOREMS", "OneFetch", "TwoRecords"]
-
 _law = laws("KIP-932, In-flight records")
 
 

@@ -20,8 +20,6 @@ from proofs.theorems.theorem import Lemma, Theorem
 from proofs.theorems.walk_theorems import WALK_LEMMAS, WALK_THEOREMS
 from proofs.theorems.window_theorems import WINDOW_THEOREMS
 
-__all__ = ["LEMMAS", "THEOREMS", "theorem_named", "theorems_about"]
-
 LEMMAS = (*WALK_LEMMAS, *COUNT_LEMMAS)
 """All lemmas that theorems cite, each proved by its base and step."""
 

@@ -28,8 +28,6 @@ from spec.partition import SharePartition, complete_count
 from spec.record import Record, is_terminal
 from spec.window import Window
 
-__all__ = ["COMPLETE_COUNT_THEOREMS", "Tallied"]
-
 _law = laws("KIP-1226, Delivery complete count")
 
 

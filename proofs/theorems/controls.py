@@ -8,19 +8,6 @@ from typing import Any
 
 import attrs
 
-__all__ = [
-    "adds",
-    "also_allows",
-    "becomes",
-    "called_with",
-    "does_nothing",
-    "keeps",
-    "leaves",
-    "off_by_one",
-    "returns",
-    "sets",
-]
-
 Change = Callable[[Any], Any]
 
 

@@ -26,8 +26,6 @@ from spec.coordinator import Durable
 from spec.logic import Term
 from spec.partition import SharePartition
 
-__all__ = ["COORDINATOR_THEOREMS", "Epochs"]
-
 
 @attrs.frozen
 class Epochs:

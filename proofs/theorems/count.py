@@ -12,8 +12,6 @@ import z3
 from proofs.theorems.symbolic import is_term
 from spec.logic import Term, either
 
-__all__ = ["OFFSETS", "add", "count", "counts_on", "has", "is_empty", "put", "small", "unmarked"]
-
 _MARKS = z3.ArraySort(z3.IntSort(), z3.BoolSort())
 _COUNT = z3.Function("count", _MARKS, z3.IntSort(), z3.IntSort(), z3.IntSort())
 _NOT = z3.Not(z3.Bool("marked")).decl()

@@ -14,8 +14,6 @@ from spec.logic import Term, either
 from spec.partition import SharePartition
 from spec.record import is_terminal
 
-__all__ = ["COMPLEMENT", "COUNT_LEMMAS", "PUT", "SPLIT", "WITHIN", "Range"]
-
 _law = laws("arithmetic")
 
 

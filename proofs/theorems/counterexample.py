@@ -11,8 +11,6 @@ from spec import record as rules
 from spec.invariants import RECORD_INVARIANTS
 from spec.record import Record
 
-__all__ = ["as_test", "fails", "holds"]
-
 _MEMBERS = frozenset({"member", "owner", "former_owner"})
 
 

@@ -25,8 +25,6 @@ from spec.partition import SharePartition, complete_count
 from spec.record import UNDELIVERED, Record, is_finished, is_held, is_terminal
 from spec.window import Window
 
-__all__ = ["COUNTING_THEOREMS", "DOUBLES", "FORGETFUL", "MISCOUNTS", "Counted"]
-
 
 @attrs.frozen
 class Counted:

@@ -21,21 +21,6 @@ from spec.partition import SharePartition
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "TwoWrites",
-    "agree",
-    "are_writes",
-    "durable_fields",
-    "durable_of",
-    "entries_agree",
-    "first_write",
-    "is_persisted",
-    "is_same",
-    "law",
-    "merged",
-    "second_write",
-]
-
 law = laws("KIP-932, Managing durable share-partition state")
 
 

@@ -27,8 +27,6 @@ from spec import coordinator
 from spec import record as rules
 from spec.logic import Term
 
-__all__ = ["DURABLE_THEOREMS"]
-
 JOIN = law(
     "merge_of_two_states_is_a_join",
     "Merging states of one record is idempotent, commutative and associative, and loses neither.",

@@ -32,8 +32,6 @@ from spec.share_group import (
 )
 from spec.share_group_invariants import GROUP_INVARIANTS
 
-__all__ = ["GROUP_THEOREMS", "OneAssigned"]
-
 TOPIC, MEMBER = "t", "m"
 AT = TopicPartition(TOPIC, 0)
 _STAGES = (1, 2, 3)

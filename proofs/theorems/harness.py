@@ -21,17 +21,6 @@ from proofs.theorems.situation import sizes, symbols, values
 from proofs.theorems.symbolic import UndecidedError, branches, meaning
 from proofs.theorems.theorem import Control, Theorem
 
-__all__ = [
-    "LIMIT_MS",
-    "Proof",
-    "ProofVerdict",
-    "Refutation",
-    "changed",
-    "check_control",
-    "holds_of",
-    "prove",
-]
-
 LIMIT_MS = 5_000
 """The time limit of one Z3 query (ms); a proof that needs longer has failed."""
 

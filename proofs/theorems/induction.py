@@ -13,8 +13,6 @@ from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Lemma, LemmaCitation, Theorem
 from spec.logic import Term
 
-__all__ = ["PARTS", "instance", "obligations", "one_more"]
-
 PARTS = BASE, STEP = "base", "step"
 
 

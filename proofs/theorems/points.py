@@ -6,8 +6,6 @@ import attrs
 
 from spec.logic import Term
 
-__all__ = ["Points"]
-
 
 @attrs.define(eq=False)
 class Points:

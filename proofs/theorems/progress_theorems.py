@@ -24,8 +24,6 @@ from spec.partition import SharePartition, Step, complete_count
 from spec.record import Record
 from spec.window import Window
 
-__all__ = ["PROGRESS_THEOREMS", "Marked", "erased"]
-
 ACQUIRED, IN_PROGRESS = RecordState.ACQUIRED, RecordState.IN_PROGRESS
 ENDS = frozenset(
     {

@@ -36,8 +36,6 @@ from spec.record import is_dead_letter
 from spec.step import apply, new_partition
 from spec.view import durable
 
-__all__ = ["Witness", "run_states", "states_of", "witness"]
-
 CONFIG = SharePartitionConfig(
     delivery_count_limit=2,
     partition_max_record_locks=4,

@@ -14,8 +14,6 @@ from spec.invariants import RECORD_INVARIANTS, RecordInvariant
 from spec.logic import Term, absent, either, negate
 from spec.record import Record
 
-__all__ = ["RECORD_THEOREMS"]
-
 _law = laws("KIP-932, In-flight records")
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED

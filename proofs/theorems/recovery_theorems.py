@@ -30,8 +30,6 @@ from spec.logic import Term, negate
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record
 
-__all__ = ["RECOVERY_THEOREMS", "Recovery"]
-
 ARCHIVING = RecordState.ARCHIVING
 
 WRITES = frozenset({"acknowledge", "release", "expire", "finish_dead_letter"})

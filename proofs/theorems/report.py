@@ -12,8 +12,6 @@ from proofs.theorems.reachable import Witness
 from proofs.theorems.spacer import Inference
 from proofs.theorems.theorem import Theorem
 
-__all__ = ["TheoremFinding", "as_json", "as_lines", "is_proved", "totals"]
-
 
 @attrs.frozen
 class TheoremFinding:

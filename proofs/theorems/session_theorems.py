@@ -28,8 +28,6 @@ from spec import share_session
 from spec.logic import Term, negate
 from spec.share_session import Sessions, ShareSession
 
-__all__ = ["SESSION_THEOREMS", "OneSession"]
-
 GROUP, MEMBER, OTHER = "g", "m", "n"
 OURS, THEIRS = (GROUP, MEMBER), (GROUP, OTHER)
 AT = TopicPartition("t", 0)

@@ -16,18 +16,6 @@ from spec.logic import Term
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record, is_acquirable, is_terminal
 
-__all__ = [
-    "any_marks",
-    "any_record",
-    "flag",
-    "number",
-    "offset",
-    "situation_at",
-    "sizes",
-    "symbols",
-    "values",
-]
-
 S = TypeVar("S")
 
 

@@ -19,8 +19,6 @@ from spec.invariants import RECORD_INVARIANTS
 from spec.logic import Term
 from spec.record import UNDELIVERED, Record
 
-__all__ = ["SAFE", "Inference", "infer", "inferences"]
-
 FIELDS = tuple(field.name for field in attrs.fields(Record))
 STAYS = "terminal_records_stay_terminal"
 SAFE = (*(known.name for known in RECORD_INVARIANTS if known.name != "progress_is_in_order"), STAYS)

@@ -17,8 +17,6 @@ from model.states import RecordState
 from spec import acquire, coordinator, window
 from spec.logic import Term
 
-__all__ = ["Branch", "UndecidedError", "branches", "conjunction", "implies", "is_term", "meaning"]
-
 _MODULES_WITH_RANGES = (acquire, coordinator, window)
 _LONGEST_RUN = 400
 

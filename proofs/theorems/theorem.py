@@ -7,8 +7,6 @@ import attrs
 
 from spec.logic import Term
 
-__all__ = ["Control", "Lemma", "LemmaCitation", "Property", "Theorem", "about", "laws"]
-
 
 def _always(_situation: object) -> Term:
     return True

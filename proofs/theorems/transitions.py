@@ -13,8 +13,6 @@ from spec.logic import Term, either
 from spec.partition import SharePartition
 from spec.record import Record
 
-__all__ = ["TRANSITIONS", "OneRecord", "Transition", "is_sound"]
-
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
 ARCHIVING, IN_PROGRESS = RecordState.ARCHIVING, RecordState.IN_PROGRESS

@@ -22,8 +22,6 @@ from spec.window import Window
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["WALK", "WALK_LEMMAS", "WALK_THEOREMS", "Walk"]
-
 _law = laws("KIP-932, Managing the SPSO and SPEO")
 
 

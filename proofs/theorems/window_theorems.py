@@ -22,8 +22,6 @@ from spec.partition import SharePartition
 from spec.record import Record, is_acquirable, is_finished, is_held, is_terminal
 from spec.window import Window
 
-__all__ = ["WINDOW_THEOREMS", "OneOffset"]
-
 _law = laws("KIP-932, Managing the SPSO and SPEO")
 
 

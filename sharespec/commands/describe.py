@@ -12,8 +12,6 @@ from replay.sources import NoSuchTraceError
 from sharespec.commands.options import AT, GROUP, PROFILE, SEQ, TRACES
 from sharespec.exit import exits_on, report_problems
 
-__all__ = ["describe_command"]
-
 
 @click.command("describe")
 @TRACES

@@ -13,8 +13,6 @@ from sharespec.commands.options import PROFILE
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on
 
-__all__ = ["explain_command"]
-
 
 @click.command("explain")
 @click.argument("trace", type=click.Path(path_type=Path))

@@ -24,8 +24,6 @@ from sharespec.commands.options import JSON, profile_option
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on
 
-__all__ = ["explore_command", "progress_reporter"]
-
 _SIZES = {
     "offsets": "Number of offsets in the log.",
     "members": "Number of members in the group.",

@@ -9,8 +9,6 @@ from replay.generate import Request, TargetNotEmptyError, generate_traces
 from sharespec.console import progress_console
 from sharespec.exit import exits_on
 
-__all__ = ["generate_command"]
-
 
 @click.command("generate")
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path))

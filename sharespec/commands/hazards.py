@@ -14,8 +14,6 @@ from proofs.hazards.together import all_together
 from sharespec.commands.options import JSON
 from sharespec.exit import Exit, exits_on
 
-__all__ = ["hazards_command"]
-
 
 @click.command("hazards")
 @click.option("--show", "name", metavar="NAME", help="Show the page of this hazard, such as Z1.")

@@ -20,8 +20,6 @@ from sharespec.commands.options import AT, GROUP, JSON, PROFILE, SEQ, TRACES
 from sharespec.console import output
 from sharespec.exit import exits_on, report_problems
 
-__all__ = ["in_flight_command"]
-
 _HEAD = (
     "GROUP", "TOPIC", "PARTITION", "OFFSETS", "STATE", "MEMBER", "DELIVERY-COUNT", "HELD-MS",
     "PROGRESS-AGE-MS", "",

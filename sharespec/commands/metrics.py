@@ -19,8 +19,6 @@ from sharespec.commands.options import GROUP, JSON, PROFILE, TRACES
 from sharespec.console import output
 from sharespec.exit import exits_on, report_problems
 
-__all__ = ["metrics_command"]
-
 LATE = "of records whose write was outstanding"
 
 

@@ -7,8 +7,6 @@ import click
 
 from model.profile import PROFILES
 
-__all__ = ["AT", "GROUP", "JSON", "PROFILE", "SEQ", "TRACES", "profile_option"]
-
 
 def profile_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return the option ``--profile``."""

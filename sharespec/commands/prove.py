@@ -17,8 +17,6 @@ from proofs.theorems.theorem import Theorem
 from sharespec.commands.options import JSON
 from sharespec.exit import Exit, exits_on
 
-__all__ = ["findings", "prove_command"]
-
 
 @click.command("prove")
 @click.option("--only", metavar="NAME", help="Only this property, transition or theorem.")

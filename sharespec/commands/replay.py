@@ -17,8 +17,6 @@ from sharespec.commands.options import JSON, PROFILE, TRACES
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on, fail
 
-__all__ = ["replay_command"]
-
 
 def _against(_context: click.Context, _option: click.Parameter, value: str) -> tuple[str, ...]:
     names = {name.strip() for name in value.split(",")}

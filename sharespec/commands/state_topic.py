@@ -24,8 +24,6 @@ from sharespec.exit import Exit, exits_on, fail
 from spec.coordinator import durable_state
 from spec.share_coordinator import Held
 
-__all__ = ["state_topic_command"]
-
 MAX_PROBLEMS = 100
 """How many problems are shown in full; all are counted."""
 

@@ -9,8 +9,6 @@ from conformance.vectors.source import CaseError, cases
 from conformance.vectors.written import DATA, VectorError, document
 from sharespec.exit import Exit, exits_on
 
-__all__ = ["vectors_command"]
-
 
 @click.command("vectors")
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path), default=DATA)

@@ -22,8 +22,6 @@ from sharespec.commands.options import JSON
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on, fail
 
-__all__ = ["verify_command"]
-
 
 def _in_a_folder(
     _context: click.Context, _option: click.Parameter, path: Path | None

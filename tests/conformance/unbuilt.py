@@ -6,8 +6,6 @@ import pytest
 
 from conformance.target import TargetError
 
-__all__ = ["skip_without_kafka"]
-
 
 def skip_without_kafka(error: TargetError) -> NoReturn:
     """Skip because a tool or Maven Central is missing; raise what is a fault of our sources."""

@@ -25,9 +25,6 @@ from spec.share_broker import Handled, PartitionKey, ShareBroker
 from spec.share_session import key_of
 from spec.window import replace
 
-__all__ = ["WireFault", "faulty_config", "faulty_request", "faulty_response"]
-
-
 Asked = tuple[ShareBroker, ShareRequest]
 Answered = tuple[ShareBroker, ShareResponse]
 

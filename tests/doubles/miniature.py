@@ -14,8 +14,6 @@ from conformance.cores.protocol import VERSION
 from conformance.cores.target import Capabilities, Hello, Reply, Request
 from model.errors import ErrorCode
 
-__all__ = ["FaultKind", "Miniature", "serve"]
-
 
 class FaultKind(StrEnum):
     """What a miniature does wrong."""

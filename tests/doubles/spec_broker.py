@@ -39,8 +39,6 @@ from spec.view import durable, snapshot
 from spec.window import replace
 from tests.doubles.broker_faults import WireFault, faulty_config, faulty_request, faulty_response
 
-__all__ = ["CAPABILITIES", "SpecBroker"]
-
 CAPABILITIES = WireCapabilities(
     fetch_versions=(1, 2),
     acknowledge_versions=(1, 2),

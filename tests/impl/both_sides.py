@@ -7,8 +7,6 @@ from tests.impl.by_hand import Row
 from tests.impl.helpers import interpreted
 from tests.lockstep.spoiled import Case, found_by_specification
 
-__all__ = ["Found", "found"]
-
 Found = tuple[int, Guard | Difference, int | None]
 """Row, kind and offset of a divergence."""
 

@@ -5,8 +5,6 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-__all__ = ["HypothesisDice"]
-
 T = TypeVar("T")
 
 

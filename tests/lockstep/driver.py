@@ -7,8 +7,6 @@ from judge.world import SeededDice
 from model.profile import PROFILES
 from tests.lockstep.world import OPERATIONS, new_world, step
 
-__all__ = ["drive"]
-
 STEPS_IN_A_WORLD = 250
 
 

@@ -19,8 +19,6 @@ from spec.view import snapshot
 if TYPE_CHECKING:
     from enum import Enum
 
-__all__ = ["Pair"]
-
 
 class Pair:
     """Both under one profile. ``reached`` counts operations, statuses, guards and transitions.

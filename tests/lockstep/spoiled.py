@@ -26,8 +26,6 @@ from replay.lag_file import Observed, lag_table
 from replay.tables import BadRowError, events_of, first_bad_row
 from tests.lockstep.world import OPERATIONS, new_world, step
 
-__all__ = ["Case", "cases", "found_by_kernel", "found_by_specification"]
-
 Row = dict[str, Any]
 Found = tuple[object, ...]
 Path = tuple[str | int, ...]

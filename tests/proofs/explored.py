@@ -6,8 +6,6 @@ from proofs.exploration.network import Network
 from proofs.exploration.product import Explored, Product
 from proofs.exploration.world import World
 
-__all__ = ["explored", "parts_of"]
-
 TINY = World(offsets=1)
 """One record: every transition of a record, of two members, and every failure."""
 

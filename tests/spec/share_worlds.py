@@ -22,22 +22,6 @@ from spec.share_broker import ShareBroker, lead
 from spec.share_request import handle
 from tests.spec.worlds import SMALL, states
 
-__all__ = [
-    "P0",
-    "P1",
-    "PENDING",
-    "acked",
-    "asked",
-    "broker_of",
-    "errors",
-    "fetching",
-    "given",
-    "held",
-    "lost",
-    "opened",
-    "sent",
-]
-
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 PENDING = Answer(ErrorCode.PENDING)
 

@@ -27,23 +27,6 @@ from spec.step import apply, new_partition
 from spec.view import snapshot
 from spec.window import Window, extend, replace
 
-__all__ = [
-    "BOTH",
-    "MARKS",
-    "SMALL",
-    "acknowledgement",
-    "fetch",
-    "marking",
-    "refusal",
-    "run",
-    "spans",
-    "started",
-    "states",
-    "taken",
-    "window_of",
-    "written",
-]
-
 BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 """Runs a test under each profile."""
 

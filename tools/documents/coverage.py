@@ -12,8 +12,6 @@ import attrs
 
 from proofs.theorems.catalogue import THEOREMS
 
-__all__ = ["MARKS", "CoverageItem", "document", "items", "wrong"]
-
 MARKS = ("core", "supporting", "data")
 """Core: the rules of a share-partition; supporting: what they rest on; data: names and numbers."""
 

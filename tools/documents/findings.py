@@ -11,17 +11,6 @@ from conformance.known import Known, read_known
 from conformance.subjects import Subject
 from tools.documents.parts import with_part
 
-__all__ = [
-    "PAGES",
-    "REPRODUCED",
-    "Page",
-    "findings_table",
-    "known_of",
-    "track_record",
-    "with_findings",
-    "with_track_record",
-]
-
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
 REPRODUCED = FOLDER / "reproduced.json"
 """For each target and finding the commit and the date (ISO 8601) at which it last showed."""

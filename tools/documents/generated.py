@@ -12,8 +12,6 @@ from tools.documents.findings import with_findings, with_track_record
 from tools.documents.pictures import packages_picture, states_picture
 from tools.documents.properties import with_summary, with_table
 
-__all__ = ["DOCUMENTS", "ROOT", "SEARCHED", "Rewrite", "changed"]
-
 ROOT = Path(__file__).parents[2]
 
 Rewrite = Callable[[str], str]

@@ -2,8 +2,6 @@
 
 from model.errors import InvalidValueError
 
-__all__ = ["with_part"]
-
 
 def with_part(document: str, begin: str, end: str, part: str) -> str:
     """Return the document with ``part`` between its two markers, replacing the old text.

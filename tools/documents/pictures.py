@@ -16,8 +16,6 @@ from model.states import RecordState
 from proofs.theorems.transitions import TRANSITIONS, OneRecord, Transition
 from spec.record import Record
 
-__all__ = ["Arrow", "arrows", "imports", "packages_picture", "states_picture"]
-
 ROOT = Path(__file__).parents[2]
 
 _LIMIT, _NOW, _LONG = 2, 10, 1_000

@@ -7,8 +7,6 @@ from proofs.theorems.theorem import Theorem
 from proofs.theorems.transitions import TRANSITIONS
 from tools.documents.parts import with_part
 
-__all__ = ["BEGIN", "END", "properties_table", "summary_table", "with_summary", "with_table"]
-
 BEGIN = "<!-- begin: proved properties -->"
 END = "<!-- end: proved properties -->"
 _BEGIN_SUMMARY = "<!-- begin: summary of proved properties -->"

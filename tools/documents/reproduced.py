@@ -14,8 +14,6 @@ import click
 
 from tools.documents.findings import PAGES, REPRODUCED
 
-__all__ = ["noted", "shown"]
-
 
 def shown(lines: Iterable[str]) -> list[str]:
     """Return the known deviations that a run reproduced, from the JSON lines that it printed."""

@@ -18,18 +18,6 @@ from typing import Any
 
 import attrs
 
-__all__ = [
-    "CHECKS",
-    "QUICK",
-    "ROOT",
-    "Check",
-    "NoCheckoutError",
-    "checks_of",
-    "install",
-    "require_checkout",
-    "warm_up",
-]
-
 ROOT = Path(__file__).parents[2]
 """The checkout, if this is one."""
 

@@ -20,8 +20,6 @@ from tools.mutation.report import as_json, as_lines, scores, with_scores
 from tools.mutation.results import as_line, equivalents, from_lines
 from tools.mutation.run import MutantJudgement, judgements
 
-__all__ = ["module_names", "mutate_command", "selected"]
-
 SURVIVED, BAD_ARGUMENT, INTERRUPTED = 1, 2, 130
 _MODULES = ("spec/**/*.py", "impl/**/*.py", "proofs/hazards/draft_*.py")
 """The modules that mutants are made of, as patterns below the checkout."""

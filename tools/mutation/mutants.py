@@ -13,8 +13,6 @@ import attrs
 
 from tools.mutation.operators import replacements, without_value
 
-__all__ = ["Key", "Mutant", "code_of", "mutants_of", "sampled", "source_of"]
-
 Key = tuple[str, str, str, str, int]
 """Module, function, before, after and occurrence of a mutant."""
 

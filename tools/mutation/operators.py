@@ -12,8 +12,6 @@ from enum import EnumMeta
 from types import ModuleType
 from typing import Any
 
-__all__ = ["replacements", "without_value"]
-
 _COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),

@@ -12,17 +12,6 @@ from tools.mutation.checks import CHECKS
 from tools.mutation.mutants import Key
 from tools.mutation.run import MutantJudgement
 
-__all__ = [
-    "BEGIN",
-    "END",
-    "Score",
-    "as_json",
-    "as_lines",
-    "rows_of",
-    "scores",
-    "with_scores",
-]
-
 BEGIN = "<!-- begin: scores, written by python -m tools.mutation -->"
 END = "<!-- end: scores -->"
 _HEAD = (

@@ -10,8 +10,6 @@ from model.errors import InvalidValueError
 from tools.mutation.mutants import Key, Mutant, source_of
 from tools.mutation.run import MutantJudgement
 
-__all__ = ["EQUIVALENTS", "as_line", "equivalents", "from_lines", "unknown_keys"]
-
 EQUIVALENTS = Path(__file__).with_name("equivalent.json")
 """Mutants that do what the code does, in groups of one reason."""
 

@@ -16,8 +16,6 @@ import attrs
 from tools.mutation.checks import checks_of, install, warm_up
 from tools.mutation.mutants import Mutant, code_of
 
-__all__ = ["MutantJudgement", "judgements"]
-
 _MEMORY_BYTES = 3 << 30
 _SETTINGS = {
     "NUMBA_DISABLE_JIT": "1",  # To compile impl anew would take longer than every check.

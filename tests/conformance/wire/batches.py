@@ -6,8 +6,6 @@ from crc32c import crc32c
 
 from conformance.wire.records import record_batch
 
-__all__ = ["CONTROL", "GZIP", "TRANSACTIONAL", "at", "flagged", "holding", "record", "sealed"]
-
 TRANSACTIONAL, CONTROL, GZIP = 16, 32, 1
 
 

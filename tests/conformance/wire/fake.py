@@ -17,8 +17,6 @@ from conformance.wire.admin import SPOKEN
 from conformance.wire.messages import Message, built
 from tests.conformance.wire.serving import framed, serving
 
-__all__ = ["TOPIC_ID", "Fake", "faking"]
-
 TOPIC_ID = UUID(int=99)
 Handler = Callable[[Message], Message]
 _NAMES = {api.key: name for name, api in SPOKEN.items()}

@@ -29,8 +29,6 @@ from model.share_messages import (
 )
 from model.states import AcquireMode
 
-__all__ = ["BATCHES", "CONFIG", "PARTITIONS", "WARM", "answer", "asked", "play", "scenarios"]
-
 Scenario = dict[str, Any]
 
 RECORDED = Path(__file__).parents[2] / "data" / "golden" / "kafka-4.4.0-share-requests.json"

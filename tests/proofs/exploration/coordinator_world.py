@@ -28,8 +28,6 @@ from spec.share_coordinator import ShareCoordinator, serve
 from spec.state_topic import StateTopic, append, prune, redundant_below
 from spec.state_topic import recover as recover_topic
 
-__all__ = ["CoordinatorWorld", "begin", "successors", "wrong"]
-
 KEY = SharePartitionKey("group", UUID(int=1), 0)
 OFFSETS = 2
 LEADERS = (1, 2)

@@ -20,8 +20,6 @@ from spec.log import Log
 from spec.partition import SharePartition
 from spec.step import apply, new_partition
 
-__all__ = ["Direct", "abstract", "first", "states_to"]
-
 Late = tuple[Write, int, int]
 """A write, the leader epoch and the state epoch with which it was made."""
 

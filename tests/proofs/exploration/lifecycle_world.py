@@ -35,18 +35,6 @@ from spec.share_group import (
 )
 from spec.share_group_invariants import violated_by
 
-__all__ = [
-    "Lifecycle",
-    "Rules",
-    "beginning",
-    "check",
-    "operations",
-    "retry_fault",
-    "settled",
-    "steps",
-    "unreconciled",
-]
-
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 
 

@@ -38,8 +38,6 @@ from spec.share_broker import Handled, ShareBroker
 from spec.share_broker_invariants import violated_by
 from spec.share_session import SessionPartition, ShareSession
 
-__all__ = ["PARTITIONS", "Session", "beginning", "check", "holds", "steps"]
-
 GROUP, MEMBERS = "g", ("m", "n")
 PARTITIONS = P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 LOCK_MS = 1

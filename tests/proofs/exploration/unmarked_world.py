@@ -28,8 +28,6 @@ from spec.partition import SharePartition
 from spec.step import apply
 from spec.window import replace
 
-__all__ = ["Runs", "begin", "check", "steps"]
-
 
 @attrs.frozen
 class Runs:
