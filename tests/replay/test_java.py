@@ -142,7 +142,7 @@ def test_an_old_java_is_skipped_with_a_note(
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        ("echo 'garbage \xff'", "does not tell its version"),
+        ("echo 'garbage \xff'", "does not print its version"),
         ("echo one; echo two >&2; exit 3", "fails (one two)"),
         ("kill -9 $$", "fails ()"),
     ],

@@ -83,7 +83,7 @@ def test_a_master_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
 def test_the_packages_that_workers_need_are_shipped(tmp_path: Path) -> None:
     with zipfile.ZipFile(shipped_code(tmp_path)) as archive:
         names = archive.namelist()
-    assert {name.split("/")[0] for name in names} == {"model", "spec", "impl", "replay"}
+    assert {name.split("/")[0] for name in names} == {"model", "spec", "impl", "judge", "replay"}
     assert all(name.endswith(".py") for name in names)
 
 

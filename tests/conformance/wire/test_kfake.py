@@ -35,7 +35,9 @@ CONFIG = SharePartitionConfig(
 
 
 class Recorder:
-    """An Admin that only remembers the settings that it was given."""
+    """An Admin that only remembers the settings that it receives."""
+
+    create_topic = delete_topic = delete_records = None
 
     def __init__(self) -> None:
         self.group: dict[str, str | None] = {}
