@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from conformance.deviation import Deviation, Signature, Step
+from conformance.deviation import Deviation, Signature, StepText
 from conformance.goals import Coverage
 from conformance.kit import Hello, Kit, Stage, features_of
 from conformance.shrink import shrunk
@@ -49,7 +49,7 @@ class Fault(Generic[C_co]):
 
     deviation: Deviation
     sequence: tuple[C_co, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[StepText, ...]
     kinds: tuple[str, ...]
     seen: int = 0
 

@@ -41,7 +41,7 @@ class Deviation:
 
 
 @attrs.frozen
-class Step:
+class StepText:
     """One operation in words: what was asked, what was answered, and the state after it.
 
     ``state`` is the state that a core answered, or that the judge believes a broker to be in before

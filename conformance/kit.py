@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from conformance.deviation import Deviation, Step
+from conformance.deviation import Deviation, StepText
 from conformance.goals import Coverage
 
 C = TypeVar("C")
@@ -34,7 +34,7 @@ class Stage(Protocol[C_contra]):
     ``steps`` is what happened, in words; ``answered`` counts it by operation and status.
     """
 
-    steps: list[Step]
+    steps: list[StepText]
     answered: Counter[str]
 
     @property

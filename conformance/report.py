@@ -12,7 +12,7 @@ from rich.text import Text
 
 from conformance.campaign import Campaign, Fault
 from conformance.citations import citation_of
-from conformance.deviation import Step
+from conformance.deviation import StepText
 from conformance.goals import Coverage
 from conformance.known import Replayed, plain_sequence
 from conformance.vectors.play import Played
@@ -255,7 +255,7 @@ def plain_steps(fault: Fault[object]) -> Iterator[str]:
         yield from (f"   {said}" for said in (step.answered, step.after) if said)
 
 
-def steps_table(steps: Sequence[Step]) -> Table:
+def steps_table(steps: Sequence[StepText]) -> Table:
     """Return a sequence as a table with a row for each step."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in ("", "operation", "answer", "state after it"):

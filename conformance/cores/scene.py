@@ -9,7 +9,7 @@ from conformance.cores import asks
 from conformance.cores.goals import covered
 from conformance.cores.target import Hello, Reply, Target
 from conformance.cores.transactions import parts_of
-from conformance.deviation import CRASHED, UNREADABLE, Deviation, Step
+from conformance.deviation import CRASHED, UNREADABLE, Deviation, StepText
 from judge.engine import SpecEngine
 from judge.finding import Finding, FindingKind
 from judge.follower import Follower
@@ -55,7 +55,7 @@ class Scene:
         self.log_start = self.log_end = self.now = 0
         self.events: list[TraceEvent] = []
         self.answered: Counter[str] = Counter()
-        self.steps: list[Step] = []
+        self.steps: list[StepText] = []
         self.exercised: Counter[str] = Counter()
         target.reset()
 
@@ -69,7 +69,7 @@ class Scene:
         if isinstance(ask, asks.Compact):
             if ask.batch < len(self.log):
                 first, last = self.log.pop(ask.batch)
-                self.steps.append(Step(f"the log loses {span(first, last)}", "", ""))
+                self.steps.append(StepText(f"the log loses {span(first, last)}", "", ""))
             return None
         operation = self._operation(ask)
         if operation is None:
@@ -78,7 +78,7 @@ class Scene:
         name = str(operation["op"])
         if "error" in reply:
             asked = ", ".join(f"{key} {operation[key]}" for key in operation if key in _SHOWN)
-            self.steps.append(Step(asked, printable(str(reply["error"]), _MAX_TEXT), ""))
+            self.steps.append(StepText(asked, printable(str(reply["error"]), _MAX_TEXT), ""))
             return self._failed(CRASHED, name, str(reply["error"]), "an answer")
         try:
             finding = self._judged(operation, reply)
@@ -204,7 +204,7 @@ class Scene:
         asked, answered = operation_text(event.operation), outcome_text(event.outcome)
         after = snapshot_text(event.after)
         words = printable(asked), printable(answered), printable(after)
-        self.steps.append(Step(*words, event.after))
+        self.steps.append(StepText(*words, event.after))
         self._waiting += (w.id for w in event.outcome.writes if w.status is ErrorCode.PENDING)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from conformance.deviation import Deviation, Step
+from conformance.deviation import Deviation, StepText
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
 from conformance.wire.explain import WireDifference
@@ -63,7 +63,7 @@ class WireScene:
         self._meter = Meter(self._can.lock_ms)
         self.events: list[dict[str, Any]] = []
         self.answered: Counter[str] = Counter()
-        self.steps: list[Step] = []
+        self.steps: list[StepText] = []
 
     @property
     def judge(self) -> Judge:
@@ -356,7 +356,7 @@ class WireScene:
         )
         self.answered[f"{op} {error.name}"] += 1
         after = self.judge.state_text() if answered else ""
-        self.steps.append(Step(printable(asked), printable(answered), after))
+        self.steps.append(StepText(printable(asked), printable(answered), after))
 
 
 def _misshapen(batch: AcknowledgementBatch, shape: asks.Shape) -> AcknowledgementBatch:

@@ -19,7 +19,7 @@ from model.states import RecordState
 from proofs.exploration.intern import Interned
 from proofs.exploration.network import Action, NetworkAct
 from proofs.exploration.normal import Content
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from spec.coordinator import Durable, durable_state, initialize, merge, write
 from spec.record import durable_maximum
 
@@ -30,7 +30,7 @@ _EPOCHS, _OLDER_LEADER, _OLDER_STATE = (1, 1), (0, 1), (1, 0)
 class Coordinator:
     """Numbers for durable states; the first is one that was never written."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SmallWorld) -> None:
         """Begin with that state."""
         self.world = world
         self.states: Interned[Durable] = Interned([_stripped(Durable())])
@@ -114,7 +114,7 @@ def _covers(after: Durable, before: Durable) -> bool:
     )
 
 
-def _merged_by_implementation(world: World, before: Durable, request: Write) -> DurableState:
+def _merged_by_implementation(world: SmallWorld, before: Durable, request: Write) -> DurableState:
     """Return the implementation's merge of a write into a state, which it merges first."""
     state = new_state(world.profile)
     known = durable_state(before)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import attrs
 
 from model.states import RecordState
-from proofs.exploration.world import Leader, World, present
+from proofs.exploration.world import ExploredLeader, SmallWorld, present
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.record import Record, is_acquirable, is_dead_letter, is_terminal
@@ -61,7 +61,7 @@ class DurableFacts:
     reported: int
 
 
-def facts_of(world: World, leader: Leader) -> Facts:
+def facts_of(world: SmallWorld, leader: ExploredLeader) -> Facts:
     """Return the facts of a leader."""
     window = leader.partition.window
     inside = set(present(leader.log))
@@ -99,7 +99,7 @@ def facts_of(world: World, leader: Leader) -> Facts:
     )
 
 
-def durable_facts(world: World, durable: Durable) -> DurableFacts:
+def durable_facts(world: SmallWorld, durable: Durable) -> DurableFacts:
     """Return the facts of a durable state."""
     code = terminal = 0
     for offset in range(world.offsets):

@@ -15,11 +15,11 @@ from model.operations import CompleteWrite
 from model.outcome import Outcome, Write
 from model.states import RecordState
 from proofs.exploration.facts import Facts, facts_of
-from proofs.exploration.moves import Kind, Move, moves
+from proofs.exploration.moves import Move, MoveKind, moves
 from proofs.exploration.network import Action, NetworkAct
 from proofs.exploration.normal import View, content, view
 from proofs.exploration.side_by_side import make, pack, unpack
-from proofs.exploration.world import Leader, World
+from proofs.exploration.world import ExploredLeader, SmallWorld
 
 ARRIVAL = -1
 """In place of a move: a write arrives whose answer is awaited, and is not answered yet."""
@@ -42,7 +42,7 @@ class Edge:
     """
 
     move: int
-    kind: Kind
+    kind: MoveKind
     target: bytes
     actions: tuple[Action, ...]
     acquired: int = 0
@@ -70,7 +70,7 @@ _NOT_VOID = "it changes something for one who does not hold the record by this d
 class Expander:
     """Makes all moves of leaders. Each worker has its own and tells of each state once."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SmallWorld) -> None:
         """Start without any state."""
         self.world = world
         self._told: set[bytes] = set()
@@ -105,7 +105,7 @@ class Expander:
         expansion.edges = [*edges.values(), *_arrivals(leader, before.key)]
         return expansion
 
-    def _view(self, leader: Leader) -> View:
+    def _view(self, leader: ExploredLeader) -> View:
         return view(leader, self.world.names, symmetry=self.world.symmetry)
 
 
@@ -114,12 +114,14 @@ def _seen_by_others(edge: Edge) -> tuple[object, ...]:
 
 
 def _is_idle(edge: Edge, source: bytes) -> bool:
-    return edge.target == source and not edge.actions and edge.kind is Kind.OTHER
+    return edge.target == source and not edge.actions and edge.kind is MoveKind.OTHER
 
 
-def _edges(move: Move, before: Leader, outcome: Outcome, after: Leader) -> Iterator[Edge]:
+def _edges(
+    move: Move, before: ExploredLeader, outcome: Outcome, after: ExploredLeader
+) -> Iterator[Edge]:
     """Yield an edge, still without its ends, for each possible fate of the move's writes."""
-    if move.kind is Kind.RESET:
+    if move.kind is MoveKind.RESET:
         if outcome.status is ErrorCode.NONE:
             reset = (NetworkAct.RESET, after.partition.window.start_offset)
             yield Edge(0, move.kind, b"", (reset,))
@@ -144,10 +146,10 @@ def _fates(write: Write) -> tuple[Action | None, ...]:
     return None, (NetworkAct.DELAY, content(write))
 
 
-def _arrivals(leader: Leader, key: bytes) -> list[Edge]:
+def _arrivals(leader: ExploredLeader, key: bytes) -> list[Edge]:
     """Return the arrivals of writes whose answers are awaited: they leave the leader as it is."""
     said = {content(waiting.write): None for waiting in leader.partition.outstanding.values()}
-    return [Edge(ARRIVAL, Kind.OTHER, key, ((NetworkAct.MERGE, what),)) for what in said]
+    return [Edge(ARRIVAL, MoveKind.OTHER, key, ((NetworkAct.MERGE, what),)) for what in said]
 
 
 def _terminal(write: Write) -> int:

@@ -14,7 +14,7 @@ from proofs.exploration.network import Network
 from proofs.exploration.normal import view
 from proofs.exploration.side_by_side import first_pair, pack
 from proofs.exploration.tables import Column, Ints
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from spec.coordinator import Durable, durable_state
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Leaders:
     ``facts`` are in the order of the numbers. ``faults``: what is wrong, by leader.
     """
 
-    def __init__(self, world: World, network: Network, processes: int = 1) -> None:
+    def __init__(self, world: SmallWorld, network: Network, processes: int = 1) -> None:
         """Start without leaders; several processes share the work."""
         self.world, self.network = world, network
         self.keys: Interned[bytes] = Interned()
@@ -161,7 +161,7 @@ _EXPANDERS: list[Expander] = []
 """The one of this worker process."""
 
 
-def _begin(world: World) -> None:
+def _begin(world: SmallWorld) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends workers.
     _EXPANDERS.append(Expander(world))
 
@@ -170,6 +170,6 @@ def _expand(packed: bytes) -> Expansion:
     return _EXPANDERS[0].expand(packed)
 
 
-def _pool(world: World, processes: int) -> multiprocessing.pool.Pool:
+def _pool(world: SmallWorld, processes: int) -> multiprocessing.pool.Pool:
     context = multiprocessing.get_context("forkserver")
     return context.Pool(processes, _begin, (world,))

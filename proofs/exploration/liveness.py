@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from proofs.exploration.end_to_end import Mask
 from proofs.exploration.leaders import Leaders
-from proofs.exploration.moves import Kind
+from proofs.exploration.moves import MoveKind
 from proofs.exploration.tables import Ints
 
 ASSUMPTIONS = {
@@ -69,9 +69,9 @@ def graph_of(leaders: Leaders) -> Graph:
     source = np.zeros(len(leaders.edge("move")), np.int64)
     for leader, first, edges in zip(number, leaders.fact("first"), count, strict=True):
         source[first : first + edges] = leader
-    kept = (leaders.edge("move") >= 0) & (leaders.edge("kind") != Kind.RESET)
+    kept = (leaders.edge("move") >= 0) & (leaders.edge("kind") != MoveKind.RESET)
     kind, fetch = leaders.edge("kind")[kept], 1 << leaders.world.offsets
-    acquired = leaders.edge("acquired")[kept] | np.where(kind == Kind.FETCH, fetch, 0)
+    acquired = leaders.edge("acquired")[kept] | np.where(kind == MoveKind.FETCH, fetch, 0)
     takes = np.zeros(len(count), np.int64)
     np.bitwise_or.at(takes, source[kept], acquired)
     return Graph(
@@ -101,7 +101,7 @@ def lasso_where(graph: Graph, bad: Mask, without: str = "") -> Lasso | None:
     """
     allowed = np.ones(len(graph.kind), np.bool_)
     if without != "renewals":
-        allowed &= graph.kind != Kind.RENEW
+        allowed &= graph.kind != MoveKind.RENEW
     todo = [np.flatnonzero(bad)]
     while todo:
         nodes = np.zeros(graph.states, np.bool_)
@@ -123,7 +123,7 @@ def _is_unfair(graph: Graph, component: Ints, within: Ints, without: str) -> boo
     stuck = int(np.bitwise_and.reduce(graph.facts["awaited"][component]))
     archiving = int(np.bitwise_and.reduce(graph.facts["archiving"][component]))
     return (
-        (without != "time" and not (graph.kind[within] == Kind.TIME).any())
+        (without != "time" and not (graph.kind[within] == MoveKind.TIME).any())
         or (without != "answers" and stuck != 0)
         or (without != "dead-letters" and archiving != 0)
         or (without != "notice" and bool(graph.facts["behind"][component].all()))
@@ -158,7 +158,7 @@ def _lasso(graph: Graph, component: Ints, within: Ints, without: str) -> Lasso:
     first = int(component[0])
     wanted: list[set[int]] = []
     if without != "time":
-        wanted.append(set(within[graph.kind[within] == Kind.TIME].tolist()))
+        wanted.append(set(within[graph.kind[within] == MoveKind.TIME].tolist()))
     for bit in range(graph.fetch.bit_length()):
         taking = set(within[graph.acquired[within] >> bit & 1 == 1].tolist())
         if taking and without != "fetching":

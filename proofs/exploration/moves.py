@@ -16,7 +16,7 @@ from model.outcome import Answer, Choice, Expiry
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, AcquireMode
 from proofs.exploration.normal import View
-from proofs.exploration.world import TICK_MS, Leader, World, present
+from proofs.exploration.world import TICK_MS, ExploredLeader, SmallWorld, present
 from spec.log import Log, learn_hole
 from spec.ranges import runs
 from spec.record import is_acquirable, is_dead_letter
@@ -31,7 +31,7 @@ _ACCEPT, _RELEASE, _REJECT = (
 )
 
 
-class Kind(IntEnum):
+class MoveKind(IntEnum):
     """The kind of a move, for the fairness assumptions."""
 
     OTHER = 0
@@ -54,7 +54,7 @@ class Move:
     not hold the record.
     """
 
-    kind: Kind
+    kind: MoveKind
     operation: ops.Operation
     log: Log
     choice: Choice = _FREE
@@ -62,22 +62,22 @@ class Move:
     is_void: bool = False
 
 
-def moves(world: World, leader: Leader, view: View) -> list[Move]:
+def moves(world: SmallWorld, leader: ExploredLeader, view: View) -> list[Move]:
     """Return every move that is offered, in the order that the normal form gives."""
     return [move for offer in _OFFERS for move in offer(world, leader, view)]
 
 
-def _produce(world: World, leader: Leader, _view: View) -> Iterator[Move]:
+def _produce(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
     log, end = leader.log, leader.log.end_offset
     for gap in range(1 + world.gaps):
         first = end + gap
         if first < world.offsets:
             operation = ops.Produce((OffsetRange(first, first),), first + 1)
             after = learn_hole(attrs.evolve(log, end_offset=first + 1), end, first - 1)
-            yield Move(Kind.OTHER, operation, after)
+            yield Move(MoveKind.OTHER, operation, after)
 
 
-def _acquire(world: World, leader: Leader, view: View) -> Iterator[Move]:
+def _acquire(world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[Move]:
     at = _fetch_offset(leader)
     read = [offset for offset in present(leader.log) if offset >= at]
     if not read or at < leader.log.start_offset:
@@ -87,7 +87,7 @@ def _acquire(world: World, leader: Leader, view: View) -> Iterator[Move]:
 
         def fetch(mode: AcquireMode, choice: Choice, member: str = member) -> Move:
             operation = ops.Acquire(member, mode, world.offsets, 1, at, batches)
-            return Move(Kind.FETCH, operation, leader.log, choice)
+            return Move(MoveKind.FETCH, operation, leader.log, choice)
 
         yield fetch(AcquireMode.BATCH_OPTIMIZED, Choice())
         yield fetch(AcquireMode.RECORD_LIMIT, Choice())
@@ -95,25 +95,25 @@ def _acquire(world: World, leader: Leader, view: View) -> Iterator[Move]:
             yield fetch(AcquireMode.RECORD_LIMIT, Choice((OffsetRange(offset, offset),)))
 
 
-def _skip_acquire(_world: World, leader: Leader, view: View) -> Iterator[Move]:
-    yield Move(Kind.OTHER, ops.SkipAcquire(view.members[0]), leader.log)
+def _skip_acquire(_world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[Move]:
+    yield Move(MoveKind.OTHER, ops.SkipAcquire(view.members[0]), leader.log)
 
 
-def _acknowledge(world: World, leader: Leader, view: View) -> Iterator[Move]:
+def _acknowledge(world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[Move]:
     for offset, owner in _held(leader):
         for kind in (_ACCEPT, _RELEASE, _REJECT):
             for answers in _answers(world, leader):
                 yield _acknowledged(leader, owner, ((offset, kind),), answers)
         yield _acknowledged(leader, owner, ((offset, AcknowledgeType.GAP),))
         renewal = _acknowledged(leader, owner, ((offset, AcknowledgeType.RENEW),))
-        yield attrs.evolve(renewal, kind=Kind.RENEW)
+        yield attrs.evolve(renewal, kind=MoveKind.RENEW)
         for other in view.members[:2]:
             if other != owner:
                 void = _acknowledged(leader, other, ((offset, _ACCEPT),))
                 yield attrs.evolve(void, is_void=True)
 
 
-def _acknowledge_two(world: World, leader: Leader, _view: View) -> Iterator[Move]:
+def _acknowledge_two(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
     for (offset, owner), (also, holder) in combinations(_held(leader), 2):
         if owner == holder:
             for answers in _answers(world, leader):
@@ -122,56 +122,56 @@ def _acknowledge_two(world: World, leader: Leader, _view: View) -> Iterator[Move
             yield _acknowledged(leader, owner, ((offset, _ACCEPT), (also, _ACCEPT)))
 
 
-def _release(world: World, leader: Leader, view: View) -> Iterator[Move]:
+def _release(world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[Move]:
     holders = {owner for _, owner in _held(leader)}
     for member in view.members:
         if member in holders:
             for answers in _answers(world, leader):
-                yield Move(Kind.OTHER, ops.Release(member), leader.log, answers=answers)
+                yield Move(MoveKind.OTHER, ops.Release(member), leader.log, answers=answers)
 
 
-def _time(world: World, leader: Leader, _view: View) -> Iterator[Move]:
+def _time(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
     records, then = leader.partition.window.records, leader.partition.now + TICK_MS
     due = [offset for offset, _ in _held(leader) if records[offset].deadline <= then]
     operation = ops.AdvanceTime(TICK_MS)
     if not due:
-        yield Move(Kind.TIME, operation, leader.log)
+        yield Move(MoveKind.TIME, operation, leader.log)
         return
     for answers in _answers(world, leader):
-        yield Move(Kind.TIME, operation, leader.log, answers=answers)
+        yield Move(MoveKind.TIME, operation, leader.log, answers=answers)
     if len(due) > 1:
         apart = tuple(Expiry((OffsetRange(offset, offset),)) for offset in due)
         for answers in _answers(world, leader, len(due)):
-            yield Move(Kind.TIME, operation, leader.log, Choice(expired=apart), answers)
+            yield Move(MoveKind.TIME, operation, leader.log, Choice(expired=apart), answers)
 
 
-def _complete(_world: World, leader: Leader, view: View) -> Iterator[Move]:
+def _complete(_world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[Move]:
     for number in view.writes:
         for status in (ErrorCode.NONE, FAILED):
-            yield Move(Kind.ANSWER, ops.CompleteWrite(number, status), leader.log)
+            yield Move(MoveKind.ANSWER, ops.CompleteWrite(number, status), leader.log)
 
 
-def _log_start(world: World, leader: Leader, _view: View) -> Iterator[Move]:
+def _log_start(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
     log = leader.log
     if log.start_offset < min(world.log_start, log.end_offset):
         start = log.start_offset + 1
         after = attrs.evolve(log, start_offset=start)
-        yield Move(Kind.OTHER, ops.AdvanceLogStart(start), after)
+        yield Move(MoveKind.OTHER, ops.AdvanceLogStart(start), after)
     if leader.partition.window.start_offset < log.start_offset:
-        yield Move(Kind.OTHER, ops.AdvanceLogStart(log.start_offset), log)
+        yield Move(MoveKind.OTHER, ops.AdvanceLogStart(log.start_offset), log)
 
 
-def _reset(world: World, leader: Leader, _view: View) -> Iterator[Move]:
+def _reset(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
     if not world.resets:
         return
     # Back only over a log without gaps: how many gaps behind it a leader still knows depends on
     # the durable start offset, which is not of its normal form.
     back = () if leader.log.holes else (leader.log.start_offset,)
     for start in sorted({*back, leader.log.end_offset}):
-        yield Move(Kind.RESET, ops.ResetOffset(start), leader.log)
+        yield Move(MoveKind.RESET, ops.ResetOffset(start), leader.log)
 
 
-def _mark(world: World, leader: Leader, view: View) -> Iterator[Move]:
+def _mark(world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[Move]:
     if not world.profile.in_progress:
         return
     partition, epoch = leader.partition, leader.partition.durable.leader_epoch
@@ -188,22 +188,22 @@ def _mark(world: World, leader: Leader, view: View) -> Iterator[Move]:
                 yield attrs.evolve(_marked(leader, member, offset, token), is_void=True)
 
 
-def _finish_dead_letter(world: World, leader: Leader, _view: View) -> Iterator[Move]:
+def _finish_dead_letter(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
     for offset, record in sorted(leader.partition.window.records.items()):
         if is_dead_letter(record):
             operation = ops.FinishDeadLetter((OffsetRange(offset, offset),))
             for answers in _answers(world, leader):
-                yield Move(Kind.DEAD_LETTER, operation, leader.log, answers=answers)
+                yield Move(MoveKind.DEAD_LETTER, operation, leader.log, answers=answers)
 
 
-def _alter_config(world: World, leader: Leader, _view: View) -> Iterator[Move]:
+def _alter_config(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:
     if world.dead_letters:
         config = leader.partition.config
         altered = attrs.evolve(config, dead_letter_queue=not config.dead_letter_queue)
-        yield Move(Kind.OTHER, ops.AlterConfig(altered), leader.log)
+        yield Move(MoveKind.OTHER, ops.AlterConfig(altered), leader.log)
 
 
-_OFFERS: tuple[Callable[[World, Leader, View], Iterator[Move]], ...] = (
+_OFFERS: tuple[Callable[[SmallWorld, ExploredLeader, View], Iterator[Move]], ...] = (
     _produce,
     _acquire,
     _skip_acquire,
@@ -221,22 +221,24 @@ _OFFERS: tuple[Callable[[World, Leader, View], Iterator[Move]], ...] = (
 
 
 def _acknowledged(
-    leader: Leader,
+    leader: ExploredLeader,
     member: str,
     parts: Sequence[tuple[int, int]],
     answers: tuple[Answer, ...] = (),
 ) -> Move:
     batches = tuple(ops.AcknowledgementBatch(offset, offset, (kind,)) for offset, kind in parts)
     operation = ops.Acknowledge(member, batches)
-    return Move(Kind.OTHER, operation, leader.log, answers=answers)
+    return Move(MoveKind.OTHER, operation, leader.log, answers=answers)
 
 
-def _marked(leader: Leader, member: str, offset: int, token: tuple[int, int]) -> Move:
+def _marked(leader: ExploredLeader, member: str, offset: int, token: tuple[int, int]) -> Move:
     batch = ops.ProgressBatch(offset, offset, *token)
-    return Move(Kind.OTHER, ops.MarkInProgress(member, (batch,)), leader.log)
+    return Move(MoveKind.OTHER, ops.MarkInProgress(member, (batch,)), leader.log)
 
 
-def _answers(world: World, leader: Leader, writes: int = 1) -> Iterator[tuple[Answer, ...]]:
+def _answers(
+    world: SmallWorld, leader: ExploredLeader, writes: int = 1
+) -> Iterator[tuple[Answer, ...]]:
     """Yield the coordinator's possible answers to a few writes: all succeed, fail or wait."""
     yield (Answer(),) * writes
     yield (Answer(FAILED),) * writes
@@ -244,7 +246,7 @@ def _answers(world: World, leader: Leader, writes: int = 1) -> Iterator[tuple[An
         yield (Answer(ErrorCode.PENDING),) * writes
 
 
-def _held(leader: Leader) -> list[tuple[int, str]]:
+def _held(leader: ExploredLeader) -> list[tuple[int, str]]:
     records = leader.partition.window.records
     return [(o, str(records[o].owner)) for o in sorted(leader.partition.window.held)]
 
@@ -254,12 +256,12 @@ def _different(view: View) -> tuple[str, ...]:
     return view.members[: view.involved + 1]
 
 
-def _fetch_offset(leader: Leader) -> int:
+def _fetch_offset(leader: ExploredLeader) -> int:
     window = leader.partition.window
     inside = range(window.start_offset, window.end_offset)
     return next((offset for offset in inside if _may_take(leader, offset)), window.end_offset)
 
 
-def _may_take(leader: Leader, offset: int) -> bool:
+def _may_take(leader: ExploredLeader, offset: int) -> bool:
     record = leader.partition.window.records.get(offset)
     return record is None or bool(is_acquirable(record))

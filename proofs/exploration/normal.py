@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from model.outcome import Write
-from proofs.exploration.world import Leader
+from proofs.exploration.world import ExploredLeader
 from spec.log import Log
 from spec.record import Record
 from spec.window import tracked
@@ -47,7 +47,7 @@ def content(write: Write) -> Content:
     return write.start_offset, write.delivery_complete_count, batches
 
 
-def view(leader: Leader, names: tuple[str, ...], *, symmetry: bool = True) -> View:
+def view(leader: ExploredLeader, names: tuple[str, ...], *, symmetry: bool = True) -> View:
     """Return the normal form of a leader whose members have these names."""
     partition, window = leader.partition, leader.partition.window
     numbers: _Numbers = {} if symmetry else {name: number for number, name in enumerate(names)}

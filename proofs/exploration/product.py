@@ -17,11 +17,11 @@ from proofs.exploration.durables import Coordinator
 from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty
 from proofs.exploration.facts import DurableFacts, durable_facts
 from proofs.exploration.leaders import Leaders
-from proofs.exploration.moves import Kind
+from proofs.exploration.moves import MoveKind
 from proofs.exploration.network import DISABLED, Network, NetworkAct
 from proofs.exploration.search import Stopped
 from proofs.exploration.tables import Column, Ints, Sorted, Table
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from spec.log import Log
 
 _CHUNK = 1 << 16
@@ -92,7 +92,7 @@ class Product:
 
     def __init__(
         self,
-        world: World,
+        world: SmallWorld,
         leaders: Leaders,
         network: Network,
         properties: tuple[ExploredProperty, ...] = PROPERTIES,
@@ -220,7 +220,7 @@ class Product:
         offsets = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         edge = np.repeat(self.leaders.fact("first")[leader], count) + offsets
         before = {name: _part(states, name)[parent] for name in _BITS}
-        is_reset = self.leaders.edge("kind")[edge] == Kind.RESET
+        is_reset = self.leaders.edge("kind")[edge] == MoveKind.RESET
         after = {
             **before,
             "leader": self.leaders.edge("target")[edge],

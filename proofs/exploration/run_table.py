@@ -19,7 +19,7 @@ from proofs.exploration.moves import Move, moves
 from proofs.exploration.network import NetworkAct
 from proofs.exploration.normal import Content, view
 from proofs.exploration.product import ARRIVE_LATE, FAILOVER, Product, State
-from proofs.exploration.world import NEVER_WRITTEN, Leader, World, initialize
+from proofs.exploration.world import NEVER_WRITTEN, ExploredLeader, SmallWorld, initialize
 from spec.coordinator import durable_state
 from spec.lag import lag
 from spec.log import Log
@@ -67,7 +67,7 @@ def lasso_rows(product: Product, lasso: Lasso) -> tuple[list[RunRow], int]:
 
 def _run(
     product: Product, steps: tuple[int, ...], states: tuple[State, ...]
-) -> tuple[Leader, list[RunRow]]:
+) -> tuple[ExploredLeader, list[RunRow]]:
     leader, operation = initialize(product.world, Log(0, 0), NEVER_WRITTEN)
     rows = [_row(product, operation_text(operation), "", leader, states[0])]
     for step, before, after in zip(steps, states, states[1:], strict=False):
@@ -92,7 +92,7 @@ def table_of(rows: Iterable[RunRow]) -> Table:
     return table
 
 
-def _row(product: Product, event: str, answer: str, leader: Leader, state: State) -> RunRow:
+def _row(product: Product, event: str, answer: str, leader: ExploredLeader, state: State) -> RunRow:
     shown = snapshot(leader.partition)
     return RunRow(
         event,
@@ -104,11 +104,13 @@ def _row(product: Product, event: str, answer: str, leader: Leader, state: State
     )
 
 
-def _offered(world: World, leader: Leader) -> list[Move]:
+def _offered(world: SmallWorld, leader: ExploredLeader) -> list[Move]:
     return moves(world, leader, view(leader, world.names, symmetry=world.symmetry))
 
 
-def _made(product: Product, leader: Leader, step: int, before: State) -> tuple[Leader, str, str]:
+def _made(
+    product: Product, leader: ExploredLeader, step: int, before: State
+) -> tuple[ExploredLeader, str, str]:
     """Return the leader after a step, what it was, and what was answered."""
     if step == FAILOVER:
         persisted = durable_state(product.coordinator.states[before.durable])
@@ -124,7 +126,11 @@ def _made(product: Product, leader: Leader, step: int, before: State) -> tuple[L
     move = _offered(product.world, leader)[edge["move"]]
     done = apply(leader.partition, move.operation, move.choice, move.answers)
     delayed = "; may still arrive" if any(act == NetworkAct.DELAY for act, _ in actions) else ""
-    return Leader(done.partition, move.log), _text(move), outcome_text(done.outcome) + delayed
+    return (
+        ExploredLeader(done.partition, move.log),
+        _text(move),
+        outcome_text(done.outcome) + delayed,
+    )
 
 
 def _said(what: Content | int) -> str:

@@ -13,7 +13,7 @@ from model.outcome import Outcome
 from model.snapshot import DurableState
 from model.states import RecordState
 from proofs.exploration.moves import Move
-from proofs.exploration.world import Leader, World, initialize
+from proofs.exploration.world import ExploredLeader, SmallWorld, initialize
 from spec.log import Log
 from spec.partition import SharePartition
 
@@ -22,7 +22,7 @@ from spec.partition import SharePartition
 class Pair:
     """A leader as the specification has it, and the implementation after the same run."""
 
-    leader: Leader
+    leader: ExploredLeader
     impl: FastSharePartition
 
 
@@ -38,7 +38,7 @@ class Made:
     wrong: str | None = None
 
 
-def first_pair(world: World, log: Log, persisted: DurableState) -> Made:
+def first_pair(world: SmallWorld, log: Log, persisted: DurableState) -> Made:
     """Return a leader that took over from the durable state."""
     leader, operation = initialize(world, log, persisted)
     impl = FastSharePartition(world.profile)
@@ -57,7 +57,7 @@ def make(pair: Pair, move: Move) -> Made:
         return Made(wrong=wrong)
     if isinstance(expected, Refusal):
         return Made()
-    after = Pair(Leader(spec.partition, move.log), impl)
+    after = Pair(ExploredLeader(spec.partition, move.log), impl)
     return Made(after, expected, _wrong(spec, impl, expected))
 
 

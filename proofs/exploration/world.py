@@ -27,7 +27,7 @@ def _within(low: int, high: int, default: int) -> int:
 
 
 @attrs.frozen
-class World:
+class SmallWorld:
     """How large a world is. The upper ends are where nothing could be explored whole any more.
 
     ``offsets``: of the log; ``members``; ``limit``: delivery count limit; ``window``: the record
@@ -78,7 +78,7 @@ class World:
 
 
 @attrs.frozen
-class Leader:
+class ExploredLeader:
     """A leader's share-partition, and the actual log.
 
     A new leader does not know which offsets the log lacks until it has read around them.
@@ -88,11 +88,13 @@ class Leader:
     log: Log
 
 
-def initialize(world: World, log: Log, persisted: DurableState) -> tuple[Leader, Initialize]:
+def initialize(
+    world: SmallWorld, log: Log, persisted: DurableState
+) -> tuple[ExploredLeader, Initialize]:
     """Return a new leader which took over from the durable state, and the operation that did it."""
     operation = Initialize(world.config, log.start_offset, log.end_offset, persisted)
     partition = apply(new_partition(world.profile), operation).partition
-    return Leader(partition, log), operation
+    return ExploredLeader(partition, log), operation
 
 
 def present(log: Log) -> list[int]:

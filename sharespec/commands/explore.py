@@ -19,7 +19,7 @@ from proofs.exploration.network import Network
 from proofs.exploration.product import Product
 from proofs.exploration.report import ExplorationReport, PropertyVerdict, listed, report_on
 from proofs.exploration.run_table import table_of
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from sharespec.commands.options import JSON, profile_option
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on
@@ -45,7 +45,7 @@ _FLAGS = {
 
 def _sized(command: Callable[..., None]) -> Callable[..., None]:
     """Add an option for each field of a world to the command."""
-    default = World()
+    default = SmallWorld()
     for name, text in reversed({**_SIZES, **_FLAGS}.items()):
         option = f"--{name.replace('_', '-')}"
         value = getattr(default, name)
@@ -108,7 +108,7 @@ def explore_command(  # noqa: PLR0913 - one argument for each option
     if only_list:
         click.echo("\n".join(listed(known) for known in (*PROPERTIES, *PROMISES)))
         return
-    world = World(profile=profile_named(profile), **sizes)
+    world = SmallWorld(profile=profile_named(profile), **sizes)
     properties, promises = _chosen(name)
     network = Network(world.late)
     with Leaders(world, network, processes or os.cpu_count() or 1) as leaders:

@@ -7,7 +7,7 @@ from random import Random
 import attrs
 
 from conformance.campaign import Limits, campaign
-from conformance.deviation import Deviation, Step
+from conformance.deviation import Deviation, StepText
 from conformance.goals import Coverage
 from conformance.known import plain_sequence
 
@@ -25,7 +25,7 @@ class Counter:
     closed = 0
 
     def __init__(self, limit: int) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[StepText] = []
         self.answered = collections.Counter[str]()
         self.exercised = collections.Counter[str]()
         self.over = False

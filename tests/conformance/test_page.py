@@ -8,7 +8,7 @@ import pytest
 
 from conformance.campaign import Limits, campaign
 from conformance.cores.kit import CORES
-from conformance.deviation import Step
+from conformance.deviation import StepText
 from conformance.goals import Coverage
 from conformance.known import Known, Replayed
 from conformance.page import MAX_BYTES, as_html
@@ -103,7 +103,7 @@ def test_everything_is_escaped(report: Report) -> None:
     deviation = attrs.evolve(
         fault.deviation, recorded=EVIL, expected=EVIL, sentence=EVIL, name=EVIL
     )
-    steps = (Step(EVIL, EVIL, EVIL, fault.steps[-1].state),)
+    steps = (StepText(EVIL, EVIL, EVIL, fault.steps[-1].state),)
     hello = attrs.evolve(cast("Any", report.campaign.hello), name=EVIL, version=EVIL, profile=EVIL)
     known = attrs.evolve(report.replayed[0].known, title=EVIL, cause=EVIL, reason=f"`{EVIL}`")
     evil = attrs.evolve(fault, deviation=deviation, steps=steps, kinds=(EVIL,))
@@ -122,7 +122,7 @@ def test_everything_is_escaped(report: Report) -> None:
 
 def test_the_page_has_a_maximum_size_and_counts_omissions(report: Report) -> None:
     fault = report.new[0]
-    long = attrs.evolve(fault, steps=tuple(Step("x" * 2000, "y", "z") for _ in range(100)))
+    long = attrs.evolve(fault, steps=tuple(StepText("x" * 2000, "y", "z") for _ in range(100)))
     page = as_html(attrs.evolve(report, new=(fault, *[long] * 20)))
     assert MAX_BYTES - 300_000 < len(page.encode()) <= MAX_BYTES
     read = Read(page)

@@ -3,7 +3,7 @@
 import attrs
 
 from conformance.campaign import Fault
-from conformance.deviation import Deviation, Step
+from conformance.deviation import Deviation, StepText
 from conformance.picture import CODES, MAX_COLUMNS, Picture, picture
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
@@ -19,7 +19,7 @@ def state(start: int, end: int, *records: RecordRange) -> SharePartitionSnapshot
 def drawn(
     *states: SharePartitionSnapshot | None, expected: SharePartitionSnapshot | None
 ) -> Picture:
-    steps = tuple(Step("a", "b", "c", one) for one in states)
+    steps = tuple(StepText("a", "b", "c", one) for one in states)
     deviation = Deviation("RECORDS", "acquire", "s", "r", "e", "b", expected)
     found = picture(Fault(deviation, (), steps, ()))
     assert found is not None
@@ -62,7 +62,7 @@ def test_a_wide_window_is_shown_around_the_first_difference() -> None:
 
 def test_without_a_state_there_is_no_picture() -> None:
     deviation = Deviation("CRASHED", "acquire", "s", "r", "e", "b")
-    assert picture(Fault(deviation, (), (Step("a", "b", "c"),), ())) is None
+    assert picture(Fault(deviation, (), (StepText("a", "b", "c"),), ())) is None
     assert picture(Fault(deviation, (), (), ())) is None
 
 

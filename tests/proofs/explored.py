@@ -4,14 +4,16 @@ from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty
 from proofs.exploration.leaders import Leaders
 from proofs.exploration.network import Network
 from proofs.exploration.product import Explored, Product
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 
-TINY = World(offsets=1)
+TINY = SmallWorld(offsets=1)
 """One record: every transition of a record, of two members, and every failure."""
 
 
 def explored(
-    world: World, depth: int | None = None, properties: tuple[ExploredProperty, ...] = PROPERTIES
+    world: SmallWorld,
+    depth: int | None = None,
+    properties: tuple[ExploredProperty, ...] = PROPERTIES,
 ) -> tuple[Product, Explored]:
     network = Network(world.late)
     product = Product(world, Leaders(world, network), network, properties)

@@ -14,7 +14,7 @@ from model.operations import CompleteWrite, Initialize, ResetOffset
 from model.outcome import Write
 from proofs.exploration.moves import moves
 from proofs.exploration.normal import Content, content, view
-from proofs.exploration.world import NEVER_WRITTEN, Leader, World, initialize
+from proofs.exploration.world import NEVER_WRITTEN, ExploredLeader, SmallWorld, initialize
 from spec.coordinator import Durable, durable_state, merge, read, write
 from spec.log import Log
 from spec.partition import SharePartition
@@ -31,12 +31,12 @@ class Direct:
     late: frozenset[Late] = frozenset()
 
 
-def first(world: World) -> Direct:
+def first(world: SmallWorld) -> Direct:
     leader, _ = initialize(world, Log(0, 0), NEVER_WRITTEN)
     return Direct(leader.partition, leader.log)
 
 
-def states_to(world: World, depth: int) -> list[set[Direct]]:
+def states_to(world: SmallWorld, depth: int) -> list[set[Direct]]:
     """Return the states first reached at each depth."""
     known = {first(world)}
     levels = [set(known)]
@@ -47,16 +47,16 @@ def states_to(world: World, depth: int) -> list[set[Direct]]:
     return levels
 
 
-def successors(world: World, state: Direct) -> Iterator[Direct]:
+def successors(world: SmallWorld, state: Direct) -> Iterator[Direct]:
     for after in (*_moves(world, state), *_network(world, state), *_failover(world, state)):
         if sum(not _covered(world, after.partition.durable, w) for w in after.late) <= world.late:
             yield after
 
 
-def abstract(world: World, state: Direct) -> tuple[bytes, object, tuple[Content, ...]]:
+def abstract(world: SmallWorld, state: Direct) -> tuple[bytes, object, tuple[Content, ...]]:
     """Return what the composed search keeps of a state."""
     durable = state.partition.durable
-    key = view(Leader(state.partition, state.log), world.names).key
+    key = view(ExploredLeader(state.partition, state.log), world.names).key
     late = {
         content(w[0])
         for w in state.late
@@ -70,15 +70,15 @@ def known_of(durable: Durable) -> tuple[object, ...]:
     return durable.start_offset, durable.delivery_complete_count, entries
 
 
-def _covered(world: World, durable: Durable, late: Late) -> bool:
+def _covered(world: SmallWorld, durable: Durable, late: Late) -> bool:
     """Whether a late write can change nothing: it is of an older epoch, or all known."""
     if late[1:] != (durable.leader_epoch, durable.state_epoch):
         return True
     return merge(durable, late[0], world.profile) == durable
 
 
-def _moves(world: World, state: Direct) -> Iterator[Direct]:
-    partition, leader = state.partition, Leader(state.partition, state.log)
+def _moves(world: SmallWorld, state: Direct) -> Iterator[Direct]:
+    partition, leader = state.partition, ExploredLeader(state.partition, state.log)
     for move in moves(world, leader, view(leader, world.names, symmetry=False)):
         try:
             step = apply(partition, move.operation, move.choice, move.answers)
@@ -96,7 +96,7 @@ def _moves(world: World, state: Direct) -> Iterator[Direct]:
             yield Direct(after, move.log, state.late | late)
 
 
-def _network(world: World, state: Direct) -> Iterator[Direct]:
+def _network(world: SmallWorld, state: Direct) -> Iterator[Direct]:
     durable = state.partition.durable
     epochs = (durable.leader_epoch, durable.state_epoch)
     for waiting in state.partition.outstanding.values():
@@ -106,12 +106,12 @@ def _network(world: World, state: Direct) -> Iterator[Direct]:
         yield attrs.evolve(state, late=state.late - {late})
 
 
-def _arrived(world: World, state: Direct, late: Late) -> Direct:
+def _arrived(world: SmallWorld, state: Direct, late: Late) -> Direct:
     _, durable = write(state.partition.durable, late[0], late[1:], world.profile)
     return attrs.evolve(state, partition=attrs.evolve(state.partition, durable=durable))
 
 
-def _failover(world: World, state: Direct) -> Iterator[Direct]:
+def _failover(world: SmallWorld, state: Direct) -> Iterator[Direct]:
     if not world.failovers:
         return
     before = state.partition.durable

@@ -8,7 +8,7 @@ from proofs.exploration import durables
 from proofs.exploration.durables import Coordinator
 from proofs.exploration.network import NetworkAct
 from proofs.exploration.normal import Content
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from spec.coordinator import merge
 
 ACCEPT: Content = (0, 1, ((0, 0, 2, 1),))
@@ -20,7 +20,7 @@ def _merged(coordinator: Coordinator, *writes: Content) -> int:
 
 
 def test_the_order_of_writes_does_not_matter() -> None:
-    coordinator = Coordinator(World())
+    coordinator = Coordinator(SmallWorld())
     assert _merged(coordinator, ACCEPT, RELEASE) == _merged(coordinator, RELEASE, ACCEPT)
     assert coordinator.wrong == {}
     state = _merged(coordinator, ACCEPT)
@@ -30,7 +30,7 @@ def test_the_order_of_writes_does_not_matter() -> None:
 
 
 def test_a_reset_discards_what_is_in_flight() -> None:
-    coordinator = Coordinator(World())
+    coordinator = Coordinator(SmallWorld())
     state = coordinator.apply(((NetworkAct.RESET, 2),), _merged(coordinator, ACCEPT))
     assert coordinator.states[state].start_offset == 2
     assert coordinator.states[state].entries == Map()
@@ -50,13 +50,13 @@ def test_a_fault_is_noticed(
     monkeypatch: pytest.MonkeyPatch, name: str, fault: object, sentence: str
 ) -> None:
     monkeypatch.setattr(durables, name, fault)
-    coordinator = Coordinator(World())
+    coordinator = Coordinator(SmallWorld())
     _merged(coordinator, ACCEPT)
     assert [sentence in wrong for wrong in coordinator.wrong.values()] == [True]
 
 
 def test_a_write_that_takes_something_back_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    coordinator = Coordinator(World())
+    coordinator = Coordinator(SmallWorld())
     state, empty = _merged(coordinator, ACCEPT), coordinator.states[0]
     monkeypatch.setattr(durables, "write", lambda *_: (ErrorCode.NONE, empty))
     monkeypatch.setattr(durables, "merge", lambda durable, *_: durable)

@@ -7,7 +7,7 @@ import pytest
 
 from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty
 from proofs.exploration.tables import Ints
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from tests.proofs.explored import explored
 
 SOUND = {
@@ -63,7 +63,7 @@ def test_a_property_holds_and_can_fail(prop: ExploredProperty) -> None:
 
 @pytest.mark.slow
 def test_what_is_expected_to_fail_does_and_nothing_else() -> None:
-    _, found = explored(World(offsets=2, members=1, gaps=False, log_start=0))
+    _, found = explored(SmallWorld(offsets=2, members=1, gaps=False, log_start=0))
     assert found.violation is None
     assert {f.name: len(f.steps) for f in found.expected} == {
         "delivery_count_survives_failover": 2,
@@ -76,7 +76,7 @@ def test_what_is_expected_to_fail_does_and_nothing_else() -> None:
 
 def test_a_write_that_is_never_applied_leaves_only_the_lag_wrong() -> None:
     """Of a lock that expired at the limit: its record is counted, and never written again."""
-    world = World(offsets=2, members=1, late=0, outstanding=0, gaps=False, log_start=0)
+    world = SmallWorld(offsets=2, members=1, late=0, outstanding=0, gaps=False, log_start=0)
     _, found = explored(world)
     assert [(f.name, len(f.steps)) for f in found.expected] == [
         ("delivery_count_survives_failover", 2),

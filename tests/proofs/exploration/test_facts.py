@@ -4,24 +4,24 @@ from immutables import Map
 
 from model.states import RecordState
 from proofs.exploration.facts import durable_facts, facts_of
-from proofs.exploration.world import Leader, World
+from proofs.exploration.world import ExploredLeader, SmallWorld
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.partition import SharePartition
 from spec.record import Record
 from spec.window import Window, replace
 
-WORLD = World(offsets=4, window=4)
+WORLD = SmallWorld(offsets=4, window=4)
 HELD = Record(RecordState.ACQUIRED, 2, "m1", 5)
 PENDING = Record(RecordState.ACKNOWLEDGED, 1, pending=True, former_owner="m1", former_deadline=5)
 DONE = Record(RecordState.ACKNOWLEDGED, 1)
 AGAIN = Record(RecordState.AVAILABLE, 1)
 
 
-def _leader(records: dict[int, Record], start: int = 0, end: int = 4) -> Leader:
+def _leader(records: dict[int, Record], start: int = 0, end: int = 4) -> ExploredLeader:
     log = Log(0, 4)
     window = replace(Window(start, end), records)
-    return Leader(SharePartition(WORLD.profile, WORLD.config, log=log, window=window), log)
+    return ExploredLeader(SharePartition(WORLD.profile, WORLD.config, log=log, window=window), log)
 
 
 def test_a_leader_in_masks_of_offsets() -> None:

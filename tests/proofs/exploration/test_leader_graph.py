@@ -11,14 +11,14 @@ from model.outcome import Answer
 from model.ranges import OffsetRange
 from model.states import AcquireMode
 from proofs.exploration.leader_graph import ARRIVAL, Expander, Expansion
-from proofs.exploration.moves import Kind, Move, moves
+from proofs.exploration.moves import Move, MoveKind, moves
 from proofs.exploration.network import NetworkAct
 from proofs.exploration.normal import view
 from proofs.exploration.side_by_side import Pair, first_pair, make, pack
-from proofs.exploration.world import NEVER_WRITTEN, World
+from proofs.exploration.world import NEVER_WRITTEN, SmallWorld
 from spec.log import Log
 
-WORLD = World(offsets=1, log_start=0)
+WORLD = SmallWorld(offsets=1, log_start=0)
 LOG = Log(0, 1)
 FETCH = ops.Acquire("m1", AcquireMode.RECORD_LIMIT, 1, 1, 0, (OffsetRange(0, 0),))
 ACCEPT = ops.Acknowledge("m1", (ops.AcknowledgementBatch(0, 0, (1,)),))
@@ -28,7 +28,7 @@ def _pair(*steps: tuple[ops.Operation, tuple[Answer, ...]]) -> Pair:
     pair = first_pair(WORLD, LOG, NEVER_WRITTEN).after
     for operation, answers in steps:
         assert pair is not None
-        pair = make(pair, Move(Kind.OTHER, operation, LOG, answers=answers)).after
+        pair = make(pair, Move(MoveKind.OTHER, operation, LOG, answers=answers)).after
     assert pair is not None
     return pair
 
@@ -39,7 +39,7 @@ def _expanded(*steps: tuple[ops.Operation, tuple[Answer, ...]]) -> Expansion:
 
 def test_a_fetch_says_what_it_acquired() -> None:
     expansion = _expanded()
-    fetches = [edge for edge in expansion.edges if edge.kind is Kind.FETCH]
+    fetches = [edge for edge in expansion.edges if edge.kind is MoveKind.FETCH]
     assert [(edge.acquired, edge.actions) for edge in fetches] == [(1, ())]
     assert expansion.compared == 4
     assert len(expansion.found) == 1
@@ -59,7 +59,7 @@ def test_an_awaited_write_may_arrive_unanswered() -> None:
     edges = _expanded((FETCH, ()), (ACCEPT, (Answer(ErrorCode.PENDING),))).edges
     arrivals = [edge for edge in edges if edge.move == ARRIVAL]
     assert [edge.actions for edge in arrivals] == [((NetworkAct.MERGE, (0, 1, ((0, 0, 2, 1),))),)]
-    answered = [edge for edge in edges if edge.kind is Kind.ANSWER]
+    answered = [edge for edge in edges if edge.kind is MoveKind.ANSWER]
     assert [(edge.confirmed, edge.failed) for edge in answered] == [
         (1, False),
         (0, True),

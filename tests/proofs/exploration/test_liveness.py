@@ -16,12 +16,12 @@ from proofs.exploration.liveness import (
     lasso_where,
     unkept,
 )
-from proofs.exploration.moves import Kind
+from proofs.exploration.moves import MoveKind
 from proofs.exploration.product import Product
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from tests.proofs.explored import explored
 
-WORLD = World(offsets=2, window=1, lock=2, late=0)
+WORLD = SmallWorld(offsets=2, window=1, lock=2, late=0)
 TERMINAL, DRAINS = PROMISES
 
 
@@ -51,15 +51,15 @@ def test_no_assumption_can_be_left_out(assumption: str) -> None:
         assert first <= step < first + product.leaders.fact("count")[at]
         at = int(edge("target")[step])
     assert at == lasso.leader
-    kinds = {Kind(kind) for kind in edge("kind")[list(lasso.round)].tolist()}
-    assert (Kind.TIME in kinds) == (assumption != "time")
-    assert (Kind.RENEW in kinds) == (assumption == "renewals")
+    kinds = {MoveKind(kind) for kind in edge("kind")[list(lasso.round)].tolist()}
+    assert (MoveKind.TIME in kinds) == (assumption != "time")
+    assert (MoveKind.RENEW in kinds) == (assumption == "renewals")
 
 
 def test_marks_need_no_end_and_dead_letters_do() -> None:
     """Marks are bounded by themselves, renewals are not: so the promise needs nothing of them."""
     product, _ = explored(
-        World(profile=DRAFT_RESOLVED, offsets=1, late=0, outstanding=0, dead_letters=True)
+        SmallWorld(profile=DRAFT_RESOLVED, offsets=1, late=0, outstanding=0, dead_letters=True)
     )
     graph = graph_of(product.leaders)
     assert unkept(graph, TERMINAL) is None
@@ -83,13 +83,13 @@ def test_what_is_available_in_a_full_window_can_be_taken() -> None:
 FACTS = ("unfinished", "awaited", "takeable", "start", "full", "behind", "archiving")
 
 
-def _ring(kind: Kind, takes: int = 0) -> Graph:
+def _ring(kind: MoveKind, takes: int = 0) -> Graph:
     """Two states that lead to each other, of which the second can fetch offset 0 and leave."""
     none = np.zeros(3, np.int64)
     return Graph(
         source=np.array([0, 1, 1]),
         target=np.array([1, 0, 2]),
-        kind=np.array([kind, Kind.OTHER, Kind.FETCH]),
+        kind=np.array([kind, MoveKind.OTHER, MoveKind.FETCH]),
         acquired=np.array([0, 0, 1]),
         edges=np.arange(3),
         takes=np.array([0, takes, 0]),
@@ -100,7 +100,7 @@ def _ring(kind: Kind, takes: int = 0) -> Graph:
 
 def test_what_can_be_fetched_again_and_again_is() -> None:
     everywhere = np.ones(3, np.bool_)
-    assert lasso_where(_ring(Kind.TIME), everywhere) is not None
-    assert lasso_where(_ring(Kind.TIME, takes=1), everywhere) is None
-    assert lasso_where(_ring(Kind.TIME, takes=1), everywhere, "fetching") is not None
-    assert lasso_where(_ring(Kind.OTHER), everywhere) is None
+    assert lasso_where(_ring(MoveKind.TIME), everywhere) is not None
+    assert lasso_where(_ring(MoveKind.TIME, takes=1), everywhere) is None
+    assert lasso_where(_ring(MoveKind.TIME, takes=1), everywhere, "fetching") is not None
+    assert lasso_where(_ring(MoveKind.OTHER), everywhere) is None

@@ -9,15 +9,15 @@ from model.outcome import Answer
 from model.ranges import OffsetRange
 from model.states import AcquireMode
 from proofs.exploration.normal import content, view
-from proofs.exploration.world import NEVER_WRITTEN, Leader, World, initialize
+from proofs.exploration.world import NEVER_WRITTEN, ExploredLeader, SmallWorld, initialize
 from spec.log import Log
 from spec.step import apply
 
-WORLD = World(lock=2)
+WORLD = SmallWorld(lock=2)
 LATER = (Answer(ErrorCode.PENDING),)
 
 
-def _run(*steps: ops.Operation, seq: int = 0) -> Leader:
+def _run(*steps: ops.Operation, seq: int = 0) -> ExploredLeader:
     leader, _ = initialize(WORLD, Log(0, 3), NEVER_WRITTEN)
     partition = leader.partition
     for number, operation in enumerate(steps, start=seq):
@@ -34,7 +34,7 @@ def _accept(member: str, offset: int) -> ops.Acknowledge:
     return ops.Acknowledge(member, (ops.AcknowledgementBatch(offset, offset, (1,)),))
 
 
-def _key(leader: Leader, *, symmetry: bool = True) -> bytes:
+def _key(leader: ExploredLeader, *, symmetry: bool = True) -> bytes:
     return view(leader, WORLD.names, symmetry=symmetry).key
 
 
@@ -51,7 +51,7 @@ ONE = _run(_fetch("m1", 0), _fetch("m2", 1), _accept("m1", 0))
     ],
     ids=["members", "clock", "calls", "write numbers"],
 )
-def test_what_is_the_same_but_for_names(other: Leader) -> None:
+def test_what_is_the_same_but_for_names(other: ExploredLeader) -> None:
     assert _key(other) == _key(ONE)
 
 
@@ -67,7 +67,7 @@ def test_what_is_the_same_but_for_names(other: Leader) -> None:
     ],
     ids=["owner", "age of a lock", "not acknowledged", "released", "log", "known of the log"],
 )
-def test_what_is_not_the_same(other: Leader) -> None:
+def test_what_is_not_the_same(other: ExploredLeader) -> None:
     assert _key(other) != _key(ONE)
 
 

@@ -14,7 +14,7 @@ from model.profile import DRAFT_RESOLVED
 from proofs.exploration import durables
 from proofs.exploration.durables import Coordinator
 from proofs.exploration.search import Stopped
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from spec import acknowledge, acquire, expire, writes
 from spec.coordinator import merge
 from spec.record import commit
@@ -22,10 +22,10 @@ from tests.proofs.exploration.direct import abstract, states_to
 from tests.proofs.explored import TINY, explored, parts_of
 
 PLAIN = [
-    (World(offsets=1, lock=2, outstanding=2), 6),
-    (World(offsets=2, window=1), 5),
-    (World(offsets=2, members=1, limit=1, resets=True), 5),
-    (World(profile=DRAFT_RESOLVED, offsets=1, dead_letters=True), 6),
+    (SmallWorld(offsets=1, lock=2, outstanding=2), 6),
+    (SmallWorld(offsets=2, window=1), 5),
+    (SmallWorld(offsets=2, members=1, limit=1, resets=True), 5),
+    (SmallWorld(profile=DRAFT_RESOLVED, offsets=1, dead_letters=True), 6),
 ]
 
 
@@ -33,7 +33,9 @@ PLAIN = [
 @pytest.mark.parametrize(
     ("world", "depth"), PLAIN, ids=["one record", "two records", "resets", "in progress"]
 )
-def test_the_composed_search_finds_the_states_of_the_plain_one(world: World, depth: int) -> None:
+def test_the_composed_search_finds_the_states_of_the_plain_one(
+    world: SmallWorld, depth: int
+) -> None:
     """Level by level, so that shortest runs are as long, and no state is too many or missing."""
     plain = [{abstract(world, s) for s in level} for level in states_to(world, depth)]
     product, _ = explored(world, depth)
@@ -47,12 +49,12 @@ def test_the_composed_search_finds_the_states_of_the_plain_one(world: World, dep
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("world", "members"),
-    [(TINY, 2), (World(offsets=2, members=3, late=0, gaps=False, log_start=0, limit=1), 3)],
+    [(TINY, 2), (SmallWorld(offsets=2, members=3, late=0, gaps=False, log_start=0, limit=1), 3)],
     ids=["two members", "three members"],
 )
-def test_symmetry_loses_nothing(world: World, members: int) -> None:
+def test_symmetry_loses_nothing(world: SmallWorld, members: int) -> None:
     """Each state without symmetry is one with it renamed, and all that renaming gives are there."""
-    named, _ = explored(World(**_sizes(world), symmetry=False))
+    named, _ = explored(SmallWorld(**_sizes(world), symmetry=False))
     alike, found = explored(world)
     images = {(_renamed(leader), *rest) for leader, *rest in _all(named)}
     orbits = {parts[0]: perm(members, _involved(parts[0])) for parts in _all(alike)}
@@ -61,7 +63,7 @@ def test_symmetry_loses_nothing(world: World, members: int) -> None:
     assert found.violation is None
 
 
-def _sizes(world: World) -> dict[str, Any]:
+def _sizes(world: SmallWorld) -> dict[str, Any]:
     names = ("offsets", "members", "limit", "late", "log_start", "gaps")
     return {name: getattr(world, name) for name in names}
 
@@ -125,7 +127,7 @@ def test_a_planted_fault_is_found_with_a_short_run(  # noqa: PLR0913, PLR0917 - 
     most: int,
 ) -> None:
     monkeypatch.setattr(where, name, fault)
-    _, result = explored(World(offsets=2))
+    _, result = explored(SmallWorld(offsets=2))
     assert result.violation is not None
     assert result.violation.name == found
     assert len(result.violation.steps) + (result.violation.move is not None) <= most

@@ -5,7 +5,7 @@ import pytest
 from proofs.exploration.end_to_end import PROPERTIES
 from proofs.exploration.liveness import PROMISES
 from proofs.exploration.report import ExplorationReport, listed, report_on
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from spec import writes
 from spec.record import commit
 from tests.proofs.explored import TINY, explored
@@ -17,7 +17,7 @@ def _verdicts(report: ExplorationReport) -> dict[str, bool | None]:
 
 @pytest.mark.slow
 def test_everything_is_judged_where_all_was_visited() -> None:
-    product, found = explored(World(offsets=2, members=1, late=0, gaps=False, log_start=0))
+    product, found = explored(SmallWorld(offsets=2, members=1, late=0, gaps=False, log_start=0))
     report = report_on(product, found, PROMISES)
     verdicts = _verdicts(report)
     assert set(verdicts) == {

@@ -7,13 +7,13 @@ from rich.console import Console
 from proofs.exploration.end_to_end import PROPERTIES
 from proofs.exploration.liveness import PROMISES, graph_of, unkept
 from proofs.exploration.run_table import lasso_rows, rows_of, table_of
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from tests.proofs.explored import TINY, explored
 
 
 def test_a_run_shows_what_the_leader_and_the_coordinator_have() -> None:
     only = tuple(p for p in PROPERTIES if p.name == "available_is_not_durably_terminal")
-    product, found = explored(World(offsets=1, members=1, log_start=0), properties=only)
+    product, found = explored(SmallWorld(offsets=1, members=1, log_start=0), properties=only)
     rows = rows_of(product, found.expected[0].steps, found.expected[0].states)
     assert [row.event.split(":")[0] for row in rows] == [
         "initialize, log 0 to 0, persisted start -1, delivery complete count -1, no batches",
@@ -42,7 +42,7 @@ def test_every_kind_of_step_can_be_shown() -> None:
 
 
 def test_awaited_and_late_writes_arrive() -> None:
-    product, _ = explored(World(offsets=1, members=1, log_start=0))
+    product, _ = explored(SmallWorld(offsets=1, members=1, log_start=0))
     shown = set()
     for depth, (level, _, _) in enumerate(product.levels):
         for at in range(len(level)):

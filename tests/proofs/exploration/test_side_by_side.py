@@ -10,21 +10,21 @@ from model.outcome import Outcome
 from model.profile import DRAFT_RESOLVED
 from model.ranges import OffsetRange
 from model.states import AcquireMode, RecordState
-from proofs.exploration.moves import Kind, Move
+from proofs.exploration.moves import Move, MoveKind
 from proofs.exploration.side_by_side import first_pair, make, pack, unpack
-from proofs.exploration.world import NEVER_WRITTEN, World
+from proofs.exploration.world import NEVER_WRITTEN, SmallWorld
 from spec.invariants import PARTITION_INVARIANTS
 from spec.log import Log
 from spec.partition import Step
 
 LOG = Log(0, 2)
-DRAFT = World(profile=DRAFT_RESOLVED)
-TAKEN = first_pair(World(), LOG, NEVER_WRITTEN)
+DRAFT = SmallWorld(profile=DRAFT_RESOLVED)
+TAKEN = first_pair(SmallWorld(), LOG, NEVER_WRITTEN)
 ACCEPT = ops.Acknowledge("m1", (ops.AcknowledgementBatch(0, 0, (1,)),))
 
 
 def _move(operation: ops.Operation) -> Move:
-    return Move(Kind.OTHER, operation, LOG)
+    return Move(MoveKind.OTHER, operation, LOG)
 
 
 def test_a_move_changes_both_and_leaves_the_pair_before_it() -> None:
@@ -53,7 +53,7 @@ def test_another_answer_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["snapshot", "durable", "lag"])
 def test_another_view_is_a_fault(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(FastSharePartition, name, lambda _partition: None)
-    wrong = first_pair(World(), LOG, NEVER_WRITTEN).wrong
+    wrong = first_pair(SmallWorld(), LOG, NEVER_WRITTEN).wrong
     assert wrong is not None
     assert wrong.startswith("the implementation's")
 
@@ -61,7 +61,7 @@ def test_another_view_is_a_fault(monkeypatch: pytest.MonkeyPatch, name: str) -> 
 def test_an_invariant_that_does_not_hold_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = PARTITION_INVARIANTS[0]
     monkeypatch.setattr(engine, "violated", lambda _partition: [broken])
-    assert first_pair(World(), LOG, NEVER_WRITTEN).wrong == f"not true: {broken.sentence}"
+    assert first_pair(SmallWorld(), LOG, NEVER_WRITTEN).wrong == f"not true: {broken.sentence}"
 
 
 def test_progress_for_too_long_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,14 +9,14 @@ import pytest
 from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
 from proofs.exploration.search import Search, search
-from proofs.exploration.world import World
+from proofs.exploration.world import SmallWorld
 from proofs.theorems.harness import changed
 from proofs.theorems.theorem import Control
 from tests.proofs.exploration import unmarked_world
 from tests.proofs.exploration.unmarked_world import Runs, begin, check, steps
 
-ONE_RECORD = World(DRAFT_RESOLVED, offsets=1, dead_letters=True)
-TWO_RECORDS = World(
+ONE_RECORD = SmallWorld(DRAFT_RESOLVED, offsets=1, dead_letters=True)
+TWO_RECORDS = SmallWorld(
     DRAFT_RESOLVED,
     offsets=2,
     members=1,
@@ -27,7 +27,7 @@ TWO_RECORDS = World(
 )
 
 
-def explored(world: World) -> Search[Runs, str]:
+def explored(world: SmallWorld) -> Search[Runs, str]:
     return search([begin(world)], lambda runs: steps(world, runs), check)
 
 
@@ -35,7 +35,7 @@ def explored(world: World) -> Search[Runs, str]:
 @pytest.mark.parametrize(
     ("world", "states"), [(ONE_RECORD, 400), (TWO_RECORDS, 900)], ids=["one record", "two records"]
 )
-def test_without_its_marks_a_run_does_the_same(world: World, states: int) -> None:
+def test_without_its_marks_a_run_does_the_same(world: SmallWorld, states: int) -> None:
     found = explored(world)
     assert (found.violation, found.unfinished) == (None, None)
     assert found.states > states

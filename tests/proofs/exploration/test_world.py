@@ -1,7 +1,7 @@
 import pytest
 
 from model.errors import InvalidValueError
-from proofs.exploration.world import NEVER_WRITTEN, World, initialize, present
+from proofs.exploration.world import NEVER_WRITTEN, SmallWorld, initialize, present
 from spec.log import Log
 
 
@@ -10,11 +10,11 @@ from spec.log import Log
 )
 def test_a_world_that_cannot_be_explored_whole_is_refused(name: str, value: int) -> None:
     with pytest.raises(InvalidValueError, match=f"{name} is {value}; allowed: an integer from"):
-        World(**{name: value})  # type: ignore[arg-type] # one of the sizes
+        SmallWorld(**{name: value})  # type: ignore[arg-type] # one of the sizes
 
 
 def test_the_first_leader_starts_at_the_log_start() -> None:
-    leader, _ = initialize(World(), Log(1, 3), NEVER_WRITTEN)
+    leader, _ = initialize(SmallWorld(), Log(1, 3), NEVER_WRITTEN)
     assert leader.partition.window.start_offset == 1
     assert leader.partition.log.holes == ()
 

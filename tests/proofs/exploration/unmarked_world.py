@@ -21,7 +21,7 @@ from model.outcome import Outcome
 from model.states import AcknowledgeType, RecordState
 from proofs.exploration.moves import Move, moves
 from proofs.exploration.normal import view
-from proofs.exploration.world import NEVER_WRITTEN, Leader, World, initialize
+from proofs.exploration.world import NEVER_WRITTEN, ExploredLeader, SmallWorld, initialize
 from spec.coordinator import Durable, durable_state, read
 from spec.log import Log
 from spec.partition import SharePartition
@@ -37,12 +37,12 @@ class Runs:
     """
 
     key: object
-    marked: Leader = attrs.field(eq=False)
-    unmarked: Leader = attrs.field(eq=False)
+    marked: ExploredLeader = attrs.field(eq=False)
+    unmarked: ExploredLeader = attrs.field(eq=False)
     fault: str | None = None
 
 
-def begin(world: World) -> Runs:
+def begin(world: SmallWorld) -> Runs:
     """Return the runs before anything is produced."""
     leader, _ = initialize(world, Log(0, 0), NEVER_WRITTEN)
     return _runs(world, leader, leader)
@@ -55,7 +55,7 @@ def check(runs: Runs) -> str | None:
     return runs.fault or (None if same else "the two share-partitions differ")
 
 
-def steps(world: World, runs: Runs) -> Iterator[tuple[str, Runs]]:
+def steps(world: SmallWorld, runs: Runs) -> Iterator[tuple[str, Runs]]:
     """Yield everything that can happen next in the marked run, with its name, and in the other."""
     marked = runs.marked
     for move in moves(world, marked, view(marked, world.names, symmetry=world.symmetry)):
@@ -65,7 +65,10 @@ def steps(world: World, runs: Runs) -> Iterator[tuple[str, Runs]]:
             continue
         operation = _counterpart(marked.partition, move.operation, outcome)
         unmarked, fault = _followed(runs, operation, move, outcome)
-        yield _named(move), _runs(world, Leader(done, move.log), Leader(unmarked, move.log), fault)
+        yield (
+            _named(move),
+            _runs(world, ExploredLeader(done, move.log), ExploredLeader(unmarked, move.log), fault),
+        )
     if world.failovers:
         one, other = _taken_over(world, marked), _taken_over(world, runs.unmarked)
         yield "a new leader takes over", _runs(world, one, other)
@@ -126,7 +129,7 @@ def _released(before: SharePartition, member: str, outcome: Outcome) -> Operatio
     return Acknowledge(member, apart) if apart else None
 
 
-def _taken_over(world: World, leader: Leader) -> Leader:
+def _taken_over(world: SmallWorld, leader: ExploredLeader) -> ExploredLeader:
     """Return the leader that follows, and reads what is durable."""
     before = leader.partition.durable
     _, durable = read(before, before.leader_epoch + 1)
@@ -159,7 +162,9 @@ def _without_marks(partition: SharePartition) -> SharePartition:
     return attrs.evolve(partition, window=replace(partition.window, records))
 
 
-def _runs(world: World, marked: Leader, unmarked: Leader, fault: str | None = None) -> Runs:
+def _runs(
+    world: SmallWorld, marked: ExploredLeader, unmarked: ExploredLeader, fault: str | None = None
+) -> Runs:
     key = tuple(
         (
             view(leader, world.names, symmetry=world.symmetry).key,
