@@ -38,7 +38,7 @@ def test_failures_and_timeouts_are_told_apart() -> None:
     whole, late, endless = judged(unchanged("spec.lag"), LATE, ENDLESS, checks=QUICK)
     assert not whole.killed
     assert (late.by, late.killed) == ("lockstep", True)
-    assert late.detail.startswith("AssertionError: impl ")
+    assert late.detail.startswith("AssertionError: the implementation answers ")
     assert (endless.by, endless.detail) == ("lockstep", "too much time")
 
 
