@@ -73,7 +73,10 @@ def track_record() -> str:
         faults = [known for known in known_of(target) if known.reason.startswith("A fault in")]
         link = f"docs/findings/{page.name}"
         if "Apache Kafka" not in page.implementation:
-            lines.append(f"| [{len(faults)} faults]({link}) | {page.implementation} | |")
+            dates = [reproduced.get(target, {}).get(known.name) for known in faults]
+            oldest = min(filter(None, dates), key=lambda last: last["date"], default=None)
+            last = _when(oldest if all(dates) else None)
+            lines.append(f"| [{len(faults)} faults]({link}) | {page.implementation} | {last} |")
             continue
         for known in faults:
             if ", the same as" not in known.reason:
