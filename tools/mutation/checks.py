@@ -174,7 +174,7 @@ def _exploration(module: str) -> str:
     """Return the first violation in a small world that is explored to a few steps."""
     explored, world = (
         _import("tests.proofs.explored").explored,
-        _import("proofs.exploration.world").World,
+        _import("proofs.exploration.world").SmallWorld,
     )
     if module not in sys.modules:
         return ""
