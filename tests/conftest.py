@@ -22,6 +22,7 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep groups together, and let one worker compile while the other needs nothing compiled.
 
+    Groups come before single tests: a long one that begins last leaves the other worker idle.
     pytest-xdist 3.8 forgets groups under pytest 9.2 (pytest-dev/pytest-xdist#1386).
     """
     if not config.getoption("loadgroup", default=False):
@@ -30,7 +31,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         group = item.get_closest_marker("xdist_group")
         if group and "@" not in item.nodeid.rpartition("]")[2]:
             item._id = type(item.id).parse(f"{item.nodeid}@{group.args[0]}")  # noqa: SLF001
-    items.sort(key=lambda item: (not item.nodeid.endswith(f"@{COMPILING}"), not _is_plain(item)))
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> tuple[bool, bool, bool]:
+    group = item.nodeid.rpartition("]")[2].partition("@")[2]
+    return group != COMPILING, not _is_plain(item), not group
 
 
 def _is_plain(item: pytest.Item) -> bool:
