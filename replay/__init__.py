@@ -17,6 +17,5 @@ Spark, so nothing before ``session`` imports it:
 ``survey``, ``gather``, ``load`` and ``tasks`` do what Spark's
 ``groupBy("partition").applyInArrow`` would do in one line. The reason is the JVM: a shuffle sends
 each row from Python to Java and back. Here Spark moves only tasks and verdicts, each worker reads
-and writes Parquet itself, and a file that is in order already is not moved at all, so that the
-replay keeps up with the kernel's 1.5 million events a second.
+and writes Parquet itself, and a file that is in order already is not moved at all.
 """
