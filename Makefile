@@ -31,8 +31,8 @@ crabka-core: $(READY) ## Verify the core of crabka's share-partitions, in virtua
 	$(BIN)/sharespec verify crabka-core
 
 # Two workers, which suits two cores. Tests that share something costly, such as a Spark session,
-# stay on one worker through the mark xdist_group.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# stay on one worker through the mark xdist_group; tests/conftest.py says which come first.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 test: $(READY) ## Run the tests that a change needs, in minutes
 	$(PYTEST)

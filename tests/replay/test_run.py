@@ -39,6 +39,7 @@ def rows_of(*partitions: int, count: int = 40) -> list[Row]:
     return [row for p in partitions for row in kafka_rows(partition=p, count=count)]
 
 
+@pytest.mark.slow
 def test_every_event_that_apache_kafka_recorded_conforms(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -66,10 +66,12 @@ def test_marks_need_no_end_and_dead_letters_do() -> None:
     assert unkept(graph, TERMINAL, "dead-letters") is not None
 
 
+@pytest.mark.slow
 def test_a_full_window_may_stay_full_if_locks_are_renewed_for_ever() -> None:
     assert unkept(_explored()[1], DRAINS, "renewals") is not None
 
 
+@pytest.mark.slow
 def test_what_is_available_in_a_full_window_can_be_taken() -> None:
     product, graph = _explored()
     assert len(available_untakeable(graph)) == 0

@@ -5,6 +5,8 @@ from proofs.hazards.figures import figures, played
 from proofs.hazards.machine import RESOLVED
 from proofs.hazards.world import Act, HazardMove, HazardWorld
 
+pytestmark = pytest.mark.slow
+
 FETCH = Act(HazardMove.FETCH, "A")
 
 

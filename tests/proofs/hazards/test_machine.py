@@ -19,6 +19,8 @@ from proofs.hazards.together import WORLDS
 from proofs.hazards.world import Act, HazardMoment, HazardMove, HazardState, HazardWorld, Setting
 from spec.coordinator import Durable
 
+pytestmark = pytest.mark.slow
+
 MOVES = frozenset(HazardMove) - {HazardMove.CALL_MARK, HazardMove.POLL, HazardMove.DOWNGRADE}
 NO_ANSWER = ErrorCode.COORDINATOR_NOT_AVAILABLE
 SIDE_BY_SIDE = [

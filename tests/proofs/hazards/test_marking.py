@@ -3,6 +3,8 @@ import pytest
 from proofs.hazards.hazard import Hazard, examine, is_shown
 from proofs.hazards.marking import HAZARDS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("hazard", HAZARDS, ids=lambda hazard: hazard.name)
 def test_each_is_found_has_its_controls_and_is_mended(hazard: Hazard) -> None:

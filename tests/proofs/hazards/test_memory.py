@@ -20,6 +20,8 @@ from tests.proofs.hazards.stage import (
     world,
 )
 
+pytestmark = pytest.mark.slow
+
 ONE = setting(world(records=1, fetches=3, members=("A", "B")))
 
 

@@ -8,6 +8,8 @@ from proofs.theorems.reachable import witness
 from proofs.theorems.theorem import Theorem
 from tests.proofs.standing import each
 
+pytestmark = pytest.mark.slow
+
 
 @each(THEOREMS)
 def test_every_theorem_is_proved_and_a_run_reaches_its_hypothesis(theorem: Theorem) -> None:
@@ -17,7 +19,6 @@ def test_every_theorem_is_proved_and_a_run_reaches_its_hypothesis(theorem: Theor
     assert witness(theorem) is not None
 
 
-@pytest.mark.slow
 @each(THEOREMS)
 def test_no_proof_survives_its_control(theorem: Theorem) -> None:
     refutation = check_control(theorem)
