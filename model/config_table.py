@@ -10,7 +10,7 @@ import attrs
 
 from model.checks import MAX_INT64, whole
 from model.errors import InvalidValueError
-from model.profile import KAFKA, Profile
+from model.profile import Profile
 
 Value = int | str | bool
 
@@ -28,7 +28,8 @@ class Scope(StrEnum):
 class Configuration:
     """One configuration. ``low`` and ``high`` are inclusive; ``allowed`` lists names instead.
 
-    ``kip`` and ``kafka`` are the defaults; None: unset, or unknown to that source. ``since`` is the
+    ``kip`` and ``kafka`` are the defaults; None: unset, or unknown to that source. ``low`` and
+    ``high`` are Kafka's, and the KIPs' too unless ``kip_range`` says otherwise. ``since`` is the
     version of Kafka that has it first; empty where none has it. ``broker`` names the configuration
     whose value a group has that does not set its own, and whose limits bound it.
     """
@@ -43,13 +44,21 @@ class Configuration:
     aliases: tuple[str, ...] = ()
     since: str = "4.0"
     broker: str | None = None
+    kip_range: tuple[int, int] | None = None
 
 
 def _broker(
-    name: str, kip: Value | None, kafka: Value | None, *limits: int, since: str = "4.0"
+    name: str,
+    kip: Value | None,
+    kafka: Value | None,
+    *limits: int,
+    since: str = "4.0",
+    kip_range: tuple[int, int] | None = None,
 ) -> Configuration:
     low, high = (*limits, None, None)[:2]
-    return Configuration(name, Scope.BROKER, kip, kafka, low, high, since=since)
+    return Configuration(
+        name, Scope.BROKER, kip, kafka, low, high, since=since, kip_range=kip_range
+    )
 
 
 def _state_topic(name: str, default: int) -> Configuration:
@@ -91,12 +100,13 @@ _ALL = (
     _broker("group.share.max.partition.max.record.locks", None, 4000, 2000, 10_000, since="4.3"),
     Configuration(
         _DURATION, Scope.BROKER, 30_000, 30_000, 1000, 3_600_000,
-        aliases=("share.record.lock.duration.ms",),
+        aliases=("share.record.lock.duration.ms",), kip_range=(1000, 60_000),
     ),
-    _broker("group.share.min.record.lock.duration.ms", None, 15_000, 1000, 30_000),
+    _broker("group.share.min.record.lock.duration.ms", 1000, 15_000, 1000, 30_000),
     Configuration(
         "group.share.max.record.lock.duration.ms", Scope.BROKER, 60_000, 60_000, 30_000, 3_600_000,
         aliases=("group.share.record.lock.duration.max.ms", "share.record.lock.duration.max.ms"),
+        kip_range=(1000, 3_600_000),
     ),
     _broker("group.share.session.timeout.ms", 45_000, 45_000, 1),
     _broker("group.share.min.session.timeout.ms", 45_000, 45_000, 1),
@@ -109,7 +119,7 @@ _ALL = (
     _broker("group.share.max.assignment.interval.ms", None, 15_000, 0, since="4.3"),
     _broker("group.share.assignor.offload.enable", kip=None, kafka=True, since="4.3"),
     _broker("group.share.max.groups", 10, None, 1, 100),
-    _broker("group.share.max.size", 200, 200, 1, 1000),
+    _broker("group.share.max.size", 200, 200, 1, 1000, kip_range=(10, 1000)),
     _broker("group.share.max.share.sessions", None, 2000, 1, since="4.1"),
     _broker(
         "group.share.assignors", "org.apache.kafka.coordinator.group.share.SimpleAssignor",
@@ -230,9 +240,16 @@ _ISO_DURATION = re.compile(r"P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?
 
 def default_of(configuration: Configuration, profile: Profile) -> Value | None:
     """Return the default under ``profile``: the KIPs', or Kafka's where it has its own."""
-    if profile != KAFKA and configuration.kip is not None:
+    if not profile.configured_as_kafka and configuration.kip is not None:
         return configuration.kip
     return configuration.kafka if configuration.kafka is not None else configuration.kip
+
+
+def range_of(configuration: Configuration, profile: Profile) -> tuple[int | None, int | None]:
+    """Return the least and the greatest value under ``profile``: the KIPs', or Kafka's."""
+    if not profile.configured_as_kafka and configuration.kip_range is not None:
+        return configuration.kip_range
+    return configuration.low, configuration.high
 
 
 def named(given: Mapping[str, Value], scope: Scope) -> dict[str, Value]:
@@ -268,7 +285,7 @@ def effective_values(
     and maximum that are not in order.
     """
     values = {
-        name: _checked(CONFIGURATIONS[scope, name], value)
+        name: _checked(CONFIGURATIONS[scope, name], value, profile)
         for name, value in named(given, scope).items()
     }
     for configuration in CONFIGURATIONS.values():
@@ -279,10 +296,10 @@ def effective_values(
     return values
 
 
-def _checked(configuration: Configuration, value: Value) -> Value:
-    if configuration.low is not None:
-        high = MAX_INT64 if configuration.high is None else configuration.high
-        return whole(configuration.name, value, configuration.low, high)
+def _checked(configuration: Configuration, value: Value, profile: Profile) -> Value:
+    low, high = range_of(configuration, profile)
+    if low is not None:
+        return whole(configuration.name, value, low, MAX_INT64 if high is None else high)
     default = _example(configuration)
     if type(value) is not type(default):
         raise InvalidValueError(configuration.name, value, f"a {type(default).__name__}")

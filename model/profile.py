@@ -16,16 +16,21 @@ class Profile:
     that crosses the limit, the records beyond it being available.
     ``gap_at_the_end_is_free``: offsets between the window's end and the first record that enters
     it do not count against the limit of that acquire (they do in the next one).
-    ``start_offset_kept_loses_complete_count``: a write whose start offset is -1 leaves the durable
-    delivery complete count as it was.
-    ``repeated_initialize_starts_anew``: initializing a share-partition again in the same state
-    epoch discards its state, as a new state epoch does.
-    ``initialize_forgets_the_leader_epoch``: initializing a share-partition again makes its durable
-    leader epoch 0; older leaders stay fenced in memory only, so that a failover can let them in.
     ``absent_state_is_an_invalid_request``: reading or writing what was never initialized is
     INVALID_REQUEST instead of UNKNOWN_TOPIC_OR_PARTITION.
     ``default_max_record_locks``: the default width of the window, in offsets.
+    ``configured_as_kafka``: configurations have Kafka's defaults and ranges, not the KIPs'.
     ``in_progress``: a consumer may mark the records that it works on (KAFKA-20458, a draft).
+
+    Defects of Apache Kafka that a profile can reproduce (docs/findings/share-coordinator.md):
+
+    ``defect_start_offset_kept_loses_count``: a write whose start offset is -1 leaves the durable
+    delivery complete count as it was.
+    ``defect_repeated_initialize_discards_state``: initializing a share-partition again in the same
+    state epoch discards its state, as a new state epoch does.
+    ``defect_initialize_forgets_leader_epoch``: initializing a share-partition again makes its
+    durable leader epoch 0; older leaders stay fenced in memory only, so that a failover can let
+    them in.
     """
 
     name: str
@@ -34,12 +39,13 @@ class Profile:
     natural_gaps_are_complete: bool
     record_limit_may_overshoot: bool
     gap_at_the_end_is_free: bool
-    start_offset_kept_loses_complete_count: bool
-    repeated_initialize_starts_anew: bool
-    initialize_forgets_the_leader_epoch: bool
     absent_state_is_an_invalid_request: bool
     default_max_record_locks: int
+    configured_as_kafka: bool
     in_progress: bool
+    defect_start_offset_kept_loses_count: bool = False
+    defect_repeated_initialize_discards_state: bool = False
+    defect_initialize_forgets_leader_epoch: bool = False
 
 
 KIP = Profile(
@@ -49,11 +55,9 @@ KIP = Profile(
     natural_gaps_are_complete=True,
     record_limit_may_overshoot=False,
     gap_at_the_end_is_free=False,
-    start_offset_kept_loses_complete_count=False,
-    repeated_initialize_starts_anew=False,
-    initialize_forgets_the_leader_epoch=False,
     absent_state_is_an_invalid_request=False,
     default_max_record_locks=200,
+    configured_as_kafka=False,
     in_progress=False,
 )
 """The KIP texts, as docs/decisions.md settles them."""
@@ -65,19 +69,26 @@ KAFKA = Profile(
     natural_gaps_are_complete=False,
     record_limit_may_overshoot=True,
     gap_at_the_end_is_free=True,
-    start_offset_kept_loses_complete_count=True,
-    repeated_initialize_starts_anew=True,
-    initialize_forgets_the_leader_epoch=True,
     absent_state_is_an_invalid_request=True,
     default_max_record_locks=2000,
+    configured_as_kafka=True,
     in_progress=False,
 )
 """What Apache Kafka does where it differs and both are defensible."""
 
+KAFKA_4_4 = attrs.evolve(
+    KAFKA,
+    name="kafka_4_4",
+    defect_start_offset_kept_loses_count=True,
+    defect_repeated_initialize_discards_state=True,
+    defect_initialize_forgets_leader_epoch=True,
+)
+"""Apache Kafka 4.4 with the known defects of its share coordinator, to compare it with itself."""
+
 DRAFT_RESOLVED = attrs.evolve(KIP, name="draft_resolved", in_progress=True)
 """The KIP texts with the draft of IN_PROGRESS, as docs/decisions.md settles both."""
 
-PROFILES = {profile.name: profile for profile in (KIP, KAFKA, DRAFT_RESOLVED)}
+PROFILES = {profile.name: profile for profile in (KIP, KAFKA, KAFKA_4_4, DRAFT_RESOLVED)}
 
 
 def profile_named(name: str) -> Profile:

@@ -6,7 +6,7 @@ import attrs
 
 from judge.words import batch_text
 from model.checks import MAX_RANGE
-from model.profile import KAFKA
+from model.profile import KAFKA_4_4
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
@@ -23,7 +23,7 @@ class Topic:
     records: int = 0
 
     def take(self, record: StateRecord) -> list[str]:
-        """Replay a record; return the rules that it breaks, each as a sentence.
+        """Replay a record as Apache Kafka does; return the rules that it breaks, as sentences.
 
         A record with too many offsets for memory is not replayed.
         """
@@ -33,7 +33,7 @@ class Topic:
         size = sum(batch.last - batch.first + 1 for batch in _batches(record))
         if size + (len(before.durable.entries) if before else 0) > MAX_RANGE:
             return [*broken, f"more than {MAX_RANGE} offsets have a state; it is skipped"]
-        after = replay_held(before, record, KAFKA)
+        after = replay_held(before, record, KAFKA_4_4)
         if after is None:
             self.held.pop(record.key, None)
         else:

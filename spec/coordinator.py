@@ -48,7 +48,7 @@ def merge_start(
     """
     start, count = written
     if start == -1:
-        if profile.start_offset_kept_loses_complete_count and current[0] != -1:
+        if profile.defect_start_offset_kept_loses_count and current[0] != -1:
             return current
         start = current[0]
     return max(current, (start, count))

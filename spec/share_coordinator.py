@@ -104,7 +104,7 @@ def initialize_state(coordinator: ShareCoordinator, request: InitializeState, no
     Guard: INVALID_REQUEST for a negative partition or state epoch; FENCED_STATE_EPOCH for an older
     one; UNKNOWN_TOPIC_OR_PARTITION.
     Effect: what was in flight is discarded; older leaders stay fenced. Repeated in the same state
-    epoch it changes nothing, so that it can be retried; under ``kafka`` it starts anew.
+    epoch it changes nothing, so that it can be retried.
     Delivery count: all discarded.
     Persistence: a snapshot of the next snapshot epoch, 0 for what is new.
     """
@@ -114,10 +114,10 @@ def initialize_state(coordinator: ShareCoordinator, request: InitializeState, no
         return Reply(coordinator, status)
     before = held.durable if held else Durable(snapshot_epoch=-1)
     repeated = held is not None and request.state_epoch == before.state_epoch
-    if repeated and not coordinator.profile.repeated_initialize_starts_anew:
+    if repeated and not coordinator.profile.defect_repeated_initialize_discards_state:
         return Reply(coordinator, ErrorCode.NONE)
     _, after = single.initialize(before, request.start_offset, request.state_epoch)
-    if coordinator.profile.initialize_forgets_the_leader_epoch:
+    if coordinator.profile.defect_initialize_forgets_leader_epoch:
         after = attrs.evolve(after, leader_epoch=0)
     fence = held.leader_fence if held else 0
     value = ShareSnapshot(after.snapshot_epoch, single.durable_state(after), now, now)

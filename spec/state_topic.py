@@ -75,7 +75,7 @@ def replay_held(held: Held | None, record: StateRecord, profile: Profile) -> Hel
     before = held or Held(Durable(snapshot_epoch=value.snapshot_epoch), 0, 0, 0)
     after = replay_record(before.durable, value, profile)
     fence = after.leader_epoch
-    if profile.initialize_forgets_the_leader_epoch:
+    if profile.defect_initialize_forgets_leader_epoch:
         fence = max(fence, before.leader_fence)
     if isinstance(value, ShareSnapshot):
         return Held(after, fence, value.create_timestamp, value.write_timestamp)

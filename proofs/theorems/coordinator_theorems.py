@@ -7,7 +7,7 @@ import attrs
 
 from model.errors import ErrorCode
 from model.outcome import Write
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KAFKA_4_4, KIP, Profile
 from model.state_topic import ShareUpdate
 from proofs.theorems.controls import becomes, called_with, returns
 from proofs.theorems.durable_situation import (
@@ -56,7 +56,7 @@ def _without_start(s: TwoWrites) -> Write:
 WRITES: tuple[tuple[str, Profile, Callable[[TwoWrites], Write]], ...] = (
     ("write", KIP, first_write),
     ("write without start (kip)", KIP, _without_start),
-    ("write without start (kafka)", KAFKA, _without_start),
+    ("write without start (kafka_4_4)", KAFKA_4_4, _without_start),
 )
 
 

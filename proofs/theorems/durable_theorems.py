@@ -7,7 +7,7 @@ import attrs
 
 from model.errors import ErrorCode
 from model.outcome import Write
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KAFKA_4_4, KIP, Profile
 from model.ranges import StateBatch
 from proofs.theorems.controls import becomes, called_with, off_by_one, returns
 from proofs.theorems.durable_situation import (
@@ -187,7 +187,7 @@ def _keeps_start(s: TwoWrites, profile: Profile) -> Term:
     write = attrs.evolve(first_write(s), start_offset=-1)
     after = merged(durable_of(s), write, profile=profile)
     count = after.delivery_complete_count
-    kept = profile.start_offset_kept_loses_complete_count
+    kept = profile.defect_start_offset_kept_loses_count
     expected = s.complete if kept else max(s.complete, s.one_complete)
     return conjunction(after.start_offset == s.start, count == expected)
 
@@ -254,7 +254,7 @@ _MERGE_THEOREMS = (
             about(_keeps_start, profile),
             LAST_WINS,
         )
-        for profile in (KIP, KAFKA)
+        for profile in (KIP, KAFKA_4_4)
     ),
     Theorem(
         law(

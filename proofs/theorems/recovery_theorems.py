@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from model.outcome import Write
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KAFKA_4_4, KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.controls import adds, becomes, called_with
@@ -194,7 +194,7 @@ def _is_passed(s: Recovery, durable: Durable) -> Term:
 
 
 def _recover_equally(s: Recovery) -> Term:
-    for profile in (KIP, KAFKA):
+    for profile in (KIP, KAFKA_4_4):
         forms = _forms(s, profile)
         if s.at < s.after:
             equal = conjunction(*(_is_passed(s, form) for form in forms))

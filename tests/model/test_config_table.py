@@ -7,12 +7,15 @@ from model.config_table import (
     Scope,
     default_of,
     effective_values,
+    range_of,
 )
 from model.errors import InvalidValueError
-from model.profile import KAFKA, KIP, PROFILES, Profile
+from model.profile import DRAFT_RESOLVED, KAFKA, KAFKA_4_4, KIP, PROFILES, Profile
 
 BROKER, GROUP, TOPIC, CLIENT = Scope.BROKER, Scope.GROUP, Scope.TOPIC, Scope.CLIENT
 LOCKS = "group.share.partition.max.record.locks"
+DURATION = "group.share.record.lock.duration.ms"
+MOST = "group.share.max.record.lock.duration.ms"
 
 Row = tuple[Scope, str, int | str, int | None, int | None]
 
@@ -95,6 +98,13 @@ KIP_ONLY: list[Row] = [
 KIP_DIFFERS = {
     LOCKS: 200,
     "group.share.assignors": "org.apache.kafka.coordinator.group.share.SimpleAssignor",
+    "group.share.min.record.lock.duration.ms": 1000,
+}
+# KIP-932, Configuration, where its range is not Kafka's.
+KIP_BOUNDS = {
+    DURATION: (1000, 60_000),
+    MOST: (1000, 3_600_000),
+    "group.share.max.size": (10, 1000),
 }
 
 
@@ -103,7 +113,27 @@ def test_default_and_range() -> None:
         configuration = CONFIGURATIONS[scope, name]
         assert default_of(configuration, KAFKA) == default
         assert default_of(configuration, KIP) == KIP_DIFFERS.get(name, default)
-        assert (configuration.low, configuration.high) == (low, high)
+        for profile in (KAFKA, KAFKA_4_4):
+            assert range_of(configuration, profile) == (low, high)
+        for profile in (KIP, DRAFT_RESOLVED):
+            assert range_of(configuration, profile) == KIP_BOUNDS.get(name, (low, high))
+
+
+@pytest.mark.parametrize(
+    ("given", "allowing", "refusing", "refused"),
+    [
+        ({DURATION: 1000}, KIP, KAFKA, "group.share.min.record.lock.duration.ms is 15000"),
+        ({MOST: 1000, DURATION: 1000}, KIP, KAFKA, f"{MOST} is 1000"),
+        ({MOST: 3_600_000, DURATION: 3_600_000}, KAFKA, KIP, f"{DURATION} is 3600000"),
+        ({"group.share.max.size": 1}, KAFKA, KIP, "group.share.max.size is 1"),
+    ],
+)
+def test_the_kips_bound_a_lock_and_a_group_otherwise_than_kafka(
+    given: dict[str, int | str | bool], allowing: Profile, refusing: Profile, refused: str
+) -> None:
+    assert given.items() <= effective_values(given, allowing).items()
+    with pytest.raises(InvalidValueError, match=f"^{refused}; allowed: "):
+        effective_values(given, refusing)
 
 
 @pytest.mark.parametrize("row", UNSET, ids=lambda row: row[1])
@@ -144,27 +174,29 @@ def test_the_profile_names_the_default_width_of_the_table(profile: Profile) -> N
     assert default_of(CONFIGURATIONS[BROKER, LOCKS], profile) == profile.default_max_record_locks
 
 
-def test_the_edges_of_a_range_are_allowed_and_nothing_beyond() -> None:
+@pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+def test_the_edges_of_a_range_are_allowed_and_nothing_beyond(profile: Profile) -> None:
     for known in CONFIGURATIONS.values():
-        for edge, beyond in ((known.low, -1), (known.high, 1)):
+        low, high = range_of(known, profile)
+        for edge, beyond in ((low, -1), (high, 1)):
             if edge is not None:
-                assert _order_aside({known.name: edge}, known.scope) == edge
-                with pytest.raises(InvalidValueError, match=known.name):
-                    effective_values({known.name: edge + beyond}, KAFKA, known.scope)
+                assert _order_aside({known.name: edge}, known.scope, profile) == edge
+                with pytest.raises(InvalidValueError, match=f"^{known.name} is .*an integer from"):
+                    effective_values({known.name: edge + beyond}, profile, known.scope)
 
 
-def _order_aside(given: dict[str, int | str | bool], scope: Scope) -> object:
+def _order_aside(given: dict[str, int | str | bool], scope: Scope, profile: Profile) -> object:
     """Return the value that is taken, with a minimum and maximum that let it pass."""
     (name, value), found = next(iter(given.items())), dict(given)
     for minimum, middle, maximum in ORDERED:
         if name in (minimum, middle, maximum):
             for other in {minimum, middle, maximum} - {name}:
-                limits = CONFIGURATIONS[scope, other]
-                low, high = limits.low or 0, limits.high or value
+                least, most = range_of(CONFIGURATIONS[scope, other], profile)
+                low, high = least or 0, most or value
                 assert isinstance(value, int)
                 assert isinstance(high, int)
                 found[other] = min(max(value, low), high)
-    return effective_values(found, KAFKA, scope)[name]
+    return effective_values(found, profile, scope)[name]
 
 
 def test_every_alias_stands_for_the_name() -> None:

@@ -53,7 +53,7 @@ REQUESTS = st.lists(
 def test_records_that_the_specification_writes_break_no_rule(
     profile: Profile, requests: list[StateRequest]
 ) -> None:
-    once = attrs.evolve(profile, repeated_initialize_starts_anew=False)
+    once = attrs.evolve(profile, defect_repeated_initialize_discards_state=False)
     coordinator = ShareCoordinator(once, Map({KEY.topic_id: 1}), updates_per_snapshot=2)
     topic, written = Topic(), 0
     for request in requests:

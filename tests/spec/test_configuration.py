@@ -4,7 +4,7 @@ from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.config_table import Value
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import AdvanceTime, AlterConfig, SkipAcquire
-from model.profile import DRAFT_RESOLVED, KAFKA, KIP
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
 from spec.configuration import check_group_values, effective_config
@@ -111,6 +111,19 @@ def test_what_an_administrator_may_set(group: dict[str, Value], message: str | N
         return
     with pytest.raises(InvalidValueError, match=message):
         check_group_values({}, group, KAFKA)
+
+
+@pytest.mark.parametrize(("profile", "effective"), [(KIP, 1000), (KAFKA, 15_000)])
+def test_a_group_may_lock_records_for_a_second_under_kip_only(
+    profile: Profile, effective: int
+) -> None:
+    group: dict[str, Value] = {"share.record.lock.duration.ms": 1000}
+    assert effective_config({}, group, profile).record_lock_duration_ms == effective
+    if effective == 1000:
+        check_group_values({}, group, profile)
+    else:
+        with pytest.raises(InvalidValueError, match="an integer from 15000 to 60000"):
+            check_group_values({}, group, profile)
 
 
 def test_a_session_must_outlast_a_heartbeat() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from model.errors import ErrorCode
 from model.outcome import Write
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KAFKA, KAFKA_4_4, KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import ShareSnapshot, ShareUpdate
@@ -116,16 +116,22 @@ def test_start_offset_and_count_merge_as_their_lexicographic_maximum(
 
 @pytest.mark.parametrize(
     ("profile", "count", "expected"),
-    [(KIP, 7, (110, 7)), (KIP, 2, (110, 3)), (KAFKA, 7, (110, 3)), (KAFKA, 2, (110, 3))],
+    [
+        (KIP, 7, (110, 7)),
+        (KIP, 2, (110, 3)),
+        (KAFKA, 7, (110, 7)),
+        (KAFKA_4_4, 7, (110, 3)),
+        (KAFKA_4_4, 2, (110, 3)),
+    ],
 )
-def test_a_write_that_keeps_the_start_offset_loses_its_count_under_kafka(
+def test_a_write_that_keeps_the_start_offset_loses_its_count_under_kafka_4_4(
     profile: Profile, count: int, expected: tuple[int, int]
 ) -> None:
     assert merge_start((110, 3), (-1, count), profile) == expected
 
 
-def test_a_write_that_keeps_the_start_offset_makes_no_count_known_under_kafka() -> None:
-    assert merge_start((110, -1), (-1, 7), KAFKA) == (110, -1)
+def test_a_write_that_keeps_the_start_offset_makes_no_count_known_under_kafka_4_4() -> None:
+    assert merge_start((110, -1), (-1, 7), KAFKA_4_4) == (110, -1)
     assert merge_start((110, -1), (-1, 7), KIP) == (110, 7)
 
 

@@ -9,7 +9,7 @@ from immutables import Map
 from model.config_table import CONFIGURATIONS, Scope, default_of
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import CoordinatorGuard, Guard
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KAFKA, KAFKA_4_4, KIP, Profile
 from model.ranges import StateBatch
 from model.share_state_requests import (
     DeleteState,
@@ -86,8 +86,8 @@ def test_an_altered_start_offset_discards_the_state_and_keeps_leaders_fenced() -
     assert serve(reply.coordinator, write(5, 2), 20).status is OLD_STATE
 
 
-def test_initializing_again_in_the_same_state_epoch_starts_anew_under_kafka_only() -> None:
-    for profile, kept in ((KIP, True), (KAFKA, False)):
+def test_initializing_again_in_the_same_state_epoch_starts_anew_under_kafka_4_4_only() -> None:
+    for profile, kept in ((KIP, True), (KAFKA, True), (KAFKA_4_4, False)):
         before = started(profile, *STARTED, write(5, 2))
         reply = serve(before, InitializeState(KEY, 2, 0), 20)
         assert reply.status is NONE
@@ -95,15 +95,15 @@ def test_initializing_again_in_the_same_state_epoch_starts_anew_under_kafka_only
         assert bool(reply.coordinator.held[KEY].durable.entries) == kept
 
 
-def test_initializing_makes_the_durable_leader_epoch_0_under_kafka_only() -> None:
-    for profile, epoch in ((KIP, 5), (KAFKA, 0)):
+def test_initializing_makes_the_durable_leader_epoch_0_under_kafka_4_4_only() -> None:
+    for profile, epoch in ((KIP, 5), (KAFKA, 5), (KAFKA_4_4, 0)):
         reply = serve(started(profile, *STARTED), InitializeState(KEY, 3, 1), 20)
         held = reply.coordinator.held[KEY]
         assert (held.durable.leader_epoch, held.leader_fence) == (epoch, 5)
 
 
-def test_a_failover_after_pruning_lets_old_leaders_in_under_kafka_only() -> None:
-    for profile, status in ((KIP, OLD_LEADER), (KAFKA, NONE)):
+def test_a_failover_after_pruning_lets_old_leaders_in_under_kafka_4_4_only() -> None:
+    for profile, status in ((KIP, OLD_LEADER), (KAFKA, OLD_LEADER), (KAFKA_4_4, NONE)):
         coordinator, topic = started(profile), StateTopic()
         for request in (*STARTED, write(5, 2), InitializeState(KEY, 3, 0)):
             reply = serve(coordinator, request, 10)
@@ -329,19 +329,19 @@ def follow_all(profile: Profile) -> int:
 
 
 def test_apache_kafka_answers_and_writes_what_the_specification_does() -> None:
-    assert follow_all(KAFKA) == 1210
+    assert follow_all(KAFKA_4_4) == 1210
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        "repeated_initialize_starts_anew",
-        "initialize_forgets_the_leader_epoch",
+        "defect_repeated_initialize_discards_state",
+        "defect_initialize_forgets_leader_epoch",
         "absent_state_is_an_invalid_request",
-        "start_offset_kept_loses_complete_count",
+        "defect_start_offset_kept_loses_count",
     ],
 )
 def test_the_recording_shows_each_rule_on_which_apache_kafka_differs(name: str) -> None:
-    other = attrs.evolve(KAFKA, **{name: getattr(KIP, name)})
+    other = attrs.evolve(KAFKA_4_4, **{name: getattr(KIP, name)})
     with pytest.raises(AssertionError):
         follow_all(other)

@@ -16,7 +16,7 @@ from immutables import Map
 
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import CoordinatorGuard
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KAFKA, KAFKA_4_4, KIP, Profile
 from model.ranges import StateBatch
 from model.share_state_requests import (
     DeleteState,
@@ -64,7 +64,7 @@ HUNT = settings(
 class Machine(RuleBasedStateMachine):
     """Requests, snapshots, pruning and crashes in any order, of any epochs."""
 
-    @initialize(profile=st.sampled_from([KIP, KAFKA]))
+    @initialize(profile=st.sampled_from([KIP, KAFKA, KAFKA_4_4]))
     def begin(self, profile: Profile) -> None:
         topics = Map({TOPIC: 2})
         self.coordinator = ShareCoordinator(profile, topics, updates_per_snapshot=LIMIT)
@@ -281,11 +281,11 @@ def test_a_tombstone_of_an_unknown_share_partition_is_ignored() -> None:
     assert recover(topic, ShareCoordinator(KIP)) == ShareCoordinator(KIP)
 
 
-def test_a_leader_stays_fenced_by_what_came_before_under_kafka_only() -> None:
+def test_a_leader_stays_fenced_by_what_came_before_under_kafka_4_4_only() -> None:
     before = Held(Durable(leader_epoch=5), 5, 0, 0)
     record = StateRecord(ONE, ShareSnapshot(1, DurableState(0, 0, (), 2, 0), 7, 8))
     durable = Durable(0, 0, state_epoch=2, snapshot_epoch=1)
-    for profile, fence in ((KIP, 0), (KAFKA, 5)):
+    for profile, fence in ((KIP, 0), (KAFKA, 0), (KAFKA_4_4, 5)):
         assert replay_held(before, record, profile) == Held(durable, fence, 7, 8)
         assert replay_held(None, record, profile) == Held(durable, 0, 7, 8)
 

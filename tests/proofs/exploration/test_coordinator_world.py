@@ -7,7 +7,7 @@ import attrs
 import pytest
 from immutables import Map
 
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KAFKA, KAFKA_4_4, KIP, Profile
 from model.share_state_requests import StateRequest, WriteState
 from model.state_topic import ShareUpdate
 from proofs.exploration.search import Search, search
@@ -16,7 +16,7 @@ from spec.share_coordinator import Reply, ShareCoordinator, serve
 from tests.proofs.exploration.coordinator_world import CoordinatorWorld, begin, successors, wrong
 
 WORLD = "tests.proofs.exploration.coordinator_world"
-RETRIED = attrs.evolve(KAFKA, repeated_initialize_starts_anew=False)
+RETRIED = attrs.evolve(KAFKA_4_4, defect_repeated_initialize_discards_state=False)
 
 
 def explore(world: CoordinatorWorld) -> Search[CoordinatorWorld, str]:
@@ -30,14 +30,15 @@ def first_fault(world: CoordinatorWorld) -> tuple[str, tuple[str, ...]]:
 
 
 @pytest.mark.slow
-def test_whatever_comes_late_or_twice_nothing_that_was_answered_is_lost() -> None:
-    found = explore(begin(KIP, 8))
+@pytest.mark.parametrize("profile", [KIP, KAFKA])
+def test_whatever_comes_late_or_twice_nothing_that_was_answered_is_lost(profile: Profile) -> None:
+    found = explore(begin(profile, 8))
     assert (found.violation, found.unfinished, found.waiting) == (None, None, 0)
     assert found.states > 5_000
 
 
-def test_a_repeated_initialize_loses_what_was_answered_under_kafka() -> None:
-    assert first_fault(begin(KAFKA, 6)) == (
+def test_a_repeated_initialize_loses_what_was_answered_under_kafka_4_4() -> None:
+    assert first_fault(begin(KAFKA_4_4, 6)) == (
         "offset 0 was accepted, and would be delivered again",
         (
             "leader 1 reads",
@@ -48,7 +49,7 @@ def test_a_repeated_initialize_loses_what_was_answered_under_kafka() -> None:
     )
 
 
-def test_an_old_leader_gets_in_after_a_failover_under_kafka() -> None:
+def test_an_old_leader_gets_in_after_a_failover_under_kafka_4_4() -> None:
     assert first_fault(begin(RETRIED, 6)) == (
         "leader 1 reads although leader 2 has",
         (
