@@ -47,7 +47,6 @@ def new_state(profile: Profile) -> State:
     header[at.MARKS] = profile.in_progress
     header[at.RENEWAL_SURVIVES] = profile.renewal_survives_refusal
     header[at.SHARED_OFFSET] = profile.batches_may_share_an_offset
-    header[at.GAPS_COMPLETE] = profile.natural_gaps_are_complete
     header[at.MAY_OVERSHOOT] = profile.record_limit_may_overshoot
     header[at.FREE_GAP] = profile.gap_at_the_end_is_free
     return State(

@@ -131,36 +131,13 @@ def finish(state: State, chosen: int) -> int:
     return result
 
 
-@compiled
-def _untracked_in_holes(state: State) -> int:
-    h, runs, holes = state.header, state.runs, state.holes
-    number = 0
-    i = h[at.HEAD]
-    for hole in range(_seek_hole(h, holes, h[at.START]), h[at.HOLES_TAIL]):
-        offset, end = max(holes[hole, 0], h[at.START]), min(holes[hole, 1] + 1, h[at.END])
-        if offset >= end:
-            break
-        number += end - offset
-        while i < h[at.TAIL]:
-            covered = min(runs[i, at.LAST] + 1, end) - max(runs[i, at.FIRST], offset)
-            number -= max(covered, 0)
-            if runs[i, at.LAST] >= end:
-                break
-            i += 1
-    return number
-
-
 @entry_point
 def complete_count(state: State) -> int:
     """Return the delivery complete count: terminal records of the window (KIP-1226).
 
-    Offsets of the window that are not in the log count too where the profile says so.
+    Offsets that are not in the log do not count: they are lag until they are acknowledged as gaps.
     """
-    h = state.header
-    number = terminal(h)
-    if h[at.GAPS_COMPLETE]:
-        number += _untracked_in_holes(state)
-    return number
+    return terminal(state.header)
 
 
 @entry_point

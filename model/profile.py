@@ -11,7 +11,6 @@ class Profile:
 
     ``renewal_survives_refusal``: a RENEW in a request that is then refused still holds.
     ``batches_may_share_an_offset``: a batch may start at the offset where the previous one ended.
-    ``natural_gaps_are_complete``: offsets that are not in the log count as delivery complete.
     ``record_limit_may_overshoot``: under record_limit too, the window may end with the log batch
     that crosses the limit, the records beyond it being available.
     ``gap_at_the_end_is_free``: offsets between the window's end and the first record that enters
@@ -36,7 +35,6 @@ class Profile:
     name: str
     renewal_survives_refusal: bool
     batches_may_share_an_offset: bool
-    natural_gaps_are_complete: bool
     record_limit_may_overshoot: bool
     gap_at_the_end_is_free: bool
     absent_state_is_an_invalid_request: bool
@@ -52,7 +50,6 @@ KIP = Profile(
     name="kip",
     renewal_survives_refusal=False,
     batches_may_share_an_offset=False,
-    natural_gaps_are_complete=True,
     record_limit_may_overshoot=False,
     gap_at_the_end_is_free=False,
     absent_state_is_an_invalid_request=False,
@@ -66,7 +63,6 @@ KAFKA = Profile(
     name="kafka",
     renewal_survives_refusal=True,
     batches_may_share_an_offset=True,
-    natural_gaps_are_complete=False,
     record_limit_may_overshoot=True,
     gap_at_the_end_is_free=True,
     absent_state_is_an_invalid_request=True,

@@ -152,8 +152,7 @@ def _unfinished(partition: SharePartition) -> int:
     window = partition.window
     inside = tracked(window, window.start_offset, window.end_offset)
     finished = sum(1 for offset in inside if is_terminal(window.records[offset]))
-    gaps = complete_count(partition) - window.complete
-    return window.end_offset - window.start_offset - finished - gaps
+    return window.end_offset - window.start_offset - finished
 
 
 PARTITION_INVARIANTS = (

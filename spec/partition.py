@@ -10,7 +10,7 @@ from model.outcome import Outcome, Write
 from model.profile import Profile
 from spec.coordinator import Durable
 from spec.log import Log
-from spec.window import Window, delivery_complete_count, drop_below, first_unfinished
+from spec.window import Window, drop_below, first_unfinished
 
 
 @attrs.frozen
@@ -69,9 +69,13 @@ def require(condition: bool, guard: Guard | CoordinatorGuard, detail: str) -> No
 
 
 def complete_count(partition: SharePartition) -> int:
-    """Return the delivery complete count, in offsets (KIP-1226)."""
-    count_gaps = partition.profile.natural_gaps_are_complete
-    return delivery_complete_count(partition.window, partition.log, count_gaps=count_gaps)
+    """Return the delivery complete count, in offsets (KIP-1226).
+
+    These are the records that are ACKNOWLEDGED or ARCHIVED, also while their write is outstanding.
+    Offsets that the log does not hold stay in the lag until they are acknowledged as gaps or the
+    start offset passes them.
+    """
+    return partition.window.complete
 
 
 def move_start(partition: SharePartition, chosen: int | None) -> SharePartition:

@@ -119,20 +119,3 @@ def passed(window: Window, log: Log, offset: int) -> int:
     if gap is None:
         return offset
     return next(iter(tracked(window, offset, gap + 1)), gap + 1)
-
-
-def delivery_complete_count(window: Window, log: Log, *, count_gaps: bool) -> int:
-    """Return how many offsets of the window need no further delivery (KIP-1226).
-
-    Records that are ACKNOWLEDGED or ARCHIVED, also while their write is outstanding. With
-    ``count_gaps`` the offsets that the log does not hold count as well.
-    """
-    if not count_gaps:
-        return window.complete
-    gaps = 0
-    for hole_first, hole_last in log.holes:
-        first = max(hole_first, window.start_offset)
-        end = min(hole_last + 1, window.end_offset)
-        if first < end:
-            gaps += end - first - sum(1 for _ in tracked(window, first, end))
-    return window.complete + gaps

@@ -12,7 +12,7 @@ const inFlight = () => offsets(start, end - 1).filter((offset) => records.has(of
 const isFree = (offset) => !records.has(offset) || records.get(offset).state === 'AVAILABLE';
 const isDone = (offset) => // An offset that is not in flight and not in the log needs no delivery.
   records.has(offset) ? ['ACKNOWLEDGED', 'ARCHIVED'].includes(records.get(offset).state) : !log.has(offset);
-const completeCount = () => offsets(start, end - 1).filter(isDone).length;
+const completeCount = () => inFlight().filter(isDone).length;
 
 function failed({ count }) { return count < config.delivery_count_limit ? 'AVAILABLE' : 'ARCHIVED'; }
 

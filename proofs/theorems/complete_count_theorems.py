@@ -10,20 +10,19 @@ from typing import Any
 
 import attrs
 
-from model.profile import KAFKA, KIP, Profile
-from proofs.theorems.controls import adds, does_nothing
+from model.profile import KIP
+from proofs.theorems.controls import adds
 from proofs.theorems.count import count, counts_on, has, put, unmarked
 from proofs.theorems.count_lemmas import COMPLEMENT, PUT, SPLIT, WITHIN, Range
 from proofs.theorems.counting_theorems import DOUBLES, FORGETFUL, MISCOUNTS
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_marks, any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, LemmaCitation, Property, Theorem, about, laws
-from spec import log as logs
+from proofs.theorems.theorem import Control, LemmaCitation, Property, Theorem, laws
 from spec import partition, window
 from spec.lag import lag
-from spec.log import Log, hole_end
-from spec.logic import Term, negate
+from spec.log import Log
+from spec.logic import Term
 from spec.partition import SharePartition, complete_count
 from spec.record import Record, is_terminal
 from spec.window import Window
@@ -36,7 +35,7 @@ class Tallied:
     """A window whose complete offsets are marked, and what it has at one offset.
 
     ``complete`` is what other offsets add to the delivery complete count. The record at the offset
-    becomes ``changed``. The hole of the log from ``hole_first`` to ``hole_last`` may hold it.
+    becomes ``changed``.
     """
 
     marks: Term = any_marks()
@@ -48,27 +47,17 @@ class Tallied:
     tracked: Term = flag()
     complete: Term = number()
     log_end: Term = number()
-    hole_first: Term = number()
-    hole_last: Term = number()
 
     @classmethod
     def reached(cls, state: SharePartition) -> "Iterator[Tallied]":
-        """Yield the situations in a share-partition that a run reached, in both profiles."""
+        """Yield the situations in a share-partition that a run reached."""
         now = state.window
-        for profile in (KIP, KAFKA):
-            marks = frozenset(_complete_offsets(attrs.evolve(state, profile=profile)))
-            for at in range(now.start_offset, now.end_offset + 1):
-                s = situation_at(cls, state, at, marks=marks, complete=0)
-                others = count(marks, s.start, s.end) - complete_count(_state(s, profile))
-                yield attrs.evolve(s, complete=others)
-
-
-def _complete_offsets(state: SharePartition) -> Iterator[int]:
-    for at in range(state.window.start_offset, state.window.end_offset):
-        record = state.window.records.get(at)
-        gap = state.profile.natural_gaps_are_complete and hole_end(state.log, at) is not None
-        if gap if record is None else is_terminal(record):
-            yield at
+        records = now.records.items()
+        marks = frozenset(at for at, record in records if is_terminal(record))
+        for at in range(now.start_offset, now.end_offset + 1):
+            s = situation_at(cls, state, at, marks=marks, complete=0)
+            others = count(marks, s.start, s.end) - complete_count(_state(s))
+            yield attrs.evolve(s, complete=others)
 
 
 def _window(s: Tallied, end: Term, *, tracked: Term) -> Window:
@@ -77,112 +66,90 @@ def _window(s: Tallied, end: Term, *, tracked: Term) -> Window:
     return window.replace(others, {s.at: s.record}) if tracked else others
 
 
-def _state(s: Tallied, profile: Profile, now: Window | None = None) -> SharePartition:
-    log = Log(0, s.log_end, ((s.hole_first, s.hole_last),))
-    there = _window(s, s.end, tracked=s.tracked) if now is None else now
-    return SharePartition(profile, log=log, window=there, ready=True)
+def _state(s: Tallied, now: Window | None = None) -> SharePartition:
+    current = _window(s, s.end, tracked=s.tracked) if now is None else now
+    return SharePartition(KIP, log=Log(0, s.log_end), window=current, ready=True)
 
 
-def _is_complete(s: Tallied, profile: Profile) -> Term:
+def _is_complete(s: Tallied) -> Term:
     """Whether the offset needs no further delivery."""
-    in_hole = conjunction(s.hole_first <= s.at, s.at <= s.hole_last)
-    gap = conjunction(profile.natural_gaps_are_complete, in_hole)
-    return (s.tracked & is_terminal(s.record)) | conjunction(negate(s.tracked), gap)
+    return conjunction(s.tracked, is_terminal(s.record))
 
 
 def _is_ordered(s: Tallied) -> Term:
     return conjunction(
         s.start <= s.end,
         s.end <= s.log_end,
-        s.hole_first <= s.hole_last,
         implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end)),
     )
 
 
-def _counts_rightly(s: Tallied, profile: Profile) -> Term:
+def _counts_rightly(s: Tallied) -> Term:
     """Whether the delivery complete count is the number of marks, one of which is the offset's."""
     return conjunction(
         _is_ordered(s),
-        has(s.marks, s.at) == _is_complete(s, profile),
-        complete_count(_state(s, profile)) == count(s.marks, s.start, s.end),
+        has(s.marks, s.at) == _is_complete(s),
+        complete_count(_state(s)) == count(s.marks, s.start, s.end),
     )
 
 
-def _has_nothing(s: Tallied, _profile: Profile) -> Term:
+def _has_nothing(s: Tallied) -> Term:
     return counts_on(s.marks, s.start, s.start)
 
 
-def _begins(s: Tallied, profile: Profile) -> Term:
-    empty = _state(s, profile, Window(s.start, s.start))
-    return complete_count(empty) == count(s.marks, s.start, s.start)
+def _begins(s: Tallied) -> Term:
+    empty = _state(s, Window(s.start, s.start))
+    return partition.complete_count(empty) == count(s.marks, s.start, s.start)
 
 
-def _is_at_the_end(s: Tallied, profile: Profile) -> Term:
-    narrow = _state(s, profile, _window(s, s.end, tracked=False))
+def _is_at_the_end(s: Tallied) -> Term:
+    narrow = _state(s, _window(s, s.end, tracked=False))
     return conjunction(
         s.start <= s.end,
         s.at == s.end,
-        s.hole_first <= s.hole_last,
-        has(s.marks, s.at) == _is_complete(s, profile),
+        has(s.marks, s.at) == _is_complete(s),
         complete_count(narrow) == count(s.marks, s.start, s.end),
         counts_on(s.marks, s.start, s.end + 1),
     )
 
 
-def _grows(s: Tallied, profile: Profile) -> Term:
+def _grows(s: Tallied) -> Term:
     wide = window.extend(_window(s, s.end, tracked=False), s.end + 1)
     if s.tracked:
         wide = window.replace(wide, {s.at: s.record})
-    return complete_count(_state(s, profile, wide)) == count(s.marks, s.start, s.end + 1)
+    return complete_count(_state(s, wide)) == count(s.marks, s.start, s.end + 1)
 
 
-def _changes(s: Tallied, profile: Profile) -> Term:
-    before = _state(s, profile)
+def _changes(s: Tallied) -> Term:
+    before = _state(s)
     after = attrs.evolve(before, window=window.replace(before.window, {s.at: s.changed}))
     marks = put(s.marks, s.at, marked=is_terminal(s.changed))
     return complete_count(after) == count(marks, s.start, s.end)
 
 
-def _is_first(s: Tallied, profile: Profile) -> Term:
+def _is_first(s: Tallied) -> Term:
     return conjunction(
         s.at == s.start,
         s.start < s.end,
-        _counts_rightly(s, profile),
+        _counts_rightly(s),
         counts_on(s.marks, s.start, s.start),
         counts_on(s.marks, s.start, s.start + 1),
     )
 
 
-def _starts_later(s: Tallied, profile: Profile) -> Term:
-    before = _state(s, profile)
+def _starts_later(s: Tallied) -> Term:
+    before = _state(s)
     after = attrs.evolve(before, window=window.drop_below(before.window, s.start + 1))
     return complete_count(after) == count(s.marks, s.start + 1, s.end)
 
 
-def _was_a_record(s: Tallied, profile: Profile) -> Term:
-    missing = conjunction(s.hole_first <= s.at, s.at <= s.hole_last)
-    return conjunction(
-        _counts_rightly(s, profile),
-        negate(s.tracked),
-        negate(missing),
-        s.start <= s.at,
-        s.at < s.end,
-    )
-
-
-def _learns(s: Tallied, profile: Profile) -> Term:
-    before = _state(s, profile)
-    after = attrs.evolve(before, log=logs.learn_hole(before.log, s.at, s.at))
-    return complete_count(after) == count(put(s.marks, s.at, marked=True), s.start, s.end)
-
-
-def _is_within(s: Tallied, profile: Profile) -> Term:
-    complete = partition.complete_count(_state(s, profile))
+def _is_within(s: Tallied) -> Term:
+    complete = partition.complete_count(_state(s))
     return conjunction(complete >= 0, complete <= s.end - s.start)
 
 
-def _lag_is_unfinished(s: Tallied, profile: Profile) -> Term:
-    state = _state(s, profile)
+def _lag_is_unfinished(s: Tallied) -> Term:
+    state = _state(s)
     unfinished = count(unmarked(s.marks), s.start, s.end)
     return conjunction(lag(state) == (s.log_end - s.end) + unfinished, lag(state) >= 0)
 
@@ -203,10 +170,6 @@ def _put(s: Tallied) -> Range:
     return attrs.evolve(_range(s), at=s.at, marked=is_terminal(s.changed))
 
 
-def _put_a_gap(s: Tallied) -> Range:
-    return attrs.evolve(_range(s), at=s.at, marked=True)
-
-
 COUNTS = _law(
     "complete_count_is_the_number_of_complete_offsets",
     "The delivery complete count is how many offsets of the window need no further delivery.",
@@ -224,83 +187,56 @@ IDENTITY = Property(
     (15,),
 )
 
-ONE_MORE = Control(
-    "delivery_complete_count counts one more", "spec.window:delivery_complete_count", adds(1)
-)
 COUNTS_THE_NEXT = Control(
     "complete_count counts the end offset too", "spec.partition:complete_count", adds(1)
 )
-IGNORES = Control("learn_hole learns nothing", "spec.log:learn_hole", does_nothing)
 
-Said = Callable[[Tallied, Profile], Term]
-
-
-def _theorems(name: str, profile: Profile) -> Iterator[Theorem]:
-    rows: tuple[tuple[Property, str, Said, Said, Control, tuple[LemmaCitation, ...]], ...] = (
-        (
-            COUNTS,
-            "begin",
-            lambda s, _p: counts_on(s.marks, s.start, s.start),
-            _begins,
-            ONE_MORE,
-            (),
-        ),
-        (COUNTS, "grow", _is_at_the_end, _grows, MISCOUNTS, ()),
-        (
-            COUNTS,
-            "change",
-            lambda s, p: conjunction(_counts_rightly(s, p), s.tracked),
-            _changes,
-            MISCOUNTS,
-            (LemmaCitation(PUT, _put),),
-        ),
-        (
-            COUNTS,
-            "move start",
-            _is_first,
-            _starts_later,
-            FORGETFUL,
-            (LemmaCitation(SPLIT, _split_at_the_first),),
-        ),
-        (
-            WITHIN_THE_WINDOW,
-            "any state",
-            _counts_rightly,
-            _is_within,
-            COUNTS_THE_NEXT,
-            (LemmaCitation(WITHIN, _range),),
-        ),
-        (
-            IDENTITY,
-            "any state",
-            _counts_rightly,
-            _lag_is_unfinished,
-            DOUBLES,
-            (LemmaCitation(COMPLEMENT, _range), LemmaCitation(WITHIN, _others)),
-        ),
-    )
-    for stated, transition, hypothesis, claim, control, cites in rows:
-        yield Theorem(
-            stated,
-            f"{transition} ({name})",
-            Tallied,
-            about(hypothesis, profile),
-            about(claim, profile),
-            control,
-            cites=cites,
-        )
-
-
-COMPLETE_COUNT_THEOREMS = (
-    *_theorems("kip", KIP),
-    *_theorems("kafka", KAFKA),
-    Theorem(
+_Row = tuple[
+    Property,
+    str,
+    Callable[[Tallied], Term],
+    Callable[[Tallied], Term],
+    Control,
+    tuple[LemmaCitation, ...],
+]
+_ROWS: tuple[_Row, ...] = (
+    (COUNTS, "begin", _has_nothing, _begins, COUNTS_THE_NEXT, ()),
+    (COUNTS, "grow", _is_at_the_end, _grows, MISCOUNTS, ()),
+    (
         COUNTS,
-        "learn a gap (kip)",
-        Tallied,
-        about(_was_a_record, KIP),
-        about(_learns, KIP),
-        IGNORES,
-        cites=(LemmaCitation(PUT, _put_a_gap),),
+        "change",
+        lambda s: conjunction(_counts_rightly(s), s.tracked),
+        _changes,
+        MISCOUNTS,
+        (LemmaCitation(PUT, _put),),
     ),
+    (
+        COUNTS,
+        "move start",
+        _is_first,
+        _starts_later,
+        FORGETFUL,
+        (LemmaCitation(SPLIT, _split_at_the_first),),
+    ),
+    (
+        WITHIN_THE_WINDOW,
+        "any state",
+        _counts_rightly,
+        _is_within,
+        COUNTS_THE_NEXT,
+        (LemmaCitation(WITHIN, _range),),
+    ),
+    (
+        IDENTITY,
+        "any state",
+        _counts_rightly,
+        _lag_is_unfinished,
+        DOUBLES,
+        (LemmaCitation(COMPLEMENT, _range), LemmaCitation(WITHIN, _others)),
+    ),
+)
+
+COMPLETE_COUNT_THEOREMS = tuple(
+    Theorem(stated, transition, Tallied, hypothesis, claim, control, cites=cites)
+    for stated, transition, hypothesis, claim, control, cites in _ROWS
 )

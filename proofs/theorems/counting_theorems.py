@@ -17,6 +17,7 @@ from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Control, Property, Theorem, about, laws
 from proofs.theorems.transitions import TRANSITIONS, Transition
 from spec import acquire, initialize, log_start, window
+from spec import log as logs
 from spec.invariants import RECORD_INVARIANTS
 from spec.lag import lag
 from spec.log import Log
@@ -186,6 +187,18 @@ def _start_moved(s: Counted, profile: Profile) -> Term:
     return lag(after) == lag(before)
 
 
+def _gap_passed(s: Counted, profile: Profile) -> Term:
+    before = _state(s, profile)
+    after = attrs.evolve(before, window=window.drop_below(before.window, s.at + 1))
+    return lag(after) == lag(before) - 1
+
+
+def _gap_learnt(s: Counted, profile: Profile) -> Term:
+    before = _state(s, profile)
+    after = attrs.evolve(before, log=logs.learn_hole(before.log, s.at, s.at))
+    return lag(after) == lag(before)
+
+
 def _log_start_moved(s: Counted, profile: Profile) -> Term:
     before = _state(s, profile)
     after = log_start.advance_log_start(before, AdvanceLogStart(s.at + 1)).partition
@@ -203,7 +216,7 @@ def _was_reset(s: Counted, profile: Profile) -> Term:
 
 
 FORGETS_GAPS = Control(
-    "hole offsets are counted once more when they are passed",
+    "drop_below counts a gap that it passes",
     "spec.window:drop_below",
     keeps("complete", plus=1),
 )
@@ -265,15 +278,25 @@ _OPERATION_LAGS = (
     ),
     Theorem(
         _lag_law(
-            "lag_ignores_the_start_offset",
-            "Passing a natural gap does not change the lag, where natural gaps count as complete.",
+            "lag_includes_natural_gaps",
+            "A natural gap that was not acknowledged is lag until the start offset passes it.",
             19,
         ),
         "move start over a gap",
         Counted,
         lambda s: conjunction(_is_counted(s), negate(s.tracked), s.at == s.start, _in_hole(s)),
-        lambda s: _start_moved(s, KIP),
+        _in_both(_gap_passed),
         FORGETS_GAPS,
+    ),
+    Theorem(
+        _lag_law("lag_includes_natural_gaps", "Learning of a natural gap changes no lag.", 19),
+        "learn a gap",
+        Counted,
+        lambda s: conjunction(_is_counted(s), negate(s.tracked), negate(_in_hole(s))),
+        _in_both(_gap_learnt),
+        Control(
+            "learn_hole moves the end of the log", "spec.log:learn_hole", adds(1, "end_offset")
+        ),
     ),
     Theorem(
         _lag_law(

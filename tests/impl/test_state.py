@@ -130,13 +130,12 @@ def test_holes_move_to_the_front_where_that_makes_the_room(rows: int, *, is_room
         ("MARKS", "in_progress"),
         ("RENEWAL_SURVIVES", "renewal_survives_refusal"),
         ("SHARED_OFFSET", "batches_may_share_an_offset"),
-        ("GAPS_COMPLETE", "natural_gaps_are_complete"),
         ("MAY_OVERSHOOT", "record_limit_may_overshoot"),
         ("FREE_GAP", "gap_at_the_end_is_free"),
     ],
 )
 def test_the_header_contains_the_flags_of_the_profile(name: str, of_the_profile: str) -> None:
-    none = attrs.evolve(DRAFT_RESOLVED, natural_gaps_are_complete=False, in_progress=False)
+    none = attrs.evolve(DRAFT_RESOLVED, in_progress=False)
     one: dict[str, Any] = {of_the_profile: True}
     changed = np.flatnonzero(new_state(none).header != new_state(attrs.evolve(none, **one)).header)
     assert changed.tolist() == [getattr(layout, name)]

@@ -14,7 +14,7 @@ from model.profile import KAFKA, KIP, Profile
 from model.states import RecordState
 from spec.log import Log, forget_below, learn_hole
 from spec.record import Record
-from spec.window import Window, delivery_complete_count, first_unfinished, replace
+from spec.window import Window, first_unfinished, replace
 from tests.impl.helpers import interpreted
 from tests.impl.scenario import ACCEPT, ack, fetch, partition, ranges, shown, wait
 
@@ -131,9 +131,7 @@ def test_the_start_advances_as_in_the_specification() -> None:
 def test_the_complete_count_is_as_in_the_specification(profile: Profile) -> None:
     for word in WORDS:
         state = state_of(word, profile)
-        expected = delivery_complete_count(
-            window_of(word), log_of(word), count_gaps=profile.natural_gaps_are_complete
-        )
+        expected = window_of(word).complete
         assert window.complete_count(state) == expected, word
         assert window.lag(state) == len(word) - WINDOW[0] - expected, word
 
@@ -192,7 +190,7 @@ def test_a_start_may_come_late() -> None:
     assert shown(made) == "4-4:Q1a"
 
 
-def test_gaps_count_as_complete_where_the_profile_says_so() -> None:
+def test_gaps_are_lag_until_the_start_passes_them() -> None:
     taken = Choice(acquired=ranges((0, 1), (4, 5)))
     counts = []
     for profile in (KIP, KAFKA):
@@ -200,7 +198,7 @@ def test_gaps_count_as_complete_where_the_profile_says_so() -> None:
         fetch(made, "a", (0, 1), (4, 5), choice=taken)
         ack(made, "a", (5, 5, ACCEPT))
         counts.append((made.snapshot().delivery_complete_count, made.lag()))
-    assert counts == [(3, 3), (1, 5)]
+    assert counts == [(1, 5), (1, 5)]
 
 
 def test_the_log_start_takes_the_window_along() -> None:

@@ -12,8 +12,9 @@ from model.errors import InvalidValueError
 from model.guards import Difference, Guard
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
-from model.profile import DRAFT_RESOLVED, KAFKA
+from model.profile import DRAFT_RESOLVED, KAFKA, PROFILES, Profile
 from spec.invariants import PARTITION_INVARIANTS
+from tests.impl.by_hand import after, fetched, spans, story
 from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows
 
 
@@ -196,3 +197,35 @@ def test_an_invariant_that_does_not_hold_is_named(monkeypatch: pytest.MonkeyPatc
     assert (finding.seq, finding.kind, finding.name) == (0, FindingKind.INVARIANT, broken.name)
     assert finding.sentence == broken.sentence
     assert follow(events(kafka_rows()), {"spec": SpecEngine(KAFKA)}, 0) is None
+
+
+def leader_with_gaps(complete: int) -> list[Row]:
+    """Return events of a leader that accepts 4 and 5 where the log lacks 2 and 3."""
+    taken = [
+        {"first": first, "last": last, "delivery_count": 1} for first, last in ((0, 1), (4, 5))
+    ]
+    batch = {"first": 4, "last": 5, "state": 2, "delivery_count": 1}
+    write = {"id": 0, "start_offset": 0, "delivery_complete_count": complete, "status": "NONE"}
+    return story(
+        {"op": "produce", "log_batches": spans((0, 1), (4, 5)), "log_end_offset": 6},
+        {
+            **fetched((0, 1), (4, 5)),
+            "result": {"status": "NONE", "acquired": taken},
+            "after": after(0, 6),
+        },
+        {
+            "op": "acknowledge",
+            "member": "m",
+            "batches": [{"first": 4, "last": 5, "types": [1]}],
+            "writes": [{**write, "state_batches": [batch]}],
+            "after": {**after(0, 6), "delivery_complete_count": complete},
+        },
+    )
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+def test_a_leader_that_counts_natural_gaps_diverges(profile: Profile) -> None:
+    engines = engines_for(("spec", "impl"), profile)
+    assert follow(events(leader_with_gaps(complete=2)), engines, 1) is None
+    finding = found(leader_with_gaps(complete=4), engines_for(("spec", "impl"), profile))
+    assert (finding.seq, finding.name) == (3, Difference.WRITTEN_DELIVERY_COMPLETE_COUNT.name)

@@ -80,11 +80,18 @@ def test_moving_the_start_offset_leaves_the_lag() -> None:
     assert lag(kept) == lag(moved) == 5
 
 
-@pytest.mark.parametrize(("profile", "expected"), [(KIP, 0), (KAFKA, 4)])
-def test_natural_gaps_inflate_the_durable_lag_under_kafka_only(
-    profile: Profile, expected: int
-) -> None:
+@pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+def test_natural_gaps_are_lag_until_the_start_offset_passes_them(profile: Profile) -> None:
     partition = run(started(profile, end=14), fetch("c1", (0, 4)), fetch("c1", (9, 13), at=5))
     kept = Choice(start_offset=0)
     partition = apply(partition, acknowledgement("c1", (0, 13, 1)), kept).partition
-    assert durable_lag(14, durable(partition)) == lag(partition) == expected
+    assert durable_lag(14, durable(partition)) == lag(partition) == 4
+    assert lag(run(partition, Produce((), 14))) == 0
+
+
+@pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+def test_an_offset_acknowledged_as_a_gap_leaves_the_lag(profile: Profile) -> None:
+    partition = run(started(profile, end=10), fetch("c1", (0, 4)))
+    compacted = run(partition, fetch("c2", (5, 6), at=0))
+    assert lag(compacted) == 10
+    assert lag(run(compacted, acknowledgement("c1", (2, 3, 0)))) == 8

@@ -39,9 +39,9 @@ def test_a_new_share_partition_knows_nothing() -> None:
     )
 
 
-def test_natural_gaps_count_as_complete_under_the_kips_only() -> None:
-    assert complete_count(holding(KIP)) == 6
-    assert complete_count(holding(KAFKA)) == 3
+@pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+def test_offsets_that_the_log_lacks_are_not_complete(profile: Profile) -> None:
+    assert complete_count(holding(profile)) == 3
 
 
 def test_the_start_offset_moves_as_far_as_it_may_by_default() -> None:

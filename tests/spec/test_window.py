@@ -7,7 +7,6 @@ from spec.log import Log
 from spec.record import Record, is_acquirable, is_finished, is_held, is_terminal
 from spec.window import (
     Window,
-    delivery_complete_count,
     drop_below,
     extend,
     first_unfinished,
@@ -102,15 +101,3 @@ def test_an_offset_is_passed_if_it_is_finished_or_missing(
 ) -> None:
     window = window_of(START, END, {} if record is None else {START: record})
     assert passed(window, Log(0, 100), START) == after
-
-
-@given(CHANGES, LOGS)
-def test_the_complete_count_has_terminal_records_and_on_demand_gaps(
-    records: dict[int, Record], log: Log
-) -> None:
-    window = window_of(START, END, records)
-    terminal = sum(1 for record in records.values() if is_terminal(record))
-    lacking = {o for first, last in log.holes for o in range(first, last + 1)}
-    gaps = sum(1 for o in range(START, END) if o in lacking and o not in records)
-    assert delivery_complete_count(window, log, count_gaps=False) == terminal
-    assert delivery_complete_count(window, log, count_gaps=True) == terminal + gaps

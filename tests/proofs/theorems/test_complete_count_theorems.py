@@ -5,11 +5,7 @@ from proofs.theorems.harness import ProofVerdict, prove
 from proofs.theorems.theorem import Theorem
 from tests.proofs.standing import each
 
-CITING = tuple(
-    theorem
-    for theorem in COMPLETE_COUNT_THEOREMS
-    if theorem.cites and theorem.transition.endswith("(kafka)")
-)
+CITING = tuple(theorem for theorem in COMPLETE_COUNT_THEOREMS if theorem.cites)
 
 
 @each(CITING)
