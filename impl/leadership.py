@@ -147,10 +147,12 @@ def _is_malformed(header: Ints, batches: Ints, start: int) -> bool:
 
 @compiled
 def _adopt(state: State, leader: Leader) -> None:
-    """Take over the clock and the log."""
+    """Take over the clock and the log; number acquisitions from 0 in a later leader epoch only."""
     h, holes = state.header, state.holes
     h[at.INITIALIZED], h[at.STATUS] = 1, at.S_NONE
-    h[at.NOW], h[at.NEXT_DEADLINE], h[at.NEXT_ACQUISITION] = leader.time, at.NEVER, 0
+    h[at.NOW], h[at.NEXT_DEADLINE] = leader.time, at.NEVER
+    if leader.leader_epoch > h[at.LEADER_EPOCH]:
+        h[at.NEXT_ACQUISITION] = 0
     h[at.LOG_END] = leader.log_end
     while h[at.HOLES_TAIL] > h[at.HOLES_HEAD] and holes[h[at.HOLES_TAIL] - 1, 0] >= leader.log_end:
         h[at.HOLES_TAIL] -= 1

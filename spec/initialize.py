@@ -25,7 +25,9 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
     Guard: the durable batches ascend from the start offset, and none is IN_PROGRESS unless the
     profile has that; otherwise the share-partition fails.
     Effect: records are as they were last durable; acquisitions and outstanding writes of the
-    former leader are lost. Offsets between batches were never delivered, as far as is known.
+    former leader are lost. Offsets between batches were never delivered, as far as is known. The
+    numbers of acquisitions begin at 0 in a later leader epoch; a leader that reads the state again
+    in its own epoch goes on counting, so that no two acquisitions have one token.
     Delivery count: as last durable.
     Persistence: none: a start offset that was never written is resolved again by each leader.
     """
@@ -55,7 +57,7 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
             durable=durable_from(operation.persisted),
             ready=True,
             highest_limit=_highest_limit(partition, operation),
-            next_acquisition=0,
+            next_acquisition=_next_acquisition(partition, operation),
         )
     )
 
@@ -97,6 +99,11 @@ def _start_offset(operation: Initialize) -> int:
         allowed = "the offset that by_duration resolves to"
         raise InvalidValueError("reset_offset", None, allowed)
     return operation.reset_offset
+
+
+def _next_acquisition(partition: SharePartition, operation: Initialize) -> int:
+    later = operation.persisted.leader_epoch > partition.durable.leader_epoch
+    return 0 if later else partition.next_acquisition
 
 
 def _highest_limit(partition: SharePartition, operation: Initialize) -> int:

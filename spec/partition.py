@@ -33,7 +33,8 @@ class SharePartition:
     ``ready`` is False until a leader has read the durable state. ``highest_limit`` is the highest
     delivery count limit under which a record of the window was ever delivered, as far as is known.
     ``next_acquisition`` is the number of the next acquisition, where records may be marked; the
-    leader epoch in ``durable``, that of this leader, and the number together name a delivery.
+    leader epoch in ``durable``, that of this leader, and the number together name a delivery. It
+    outlasts ``ready``: a leader epoch has each number once.
     """
 
     profile: Profile

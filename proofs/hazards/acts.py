@@ -76,6 +76,11 @@ def _fails_over(move: HazardMove) -> Callable[[HazardState, HazardWorld, bool], 
     return acts
 
 
+def _reads_again(state: HazardState, _world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
+    if not state.past.has_read_again and not state.view.waiting:
+        yield Act(HazardMove.READ_AGAIN)
+
+
 def _calls(state: HazardState, _world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
     for consumer in state.past.consumers:
         for given in consumer.unacknowledged:
@@ -101,6 +106,7 @@ _ENABLED: dict[HazardMove, Callable[[HazardState, HazardWorld, bool], Iterator[A
     HazardMove.ANSWER: _answers,
     HazardMove.WAIT: _waits,
     HazardMove.FAIL_OVER: _fails_over(HazardMove.FAIL_OVER),
+    HazardMove.READ_AGAIN: _reads_again,
     HazardMove.DOWNGRADE: _fails_over(HazardMove.DOWNGRADE),
     HazardMove.CALL_MARK: _calls,
     HazardMove.POLL: _polls,
@@ -142,14 +148,15 @@ def requests_of(
             request = (ops.CompleteWrite(act.number, act.answer),)
         case HazardMove.WAIT:
             request = (ops.AdvanceTime(act.number),)
-        case HazardMove.FAIL_OVER:
-            durable = attrs.evolve(
-                state.view.durable, leader_epoch=state.view.durable.leader_epoch + 1
-            )
-            persisted = durable_state(durable)
-            now = state.view.now
-            request = (ops.Initialize(world.config, 0, world.records, persisted, now),)
+        case HazardMove.FAIL_OVER | HazardMove.READ_AGAIN:
+            later = act.move is HazardMove.FAIL_OVER
+            request = (_takeover(state, world, state.view.durable.leader_epoch + later),)
     return consumers, request
+
+
+def _takeover(state: HazardState, world: HazardWorld, leader_epoch: int) -> ops.Initialize:
+    persisted = durable_state(attrs.evolve(state.view.durable, leader_epoch=leader_epoch))
+    return ops.Initialize(world.config, 0, world.records, persisted, state.view.now)
 
 
 def _subject(act: Act) -> Given:

@@ -14,11 +14,16 @@ Request = ops.MarkInProgress | ops.Acknowledge
 
 @attrs.frozen(order=True)
 class Given:
-    """A record that a consumer was given; leader epoch and acquisition name the delivery."""
+    """A record that a consumer was given, with the token of its delivery.
+
+    ``leader_epoch`` and ``acquisition`` are the token, which a mark carries. ``delivery`` counts
+    the deliveries of the offset from 0, whatever their tokens: no request carries it.
+    """
 
     offset: int
     leader_epoch: int
     acquisition: int
+    delivery: int = 0
 
 
 @attrs.frozen

@@ -101,13 +101,17 @@ def complete_count(leader: DraftLeader) -> int:
 
 
 def _initialize(leader: DraftLeader, operation: ops.Initialize) -> DraftStep:
-    """Start from the durable state; owners, timers and progress of the former leader are lost."""
+    """Start from the durable state; owners, timers and progress of the former leader are lost.
+
+    A leader that reads the state again in its own epoch goes on numbering acquisitions.
+    """
     if not leader.rules.readings.thresholds_are_free:
         check_in_progress(operation.config)
     if operation.persisted.start_offset < 0:
         allowed = "a start offset from 0: what the reset strategy resolves to is not modelled here"
         raise InvalidValueError("start_offset", operation.persisted.start_offset, allowed)
     durable = durable_from(operation.persisted)
+    is_later = durable.leader_epoch > leader.durable.leader_epoch
     records = [DraftRecord()] * operation.log_end_offset
     for offset, (state, count) in durable.entries.items():
         records[offset] = one.recover(state, count, leader.rules.readings)
@@ -120,6 +124,7 @@ def _initialize(leader: DraftLeader, operation: ops.Initialize) -> DraftStep:
             start=durable.start_offset,
             end=max(durable.entries, default=durable.start_offset - 1) + 1,
             durable=durable,
+            acquisitions=0 if is_later else leader.acquisitions,
         )
     )
 

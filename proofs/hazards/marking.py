@@ -57,10 +57,17 @@ HAZARDS = (
         (("§3.2", "1. Validate ownership (memberId matches)"), _FIELDS),
         "Let a mark carry what names the delivery: the leader epoch and a number that the leader "
         "gives each acquisition, returned with the acquired records; refuse another delivery's "
-        "with INVALID_RECORD_STATE. The delivery count is not enough: it repeats after a failover.",
+        "with INVALID_RECORD_STATE. A leader epoch has each number once, so a leader that drops "
+        "the share-partition from memory and reads it again goes on counting. The delivery count "
+        "is not enough: it repeats after a failover.",
         (
             HazardCase(
-                HazardWorld(_ON_ITS_WAY | {HazardMove.OLD_MARK}, 30_000, 60_000, fetches=2),
+                HazardWorld(
+                    _ON_ITS_WAY | {HazardMove.OLD_MARK, HazardMove.READ_AGAIN},
+                    30_000,
+                    60_000,
+                    fetches=2,
+                ),
                 hold.a_mark_counts_for_its_own_delivery,
                 steps=4,
                 options={"mark_names_no_delivery": True},

@@ -32,20 +32,32 @@ def remember(moment: HazardMoment) -> Past:
     return _blocked(_moved(past, moment), moment)
 
 
-def offsets_marked(moment: HazardMoment) -> Iterator[tuple[int, ErrorCode, tuple[int, int]]]:
-    """Yield each offset of the marks of a step, its answer, and the delivery that was named."""
+def offsets_marked(moment: HazardMoment) -> Iterator[tuple[int, ErrorCode, int]]:
+    """Yield each offset of the marks of a step, its answer, and the delivery marked by its holder.
+
+    The delivery is the one that the member was given, not what the request or the leader says.
+    """
     for request, outcome in zip(moment.requests, moment.outcomes, strict=True):
         if isinstance(request, ops.MarkInProgress):
             for batch, code in zip(request.batches, outcome.marked, strict=True):
                 for offset in range(batch.first, batch.last + 1):
-                    yield offset, code, (batch.leader_epoch, batch.acquisition)
+                    token = (offset, batch.leader_epoch, batch.acquisition)
+                    yield offset, code, _delivery(moment, request.member, token)
+
+
+def _delivery(moment: HazardMoment, member: str, token: tuple[int, int, int]) -> int:
+    marks = [g for c in moment.before.past.consumers if c.member == member for g in c.marks]
+    if moment.act.given is not None:
+        marks.append(moment.act.given)
+    named = (g for g in marks if (g.offset, g.leader_epoch, g.acquisition) == token)
+    return next(named).delivery
 
 
 def _given(past: Past, moment: HazardMoment, member: str, outcome: Outcome) -> Past:
     now, epoch = moment.after.view.now, moment.before.view.durable.leader_epoch
     number = 0 if outcome.acquisition is None else outcome.acquisition
     taken = [o for range_ in outcome.acquired for o in range(range_.first, range_.last + 1)]
-    new = tuple(Given(offset, epoch, number) for offset in taken)
+    new = tuple(Given(offset, epoch, number, past.deliveries[offset]) for offset in taken)
     kept = past.given
     if HazardMove.OLD_MARK not in moment.world.moves:
         kept = tuple((m, g) for m, g in kept if m != member or g.offset not in taken)
@@ -129,6 +141,9 @@ def _moved(past: Past, moment: HazardMoment) -> Past:
             return attrs.evolve(
                 past, failed_over=True, accepting=(), sign=nothing, first_mark=nothing
             )
+        case HazardMove.READ_AGAIN:
+            nothing = (None,) * len(past.sign)
+            return attrs.evolve(past, has_read_again=True, sign=nothing, first_mark=nothing)
         case HazardMove.DOWNGRADE:
             return attrs.evolve(past, failed_over=True, is_over=True)
     return past

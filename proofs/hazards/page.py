@@ -25,6 +25,7 @@ _DONE = {
     HazardMove.ANSWER: "the write is answered {answer}",
     HazardMove.WAIT: "{number:,} ms pass",
     HazardMove.FAIL_OVER: "a new leader takes over",
+    HazardMove.READ_AGAIN: "the leader reads the state again",
     HazardMove.DOWNGRADE: "a leader of an older version takes over",
     HazardMove.CALL_MARK: "{m} calls markInProgress({o})",
     HazardMove.POLL: "{m} calls poll()",

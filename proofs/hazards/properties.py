@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 IN_PROGRESS, ACQUIRED = RecordState.IN_PROGRESS, RecordState.ACQUIRED
+_READS = (HazardMove.FAIL_OVER, HazardMove.READ_AGAIN)
+"""After these a leader knows what was durable, and nothing else."""
 
 
 def an_acceptance_survives(moment: HazardMoment) -> str | None:
@@ -69,7 +71,7 @@ def the_count_keeps_to_its_limit(moment: HazardMoment) -> str | None:
 
 def only_an_acquire_counts(moment: HazardMoment) -> str | None:
     """Hold that the delivery count changes only when a record is acquired."""
-    if moment.act.move in (HazardMove.FETCH, HazardMove.FAIL_OVER):
+    if moment.act.move in (HazardMove.FETCH, *_READS):
         return None
     before, after = moment.before.view.records, moment.after.view.records
     for offset, (was, is_) in enumerate(zip(before, after, strict=True)):
@@ -144,7 +146,7 @@ def a_terminal_record_stays(moment: HazardMoment) -> str | None:
     """Hold that a record that is finally ACKNOWLEDGED or ARCHIVED never changes."""
     before, after = moment.before.view.records, moment.after.view.records
     for offset, (was, is_) in enumerate(zip(before, after, strict=True)):
-        if was.is_terminal and not is_.is_terminal and moment.act.move is not HazardMove.FAIL_OVER:
+        if was.is_terminal and not is_.is_terminal and moment.act.move not in _READS:
             return f"offset {offset} was {_name(was)} and is {_name(is_)}"
     return None
 
@@ -188,11 +190,9 @@ def the_owner_can_acknowledge(moment: HazardMoment) -> str | None:
 
 def a_mark_counts_for_its_own_delivery(moment: HazardMoment) -> str | None:
     """Hold that a mark that was made for one delivery changes nothing of another."""
-    newest = {(member, g.offset): g for member, g in moment.before.past.given}
     for offset, code, delivery in offsets_marked(moment):
-        given = newest.get((moment.act.member, offset))
         counts = code is ErrorCode.NONE and moment.after.view.records[offset].is_held
-        if counts and given is not None and delivery != (given.leader_epoch, given.acquisition):
+        if counts and delivery != _latest(moment, offset):
             return f"a mark of an earlier delivery refreshes the present one of offset {offset}"
     return None
 
@@ -200,13 +200,10 @@ def a_mark_counts_for_its_own_delivery(moment: HazardMoment) -> str | None:
 def a_good_mark_is_accepted(moment: HazardMoment) -> str | None:
     """Hold that a mark by the owner, for this delivery and before the maximum, is accepted."""
     config, past, view = moment.world.config, moment.before.past, moment.before.view
-    newest = {(member, g.offset): g for member, g in past.given}
     for offset, code, delivery in offsets_marked(moment):
         shown, first = view.records[offset], past.first_mark[offset]
-        given = newest.get((moment.act.member, offset))
-        if given is None or delivery != (given.leader_epoch, given.acquisition):
-            continue
-        good = shown.is_held and shown.owner == moment.act.member
+        present = delivery == _latest(moment, offset)
+        good = present and shown.is_held and shown.owner == moment.act.member
         old = first is not None and view.now - first >= config.in_progress_max_lock_extension_ms
         if good and not old and code is not ErrorCode.NONE:
             return f"{shown.owner} holds offset {offset}, marks it and gets {code.name}"
@@ -305,6 +302,11 @@ def _ended_by_time(moment: HazardMoment) -> Iterator[tuple[int, Shown, Shown]]:
         for offset, (was, is_) in enumerate(zip(before, after, strict=True)):
             if was.is_held and not is_.is_held:
                 yield offset, was, is_
+
+
+def _latest(moment: HazardMoment, offset: int) -> int:
+    """Return which delivery of the offset is the last before the step, from 0."""
+    return moment.before.past.deliveries[offset] - 1
 
 
 def _name(shown: Shown) -> str:

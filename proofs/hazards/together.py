@@ -24,7 +24,8 @@ _ANSWERS = (ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 WORLDS = (
     HazardWorld(
-        _MOVES - {HazardMove.OLD_MARK, HazardMove.RELEASE, HazardMove.DOWNGRADE},
+        _MOVES
+        - {HazardMove.OLD_MARK, HazardMove.RELEASE, HazardMove.DOWNGRADE, HazardMove.READ_AGAIN},
         30_000,
         60_000,
         members=("A", "B"),

@@ -32,6 +32,7 @@ class HazardMove(Enum):
     ANSWER = "write answered"
     WAIT = "passes"
     FAIL_OVER = "a new leader takes over"
+    READ_AGAIN = "the leader reads the state again"
     DOWNGRADE = "a leader of an older version takes over"
     CALL_MARK = "calls markInProgress for"
     POLL = "calls poll()"
@@ -94,6 +95,7 @@ class Past:
     left: tuple[tuple[str, int], ...] = ()
     unseen: frozenset[int] = frozenset()
     failed_over: bool = False
+    has_read_again: bool = False
     is_over: bool = False
     consumers: tuple[Consumer, ...] = ()
     blocked: int | None = None

@@ -54,6 +54,7 @@ CONFIG = SharePartitionConfig(
     in_progress_max_lock_extension_ms=50,
     in_progress_rebalance_grace_ms=5,
 )
+_AVAILABLE = StateBatch(0, 0, RecordState.AVAILABLE, 1)
 OK, STATE, REQUEST = "NONE", "INVALID_RECORD_STATE", "INVALID_REQUEST"
 FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
@@ -78,8 +79,20 @@ def test_each_acquisition_that_takes_a_record_is_numbered() -> None:
     assert fetch(made, "a", (0, 1)).acquisition == 0
     assert fetch(made, "a").acquisition is None
     assert fetch(made, "a", (2, 4)).acquisition == 1
-    made.apply(Initialize(SharePartitionConfig(), 0, 5, made.durable()))
+
+
+def test_a_leader_epoch_has_each_number_once() -> None:
+    made, read = held(), DurableState(0, 0, leader_epoch=7)
+    made.apply(Initialize(CONFIG, 0, 10, read))
+    assert fetch(made, "a", (0, 4)).acquisition == 2
+    assert marked(made, "a", (0, 4, 0), (0, 4, 2)) == [STATE, OK]
+    malformed = attrs.evolve(read, start_offset=1, state_batches=(_AVAILABLE,))
+    assert made.apply(Initialize(CONFIG, 0, 10, malformed)).status is ErrorCode.UNKNOWN_SERVER_ERROR
+    made.apply(Initialize(CONFIG, 0, 10, read))
+    assert fetch(made, "a", (0, 4)).acquisition == 3
+    made.apply(Initialize(CONFIG, 0, 10, attrs.evolve(read, leader_epoch=8)))
     assert fetch(made, "a", (0, 4)).acquisition == 0
+    assert mark(made, "a", (0, 4, 0), epoch=7) == [STATE]
 
 
 @pytest.mark.parametrize("profile", [KIP, KAFKA])

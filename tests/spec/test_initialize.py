@@ -238,9 +238,10 @@ def test_a_record_in_progress_keeps_the_start_offset_from_being_altered() -> Non
     assert apply(partition, ResetOffset(5)).outcome.status is ErrorCode.NON_EMPTY_GROUP
 
 
-def test_acquisitions_are_numbered_anew_by_each_leader() -> None:
+def test_acquisitions_are_numbered_anew_in_each_leader_epoch() -> None:
     partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)))
-    partition = run(partition, Initialize(MARKS, 0, 100, durable(partition)))
+    later = attrs.evolve(durable(partition), leader_epoch=1)
+    partition = run(partition, Initialize(MARKS, 0, 100, later))
     assert apply(partition, fetch("c1", (0, 0))).outcome.acquisition == 0
 
 

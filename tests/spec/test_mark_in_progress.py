@@ -2,9 +2,11 @@ import attrs
 import pytest
 
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import AdvanceTime, Initialize, MarkInProgress, Release
+from model.operations import AdvanceTime, Initialize, MarkInProgress, Release, ResetOffset
 from model.profile import DRAFT_RESOLVED, Profile
+from model.ranges import StateBatch
 from model.snapshot import DurableState
+from model.states import RecordState
 from spec.lag import lag
 from spec.partition import SharePartition
 from spec.step import apply, new_partition
@@ -132,3 +134,28 @@ def test_grace_is_over_where_the_owner_marks_and_only_there() -> None:
     back = run(left, marking("c1", (0, 0)))
     deadlines = [back.window.records[offset].deadline for offset in (0, 1)]
     assert deadlines == [30, 5]
+
+
+@pytest.mark.parametrize("reader", ["the same leader", "a leader of a later epoch"])
+def test_a_mark_of_a_delivery_before_the_state_was_read_again_is_refused(reader: str) -> None:
+    persisted = DurableState(0, 0, (), 0, 7)
+    led = run(new_partition(DRAFT_RESOLVED), Initialize(MARKS, 0, 100, persisted))
+    led = run(led, fetch("c1", (0, 0)))
+    epoch = 7 if reader == "the same leader" else 8
+    after = run(led, Initialize(MARKS, 0, 100, attrs.evolve(persisted, leader_epoch=epoch)))
+    again = apply(after, fetch("c1", (0, 0)))
+    token = (epoch, again.outcome.acquisition)
+    assert token == ((7, 1) if epoch == 7 else (8, 0))
+    late = marking("c1", (0, 0), acquisition=0, epoch=7)
+    assert apply(again.partition, late).outcome.marked == (INVALID_RECORD_STATE,)
+
+
+def test_numbers_of_acquisitions_go_on_after_a_read_that_failed_and_a_reset() -> None:
+    persisted = DurableState(0, 0, (), 0, 7)
+    read = Initialize(MARKS, 0, 100, persisted)
+    led = run(new_partition(DRAFT_RESOLVED), read, fetch("c1", (0, 0)), Release("c1"))
+    malformed = DurableState(5, 0, (StateBatch(0, 1, RecordState.AVAILABLE, 1),), 0, 7)
+    failed = run(led, Initialize(MARKS, 0, 100, malformed))
+    assert apply(run(failed, read), fetch("c1", (0, 0))).outcome.acquisition == 1
+    altered = run(led, ResetOffset(3))
+    assert apply(run(altered, fetch("c1", (3, 3))), fetch("c1", (4, 4))).outcome.acquisition == 2

@@ -1,10 +1,13 @@
 """Small worlds in which a test plays steps of its choice."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
 from model.errors import ErrorCode
+from model.operations import Initialize, Operation
+from model.outcome import Answer, Outcome
 from proofs.hazards.draft_consumer import Given
 from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.machine import RESOLVED, Machine, draft_machine
@@ -18,6 +21,7 @@ from proofs.hazards.world import (
     HazardWorld,
     Setting,
 )
+from spec.partition import SharePartition
 
 FIRST = Given(0, 1, 0)
 SECOND = Given(1, 1, 0)
@@ -73,3 +77,16 @@ def answered(answer: ErrorCode, number: int = 0) -> Act:
 
 
 FAIL_OVER = Act(HazardMove.FAIL_OVER)
+READ_AGAIN = Act(HazardMove.READ_AGAIN)
+
+
+def _count_anew(
+    partition: SharePartition, operation: Operation, answers: Sequence[Answer]
+) -> tuple[SharePartition, Outcome]:
+    after, outcome = RESOLVED.apply(partition, operation, answers)
+    numbers = {"next_acquisition": 0} if isinstance(operation, Initialize) else {}
+    return attrs.evolve(after, **numbers), outcome
+
+
+COUNTS_ANEW = attrs.evolve(RESOLVED, apply=_count_anew)
+"""A leader that numbers acquisitions from 0 whenever it reads the state, in its own epoch too."""

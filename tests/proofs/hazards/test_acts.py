@@ -8,6 +8,7 @@ from tests.proofs.hazards.stage import (
     FIRST,
     LOST,
     PENDING,
+    READ_AGAIN,
     accept,
     answered,
     fetch,
@@ -42,7 +43,7 @@ def test_what_a_member_does_with_its_records() -> None:
 
 def test_a_late_mark_is_about_a_former_delivery() -> None:
     given = setting(world(HazardMove.MARK, HazardMove.OLD_MARK, fetches=2))
-    new = Given(0, 1, 1)
+    new = Given(0, 1, 1, 1)
     assert next_acts(given, fetch(), wait(30_000), fetch()) == [
         mark(new),
         Act(HazardMove.OLD_MARK, "A", FIRST),
@@ -73,6 +74,13 @@ def test_leaders_change_once() -> None:
     assert next_acts(given) == [FAIL_OVER, Act(HazardMove.DOWNGRADE)]
     assert next_acts(given, FAIL_OVER) == []
     assert next_acts(given, Act(HazardMove.DOWNGRADE)) == []
+
+
+def test_a_leader_reads_again_once_and_without_an_outstanding_write() -> None:
+    given = setting(world(HazardMove.READ_AGAIN))
+    assert next_acts(given) == [READ_AGAIN]
+    assert next_acts(given, READ_AGAIN) == []
+    assert next_acts(given, fetch(), accept(answer=PENDING)) == []
 
 
 def test_a_consumer_calls_and_polls() -> None:

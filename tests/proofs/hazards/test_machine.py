@@ -26,7 +26,9 @@ NO_ANSWER = ErrorCode.COORDINATOR_NOT_AVAILABLE
 SIDE_BY_SIDE = [
     attrs.evolve(WORLDS[1], moves=MOVES - {HazardMove.OLD_MARK}, fetches=2, until=60_000),
     HazardWorld(
-        MOVES - {HazardMove.OLD_MARK, HazardMove.FAIL_OVER, HazardMove.LEAVE, HazardMove.RETURN},
+        MOVES
+        - {HazardMove.OLD_MARK, HazardMove.FAIL_OVER, HazardMove.READ_AGAIN}
+        - {HazardMove.LEAVE, HazardMove.RETURN},
         30_000,
         30_000,
         records=2,

@@ -9,6 +9,7 @@ from tests.proofs.hazards.stage import (
     FIRST,
     LOST,
     PENDING,
+    READ_AGAIN,
     SECOND,
     accept,
     answered,
@@ -33,13 +34,15 @@ def test_deliveries_and_signs_of_life_are_remembered() -> None:
     assert past.given == (("A", FIRST),)
     again = play(ONE, fetch(), wait(30_000), fetch()).past
     assert (again.deliveries, again.first_mark) == ((2,), (None,))
-    assert again.given == (("A", Given(0, 1, 1)),)
+    read = play(ONE, fetch(), READ_AGAIN).past
+    assert (read.sign, read.has_read_again, read.failed_over) == ((None,), True, False)
+    assert again.given == (("A", Given(0, 1, 1, 1)),)
 
 
 def test_former_deliveries_are_kept_where_marks_may_be_late() -> None:
     late = setting(world(HazardMove.OLD_MARK, fetches=2))
     past = play(late, fetch(), wait(30_000), fetch()).past
-    assert past.given == (("A", FIRST), ("A", Given(0, 1, 1)))
+    assert past.given == (("A", FIRST), ("A", Given(0, 1, 1, 1)))
 
 
 def test_a_mark_that_is_refused_is_no_sign_of_life() -> None:

@@ -8,6 +8,7 @@ import pytest
 from model.config import SharePartitionConfig
 from proofs.hazards import properties as hold
 from proofs.hazards.draft_readings import LimitTest, Siblings
+from proofs.hazards.machine import RESOLVED, Machine
 from proofs.hazards.world import (
     Act,
     HazardMoment,
@@ -17,10 +18,12 @@ from proofs.hazards.world import (
     HazardWorld,
 )
 from tests.proofs.hazards.stage import (
+    COUNTS_ANEW,
     FAIL_OVER,
     FIRST,
     LOST,
     PENDING,
+    READ_AGAIN,
     SECOND,
     accept,
     answered,
@@ -241,6 +244,16 @@ def test_the_same_steps_keep_it_under_the_resolved_rules(
     possible = [act for act in acts if act.move is not HazardMove.ANSWER]
     given = setting(world(HazardMove.OLD_MARK, HazardMove.POLL, **bounds), holds)
     assert (play(given, *possible).broken is None) is bool(options)
+
+
+@pytest.mark.parametrize("machine", [COUNTS_ANEW, RESOLVED])
+def test_a_token_of_two_deliveries_breaks_the_property_of_marks(machine: Machine) -> None:
+    late = Act(HazardMove.OLD_MARK, "A", FIRST)
+    bounds = world(HazardMove.OLD_MARK, fetches=2)
+    given = setting(bounds, hold.a_mark_counts_for_its_own_delivery, machine)
+    reason = "a mark of an earlier delivery refreshes the present one of offset 0"
+    broken = play(given, fetch(), READ_AGAIN, fetch(), late).broken
+    assert broken == (reason if machine is COUNTS_ANEW else None)
 
 
 def test_every_property_is_broken_by_some_step() -> None:

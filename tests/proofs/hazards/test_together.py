@@ -6,6 +6,7 @@ from proofs.hazards.hazard import absence
 from proofs.hazards.machine import RESOLVED, draft_machine
 from proofs.hazards.together import WORLDS, everything_holds
 from proofs.hazards.world import Setting
+from tests.proofs.hazards.stage import COUNTS_ANEW
 
 
 @pytest.mark.slow
@@ -13,6 +14,12 @@ def test_nothing_is_broken_when_much_happens_at_once() -> None:
     found = absence("", Setting(WORLDS[1], RESOLVED, MENDED, everything_holds))
     assert found.problem is None
     assert found.states > 1000
+
+
+def test_tokens_that_repeat_break_something_there() -> None:
+    found = absence("", Setting(WORLDS[1], COUNTS_ANEW, MENDED, everything_holds))
+    assert found.problem is not None
+    assert "earlier delivery" in found.problem
 
 
 def test_a_reading_of_the_draft_breaks_something_there() -> None:
