@@ -244,6 +244,11 @@ _BROKER = {
         "KIP-932, Group configuration",
         "Under read_committed the records of committed transactions only are delivered.",
     ),
+    "STABLE_IS_DELIVERED": Citation(
+        "KIP-932, Reading transactional records",
+        "Under read_committed consumption is bounded by the last stable offset, so that an open "
+        "transaction blocks the progress of the share group.",
+    ),
     "ACQUIRED_IS_SENT": Citation(
         f"{_FETCH}; AcquiredRecords",
         "A response carries the records that it says are acquired.",

@@ -65,6 +65,8 @@ SPOKEN = {
 
 _CONNECTION = "admin"
 _TIMEOUT_MS = 10_000
+_TRANSACTION_MS = 60_000
+"""How long a transaction may stay open: longer than any sequence."""
 _PAUSE_S, _LONGEST_PAUSE_S = 0.002, 0.1
 _GROUP, _TRANSACTION = 0, 1
 _BROKER_RESOURCE, _GROUP_RESOURCE = 4, 32
@@ -196,7 +198,7 @@ class Admin:
             body = self._ask(
                 "init_producer_id",
                 transactional_id=transactional_id,
-                transaction_timeout=_TIMEOUT_MS,
+                transaction_timeout=_TRANSACTION_MS,
                 producer_id=-1,
                 producer_epoch=-1,
             ).body

@@ -67,8 +67,24 @@ class ProduceAborted:
 
 
 @attrs.frozen
+class ProduceOpen:
+    """Append log batches in a transaction of the partition that stays open, or begins with them."""
+
+    partition: int
+    batches: tuple[tuple[int, int], ...]
+
+
+@attrs.frozen
+class EndTransaction:
+    """Commit or abort the open transaction of the partition, if there is one."""
+
+    partition: int
+    committed: bool = True
+
+
+@attrs.frozen
 class DeleteRecords:
-    """Delete the first ``by`` offsets of the log."""
+    """Delete the first ``by`` offsets of the log, at most up to an open transaction."""
 
     partition: int
     by: int
@@ -154,15 +170,5 @@ class Describe:
     partition: int
 
 
-Ask = (
-    Open
-    | Produce
-    | ProduceAborted
-    | DeleteRecords
-    | Fetch
-    | Acknowledge
-    | Disconnect
-    | Wait
-    | WaitPastLocks
-    | Describe
-)
+OfTheLog = Produce | ProduceAborted | ProduceOpen | EndTransaction | DeleteRecords
+Ask = Open | OfTheLog | Fetch | Acknowledge | Disconnect | Wait | WaitPastLocks | Describe

@@ -36,6 +36,7 @@ from typing import TypeVar
 import attrs
 from immutables import Map
 
+from conformance.wire.written import WrittenLog
 from model.config import SharePartitionConfig
 from model.operations import AdvanceLogStart, Produce
 from model.profile import Profile
@@ -124,10 +125,10 @@ def beginnings(
 
 
 def appended(
-    belief: Belief, at: TopicPartition, batches: Sequence[OffsetRange], end: int
+    belief: Belief, at: TopicPartition, batches: Sequence[OffsetRange], log: WrittenLog
 ) -> Belief:
-    """Return the belief after log batches were appended; the log ends at ``end`` (exclusive)."""
-    return attrs.evolve(belief, broker=append(belief.broker, at, Produce(tuple(batches), end)))
+    """Return the belief after log batches were appended, which made the log what it is."""
+    return attrs.evolve(belief, broker=append(belief.broker, at, Produce(tuple(batches), log.end)))
 
 
 def lost_records(belief: Belief, key: PartitionKey, before: int) -> Belief:

@@ -50,6 +50,7 @@ class BrokerTarget:
         self._made = 0
         self._topics: dict[Place, str] = {}
         self._connections: set[str] = set()
+        self._transactions: set[tuple[Place, int]] = set()
 
     def hello(self) -> WireHello:
         """Describe the broker. Raises TargetError without share groups, or in a larger cluster."""
@@ -89,6 +90,18 @@ class BrokerTarget:
         """Append log batches."""
         return self._hooks.produce(self._topics[place], partition, batches, aborted=aborted)
 
+    def produce_open(
+        self, place: Place, partition: int, batches: Sequence[tuple[int, int]]
+    ) -> tuple[OffsetRange, ...]:
+        """Append log batches in the open transaction of a partition."""
+        self._transactions.add((place, partition))
+        return self._hooks.produce_open(self._topics[place], partition, batches)
+
+    def end_transaction(self, place: Place, partition: int, *, committed: bool) -> None:
+        """End the open transaction of a partition."""
+        self._transactions.discard((place, partition))
+        self._hooks.end_transaction(self._topics[place], partition, committed=committed)
+
     def delete_records(self, place: Place, partition: int, before: int) -> None:
         """Move the log start offset up to ``before``."""
         self._hooks.delete_records(self._topics[place], partition, before)
@@ -124,11 +137,14 @@ class BrokerTarget:
         time.sleep(ms / 1000)
 
     def finish(self, place: Place) -> None:
-        """Remove the topic and the group, and close every connection of ``ask``."""
+        """End what is open, remove the topic and the group, close every connection of ``ask``."""
         for name in self._connections:
             self._wire.disconnect(name)
         self._connections.clear()
         try:
+            for other, partition in tuple(self._transactions):
+                if other == place:
+                    self.end_transaction(place, partition, committed=False)
             self._hooks.leave(place.group)
         finally:
             self._hooks.delete_topic(self._topics[place])

@@ -10,7 +10,7 @@ from immutables import Map
 
 from conformance.wire.belief import Belief
 from conformance.wire.words import acquired_text, response_text
-from conformance.wire.written import WrittenLog, free_of_aborted, kept_back
+from conformance.wire.written import WrittenLog, free_of_aborted, kept_back, readable_end
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import Guard
 from model.outcome import Choice
@@ -52,6 +52,7 @@ class WireDifference(Enum):
     DELIVERY_COUNT = "each delivery counts once, and nothing else does (KIP-932)"
     ONLY_LOGGED_IS_ACQUIRED = "an acquired offset is in the log"
     COMMITTED_IS_DELIVERED = "under read_committed no aborted record is delivered (KIP-932)"
+    STABLE_IS_DELIVERED = "under read_committed an open transaction blocks the progress (KIP-932)"
     ACQUIRED_IS_SENT = "an acquired record is in the response"
     ANSWERED_ONCE = "a response says one thing of each share-partition, not two"
     SENT_ONCE = "no log batch is in a response twice"
@@ -253,7 +254,7 @@ def _choices(
             yield PartitionConduct(acknowledge, nothing, fetch_offset=0, log_batches=())
             continue
         last = ranges[-1].last
-        read = _read(there, log.batches, ranges)
+        read = _read(there, log, ranges)
         inside = (b.last + 1 for b in log.batches if b.first <= last <= b.last)
         for end in sorted({last + 1, *inside}):
             acquire = Choice(ranges, _entered(there, log, end))
@@ -271,9 +272,10 @@ def _entered(there: SharePartition, log: WrittenLog, end: int) -> tuple[OffsetRa
 
 
 def _read(
-    there: SharePartition, batches: tuple[OffsetRange, ...], ranges: tuple[OffsetRange, ...]
+    there: SharePartition, log: WrittenLog, ranges: tuple[OffsetRange, ...]
 ) -> tuple[OffsetRange, ...]:
-    """Return what the fetch may have read: every log batch, and each acquired marker."""
+    """Return what the fetch may have read: each readable log batch, and each acquired marker."""
+    batches = (b for b in log.batches if b.last < readable_end(there.config, log))
     acquired = (o for one in ranges for o in range(one.first, one.last + 1))
     markers = (OffsetRange(o, o) for o in acquired if hole_end(there.log, o) is not None)
     return _sorted((*batches, *markers))

@@ -20,10 +20,14 @@ _SOMETIMES = {
     asks.Disconnect: 0.7,
     asks.DeleteRecords: 1.0,
     asks.ProduceAborted: 1.0,
+    asks.ProduceOpen: 1.0,
     asks.Describe: 2.0,
     asks.Wait: 1.5,
     asks.WaitPastLocks: 0.7,
 }
+_ENDING = 1.5
+"""The weight of the end of a transaction where some stay open: nothing else lets a fetch pass."""
+
 _TYPES = (
     (AcknowledgeType.ACCEPT,),
     (AcknowledgeType.RELEASE,),
@@ -42,8 +46,11 @@ _WAITING = 6.0
 """The weight of a wait where locks are renewed: only time shows whether they were."""
 
 _COMMITTED = 0.8
-"""How likely read_committed is where transactions are aborted."""
+"""How likely read_committed is where transactions are aborted or stay open."""
 
+
+_COMMITS = 0.7
+"""How likely an open transaction commits, when it ends."""
 
 _PATIENT = 0.4
 """How likely a wait is after a connection is closed, so that the broker notices."""
@@ -85,6 +92,10 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
         optional.pop(asks.DeleteRecords, None)
     if not can.aborted:
         optional.pop(asks.ProduceAborted, None)
+    if not can.transactions:
+        optional.pop(asks.ProduceOpen, None)
+    if asks.ProduceOpen in optional:
+        optional[asks.EndTransaction] = _ENDING
     if not can.offsets:
         optional.pop(asks.Describe, None)
     if not can.sessions:
@@ -99,7 +110,8 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
         types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
     limit = random.choice(can.lock_limits)
     wide = (limit // 3, limit // 2 + 1) * 2 if limit > _WIDE and random.random() < 0.4 else ()
-    keeps_back = can.config and asks.ProduceAborted in optional and random.random() < _COMMITTED
+    transactional = {asks.ProduceAborted, asks.ProduceOpen} & optional.keys()
+    keeps_back = can.config and bool(transactional) and random.random() < _COMMITTED
     return Mixture(
         SharePartitionConfig(
             delivery_count_limit=random.choice(can.delivery_limits),
@@ -137,6 +149,18 @@ def _produce(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
 
 def _produce_aborted(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
     return asks.ProduceAborted(random.randrange(mix.partitions), _appended(random, mix, 2))
+
+
+def _produce_open(random: Random, mix: Mixture, _scene: WireScene) -> asks.Ask:
+    return asks.ProduceOpen(random.randrange(mix.partitions), _appended(random, mix, 2))
+
+
+def _end(random: Random, mix: Mixture, scene: WireScene) -> asks.Ask:
+    """End an open transaction, or begin one."""
+    some = [partition for partition in range(mix.partitions) if scene.log(partition).open]
+    if not some:
+        return _produce_open(random, mix, scene)
+    return asks.EndTransaction(random.choice(some), committed=random.random() < _COMMITS)
 
 
 def _appended(random: Random, mix: Mixture, most: int) -> tuple[tuple[int, int], ...]:
@@ -207,6 +231,8 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, WireScene], asks.Ask]] 
     asks.Fetch: _fetch,
     asks.Acknowledge: _acknowledge,
     asks.ProduceAborted: _produce_aborted,
+    asks.ProduceOpen: _produce_open,
+    asks.EndTransaction: _end,
     asks.Disconnect: _disconnect,
     asks.DeleteRecords: _delete,
     asks.Describe: _describe,

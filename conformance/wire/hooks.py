@@ -24,10 +24,26 @@ class Produce(Protocol):
         """Append the batches of a partition, in a transaction that aborts if ``aborted``."""
 
 
+class EndTransaction(Protocol):
+    """End the open transaction of a partition; see ``WireTarget.end_transaction``."""
+
+    def __call__(self, topic: str, partition: int, *, committed: bool) -> None:
+        """Commit or abort it."""
+
+
+@attrs.define
+class _Open:
+    """An open transaction, and how many records were written in it."""
+
+    transaction: Transaction
+    written: int = 0
+
+
 @attrs.frozen(kw_only=True)
 class Hooks:
     """What a broker does for the kit besides share sessions. Each may raise TargetError.
 
+    ``produce_open`` and ``end_transaction`` are those of ``WireTarget``, of a topic.
     ``create_topic`` takes a name and a number of partitions and returns the topic's id; the topic
     can be written to at once. ``delete_records`` moves the log start offset of a partition up.
     ``configure`` is called only if ``config`` is a capability. ``join`` takes a group, a topic, its
@@ -39,6 +55,8 @@ class Hooks:
     create_topic: Callable[[str, int], str]
     delete_topic: Callable[[str], None]
     produce: Produce
+    produce_open: Callable[[str, int, Sequence[tuple[int, int]]], tuple[OffsetRange, ...]]
+    end_transaction: EndTransaction
     delete_records: Callable[[str, int, int], None]
     configure: Callable[[str, SharePartitionConfig], None]
     join: Callable[[str, str, str, int], None]
@@ -56,6 +74,8 @@ def admin_hooks(admin: Admin, sweep_ms: int = 1000) -> Hooks:
         create_topic=admin.create_topic,
         delete_topic=admin.delete_topic,
         produce=over.produce,
+        produce_open=over.produce_open,
+        end_transaction=over.end_transaction,
         delete_records=admin.delete_records,
         configure=over.configure,
         join=over.join,
@@ -77,6 +97,8 @@ class _OverAdmin:
         self._admin, self._sweep_ms = admin, sweep_ms
         name = f"sharespec-{uuid4().hex[:12]}"
         self._marking, self._aborting = f"{name}-marking", f"{name}-aborting"
+        self._opening = f"{name}-open"
+        self._transactions: dict[tuple[str, int], _Open] = {}
         self._members: dict[str, str] = {}
         self._settings: dict[str, tuple[str, ...]] = {}
 
@@ -100,6 +122,7 @@ class _OverAdmin:
             delete_records=spoken("delete_records") is not None,
             gaps=transactions,
             aborted=transactions,
+            transactions=transactions,
             config=spoken("incremental_alter_configs") is not None,
             sweep_ms=self._sweep_ms,
         )
@@ -111,31 +134,56 @@ class _OverAdmin:
         self, topic: str, partition: int, batches: Sequence[tuple[int, int]], *, aborted: bool
     ) -> tuple[OffsetRange, ...]:
         """Append each batch with one request; a transaction marker fills each missing offset."""
-        at = self._admin.end_offset(topic, partition)
-        ours = self._admin.begin(self._aborting, topic, partition) if aborted else None
-        made, written = [], 0
+        if not aborted:
+            return self._written(topic, partition, batches, None)
+        ours = _Open(self._admin.begin(self._aborting, topic, partition))
+        ranges = self._written(topic, partition, batches, ours)
+        self._admin.end(ours.transaction, ranges[-1].last + 1, committed=False)
+        return ranges
+
+    def produce_open(
+        self, topic: str, partition: int, batches: Sequence[tuple[int, int]]
+    ) -> tuple[OffsetRange, ...]:
+        """Append batches in the open transaction of a partition, which they may begin."""
+        ours = self._transactions.get((topic, partition))
+        if ours is None:
+            ours = _Open(self._admin.begin(f"{self._opening}-{partition}", topic, partition))
+            self._transactions[topic, partition] = ours
+        return self._written(topic, partition, batches, ours)
+
+    def end_transaction(self, topic: str, partition: int, *, committed: bool) -> None:
+        """End the open transaction of a partition."""
+        ours = self._transactions.pop((topic, partition))
+        marker = self._admin.end_offset(topic, partition)
+        self._admin.end(ours.transaction, marker, committed=committed)
+
+    def _written(
+        self,
+        topic: str,
+        partition: int,
+        batches: Sequence[tuple[int, int]],
+        within: _Open | None,
+    ) -> tuple[OffsetRange, ...]:
+        at, ranges = self._admin.end_offset(topic, partition), []
         for missing, size in batches:
             for _ in range(missing):
                 marking = self._admin.begin(self._marking, topic, partition)
                 self._admin.end(marking, at, committed=True)
                 at += 1
-            first = self._append(topic, partition, size, ours, written)
+            first = self._append(topic, partition, size, within)
             if first != at:
                 raise TargetError(f"a batch went to offset {first} of {topic}, not to {at}")
-            made.append(OffsetRange(at, at + size - 1))
+            ranges.append(OffsetRange(at, at + size - 1))
             at += size
-            written += size
-        if ours:
-            self._admin.end(ours, at, committed=False)
-        return tuple(made)
+        return tuple(ranges)
 
-    def _append(
-        self, topic: str, partition: int, size: int, within: Transaction | None, sequence: int
-    ) -> int:
+    def _append(self, topic: str, partition: int, size: int, within: _Open | None) -> int:
         if within is None:
             return self._admin.produce(topic, partition, record_batch(size))
-        producer = attrs.evolve(within.producer, sequence=sequence)
-        return self._admin.produce(topic, partition, record_batch(size, producer), within.id)
+        ours = within.transaction
+        producer = attrs.evolve(ours.producer, sequence=within.written)
+        within.written += size
+        return self._admin.produce(topic, partition, record_batch(size, producer), ours.id)
 
     def configure(self, group: str, config: SharePartitionConfig) -> None:
         """Set the configuration of a group, and remember which settings to remove."""

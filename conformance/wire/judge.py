@@ -25,6 +25,7 @@ from conformance.wire.written import (
     committed_only,
     deliverable,
     free_of_aborted,
+    readable_end,
     waiting_start,
 )
 from judge.words import printable, ranges_text, snapshot_text
@@ -119,14 +120,31 @@ class Judge:
         )
 
     def produced(
-        self, partition: int, batches: Iterable[OffsetRange], end: int, *, aborted: bool = False
+        self,
+        partition: int,
+        batches: Iterable[OffsetRange],
+        end: int,
+        *,
+        aborted: bool = False,
+        stays_open: bool = False,
     ) -> None:
-        """Note that log batches were appended; the log ends at ``end`` (exclusive)."""
+        """Note that log batches were appended; the log ends at ``end`` (exclusive).
+
+        They are of an ``aborted`` transaction, or of one that ``stays_open``, or of none.
+        """
         at, new = self.key(partition)[1], tuple(batches)
         log = self.logs[at]
         log.end, log.batches = end, (*log.batches, *new)
         log.aborted += new if aborted else ()
-        self.beliefs = tuple(appended(belief, at, new, end) for belief in self.beliefs)
+        log.open += new if stays_open else ()
+        self.beliefs = tuple(appended(belief, at, new, log) for belief in self.beliefs)
+
+    def ended(self, partition: int, *, committed: bool) -> None:
+        """Note that the open transaction has ended, with a marker at the end of the log."""
+        at = self.key(partition)[1]
+        log = self.logs[at]
+        log.ended(committed=committed)
+        self.beliefs = tuple(appended(belief, at, (), log) for belief in self.beliefs)
 
     def deleted(self, partition: int, before: int) -> None:
         """Note that the log lost its records below an offset."""
@@ -258,6 +276,7 @@ class Judge:
             yield from _outside(one, log)
             if committed_only(self._config):
                 yield from _uncommitted(one, log)
+                yield from _unstable(one, log)
             yield from _missing(one, log, read.get(one.at, ()))
             if told not in (None, self._timing.lock_ms):
                 kind = WireDifference.LOCK_TIMEOUT
@@ -278,7 +297,7 @@ class Judge:
             return None
         window = there.window
         cap = first_unfinished(window, there.log) + self._config.partition_max_record_locks
-        for offset in range(max(window.start_offset, log.start), log.end):
+        for offset in range(max(window.start_offset, log.start), readable_end(there.config, log)):
             record = window.records.get(offset, UNDELIVERED)
             room = record.delivery_count > 0 or offset < cap
             if room and is_acquirable(record) and hole_end(there.log, offset) is None:
@@ -344,6 +363,14 @@ def _uncommitted(said: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]
         if offset in aborted:
             texts = acquired_text(said.acquired), f"nothing of {ranges_text(log.aborted)}"
             yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
+
+
+def _unstable(said: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
+    kind = WireDifference.STABLE_IS_DELIVERED
+    if any(one.last >= log.stable for one in said.acquired):
+        allowed = f"offsets below the last stable offset, which is {log.stable}"
+        texts = acquired_text(said.acquired), allowed
+        yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
 
 
 def _missing(

@@ -24,6 +24,7 @@ _PLAIN = {
     "batch_size": 500,
     "percent": 20,
     "partition": 0,
+    "committed": True,
 }
 """Of each field of an ask the plainest value."""
 
@@ -68,9 +69,9 @@ class Brokers:
         if isinstance(ask, asks.Fetch | asks.Acknowledge):
             for less in _simpler_acknowledged(ask.acknowledged):
                 yield attrs.evolve(ask, acknowledged=less)
-        if isinstance(ask, asks.ProduceAborted):
+        if isinstance(ask, asks.ProduceAborted | asks.ProduceOpen):
             yield asks.Produce(ask.partition, ask.batches)
-        if isinstance(ask, asks.Produce | asks.ProduceAborted):
+        if isinstance(ask, asks.Produce | asks.ProduceAborted | asks.ProduceOpen):
             for batches in _simpler_batches(ask.batches):
                 yield attrs.evolve(ask, batches=batches)
         if isinstance(ask, asks.DeleteRecords) and ask.by > 1:

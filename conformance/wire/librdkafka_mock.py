@@ -53,6 +53,7 @@ def _capabilities(others: Hooks) -> WireCapabilities:
         delete_records=True,
         gaps=False,
         aborted=False,
+        transactions=False,
         lock_ms=_LOCK_MS,
         sweep_ms=_SWEEP_MS,
         delivery_limits=_DELIVERY_LIMITS,

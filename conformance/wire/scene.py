@@ -15,7 +15,7 @@ from conformance.wire.meter import Meter
 from conformance.wire.served import Deletion, Served
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
 from conformance.wire.words import request_text, response_text
-from conformance.wire.written import committed_only
+from conformance.wire.written import WrittenLog, committed_only
 from judge.words import printable, ranges_text
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -110,24 +110,38 @@ class WireScene:
                 return self._requested(ask)
             case asks.Describe(partition):
                 return self._described(partition % self.partitions)
-            case asks.Produce(partition, batches):
-                self._produce(partition % self.partitions, batches)
-            case asks.ProduceAborted(partition, batches):
-                self._produce(partition % self.partitions, batches, aborted=True)
-            case asks.DeleteRecords(partition, by):
-                self._delete(partition % self.partitions, by)
             case asks.Disconnect(member):
                 self._disconnect(member)
             case asks.Wait(percent):
                 self._wait(percent * self._can.lock_ms / 100)
             case asks.WaitPastLocks():
                 self._wait(self.judge.settled() - self._now + 1)
+            case _:
+                self._change_log(ask)
         return None
+
+    def _change_log(self, ask: asks.OfTheLog) -> None:
+        partition = ask.partition % self.partitions
+        match ask:
+            case asks.Produce(batches=batches):
+                self._produce(partition, batches)
+            case asks.ProduceAborted(batches=batches):
+                self._produce(partition, batches, aborted=True)
+            case asks.ProduceOpen(batches=batches):
+                self._produce_open(partition, batches)
+            case asks.EndTransaction(committed=committed):
+                self._end(partition, committed=committed)
+            case asks.DeleteRecords(by=by):
+                self._delete(partition, by)
 
     def held(self, partition: int, member: str) -> list[int]:
         """Return the offsets that a member most plausibly holds, ascending."""
         window, id_ = self.judge.partition(partition).window, member_id(member)
         return sorted(o for o in window.held if window.records[o].owner == id_)
+
+    def log(self, partition: int) -> WrittenLog:
+        """Return what was written to a partition."""
+        return self.judge.logs[self.judge.key(partition)[1]]
 
     def _open(self, config: SharePartitionConfig, partitions: int) -> None:
         self._place = self._target.open(config, partitions)
@@ -150,9 +164,22 @@ class WireScene:
         which = " of an aborted transaction" if aborted else ""
         self._told("produce", f"produce {ranges_text(ranges)}{which} in partition {partition}")
 
+    def _produce_open(self, partition: int, batches: tuple[tuple[int, int], ...]) -> None:
+        ranges = self._target.produce_open(self._place, partition, batches)
+        self.judge.produced(partition, ranges, ranges[-1].last + 1, stays_open=True)
+        text = f"produce {ranges_text(ranges)} of an open transaction in partition {partition}"
+        self._told("produce", text)
+
+    def _end(self, partition: int, *, committed: bool) -> None:
+        if self.log(partition).open:
+            self._target.end_transaction(self._place, partition, committed=committed)
+            self.judge.ended(partition, committed=committed)
+            verb = "commit" if committed else "abort"
+            self._told("end_transaction", f"{verb} the transaction of partition {partition}")
+
     def _delete(self, partition: int, by: int) -> None:
-        log = self.judge.logs[self.judge.key(partition)[1]]
-        before = min(log.end, log.start + by)
+        log = self.log(partition)
+        before = min(log.stable, log.start + by)
         if before > log.start:
             self._target.delete_records(self._place, partition, before)
             there = self.judge.partition(partition)

@@ -29,7 +29,8 @@ class WireCapabilities:
 
     ``gaps``: the kit can create offsets without a record. Each is a transaction marker, a log
     batch of one offset: a broker acquires it like a record, but no client sees a record.
-    ``aborted``: the kit can produce batches of aborted transactions.
+    ``aborted``: the kit can produce batches of aborted transactions. ``transactions``: one can stay
+    open over other requests.
 
     ``lock_ms``: the lock duration of sequences; ``sweep_ms``: how long after that the broker may
     release a lock. ``delivery_limits`` and ``lock_limits``: the possible values of
@@ -46,6 +47,7 @@ class WireCapabilities:
     delete_records: bool = False
     gaps: bool = False
     aborted: bool = False
+    transactions: bool = False
     config: bool = False
     sessions: bool = True
     sweep_ms: int = 1000
@@ -138,6 +140,17 @@ class WireTarget(Protocol):
         Returns the offsets of each batch. If ``aborted`` the batches are one transaction that is
         aborted: its marker, one offset, follows the last batch.
         """
+
+    def produce_open(
+        self, place: Place, partition: int, batches: Sequence[tuple[int, int]]
+    ) -> tuple[OffsetRange, ...]:
+        """Append log batches as ``produce``, in a transaction of the partition that stays open.
+
+        The first batches begin it, others join it.
+        """
+
+    def end_transaction(self, place: Place, partition: int, *, committed: bool) -> None:
+        """Commit or abort the open transaction: its marker, one offset, ends the log."""
 
     def delete_records(self, place: Place, partition: int, before: int) -> None:
         """Move the log start offset up to ``before``; the group's leader may notice later."""

@@ -17,18 +17,37 @@ from spec.window import first_unfinished
 class WrittenLog:
     """The log of a partition to which the kit alone writes, from ``start`` to ``end`` (exclusive).
 
-    ``aborted`` are those of its batches that belong to aborted transactions.
+    ``aborted`` are those of its batches that belong to aborted transactions, ``open`` those of the
+    open transaction.
     """
 
     start: int = 0
     end: int = 0
     batches: tuple[OffsetRange, ...] = ()
     aborted: tuple[OffsetRange, ...] = ()
+    open: tuple[OffsetRange, ...] = ()
+
+    @property
+    def stable(self) -> int:
+        """The last stable offset: where the open transaction begins, or the end of the log."""
+        return self.open[0].first if self.open else self.end
+
+    def ended(self, *, committed: bool) -> None:
+        """Append the marker of the open transaction, whose batches are committed or aborted."""
+        if not committed:
+            self.aborted = tuple(sorted((*self.aborted, *self.open), key=lambda one: one.first))
+        self.open = ()
+        self.end += 1
 
 
 def committed_only(config: SharePartitionConfig) -> bool:
     """Return whether fetches keep back data of aborted transactions."""
     return config.isolation_level is IsolationLevel.READ_COMMITTED
+
+
+def readable_end(config: SharePartitionConfig, log: WrittenLog) -> int:
+    """Return the offset up to which fetches read (exclusive; KIP-932, isolation level)."""
+    return log.stable if committed_only(config) else log.end
 
 
 def free_of_aborted(there: SharePartition, log: WrittenLog) -> list[list[int]]:
@@ -46,6 +65,7 @@ def free_of_aborted(there: SharePartition, log: WrittenLog) -> list[list[int]]:
             if is_acquirable(window.records.get(offset, UNDELIVERED))
         ]
         for batch in log.aborted
+        if batch.last < log.stable
     )
     return [batch for batch in free if batch]
 
@@ -54,7 +74,8 @@ def deliverable(there: SharePartition, log: WrittenLog, first: int) -> Iterator[
     """Yield the available records from offset ``first`` on that a fetch does not keep back."""
     window = there.window
     aborted = set(offsets(log.aborted)) if committed_only(there.config) else set()
-    for offset in range(max(first, window.start_offset, log.start), log.end):
+    end = readable_end(there.config, log)
+    for offset in range(max(first, window.start_offset, log.start), end):
         free = is_acquirable(window.records.get(offset, UNDELIVERED))
         if free and offset not in aborted and hole_end(there.log, offset) is None:
             yield offset
@@ -84,7 +105,7 @@ def kept_back(
     last = given[-1].last if given else -1
     free = free_of_aborted(there, log)
     certain = [offset for batch in free for offset in batch if offset < last]
-    until = next(deliverable(there, log, last + 1), log.end)
+    until = next(deliverable(there, log, last + 1), readable_end(there.config, log))
     further = [batch for batch in free if last < batch[0] < until]
     number = sum(one.last - one.first + 1 for one in given)
     lengths = _lengths(there, log, further, most, number + len(certain)) if number < most else [0]

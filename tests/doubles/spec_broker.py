@@ -13,6 +13,7 @@ from immutables import Map
 
 from conformance.target import TargetError
 from conformance.wire.target import Described, Exchange, Place, WireCapabilities, WireHello
+from conformance.wire.written import committed_only
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
 from model.operations import AdvanceLogStart, Produce
@@ -49,6 +50,7 @@ CAPABILITIES = WireCapabilities(
     delete_records=True,
     gaps=True,
     aborted=True,
+    transactions=True,
     config=True,
     delivery_limits=(2, 3, 5),
     lock_limits=(4, 8, 20),
@@ -57,6 +59,7 @@ CAPABILITIES = WireCapabilities(
 
 _TRIP_MS = 2.0
 _NOTICE_MS = 1000.0
+_NEVER = 10**9
 _PATIENT_MS = 500
 """Who waits as long for records gets them."""
 
@@ -99,6 +102,7 @@ class SpecBroker:
         self._broker = attrs.evolve(broker, now=int(self._clock))
         self._logs: dict[TopicPartition, list[OffsetRange]] = {}
         self._aborted: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
+        self._transactions: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
         self._gone: dict[str, float] = {}
         self._due: dict[tuple[TopicPartition, int], float] = {}
         self._open = True
@@ -114,18 +118,53 @@ class SpecBroker:
     ) -> tuple[OffsetRange, ...]:
         """Append log batches; what is missing before one is not in the log, as a marker is not."""
         at = TopicPartition(place.topic_id, partition)
-        end = self._broker.partitions[_GROUP, at].log.end_offset
-        ranges = []
-        for missing, size in batches:
-            ranges.append(OffsetRange(end + missing, end + missing + size - 1))
-            end += missing + size
-        end += aborted
+        ranges = self._placed(at, batches)
         before = self._aborted.get(at, ())
         if aborted or (before and self._fault is WireFault.COMMITTED_IS_KEPT_BACK):
             self._aborted[at] = (*before, *ranges)
-        self._broker = append(self._broker, at, Produce(tuple(ranges), end))
-        self._logs.setdefault(at, []).extend(ranges)
+        self._append(at, ranges, ranges[-1].last + 1 + aborted)
+        return ranges
+
+    def produce_open(
+        self, place: Place, partition: int, batches: Sequence[tuple[int, int]]
+    ) -> tuple[OffsetRange, ...]:
+        """Append log batches of the open transaction."""
+        at = TopicPartition(place.topic_id, partition)
+        ranges = self._placed(at, batches)
+        self._transactions[at] = (*self._transactions.get(at, ()), *ranges)
+        self._append(at, ranges, ranges[-1].last + 1)
+        return ranges
+
+    def end_transaction(self, place: Place, partition: int, *, committed: bool) -> None:
+        """End the open transaction. Raises KeyError if there is none."""
+        at = TopicPartition(place.topic_id, partition)
+        ended = self._transactions.pop(at)
+        if not committed:
+            self._aborted[at] = tuple(sorted((*self._aborted.get(at, ()), *ended), key=_first))
+        self._append(at, (), self._end(at) + 1)
+
+    def _end(self, at: TopicPartition) -> int:
+        return self._broker.partitions[_GROUP, at].log.end_offset
+
+    def _placed(
+        self, at: TopicPartition, batches: Sequence[tuple[int, int]]
+    ) -> tuple[OffsetRange, ...]:
+        """Return the offsets of log batches that are to follow the end of the log."""
+        end, ranges = self._end(at), []
+        for missing, size in batches:
+            ranges.append(OffsetRange(end + missing, end + missing + size - 1))
+            end += missing + size
         return tuple(ranges)
+
+    def _append(self, at: TopicPartition, ranges: tuple[OffsetRange, ...], end: int) -> None:
+        self._broker = append(self._broker, at, Produce(ranges, end))
+        self._logs.setdefault(at, []).extend(ranges)
+
+    def _readable(self, there: SharePartition, at: TopicPartition) -> list[OffsetRange]:
+        """Return the log batches that fetches may read: none from an open transaction on."""
+        stable = min((one.first for one in self._transactions.get(at, ())), default=_NEVER)
+        end = stable if committed_only(there.config) else _NEVER
+        return [batch for batch in self._logs.get(at, []) if batch.last < end]
 
     def delete_records(self, place: Place, partition: int, before: int) -> None:
         """Move the log start offset up; the leader notices with some later request."""
@@ -195,12 +234,17 @@ class SpecBroker:
         """Serve a request in a random way, the plain one, or giving nothing: what is legal."""
         nothing = PartitionConduct(acquire=Choice(acquired=(), entered=()), log_batches=())
         idle = Conduct(tuple((at, nothing) for _group, at in broker.partitions))
-        aborted = self._aborted.items()
-        plain = Conduct(tuple((at, PartitionConduct(aborted=those)) for at, those in aborted))
+        plain = Conduct(tuple((at, self._plain(broker, at)) for _group, at in broker.partitions))
         for conduct in (self._conduct(broker, request), plain):
             with suppress(IllegalChoiceError):
                 return handle(broker, request, broker.now, conduct, connection)
         return handle(broker, request, broker.now, idle, connection)
+
+    def _plain(self, broker: ShareBroker, at: TopicPartition) -> PartitionConduct:
+        batches = tuple(self._transactions.get(at, ())) or None
+        if batches:
+            batches = tuple(self._readable(broker.partitions[_GROUP, at], at))
+        return PartitionConduct(log_batches=batches, aborted=self._aborted.get(at, ()))
 
     def _conduct(self, broker: ShareBroker, request: ShareRequest) -> Conduct:
         chosen = []
@@ -229,11 +273,12 @@ class SpecBroker:
         """
         if _is_behind(there):
             return ()
-        free = readable(there, 1)
-        known = [batch for batch in self._logs.get(at, []) if free and batch.last >= free[0].first]
+        free, log = readable(there, 1), self._readable(there, at)
+        known = [batch for batch in log if free and batch.last >= free[0].first]
         if one:
             return tuple(known[:1])
-        return tuple(known) if self._one_in(2) else None
+        whole = self._one_in(2) or len(log) < len(self._logs.get(at, []))
+        return tuple(known) if whole else None
 
     def _pass_time(self) -> None:
         """Move the clock on; a lock that is over may last some more, but not for long."""
@@ -287,6 +332,10 @@ class SpecBroker:
             cut = batches[1:] if self._fault is WireFault.RECORDS_LEFT_OUT else batches
             found.append((said.at, cut))
         return tuple(found)
+
+
+def _first(batch: OffsetRange) -> int:
+    return batch.first
 
 
 def _is_patient(request: ShareRequest) -> bool:

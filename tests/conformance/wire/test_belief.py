@@ -11,6 +11,7 @@ from conformance.wire.belief import (
     relocked,
     uncertain,
 )
+from conformance.wire.written import WrittenLog
 from model.profile import KIP
 from model.ranges import OffsetRange
 from spec.share_broker import ShareBroker
@@ -24,7 +25,7 @@ KEY = (PLACE.group, P0)
 def holding() -> Belief:
     """Return the belief after member a acquired 0 to 2 between 10 and 20 ms."""
     belief = beginnings(KIP, PLACE.group, (PLACE.topic_id, PLACE.partitions), CONFIG)[0]
-    belief = appended(belief, P0, [OffsetRange(0, 2)], 3)
+    belief = appended(belief, P0, [OffsetRange(0, 2)], WrittenLog(end=3))
     (before,) = possible(belief, 10, 20)
     handled = handle(before.broker, fetch("a", 0), before.broker.now, connection="c")
     return relocked(before, handled.broker, TIMING, (10, 20, 1))

@@ -81,6 +81,19 @@ def test_topic_and_group_of_a_sequence_are_removed(fake: Fake, target: BrokerTar
     assert fake.asked.count("delete_topics") == 2
 
 
+def test_a_transaction_that_is_open_at_the_end_of_a_sequence_is_aborted(
+    fake: Fake, target: BrokerTarget
+) -> None:
+    place = target.open(CONFIG, 1)
+    other = target.open(CONFIG, 1)
+    target.produce_open(place, 0, [(0, 2)])
+    target.produce_open(other, 0, [(0, 2)])
+    target.end_transaction(other, 0, committed=True)
+    target.finish(place)
+    target.finish(other)
+    assert [request.committed for request in fake.of("end_txn")] == [True, False]
+
+
 def test_removal_continues_after_a_failure(fake: Fake, target: BrokerTarget) -> None:
     place = target.open(CONFIG, 1)
     began = len(fake.asked)

@@ -18,7 +18,7 @@ LOGS = {at: WrittenLog(0, 3, (OffsetRange(0, 2),)) for at in (P0, P1)}
 def empty() -> Belief:
     belief = beginnings(KIP, PLACE.group, (PLACE.topic_id, PLACE.partitions), CONFIG)[0]
     for at, log in LOGS.items():
-        belief = appended(belief, at, log.batches, log.end)
+        belief = appended(belief, at, log.batches, log)
     (before,) = possible(belief, 0, 1)
     return before
 

@@ -16,6 +16,8 @@ from conformance.wire.target import WireCapabilities
 from model.states import AcknowledgeType, AcquireMode
 from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 
+TRANSACTIONAL = {asks.ProduceAborted, asks.ProduceOpen, asks.EndTransaction}
+
 
 def mixed(seed: int, can: WireCapabilities = CAPABILITIES) -> Mixture:
     return mixture(Random(seed), can)  # noqa: S311 - tests need no secrets
@@ -37,7 +39,7 @@ def test_a_broker_gets_no_command_that_it_cannot_handle() -> None:
     nothing = WireCapabilities(sessions=False)
     for seed in range(60):
         mix = mixed(seed, nothing)
-        without = {asks.DeleteRecords, asks.Describe, asks.Disconnect, asks.ProduceAborted}
+        without = {asks.DeleteRecords, asks.Describe, asks.Disconnect, *TRANSACTIONAL}
         assert not without & set(mix.weights)
         assert AcknowledgeType.RENEW not in mix.types
         assert mix.types
@@ -56,7 +58,8 @@ def test_read_committed_is_set_where_it_can_be_and_where_it_matters() -> None:
     def levels(can: WireCapabilities) -> Counter[tuple[bool, str]]:
         mixes = (mixed(seed, can) for seed in range(100))
         return Counter(
-            (asks.ProduceAborted in mix.weights, mix.config.isolation_level.value) for mix in mixes
+            (bool(TRANSACTIONAL & mix.weights.keys()), mix.config.isolation_level.value)
+            for mix in mixes
         )
 
     plain, committed = "read_uncommitted", "read_committed"
@@ -64,7 +67,29 @@ def test_read_committed_is_set_where_it_can_be_and_where_it_matters() -> None:
     assert set(both) == {(False, plain), (True, plain), (True, committed)}
     assert both[True, committed] > both[True, plain]
     assert set(levels(attrs.evolve(CAPABILITIES, config=False))) == {(False, plain), (True, plain)}
-    assert set(levels(attrs.evolve(CAPABILITIES, aborted=False))) == {(False, plain)}
+    without = attrs.evolve(CAPABILITIES, aborted=False, transactions=False)
+    assert set(levels(without)) == {(False, plain)}
+
+
+def test_a_transaction_that_is_open_ends_and_without_any_one_begins() -> None:
+    random, broker = Random(4), SpecBroker()  # noqa: S311 - as above
+    mix, opening = begin(random, broker.hello())
+    weights = {asks.EndTransaction: 1.0, asks.Fetch: 1.0}
+    mix = attrs.evolve(mix, weights=weights)
+    scene = WireScene(broker, broker.hello())
+    scene.ask(opening)
+    drawn = []
+    for _ in range(60):
+        is_open = any(scene.log(partition).open for partition in range(mix.partitions))
+        drawn.append((is_open, next_ask(random, mix, scene)))
+        scene.ask(drawn[-1][1])
+    transactional = [(is_open, ask) for is_open, ask in drawn if type(ask) in TRANSACTIONAL]
+    assert {(is_open, type(ask)) for is_open, ask in transactional} == {
+        (False, asks.ProduceOpen),
+        (True, asks.EndTransaction),
+    }
+    ends = [ask.committed for _, ask in transactional if isinstance(ask, asks.EndTransaction)]
+    assert ends.count(True) > ends.count(False) > 0
 
 
 def test_tidy_members_do_not_fetch_while_they_hold_records() -> None:

@@ -46,6 +46,7 @@ def test_a_broker_that_speaks_everything_can_do_everything(hooks: Hooks) -> None
         delete_records=True,
         gaps=True,
         aborted=True,
+        transactions=True,
         config=True,
         sweep_ms=70,
         delivery_limits=(2, 3, 5),
@@ -63,7 +64,7 @@ def test_what_a_broker_does_not_speak_it_cannot_do(fake: Fake, hooks: Hooks) -> 
         False,
     )
     assert (can.offsets, can.lag, can.delete_records) == (True, False, False)
-    assert (can.gaps, can.aborted, can.config) == (False, False, False)
+    assert (can.gaps, can.aborted, can.transactions, can.config) == (False,) * 4
     assert can.delivery_limits == WireCapabilities().delivery_limits
 
 
@@ -113,6 +114,39 @@ def test_aborted_batches_are_one_transaction_around_other_markers(fake: Fake, ho
     assert fake.end == 7
     assert len({request.transactional_id for request in fake.of("produce")}) == 1
     assert fake.asked.count("init_producer_id") == fake.asked.count("end_txn") == 2
+
+
+def test_batches_join_the_open_transaction_of_their_partition_until_it_ends(
+    fake: Fake, hooks: Hooks
+) -> None:
+    assert hooks.produce_open("t", 0, [(0, 2)]) == (OffsetRange(0, 1),)
+    assert hooks.produce("t", 0, [(0, 1)], aborted=False) == (OffsetRange(2, 2),)
+    assert hooks.produce_open("t", 0, [(0, 1), (1, 3)]) == (OffsetRange(3, 3), OffsetRange(5, 7))
+    first, plain, *others = [request.transactional_id for request in fake.of("produce")]
+    assert (plain, {*others}) == (None, {first})
+    ended = [request.transactional_id for request in fake.of("end_txn")]
+    assert first not in ended
+    hooks.end_transaction("t", 0, committed=True)
+    assert (fake.of("end_txn")[-1].transactional_id, fake.end) == (first, 9)
+    hooks.produce_open("t", 0, [(0, 1)])
+    hooks.end_transaction("t", 0, committed=False)
+    assert [request.committed for request in fake.of("end_txn")[-2:]] == [True, False]
+    assert len(fake.of("init_producer_id")) == 3
+
+
+def test_records_of_a_transaction_are_numbered_on(fake: Fake, hooks: Hooks) -> None:
+    sequences = []
+    produce = fake.said["produce"]
+
+    def noting(request: Message) -> Message:
+        records = request.topic_data[0].partition_data[0].records
+        sequences.append(int.from_bytes(records[53:57], "big"))
+        return produce(request)
+
+    fake.said["produce"] = noting
+    hooks.produce_open("t", 0, [(0, 2), (0, 3)])
+    hooks.produce_open("t", 0, [(0, 1)])
+    assert sequences == [0, 2, 5]
 
 
 def test_a_batch_at_another_offset_is_reported(fake: Fake, hooks: Hooks) -> None:

@@ -316,6 +316,53 @@ def test_data_of_aborted_transactions_is_delivered_under_read_uncommitted_only()
     assert found.expected == "nothing of 0–2"
 
 
+def with_open(config: SharePartitionConfig = WIDE) -> Judge:
+    """Return a judge of a log with a record, two of an open transaction, and one of none."""
+    made = Judge(KIP, PLACE, config, TIMING)
+    made.produced(0, [OffsetRange(0, 0)], 1)
+    made.produced(0, [OffsetRange(1, 2)], 3, stays_open=True)
+    made.produced(0, [OffsetRange(3, 3)], 4)
+    return made
+
+
+@pytest.mark.parametrize("last", [1, 3])
+def test_from_an_open_transaction_on_nothing_is_delivered_under_read_committed_only(
+    last: int,
+) -> None:
+    said = answer((0, 0, 1), (last, last, 1))
+    assert with_open(CONFIG).exchange(fetch("a", 0), "a", said) is None
+    assert with_open().exchange(fetch("a", 0), "a", answer((0, 0, 1))) is None
+    found = with_open().exchange(fetch("a", 0), "a", said)
+    assert found is not None
+    assert (found.name, found.expected) == (
+        "STABLE_IS_DELIVERED",
+        "offsets below the last stable offset, which is 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("committed", "given", "name"),
+    [
+        (True, (1, 4, 1), None),
+        (False, (3, 4, 1), None),
+        (False, (1, 4, 1), "COMMITTED_IS_DELIVERED"),
+    ],
+)
+def test_a_transaction_that_ended_is_delivered_if_it_committed(
+    *, committed: bool, given: tuple[int, int, int], name: str | None
+) -> None:
+    made, nothing = with_open(), answer()
+    assert made.exchange(fetch("a", 0), "a", answer((0, 0, 1))) is None
+    assert made.exchange(fetch("a", 1), "a", nothing) is None
+    assert made.starved(fetch("a", 1), nothing) is None
+    made.ended(0, committed=committed)
+    starved = made.starved(fetch("a", 2), nothing)
+    assert starved is not None
+    assert starved.expected == f"offset {1 if committed else 3} of partition 0, or another"
+    found = made.exchange(fetch("a", 2), "a", answer(given))
+    assert (found and found.name) == name
+
+
 def test_records_kept_back_leave_the_lag_and_cannot_be_acknowledged() -> None:
     made = with_aborted(3)
     assert (made.kept_back(500), made.kept_back(2), made.kept_back(0)) == (1, 2, 3)

@@ -20,6 +20,7 @@ from conformance.wire.target import Described, Exchange, Place, UnansweredError
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
+from model.ranges import OffsetRange
 from model.share_messages import ShareFetch, ShareRequest, ShareResponse
 from model.states import AcquireMode
 from tests.conformance.wire.worlds import COMMITTED, CONFIG
@@ -209,6 +210,34 @@ def test_an_aborted_transaction_is_told_and_its_marker_follows() -> None:
     assert made.steps[0].asked == "1 partitions, delivery limit 2, window limit 4, read_committed"
     assert made.steps[1].asked == "produce 0–1, 3 of an aborted transaction in partition 0"
     assert made.judge.logs[made.judge.key(0)[1]].end == 5
+
+
+def test_a_transaction_stays_open_until_it_ends_and_nothing_of_it_is_deleted() -> None:
+    broker = Recorder()
+    made = WireScene(broker, broker.hello())
+    sequence = (
+        asks.Open(COMMITTED),
+        asks.EndTransaction(0),
+        asks.Produce(0, ((0, 1),)),
+        asks.ProduceOpen(0, ((0, 2),)),
+        asks.DeleteRecords(0, 5),
+        asks.Fetch("m1"),
+        asks.EndTransaction(0, committed=False),
+        asks.ProduceOpen(1, ((0, 1),)),
+        asks.EndTransaction(0),
+        asks.EndTransaction(0),
+    )
+    assert [made.ask(ask) for ask in sequence] == [None] * len(sequence)
+    assert [step.asked for step in made.steps if not step.answered][1:] == [
+        "produce 0 in partition 0",
+        "produce 1–2 of an open transaction in partition 0",
+        "delete records of partition 0 before 1",
+        "abort the transaction of partition 0",
+        "produce 4 of an open transaction in partition 0",
+        "commit the transaction of partition 0",
+    ]
+    log = made.log(0)
+    assert (log.end, log.open, log.aborted) == (6, (), (OffsetRange(1, 2),))
 
 
 @pytest.mark.parametrize(("most", "repeated"), [(500, 1), (2, 2)])

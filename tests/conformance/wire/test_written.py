@@ -10,6 +10,7 @@ from conformance.wire.written import (
     deliverable,
     free_of_aborted,
     kept_back,
+    readable_end,
     waiting_start,
 )
 from model.profile import KIP
@@ -51,6 +52,30 @@ def test_data_of_aborted_transactions_is_kept_back_under_read_committed_only() -
     assert list(deliverable(open_to_all, log, 5)) == [5, 7, 8, 9, 10]
     assert free_of_aborted(open_to_all, log) == []
     assert list(kept_back(open_to_all, log, (), 500)) == [()]
+
+
+def test_an_open_transaction_bounds_what_is_read_under_read_committed_only() -> None:
+    made = judging((2, False))
+    made.produced(0, ranges((2, 3)), 4, stays_open=True)
+    made.produced(0, ranges((4, 4)), 6, aborted=True)
+    made.produced(0, ranges((6, 6)), 7, stays_open=True)
+    there, log = made.partition(0), made.logs[P0]
+    assert (log.stable, readable_end(COMMITTED, log), readable_end(CONFIG, log)) == (2, 2, 7)
+    assert list(deliverable(there, log, 0)) == [0, 1]
+    assert list(deliverable(attrs.evolve(there, config=CONFIG), log, 1)) == [1, 2, 3, 4, 6]
+    assert free_of_aborted(there, log) == []
+    made.ended(0, committed=False)
+    assert (log.stable, log.end, log.open) == (8, 8, ())
+    assert log.aborted == ranges((2, 3), (4, 4), (6, 6))
+    assert free_of_aborted(made.partition(0), log) == [[2, 3], [4], [6]]
+
+
+def test_a_transaction_that_commits_is_read() -> None:
+    made = judging((2, False))
+    made.produced(0, ranges((2, 3)), 4, stays_open=True)
+    made.ended(0, committed=True)
+    assert list(deliverable(made.partition(0), made.logs[P0], 0)) == [0, 1, 2, 3]
+    assert (made.logs[P0].end, made.logs[P0].aborted) == (5, ())
 
 
 def test_records_kept_back_or_deleted_are_not_available() -> None:
