@@ -12,6 +12,7 @@ from proofs.theorems.counting_theorems import COUNTING_THEOREMS
 from proofs.theorems.durable_theorems import DURABLE_THEOREMS
 from proofs.theorems.group_theorems import GROUP_THEOREMS
 from proofs.theorems.induction import obligations
+from proofs.theorems.operation_theorems import OPERATION_THEOREMS
 from proofs.theorems.progress_theorems import PROGRESS_THEOREMS
 from proofs.theorems.record_theorems import RECORD_THEOREMS
 from proofs.theorems.recovery_theorems import RECOVERY_THEOREMS
@@ -19,6 +20,7 @@ from proofs.theorems.session_theorems import SESSION_THEOREMS
 from proofs.theorems.theorem import Lemma, Theorem
 from proofs.theorems.walk_theorems import WALK_LEMMAS, WALK_THEOREMS
 from proofs.theorems.window_theorems import WINDOW_THEOREMS
+from proofs.theorems.write_theorems import WRITE_THEOREMS
 
 LEMMAS = (*WALK_LEMMAS, *COUNT_LEMMAS)
 """All lemmas that theorems cite, each proved by its base and step."""
@@ -33,6 +35,8 @@ THEOREMS: tuple[Theorem, ...] = (
     *_proofs_of(WALK_LEMMAS),
     *WALK_THEOREMS,
     *WINDOW_THEOREMS,
+    *OPERATION_THEOREMS,
+    *WRITE_THEOREMS,
     *ACQUIRE_THEOREMS,
     *COUNTING_THEOREMS,
     *_proofs_of(COUNT_LEMMAS),

@@ -153,7 +153,7 @@ def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]
         solver.push()
         solver.add(branch.condition, z3.Not(branch.value))
         if _is_possible(solver):
-            solver.add(*small(solver.assertions()))
+            solver.add(*small(solver.assertions()), theorem.runnable(situation))
             if _is_possible(solver):
                 found = values(situation, _smallest(solver, sizes(situation)))
                 return ProofVerdict.REFUTED, len(ways), found

@@ -54,6 +54,24 @@ class Points:
         self.entries = self._without(offset)
         return value
 
+    def set(self, offset: Term, value: Term) -> "Points":
+        """Return the mapping with the value at the offset."""
+        return Points((*self._without(offset), (offset, value)))
+
+    def delete(self, offset: Term) -> "Points":
+        """Return the mapping without the offset, which is there."""
+        changed = self.mutate()
+        changed.pop(offset)
+        return changed
+
+    def values(self) -> tuple[Term, ...]:
+        """Return the values."""
+        return tuple(value for _offset, value in self.entries)
+
+    def items(self) -> tuple[tuple[Term, Term], ...]:
+        """Return the offsets, each with its value."""
+        return self.entries
+
     def mutate(self) -> "Points":
         """Return a copy that may be changed."""
         return Points(self.entries)

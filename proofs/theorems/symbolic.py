@@ -14,10 +14,23 @@ import attrs
 import z3
 
 from model.states import RecordState
-from spec import acquire, coordinator, window
+from spec import (
+    acknowledge,
+    acquire,
+    coordinator,
+    dead_letters,
+    initialize,
+    log_start,
+    ranges,
+    window,
+    writes,
+)
 from spec.logic import Term
 
-_MODULES_WITH_RANGES = (acquire, coordinator, window)
+_MODULES_WITH_RANGES = (
+    *(acknowledge, acquire, coordinator, dead_letters, initialize, log_start, ranges, window),
+    writes,
+)
 _LONGEST_RUN = 400
 
 
@@ -41,8 +54,8 @@ def branches(
 ) -> Iterator[Branch]:
     """Run the function once for each path that it can take if ``given`` holds.
 
-    A loop over a range between terms visits those ``offsets`` that lie in it, and no others: what
-    happens to one offset does not depend on the others, and nothing is claimed of them.
+    A loop over a range between terms visits those ``offsets`` that lie in it, ascending, and no
+    others: nothing is claimed of them.
     """
     solver = z3.Solver()
     solver.set("timeout", limit_ms)
@@ -91,6 +104,7 @@ class _Run:
         self.told = told
         self.answers: list[bool] = []
         self.conditions: list[z3.BoolRef] = []
+        self.known: dict[z3.BoolRef, bool] = {}
         self.others: list[tuple[bool, ...]] = []
         self.example: z3.ModelRef | None = None
         self.busy = False
@@ -100,6 +114,8 @@ class _Run:
         simple = z3.simplify(term)
         if z3.is_true(simple) or z3.is_false(simple):
             return bool(z3.is_true(simple))
+        if simple in self.known:
+            return self.known[simple]
         if len(self.answers) >= _LONGEST_RUN:
             raise UndecidedError("the run does not come to an end")
         answer = self._answer(simple)
@@ -107,6 +123,7 @@ class _Run:
         self.solver.add(condition)
         self.answers.append(answer)
         self.conditions.append(condition)
+        self.known |= {simple: answer, z3.Not(simple): not answer}
         return answer
 
     def _answer(self, term: z3.BoolRef) -> bool:
@@ -148,7 +165,7 @@ def _following(run: _Run, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
     def between(first: Term, end: Term) -> Iterable[Term]:
         if not (is_term(first) or is_term(end)):
             return builtins.range(first, end)
-        return [offset for offset in offsets if first <= offset and offset < end]  # noqa: PLR1716 - two questions
+        return sorted(offset for offset in offsets if first <= offset and offset < end)  # noqa: PLR1716 - two questions
 
     with ExitStack() as stack:
         stack.enter_context(attrs.validators.disabled())
@@ -157,8 +174,30 @@ def _following(run: _Run, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
             stack.enter_context(patch.object(z3.BoolRef, name, operator, create=True))
         stack.enter_context(patch.object(RecordState, "_missing_", _state_of, create=True))
         for module in _MODULES_WITH_RANGES:
-            stack.enter_context(patch.object(module, "range", between, create=True))
+            for name, builtin in (("range", between), ("max", _largest), ("min", _smallest)):
+                stack.enter_context(patch.object(module, name, builtin, create=True))
         yield
+
+
+def _largest(*values: Term, **how: Term) -> Term:
+    """Return the largest, as ``max``; of two numbers without a question."""
+    if _are_two_numbers(values, how):
+        one, other = values
+        return z3.If(one >= other, one, other)
+    return builtins.max(*values, **how)
+
+
+def _smallest(*values: Term, **how: Term) -> Term:
+    """Return the smallest, as ``min``; of two numbers without a question."""
+    if _are_two_numbers(values, how):
+        one, other = values
+        return z3.If(one <= other, one, other)
+    return builtins.min(*values, **how)
+
+
+def _are_two_numbers(values: tuple[Term, ...], how: dict[str, Term]) -> bool:
+    numbers = all(isinstance(value, int) or z3.is_int(value) for value in values if not how)
+    return len(values) == 2 and not how and numbers and any(is_term(value) for value in values)  # noqa: PLR2004 - a pair
 
 
 def _state_of(term: Term) -> RecordState | None:

@@ -84,7 +84,8 @@ class Theorem:
     """A property of one transition, in every situation of a kind where a hypothesis holds.
 
     ``test`` states the same as lines of Python about the fields of the situation, where that is
-    shorter than naming the theorem. ``cites`` are lemmas on which the proof rests.
+    shorter than naming the theorem. ``cites`` are lemmas on which the proof rests. ``runnable``
+    restricts counterexamples to those that values show too; it does not restrict the proof.
     """
 
     property: Property
@@ -95,6 +96,7 @@ class Theorem:
     control: Control
     test: tuple[str, ...] = ()
     cites: tuple[LemmaCitation, ...] = ()
+    runnable: Callable[[Any], Term] = _always
 
     def name(self) -> str:
         """Return the theorem's name: the transition and the property."""

@@ -13,7 +13,7 @@ MORE_THAN_NOTHING = attrs.evolve(WITHIN, statement=lambda s: count(s.marks, s.lo
 AT_MOST_ONE = attrs.evolve(WITHIN, statement=lambda s: count(s.marks, s.low, s.high) <= 1)
 """True of it, and false of one that follows."""
 
-CLAIMS = next(theorem for theorem in THEOREMS if theorem.name().startswith("change (kafka)"))
+CLAIMS = next(theorem for theorem in THEOREMS if theorem.transition == "change")
 
 
 def verdicts(lemma: Lemma) -> list[Proof]:

@@ -1,0 +1,254 @@
+"""The situation of an operation: a share-partition with records at two offsets, and its arguments.
+
+The two offsets stand for any two: what an operation does to one, whether the other can stop it, and
+in which order they come. ``elsewhere`` is any third, where no record is.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
+from model.outcome import Answer, Write
+from model.profile import KAFKA, Profile
+from model.ranges import StateBatch
+from model.states import RecordState
+from proofs.theorems.points import Points
+from proofs.theorems.situation import any_record, flag, number, offset, situation_at
+from proofs.theorems.symbolic import conjunction, implies, is_term
+from spec import window
+from spec.log import Log
+from spec.logic import Term, absent, either, negate
+from spec.partition import Outstanding, SharePartition, Step
+from spec.record import UNDELIVERED, Record
+from spec.window import Window
+
+ANOTHERS = Outstanding(Write(0, 0, 0))
+"""A write that is outstanding before the operation."""
+FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@attrs.frozen
+class OneOperation:
+    """A share-partition, and an operation that names the offsets ``first`` to ``last``.
+
+    ``second`` to ``second_last`` is a second range, where an operation names two. ``complete`` and
+    ``acquirable`` count the records at other offsets. ``waiting`` is the id of a write that is
+    outstanding, ``write_id`` that of a write of the operation, and ``seq`` names the operation.
+    ``awaited`` and ``other_awaited``: such a write is outstanding for the record at that offset.
+    """
+
+    start: Term = number()
+    end: Term = number()
+    at: Term = offset()
+    record: Record = any_record()
+    tracked: Term = flag()
+    other: Term = offset()
+    other_record: Record = any_record()
+    other_tracked: Term = flag()
+    elsewhere: Term = number()
+    complete: Term = number()
+    acquirable: Term = number()
+    log_end: Term = number()
+    now: Term = number()
+    next_write: Term = number()
+    waiting: Term = number()
+    member: Term = number()
+    first: Term = number()
+    last: Term = number()
+    second: Term = number()
+    second_last: Term = number()
+    acquisition: Term = number()
+    elapsed: Term = number()
+    write_id: Term = number()
+    seq: Term = number()
+    limit: Term = number(1)
+    lock: Term = number()
+    threshold: Term = number()
+    extension: Term = number()
+    grace: Term = number()
+    dead_letter_queue: Term = flag()
+    renewable: Term = flag()
+    awaited: Term = flag()
+    other_awaited: Term = flag()
+
+    @classmethod
+    def reached(cls, state: SharePartition) -> "Iterator[OneOperation]":
+        """Yield operations on a share-partition that a run reached."""
+        now = state.window
+        for at in range(now.start_offset, now.end_offset):
+            other = at + 1 if at + 1 < now.end_offset else now.start_offset
+            record = now.records.get(at, UNDELIVERED)
+            if other == at:
+                continue
+            here = situation_at(
+                cls, state, at, other=other, other_record=now.records.get(other, UNDELIVERED),
+                other_tracked=other in now.records, elsewhere=now.end_offset + 1, first=at, last=at,
+                second=other, second_last=other, waiting=7, write_id=8, renewable=True, member="a",
+                next_write=state.next_write, lock=state.config.record_lock_duration_ms,
+                acquisition=record.acquisition or 0, awaited=record.pending,
+            )  # fmt: skip
+            yield here
+            yield attrs.evolve(here, elapsed=here.lock, last=max(at, other))
+
+
+def partition_of(s: OneOperation, profile: Profile = KAFKA, **config: Any) -> SharePartition:  # noqa: ANN401 - any setting
+    """Return the share-partition before the operation."""
+    empty: Any = Points()
+    outstanding: Any = Points(((s.waiting, ANOTHERS),))
+    records = Window(s.start, s.end, empty, empty, s.complete, s.acquirable)
+    if s.tracked:
+        records = window.replace(records, {s.at: s.record})
+    if s.other_tracked:
+        records = window.replace(records, {s.other: s.other_record})
+    return SharePartition(
+        profile,
+        config_of(s, **config),
+        s.now,
+        Log(0, s.log_end),
+        records,
+        outstanding,
+        s.next_write,
+        ready=True,
+    )
+
+
+def config_of(s: OneOperation, **more: Any) -> SharePartitionConfig:  # noqa: ANN401 - any setting
+    """Return the configuration in force."""
+    return SharePartitionConfig(
+        delivery_count_limit=s.limit,
+        record_lock_duration_ms=s.lock,
+        renew_acknowledge_enable=s.renewable,
+        dead_letter_queue=s.dead_letter_queue,
+        in_progress_staleness_threshold_ms=s.threshold,
+        in_progress_max_lock_extension_ms=s.extension,
+        in_progress_rebalance_grace_ms=s.grace,
+        **more,
+    )
+
+
+def is_possible(s: OneOperation) -> Term:
+    """Whether the share-partition can be: two offsets, in the window where they are tracked."""
+    return conjunction(
+        s.start <= s.end,
+        s.end <= s.log_end,
+        s.at < s.other,
+        s.elsewhere != s.at,
+        s.elsewhere != s.other,
+        s.waiting != s.write_id,
+        s.waiting != s.next_write,
+        s.first <= s.last,
+        implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end)),
+        implies(s.other_tracked, conjunction(s.start <= s.other, s.other < s.end)),
+        *(is_whole(record) for record in (s.record, s.other_record)),
+    )
+
+
+def names_no_others(s: OneOperation) -> Term:
+    """Whether the operation names none but the two offsets, from the start offset on."""
+    first = either(s.first >= s.start, s.first, s.start)
+    single = (first == s.last) & ((first == s.at) | (first == s.other))
+    both = (first == s.at) & (s.last == s.other) & (s.other == s.at + 1)
+    return (first > s.last) | single | both
+
+
+def is_whole(record: Record) -> Term:
+    """Whether a record has an owner and a deadline if it is held, and none otherwise."""
+    held = has_held_state(record)
+    return conjunction(
+        negate(absent(record.owner)) == held,
+        negate(absent(record.deadline)) == held,
+        negate(conjunction(held, record.pending)),
+        implies(record.state == RecordState.IN_PROGRESS, negate(absent(record.last_progress))),
+    )
+
+
+def has_held_state(record: Record) -> Term:
+    """Whether the record is ACQUIRED or IN_PROGRESS."""
+    return (record.state == RecordState.ACQUIRED) | (record.state == RecordState.IN_PROGRESS)
+
+
+def is_owned_by(record: Record, member: Term) -> Term:
+    """Whether the member holds the record."""
+    return conjunction(has_held_state(record), negate(record.pending), record.owner == member)
+
+
+def is_complete(record: Record) -> Term:
+    """Whether the delivery of the record is complete."""
+    return (record.state == RecordState.ACKNOWLEDGED) | (record.state == RecordState.ARCHIVED)
+
+
+def waits_for_its_write(s: OneOperation) -> Answer:
+    """Return the answer that the write of the operation is outstanding."""
+    return Answer(ErrorCode.PENDING, s.write_id)
+
+
+def attempted(operation: Callable[[], Step]) -> Step | None:
+    """Return the step, or None if a guard refuses the choice, or the operation is impossible."""
+    try:
+        return operation()
+    except (IllegalChoiceError, InvalidValueError):
+        return None
+
+
+def same_record(one: Record | None, other: Record | None, *aside: str) -> Term:
+    """Whether two records are the same, but for the fields named; or neither is there."""
+    if one is None or other is None:
+        return one is other
+    names = (field.name for field in attrs.fields(Record) if field.name not in aside)
+    return conjunction(*(same(getattr(one, name), getattr(other, name)) for name in names))
+
+
+def same(one: Term, other: Term) -> Term:
+    """Whether two values are the same, or absent."""
+    if one is None or other is None:
+        return absent(one) & absent(other)
+    return one == other
+
+
+def kept(before: SharePartition, after: SharePartition, *changing: str) -> Term:
+    """Whether each field of a share-partition is as before, but those named."""
+    names = (field.name for field in attrs.fields(SharePartition) if field.name not in changing)
+    pairs = ((getattr(before, name), getattr(after, name)) for name in names)
+    return conjunction(*(one is two or (_is_number(one, two) and one == two) for one, two in pairs))
+
+
+def _is_number(*values: Term) -> bool:
+    return all(is_term(value) or isinstance(value, int) for value in values)
+
+
+def rest_of_the_window(s: OneOperation, after: SharePartition) -> Term:
+    """Whether the end of the window is as it was, and nothing is new at another offset."""
+    return conjunction(
+        after.window.end_offset == s.end,
+        negate(s.elsewhere in after.window.records),
+    )
+
+
+def others_wait(s: OneOperation, after: SharePartition) -> bool:
+    """Whether the write that was outstanding still is."""
+    return after.outstanding.get(s.waiting) is ANOTHERS
+
+
+def reported(write: Write, at: Term) -> StateBatch | None:
+    """Return the batch of a write that holds the offset."""
+    held = (b for b in write.state_batches if conjunction(b.first <= at, at <= b.last))
+    return next(held, None)
+
+
+def reports(write: Write, at: Term, record: Record | None) -> Term:
+    """Whether the write reports this record at the offset; None: nothing."""
+    batch = reported(write, at)
+    if batch is None or record is None:
+        return batch is None and record is None
+    return conjunction(batch.state == record.state, batch.delivery_count == record.delivery_count)
+
+
+def completes(*records: Record) -> Term:
+    """Return how many of the records are complete."""
+    total: Term = 0
+    for record in records:
+        total = total + either(is_complete(record), 1, 0)
+    return total

@@ -1,0 +1,237 @@
+"""Theorems about the operations that run: guard, effect, what is written, and what stays.
+
+Each runs the operation itself on a window of any width with records at any two offsets.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from model.errors import ErrorCode
+from model.outcome import Write
+from proofs.theorems.controls import leaves, returns
+from proofs.theorems.operation_cases import CASES, OperationCase, Place, accepts_all, places
+from proofs.theorems.operation_situation import (
+    OneOperation,
+    attempted,
+    completes,
+    is_complete,
+    is_possible,
+    kept,
+    names_no_others,
+    others_wait,
+    reports,
+    rest_of_the_window,
+    same_record,
+)
+from proofs.theorems.points import Points
+from proofs.theorems.symbolic import conjunction
+from proofs.theorems.theorem import Control, Property, Theorem, about
+from spec.logic import Term, negate
+from spec.partition import SharePartition, Step
+from spec.record import Record
+from spec.window import Window
+
+
+def _step(s: OneOperation, case: OperationCase) -> tuple[SharePartition, Step | None]:
+    before = case.before(s)
+    return before, attempted(lambda: case.operate(s, before))
+
+
+def _is_guarded(s: OneOperation, case: OperationCase) -> Term:
+    _before, step = _step(s, case)
+    return negate(case.accepts(s)) if step is None else case.accepts(s)
+
+
+def _changes_records(s: OneOperation, case: OperationCase) -> Term:
+    _before, step = _step(s, case)
+    if step is None:
+        return True
+    now = step.partition.window
+    return conjunction(
+        *(
+            same_record(now.records.get(place.at), _record_after(s, case, place, now))
+            for place in places(s)
+        )
+    )
+
+
+def _record_after(s: OneOperation, case: OperationCase, place: Place, now: Window) -> Record | None:
+    if not place.tracked or _is_passed(case, place, now):
+        return None
+    changed = case.change(s, place)
+    return place.record if changed is None else changed
+
+
+def _is_passed(case: OperationCase, place: Place, now: Window) -> bool:
+    """Whether the start offset has moved past a record that is finished."""
+    return case.moves and bool(place.at < now.start_offset) and bool(_is_finished(place.record))
+
+
+def _is_finished(record: Record) -> Term:
+    return conjunction(is_complete(record), negate(record.pending))
+
+
+def _leaves_the_rest(s: OneOperation, case: OperationCase) -> Term:
+    before, step = _step(s, case)
+    if step is None:
+        return True
+    after = step.partition
+    clock = s.now + s.elapsed if case.elapses else s.now
+    return conjunction(
+        kept(before, after, "window", "outstanding", "next_write", "now"),
+        after.now == clock,
+        rest_of_the_window(s, after),
+        _starts_rightly(s, case, step),
+        others_wait(s, after),
+    )
+
+
+def _starts_rightly(s: OneOperation, case: OperationCase, step: Step) -> Term:
+    """Whether the start offset is where it was, or where no finished record follows."""
+    start = step.partition.window.start_offset
+    if not (case.moves and step.outcome.writes):
+        return start == s.start
+    stops = [
+        negate(conjunction(place.tracked, place.at == start, _is_finished(place.record)))
+        for place in places(s)
+    ]
+    return conjunction(start >= s.start, *stops)
+
+
+def _writes_its_changes(s: OneOperation, case: OperationCase) -> Term:
+    _before, step = _step(s, case)
+    if step is None:
+        return True
+    now = step.partition.window
+    after = {place.at: _record_after(s, case, place, now) for place in places(s)}
+    written = [place for place in places(s) if _is_written(s, case, place)]
+    if not written and not case.writes_always:
+        outcome = step.outcome
+        return conjunction(not outcome.writes, step.partition.next_write == s.next_write)
+    (write,) = step.outcome.writes
+    here = {place.at: after[place.at] for place in written}
+    states = [record for record in after.values() if record is not None]
+    return conjunction(
+        write.id == s.write_id,
+        write.start_offset == now.start_offset,
+        write.delivery_complete_count == s.complete + completes(*states),
+        write.status is ErrorCode.PENDING,
+        *(reports(write, at, here.get(at)) for at in (s.at, s.other, s.elsewhere)),
+        step.partition.next_write == max(s.next_write, s.write_id + 1),
+        _waits(s, case, step, write, tuple(here)),
+    )
+
+
+def _is_written(s: OneOperation, case: OperationCase, place: Place) -> Term:
+    return place.tracked and case.change(s, place) is not None and case.writes(s, place)
+
+
+def _waits(
+    s: OneOperation, case: OperationCase, step: Step, write: Write, changed: tuple[Term, ...]
+) -> Term:
+    waiting = step.partition.outstanding.get(s.write_id)
+    if waiting is None or waiting.write is not write:
+        return False
+    if not case.waits:
+        return not waiting.offsets and waiting.seq is None
+    named = [at in waiting.offsets for at in (s.at, s.other)]
+    expected = [at in changed for at in (s.at, s.other)]
+    answered = step.outcome.status is ErrorCode.PENDING
+    return conjunction(answered, waiting.seq == s.seq, named == expected)
+
+
+def _property(name: str, sentence: str, *numbers: int) -> dict[str, Any]:
+    return {"name": name, "sentence": sentence, "numbers": numbers}
+
+
+GUARD = _property(
+    "operation_is_accepted_when_each_record_allows_it",
+    "An operation is accepted exactly if each record that it names allows it.",
+    11,
+)
+EFFECT = _property(
+    "operation_changes_the_records_it_names",
+    "An operation changes each record that it names as its rule says, and no other record.",
+    11,
+    32,
+)
+REST = _property(
+    "operation_leaves_the_rest",
+    "An operation leaves both ends of the window, other offsets, other writes and what is durable.",
+)
+WRITTEN = _property(
+    "operation_writes_its_changes",
+    "One write reports each record that changed, and no other, with start offset and counts.",
+    43,
+)
+FORGETS_WRITES = returns(
+    lambda step: attrs.evolve(step, partition=attrs.evolve(step.partition, outstanding=Points()))
+)
+"""A step after which no write is outstanding."""
+
+
+def _operation_of(case: OperationCase) -> str:
+    return OPERATIONS[case.name.split(" by ")[0]]
+
+
+OPERATIONS = {
+    "acknowledge": "spec.acknowledge:acknowledge_records",
+    "member leaves": "spec.release:release_member",
+    "time passes": "spec.expire:advance_time",
+    "chosen locks expire": "spec.expire:advance_time",
+    "dead letters are finished": "spec.dead_letters:finish_dead_letters",
+    "aborted records are archived": "spec.aborted:archive_aborted_records",
+}
+"""The function that each case runs."""
+
+
+def _theorems(case: OperationCase) -> Iterator[Theorem]:
+    target = _operation_of(case)
+    function = target.split(":")[1]
+    if case.accepts is not accepts_all:
+        yield _theorem(case, GUARD, _is_guarded, case.destroyed)
+    yield _theorem(
+        case,
+        EFFECT,
+        _changes_records,
+        Control(f"{function} changes nothing", target, leaves(lambda state, *_rest: state)),
+    )
+    forgets = Control(f"{function} forgets the writes that wait", target, FORGETS_WRITES)
+    yield _theorem(case, REST, _leaves_the_rest, forgets)
+    writes = Control(f"{function} writes what nothing changed", target, WRITES_MORE)
+    quiet = case.name in QUIET
+    yield _theorem(case, WRITTEN, _writes_its_changes, writes if quiet else MISREPORTS)
+
+
+QUIET = frozenset({"acknowledge by RENEW", "aborted records are archived"})
+"""The cases in which nothing is written."""
+WRITES_MORE = returns(
+    lambda step: attrs.evolve(step, outcome=attrs.evolve(step.outcome, writes=(Write(0, 0, 0),)))
+)
+MISREPORTS = Control(
+    "make_write says that the start offset is one further on",
+    "spec.writes:make_write",
+    returns(lambda pair: (pair[0], attrs.evolve(pair[1], start_offset=pair[1].start_offset + 1))),
+)
+
+
+def _theorem(
+    case: OperationCase,
+    stated: dict[str, Any],
+    claim: Callable[[OneOperation, OperationCase], Term],
+    control: Control,
+) -> Theorem:
+    return Theorem(
+        Property(source=case.source, **stated),
+        case.name,
+        OneOperation,
+        is_possible,
+        about(claim, case),
+        control,
+        runnable=names_no_others,
+    )
+
+
+OPERATION_THEOREMS = tuple(theorem for case in CASES for theorem in _theorems(case))
