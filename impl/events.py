@@ -33,6 +33,7 @@ MARK_IN_PROGRESS = _NUMBERS[ops.MarkInProgress]
 FINISH_DEAD_LETTER = _NUMBERS[ops.FinishDeadLetter]
 ALTER_CONFIG = _NUMBERS[ops.AlterConfig]
 ARCHIVE_ABORTED = _NUMBERS[ops.ArchiveAborted]
+COMPACT = _NUMBERS[ops.Compact]
 
 STATUS_NAMES = tuple(status.name for status in at.STATUSES)
 MODE_NAMES = (AcquireMode.BATCH_OPTIMIZED.value, AcquireMode.RECORD_LIMIT.value)
@@ -54,7 +55,7 @@ class Events(NamedTuple):
     """Events of one share-partition; of ranges both ends are inclusive.
 
     ``fields`` (FIELDS, events): one value each. The others have rows of these columns:
-    ``log_batches``: first, last, also of the ranges of FinishDeadLetter and ArchiveAborted.
+    ``log_batches``: first, last, also the ranges of FinishDeadLetter, ArchiveAborted and Compact.
     ``acquired``: first, last, delivery count. ``acks``: first, last and the bounds of ``types``;
     of MarkInProgress first, last, leader epoch, acquisition. ``types``: also the statuses of marks.
     ``answers``: id and status of a write; ``starts`` and ``completes``: its start offset and
@@ -92,7 +93,7 @@ def events_of(batch: pa.RecordBatch, members: Members) -> Events:
     records = _listed(fields, RECORDS_FROM, after["records"])
     types, written = lists_of(acks["types"]), lists_of(writes["state_batches"])
     ranges, marks = lists_of(columns["ranges"]), lists_of(columns["progress_batches"])
-    for operation in (FINISH_DEAD_LETTER, ARCHIVE_ABORTED):
+    for operation in (FINISH_DEAD_LETTER, ARCHIVE_ABORTED, COMPACT):
         _shared(fields, LOG_FROM, operation, ranges, len(log_batches["first"]))
     _shared(fields, ACKS_FROM, MARK_IN_PROGRESS, marks, len(types.bounds))
     marked = lists_of(result["marked"])

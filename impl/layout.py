@@ -110,6 +110,7 @@ class Invalid:
 
 
 PAST_LOG = Invalid("log_batches", "batches at or after the log end offset")
+NOT_IN_LOG = Invalid("ranges", "offsets below the log end offset")
 SHRINKING_LOG = Invalid("log_end_offset", "at least the log end offset so far")
 NO_RESET = Invalid("reset_offset", "an offset, since by_duration is what decides the start offset")
 TIME_OVERFLOW = Invalid("ms", "a time that keeps the clock within 64 bits")
@@ -124,8 +125,8 @@ OTHER_CLOCK = Invalid("time_ms", "the clock after the event")
 NO_MARKS = Invalid("operation", "an operation of the profile, which has no IN_PROGRESS")
 
 VERDICTS: tuple[Enum | Invalid | None, ...] = (
-    None, *Guard, *Difference, PAST_LOG, SHRINKING_LOG, NO_RESET, TIME_OVERFLOW, WRITE_TWICE,
-    LONG_LOCK, LONG_STALENESS, NO_MARKS, NO_EVENT, SEQ_GAP, OTHER_CLOCK,
+    None, *Guard, *Difference, PAST_LOG, NOT_IN_LOG, SHRINKING_LOG, NO_RESET, TIME_OVERFLOW,
+    WRITE_TWICE, LONG_LOCK, LONG_STALENESS, NO_MARKS, NO_EVENT, SEQ_GAP, OTHER_CLOCK,
 )  # fmt: skip
 FINE = 0
 

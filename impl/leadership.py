@@ -12,6 +12,7 @@ from impl.window import finish, learn_hole
 
 _NO_RESET = at.verdict(at.NO_RESET)
 _PAST_LOG = at.verdict(at.PAST_LOG)
+_NOT_IN_LOG = at.verdict(at.NOT_IN_LOG)
 _SHRINKING_LOG = at.verdict(at.SHRINKING_LOG)
 _LONG_LOCK = at.verdict(at.LONG_LOCK)
 _LONG_STALENESS = at.verdict(at.LONG_STALENESS)
@@ -178,6 +179,20 @@ def produce(state: State, batches: Ints, log_end: int, start: int) -> int:
         offset = batches[i, 1] + 1
     learn_hole(h, holes, offset, log_end - 1)
     h[at.LOG_END] = log_end
+    return finish(state, start)
+
+
+@entry_point
+def compact(state: State, ranges: Ints, start: int) -> int:
+    """Take the offsets of ranges (first, last) out of the log."""
+    h = state.header
+    h[at.STATUS] = at.S_NONE
+    number = ranges.shape[0]
+    if number > 0 and ranges[number - 1, 1] >= h[at.LOG_END]:
+        h[at.WHERE] = ranges[number - 1, 1]
+        return _NOT_IN_LOG
+    for i in range(number):
+        learn_hole(h, state.holes, ranges[i, 0], ranges[i, 1])
     return finish(state, start)
 
 

@@ -39,6 +39,7 @@ from model.operations import (
     AdvanceTime,
     AlterConfig,
     ArchiveAborted,
+    Compact,
     CompleteWrite,
     FinishDeadLetter,
     Initialize,
@@ -105,7 +106,7 @@ class FastSharePartition:
         self._state = state
         return outcome
 
-    def _step(  # noqa: C901, PLR0911 - one for each operation
+    def _step(  # noqa: C901, PLR0911, PLR0912 - one for each operation
         self, state: State, operation: Operation, choice: Choice, answers: tuple[Answer, ...]
     ) -> int:
         start = or_unset(choice.start_offset)
@@ -142,6 +143,8 @@ class FastSharePartition:
                 return dead_letter.finish_dead_letter(state, range_rows(ranges), results, start)
             case ArchiveAborted(ranges):
                 return aborted.archive_aborted(state, range_rows(ranges), start)
+            case Compact(ranges):
+                return leadership.compact(state, range_rows(ranges), start)
         return acquire.skip_acquire(state, start)
 
     def snapshot(self) -> SharePartitionSnapshot:
@@ -179,7 +182,7 @@ def _ranges_named(operation: Operation, choice: Choice) -> int:
     match operation:
         case Acquire() | Produce():
             number += len(operation.log_batches)
-        case FinishDeadLetter() | ArchiveAborted():
+        case FinishDeadLetter() | ArchiveAborted() | Compact():
             number += len(operation.ranges)
         case MarkInProgress():
             number += len(operation.batches)

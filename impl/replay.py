@@ -18,6 +18,7 @@ from impl.leadership import (
     Settings,
     advance_log_start,
     alter_config,
+    compact,
     initialize,
     produce,
     reset_offset,
@@ -210,6 +211,9 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
     if op == event.ARCHIVE_ABORTED:
         ranges = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
         return archive_aborted(state, ranges, start)
+    if op == event.COMPACT:
+        ranges = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
+        return compact(state, ranges, start)
     if op == event.ALTER_CONFIG:
         position[P_LEADER] += 1
         return alter_config(state, _settings(leaders, position[P_LEADER] - 1), start)

@@ -20,7 +20,7 @@ _LAST_STATE = at.IN_PROGRESS
 
 _ALWAYS = (
     event.SEQ, event.TIME, event.WRITES_FROM, event.COMPLETED_FROM,
-    event.AFTER_START, event.AFTER_END, event.AFTER_COMPLETE,
+    event.AFTER_START, event.AFTER_END,
 )  # fmt: skip
 _ARGUMENTS = {
     "member": event.MEMBER,
@@ -87,7 +87,7 @@ def _are_arguments(events: Events, row: int) -> bool:
     """Check the lists of an operation, and the fields that depend on each other."""
     f, batches = events.fields, events.log_batches
     op, begin, end = f[event.OP, row], f[event.LOG_FROM, row], f[event.LOG_TO, row]
-    if op == event.ACQUIRE:
+    if op in (event.ACQUIRE, event.COMPACT):
         return _ascend(batches, begin, end)
     if op == event.PRODUCE:
         last = batches[end - 1, 1] if begin < end else at.NOWHERE
@@ -148,7 +148,7 @@ def _are_writes(events: Events, row: int) -> bool:
         start, complete = events.starts[i], events.completes[i]
         if answers[i, 0] < 0 or answers[i, 1] < 0:
             return False
-        if not (-1 <= start <= _MAX_OFFSET and -1 <= complete <= _MAX_OFFSET):
+        if not -1 <= start <= _MAX_OFFSET or complete == event.MISSING:
             return False
         if events.write_bounds[i, 0] < 0 or not _are_state_batches(events, row, i):
             return False
@@ -180,6 +180,8 @@ def _are_state_batches(events: Events, row: int, write: int) -> bool:
 def _is_after(events: Events, row: int) -> bool:
     f, records = events.fields, events.records
     if f[event.AFTER_START, row] > f[event.AFTER_END, row]:
+        return False
+    if f[event.AFTER_COMPLETE, row] == event.MISSING:
         return False
     for i in range(f[event.COMPLETED_FROM, row], f[event.COMPLETED_TO, row]):
         if events.completed[i, 0] == event.MISSING or events.completed[i, 1] < 0:

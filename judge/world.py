@@ -232,13 +232,15 @@ class World:
         self.do(ops.Produce(tuple(batches), self.log_end))
 
     def compact(self) -> None:
-        """Let the log lose a batch or the first record of one, without an operation."""
+        """Let the log lose a batch or the first record of one."""
         near = [i for i, b in enumerate(self.batches) if b.first < self.state.end_offset]
         if near:
             index = self.dice.one_of(near[-8:])
             batch = self.batches.pop(index)
             if batch.first < batch.last and self.dice.happens(0.5):
                 self.batches.insert(index, OffsetRange(batch.first + 1, batch.last))
+                batch = OffsetRange(batch.first, batch.first)
+            self.do(ops.Compact((batch,)))
 
     def acquire(self) -> None:
         """Let a member fetch; if it can read nothing, let the log grow or a member acknowledge."""

@@ -25,6 +25,11 @@ def offset(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> 
     whole(attribute.name, value, 0, MAX_INT64 - 1)
 
 
+def any_number(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
+    """Validate an attrs field as a number of 64 bits, which may be negative."""
+    whole(attribute.name, value, -MAX_INT64)
+
+
 def non_negative(_instance: object, attribute: "attrs.Attribute[Any]", value: int) -> None:
     """Validate an attrs field as a number that is not negative."""
     whole(attribute.name, value, 0)

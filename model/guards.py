@@ -9,15 +9,29 @@ class Guard(Enum):
     ONLY_AVAILABLE_IS_ACQUIRED = "only an AVAILABLE record is acquired (KIP-932, In-flight records)"
     NO_ACQUIRE_DURING_WRITE = "a record is not acquired while a write of its state is outstanding"
     ONLY_READ_IS_ACQUIRED = "only offsets that this fetch read from the log are acquired"
+    NO_RECORD_LOST = "a read skips no record that the log holds: it would be lost (KIP-932)"
+    READ_IS_OF_THE_LOG = "the log batches of a read are those that were produced, or parts of them"
+    WITHIN_READABLE_LOG = (
+        "a read ends at the log end offset, or under read_committed at the last stable offset"
+    )
+    NOT_BELOW_LOG_START = "no record below the log start offset is acquired (KIP-932)"
     WITHIN_RECORD_LIMIT = "record_limit acquires at most the maximum number of records (KIP-1206)"
+    WITHIN_MAXIMUM_AND_ONE_BATCH = (
+        "batch_optimized acquires at most the maximum and the rest of one log batch (KIP-1206)"
+    )
     WITHIN_WINDOW_LIMIT = "the window grows within the record lock limit (KIP-932, Configuration)"
     NO_RECORD_SKIPPED = "the window grows over a record in the log only by taking it in flight"
     CAN_ACQUIRE = "a share-partition acquires nothing only if it is full and has none available"
+    RECORD_IS_OFFERED = "an available record is acquired within so many fetches (KIP-932)"
+    FINISHED_LEAVES_FULL_WINDOW = (
+        "what is finished at the start of a full window leaves it within so many fetches (KIP-932)"
+    )
     START_NEVER_GOES_BACK = "the share-partition start offset never decreases (KIP-932)"
     START_STOPS_AT_UNFINISHED = "the start offset never passes an unfinished record (KIP-932)"
     LOCK_LASTS_ITS_DURATION = "an acquisition lock does not expire before its duration (KIP-932)"
     LOCK_ENDS_ON_TIME = "an acquisition lock expires when its duration has elapsed (KIP-932)"
     ACKNOWLEDGEMENT_JUDGED = "an acknowledgement is accepted or refused as its records' states say"
+    ACKNOWLEDGED_WAS_DELIVERED = "an acknowledgement of what was never delivered is refused"
     DEAD_LETTER_IS_ARCHIVING = (
         "only an ARCHIVING record leaves for the dead-letter queue (KIP-1191)"
     )

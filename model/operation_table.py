@@ -54,13 +54,14 @@ OPERATION_TABLE = (
         ops.Initialize,
         ("config", "log_start_offset", "log_end_offset", "persisted"),
         "initialize, log {log_start_offset} to {log_end_offset}, persisted {persisted}",
-        optional=("reset_offset",),
+        optional=("reset_offset", "last_stable_offset", "log_known"),
     ),
     OperationRow(
         "produce",
         ops.Produce,
         ("log_batches", "log_end_offset"),
         "produce {log_batches}, log end {log_end_offset}",
+        optional=("last_stable_offset",),
     ),
     OperationRow(
         "acquire",
@@ -129,6 +130,7 @@ OPERATION_TABLE = (
     OperationRow(
         "archive_aborted", ops.ArchiveAborted, ("ranges",), "of aborted transactions: {ranges}"
     ),
+    OperationRow("compact", ops.Compact, ("ranges",), "gone from the log: {ranges}"),
 )
 
 _ROWS: dict[type[Any], OperationRow] = {row.operation: row for row in OPERATION_TABLE}

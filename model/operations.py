@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from model.checks import MAX_INT64, member_name, non_negative, offset, whole
+from model.checks import any_number, member_name, non_negative, offset
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.ranges import OffsetRange, ascend
@@ -20,6 +20,7 @@ __all__ = [
     "AdvanceTime",
     "AlterConfig",
     "ArchiveAborted",
+    "Compact",
     "CompleteWrite",
     "EntryPoint",
     "FinishDeadLetter",
@@ -50,12 +51,20 @@ def _ascending(
     ascend(attribute.name, batches)
 
 
+def _is_stable(last_stable_offset: int | None, log_end_offset: int) -> None:
+    if last_stable_offset is not None and last_stable_offset > log_end_offset:
+        allowed = f"at most log_end_offset, which is {log_end_offset}"
+        raise InvalidValueError("last_stable_offset", last_stable_offset, allowed)
+
+
 @attrs.frozen
 class Initialize:
     """A leader reads the durable state and takes over (ReadShareGroupState).
 
     ``reset_offset`` is what the reset strategy resolves to where ``persisted`` has no start
     offset and the strategy is by_duration. Offsets are inclusive starts and exclusive ends.
+    ``last_stable_offset`` is where the first open transaction begins; None where none is open.
+    Without ``log_known`` nobody recorded what becomes of the log: it is what reads show.
     """
 
     config: SharePartitionConfig
@@ -66,26 +75,46 @@ class Initialize:
     reset_offset: int | None = attrs.field(
         default=None, validator=attrs.validators.optional(offset)
     )
+    last_stable_offset: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(offset)
+    )
+    log_known: bool = True
 
     def __attrs_post_init__(self) -> None:
-        """Refuse a log that ends before it starts."""
+        """Refuse a log that ends before it starts, or before its last stable offset."""
         if self.log_end_offset < self.log_start_offset:
             allowed = f"at least log_start_offset, which is {self.log_start_offset}"
             raise InvalidValueError("log_end_offset", self.log_end_offset, allowed)
+        _is_stable(self.last_stable_offset, self.log_end_offset)
 
 
 @attrs.frozen
 class Produce:
-    """Log batches are appended; offsets between them are not in the log (natural gaps)."""
+    """Log batches are appended; offsets between them are not in the log (natural gaps).
+
+    A transaction begins, commits and aborts with what is appended: ``last_stable_offset`` is where
+    the first that is open afterwards begins (inclusive); None where none is open.
+    """
 
     log_batches: tuple[OffsetRange, ...] = attrs.field(validator=_ascending)
     log_end_offset: int = attrs.field(validator=offset)
+    last_stable_offset: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(offset)
+    )
 
     def __attrs_post_init__(self) -> None:
-        """Refuse a log end offset that is not past the last batch."""
+        """Refuse a log end offset that is not past the last batch, or below the stable offset."""
+        _is_stable(self.last_stable_offset, self.log_end_offset)
         if self.log_batches and self.log_end_offset <= self.log_batches[-1].last:
             allowed = f"past the last log batch, which ends at {self.log_batches[-1].last}"
             raise InvalidValueError("log_end_offset", self.log_end_offset, allowed)
+
+
+@attrs.frozen
+class Compact:
+    """The log no longer holds the offsets of these ranges (compaction, or repair by hand)."""
+
+    ranges: tuple[OffsetRange, ...] = attrs.field(validator=_ascending)
 
 
 @attrs.frozen
@@ -169,10 +198,6 @@ class ResetOffset:
     start_offset: int = attrs.field(validator=offset)
 
 
-def _number(_instance: object, attribute: "attrs.Attribute[int]", value: int) -> None:
-    whole(attribute.name, value, -MAX_INT64)
-
-
 @attrs.frozen
 class ProgressBatch:
     """One element of ProgressBatches, as it came: it may be malformed.
@@ -181,10 +206,10 @@ class ProgressBatch:
     epoch of the leader that acquired the records, and the number which it gave the acquisition.
     """
 
-    first: int = attrs.field(validator=_number)
-    last: int = attrs.field(validator=_number)
-    leader_epoch: int = attrs.field(validator=_number)
-    acquisition: int = attrs.field(validator=_number)
+    first: int = attrs.field(validator=any_number)
+    last: int = attrs.field(validator=any_number)
+    leader_epoch: int = attrs.field(validator=any_number)
+    acquisition: int = attrs.field(validator=any_number)
 
 
 @attrs.frozen
@@ -231,4 +256,5 @@ Operation = (
     | FinishDeadLetter
     | AlterConfig
     | ArchiveAborted
+    | Compact
 )

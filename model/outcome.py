@@ -2,7 +2,7 @@
 
 import attrs
 
-from model.checks import from_minus_one, non_negative
+from model.checks import any_number, from_minus_one, non_negative
 from model.errors import ErrorCode
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 
@@ -17,7 +17,7 @@ class Write:
 
     id: int = attrs.field(validator=non_negative)
     start_offset: int = attrs.field(validator=from_minus_one)
-    delivery_complete_count: int = attrs.field(validator=from_minus_one)
+    delivery_complete_count: int = attrs.field(validator=any_number)
     state_batches: tuple[StateBatch, ...] = ()
     status: ErrorCode = ErrorCode.NONE
 

@@ -17,6 +17,11 @@ class Profile:
     it do not count against the limit of that acquire (they do in the next one).
     ``absent_state_is_an_invalid_request``: reading or writing what was never initialized is
     INVALID_REQUEST instead of UNKNOWN_TOPIC_OR_PARTITION.
+    ``window_may_exceed_maximum``: a fetch may take more records of the window than its maximum:
+    Apache Kafka takes a batch as a whole that it keeps as one. What enters the window is limited.
+    ``offered_within``: how many fetches may pass over an available record before one acquires it,
+    and how many may find the window full of what is finished before its start offset moves. The
+    KIPs promise both without a number.
     ``default_max_record_locks``: the default width of the window, in offsets.
     ``configured_as_kafka``: configurations have Kafka's defaults and ranges, not the KIPs'.
     ``in_progress``: a consumer may mark the records that it works on (KAFKA-20458, a draft).
@@ -41,6 +46,8 @@ class Profile:
     default_max_record_locks: int
     configured_as_kafka: bool
     in_progress: bool
+    window_may_exceed_maximum: bool = False
+    offered_within: int = 10
     defect_start_offset_kept_loses_count: bool = False
     defect_repeated_initialize_discards_state: bool = False
     defect_initialize_forgets_leader_epoch: bool = False
@@ -69,6 +76,8 @@ KAFKA = Profile(
     default_max_record_locks=2000,
     configured_as_kafka=True,
     in_progress=False,
+    window_may_exceed_maximum=True,
+    offered_within=40,
 )
 """What Apache Kafka does where it differs and both are defensible."""
 

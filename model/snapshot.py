@@ -2,7 +2,7 @@
 
 import attrs
 
-from model.checks import from_minus_one, non_negative, offset
+from model.checks import any_number, from_minus_one, non_negative, offset
 from model.errors import InvalidValueError
 from model.ranges import RecordRange, StateBatch, ascend
 
@@ -12,12 +12,13 @@ class SharePartitionSnapshot:
     """A leader's view of the window.
 
     ``start_offset`` is inclusive and ``end_offset`` exclusive; ``records`` is None where a trace
-    did not record it, and ascending. Adjacent equal ranges are one range.
+    did not record it, and ascending. Adjacent equal ranges are one range. A recording may claim
+    any ``delivery_complete_count``: a wrong one is a difference.
     """
 
     start_offset: int = attrs.field(validator=offset)
     end_offset: int = attrs.field(validator=offset)
-    delivery_complete_count: int = attrs.field(validator=non_negative)
+    delivery_complete_count: int = attrs.field(validator=any_number)
     records: tuple[RecordRange, ...] | None = None
 
     def __attrs_post_init__(self) -> None:

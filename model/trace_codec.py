@@ -167,6 +167,8 @@ _READERS: dict[str, Callable[[Row], Any]] = {
     "config": lambda row: _config(row["config"]),
     "persisted": lambda row: _durable(row["persisted"]),
     "reset_offset": lambda row: row.get("reset_offset"),
+    "last_stable_offset": lambda row: row.get("last_stable_offset"),
+    "log_known": lambda row: row.get("log_known") is not False,
     "log_batches": lambda row: _ranges(row["log_batches"]),
     "acquire_mode": lambda row: _valued(AcquireMode, "acquire_mode", row["acquire_mode"]),
     "batches": lambda row: _acknowledgements(row["batches"]),

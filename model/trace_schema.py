@@ -124,6 +124,8 @@ _ARGUMENTS = (
     _integer("start_offset", optional=True),
     Field("progress_batches", FieldKind.ROWS, _PROGRESS_BATCH, optional=True),
     Field("ranges", FieldKind.ROWS, _RANGE, optional=True),
+    _integer("last_stable_offset", optional=True),
+    Field("log_known", FieldKind.FLAG, optional=True),
 )
 
 EVENT = (

@@ -26,7 +26,8 @@ class Judgement:
     ``answer`` is the policy's; ``allowed`` are all that the rules allow. ``changed`` and
     ``renewed`` are the records if it is accepted. ``renewed_at_fault`` and ``renewed_at_gap`` are
     the renewals made before the first record that cannot be acknowledged, and before the first
-    batch that names an offset which was never in flight.
+    batch that names an offset which was never in flight. ``undelivered`` is the first offset past
+    the window's end that a batch names: nobody has been given it.
     """
 
     answer: ErrorCode = NONE
@@ -35,6 +36,7 @@ class Judgement:
     renewed: dict[int, Record] = attrs.Factory(dict)
     renewed_at_fault: dict[int, Record] | None = None
     renewed_at_gap: dict[int, Record] | None = None
+    undelivered: int | None = None
 
 
 def acknowledge_records(
@@ -45,7 +47,8 @@ def acknowledge_records(
     Guard: each record is held by the member (``record.is_held_by``), and one that is renewed is not
     IN_PROGRESS (``record.can_renew``). Offsets below the start offset are passed over, whoever
     names them. Offsets that were never in flight are passed over, or the request is refused: that
-    is the implementation's choice.
+    is the implementation's choice inside the window. Past its end nothing was delivered, and the
+    request is refused.
     Effect: accepted, every record changes as ``record.acknowledge`` or ``record.renew`` says;
     refused, none does, except that under the profile kafka earlier renewals hold.
     Delivery count: unchanged.
@@ -56,6 +59,7 @@ def acknowledge_records(
         _check_answer(choice, {malformed})
         return Step(partition, Outcome(malformed))
     judgement = judge(partition, operation)
+    _check_delivered(choice, judgement)
     _check_answer(choice, judgement.allowed)
     status = judgement.answer if choice.refusal is None else choice.refusal
     if status is not NONE:
@@ -81,6 +85,7 @@ def judge(partition: SharePartition, operation: Acknowledge) -> Judgement:
             if judgement.renewed_at_gap is None:
                 judgement.renewed_at_gap = dict(judgement.renewed)
             if batch.last >= window.end_offset and refused is NONE:
+                judgement.undelivered = max(batch.first, window.end_offset)
                 refused = INVALID_REQUEST
         parts = _each(window, batch)
         if not all(_apply(partition, operation.member, judgement, *part) for part in parts):
@@ -88,7 +93,8 @@ def judge(partition: SharePartition, operation: Acknowledge) -> Judgement:
             judgement.renewed_at_fault = dict(judgement.renewed)
             judgement.answer = INVALID_RECORD_STATE if refused is NONE else refused
             return judgement
-    judgement.allowed.add(NONE)
+    if refused is NONE:
+        judgement.allowed.add(NONE)
     judgement.answer = refused
     return judgement
 
@@ -133,6 +139,13 @@ def _refuse(partition: SharePartition, judgement: Judgement, status: ErrorCode) 
     if status is INVALID_RECORD_STATE and judgement.renewed_at_fault is not None:
         renewed = judgement.renewed_at_fault
     return attrs.evolve(partition, window=replace(partition.window, renewed or {}))
+
+
+def _check_delivered(choice: Choice, judgement: Judgement) -> None:
+    beyond = judgement.undelivered is not None and judgement.renewed_at_fault is None
+    detail = f"offset {judgement.undelivered} lies past the end of the window"
+    accepted = choice.refusal is NONE
+    require(not (beyond and accepted), Guard.ACKNOWLEDGED_WAS_DELIVERED, detail)
 
 
 def _check_answer(choice: Choice, allowed: set[ErrorCode]) -> None:

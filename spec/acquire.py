@@ -2,53 +2,35 @@
 
 import attrs
 
-from model.errors import InvalidValueError
 from model.guards import Guard
-from model.operations import Acquire, Produce, SkipAcquire
+from model.operations import Acquire, SkipAcquire
 from model.outcome import Choice, Outcome
 from model.ranges import AcquiredRange
 from model.states import AcquireMode, RecordState
-from spec.log import hole_end, learn_hole, learn_read
+from spec.log import batch_at, hole_end
+from spec.offered import note_fetch, note_full
 from spec.partition import SharePartition, Step, move_start, require
 from spec.policies import chosen_offsets
 from spec.ranges import offsets, runs
-from spec.record import UNDELIVERED, Record, acquire, can_vanish, is_acquirable, vanish
-from spec.window import Window, extend, replace, tracked
-
-
-def produce(partition: SharePartition, operation: Produce) -> Step:
-    """Append batches to the log. The share-partition itself does not change (KIP-932).
-
-    Guard: the batches come after the end of the log.
-    Effect: offsets that the batches leave out are known not to be in the log.
-    Delivery count: unchanged.
-    Persistence: none.
-    """
-    log = partition.log
-    if operation.log_end_offset < log.end_offset:
-        allowed = f"at least the log end offset, which is {log.end_offset}"
-        raise InvalidValueError("log_end_offset", operation.log_end_offset, allowed)
-    at = log.end_offset
-    for batch in operation.log_batches:
-        if batch.first < at:
-            raise InvalidValueError("log_batches", batch.first, f"offsets from {at}")
-        log = learn_hole(log, at, batch.first - 1)
-        at = batch.last + 1
-    log = learn_hole(log, at, operation.log_end_offset - 1)
-    return Step(attrs.evolve(partition, log=attrs.evolve(log, end_offset=operation.log_end_offset)))
+from spec.read import check_read, learn
+from spec.record import UNDELIVERED, Record, acquire, is_acquirable
+from spec.window import Window, extend, replace
 
 
 def acquire_records(partition: SharePartition, operation: Acquire, choice: Choice) -> Step:
     """Acquire records for a member (KIP-932, In-flight records; KIP-1206).
 
-    Guard: each record was read from the log and is AVAILABLE, or new to the window; record_limit
-    takes at most the maximum; the window grows over no record that stays out of it, and within its
-    limit. Which of the records that remain are taken is the implementation's choice.
+    Guard: the read shows what the log holds (``read.check_read``); each record was read and is
+    AVAILABLE, or new to the window; the maximum is not exceeded, or with batch_optimized by less
+    than a log batch; the window grows over no record that stays out of it, and within its limit;
+    no record is passed over again and again (``offered.note_fetch``). Which of the records that
+    remain are taken is the implementation's choice.
     Effect: ACQUIRED by the member until now plus the lock duration; the end offset moves up. Where
     records may be marked in progress, the acquisition has a number, which a mark must name.
     Delivery count: one more for each record acquired.
     Persistence: none.
     """
+    check_read(partition, operation)
     partition = learn(partition, operation)
     taken = (
         chosen_offsets(partition, operation)
@@ -56,6 +38,7 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
         else sorted(offsets(choice.acquired))
     )
     check_taken(partition, operation, taken)
+    check_maximum(partition, operation, taken)
     entered = _entered_offsets(partition, operation, choice, taken)
     window = partition.window
     end = max([window.end_offset, *(o + 1 for o in taken[-1:]), *(o + 1 for o in entered[-1:])])
@@ -76,65 +59,83 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
     new = [offset for offset in changes if offset >= window.end_offset]
     if new:
         check_width(moved, operation, window.end_offset, min(new), taken)
+    waiting = note_fetch(partition, operation, taken)
     counts = ((offset, record.delivery_count) for offset, record in acquired.items())
     ranges = tuple(AcquiredRange(*run) for run in runs(counts))
+    moved = attrs.evolve(moved, waiting=waiting)
     return Step(moved, Outcome(acquired=ranges, acquisition=number))
 
 
-def skip_acquire(partition: SharePartition, _operation: SkipAcquire) -> Step:
+def skip_acquire(partition: SharePartition, _operation: SkipAcquire, choice: Choice) -> Step:
     """Acquire nothing, because nothing can be acquired (Kafka: SharePartition.canAcquireRecords).
 
-    Guard: no record is available and the window is full.
-    Effect: none.
+    Guard: no record is available and the window is full; it does not stay full of what is finished
+    (``offered.note_full``).
+    Effect: none, but that the start offset moves as chosen.
     Delivery count: unchanged.
     Persistence: none.
     """
+    check_full(partition)
+    moved = move_start(partition, choice.start_offset)
+    moved = attrs.evolve(moved, stuck=note_full(moved))
+    return Step(moved, Outcome(can_acquire=False))
+
+
+def check_full(partition: SharePartition) -> None:
+    """Refuse to acquire nothing where a record is available or the window has room."""
     window = partition.window
     width, limit = _width(window), partition.config.partition_max_record_locks
     detail = f"{window.acquirable} are available, the window spans {width} of {limit} offsets"
     require(window.acquirable == 0 and width >= limit, Guard.CAN_ACQUIRE, detail)
-    return Step(partition, Outcome(can_acquire=False))
-
-
-def learn(partition: SharePartition, operation: Acquire) -> SharePartition:
-    """Learn from a read which offsets the log lacks (KIP-1226, Compacted records).
-
-    Guard: something was read.
-    Effect: offsets that the read skipped are not in the log. Records that were AVAILABLE between
-    the fetch offset and the first offset read are ARCHIVED.
-    Delivery count: unchanged.
-    Persistence: none (Kafka: SharePartition.maybeArchiveStaleBatches).
-    """
-    if not operation.log_batches:
-        return partition
-    read = tuple((batch.first, batch.last) for batch in operation.log_batches)
-    log = learn_read(partition.log, operation.fetch_offset, read)
-    window = partition.window
-    gone = {
-        offset: vanish(window.records[offset])
-        for offset in tracked(window, operation.fetch_offset, read[0][0])
-        if can_vanish(window.records[offset])
-    }
-    return attrs.evolve(partition, log=log, window=replace(window, gone))
 
 
 def check_taken(partition: SharePartition, operation: Acquire, taken: list[int]) -> None:
     """Refuse offsets that may not be acquired: each is read, AVAILABLE and named once."""
     window, previous = partition.window, None
     low, high = _read_extent(operation)
+    log_start = partition.log.start_offset
     for offset in taken:
         once = offset >= window.start_offset and offset != previous
         require(once, Guard.ONLY_AVAILABLE_IS_ACQUIRED, f"offset {offset} is not available")
+        detail = f"offset {offset} is below the log start offset, {log_start}"
+        require(offset >= log_start, Guard.NOT_BELOW_LOG_START, detail)
         require(low <= offset <= high, Guard.ONLY_READ_IS_ACQUIRED, f"offset {offset} was not read")
         record = window.records.get(offset, UNDELIVERED)
         available = Guard.ONLY_AVAILABLE_IS_ACQUIRED
         guard = Guard.NO_ACQUIRE_DURING_WRITE if record.pending else available
         require(is_acquirable(record), guard, f"offset {offset} is {_describe(record)}")
         previous = offset
-    limit = operation.max_fetch_records
-    if operation.acquire_mode is AcquireMode.RECORD_LIMIT or limit == 0:
-        detail = f"{len(taken)} records where {limit} were asked for"
-        require(len(taken) <= limit, Guard.WITHIN_RECORD_LIMIT, detail)
+
+
+def check_maximum(partition: SharePartition, operation: Acquire, taken: list[int]) -> None:
+    """Refuse more records than the member asked for (KIP-1206, share.acquire.mode).
+
+    record_limit takes at most the maximum. batch_optimized may complete the log batch in which the
+    maximum is reached; under a profile that says so the records of the window go together, however
+    many they are, and only those that enter it are limited.
+    """
+    maximum = operation.max_fetch_records
+    detail = f"{len(taken)} records where {maximum} were asked for"
+    if operation.acquire_mode is AcquireMode.RECORD_LIMIT or maximum == 0:
+        require(len(taken) <= maximum, Guard.WITHIN_RECORD_LIMIT, detail)
+        return
+    limited = taken
+    if partition.profile.window_may_exceed_maximum:
+        limited = [offset for offset in taken if offset >= partition.window.end_offset]
+    if limited:
+        first = _batch_start(partition, operation, limited[-1])
+        before = sum(offset < first for offset in taken)
+        detail = f"{before} records before the log batch at {first}, {detail}"
+        require(before < maximum, Guard.WITHIN_MAXIMUM_AND_ONE_BATCH, detail)
+
+
+def _batch_start(partition: SharePartition, operation: Acquire, offset: int) -> int:
+    """Return where the log batch of an offset begins: as produced, or else as it was read."""
+    produced = batch_at(partition.log, offset)
+    if produced is not None:
+        return produced[0]
+    read = (batch.first for batch in operation.log_batches if batch.first <= offset <= batch.last)
+    return next(read, offset)
 
 
 def _entered_offsets(

@@ -11,7 +11,7 @@ from model.ranges import StateBatch
 from model.states import RecordState
 from spec.coordinator import durable_from
 from spec.coordinator import initialize as initialize_durable
-from spec.log import Log
+from spec.log import Log, truncate
 from spec.partition import SharePartition, Step
 from spec.record import recover
 from spec.window import Window, extend, replace
@@ -39,7 +39,6 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
     if unknown or not _ascend_from(start, batches):
         failed = attrs.evolve(partition, ready=False)
         return Step(failed, Outcome(ErrorCode.UNKNOWN_SERVER_ERROR))
-    known = Log(operation.log_start_offset, operation.log_end_offset, partition.log.holes)
     records = {
         offset: recover(batch.state, batch.delivery_count)
         for batch in batches
@@ -51,13 +50,15 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
             partition,
             config=operation.config,
             now=operation.time_ms,
-            log=_cut(known),
+            log=_log(partition.log, operation),
             window=replace(extend(Window(start, start), end), records),
             outstanding=Map(),
             durable=durable_from(operation.persisted),
             ready=True,
             highest_limit=_highest_limit(partition, operation),
             next_acquisition=_next_acquisition(partition, operation),
+            waiting=None,
+            stuck=None,
         )
     )
 
@@ -76,7 +77,11 @@ def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
     start, epoch = operation.start_offset, partition.durable.state_epoch + 1
     _, durable = initialize_durable(partition.durable, start, epoch)
     window = Window(start, start)
-    return Step(attrs.evolve(partition, window=window, outstanding=Map(), durable=durable))
+    return Step(
+        attrs.evolve(
+            partition, window=window, outstanding=Map(), durable=durable, waiting=None, stuck=None
+        )
+    )
 
 
 def _ascend_from(start: int, batches: tuple[StateBatch, ...]) -> bool:
@@ -118,10 +123,13 @@ def _highest_limit(partition: SharePartition, operation: Initialize) -> int:
     )
 
 
-def _cut(log: Log) -> Log:
-    holes = tuple(
-        (first, min(last, log.end_offset - 1))
-        for first, last in log.holes
-        if first < log.end_offset
+def _log(log: Log, operation: Initialize) -> Log:
+    """Return the log as the leader has it. What is known of its offsets is not the leader's."""
+    end, stable = operation.log_end_offset, operation.last_stable_offset
+    return attrs.evolve(
+        truncate(log, end),
+        start_offset=operation.log_start_offset,
+        end_offset=end,
+        stable_offset=end if stable is None else stable,
+        known=operation.log_known,
     )
-    return attrs.evolve(log, holes=holes)

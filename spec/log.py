@@ -1,21 +1,70 @@
-"""What is known of the log under a share-partition: its extent, and offsets that it lacks."""
+"""What is known of the log under a share-partition: its extent, its batches, and its holes."""
 
 from bisect import bisect_left, bisect_right
 
 import attrs
+
+from model.config import IsolationLevel
+
+Extent = tuple[int, int]
+"""The first and the last offset, both inclusive."""
 
 
 @attrs.frozen
 class Log:
     """The log from ``start_offset`` (inclusive) to ``end_offset`` (exclusive, the high watermark).
 
-    ``holes`` are disjoint, ascending ranges (first, last), both inclusive, of offsets that hold no
-    record: natural gaps between batches, and what compaction removed (KIP-1226).
+    ``batches`` are the log batches that were produced, ascending; ``holes`` are disjoint, ascending
+    ranges of offsets that hold no record: natural gaps between batches, and what compaction removed
+    (KIP-1226). An offset in a batch and in no hole exists; of one that is in neither nothing is
+    known. ``stable_offset`` is the last stable offset (exclusive): where the first open transaction
+    begins. Without ``known`` nobody said what becomes of the log, and it is what reads show.
     """
 
     start_offset: int
     end_offset: int
-    holes: tuple[tuple[int, int], ...] = ()
+    holes: tuple[Extent, ...] = ()
+    batches: tuple[Extent, ...] = ()
+    stable_offset: int = 0
+    known: bool = True
+
+
+def readable_end(log: Log, isolation_level: IsolationLevel) -> int:
+    """Return the offset up to which a fetch may read (exclusive; KIP-932, isolation level)."""
+    if isolation_level is IsolationLevel.READ_COMMITTED:
+        return min(log.end_offset, log.stable_offset)
+    return log.end_offset
+
+
+def batch_at(log: Log, offset: int) -> Extent | None:
+    """Return the produced batch in which the offset lies, or None."""
+    index = bisect_left(log.batches, offset, key=lambda batch: batch[1])
+    if index < len(log.batches) and log.batches[index][0] <= offset:
+        return log.batches[index]
+    return None
+
+
+def overlapping(log: Log, first: int, last: int) -> tuple[Extent, ...]:
+    """Return the produced batches that share an offset with first..last."""
+    low = bisect_left(log.batches, first, key=lambda batch: batch[1])
+    high = bisect_right(log.batches, last, key=lambda batch: batch[0])
+    return log.batches[low:high]
+
+
+def exists(log: Log, offset: int) -> bool:
+    """Return whether the log is known to hold the offset."""
+    return batch_at(log, offset) is not None and hole_end(log, offset) is None
+
+
+def first_existing(log: Log, first: int, last: int) -> int | None:
+    """Return the lowest offset of first..last that the log is known to hold, or None."""
+    for batch in overlapping(log, first, last):
+        offset = max(batch[0], first)
+        while (gap := hole_end(log, offset)) is not None:
+            offset = gap + 1
+        if offset <= min(batch[1], last):
+            return offset
+    return None
 
 
 def learn_hole(log: Log, first: int, last: int) -> Log:
@@ -30,12 +79,17 @@ def learn_hole(log: Log, first: int, last: int) -> Log:
     return attrs.evolve(log, holes=(*log.holes[:low], (first, last), *log.holes[high:]))
 
 
-def learn_read(log: Log, at: int, batches: tuple[tuple[int, int], ...]) -> Log:
-    """Return the log after a read at offset ``at`` gave these batches; it skipped holes."""
+def learn_read(log: Log, at: int, batches: tuple[Extent, ...]) -> Log:
+    """Return the log after a read at offset ``at`` gave these batches; it skipped holes.
+
+    A read shows a log that is longer than before only where nobody said how long it is.
+    """
     for first, last in batches:
         log = learn_hole(log, at, first - 1)
         at = max(at, last + 1)
-    return log if at <= log.end_offset else attrs.evolve(log, end_offset=at)
+    if log.known or at <= log.end_offset:
+        return log
+    return attrs.evolve(log, end_offset=at, stable_offset=max(at, log.stable_offset))
 
 
 def hole_end(log: Log, offset: int) -> int | None:
@@ -47,7 +101,25 @@ def hole_end(log: Log, offset: int) -> int | None:
 
 
 def forget_below(log: Log, offset: int) -> Log:
-    """Return the log without the holes that end below ``offset``."""
-    if not log.holes or log.holes[0][1] >= offset:
+    """Return the log without the holes and batches that end below ``offset``."""
+    holes, batches = _from(log.holes, offset), _from(log.batches, offset)
+    if holes is log.holes and batches is log.batches:
         return log
-    return attrs.evolve(log, holes=log.holes[bisect_left(log.holes, offset, key=lambda h: h[1]) :])
+    return attrs.evolve(log, holes=holes, batches=batches)
+
+
+def truncate(log: Log, end_offset: int) -> Log:
+    """Return what is known of the offsets below ``end_offset`` (exclusive)."""
+    return attrs.evolve(
+        log, holes=_up_to(log.holes, end_offset), batches=_up_to(log.batches, end_offset)
+    )
+
+
+def _from(extents: tuple[Extent, ...], offset: int) -> tuple[Extent, ...]:
+    if not extents or extents[0][1] >= offset:
+        return extents
+    return extents[bisect_left(extents, offset, key=lambda extent: extent[1]) :]
+
+
+def _up_to(extents: tuple[Extent, ...], end: int) -> tuple[Extent, ...]:
+    return tuple((first, min(last, end - 1)) for first, last in extents if first < end)

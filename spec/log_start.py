@@ -18,7 +18,8 @@ def advance_log_start(partition: SharePartition, operation: AdvanceLogStart) -> 
     """
     start = max(partition.log.start_offset, operation.log_start_offset)
     end = max(partition.log.end_offset, start)
-    log = attrs.evolve(partition.log, start_offset=start, end_offset=end)
+    stable = max(partition.log.stable_offset, start)
+    log = attrs.evolve(partition.log, start_offset=start, end_offset=end, stable_offset=stable)
     window = partition.window
     if operation.log_start_offset > window.start_offset:
         window = drop_below(window, operation.log_start_offset)

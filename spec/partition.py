@@ -27,6 +27,14 @@ class Outstanding:
 
 
 @attrs.frozen
+class Waiting:
+    """An offset that waits, and how many fetches in a row have left it waiting."""
+
+    offset: int
+    fetches: int
+
+
+@attrs.frozen
 class SharePartition:
     """The state of one share-partition; ``now`` in ms on the leader's clock.
 
@@ -35,6 +43,8 @@ class SharePartition:
     ``next_acquisition`` is the number of the next acquisition, where records may be marked; the
     leader epoch in ``durable``, that of this leader, and the number together name a delivery. It
     outlasts ``ready``: a leader epoch has each number once.
+    ``waiting`` is the available record that fetches passed over last, and ``stuck`` the start
+    offset of a full window that had something finished there.
     """
 
     profile: Profile
@@ -48,6 +58,8 @@ class SharePartition:
     ready: bool = False
     highest_limit: int = 0
     next_acquisition: int = 0
+    waiting: Waiting | None = None
+    stuck: Waiting | None = None
 
 
 @attrs.frozen

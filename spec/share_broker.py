@@ -20,10 +20,10 @@ from model.operations import (
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
 from model.share_messages import Conduct, ShareResponse, TopicPartition
-from spec.acquire import produce
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.partition import SharePartition
+from spec.produce import produce
 from spec.share_session import SessionKey, Sessions
 from spec.step import apply
 from spec.view import durable
@@ -128,7 +128,7 @@ def lead(
 
 
 def append(broker: ShareBroker, at: TopicPartition, operation: Produce) -> ShareBroker:
-    """Append batches to the log of a partition, for every group, as ``acquire.produce``."""
+    """Append batches to the log of a partition, for every group, as ``produce.produce``."""
     partitions = {
         key: produce(partition, operation).partition if key[1] == at else partition
         for key, partition in broker.partitions.items()

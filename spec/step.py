@@ -10,7 +10,7 @@ from model.guards import Guard
 from model.outcome import Answer, Choice
 from spec.aborted import archive_aborted_records
 from spec.acknowledge import acknowledge_records
-from spec.acquire import acquire_records, produce, skip_acquire
+from spec.acquire import acquire_records, skip_acquire
 from spec.alter_config import alter_config
 from spec.dead_letters import finish_dead_letters
 from spec.expire import advance_time
@@ -19,6 +19,7 @@ from spec.log import forget_below
 from spec.log_start import advance_log_start
 from spec.mark_in_progress import mark_in_progress
 from spec.partition import SharePartition, Step, move_start, new_partition, require
+from spec.produce import compact, produce
 from spec.release import release_member
 from spec.writes import complete_write
 
@@ -76,7 +77,7 @@ def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
         case ops.AdvanceTime():
             return advance_time(partition, operation, choice, answers)
         case ops.SkipAcquire():
-            return skip_acquire(partition, operation)
+            return skip_acquire(partition, operation, choice)
         case ops.Release():
             return release_member(partition, operation, answer, seq)
         case ops.CompleteWrite():
@@ -95,5 +96,7 @@ def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
             return alter_config(partition, operation)
         case ops.ArchiveAborted():
             return archive_aborted_records(partition, operation)
+        case ops.Compact():
+            return compact(partition, operation)
         case _:
             assert_never(operation)

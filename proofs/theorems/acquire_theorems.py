@@ -7,7 +7,7 @@ import attrs
 
 from model.config import SharePartitionConfig
 from model.errors import IllegalChoiceError
-from model.operations import Acquire, SkipAcquire
+from model.operations import Acquire
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange
 from model.states import AcquireMode, RecordState
@@ -16,7 +16,7 @@ from proofs.theorems.points import Points
 from proofs.theorems.situation import any_record, flag, number, offset, situation_at
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Property, Theorem, about, laws
-from spec import acquire, window
+from spec import acquire, read, window
 from spec.log import Log
 from spec.logic import Term, negate
 from spec.partition import SharePartition
@@ -142,7 +142,10 @@ ONE_BY_ONE = Property(
 
 def _taken(s: OneFetch) -> Term:
     operation = _operation(s, AcquireMode.RECORD_LIMIT)
-    if _is_refused(acquire.check_taken, _state(s, s.old_end), operation, [s.at]):
+    state = _state(s, s.old_end)
+    if _is_refused(acquire.check_taken, state, operation, [s.at]):
+        return True
+    if _is_refused(acquire.check_maximum, state, operation, [s.at]):
         return True
     there = s.record if s.tracked else UNDELIVERED
     return conjunction(
@@ -192,10 +195,13 @@ def _wider(state: SharePartition) -> SharePartition:
 
 
 def _learned(s: OneFetch) -> SharePartition:
-    return acquire.learn(_state(s, s.old_end), _operation(s, AcquireMode.BATCH_OPTIMIZED))
+    return read.learn(_state(s, s.old_end), _operation(s, AcquireMode.BATCH_OPTIMIZED))
 
 
 def _ends_in_the_log(s: OneFetch) -> Term:
+    operation = _operation(s, AcquireMode.BATCH_OPTIMIZED)
+    if _is_refused(read.check_read, _state(s, s.old_end), operation):
+        return True
     learned = _learned(s)
     grown = window.extend(learned.window, s.at + 1)
     return conjunction(
@@ -210,7 +216,7 @@ def _is_kept(s: OneFetch) -> Term:
 
 def _is_skipped_rightly(s: OneFetch) -> Term:
     state = _state(s, s.old_end)
-    if _is_refused(acquire.skip_acquire, state, SkipAcquire("member")):
+    if _is_refused(acquire.check_full, state):
         return True
     free = conjunction(s.tracked, is_acquirable(s.record))
     return conjunction(s.old_end - s.start >= s.limit, negate(free))
@@ -236,14 +242,14 @@ _FETCH_THEOREMS = (
         lambda s: conjunction(_is_read(s), s.start <= s.at, s.first <= s.at, s.at <= s.last),
         _ends_in_the_log,
         Control(
-            "learn_read does not notice that the log grew",
-            "spec.log:learn_read",
-            keeps("end_offset"),
+            "readable_end lies one offset beyond the log",
+            "spec.log:readable_end",
+            lambda rule: lambda log, level: rule(log, level) + 1,
         ),
     ),
     Theorem(
         SKIPS,
-        "skip acquire",
+        "check that it is full",
         OneFetch,
         _is_read,
         _is_skipped_rightly,

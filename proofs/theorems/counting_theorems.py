@@ -16,8 +16,9 @@ from proofs.theorems.situation import any_record, flag, number, offset, situatio
 from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Control, Property, Theorem, about, laws
 from proofs.theorems.transitions import TRANSITIONS, Transition
-from spec import acquire, initialize, log_start, window
+from spec import initialize, log_start, window
 from spec import log as logs
+from spec import produce as log_end
 from spec.invariants import RECORD_INVARIANTS
 from spec.lag import lag
 from spec.log import Log
@@ -177,7 +178,7 @@ def _enters(s: Counted, profile: Profile) -> Term:
 
 def _produced(s: Counted, profile: Profile) -> Term:
     before = _state(s, profile)
-    after = acquire.produce(before, Produce((), s.target)).partition
+    after = log_end.produce(before, Produce((), s.target)).partition
     return lag(after) - lag(before) == s.target - s.log_end
 
 
@@ -260,7 +261,7 @@ _OPERATION_LAGS = (
         _in_both(_produced),
         Control(
             "produce does not move the end of the log",
-            "spec.acquire:produce",
+            "spec.produce:produce",
             leaves(lambda state, _operation: state),
         ),
     ),

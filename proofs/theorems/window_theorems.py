@@ -15,7 +15,8 @@ from proofs.theorems.situation import any_record, flag, number, offset, situatio
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, LemmaCitation, Property, Theorem, about, laws
 from proofs.theorems.walk_theorems import WALK, Walk
-from spec import acquire, log_start, partition, window
+from spec import log_start, partition, window
+from spec import produce as log_end
 from spec.log import Log
 from spec.logic import Term, negate
 from spec.partition import SharePartition
@@ -243,11 +244,11 @@ _ORDER_THEOREMS = (
         OneOffset,
         lambda s: conjunction(_is_ordered(s), s.target >= s.log_end),
         lambda s: _ordered(
-            window_of(s), acquire.produce(_state(s), Produce((), s.target)).partition.log
+            window_of(s), log_end.produce(_state(s), Produce((), s.target)).partition.log
         ),
         Control(
             "produce cuts the log",
-            "spec.acquire:produce",
+            "spec.produce:produce",
             leaves(lambda state, _: attrs.evolve(state, log=_emptied(state.log))),
         ),
     ),

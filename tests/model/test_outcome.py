@@ -32,7 +32,7 @@ def test_a_write_may_keep_the_start_offset_and_not_know_its_count() -> None:
         ((-1, 0, 0), "id"),
         ((0, -2, 0), "start_offset"),
         ((0, MAX_INT64, 0), "start_offset"),
-        ((0, 0, -2), "delivery_complete_count"),
+        ((0, 0, -(2**63)), "delivery_complete_count"),
     ],
 )
 def test_a_write_out_of_range_is_refused(numbers: tuple[int, int, int], name: str) -> None:

@@ -26,9 +26,10 @@ def test_records_ascend(second: tuple[int, int]) -> None:
         SharePartitionSnapshot(0, 9, 0, (first, RecordRange(*second, RecordState.AVAILABLE, 1)))
 
 
-def test_a_delivery_complete_count_in_memory_is_always_known() -> None:
-    with pytest.raises(InvalidValueError, match="delivery_complete_count is -1"):
-        SharePartitionSnapshot(0, 0, -1)
+def test_a_delivery_complete_count_that_cannot_be_is_recorded_all_the_same() -> None:
+    assert SharePartitionSnapshot(0, 0, -10).delivery_complete_count == -10
+    with pytest.raises(InvalidValueError, match="delivery_complete_count is "):
+        SharePartitionSnapshot(0, 0, -(2**63))
 
 
 def test_a_durable_state_may_lack_its_start_offset_and_its_count() -> None:

@@ -205,7 +205,7 @@ def test_the_first_error_is_answered(
 ALLOWED = [
     ((0, 4, 1), {NONE}),
     ((7, 9, 1), {NONE, INVALID_REQUEST, INVALID_RECORD_STATE}),
-    ((9, 10, 1), {NONE, INVALID_REQUEST, INVALID_RECORD_STATE}),
+    ((9, 10, 1), {INVALID_REQUEST, INVALID_RECORD_STATE}),
     ((5, 10, 1), {INVALID_REQUEST, INVALID_RECORD_STATE}),
     ((5, 6, 1), {INVALID_RECORD_STATE}),
     ((3, 1, 1), {INVALID_REQUEST}),
@@ -223,10 +223,14 @@ def test_an_answer_is_one_that_the_states_allow(
         assert apply(holding(profile), operation, choice).outcome.status is answer
         return
     names = ", ".join(sorted(code.name for code in allowed))
-    assert refusal(holding(profile), operation, choice) == (
+    expected = (
         Guard.ACKNOWLEDGEMENT_JUDGED,
         f"the answer {answer.name}, where the rules allow {names}",
     )
+    if batch == (9, 10, 1):
+        past = "offset 10 lies past the end of the window"
+        expected = Guard.ACKNOWLEDGED_WAS_DELIVERED, past
+    assert refusal(holding(profile), operation, choice) == expected
 
 
 def test_another_error_is_never_the_answer_to_an_acknowledgement() -> None:
@@ -235,9 +239,13 @@ def test_another_error_is_never_the_answer_to_an_acknowledgement() -> None:
     assert guard is Guard.ACKNOWLEDGEMENT_JUDGED
 
 
-def test_offsets_past_the_window_are_ignored_where_the_request_is_accepted() -> None:
-    step = apply(holding(), acknowledgement("c1", (9, 60, 1)), Choice(refusal=NONE))
-    assert [written(write)[2] for write in step.outcome.writes] == [[(9, 9, 2, 1)]]
+@pytest.mark.parametrize("batches", [((9, 60, 1),), ((9, 9, 1), (30, 31, 1)), ((10, 10, 0),)])
+def test_what_lies_past_the_window_was_never_delivered(
+    batches: tuple[tuple[int, ...], ...],
+) -> None:
+    guard, _ = refusal(holding(), acknowledgement("c1", *batches), Choice(refusal=NONE))
+    assert guard is Guard.ACKNOWLEDGED_WAS_DELIVERED
+    assert status(holding(), *batches) is INVALID_REQUEST
 
 
 @BOTH

@@ -1,19 +1,21 @@
 import attrs
 import pytest
 
-from model.errors import ErrorCode, InvalidValueError
+from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import AdvanceTime, Produce, SkipAcquire
+from model.operations import AdvanceTime, Initialize, Produce, SkipAcquire
 from model.outcome import Answer, Choice
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
+from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
-from spec.acquire import learn
 from spec.partition import SharePartition, complete_count
-from spec.step import apply
+from spec.read import learn
+from spec.step import apply, new_partition
 from tests.spec.worlds import (
     BOTH,
     MARKS,
+    SMALL,
     acknowledgement,
     fetch,
     refusal,
@@ -326,9 +328,8 @@ def test_the_width_counts_from_the_start_offset_of_after() -> None:
 
 
 def test_a_read_shows_which_offsets_the_log_lacks() -> None:
-    partition = apply(started(end=12), fetch("c1", (3, 4), (7, 8), (11, 13), at=1), chosen())
+    partition = apply(started(end=14), fetch("c1", (3, 4), (7, 8), (11, 13), at=1), chosen())
     assert partition.partition.log.holes == ((1, 2), (5, 6), (9, 10))
-    assert partition.partition.log.end_offset == 14
 
 
 @BOTH
@@ -350,26 +351,6 @@ def test_a_choice_that_is_refused_learns_nothing() -> None:
     partition = mixed()
     refusal(partition, fetch("c2", (5, 6), at=1), chosen((9, 9)))
     assert states(partition) == states(mixed())
-
-
-def test_producing_shows_the_gaps_between_batches() -> None:
-    step = apply(started(end=10), Produce(spans((12, 13), (16, 17)), 20))
-    assert step.partition.log.holes == ((10, 11), (14, 15), (18, 19))
-    assert (step.partition.log.end_offset, step.outcome.writes) == (20, ())
-    assert states(step.partition) == ""
-    assert apply(started(end=10), Produce((), 10)).partition == started(end=10)
-
-
-@pytest.mark.parametrize(
-    ("operation", "message"),
-    [
-        (Produce(spans((9, 12)), 13), "log_batches is 9; allowed: offsets from 10"),
-        (Produce((), 9), "log_end_offset is 9; allowed: at least .* which is 10"),
-    ],
-)
-def test_records_are_produced_at_the_end_of_the_log(operation: Produce, message: str) -> None:
-    with pytest.raises(InvalidValueError, match=message):
-        apply(started(end=10), operation)
 
 
 @BOTH
@@ -421,3 +402,63 @@ def test_where_none_may_be_marked_an_acquisition_has_no_number(profile: Profile)
     step = apply(started(profile), fetch("c1", (0, 1)))
     assert step.outcome.acquisition is None
     assert step.partition.window.records[0].acquisition is None
+
+
+PRODUCED = tuple((first, first + 9) for first in range(0, 100, 10))
+
+
+def produced(profile: Profile = KIP) -> SharePartition:
+    """Ten log batches of ten records each, under a limit that they do not reach."""
+    config = attrs.evolve(SMALL, partition_max_record_locks=1000)
+    return run(started(profile, end=0, config=config), Produce(spans(*PRODUCED), 100))
+
+
+@BOTH
+def test_batch_optimized_takes_the_maximum_and_the_rest_of_one_log_batch(profile: Profile) -> None:
+    read = fetch("c1", *PRODUCED, most=11)
+    assert taken(apply(produced(profile), read, chosen((0, 19))).outcome) == [(0, 19, 1)]
+    assert refusal(produced(profile), read, chosen((0, 20))) == (
+        Guard.WITHIN_MAXIMUM_AND_ONE_BATCH,
+        "20 records before the log batch at 20, 21 records where 11 were asked for",
+    )
+
+
+@BOTH
+def test_a_read_cannot_claim_that_ten_log_batches_are_one(profile: Profile) -> None:
+    guard, _ = refusal(produced(profile), fetch("c1", (0, 99), most=1), chosen((0, 99)))
+    assert guard is Guard.READ_IS_OF_THE_LOG
+
+
+def test_records_of_the_window_go_together_under_kafka_only() -> None:
+    read = fetch("c2", *PRODUCED[:3], most=1)
+    for profile, refused in ((KIP, True), (KAFKA, False)):
+        partition = run(produced(profile), fetch("c1", *PRODUCED[:3]))
+        partition = run(partition, acknowledgement("c1", (0, 29, 2)))
+        if refused:
+            guard, _ = refusal(partition, read, chosen((0, 29)))
+            assert guard is Guard.WITHIN_MAXIMUM_AND_ONE_BATCH
+        else:
+            assert taken(apply(partition, read, chosen((0, 29))).outcome) == [(0, 29, 2)]
+
+
+@BOTH
+def test_a_log_batch_that_nobody_produced_is_as_it_was_read(profile: Profile) -> None:
+    config = attrs.evolve(SMALL, partition_max_record_locks=1000)
+    partition = started(profile, config=config)
+    whole = fetch("c1", (0, 29), most=1)
+    assert taken(apply(partition, whole, chosen((0, 29))).outcome) == [(0, 29, 1)]
+
+
+@BOTH
+def test_nothing_below_the_log_start_is_acquired(profile: Profile) -> None:
+    initialize = Initialize(SMALL, 3, 30, DurableState(0, 0))
+    partition = apply(new_partition(profile), initialize).partition
+    assert refusal(partition, fetch("c1", (0, 4)), chosen((2, 4))) == (
+        Guard.NOT_BELOW_LOG_START,
+        "offset 2 is below the log start offset, 3",
+    )
+    assert taken(
+        apply(
+            partition, fetch("c1", (0, 4)), Choice(acquired=spans((3, 4)), entered=spans((0, 2)))
+        ).outcome
+    )

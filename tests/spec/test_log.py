@@ -1,7 +1,21 @@
+import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spec.log import Log, forget_below, hole_end, learn_hole, learn_read
+from model.config import IsolationLevel
+from spec.log import (
+    Log,
+    batch_at,
+    first_existing,
+    forget_below,
+    hole_end,
+    learn_hole,
+    learn_read,
+    overlapping,
+    readable_end,
+    truncate,
+)
 from spec.ranges import runs
 from tests.strategies import HOLES, OFFSETS, pairs
 
@@ -60,5 +74,52 @@ def test_a_read_from_within_a_batch_learns_nothing_about_its_beginning() -> None
 
 
 def test_a_read_past_the_end_shows_that_the_log_is_longer() -> None:
-    assert learn_read(Log(0, 10), 8, ((8, 11),)).end_offset == 12
-    assert learn_read(Log(0, 10), 8, ((8, 9),)).end_offset == 10
+    unknown = Log(0, 10, stable_offset=10, known=False)
+    longer = learn_read(unknown, 8, ((8, 11),))
+    assert (longer.end_offset, longer.stable_offset) == (12, 12)
+    assert learn_read(unknown, 8, ((8, 9),)) == unknown
+    assert learn_read(Log(0, 10), 8, ((8, 11),)).end_offset == 10
+
+
+PRODUCED = Log(0, 30, ((4, 4), (8, 9)), ((0, 3), (5, 7), (10, 19)), 30)
+
+
+@pytest.mark.parametrize(
+    ("offset", "batch"), [(0, (0, 3)), (3, (0, 3)), (4, None), (10, (10, 19)), (20, None)]
+)
+def test_a_batch_is_found_by_an_offset_in_it(offset: int, batch: tuple[int, int] | None) -> None:
+    assert batch_at(PRODUCED, offset) == batch
+
+
+def test_batches_that_share_an_offset_with_a_range() -> None:
+    assert overlapping(PRODUCED, 3, 5) == ((0, 3), (5, 7))
+    assert overlapping(PRODUCED, 8, 9) == overlapping(PRODUCED, 20, 29) == ()
+    assert overlapping(PRODUCED, 4, 100) == ((5, 7), (10, 19))
+
+
+@given(LOGS, OFFSETS, OFFSETS)
+def test_the_first_offset_that_exists_is_the_lowest_in_a_batch_and_no_hole(
+    log: Log, first: int, last: int
+) -> None:
+    log = attrs.evolve(log, batches=((2, 6), (7, 7), (9, 20)))
+    held = {o for batch in log.batches for o in range(batch[0], batch[1] + 1)} - missing(log)
+    existing = [offset for offset in range(first, last + 1) if offset in held]
+    assert first_existing(log, first, last) == min(existing, default=None)
+
+
+def test_committed_records_end_at_the_last_stable_offset() -> None:
+    log = attrs.evolve(PRODUCED, stable_offset=12)
+    assert readable_end(log, IsolationLevel.READ_COMMITTED) == 12
+    assert readable_end(log, IsolationLevel.READ_UNCOMMITTED) == 30
+
+
+def test_a_truncated_log_has_no_later_batches_and_holes() -> None:
+    log = truncate(PRODUCED, 9)
+    assert (log.holes, log.batches) == (((4, 4), (8, 8)), ((0, 3), (5, 7)))
+    assert truncate(PRODUCED, 12).batches[-1] == (10, 11)
+
+
+def test_what_lies_below_an_offset_is_forgotten() -> None:
+    log = forget_below(PRODUCED, 7)
+    assert (log.holes, log.batches) == (((8, 9),), ((5, 7), (10, 19)))
+    assert forget_below(log, 5) is log

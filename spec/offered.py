@@ -1,0 +1,93 @@
+"""Progress: available records are offered, and what is finished makes room for others."""
+
+from collections.abc import Iterable, Iterator
+from heapq import merge
+
+from model.guards import Guard
+from model.operations import Acquire
+from spec.log import Extent, hole_end, overlapping, readable_end
+from spec.partition import SharePartition, Waiting, require
+from spec.record import is_acquirable
+from spec.window import first_unfinished, tracked
+
+
+def note_fetch(partition: SharePartition, operation: Acquire, taken: list[int]) -> Waiting | None:
+    """Return the record that waits to be acquired, and how many fetches passed over it.
+
+    KIP-932 has a fetch begin with the first AVAILABLE record: what is available is delivered, in
+    whatever order. A fetch passes over a record if it takes nothing, or only later ones.
+
+    Guard: at most so many fetches pass over the same record.
+    """
+    waiting = partition.waiting
+    if operation.max_fetch_records == 0:
+        return waiting
+    passed = _passed_over(partition, operation, taken)
+    if passed is None:
+        return None if waiting and waiting.offset in set(taken) else waiting
+    fetches = waiting.fetches + 1 if waiting and waiting.offset == passed else 1
+    bound = partition.profile.offered_within
+    detail = f"offset {passed} is available, and {fetches} fetches passed over it"
+    require(fetches <= bound, Guard.RECORD_IS_OFFERED, detail)
+    return Waiting(passed, fetches)
+
+
+def note_full(partition: SharePartition) -> Waiting | None:
+    """Return the start offset at which a full window waits, and how many fetches found it so.
+
+    Nothing new is acquired before the start offset moves (KIP-932, Managing the SPSO and SPEO).
+
+    Guard: at most so many fetches find the same start offset, with something finished there.
+    """
+    start, stuck = partition.window.start_offset, partition.stuck
+    furthest = first_unfinished(partition.window, partition.log)
+    if furthest == start:
+        return None
+    fetches = stuck.fetches + 1 if stuck and stuck.offset == start else 1
+    detail = f"all is finished from {start} to {furthest}, and {fetches} fetches found it full"
+    bound = partition.profile.offered_within
+    require(fetches <= bound, Guard.FINISHED_LEAVES_FULL_WINDOW, detail)
+    return Waiting(start, fetches)
+
+
+def _passed_over(partition: SharePartition, operation: Acquire, taken: list[int]) -> int | None:
+    """Return the lowest record that the fetch could have acquired and did not, or None."""
+    mine, highest = set(taken), taken[-1] if taken else None
+    for offset in _offerable(partition, operation):
+        if highest is not None and offset > highest:
+            return None
+        if offset not in mine:
+            return offset
+    return None
+
+
+def _offerable(partition: SharePartition, operation: Acquire) -> Iterator[int]:
+    """Yield the offsets that a fetch may acquire, ascending: what was produced, and what it read.
+
+    There is room past the window's end as far as there would be if the start offset had moved.
+    """
+    window, log = partition.window, partition.log
+    first = max(window.start_offset, log.start_offset)
+    end = readable_end(log, partition.config.isolation_level)
+    available = (
+        offset
+        for offset in tracked(window, first, end)
+        if is_acquirable(window.records[offset]) and hole_end(log, offset) is None
+    )
+    if window.records:
+        room = first_unfinished(window, log) + partition.config.partition_max_record_locks
+        end = min(end, max(window.end_offset, room))
+    produced = overlapping(log, first, end - 1)
+    read = ((batch.first, batch.last) for batch in operation.log_batches)
+    return merge(available, *(_undelivered(partition, of, first, end) for of in (produced, read)))
+
+
+def _undelivered(
+    partition: SharePartition, batches: Iterable[Extent], first: int, end: int
+) -> Iterator[int]:
+    """Yield the offsets of batches from ``first`` to ``end`` (exclusive) that are not in flight."""
+    window, log = partition.window, partition.log
+    for batch in batches:
+        for offset in range(max(batch[0], first), min(batch[1] + 1, end)):
+            if offset not in window.records and hole_end(log, offset) is None:
+                yield offset

@@ -1,0 +1,63 @@
+"""What a fetch read from the log: a claim, which is checked against what was produced."""
+
+import attrs
+
+from model.guards import Guard
+from model.operations import Acquire
+from spec.log import first_existing, learn_read, overlapping, readable_end
+from spec.partition import SharePartition, require
+from spec.record import can_vanish, vanish
+from spec.window import replace, tracked
+
+
+def check_read(partition: SharePartition, operation: Acquire) -> None:
+    """Refuse a read that does not show what the log holds (KIP-932, at-least-once delivery).
+
+    It ends where the log does, or under read_committed at the last stable offset; its log batches
+    are parts of those that were produced; and it skips no record that the log holds. Below the
+    start offset and the log start offset nothing can be lost any more. Of a log that nobody
+    describes nothing can be said.
+    """
+    log, level = partition.log, partition.config.isolation_level
+    end = readable_end(log, level)
+    for batch in operation.log_batches:
+        detail = f"offset {max(batch.first, end)} was read, {level} ends at {end}"
+        require(not log.known or batch.last < end, Guard.WITHIN_READABLE_LOG, detail)
+    for batch in operation.log_batches:
+        for first, last in overlapping(log, batch.first, batch.last):
+            inside = first <= batch.first and batch.last <= last
+            detail = f"batch {batch.first}-{batch.last} was read, {first}-{last} was produced"
+            require(inside, Guard.READ_IS_OF_THE_LOG, detail)
+    place = first_readable(partition, operation)
+    for batch in operation.log_batches:
+        lost = first_existing(log, place, batch.first - 1)
+        detail = f"offset {lost} is in the log, and the read passes over it"
+        require(lost is None, Guard.NO_RECORD_LOST, detail)
+        place = max(place, batch.last + 1)
+
+
+def first_readable(partition: SharePartition, operation: Acquire) -> int:
+    """Return the first offset of which a read can say that the log lacks it."""
+    return max(operation.fetch_offset, partition.window.start_offset, partition.log.start_offset)
+
+
+def learn(partition: SharePartition, operation: Acquire) -> SharePartition:
+    """Learn from a read which offsets the log lacks (KIP-1226, Compacted records).
+
+    Guard: something was read.
+    Effect: offsets that the read skipped are not in the log. Records that were AVAILABLE between
+    the fetch offset and the first offset read are ARCHIVED.
+    Delivery count: unchanged.
+    Persistence: none (Kafka: SharePartition.maybeArchiveStaleBatches).
+    """
+    if not operation.log_batches:
+        return partition
+    read = tuple((batch.first, batch.last) for batch in operation.log_batches)
+    log = learn_read(partition.log, first_readable(partition, operation), read)
+    window = partition.window
+    gone = {
+        offset: vanish(window.records[offset])
+        for offset in tracked(window, operation.fetch_offset, read[0][0])
+        if can_vanish(window.records[offset])
+    }
+    return attrs.evolve(partition, log=log, window=replace(window, gone))

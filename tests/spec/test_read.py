@@ -1,0 +1,97 @@
+import attrs
+import pytest
+
+from model.config import IsolationLevel
+from model.guards import Guard
+from model.operations import Acquire, AdvanceLogStart, AlterConfig, Compact, Initialize, Produce
+from model.outcome import Choice
+from model.profile import KIP, Profile
+from model.snapshot import DurableState
+from spec.partition import SharePartition
+from spec.step import apply, new_partition
+from tests.spec.worlds import BOTH, SMALL, fetch, refusal, run, spans, started, taken
+
+WIDE = attrs.evolve(SMALL, partition_max_record_locks=100)
+NOTHING = Choice(acquired=())
+
+
+def produced(profile: Profile = KIP) -> SharePartition:
+    """Three log batches of ten records each."""
+    log = Produce(spans((0, 9), (10, 19), (20, 29)), 30)
+    return run(started(profile, end=0, config=WIDE), log)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("read", "lost"),
+    [
+        (fetch("c1", (20, 29), at=0), 0),
+        (fetch("c1", (0, 9), (20, 29)), 10),
+        (fetch("c1", (7, 9), at=2), 2),
+    ],
+)
+def test_a_read_skips_no_record_that_was_produced(
+    profile: Profile, read: Acquire, lost: int
+) -> None:
+    assert refusal(produced(profile), read, NOTHING) == (
+        Guard.NO_RECORD_LOST,
+        f"offset {lost} is in the log, and the read passes over it",
+    )
+
+
+@BOTH
+def test_a_read_may_skip_what_compaction_took(profile: Profile) -> None:
+    partition = run(produced(profile), Compact(spans((0, 19))))
+    step = apply(partition, fetch("c1", (20, 29), at=0))
+    assert taken(step.outcome) == [(20, 29, 1)]
+    assert step.partition.window.start_offset == 20
+
+
+def test_a_read_may_skip_what_lies_below_the_start_of_the_log_or_of_the_window() -> None:
+    partition = run(produced(), AdvanceLogStart(15))
+    assert taken(apply(partition, fetch("c1", (15, 19), at=0)).outcome) == [(15, 19, 1)]
+
+
+def test_a_read_begins_with_a_whole_log_batch_or_a_part_of_it() -> None:
+    partition = run(produced(), fetch("c1", (0, 9), most=5))
+    step = apply(partition, fetch("c1", (10, 19), (20, 29), at=10))
+    assert taken(step.outcome) == [(10, 29, 1)]
+
+
+@BOTH
+def test_a_read_ends_where_the_log_does(profile: Profile) -> None:
+    assert refusal(produced(profile), fetch("c1", (20, 29), (30, 34), at=20), NOTHING) == (
+        Guard.WITHIN_READABLE_LOG,
+        "offset 30 was read, read_uncommitted ends at 30",
+    )
+
+
+@BOTH
+def test_a_read_of_committed_records_ends_where_the_first_open_transaction_begins(
+    profile: Profile,
+) -> None:
+    open_at_12 = Produce(spans((0, 9), (10, 11), (12, 19)), 20, 12)
+    partition = run(started(profile, end=0, config=WIDE), open_at_12)
+    read = fetch("c1", (0, 9), (10, 11), (12, 19))
+    assert taken(apply(partition, read).outcome) == [(0, 19, 1)]
+    committed = attrs.evolve(WIDE, isolation_level=IsolationLevel.READ_COMMITTED)
+    partition = run(partition, AlterConfig(committed))
+    guard, detail = refusal(partition, read, NOTHING)
+    assert guard is Guard.WITHIN_READABLE_LOG
+    assert detail == "offset 12 was read, read_committed ends at 12"
+    ended = run(partition, Produce((), 21))
+    assert taken(apply(ended, read).outcome) == [(0, 19, 1)]
+
+
+def test_of_a_log_that_nobody_describes_a_read_is_believed() -> None:
+    unknown = Initialize(WIDE, 0, 5, DurableState(0, 0), log_known=False)
+    partition = apply(new_partition(KIP), unknown).partition
+    step = apply(partition, fetch("c1", (20, 29), at=0))
+    assert taken(step.outcome) == [(20, 29, 1)]
+    assert (step.partition.log.end_offset, step.partition.log.holes) == (30, ((0, 19),))
+
+
+def test_of_what_was_there_before_the_first_leader_a_read_is_believed() -> None:
+    partition = run(started(end=10, config=WIDE), Produce(spans((10, 19)), 20))
+    step = apply(partition, fetch("c1", (5, 9), (10, 19), at=0))
+    assert taken(step.outcome) == [(5, 19, 1)]
