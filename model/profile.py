@@ -22,6 +22,8 @@ class Profile:
     ``offered_within``: how many fetches may pass over an available record before one acquires it,
     and how many may find the window full of what is finished before its start offset moves. The
     KIPs promise both without a number.
+    ``summary_compares_the_leader_epoch``: reading a summary for an older leader is
+    FENCED_LEADER_EPOCH.
     ``default_max_record_locks``: the default width of the window, in offsets.
     ``configured_as_kafka``: configurations have Kafka's defaults and ranges, not the KIPs'.
     ``in_progress``: a consumer may mark the records that it works on (KAFKA-20458, a draft).
@@ -35,6 +37,8 @@ class Profile:
     ``defect_initialize_forgets_leader_epoch``: initializing a share-partition again makes its
     durable leader epoch 0; older leaders stay fenced in memory only, so that a failover can let
     them in.
+    ``defect_newer_state_epoch_is_accepted``: a write in a state epoch that is newer than the
+    durable one is merged.
     """
 
     name: str
@@ -43,6 +47,7 @@ class Profile:
     record_limit_may_overshoot: bool
     gap_at_the_end_is_free: bool
     absent_state_is_an_invalid_request: bool
+    summary_compares_the_leader_epoch: bool
     default_max_record_locks: int
     configured_as_kafka: bool
     in_progress: bool
@@ -51,6 +56,7 @@ class Profile:
     defect_start_offset_kept_loses_count: bool = False
     defect_repeated_initialize_discards_state: bool = False
     defect_initialize_forgets_leader_epoch: bool = False
+    defect_newer_state_epoch_is_accepted: bool = False
 
 
 KIP = Profile(
@@ -60,6 +66,7 @@ KIP = Profile(
     record_limit_may_overshoot=False,
     gap_at_the_end_is_free=False,
     absent_state_is_an_invalid_request=False,
+    summary_compares_the_leader_epoch=True,
     default_max_record_locks=200,
     configured_as_kafka=False,
     in_progress=False,
@@ -73,6 +80,7 @@ KAFKA = Profile(
     record_limit_may_overshoot=True,
     gap_at_the_end_is_free=True,
     absent_state_is_an_invalid_request=True,
+    summary_compares_the_leader_epoch=False,
     default_max_record_locks=2000,
     configured_as_kafka=True,
     in_progress=False,
@@ -87,6 +95,7 @@ KAFKA_4_4 = attrs.evolve(
     defect_start_offset_kept_loses_count=True,
     defect_repeated_initialize_discards_state=True,
     defect_initialize_forgets_leader_epoch=True,
+    defect_newer_state_epoch_is_accepted=True,
 )
 """Apache Kafka 4.4 with the known defects of its share coordinator, to compare it with itself."""
 

@@ -31,15 +31,13 @@ class Offsets:
 def described(name: SharePartitionName, partition: SharePartition) -> Offsets:
     """Return the answer of the group coordinator to DescribeShareGroupOffsets.
 
-    Everything but the end of the log is the state of the share coordinator, not of the leader. A
-    negative lag, which only a truncated log can cause, is not shown.
+    Everything but the end of the log is the state of the share coordinator, not of the leader.
     """
     state = durable(partition)
     if state.start_offset == -1:
         return Offsets(name, None, None, None)
     lag = durable_lag(partition.log.end_offset, state)
-    known = lag if lag is not None and lag >= 0 else None
-    return Offsets(name, state.leader_epoch, state.start_offset, known)
+    return Offsets(name, state.leader_epoch, state.start_offset, lag)
 
 
 def offsets_text(lines: Iterable[Offsets], *, verbose: bool = False) -> str:

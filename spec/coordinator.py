@@ -97,16 +97,23 @@ def write(
 ) -> tuple[ErrorCode, Durable]:
     """Serve WriteShareGroupState from a leader with (leader epoch, state epoch).
 
-    Guard: an older leader epoch is FENCED_LEADER_EPOCH, then an older state epoch
-    FENCED_STATE_EPOCH (Kafka: ShareCoordinatorShard.maybeGetWriteStateError).
+    Guard: an older leader epoch is FENCED_LEADER_EPOCH, then another state epoch
+    FENCED_STATE_EPOCH (KIP-932, Error codes: the state epoch "did not match").
     Effect, Delivery count, Persistence: as in ``merge``; nothing if fenced.
     """
     leader_epoch, state_epoch = epochs
     if leader_epoch < durable.leader_epoch:
         return ErrorCode.FENCED_LEADER_EPOCH, durable
-    if state_epoch < durable.state_epoch:
+    if not matches(durable, state_epoch, profile):
         return ErrorCode.FENCED_STATE_EPOCH, durable
     return ErrorCode.NONE, merge(durable, request, profile)
+
+
+def matches(durable: Durable, state_epoch: int, profile: Profile) -> bool:
+    """Whether a leader with that state epoch read the state that a write would change."""
+    if profile.defect_newer_state_epoch_is_accepted:
+        return state_epoch >= durable.state_epoch
+    return state_epoch == durable.state_epoch
 
 
 def read(durable: Durable, leader_epoch: int) -> tuple[ErrorCode, Durable]:
@@ -141,6 +148,20 @@ def initialize(durable: Durable, start_offset: int, state_epoch: int) -> tuple[E
         leader_epoch=durable.leader_epoch,
         snapshot_epoch=durable.snapshot_epoch + 1,
     )
+
+
+def repeated(durable: Durable, start_offset: int) -> ErrorCode:
+    """Answer InitializeShareGroupState in the state epoch that the share-partition has already.
+
+    Guard: INVALID_REQUEST for a start offset beyond the durable one: within a state epoch that
+    never goes back, so this is no repetition, and an altered start offset needs the next state
+    epoch (KIP-932, Alter share group offsets).
+    Effect: none; the request can be repeated to handle failures (KIP-932, group coordinator). Its
+    start offset need not be the durable one any more: leaders have written since.
+    Delivery count: unchanged.
+    Persistence: none.
+    """
+    return ErrorCode.INVALID_REQUEST if start_offset > durable.start_offset else ErrorCode.NONE
 
 
 def snapshot_record(before: Durable, after: Durable) -> tuple[ShareSnapshot, Durable]:

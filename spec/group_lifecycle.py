@@ -114,17 +114,19 @@ def reconcile(coordinators: Coordinators) -> Plan:
 def alter_offsets(coordinators: Coordinators, offsets: Mapping[TopicPartition, int]) -> Plan:
     """Set the start offsets of share-partitions (KafkaAdmin.alterShareGroupOffsets).
 
-    Guard: GROUP_ID_NOT_FOUND; NON_EMPTY_GROUP if it has members; UNKNOWN_TOPIC_OR_PARTITION of each
-    partition that does not exist, which is left out. InvalidValueError for an offset below 0.
+    Guard: NON_EMPTY_GROUP if it has members; UNKNOWN_TOPIC_OR_PARTITION of each partition that does
+    not exist, which is left out. InvalidValueError for an offset below 0.
     Effect: everything in flight is discarded. What was begun before is finished first. Partitions
-    that were not of the group are, after this.
+    that were not of the group are, after this, and a group that was not there is: both can be
+    initialized in this way (KIP-932, SPSO and SPEO). A topic that is new to the group is
+    initialized whole, its other partitions without a start offset, as at a first subscription.
     Epochs: the group epoch is one more, and is the new state epoch: it fences former leaders.
     Persistence: ShareGroupMetadata; ShareGroupPartitionMetadata in two stages for what is new.
     """
     for at, start in offsets.items():
         whole(f"the start offset of {at.topic_id}:{at.partition}", start, 0)
-    if (error := _not_empty(coordinators)) is not NONE:
-        return Plan(error=error)
+    if group_of(coordinators).subscriptions:
+        return Plan(error=ErrorCode.NON_EMPTY_GROUP)
     refused = {
         at: UNKNOWN for at in offsets if at.partition >= coordinators.topics.get(at.topic_id, 0)
     }
@@ -134,7 +136,8 @@ def alter_offsets(coordinators: Coordinators, offsets: Mapping[TopicPartition, i
     begun = _resumed(coordinators)
     coordinators = carry_out(coordinators, begun)
     bump = _bumped(coordinators)
-    after = _initialized(carry_out(coordinators, (bump,)), altered)
+    starts = _with_whole_topics(coordinators, altered)
+    after = _initialized(carry_out(coordinators, (bump,)), starts)
     return Plan((*begun, bump, *after), refused=Map(refused))
 
 
@@ -218,6 +221,21 @@ def _first_offset(coordinators: Coordinators, at: TopicPartition) -> int:
     initialized = group_of(coordinators).metadata.initialized
     known = any(other.topic_id == at.topic_id for other in initialized)
     return 0 if known else UNINITIALIZED
+
+
+def _with_whole_topics(
+    coordinators: Coordinators, altered: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Return the altered start offsets, and none for the others of topics new to the group."""
+    new = {at.topic_id for at in altered} - {
+        at.topic_id for at in listed(group_of(coordinators).metadata)
+    }
+    others = {
+        TopicPartition(topic, index): UNINITIALIZED
+        for topic in new
+        for index in range(coordinators.topics[topic])
+    }
+    return {**others, **altered}
 
 
 def _initialized(coordinators: Coordinators, starts: Mapping[TopicPartition, int]) -> Effects:

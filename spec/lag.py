@@ -26,9 +26,10 @@ def lag(partition: SharePartition) -> int:
 def durable_lag(end_offset: int, state: DurableState) -> int | None:
     """Return the lag as the group coordinator reports it.
 
-    None where the start offset or the delivery complete count is unknown.
+    None where the start offset or the delivery complete count is unknown, and where the start
+    offset was altered to one beyond the end of the log, which the log has not reached.
     """
     if state.start_offset == -1 or state.delivery_complete_count == -1:
         return None
     result: int = share_partition_lag(end_offset, state.start_offset, state.delivery_complete_count)
-    return result
+    return result if result >= 0 else None

@@ -102,20 +102,20 @@ def initialize_state(coordinator: ShareCoordinator, request: InitializeState, no
     """Serve InitializeShareGroupState (KIP-932): a new share-partition, or an altered start offset.
 
     Guard: INVALID_REQUEST for a negative partition or state epoch; FENCED_STATE_EPOCH for an older
-    one; UNKNOWN_TOPIC_OR_PARTITION.
+    one; UNKNOWN_TOPIC_OR_PARTITION. In the same state epoch as ``coordinator.repeated``.
     Effect: what was in flight is discarded; older leaders stay fenced. Repeated in the same state
     epoch it changes nothing, so that it can be retried.
     Delivery count: all discarded.
     Persistence: a snapshot of the next snapshot epoch, 0 for what is new.
     """
     key, held = request.key, coordinator.held.get(request.key)
-    status = _refusal(coordinator, key, state_epoch=request.state_epoch)
+    status = _refusal(coordinator, request)
     if status is not ErrorCode.NONE:
         return Reply(coordinator, status)
     before = held.durable if held else Durable(snapshot_epoch=-1)
-    repeated = held is not None and request.state_epoch == before.state_epoch
-    if repeated and not coordinator.profile.defect_repeated_initialize_discards_state:
-        return Reply(coordinator, ErrorCode.NONE)
+    known = held is not None and request.state_epoch == before.state_epoch
+    if known and not coordinator.profile.defect_repeated_initialize_discards_state:
+        return Reply(coordinator, single.repeated(before, request.start_offset))
     _, after = single.initialize(before, request.start_offset, request.state_epoch)
     if coordinator.profile.defect_initialize_forgets_leader_epoch:
         after = attrs.evolve(after, leader_epoch=0)
@@ -136,7 +136,7 @@ def read_state(
     Persistence: the leader epoch, if it is new, in an update or a snapshot.
     """
     key, epoch = request.key, request.leader_epoch
-    status = _refusal(coordinator, key, leader_epoch=epoch, must_exist=True)
+    status = _refusal(coordinator, request)
     if status is not ErrorCode.NONE:
         return Reply(coordinator, status)
     held = coordinator.held[key]
@@ -155,14 +155,13 @@ def write_state(
     """Serve WriteShareGroupState (KIP-932, KIP-1226).
 
     Guard: INVALID_REQUEST for a negative partition, leader epoch or state epoch; the state must
-    be there; FENCED_LEADER_EPOCH, then FENCED_STATE_EPOCH; UNKNOWN_TOPIC_OR_PARTITION.
+    be there; FENCED_LEADER_EPOCH for an older leader, then FENCED_STATE_EPOCH for another state
+    epoch, older or newer; UNKNOWN_TOPIC_OR_PARTITION.
     Effect, Delivery count: as in ``spec.coordinator.merge``; epochs stay as they were.
     Persistence: an update, or a snapshot: as chosen, and on time.
     """
     key, epochs = request.key, (request.leader_epoch, request.state_epoch)
-    status = _refusal(
-        coordinator, key, leader_epoch=epochs[0], state_epoch=epochs[1], must_exist=True
-    )
+    status = _refusal(coordinator, request)
     if status is not ErrorCode.NONE:
         return Reply(coordinator, status)
     held = coordinator.held[key]
@@ -173,13 +172,14 @@ def write_state(
 def read_state_summary(coordinator: ShareCoordinator, request: ReadStateSummary) -> Reply:
     """Serve ReadShareGroupStateSummary (KIP-932, KIP-1226), from which lag is computed.
 
-    Guard: INVALID_REQUEST for a negative partition; UNKNOWN_TOPIC_OR_PARTITION. No epoch is
-    compared.
+    Guard: INVALID_REQUEST for a negative partition; FENCED_LEADER_EPOCH for an older leader, and
+    -1 for who leads nothing, the group coordinator; UNKNOWN_TOPIC_OR_PARTITION. Under ``kafka`` no
+    epoch is compared.
     Effect: none. Without state the answer has a start offset and a count of -1.
     Delivery count: unchanged.
     Persistence: none.
     """
-    status = _refusal(coordinator, request.key)
+    status = _refusal(coordinator, request)
     if status is not ErrorCode.NONE:
         return Reply(coordinator, status)
     held = coordinator.held.get(request.key)
@@ -196,7 +196,7 @@ def delete_state(coordinator: ShareCoordinator, request: DeleteState) -> Reply:
     Delivery count: all discarded.
     Persistence: a tombstone.
     """
-    status = _refusal(coordinator, request.key)
+    status = _refusal(coordinator, request)
     if status is not ErrorCode.NONE or request.key not in coordinator.held:
         return Reply(coordinator, status)
     return _forget(coordinator, request.key)
@@ -240,30 +240,45 @@ def forget_topic(
     return coordinator, tuple(tombstones)
 
 
-def _refusal(
-    coordinator: ShareCoordinator,
-    key: SharePartitionKey,
-    *,
-    leader_epoch: int | None = None,
-    state_epoch: int | None = None,
-    must_exist: bool = False,
-) -> ErrorCode:
+def _refusal(coordinator: ShareCoordinator, request: StateRequest) -> ErrorCode:
     """Return why a request is refused, in Kafka's order (ShareCoordinatorShard), or NONE."""
+    profile, key = coordinator.profile, request.key
+    leader_epoch, state_epoch = _epochs(request, profile)
     held = coordinator.held.get(key)
-    if any(
-        number is not None and number < 0 for number in (key.partition, leader_epoch, state_epoch)
-    ):
+    numbers = key.partition, leader_epoch, state_epoch
+    if any(number is not None and number < 0 for number in numbers):
         return ErrorCode.INVALID_REQUEST
-    if held is None and must_exist:
-        invalid = coordinator.profile.absent_state_is_an_invalid_request
+    if held is None and isinstance(request, ReadState | WriteState):
+        invalid = profile.absent_state_is_an_invalid_request
         return ErrorCode.INVALID_REQUEST if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if held and leader_epoch is not None and leader_epoch < held.leader_fence:
         return ErrorCode.FENCED_LEADER_EPOCH
-    if held and state_epoch is not None and state_epoch < held.durable.state_epoch:
-        return ErrorCode.FENCED_STATE_EPOCH
+    if held and state_epoch is not None:
+        written = isinstance(request, WriteState)
+        older = state_epoch < held.durable.state_epoch
+        if older or (written and not single.matches(held.durable, state_epoch, profile)):
+            return ErrorCode.FENCED_STATE_EPOCH
     if key.partition >= coordinator.topics.get(key.topic_id, 0):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return ErrorCode.NONE
+
+
+def _epochs(request: StateRequest, profile: Profile) -> tuple[int | None, int | None]:
+    """Return the leader epoch and the state epoch of a request that are compared."""
+    match request:
+        case InitializeState():
+            return None, request.state_epoch
+        case WriteState():
+            return request.leader_epoch, request.state_epoch
+        case ReadState():
+            return request.leader_epoch, None
+        case ReadStateSummary(leader_epoch=epoch):
+            leads = profile.summary_compares_the_leader_epoch and epoch != -1
+            return epoch if leads else None, None
+        case DeleteState():
+            return None, None
+        case _:
+            assert_never(request)
 
 
 def _log(  # noqa: PLR0913 - what a record is made of

@@ -12,7 +12,7 @@ from immutables import Map
 
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
-from spec.coordinator import Durable, initialize
+from spec.coordinator import Durable, initialize, repeated
 
 NONE = ErrorCode.NONE
 Partitions: TypeAlias = frozenset[TopicPartition]
@@ -139,7 +139,7 @@ def perform(coordinators: Coordinators, effect: Effect) -> tuple[ErrorCode, Coor
     """Perform one effect; performing it twice is the same as once.
 
     Guard: FENCED_STATE_EPOCH for an older state epoch; initializing again in the same state epoch
-    changes nothing.
+    changes nothing, as ``coordinator.repeated``.
     Effect: one record, or one call.
     Delivery count: InitializeState and DeleteState discard those of the share-partition.
     Persistence: the effect is one record.
@@ -148,7 +148,7 @@ def perform(coordinators: Coordinators, effect: Effect) -> tuple[ErrorCode, Coor
         case InitializeState(at, start_offset, state_epoch):
             before = coordinators.states.get(at)
             if before is not None and before.state_epoch == state_epoch:
-                return NONE, coordinators
+                return repeated(before, start_offset), coordinators
             error, after = initialize(before or Durable(), start_offset, state_epoch)
             return error, attrs.evolve(coordinators, states=coordinators.states.set(at, after))
         case DeleteState(at):

@@ -322,7 +322,7 @@ def _is_older(s: TwoWrites, step: str) -> Term:
     old_state = s.writer_state_epoch < s.state_epoch
     match step:
         case "write":
-            older = old_leader | old_state
+            older = old_leader | (s.writer_state_epoch != s.state_epoch)
         case "read":
             older = old_leader
         case _:
@@ -344,7 +344,8 @@ def _fencing_theorems() -> Iterator[Theorem]:
         yield Theorem(
             law(
                 "older_epochs_change_nothing",
-                "What comes from an older leader epoch or state epoch changes nothing durable.",
+                "What comes from an older epoch changes nothing durable, nor a write from a newer "
+                "state epoch.",
                 30,
             ),
             step,

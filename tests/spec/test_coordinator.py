@@ -161,13 +161,16 @@ def test_a_merge_leaves_the_epochs() -> None:
     ("epochs", "code"),
     [
         ((5, 4), ErrorCode.NONE),
-        ((6, 5), ErrorCode.NONE),
+        ((6, 4), ErrorCode.NONE),
+        ((6, 5), ErrorCode.FENCED_STATE_EPOCH),
         ((4, 4), ErrorCode.FENCED_LEADER_EPOCH),
         ((5, 3), ErrorCode.FENCED_STATE_EPOCH),
         ((4, 3), ErrorCode.FENCED_LEADER_EPOCH),
     ],
 )
-def test_a_write_of_an_older_epoch_is_fenced(epochs: tuple[int, int], code: ErrorCode) -> None:
+def test_a_write_of_an_older_leader_or_another_state_epoch_is_fenced(
+    epochs: tuple[int, int], code: ErrorCode
+) -> None:
     durable = Durable(0, 0, state_epoch=4, leader_epoch=5)
     given_write = request(2, 1, StateBatch(2, 2, ARCHIVED, 1))
     answer, after = write(durable, given_write, epochs, KIP)

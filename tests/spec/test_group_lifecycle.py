@@ -179,6 +179,32 @@ def test_altering_adds_partitions_to_the_group_in_two_stages() -> None:
     assert describe_offsets(done(there, plan)) == {A0: 3, B0: 4}
 
 
+def test_altering_the_offsets_of_a_missing_group_creates_it() -> None:
+    plan = alter_offsets(CLUSTER, {A0: 3})
+    assert kinds(plan) == [WriteGroup, BeginInitializing, InitializeState, EndInitializing]
+    there = done(CLUSTER, plan)
+    assert (group_of(there).epoch, describe_offsets(there)) == (1, {A0: 3})
+    assert done(there, subscribe(there, "m", A)).states == there.states
+    absent = alter_offsets(CLUSTER, {TopicPartition("z", 0): 3})
+    assert (absent.error, absent.effects) == (ErrorCode.NONE, ())
+
+
+def test_partitions_beside_the_first_that_are_altered_start_as_configured() -> None:
+    """They are not added to a topic with a subscription: those start at 0."""
+    there = done(grown(CLUSTER), alter_offsets(grown(CLUSTER), {A1: 3}))
+    assert describe_offsets(there) == {A0: None, A1: 3}
+    there = attrs.evolve(there, topics=there.topics.set("a", 3))
+    there = done(there, subscribe(there, "m", A))
+    assert describe_offsets(there) == {A0: None, A1: 3, TopicPartition("a", 2): 0}
+
+
+def test_altering_one_partition_leaves_the_others_of_a_known_topic() -> None:
+    there = emptied()
+    there = done(there, alter_offsets(there, {A0: 3}))
+    there = grown(there)
+    assert describe_offsets(done(there, alter_offsets(there, {A0: 4}))) == {A0: 4}
+
+
 def test_partitions_that_do_not_exist_are_left_out() -> None:
     there = emptied()
     plan = alter_offsets(there, {A0: 3, A1: 3, TopicPartition("c", 0): 3})
@@ -263,7 +289,6 @@ def test_a_group_with_members_is_left_alone() -> None:
 def test_a_missing_group_is_group_id_not_found() -> None:
     for plan in (
         leave(CLUSTER, "m"),
-        alter_offsets(CLUSTER, {A0: 1}),
         delete_offsets(CLUSTER, ("a",)),
         delete_group(CLUSTER),
     ):

@@ -37,7 +37,16 @@ def test_an_unknown_lag_is_none(state: DurableState) -> None:
 def test_a_durable_lag_counts_from_the_durable_start_offset() -> None:
     assert durable_lag(100, DurableState(0, 0)) == 100
     assert durable_lag(100, DurableState(90, 4)) == 6
-    assert durable_lag(3, DurableState(5, 0)) == -2
+
+
+def test_the_lag_of_a_start_offset_beyond_the_end_of_the_log_is_not_known() -> None:
+    assert durable_lag(3, DurableState(5, 0)) is None
+    assert durable_lag(3, DurableState(3, 1)) is None
+    assert durable_lag(5, DurableState(5, 0)) == 0
+    partition = run(started(end=3), ResetOffset(5))
+    assert durable_lag(partition.log.end_offset, durable(partition)) is None
+    partition = run(partition, Produce(spans((3, 6)), 7))
+    assert durable_lag(partition.log.end_offset, durable(partition)) == lag(partition) == 2
 
 
 def test_producing_raises_the_lag_by_what_was_produced() -> None:

@@ -95,6 +95,37 @@ def test_initializing_again_in_the_same_state_epoch_starts_anew_under_kafka_4_4_
         assert bool(reply.coordinator.held[KEY].durable.entries) == kept
 
 
+@pytest.mark.parametrize("profile", [KIP, KAFKA])
+def test_only_what_can_be_a_repetition_is_answered_as_one(profile: Profile) -> None:
+    first = started(profile, InitializeState(KEY, 2, 7))
+    assert serve(first, InitializeState(KEY, 2, 7), 20) == Reply(first, NONE)
+    assert serve(first, InitializeState(KEY, 2, 8), 20) == Reply(first, INVALID)
+    written = started(profile, InitializeState(KEY, 2, -1), write(0, 2, start=9))
+    for start in (-1, 9):
+        assert serve(written, InitializeState(KEY, 2, start), 20) == Reply(written, NONE)
+    unwritten = started(profile, InitializeState(KEY, 2, -1))
+    assert serve(unwritten, InitializeState(KEY, 2, 0), 20) == Reply(unwritten, INVALID)
+    other = serve(started(KAFKA_4_4, InitializeState(KEY, 2, 7)), InitializeState(KEY, 2, 8), 20)
+    assert (other.status, other.coordinator.held[KEY].durable.start_offset) == (NONE, 8)
+
+
+def test_a_write_of_a_newer_state_epoch_is_fenced_but_under_kafka_4_4() -> None:
+    """A group that is deleted and made again counts its epochs from the beginning."""
+    for profile, status in ((KIP, OLD_STATE), (KAFKA, OLD_STATE), (KAFKA_4_4, NONE)):
+        again = started(profile, *STARTED, DeleteState(KEY), InitializeState(KEY, 1, 0))
+        late = serve(again, write(5, 2), 20)
+        assert (late.status, late.record is None) == (status, status is OLD_STATE)
+        assert bool(late.coordinator.held[KEY].durable.entries) == (status is NONE)
+
+
+def test_a_summary_for_an_older_leader_is_fenced_under_kip_only() -> None:
+    for profile, status in ((KIP, OLD_LEADER), (KAFKA, NONE), (KAFKA_4_4, NONE)):
+        coordinator = started(profile, *STARTED)
+        assert serve(coordinator, ReadStateSummary(KEY, 4), 20).status is status
+        for epoch in (-1, 5, 6):
+            assert serve(coordinator, ReadStateSummary(KEY, epoch), 20).status is NONE
+
+
 def test_initializing_makes_the_durable_leader_epoch_0_under_kafka_4_4_only() -> None:
     for profile, epoch in ((KIP, 5), (KAFKA, 5), (KAFKA_4_4, 0)):
         reply = serve(started(profile, *STARTED), InitializeState(KEY, 3, 1), 20)
@@ -128,13 +159,13 @@ def test_a_read_answers_the_state_and_writes_a_new_leader_epoch(profile: Profile
 
 def test_a_write_changes_no_epoch() -> None:
     coordinator = started(KIP, *STARTED)
-    reply = serve(coordinator, write(9, 9), 20)
+    reply = serve(coordinator, write(9, 2), 20)
     assert reply.record == StateRecord(KEY, ShareUpdate(0, 5, 0, 0, (BATCH,)))
     durable = reply.coordinator.held[KEY].durable
     assert (durable.leader_epoch, durable.state_epoch) == (5, 2)
 
 
-def test_a_summary_answers_all_but_the_batches_and_compares_no_epoch() -> None:
+def test_a_summary_answers_all_but_the_batches() -> None:
     coordinator = started(KIP, *STARTED, write(5, 2, count=3))
     reply = serve(coordinator, ReadStateSummary(KEY, -1), 20)
     assert reply == Reply(coordinator, NONE, None, DurableState(0, 3, (), 2, 5))
@@ -150,9 +181,9 @@ def test_a_deletion_can_be_repeated() -> None:
 
 
 def test_a_share_partition_made_again_begins_at_snapshot_epoch_0_and_knows_no_leader() -> None:
-    coordinator = started(KIP, *STARTED, write(5, 2), DeleteState(KEY), InitializeState(KEY, 1, 0))
+    coordinator = started(KIP, *STARTED, write(5, 2), DeleteState(KEY), InitializeState(KEY, 2, 0))
     held = coordinator.held[KEY]
-    assert (held.durable.snapshot_epoch, held.leader_fence, held.durable.state_epoch) == (0, 0, 1)
+    assert (held.durable.snapshot_epoch, held.leader_fence, held.durable.state_epoch) == (0, 0, 2)
     late = serve(coordinator, write(5, 2), 20)
     assert late.status is NONE, "a write of before the deletion lands in what was made since"
 
@@ -339,6 +370,8 @@ def test_apache_kafka_answers_and_writes_what_the_specification_does() -> None:
         "defect_initialize_forgets_leader_epoch",
         "absent_state_is_an_invalid_request",
         "defect_start_offset_kept_loses_count",
+        "defect_newer_state_epoch_is_accepted",
+        "summary_compares_the_leader_epoch",
     ],
 )
 def test_the_recording_shows_each_rule_on_which_apache_kafka_differs(name: str) -> None:

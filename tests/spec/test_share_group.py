@@ -82,7 +82,9 @@ def test_a_share_coordinator_initializes_anew() -> None:
 
 
 def test_a_share_coordinator_initializes_once_in_a_state_epoch() -> None:
-    assert perform(THERE, InitializeState(A1, 5, 2)) == (ErrorCode.NONE, THERE)
+    for start in (-1, 5, 7):
+        assert perform(THERE, InitializeState(A1, start, 2)) == (ErrorCode.NONE, THERE)
+    assert perform(THERE, InitializeState(A1, 8, 2)) == (ErrorCode.INVALID_REQUEST, THERE)
 
 
 def test_a_share_coordinator_refuses_an_older_state_epoch() -> None:

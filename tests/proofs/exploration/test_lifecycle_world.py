@@ -35,7 +35,7 @@ def without(kind: type[Effect]) -> Callable[[tuple[Effect, ...]], tuple[Effect, 
 def test_a_crash_anywhere_and_a_retry_end_the_same() -> None:
     found = explored(Rules())
     assert (found.violation, found.unfinished) == (None, None)
-    assert (found.states, found.depth) == (3306, 27)
+    assert (found.states, found.depth) == (3589, 23)
 
 
 def test_state_that_is_initialized_before_it_is_recorded_has_no_owner() -> None:
@@ -44,8 +44,7 @@ def test_state_that_is_initialized_before_it_is_recorded_has_no_owner() -> None:
     assert found.reason == "state_has_an_owner"
     assert found.labels == (
         "a is created",
-        "subscribe to a",
-        "WriteGroup",
+        "alter a:0 to 5",
         "WriteGroup",
         "InitializeState",
     )
