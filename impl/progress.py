@@ -72,7 +72,8 @@ def _can_mark(header: Ints, runs: Ints, index: int, mark: Mark, batch: int) -> b
 def _extend(header: Ints, runs: Ints, first: int, last: int) -> None:
     """Note progress in a range that the member holds: the lock lasts while progress is fresh.
 
-    It lasts no longer than the maximum extension after the first mark.
+    It lasts no longer than the maximum extension after the first mark; but a lock that lasts longer
+    already, since durations were longer, stays as it is.
     """
     cut(header, runs, last + 1)
     i = cut(header, runs, first)
@@ -83,7 +84,8 @@ def _extend(header: Ints, runs: Ints, first: int, last: int) -> None:
             runs[i, at.PROGRESS_START] = now
         runs[i, at.LAST_PROGRESS] = now
         longest = later(runs[i, at.PROGRESS_START], header[at.EXTENSION])
-        runs[i, at.DEADLINE] = min(later(now, header[at.STALENESS]), longest)
+        fresh = min(later(now, header[at.STALENESS]), longest)
+        runs[i, at.DEADLINE] = max(runs[i, at.DEADLINE], fresh)
         header[at.NEXT_DEADLINE] = min(header[at.NEXT_DEADLINE], runs[i, at.DEADLINE])
         i += 1
     join(header, runs, first, last)

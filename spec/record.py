@@ -187,7 +187,8 @@ def mark(record: Record, now: Term, threshold: Term, extension: Term) -> Record:
 
     Guard: ``can_mark``.
     Effect: IN_PROGRESS. One deadline takes the place of the one before: ``threshold`` from now,
-    but no later than ``extension`` after the first mark of this delivery (both ms).
+    but no later than ``extension`` after the first mark of this delivery (both ms). It is not
+    earlier than the one before, which the durations of an earlier configuration may have set.
     Delivery count: unchanged.
     Persistence: none; who holds a record, and how, is never durable.
     """
@@ -195,7 +196,7 @@ def mark(record: Record, now: Term, threshold: Term, extension: Term) -> Record:
     return attrs.evolve(
         record,
         state=IN_PROGRESS,
-        deadline=_earlier(now + threshold, start + extension),
+        deadline=_later(_earlier(now + threshold, start + extension), record.deadline),
         progress_start=start,
         last_progress=now,
     )
@@ -355,6 +356,10 @@ def _after_attempt(record: Record, limit: Term, failed: Term) -> Term:
 
 def _earlier(one: Term, other: Term) -> Term:
     return either(one <= other, one, other)
+
+
+def _later(one: Term, other: Term) -> Term:
+    return either(one >= other, one, other)
 
 
 def _begin(record: Record, state: Term, limit: Term) -> Record:

@@ -154,6 +154,27 @@ def test_no_mark_is_accepted_after_the_maximum_extension() -> None:
     assert shown(made) == "0-1:P1a 2-2:Q1a 3-3:P1a 4-4:Q1a 5-9:Q1b"
 
 
+def test_a_mark_leaves_a_longer_lock_as_it_is() -> None:
+    made = held()
+    marked(made, "a", (0, 0, 0))
+    shorter = attrs.evolve(
+        CONFIG,
+        record_lock_duration_ms=1,
+        in_progress_staleness_threshold_ms=2,
+        in_progress_max_lock_extension_ms=20,
+    )
+    made.apply(AlterConfig(shorter))
+    wait(made, 1)
+    assert marked(made, "a", (0, 1, 0)) == [OK]
+    wait(made, 8)
+    assert shown(made) == "0-1:P1a 2-4:Q1a 5-9:Q1b"
+    assert marked(made, "a", (0, 2, 0)) == [OK]
+    wait(made, 1)
+    assert shown(made) == "0-2:P1a 3-9:A1"
+    wait(made, 1)
+    assert shown(made) == "0-0:P1a 1-9:A1"
+
+
 def test_the_times_of_a_mark_stay_within_64_bits() -> None:
     made = held(
         in_progress_staleness_threshold_ms=MAX_INT64, in_progress_max_lock_extension_ms=MAX_INT64
@@ -227,22 +248,6 @@ def test_marks_change_the_same_as_in_the_specification() -> None:
             twice = copy.copy(once)
             twice.apply(MarkInProgress("a", (ProgressBatch(*second, 0, 0),)))
             twice.apply(AdvanceTime(20 - passed))
-
-
-def test_a_mark_that_shortens_a_lock_is_in_time() -> None:
-    made = held()
-    shorter = attrs.evolve(
-        CONFIG,
-        record_lock_duration_ms=3,
-        in_progress_staleness_threshold_ms=3,
-        in_progress_max_lock_extension_ms=3,
-    )
-    made.apply(AlterConfig(shorter))
-    assert marked(made, "a", (0, 4, 0)) == [OK]
-    wait(made, 2)
-    assert shown(made) == "0-4:P1a 5-9:Q1b"
-    wait(made, 1)
-    assert shown(made) == "0-4:A1 5-9:Q1b"
 
 
 def test_a_mark_of_an_earlier_delivery_is_refused() -> None:

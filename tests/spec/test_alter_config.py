@@ -56,6 +56,28 @@ def test_a_mark_follows_the_durations_of_its_moment() -> None:
     assert [partition.window.records[offset].deadline for offset in (0, 1)] == [30, 50]
 
 
+def test_a_mark_never_shortens_a_lock_though_the_durations_are_shorter_now() -> None:
+    shorter = attrs.evolve(
+        MARKS,
+        record_lock_duration_ms=2,
+        in_progress_staleness_threshold_ms=4,
+        in_progress_max_lock_extension_ms=6,
+    )
+    partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 1)))
+    partition = run(partition, AlterConfig(shorter), AdvanceTime(1), marking("c1", (0, 0)))
+    assert [partition.window.records[offset].deadline for offset in (0, 1)] == [10, 10]
+    partition = run(partition, AdvanceTime(7), marking("c1", (1, 1)))
+    assert [partition.window.records[offset].deadline for offset in (0, 1)] == [10, 12]
+    assert states(run(partition, AdvanceTime(2))) == "0:A1 1:P1@c1"
+
+
+def test_a_mark_with_shorter_durations_keeps_the_deadline_of_an_earlier_mark() -> None:
+    shorter = attrs.evolve(MARKS, in_progress_staleness_threshold_ms=10)
+    marked = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)), marking("c1", (0, 0)))
+    again = run(marked, AlterConfig(shorter), AdvanceTime(5), marking("c1", (0, 0)))
+    assert again.window.records[0].deadline == 30
+
+
 def test_durations_out_of_order_are_refused_where_records_may_be_marked() -> None:
     partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)))
     with pytest.raises(InvalidValueError, match=r"record_lock_duration_ms is 10; .* 9$"):

@@ -179,6 +179,12 @@ def test_a_mark_sets_one_deadline_by_the_last_and_the_first_sign_of_progress(
     assert rules.mark(TAKEN, 70, threshold, 100) == first
 
 
+@pytest.mark.parametrize(("before", "deadline"), [(119, 120), (120, 120), (121, 121)])
+def test_a_mark_never_shortens_a_lock(before: int, deadline: int) -> None:
+    held = attrs.evolve(MARKED, deadline=before)
+    assert rules.mark(held, 70, 50, 100).deadline == deadline
+
+
 @pytest.mark.parametrize(("now", "fresh"), [(109, True), (110, False)])
 def test_who_leaves_keeps_a_record_whose_progress_is_younger_than_the_threshold(
     now: int, *, fresh: bool
@@ -285,7 +291,7 @@ RULES: dict[str, tuple[Callable[..., Term], tuple[z3.ArithRef, ...]]] = {
     "acknowledge": (rules.acknowledge, (X, Z, Y)),
     "release": (rules.release, (Z, Y)),
     "renew": (rules.renew, (Y,)),
-    "mark": (rules.mark, (Y, X, Z)),
+    "mark": (lambda r, now, t, x: rules.mark(attrs.evolve(r, deadline=x), now, t, x), (Y, X, Z)),
     "give_grace": (lambda r, now, d: rules.give_grace(attrs.evolve(r, deadline=d), now), (Y, X)),
     "expire": (rules.expire, (Z, Y)),
     "finish_dead_letter": (rules.finish_dead_letter, ()),

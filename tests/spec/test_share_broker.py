@@ -290,6 +290,16 @@ def test_a_closed_session_releases_what_its_partitions_hold_only() -> None:
     assert held(advance(after, 100), P0) == "0-1:A1"
 
 
+def test_a_member_without_a_session_holds_again_what_its_failed_write_acknowledged() -> None:
+    first = handle(opened(opened(broker_of()), "n"), acked("m", 1, asked(P0, (0, 0, 1))), 0, WAITS)
+    gone = end_session(first.broker, ("g", "m"), Conduct())
+    assert held(gone, P0) == "0:K1* 1:A1 2-3:Q1@n"
+    failed = CompleteWrite(0, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    again = complete_write(gone, ("g", P0), failed).broker
+    assert held(again, P0) == "0:Q1@m 1:A1 2-3:Q1@n"
+    assert held(advance(again, 100), P0) == "0-3:A1"
+
+
 def test_a_release_whose_write_fails_leaves_the_lock_to_expire() -> None:
     fails = Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     conduct = Conduct(((P0, PartitionConduct(release_answer=fails)),))

@@ -42,6 +42,8 @@ GROUP, MEMBERS = "g", ("m", "n")
 PARTITIONS = P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 LOCK_MS = 1
 FAILS, WAITS = Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE), Answer(ErrorCode.PENDING)
+FAILED_WRITES = frozenset(f"write at {at.partition}: {FAILS.status.name}" for at in PARTITIONS)
+"""The only steps after which a member without a session may hold a record again."""
 
 
 @attrs.frozen
@@ -74,6 +76,22 @@ def holds(broker: ShareBroker, member: str, at: TopicPartition) -> bool:
 
 def steps(world: Session) -> Iterator[tuple[str, Session]]:
     """Yield everything that can happen next, with its name."""
+    for name, after in _steps(world):
+        held_again = name not in FAILED_WRITES and _holds_again(world.broker, after.broker)
+        fault = "a member without a session holds a record again" if held_again else None
+        yield name, attrs.evolve(after, fault=after.fault or fault)
+
+
+def _holds_again(before: ShareBroker, after: ShareBroker) -> bool:
+    gone = [member for member in MEMBERS if (GROUP, member) not in after.sessions]
+    return any(
+        holds(after, member, at) and not holds(before, member, at)
+        for member in gone
+        for at in PARTITIONS
+    )
+
+
+def _steps(world: Session) -> Iterator[tuple[str, Session]]:
     broker = world.broker
     yield "locks expire", _expired(broker)
     for at in PARTITIONS:

@@ -10,6 +10,7 @@ from model.operations import Acquire, Release
 from proofs.exploration.search import Search, search
 from spec import share_broker, share_request, share_session
 from spec.share_broker import Handled
+from tests.proofs.exploration import session_world
 from tests.proofs.exploration.session_world import Session, beginning, check, holds, steps
 
 
@@ -38,6 +39,15 @@ def test_a_session_that_ends_without_a_release_is_noticed(monkeypatch: pytest.Mo
     monkeypatch.setattr(share_broker, "end_session", forget)
     labels = shortest("a session that ended lives or holds something")
     assert labels == ("m opens", "m disconnects")
+
+
+def test_a_failed_write_gives_a_record_back_to_a_member_without_a_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session_world, "FAILED_WRITES", frozenset())
+    labels = shortest("a member without a session holds a record again")
+    assert labels[-1] == "write at 0: COORDINATOR_NOT_AVAILABLE"
+    assert {"m accepts and waits", "m disconnects"} <= set(labels)
 
 
 def test_a_refusal_that_loses_the_session_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
