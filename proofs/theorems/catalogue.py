@@ -10,6 +10,7 @@ from proofs.theorems.coordinator_theorems import COORDINATOR_THEOREMS
 from proofs.theorems.count_lemmas import COUNT_LEMMAS
 from proofs.theorems.counting_theorems import COUNTING_THEOREMS
 from proofs.theorems.durable_theorems import DURABLE_THEOREMS
+from proofs.theorems.effect_theorems import EFFECT_THEOREMS
 from proofs.theorems.group_theorems import GROUP_THEOREMS
 from proofs.theorems.induction import obligations
 from proofs.theorems.operation_theorems import OPERATION_THEOREMS
@@ -32,6 +33,7 @@ def _proofs_of(lemmas: tuple[Lemma, ...]) -> Iterator[Theorem]:
 
 THEOREMS: tuple[Theorem, ...] = (
     *RECORD_THEOREMS,
+    *EFFECT_THEOREMS,
     *_proofs_of(WALK_LEMMAS),
     *WALK_THEOREMS,
     *WINDOW_THEOREMS,

@@ -3,6 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from proofs.theorems.catalogue import theorem_named
+from proofs.theorems.reachable import run_states
+from proofs.theorems.transitions import OneRecord
 from tools.mutation import checks as checks_module
 from tools.mutation.checks import CHECKS, QUICK, NoCheckoutError, checks_of, require_checkout
 
@@ -45,3 +48,16 @@ def test_modules_outside_the_lockstep_run_the_tests_of_the_kernel_too(
     monkeypatch.setitem(sys.modules, "impl.nothing", sys)  # As the recorded events import it.
     checks["own tests"]("impl.nothing")
     assert given == [f"tests/impl/test_{name}.py" for name in ("nothing", "kernel", "validity")]
+
+
+def test_theorem_runs_the_modules_of_the_rules_that_it_is_about() -> None:
+    theorem = theorem_named("is_lock_over guard_asks_what_it_says")
+    situations = [s for _depth, state in run_states()[:9] for s in OneRecord.reached(state)]
+    modules = checks_module.modules_run(theorem, situations)
+    assert {"spec.record", "spec.invariants"} <= modules
+    assert "spec.window" not in modules
+
+
+def test_theorem_that_no_situation_fits_may_run_any_module() -> None:
+    theorem = theorem_named("is_lock_over guard_asks_what_it_says")
+    assert "spec.window" in checks_module.modules_run(theorem, [])
