@@ -69,6 +69,43 @@ _GUARDS = {
         f"{_FETCH}; AcquiredRecords",
         "The acquired records of an answer are among the records that it carries.",
     ),
+    Guard.NO_RECORD_LOST: Citation(
+        "KIP-932, Motivation; In-flight records",
+        "Every record is delivered at least once: what was produced is read until compaction or "
+        "the log start offset takes it away.",
+    ),
+    Guard.READ_IS_OF_THE_LOG: Citation(
+        _FETCH,
+        "A fetch reads the log batches that producers wrote.",
+    ),
+    Guard.WITHIN_READABLE_LOG: Citation(
+        "KIP-932, Reading transactional records",
+        "A fetch reads up to the high watermark, or for a group whose isolation level is "
+        "read_committed up to the last stable offset.",
+    ),
+    Guard.NOT_BELOW_LOG_START: Citation(
+        _ENDS,
+        "Records below the log start offset are gone, so none of them is delivered.",
+    ),
+    Guard.WITHIN_MAXIMUM_AND_ONE_BATCH: Citation(
+        "KIP-1206",
+        "With the acquire mode batch_optimized the maximum may be exceeded to end at the end of a "
+        "log batch, and by no more.",
+    ),
+    Guard.RECORD_IS_OFFERED: Citation(
+        _RECORDS,
+        "A fetch starts at the start offset and finds available records, so that each of them is "
+        "delivered in its turn.",
+    ),
+    Guard.FINISHED_LEAVES_FULL_WINDOW: Citation(
+        _ENDS,
+        "The start offset advances over records that are finished, which makes room for others.",
+    ),
+    Guard.ACKNOWLEDGED_WAS_DELIVERED: Citation(
+        _ACKNOWLEDGE,
+        "A consumer acknowledges records that it was given; those after the end offset were given "
+        "to nobody.",
+    ),
     Guard.WITHIN_RECORD_LIMIT: Citation(
         "KIP-1206",
         "With the acquire mode record_limit no more records are acquired than the request allows.",

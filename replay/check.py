@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import attrs
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from impl.kernel import KernelResult, replay_partition
 from judge.engine import engines_for
@@ -14,7 +15,7 @@ from model.config import SharePartitionConfig
 from model.errors import InvalidValueError
 from model.operations import Initialize
 from model.outcome import Outcome
-from model.profile import profile_named
+from model.profile import Profile, profile_named
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA, table_from_rows
@@ -23,7 +24,7 @@ from model.trace_json import line_from_row
 from replay.lag_file import LagFile, Observed, lag_table
 from replay.load import BEGINS_LATE, BucketTask, OrderedTask, PartitionRows, loaded
 from replay.tables import BadRow, BadRowError, events_of, row_of
-from replay.verdict import Divergence, PartitionVerdict, Problem, Verdict
+from replay.verdict import Divergence, LogKnowledge, PartitionVerdict, Problem, Verdict
 
 MAX_EVENT_TEXT = 4000
 """How much of an event's JSON a divergence carries, in characters."""
@@ -34,7 +35,8 @@ class Plan:
     """How to check: the profile's name, what to check against, and the details of it.
 
     ``against`` is spec, impl or both; invariants are checked after every ``invariants_every``
-    events, 0 for never; ``lag_folder`` is where lag is written, if anywhere.
+    events, 0 for never; ``lag_folder`` is where lag is written, if anywhere. ``offered_within``
+    replaces the profile's bound on the fetches that an available record may wait for.
     """
 
     profile: str = "kafka"
@@ -42,6 +44,15 @@ class Plan:
     sample: float = 1.0
     invariants_every: int = 1
     lag_folder: str | None = None
+    offered_within: int | None = None
+
+    @property
+    def rules(self) -> Profile:
+        """Return the profile, with the bound of this plan."""
+        profile = profile_named(self.profile)
+        if self.offered_within is None:
+            return profile
+        return attrs.evolve(profile, offered_within=self.offered_within)
 
 
 def is_sampled(partition: str, fraction: float) -> bool:
@@ -55,7 +66,7 @@ def compile_ahead(plan: Plan) -> None:
     if "impl" in plan.against:
         start = Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0))
         event = TraceEvent("-", 0, 0, start, Outcome(), SharePartitionSnapshot(0, 0, 0, ()))
-        replay_partition(table_from_rows([row_from_event(event)]), profile_named(plan.profile))
+        replay_partition(table_from_rows([row_from_event(event)]), plan.rules)
 
 
 def run_task(task: BucketTask | OrderedTask, plan: Plan) -> Iterator[PartitionVerdict]:
@@ -96,7 +107,7 @@ def check_partition(rows: PartitionRows, plan: Plan, lag_file: LagFile) -> Parti
 
 def _through_kernel(rows: PartitionRows, plan: Plan) -> tuple[PartitionRows, KernelResult]:
     """Replay the columns; return the rows before the first that holds no event."""
-    kernel = replay_partition(rows.table.select(SCHEMA.names), profile_named(plan.profile))
+    kernel = replay_partition(rows.table.select(SCHEMA.names), plan.rules)
     if kernel.unreadable:
         row = kernel.events
         rows = _cut(rows, BadRow(row, _reason(rows.table.slice(row, 1)) or kernel.unreadable))
@@ -116,7 +127,7 @@ def _through_engines(
     rows: PartitionRows, plan: Plan, against: tuple[str, ...], lag_file: LagFile | None = None
 ) -> tuple[PartitionRows, int | None, Finding | None]:
     """Replay the events one by one; return the row of the first that is wrong, and what is."""
-    engines = engines_for(against, profile_named(plan.profile))
+    engines = engines_for(against, plan.rules)
     observed = Observed() if lag_file and lag_file.wanted and "impl" not in against else None
     counted = _Counted(rows.table)
     finding = None
@@ -206,7 +217,18 @@ def _verdict(rows: PartitionRows, checked: int, divergence: Divergence | None) -
         checked,
         divergence=divergence,
         problem=rows.problem,
+        log=_log_knowledge(rows.table),
     )
+
+
+def _log_knowledge(table: pa.Table) -> LogKnowledge:
+    """Return what the trace tells of the log, without which no read can be checked against it."""
+    if pc.any(pc.invert(table.column("log_known"))).as_py():
+        return LogKnowledge.NOTHING
+    start, end = (table.column(f"log_{name}_offset") for name in ("start", "end"))
+    if table.num_rows and start[0].as_py() != end[0].as_py():
+        return LogKnowledge.FROM_FIRST_EVENT
+    return LogKnowledge.ALL
 
 
 def _divergence(rows: PartitionRows, row: int, finding: Finding) -> Divergence:

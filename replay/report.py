@@ -11,7 +11,7 @@ from rich.text import Text
 
 from judge.finding import Finding, FindingKind
 from judge.words import printable
-from replay.verdict import Divergence, PartitionVerdict, Problem, Replay, Verdict, place
+from replay.verdict import Counts, Divergence, PartitionVerdict, Problem, Replay, Verdict, place
 
 MAX_ROWS = 40
 """How many share-partitions the table names; the counts are of all."""
@@ -41,6 +41,8 @@ def json_line(replay: Replay) -> str:
             "diverged": replay.counts.diverged,
             "unreadable": replay.counts.unreadable,
             "unchecked": replay.counts.unchecked,
+            "log_unknown": replay.counts.log_unknown,
+            "log_partly": replay.counts.log_partly,
             "seconds": seconds,
             "events_per_second": round(replay.counts.checked / max(replay.seconds, 1e-9), 1),
         }
@@ -162,6 +164,7 @@ def _totals(replay: Replay) -> Iterator[Text]:
         f"{replay.seconds:.1f} s, {rate:,.0f} events/s",
         style="" if not missed else "yellow",
     )
+    yield from _unchecked_promises(counts)
     if replay.passed_over:
         names = ", ".join(place(name, None) for name in replay.passed_over[:5])
         yield Text(f"{len(replay.passed_over)} files skipped, not traces by name: {names}")
@@ -173,6 +176,21 @@ def _totals(replay: Replay) -> Iterator[Text]:
         )
     if replay.interrupted:
         yield Text("Stopped before the end; these are the results so far.", style="bold yellow")
+
+
+def _unchecked_promises(counts: Counts) -> Iterator[Text]:
+    if counts.log_unknown:
+        yield Text(
+            f"{counts.log_unknown:,} share-partitions tell nothing of their log: that no record "
+            "was lost, and that nothing past its end was read, is not checked of them.",
+            style="yellow",
+        )
+    if counts.log_partly:
+        yield Text(
+            f"{counts.log_partly:,} share-partitions begin over a log that is not empty: that no "
+            "record of before was lost is not checked of them.",
+            style="yellow",
+        )
 
 
 class Bar:

@@ -18,6 +18,14 @@ class Verdict(StrEnum):
     UNCHECKED = "not checked"
 
 
+class LogKnowledge(StrEnum):
+    """What a trace tells of the log, against which it is checked that a read loses no record."""
+
+    ALL = "all"
+    FROM_FIRST_EVENT = "from its first event on"
+    NOTHING = "nothing"
+
+
 @attrs.frozen
 class Problem:
     """Why something could not be read. ``line`` counts lines, or rows of Parquet, from 1.
@@ -57,7 +65,10 @@ class Divergence:
 
 @attrs.frozen
 class PartitionVerdict:
-    """The verdict on one share-partition; ``checked`` of its ``events`` were compared."""
+    """The verdict on one share-partition; ``checked`` of its ``events`` were compared.
+
+    ``log`` says against how much of the log they were.
+    """
 
     partition: str
     verdict: Verdict
@@ -66,11 +77,16 @@ class PartitionVerdict:
     reason: str = ""
     divergence: Divergence | None = None
     problem: Problem | None = None
+    log: LogKnowledge = LogKnowledge.ALL
 
 
 @attrs.frozen
 class Counts:
-    """Totals. ``unreadable`` counts share-partitions and, where none is known, files."""
+    """Totals. ``unreadable`` counts share-partitions and, where none is known, files.
+
+    In ``log_unknown`` share-partitions nothing is known of the log; in ``log_partly`` nothing of
+    what it held before the first event.
+    """
 
     events: int
     checked: int
@@ -79,6 +95,8 @@ class Counts:
     diverged: int
     unreadable: int
     unchecked: int
+    log_unknown: int = 0
+    log_partly: int = 0
 
 
 @attrs.frozen
@@ -111,6 +129,8 @@ def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts
         diverged=per[Verdict.DIVERGES],
         unreadable=per[Verdict.UNREADABLE] + len({p.source for p in problems if not p.partition}),
         unchecked=per[Verdict.UNCHECKED],
+        log_unknown=sum(v.log is LogKnowledge.NOTHING for v in verdicts),
+        log_partly=sum(v.log is LogKnowledge.FROM_FIRST_EVENT for v in verdicts),
     )
 
 

@@ -56,6 +56,13 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
     show_default=True,
     help="How many events lie between two checks of the specification's invariants; 0: no check.",
 )
+@click.option(
+    "--offered-within",
+    type=click.IntRange(1),
+    metavar="FETCHES",
+    help="How many fetches may pass over an available record, or find the window full of what is "
+    "finished; default: as the profile has it.",
+)
 @click.option("--master", default="local[*]", show_default=True, help="The Spark master.")
 @click.option(
     "--out",
@@ -71,6 +78,7 @@ def replay_command(  # noqa: PLR0913 - one argument for each option
     against: tuple[str, ...],
     sample: float,
     invariants: int,
+    offered_within: int | None,
     master: str,
     out: Path | None,
     json_lines: bool,
@@ -82,7 +90,8 @@ def replay_command(  # noqa: PLR0913 - one argument for each option
     Exits with 0 if every share-partition that was checked conforms, 1 if one diverges or cannot
     be read, 2 if the replay could not run or had nothing to check, 130 if interrupted.
     """
-    result = _replayed(traces, Plan(profile, against, sample, invariants), master, out)
+    plan = Plan(profile, against, sample, invariants, offered_within=offered_within)
+    result = _replayed(traces, plan, master, out)
     if json_lines:
         click.echo(json_line(result))
     else:

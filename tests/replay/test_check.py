@@ -10,11 +10,12 @@ import replay.check
 from impl.kernel import KernelDivergence, KernelResult
 from judge.finding import FindingKind
 from model.guards import Difference, Guard
+from model.profile import KIP
 from replay.check import Plan, check_partition, is_sampled, run_task
 from replay.lag_file import LAG, LagFile
 from replay.load import OrderedTask, PartitionRows
 from replay.survey import PartitionRun
-from replay.verdict import PartitionVerdict, Problem, Verdict
+from replay.verdict import LogKnowledge, PartitionVerdict, Problem, Verdict
 from tests.replay.samples import (
     Row,
     aborted_rows,
@@ -228,3 +229,25 @@ def test_a_damaged_place_in_a_file_loses_only_what_lies_there(tmp_path: Path) ->
     assert problem
     assert problem.message.startswith("cannot be read: ")
     assert attrs.evolve(problem, message="") == Problem(str(path), None, "", "core:orders:1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "log"),
+    [
+        ({}, LogKnowledge.ALL),
+        ({"log_known": False}, LogKnowledge.NOTHING),
+        ({"log_start_offset": 0, "log_end_offset": 5}, LogKnowledge.FROM_FIRST_EVENT),
+    ],
+)
+def test_what_a_trace_tells_of_its_log_is_part_of_the_verdict(
+    changes: Row, log: LogKnowledge
+) -> None:
+    rows = kafka_rows()[:1]
+    rows[0].update(changes)
+    rows[0]["config"]["auto_offset_reset"] = "earliest"
+    assert check(rows, SPEC).log is log
+
+
+def test_a_plan_may_have_a_bound_of_its_own() -> None:
+    assert Plan("kip").rules is KIP
+    assert Plan("kip", offered_within=3).rules == attrs.evolve(KIP, offered_within=3)

@@ -6,7 +6,15 @@ from rich.console import Console
 
 from judge.finding import Finding, FindingKind
 from replay.report import Bar, finding_text, json_line, show
-from replay.verdict import Divergence, PartitionVerdict, Problem, Replay, Verdict, counted
+from replay.verdict import (
+    Divergence,
+    LogKnowledge,
+    PartitionVerdict,
+    Problem,
+    Replay,
+    Verdict,
+    counted,
+)
 
 EVIL = "\x1b[2J[bold]evil[/bold]\n\u202e"
 
@@ -21,7 +29,7 @@ def divergence(partition: str, kind: FindingKind = FindingKind.GUARD) -> Diverge
 def sample(count: int = 1, *, interrupted: bool = False) -> Replay:
     problem = Problem(f"{EVIL}.gz", 3, f"bad {EVIL}", "u")
     verdicts = [
-        PartitionVerdict("c", Verdict.CONFORMS, 10, 10),
+        PartitionVerdict("c", Verdict.CONFORMS, 10, 10, log=LogKnowledge.NOTHING),
         PartitionVerdict("u", Verdict.UNREADABLE, 10, 4, problem=problem),
         PartitionVerdict("n", Verdict.UNCHECKED, 1000, 0, "not in the sample"),
         *(
@@ -52,6 +60,8 @@ def test_the_totals_are_one_line_of_json() -> None:
         "diverged": 1,
         "unreadable": 2,
         "unchecked": 1,
+        "log_unknown": 1,
+        "log_partly": 0,
         "seconds": 2.0,
         "events_per_second": 11.0,
     }
@@ -62,6 +72,7 @@ def test_the_report_has_every_count_and_problem() -> None:
     for part in (
         "1 conform   1 diverge   2 unreadable   1 not checked   of 4 share-partitions",
         "22 events checked, 1,008 not checked",
+        "1 share-partitions tell nothing of their log",
         "CAN_ACQUIRE: a sentence",
         "not in the sample",
         "file: holds no events",
