@@ -1,10 +1,11 @@
 """The words in which rules are written, so that one text both runs and builds Z3 terms.
 
 On Python values a rule computes; on Z3 terms the same rule builds the formula that is proved.
-Besides these three, rules use only comparison, arithmetic, ``&`` and ``|``. Where a value is
+Besides these four, rules use only comparison, arithmetic, ``&`` and ``|``. Where a value is
 absent Python has None and a term has -1, as Kafka has on the wire.
 """
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import attrs
@@ -27,6 +28,17 @@ def either(condition: Term, then: Term, otherwise: Term) -> Term:
     import z3  # noqa: PLC0415 - only proofs need it
 
     return z3.If(condition, _term(then), _term(otherwise))
+
+
+def by_case(value: Term, table: Mapping[int, Term]) -> Term:
+    """Return what the table has for the value, which is one of its keys."""
+    if isinstance(value, int):
+        return table[value]
+    *others, last = table.items()
+    chosen = last[1]
+    for case, then in reversed(others):
+        chosen = either(value == case, then, chosen)
+    return chosen
 
 
 def negate(condition: Term) -> Term:

@@ -8,7 +8,7 @@ Times are in ms on the share-partition leader's clock.
 import attrs
 
 from model.states import AcknowledgeType, RecordState
-from spec.logic import Term, absent, either, negate
+from spec.logic import Term, absent, by_case, either, negate
 
 __all__ = [
     "UNDELIVERED",
@@ -137,9 +137,16 @@ def acknowledge(record: Record, kind: Term, limit: Term, failed: Term = ARCHIVED
     Delivery count: unchanged.
     Persistence: the new state and the delivery count are written.
     """
-    refused = either(kind == AcknowledgeType.REJECT, failed, ARCHIVED)
-    ended = either(kind == AcknowledgeType.RELEASE, _after_attempt(record, limit, failed), refused)
-    return _begin(record, either(kind == AcknowledgeType.ACCEPT, ACKNOWLEDGED, ended), limit)
+    state = by_case(
+        kind,
+        {
+            AcknowledgeType.ACCEPT: ACKNOWLEDGED,
+            AcknowledgeType.RELEASE: _after_attempt(record, limit, failed),
+            AcknowledgeType.REJECT: failed,
+            AcknowledgeType.GAP: ARCHIVED,
+        },
+    )
+    return _begin(record, state, limit)
 
 
 def release(record: Record, limit: Term, failed: Term = ARCHIVED) -> Record:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.states import RecordState
-from spec.logic import absent, either, negate
+from spec.logic import absent, by_case, either, negate
 from spec.record import Record
 
 FLAG, NUMBER = z3.Bool("flag"), z3.Int("number")
@@ -37,6 +37,13 @@ def test_either_of_records_is_taken_field_by_field(*, flag: bool) -> None:
     expected = [1, 2, 7, 100] if flag else [0, 1, -1, -1]
     fields = (term.state, term.delivery_count, term.owner, term.deadline)
     assert [value_of(field, flag=flag).as_long() for field in fields] == expected
+
+
+@pytest.mark.parametrize(("number", "expected"), [(0, 5), (2, 7), (4, 6)])
+def test_a_case_is_taken_from_its_table(number: int, expected: int) -> None:
+    table = {0: 5, 2: 7, 4: 6}
+    assert by_case(number, table) == expected
+    assert value_of(by_case(NUMBER, table), flag=True, number=number).as_long() == expected
 
 
 @pytest.mark.parametrize("flag", [True, False])
