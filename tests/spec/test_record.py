@@ -288,7 +288,7 @@ RULES: dict[str, tuple[Callable[..., Term], tuple[z3.ArithRef, ...]]] = {
     "can_mark": (rules.can_mark, (X, Z, Y, X)),
     "failed_state": (lambda r: rules.failed_state(r.pending), ()),
     "acquire": (rules.acquire, (X, Y, Z)),
-    "acknowledge": (rules.acknowledge, (X, Z, Y)),
+    "acknowledge": (lambda r, kind, *rest: rules.acknowledge(r, kind % 4, *rest), (X, Z, Y)),
     "release": (rules.release, (Z, Y)),
     "renew": (rules.renew, (Y,)),
     "mark": (lambda r, now, t, x: rules.mark(attrs.evolve(r, deadline=x), now, t, x), (Y, X, Z)),
