@@ -13,6 +13,7 @@ from model.errors import ErrorCode, InvalidValueError
 from model.operations import AcknowledgementBatch
 from model.outcome import Answer, Choice
 from model.ranges import AcquiredRange, OffsetRange
+from model.snapshot import DurableState
 from model.states import AcquireMode
 
 INITIAL_EPOCH, FINAL_EPOCH, MAX_EPOCH = 0, -1, 2**31 - 1
@@ -124,7 +125,9 @@ class PartitionConduct:
     ``log_batches`` is what it reads, from ``fetch_offset`` on; None: every record, one to a batch.
     ``acknowledge_answer`` and ``release_answer`` are the share coordinator's answers to the writes.
     ``aborted`` is what it read of aborted transactions; under read_committed it is kept back.
-    ``reset_offset`` is what by_duration resolves to, should the share-partition be initialized.
+    ``reset_offset`` is what by_duration resolves to, should the share-partition be initialized, and
+    ``read`` what the share coordinator then answers to ReadShareGroupState; None: the state as the
+    broker knows it.
     """
 
     acknowledge: Choice = _FREE
@@ -136,6 +139,7 @@ class PartitionConduct:
     acknowledge_answer: Answer = _SAVED
     release_answer: Answer = _SAVED
     reset_offset: int | None = None
+    read: DurableState | ErrorCode | None = None
 
 
 @attrs.frozen

@@ -21,5 +21,6 @@ Read in this order, each module resting on those above it:
 - ``configuration``: the values in force, from the broker's configuration and a group's own.
 
 ``share_coordinator`` holds the durable state of many share-partitions and serves the requests about
-it; ``state_topic`` holds the records that it appends.
+it; ``state_topic`` holds the records that it appends. ``share_cluster`` has brokers that lead one
+after the other, and the share coordinator from which they read.
 """

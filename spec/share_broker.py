@@ -20,6 +20,7 @@ from model.operations import (
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
 from model.share_messages import Conduct, ShareResponse, TopicPartition
+from model.snapshot import DurableState
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.partition import SharePartition
@@ -72,14 +73,16 @@ class ShareBroker:
 
     ``topics`` gives the number of partitions of each existing topic; ``elsewhere`` are partitions
     that another broker leads. ``partitions`` are those whose state a share coordinator holds; they
-    are ``ready`` while the broker has them in memory. ``waiting`` and ``finished`` are responses
-    by the number of their request.
+    are ``ready`` while the broker has them in memory. ``fenced`` are those of which the broker was
+    answered FENCED_LEADER_EPOCH: a later leader has read their state. ``waiting`` and ``finished``
+    are responses by the number of their request.
     """
 
     profile: Profile
     topics: Map[str, int] = Map()
     elsewhere: frozenset[TopicPartition] = frozenset()
     partitions: Map[PartitionKey, SharePartition] = Map()
+    fenced: frozenset[PartitionKey] = frozenset()
     sessions: Sessions = Map()
     most_sessions: int = 2000
     now: int = 0
@@ -115,14 +118,19 @@ def lead(
     """Have the broker lead a partition of which a share coordinator has the group's state.
 
     Guard: none.
-    Effect: the share-partition is not in memory until the first fetch.
+    Effect: the share-partition is not in memory until the first fetch. It leads in a new leader
+    epoch, which nobody has fenced; calls that wait for a write of an earlier one get
+    NOT_LEADER_OR_FOLLOWER.
     Records: as they were last durable.
     Persistence: none.
     """
+    if key in broker.partitions:
+        broker = _drop(broker, key, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     partition = SharePartition(broker.profile, config, log=log, durable=durable_state)
     return attrs.evolve(
         broker,
         elsewhere=broker.elsewhere - {key[1]},
+        fenced=broker.fenced - {key},
         partitions=broker.partitions.set(key, partition),
     )
 
@@ -146,37 +154,49 @@ def locate(broker: ShareBroker, at: TopicPartition) -> ErrorCode:
 
 
 def load(
-    broker: ShareBroker, key: PartitionKey, reset_offset: int | None
+    broker: ShareBroker,
+    key: PartitionKey,
+    reset_offset: int | None,
+    read: DurableState | ErrorCode | None = None,
 ) -> tuple[ErrorCode, ShareBroker]:
     """Load a share-partition into memory for a fetch (Kafka: getOrCreateSharePartition).
 
     Guard: the broker leads it, NOT_LEADER_OR_FOLLOWER; the share coordinator has its state, or it
     is not part of the group, UNKNOWN_TOPIC_OR_PARTITION (KIP-932, ReadShareGroupState). Where that
-    is an invalid request to the share coordinator, the client gets UNKNOWN_SERVER_ERROR.
-    Effect: if it was not in memory, as ``initialize``.
+    is an invalid request to the share coordinator, the client gets UNKNOWN_SERVER_ERROR. A leader
+    that a later one has fenced gets FENCED_LEADER_EPOCH from the share coordinator, and the client
+    NOT_LEADER_OR_FOLLOWER, until the broker leads the partition anew.
+    Effect: if it was not in memory, as ``initialize``, from the state that is ``read``.
     Records: as they were last durable.
     Persistence: none.
     """
     if key[1] in broker.elsewhere:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER, broker
     partition = broker.partitions.get(key)
-    if partition is None and broker.profile.absent_state_is_an_invalid_request:
-        return ErrorCode.UNKNOWN_SERVER_ERROR, broker
     if partition is None:
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, broker
+        invalid = broker.profile.absent_state_is_an_invalid_request
+        absent = ErrorCode.INVALID_REQUEST if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return _not_read(broker, key, absent)
     if partition.ready:
         return NONE, broker
-    log = partition.log
-    operation = Initialize(
-        partition.config,
-        log.start_offset,
-        log.end_offset,
-        durable(partition),
-        broker.now,
-        reset_offset,
-    )
+    if read is None:
+        read = ErrorCode.FENCED_LEADER_EPOCH if key in broker.fenced else durable(partition)
+    if isinstance(read, ErrorCode):
+        return _not_read(broker, key, read)
+    start, end = partition.log.start_offset, partition.log.end_offset
+    operation = Initialize(partition.config, start, end, read, broker.now, reset_offset)
     broker, outcome = apply_to(broker, key, operation)
     return outcome.status, broker
+
+
+def _not_read(
+    broker: ShareBroker, key: PartitionKey, status: ErrorCode
+) -> tuple[ErrorCode, ShareBroker]:
+    if status is ErrorCode.INVALID_REQUEST:
+        return ErrorCode.UNKNOWN_SERVER_ERROR, broker
+    if status is ErrorCode.FENCED_LEADER_EPOCH:
+        broker = attrs.evolve(broker, fenced=broker.fenced | {key})
+    return _CLIENT_ERRORS.get(status, status), broker
 
 
 def apply_to(
@@ -198,6 +218,8 @@ def apply_to(
     awaited = step.outcome.completed or isinstance(operation, Acknowledge | Release)
     if awaited and status in FENCING:
         broker = _drop(broker, key, status)
+    if awaited and step.outcome.status is ErrorCode.FENCED_LEADER_EPOCH:
+        broker = attrs.evolve(broker, fenced=broker.fenced | {key})
     return broker, attrs.evolve(step.outcome, status=status)
 
 

@@ -77,6 +77,11 @@ BROKER_INVARIANTS = (
         lambda b: not any(p.ready and key[1] in b.elsewhere for key, p in b.partitions.items()),
     ),
     BrokerInvariant(
+        "fenced_is_not_in_memory",
+        "No share-partition is in memory of which a later leader has read the state.",
+        lambda b: not any(p.ready and key in b.fenced for key, p in b.partitions.items()),
+    ),
+    BrokerInvariant(
         "clock_is_one",
         "Every share-partition in memory has the time of the broker.",
         lambda b: all(p.now == b.now for p in b.partitions.values() if p.ready),

@@ -180,7 +180,7 @@ def _fetch_one(
     key = (request.group_id, at)
     error = locate(broker, at)
     if error is NONE:
-        error, broker = load(broker, key, chosen.reset_offset)
+        error, broker = load(broker, key, chosen.reset_offset, chosen.read)
     if error is not NONE or left <= 0:
         return broker, PartitionResponse(at, error)
     batches = chosen.log_batches

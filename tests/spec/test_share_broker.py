@@ -10,7 +10,7 @@ from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.share_messages import Conduct, PartitionConduct, ShareResponse, TopicPartition
 from model.states import RecordState
-from spec.coordinator import initialize
+from spec.coordinator import Durable, initialize
 from spec.log import Log
 from spec.share_broker import (
     ShareBroker,
@@ -223,8 +223,15 @@ def test_a_fenced_leader_forgets_the_share_partition_and_tells_whoever_waits(
     assert violated_by(second.broker) == []
     gone = second.broker.partitions["g", P0]
     assert (gone.window, dict(gone.outstanding)) == (Window(0, 0), {})
-    _, response = sent(second.broker, fetching("m", 3, most=9))
-    assert given(response) == {P1: [(0, 5, 1)], P0: [(0, 2, 1)]}
+    again = code is not ErrorCode.FENCED_LEADER_EPOCH
+    assert second.broker.fenced == (frozenset() if again else {("g", P0)})
+    broker, response = sent(second.broker, fetching("m", 3, most=9))
+    assert given(response) == {P1: [(0, 5, 1)], P0: [(0, 2, 1)] if again else []}
+    if not again:
+        assert errors(response)[P0] == ("NOT_LEADER_OR_FOLLOWER", "NONE")
+        broker = lead(broker, ("g", P0), SMALL, Log(0, 6), Durable(0, 0))
+        _, response = sent(broker, fetching("m", 4, most=9))
+        assert given(response)[P0] == [(0, 5, 1)]
 
 
 def test_another_error_of_the_write_does_not_fence() -> None:
@@ -249,6 +256,14 @@ def test_a_partition_that_comes_back_is_read_again() -> None:
     broker = lead(broker, ("g", P0), there.config, there.log, there.durable)
     _, response = sent(broker, fetching("m", 1, most=9))
     assert given(response)[P0] == [(0, 2, 1)]
+
+
+def test_a_partition_that_is_led_anew_answers_who_waits_for_a_write_of_before() -> None:
+    waits = handle(opened(broker_of()), acked("m", 1, asked(P0, (0, 1, 1))), 0, WAITS)
+    again = collect(lead(waits.broker, ("g", P0), SMALL, Log(0, 6), Durable(0, 0)))
+    assert errors(again.responses[waits.seq]) == {P0: ("NONE", "NOT_LEADER_OR_FOLLOWER")}
+    assert in_memory(again.broker) == [P1]
+    assert violated_by(again.broker) == []
 
 
 def test_batches_are_appended_for_every_group_in_memory_or_not() -> None:

@@ -38,6 +38,7 @@ CODES = st.sampled_from(
         ErrorCode.PENDING,
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.FENCED_STATE_EPOCH,
+        ErrorCode.FENCED_LEADER_EPOCH,
     ]
 )
 BATCHES = st.builds(
@@ -149,6 +150,7 @@ def _broken(name: str) -> ShareBroker:
             good, waiting=Map({0: Waiting("g", ShareResponse(), frozenset({P0}))})
         ),
         "elsewhere_is_not_in_memory": attrs.evolve(good, elsewhere=frozenset({P0})),
+        "fenced_is_not_in_memory": attrs.evolve(good, fenced=frozenset({("g", P0)})),
         "clock_is_one": attrs.evolve(good, now=5),
         "share_partitions_are_sound": attrs.evolve(
             good,
@@ -166,6 +168,7 @@ NAMES = (
     "idle_groups_are_dropped",
     "awaited_is_outstanding",
     "elsewhere_is_not_in_memory",
+    "fenced_is_not_in_memory",
     "clock_is_one",
     "share_partitions_are_sound",
 )

@@ -209,7 +209,7 @@ def _small(broker: ShareBroker) -> ShareBroker:
     """Return the broker with its clock at 0 and its numbers as low as they can be."""
     numbers = {seq: number for number, seq in enumerate(sorted(broker.waiting))}
     partitions = {key: _small_partition(there, numbers) for key, there in broker.partitions.items()}
-    sessions = {key: _small_session(session) for key, session in broker.sessions.items()}
+    sessions = {key: small_session(session) for key, session in broker.sessions.items()}
     return attrs.evolve(
         broker,
         now=0,
@@ -220,7 +220,7 @@ def _small(broker: ShareBroker) -> ShareBroker:
     )
 
 
-def _small_session(session: ShareSession) -> ShareSession:
+def small_session(session: ShareSession) -> ShareSession:
     ats = sorted(one.at for one in session.partitions)
     return ShareSession(1, session.connection, tuple(SessionPartition(at) for at in ats))
 
@@ -233,7 +233,7 @@ def _small_partition(there: SharePartition, numbers: dict[int, int]) -> SharePar
         writes[write]: _small_write(waiting, writes[write], numbers)
         for write, waiting in there.outstanding.items()
     }
-    records = {o: _small_record(r, there.now) for o, r in there.window.records.items()}
+    records = {o: small_record(r, there.now) for o, r in there.window.records.items()}
     return attrs.evolve(
         there,
         now=0,
@@ -249,7 +249,7 @@ def _small_write(waiting: Outstanding, number: int, numbers: dict[int, int]) -> 
     return attrs.evolve(waiting, write=write, seq=seq)
 
 
-def _small_record(record: Record, now: int) -> Record:
+def small_record(record: Record, now: int) -> Record:
     def left(deadline: int | None) -> int | None:
         return None if deadline is None else max(0, deadline - now)
 

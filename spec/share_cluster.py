@@ -1,0 +1,197 @@
+"""Brokers that lead a partition one after the other, and the share coordinator between them.
+
+A broker reads the state of a share-partition with its leader epoch, and sends its writes with it
+and the state epoch that it read (KIP-932, Using the share coordinator). A leader that has not heard
+of its successor goes on until the share coordinator fences it.
+"""
+
+from uuid import UUID
+
+import attrs
+from immutables import Map
+
+from model.config import SharePartitionConfig
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import CompleteWrite
+from model.outcome import Answer
+from model.share_messages import Conduct, PartitionConduct, ShareRequest, TopicPartition
+from model.share_state_requests import ReadState, WriteState
+from model.snapshot import DurableState
+from model.state_topic import SharePartitionKey
+from spec import share_broker, share_request
+from spec.coordinator import Durable
+from spec.log import Log
+from spec.share_broker import Handled, PartitionKey, ShareBroker
+from spec.share_coordinator import ShareCoordinator, read_state, serve
+
+_PENDING = Answer(ErrorCode.PENDING)
+_FREE, _ANYTHING = Conduct(), DurableState(0, 0)
+
+
+@attrs.frozen
+class SentWrite:
+    """A write on its way to the share coordinator: of which broker, and its number there."""
+
+    broker: int
+    key: PartitionKey
+    id: int
+    request: WriteState
+
+
+@attrs.frozen
+class ShareCluster:
+    """Brokers by their id, and the share coordinator of their groups.
+
+    ``leader_epochs`` has the leader epoch in which a broker leads a partition as far as it knows.
+    ``sent`` are writes that have not arrived.
+    """
+
+    coordinator: ShareCoordinator
+    brokers: Map[int, ShareBroker] = Map()
+    leader_epochs: Map[tuple[int, TopicPartition], int] = Map()
+    sent: frozenset[SentWrite] = frozenset()
+
+
+def elect(  # noqa: PLR0913 - what a leader begins with
+    cluster: ShareCluster,
+    broker_id: int,
+    key: PartitionKey,
+    *,
+    epoch: int,
+    config: SharePartitionConfig,
+    log: Log,
+) -> ShareCluster:
+    """Have a broker lead a partition in a leader epoch; the former leader is not told.
+
+    Guard: the leader epoch is later than every one before, or InvalidValueError.
+    Effect: as ``share_broker.lead``; the broker knows nothing of the state before it reads it.
+    Records: as they were last durable.
+    Persistence: none; the first read makes the leader epoch durable.
+    """
+    at = key[1]
+    latest = max((e for (_, led), e in cluster.leader_epochs.items() if led == at), default=-1)
+    if epoch <= latest:
+        raise InvalidValueError("epoch", epoch, f"more than {latest}, of an earlier leader")
+    durable = Durable(leader_epoch=epoch)
+    broker = share_broker.lead(cluster.brokers[broker_id], key, config, log, durable)
+    epochs = cluster.leader_epochs.set((broker_id, at), epoch)
+    brokers = cluster.brokers.set(broker_id, broker)
+    return attrs.evolve(cluster, brokers=brokers, leader_epochs=epochs)
+
+
+def handle(
+    cluster: ShareCluster,
+    broker_id: int,
+    request: ShareRequest,
+    now: int,
+    conduct: Conduct = _FREE,
+) -> tuple[ShareCluster, Handled]:
+    """Serve a request at one broker, as ``share_request.handle``.
+
+    Guard: as there. The share coordinator fences the reads of a leader that is not the latest.
+    Effect: as there; share-partitions that were not in memory are read from the coordinator.
+    Records: as there.
+    Persistence: the reads; the writes are sent, and none is answered yet.
+    """
+    cluster = advance(cluster, broker_id, now)
+    broker = cluster.brokers[broker_id]
+    conduct = _pending(broker, conduct)
+    for key in _read_by(broker, request, conduct):
+        cluster, answer = _read(cluster, broker_id, key, now)
+        conduct = _with(conduct, key[1], attrs.evolve(conduct.of(key[1]), read=answer))
+    handled = share_request.handle(broker, request, now, conduct)
+    return _replaced(cluster, broker_id, handled.broker), handled
+
+
+def advance(cluster: ShareCluster, broker_id: int, now: int) -> ShareCluster:
+    """Move the clock of one broker, as ``share_broker.advance``; the writes are sent."""
+    broker = cluster.brokers[broker_id]
+    answers = {
+        key: (_PENDING,) * len(partition.window.held)
+        for key, partition in broker.partitions.items()
+    }
+    return _replaced(cluster, broker_id, share_broker.advance(broker, now, answers))
+
+
+def arrive(cluster: ShareCluster, sent: SentWrite, now: int) -> tuple[ShareCluster, Handled]:
+    """Let a write arrive at the share coordinator, and its answer at the broker.
+
+    Guard: the write is on its way. The share coordinator fences an older leader epoch and another
+    state epoch (``share_coordinator.write_state``).
+    Effect: as ``share_broker.complete_write``, if the broker still waits for the answer.
+    Records: committed or rolled back.
+    Persistence: as written, if the answer is NONE.
+    """
+    if sent not in cluster.sent:
+        raise InvalidValueError("sent", sent, "a write that is on its way")
+    reply = serve(cluster.coordinator, sent.request, now)
+    cluster = attrs.evolve(cluster, coordinator=reply.coordinator, sent=cluster.sent - {sent})
+    broker = cluster.brokers[sent.broker]
+    same = cluster.leader_epochs[sent.broker, sent.key[1]] == sent.request.leader_epoch
+    if not same or sent.id not in broker.partitions[sent.key].outstanding:
+        return cluster, Handled(broker, Map())
+    operation = CompleteWrite(sent.id, reply.status)
+    handled = share_broker.complete_write(broker, sent.key, operation)
+    return _replaced(cluster, sent.broker, handled.broker), handled
+
+
+def state_key(key: PartitionKey) -> SharePartitionKey:
+    """Return the name of a share-partition at the share coordinator."""
+    return SharePartitionKey(key[0], UUID(key[1].topic_id), key[1].partition)
+
+
+def _read_by(broker: ShareBroker, request: ShareRequest, conduct: Conduct) -> list[PartitionKey]:
+    """Return the share-partitions that a request reads: those it loads whatever the answer is."""
+    anything = PartitionConduct(read=_ANYTHING, acknowledge_answer=_PENDING)
+    plain = Conduct(tuple((at, anything) for _, at in broker.partitions), conduct.order)
+    after = share_request.handle(broker, request, broker.now, plain).broker
+    return [
+        key
+        for key, partition in after.partitions.items()
+        if partition.ready and not broker.partitions[key].ready
+    ]
+
+
+def _read(
+    cluster: ShareCluster, broker_id: int, key: PartitionKey, now: int
+) -> tuple[ShareCluster, DurableState | ErrorCode]:
+    epoch = cluster.leader_epochs[broker_id, key[1]]
+    reply = read_state(cluster.coordinator, ReadState(state_key(key), epoch), now)
+    cluster = attrs.evolve(cluster, coordinator=reply.coordinator)
+    if reply.state is None:
+        return cluster, reply.status
+    return cluster, attrs.evolve(reply.state, leader_epoch=epoch)
+
+
+def _pending(broker: ShareBroker, conduct: Conduct) -> Conduct:
+    """Return the conduct in which no write is answered yet."""
+    for at in {at for _, at in broker.partitions}:
+        chosen = attrs.evolve(conduct.of(at), acknowledge_answer=_PENDING, release_answer=_PENDING)
+        conduct = _with(conduct, at, chosen)
+    return conduct
+
+
+def _with(conduct: Conduct, at: TopicPartition, chosen: PartitionConduct) -> Conduct:
+    others = tuple((other, kept) for other, kept in conduct.partitions if other != at)
+    return attrs.evolve(conduct, partitions=(*others, (at, chosen)))
+
+
+def _replaced(cluster: ShareCluster, broker_id: int, after: ShareBroker) -> ShareCluster:
+    """Return the cluster with a broker after a step, and with the writes that the step sent."""
+    before, sent = cluster.brokers[broker_id], set(cluster.sent)
+    for key, partition in after.partitions.items():
+        epoch = cluster.leader_epochs[broker_id, key[1]]
+        known = before.partitions[key].outstanding
+        for id_ in (id_ for id_ in partition.outstanding if id_ not in known):
+            write = partition.outstanding[id_].write
+            request = WriteState(
+                state_key(key),
+                partition.durable.state_epoch,
+                epoch,
+                write.start_offset,
+                write.delivery_complete_count,
+                write.state_batches,
+            )
+            sent.add(SentWrite(broker_id, key, id_, request))
+    brokers = cluster.brokers.set(broker_id, after)
+    return attrs.evolve(cluster, brokers=brokers, sent=frozenset(sent))

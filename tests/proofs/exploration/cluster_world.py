@@ -1,0 +1,264 @@
+"""Every state of two brokers that lead one share-partition in turn, and of its share coordinator.
+
+A broker goes on as a leader until it hears of its successor or is fenced. Its member fetches,
+acknowledges, and ends its session; locks expire. Writes arrive at any later time, also those of
+which the broker has forgotten that it made them. The start offset is altered once while there is no
+session. So that the world is finite, leader epochs have an end, sessions always expect epoch 1, and
+times are kept by whether a lock is over. There is one record, which is delivered once.
+"""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import attrs
+from immutables import Map
+
+from model.config import AutoOffsetReset, SharePartitionConfig
+from model.errors import ErrorCode
+from model.operations import AcknowledgementBatch
+from model.profile import Profile
+from model.share_messages import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    PartitionRequest,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareRequest,
+    ShareResponse,
+    TopicPartition,
+)
+from model.share_state_requests import InitializeState
+from model.states import AcknowledgeType, RecordState
+from spec import share_broker, share_cluster
+from spec.coordinator import Durable
+from spec.log import Log
+from spec.partition import Outstanding, SharePartition
+from spec.share_broker import Handled, ShareBroker
+from spec.share_broker_invariants import violated_by
+from spec.share_cluster import SentWrite, ShareCluster, state_key
+from spec.share_coordinator import ShareCoordinator, serve
+from tests.proofs.exploration.session_world import small_record, small_session
+
+TOPIC = UUID(int=7)
+AT = TopicPartition(str(TOPIC), 0)
+KEY = GROUP, _ = ("g", AT)
+MEMBER, BROKERS = "m", (1, 2)
+LOCK_MS, RECORDS = 1, 1
+CONFIG = SharePartitionConfig(1, RECORDS, LOCK_MS, AutoOffsetReset.EARLIEST)
+
+
+@attrs.frozen
+class ClusterWorld:
+    """The brokers with their share coordinator, and what has been answered so far.
+
+    ``accepted`` are the (state epoch, offset) whose acceptance was answered NONE; ``fenced`` the
+    (broker, leader epoch) that were answered FENCED_LEADER_EPOCH. ``last_epoch`` is that of the
+    last leader. ``fault`` says what was wrong with the step that led here.
+    """
+
+    cluster: ShareCluster
+    last_epoch: int
+    accepted: frozenset[tuple[int, int]] = frozenset()
+    fenced: frozenset[tuple[int, int]] = frozenset()
+    fault: str | None = None
+
+
+def begin(profile: Profile, last_epoch: int = 2) -> ClusterWorld:
+    """Return the world in which broker 1 leads in epoch 1 and has read nothing."""
+    coordinator = ShareCoordinator(profile, Map({TOPIC: 1}))
+    coordinator = serve(coordinator, InitializeState(state_key(KEY), 1, 0), 0).coordinator
+    brokers = Map({n: ShareBroker(profile, Map({AT.topic_id: 1})) for n in BROKERS})
+    return ClusterWorld(_elected(ShareCluster(coordinator, brokers), 1, 1), last_epoch)
+
+
+def _elected(cluster: ShareCluster, broker: int, epoch: int) -> ShareCluster:
+    log = Log(0, RECORDS)
+    return share_cluster.elect(cluster, broker, KEY, epoch=epoch, config=CONFIG, log=log)
+
+
+def check(world: ClusterWorld) -> str | None:
+    """Return what is wrong with the world, or with the step that led to it."""
+    if world.fault is not None:
+        return world.fault
+    for number, broker in world.cluster.brokers.items():
+        broken = violated_by(broker)
+        if broken:
+            return f"broker {number}: {broken[0]}"
+    return _forgotten(world) or _believes_otherwise(world)
+
+
+def _forgotten(world: ClusterWorld) -> str | None:
+    """Whether a record would be delivered again by the next leader that was accepted."""
+    durable = world.cluster.coordinator.held[state_key(KEY)].durable
+    for state_epoch, offset in sorted(world.accepted):
+        entry = durable.entries.get(offset)
+        over = offset < durable.start_offset or (
+            entry is not None and entry[0] is RecordState.ACKNOWLEDGED
+        )
+        if state_epoch == durable.state_epoch and not over:
+            return f"offset {offset} was accepted, and would be delivered again"
+    return None
+
+
+def _believes_otherwise(world: ClusterWorld) -> str | None:
+    """Whether the latest leader takes something else for durable than what is."""
+    held = world.cluster.coordinator.held[state_key(KEY)]
+    for (number, _at), epoch in world.cluster.leader_epochs.items():
+        partition = world.cluster.brokers[number].partitions[KEY]
+        if not partition.ready or epoch != held.leader_fence:
+            continue
+        same_epoch = partition.durable.state_epoch == held.durable.state_epoch
+        if same_epoch and _content(partition.durable) != _content(held.durable):
+            return f"broker {number} takes something else for durable than what is"
+    return None
+
+
+def _content(durable: Durable) -> tuple[int, int, dict[int, tuple[RecordState, int]]]:
+    return durable.start_offset, durable.delivery_complete_count, dict(durable.entries)
+
+
+def steps(world: ClusterWorld) -> Iterator[tuple[str, ClusterWorld]]:
+    """Yield everything that can happen next, with its name."""
+    cluster = world.cluster
+    latest = max(cluster.leader_epochs.values())
+    for number in BROKERS:
+        epoch = cluster.leader_epochs.get((number, AT))
+        if latest < world.last_epoch and epoch != latest:
+            yield (
+                f"broker {number} is elected",
+                _small(world, _elected(cluster, number, latest + 1)),
+            )
+        if epoch is not None:
+            yield from _at_broker(world, number, latest)
+    for sent in sorted(cluster.sent, key=repr):
+        after, handled = share_cluster.arrive(cluster, sent, 0)
+        name = f"a write of leader {sent.request.leader_epoch} arrives"
+        yield name, _answered(world, after, sent.broker, handled, sent)
+    if not any(broker.sessions for broker in cluster.brokers.values()):
+        request = InitializeState(state_key(KEY), 2, 1)
+        reply = serve(cluster.coordinator, request, 0)
+        yield "altered", _small(world, attrs.evolve(cluster, coordinator=reply.coordinator))
+
+
+def _at_broker(world: ClusterWorld, number: int, latest: int) -> Iterator[tuple[str, ClusterWorld]]:
+    cluster = world.cluster
+    broker = cluster.brokers[number]
+    if cluster.leader_epochs[number, AT] < latest and AT not in broker.elsewhere:
+        resigned = share_broker.resign(broker, AT).broker
+        after = attrs.evolve(cluster, brokers=cluster.brokers.set(number, resigned))
+        yield f"broker {number} hears of its successor", _small(world, after)
+    if broker.partitions[KEY].window.held:
+        expired = share_cluster.advance(cluster, number, LOCK_MS)
+        yield f"locks expire at broker {number}", _small(world, expired)
+    for name, request in _requests(broker):
+        after, handled = share_cluster.handle(cluster, number, request, 0)
+        yield f"{name} at broker {number}", _answered(world, after, number, handled)
+
+
+def _requests(broker: ShareBroker) -> Iterator[tuple[str, ShareRequest]]:
+    part = PartitionRequest(AT)
+    yield "opens", ShareFetch(GROUP, MEMBER, INITIAL_EPOCH, (part,), max_records=1)
+    if (GROUP, MEMBER) not in broker.sessions:
+        return
+    yield "closes", ShareFetch(GROUP, MEMBER, FINAL_EPOCH)
+    for offset in sorted(broker.partitions[KEY].window.held):
+        batch = AcknowledgementBatch(offset, offset, (AcknowledgeType.ACCEPT,))
+        asked = PartitionRequest(AT, (batch,))
+        yield f"accepts {offset}", ShareAcknowledge(GROUP, MEMBER, 1, (asked,))
+
+
+def _answered(
+    world: ClusterWorld,
+    after: ShareCluster,
+    number: int,
+    handled: Handled,
+    sent: SentWrite | None = None,
+) -> ClusterWorld:
+    """Return the world after a step that answered something, and what was wrong with it."""
+    epoch = after.leader_epochs[number, AT]
+    held = after.coordinator.held[state_key(KEY)]
+    fault, fenced, accepted = None, world.fenced, world.accepted
+    for response in handled.responses.values():
+        acquired, errors = _parts(response)
+        if acquired and (number, epoch) in fenced:
+            fault = f"broker {number} acquires although it was fenced"
+        if ErrorCode.NOT_LEADER_OR_FOLLOWER in errors and epoch < held.leader_fence:
+            fenced |= {(number, epoch)}
+        if sent is not None and errors == {ErrorCode.NONE}:
+            accepted |= {
+                (sent.request.state_epoch, offset)
+                for batch in sent.request.state_batches
+                if batch.state is RecordState.ACKNOWLEDGED
+                for offset in range(batch.first, batch.last + 1)
+            }
+    return _small(attrs.evolve(world, fault=fault, fenced=fenced, accepted=accepted), after)
+
+
+def _parts(response: ShareResponse) -> tuple[list[int], set[ErrorCode]]:
+    """Return the offsets that a response gives, and its errors."""
+    acquired = [
+        offset
+        for part in response.partitions
+        for given in part.acquired
+        for offset in range(given.first, given.last + 1)
+    ]
+    errors = {
+        error for part in response.partitions for error in (part.error, part.acknowledge_error)
+    }
+    return acquired, errors
+
+
+def _small(world: ClusterWorld, cluster: ShareCluster) -> ClusterWorld:
+    """Return the world with clocks at 0 and numbers as low as they can be."""
+    held = cluster.coordinator.held[state_key(KEY)]
+    durable = attrs.evolve(held.durable, snapshot_epoch=0, updates=0)
+    coordinator = attrs.evolve(
+        cluster.coordinator, held=Map({state_key(KEY): attrs.evolve(held, durable=durable)})
+    )
+    sent, brokers = set(), {}
+    for number, broker in cluster.brokers.items():
+        mine = [one for one in cluster.sent if one.broker == number]
+        partition = broker.partitions.get(KEY)
+        known = set() if partition is None else set(partition.outstanding)
+        ids = {id_: rank for rank, id_ in enumerate(sorted(known | {one.id for one in mine}))}
+        sent |= {attrs.evolve(one, id=ids[one.id]) for one in mine}
+        brokers[number] = _small_broker(broker, ids)
+    after = attrs.evolve(
+        cluster, coordinator=coordinator, brokers=Map(brokers), sent=frozenset(sent)
+    )
+    return attrs.evolve(world, cluster=after)
+
+
+def _small_broker(broker: ShareBroker, ids: dict[int, int]) -> ShareBroker:
+    numbers = {seq: number for number, seq in enumerate(sorted(broker.waiting))}
+    partitions = {
+        key: _small_partition(partition, ids, numbers)
+        for key, partition in broker.partitions.items()
+    }
+    sessions = {key: small_session(session) for key, session in broker.sessions.items()}
+    return attrs.evolve(
+        broker,
+        now=0,
+        next_seq=len(numbers),
+        waiting=Map({numbers[seq]: waiting for seq, waiting in broker.waiting.items()}),
+        sessions=Map(sessions),
+        partitions=Map(partitions),
+    )
+
+
+def _small_partition(
+    partition: SharePartition, ids: dict[int, int], numbers: dict[int, int]
+) -> SharePartition:
+    def small(waiting: Outstanding) -> Outstanding:
+        seq = None if waiting.seq is None else numbers.get(waiting.seq, share_broker.NOBODY)
+        write = attrs.evolve(waiting.write, id=ids[waiting.write.id])
+        return attrs.evolve(waiting, write=write, seq=seq)
+
+    records = {o: small_record(r, partition.now) for o, r in partition.window.records.items()}
+    return attrs.evolve(
+        partition,
+        now=0,
+        window=attrs.evolve(partition.window, records=Map(records)),
+        outstanding=Map({ids[id_]: small(one) for id_, one in partition.outstanding.items()}),
+        next_write=len(ids),
+    )

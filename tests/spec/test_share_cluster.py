@@ -1,0 +1,191 @@
+"""Leaders that succeed each other, between their brokers and the share coordinator."""
+
+from uuid import UUID
+
+import attrs
+import pytest
+from immutables import Map
+
+from model.config import AutoOffsetReset
+from model.errors import ErrorCode, InvalidValueError
+from model.profile import KAFKA, KIP, Profile
+from model.ranges import StateBatch
+from model.share_messages import (
+    PartitionRequest,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareResponse,
+    TopicPartition,
+)
+from model.share_state_requests import InitializeState, ReadState
+from model.states import RecordState
+from spec.log import Log
+from spec.share_broker import ShareBroker
+from spec.share_broker_invariants import violated_by
+from spec.share_cluster import ShareCluster, advance, arrive, elect, handle, state_key
+from spec.share_coordinator import ShareCoordinator, serve
+from tests.spec.share_worlds import asked, errors, given
+from tests.spec.worlds import SMALL
+
+TOPIC = UUID(int=7)
+AT = TopicPartition(str(TOPIC), 0)
+KEY = ("g", AT)
+
+
+def cluster_of(profile: Profile = KIP, epochs: tuple[int, ...] = (1,)) -> ShareCluster:
+    """Brokers 1 and 2; broker n leads a log of three records in the n-th of the epochs."""
+    coordinator = ShareCoordinator(profile, Map({TOPIC: 1}))
+    coordinator = serve(coordinator, InitializeState(state_key(KEY), 1, 0), 0).coordinator
+    brokers = Map({n: ShareBroker(profile, Map({AT.topic_id: 1})) for n in (1, 2)})
+    cluster = ShareCluster(coordinator, brokers)
+    for broker, epoch in enumerate(epochs, 1):
+        cluster = elect(cluster, broker, KEY, epoch=epoch, config=SMALL, log=Log(0, 3))
+    return cluster
+
+
+def fetched(
+    cluster: ShareCluster, broker: int, epoch: int = 0, most: int = 1, member: str = "m"
+) -> tuple[ShareCluster, ShareResponse]:
+    request = ShareFetch("g", member, epoch, (PartitionRequest(AT),), max_records=most)
+    cluster, handled = handle(cluster, broker, request, cluster.brokers[broker].now)
+    assert handled.response is not None
+    return cluster, handled.response
+
+
+def acknowledged(
+    cluster: ShareCluster, broker: int, *batches: tuple[int, ...], epoch: int = 1
+) -> tuple[ShareCluster, int]:
+    request = ShareAcknowledge("g", "m", epoch, (asked(AT, *batches),))
+    cluster, handled = handle(cluster, broker, request, cluster.brokers[broker].now)
+    assert handled.response is None
+    return cluster, handled.seq
+
+
+def arrived(cluster: ShareCluster) -> tuple[ShareCluster, Map[int, ShareResponse]]:
+    """The cluster after its one write has arrived, and the responses that waited for it."""
+    (sent,) = cluster.sent
+    cluster, handled = arrive(cluster, sent, 0)
+    return cluster, handled.responses
+
+
+def test_a_new_leader_reads_what_the_former_one_wrote() -> None:
+    cluster, response = fetched(cluster_of(epochs=(1, 2)), 1, most=2)
+    assert given(response) == {AT: [(0, 1, 1)]}
+    cluster, seq = acknowledged(cluster, 1, (0, 0, 1))
+    cluster, responses = arrived(cluster)
+    assert errors(responses[seq]) == {AT: ("NONE", "NONE")}
+    cluster, response = fetched(cluster, 2)
+    assert given(response) == {AT: [(1, 1, 1)]}
+    state = cluster.coordinator.held[state_key(KEY)].durable
+    assert (state.leader_epoch, cluster.brokers[2].partitions[KEY].durable.leader_epoch) == (2, 2)
+
+
+@pytest.mark.parametrize("profile", [KIP, KAFKA])
+def test_a_leader_that_was_fenced_acquires_no_more(profile: Profile) -> None:
+    cluster, _ = fetched(cluster_of(profile, (1, 2)), 1)
+    cluster, _ = fetched(cluster, 2)
+    cluster, seq = acknowledged(cluster, 1, (0, 0, 1))
+    cluster, responses = arrived(cluster)
+    assert errors(responses[seq]) == {AT: ("NONE", "NOT_LEADER_OR_FOLLOWER")}
+    for _ in range(2):
+        cluster, response = fetched(cluster, 1)
+        assert errors(response) == {AT: ("NOT_LEADER_OR_FOLLOWER", "NONE")}
+        assert given(response) == {AT: []}
+    assert cluster.brokers[1].fenced == {KEY}
+    assert violated_by(cluster.brokers[1]) == []
+
+
+def test_a_leader_that_reads_after_its_successor_is_fenced() -> None:
+    cluster, _ = fetched(cluster_of(epochs=(1, 2)), 2)
+    cluster, response = fetched(cluster, 1)
+    assert errors(response) == {AT: ("NOT_LEADER_OR_FOLLOWER", "NONE")}
+    assert cluster.brokers[1].fenced == {KEY}
+
+
+def test_a_broker_that_is_elected_again_is_not_fenced_any_more() -> None:
+    cluster, _ = fetched(cluster_of(epochs=(1, 2)), 2)
+    cluster, _ = fetched(cluster, 1)
+    cluster = elect(cluster, 1, KEY, epoch=3, config=SMALL, log=Log(0, 3))
+    assert not cluster.brokers[1].fenced
+    cluster, response = fetched(cluster, 1)
+    assert given(response) == {AT: [(0, 0, 1)]}
+    with pytest.raises(InvalidValueError, match="epoch is 3; allowed: more than 3"):
+        elect(cluster, 2, KEY, epoch=3, config=SMALL, log=Log(0, 3))
+
+
+def test_a_leader_reads_once_while_it_has_the_share_partition_in_memory() -> None:
+    cluster, _ = fetched(cluster_of(), 1)
+    read = cluster.coordinator
+    assert read.held[state_key(KEY)].leader_fence == 1
+    later = serve(read, ReadState(state_key(KEY), 5), 0).coordinator
+    cluster = attrs.evolve(cluster, coordinator=later)
+    cluster, response = fetched(cluster, 1, epoch=1)
+    assert given(response) == {AT: [(1, 1, 1)]}, "it has not heard of its successor"
+
+
+def test_a_request_that_its_session_refuses_reads_nothing() -> None:
+    cluster = cluster_of()
+    after, response = fetched(cluster, 1, epoch=7)
+    assert response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
+    assert after.coordinator == cluster.coordinator
+
+
+def test_a_share_partition_that_was_altered_is_read_again() -> None:
+    cluster, _ = fetched(cluster_of(), 1)
+    cluster, _ = acknowledged(cluster, 1, (0, 0, 1))
+    request = InitializeState(state_key(KEY), 2, 2)
+    cluster = attrs.evolve(cluster, coordinator=serve(cluster.coordinator, request, 0).coordinator)
+    cluster, responses = arrived(cluster)
+    assert [errors(one)[AT][1] for one in responses.values()] == ["NOT_LEADER_OR_FOLLOWER"]
+    assert not cluster.brokers[1].fenced, "its leader epoch is the latest"
+    cluster, response = fetched(cluster, 1, epoch=2)
+    assert given(response) == {AT: [(2, 2, 1)]}
+
+
+def test_a_share_partition_that_was_never_initialized_is_not_of_the_group() -> None:
+    for profile, code in ((KIP, "UNKNOWN_TOPIC_OR_PARTITION"), (KAFKA, "UNKNOWN_SERVER_ERROR")):
+        cluster = cluster_of(profile)
+        nothing = ShareCoordinator(profile, Map({TOPIC: 1}))
+        _, response = fetched(attrs.evolve(cluster, coordinator=nothing), 1)
+        assert errors(response) == {AT: (code, "NONE")}
+
+
+def test_a_write_of_before_an_election_answers_nobody() -> None:
+    cluster, _ = fetched(cluster_of(), 1)
+    cluster, _ = acknowledged(cluster, 1, (0, 0, 1))
+    cluster = elect(cluster, 1, KEY, epoch=2, config=SMALL, log=Log(0, 3))
+    cluster, _ = fetched(cluster, 1)
+    assert {(sent.id, sent.request.leader_epoch) for sent in cluster.sent} == {(0, 1)}
+    (late,) = cluster.sent
+    cluster, _ = acknowledged(cluster, 1, (0, 0, 2))
+    after, handled = arrive(cluster, late, 0)
+    assert not handled.responses
+    assert after.brokers == cluster.brokers
+    assert after.coordinator == cluster.coordinator, "leader epoch 1 is fenced"
+    with pytest.raises(InvalidValueError, match="a write that is on its way"):
+        arrive(after, late, 0)
+
+
+def test_the_writes_of_expiries_and_releases_are_sent_too() -> None:
+    cluster, _ = fetched(cluster_of(), 1, most=2)
+    cluster = advance(cluster, 1, SMALL.record_lock_duration_ms)
+    (expiry,) = cluster.sent
+    assert expiry.request.state_batches == (StateBatch(0, 1, RecordState.AVAILABLE, 1),)
+    cluster, _ = fetched(cluster, 1, epoch=1)
+    cluster, handled = handle(
+        cluster, 1, ShareFetch("g", "m", -1, (PartitionRequest(AT),)), cluster.brokers[1].now
+    )
+    assert handled.response is not None
+    assert len(cluster.sent) == 2
+    for sent in sorted(cluster.sent, key=lambda one: one.id):
+        cluster, _ = arrive(cluster, sent, 0)
+    entries = cluster.coordinator.held[state_key(KEY)].durable.entries
+    assert dict(entries) == {0: (RecordState.ARCHIVED, 2), 1: (RecordState.AVAILABLE, 1)}
+    assert not cluster.brokers[1].partitions[KEY].ready
+
+
+def test_a_dry_run_of_a_read_needs_no_offset_for_a_duration() -> None:
+    by_duration = attrs.evolve(SMALL, auto_offset_reset=AutoOffsetReset.BY_DURATION)
+    cluster = elect(cluster_of(epochs=()), 1, KEY, epoch=1, config=by_duration, log=Log(0, 3))
+    _, response = fetched(cluster, 1)
+    assert given(response) == {AT: [(0, 0, 1)]}
