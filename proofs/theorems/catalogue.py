@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from model.errors import InvalidValueError
+from proofs.theorems.acknowledge_theorems import ACKNOWLEDGE_THEOREMS
 from proofs.theorems.acquire_theorems import ACQUIRE_THEOREMS
 from proofs.theorems.complete_count_theorems import COMPLETE_COUNT_THEOREMS
 from proofs.theorems.coordinator_theorems import COORDINATOR_THEOREMS
@@ -38,6 +39,7 @@ THEOREMS: tuple[Theorem, ...] = (
     *WALK_THEOREMS,
     *WINDOW_THEOREMS,
     *OPERATION_THEOREMS,
+    *ACKNOWLEDGE_THEOREMS,
     *WRITE_THEOREMS,
     *ACQUIRE_THEOREMS,
     *COUNTING_THEOREMS,

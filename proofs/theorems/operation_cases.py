@@ -11,10 +11,7 @@ import attrs
 
 from model.checks import MAX_INT64
 from model.config import IsolationLevel
-from model.errors import ErrorCode
 from model.operations import (
-    Acknowledge,
-    AcknowledgementBatch,
     AdvanceTime,
     ArchiveAborted,
     FinishDeadLetter,
@@ -23,7 +20,7 @@ from model.operations import (
 from model.outcome import Choice, Expiry
 from model.profile import KAFKA, Profile
 from model.ranges import OffsetRange
-from model.states import AcknowledgeType, RecordState
+from model.states import RecordState
 from proofs.theorems.controls import also_allows, becomes
 from proofs.theorems.operation_situation import (
     OneOperation,
@@ -33,8 +30,8 @@ from proofs.theorems.operation_situation import (
     waits_for_its_write,
 )
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, about
-from spec import aborted, acknowledge, dead_letters, expire, release
+from proofs.theorems.theorem import Control
+from spec import aborted, dead_letters, expire, release
 from spec import record as rules
 from spec.logic import Term, negate
 from spec.partition import SharePartition, Step
@@ -45,8 +42,9 @@ ARCHIVING, IN_PROGRESS = RecordState.ARCHIVING, RecordState.IN_PROGRESS
 
 @attrs.frozen
 class Place:
-    """An offset of a situation and its record, if it has one."""
+    """An offset of a situation, the first or the second, and its record, if it has one."""
 
+    index: int
     at: Term
     tracked: Term
     record: Record
@@ -55,9 +53,13 @@ class Place:
 def places(s: OneOperation) -> tuple[Place, Place]:
     """Return the two offsets of the situation."""
     return (
-        Place(s.at, s.tracked, s.record),
-        Place(s.other, s.other_tracked, s.other_record),
+        Place(0, s.at, s.tracked, s.record),
+        Place(1, s.other, s.other_tracked, s.other_record),
     )
+
+
+def _always(_s: OneOperation) -> Term:
+    return True
 
 
 def accepts_all(_s: OneOperation) -> Term:
@@ -88,13 +90,15 @@ class OperationCase:
     writes_always: bool = False
     settings: dict[str, Any] = attrs.Factory(dict)
     profile: Profile = KAFKA
+    given: Callable[[OneOperation], Term] = _always
 
     def before(self, s: OneOperation) -> SharePartition:
         """Return the share-partition before the operation."""
         return partition_of(s, self.profile, **self.settings)
 
 
-def _failed(s: OneOperation) -> Term:
+def failed_state(s: OneOperation) -> Term:
+    """Return the state of a record that has failed for good."""
     return rules.failed_state(s.dead_letter_queue)
 
 
@@ -130,7 +134,7 @@ def _after_leaving(s: OneOperation, place: Place) -> Record | None:
         return None
     if _stays(s, place):
         return rules.give_grace(place.record, s.now + s.grace)
-    return rules.release(place.record, s.limit, _failed(s))
+    return rules.release(place.record, s.limit, failed_state(s))
 
 
 RELEASE = OperationCase(
@@ -142,45 +146,6 @@ RELEASE = OperationCase(
     writes=lambda s, place: negate(_stays(s, place)),
     waits=True,
 )
-
-
-def _acknowledge(s: OneOperation, before: SharePartition, kind: AcknowledgeType) -> Step:
-    batch = AcknowledgementBatch(s.first, s.last, (kind,))
-    operation = Acknowledge(s.member, (batch,))
-    choice = Choice(refusal=ErrorCode.NONE)
-    return acknowledge.acknowledge_records(before, operation, choice, waits_for_its_write(s), s.seq)
-
-
-def _may_acknowledge(s: OneOperation, place: Place, kind: AcknowledgeType) -> Term:
-    mine = is_owned_by(place.record, s.member)
-    if kind is not AcknowledgeType.RENEW:
-        return mine
-    return conjunction(mine, s.renewable, place.record.state == RecordState.ACQUIRED)
-
-
-def _accepts(s: OneOperation, kind: AcknowledgeType) -> Term:
-    return _each_named(s, lambda s, place: _may_acknowledge(s, place, kind), _is_named)
-
-
-def _after_acknowledging(s: OneOperation, place: Place, kind: AcknowledgeType) -> Record | None:
-    if negate(_is_named(s, place)):
-        return None
-    if kind is AcknowledgeType.RENEW:
-        return rules.renew(place.record, s.now + s.lock)
-    return rules.acknowledge(place.record, kind, s.limit, _failed(s))
-
-
-def _acknowledgement(kind: AcknowledgeType) -> OperationCase:
-    return OperationCase(
-        f"acknowledge by {kind.name}",
-        "KIP-932, ShareAcknowledge",
-        lambda s, before: _acknowledge(s, before, kind),
-        lambda s, place: _after_acknowledging(s, place, kind),
-        ANYBODY,
-        about(_accepts, kind),
-        writes=lambda _s, _place: kind is not AcknowledgeType.RENEW,
-        waits=True,
-    )
 
 
 def _is_over(s: OneOperation, place: Place) -> Term:
@@ -204,7 +169,7 @@ def _expire(s: OneOperation, before: SharePartition) -> Step:
 def _after_expiry(s: OneOperation, place: Place) -> Record | None:
     if not _is_over(s, place):
         return None
-    return rules.expire(place.record, s.limit, _failed(s))
+    return rules.expire(place.record, s.limit, failed_state(s))
 
 
 def _expires_on_time(s: OneOperation) -> Term:
@@ -315,11 +280,10 @@ ABORTED = OperationCase(
 )
 
 CASES = (
-    *(_acknowledgement(kind) for kind in AcknowledgeType),
     RELEASE,
     EXPIRY,
     CHOSEN_EXPIRY,
     DEAD_LETTER,
     ABORTED,
 )
-"""The operations that end or prolong deliveries."""
+"""The operations that end or prolong deliveries, but for acknowledgements."""

@@ -92,6 +92,8 @@ class OneOperation:
             )  # fmt: skip
             yield here
             yield attrs.evolve(here, elapsed=here.lock, last=max(at, other))
+            beyond = now.end_offset + 2
+            yield attrs.evolve(here, other=beyond, other_tracked=False, second=at, second_last=at)
 
 
 def partition_of(s: OneOperation, profile: Profile = KAFKA, **config: Any) -> SharePartition:  # noqa: ANN401 - any setting
@@ -140,6 +142,7 @@ def is_possible(s: OneOperation) -> Term:
         s.waiting != s.write_id,
         s.waiting != s.next_write,
         s.first <= s.last,
+        s.second <= s.second_last,
         implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end)),
         implies(s.other_tracked, conjunction(s.start <= s.other, s.other < s.end)),
         *(is_whole(record) for record in (s.record, s.other_record)),

@@ -1,4 +1,4 @@
-"""The records of a window at the offsets that a theorem names."""
+"""Mappings and sequences of which a theorem knows only what it names."""
 
 from collections.abc import Iterator
 
@@ -82,3 +82,27 @@ class Points:
 
     def _without(self, offset: Term) -> tuple[tuple[Term, Term], ...]:
         return tuple((there, value) for there, value in self.entries if not there == offset)  # noqa: SIM201 - a question about terms
+
+
+@attrs.frozen
+class Places:
+    """A sequence of any width: ``entries`` are (place, value), and ``rest`` is the value elsewhere.
+
+    The width and the places may be terms.
+    """
+
+    width: Term
+    entries: tuple[tuple[Term, int], ...]
+    rest: int
+
+    def __len__(self) -> int:
+        """Return the width, which is a value where this is asked."""
+        return int(self.width)
+
+    def __getitem__(self, place: Term) -> int:
+        """Return the value at the place."""
+        return next((value for there, value in self.entries if there == place), self.rest)
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the values that there are."""
+        return iter((*(value for _place, value in self.entries), self.rest))

@@ -6,7 +6,7 @@ in any way and still means in a proof what it means when it runs.
 """
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
@@ -14,6 +14,7 @@ import attrs
 import z3
 
 from model.states import RecordState
+from proofs.theorems.points import Places
 from spec import (
     acknowledge,
     acquire,
@@ -22,6 +23,7 @@ from spec import (
     initialize,
     log_start,
     ranges,
+    validation,
     window,
     writes,
 )
@@ -31,6 +33,7 @@ _MODULES_WITH_RANGES = (
     *(acknowledge, acquire, coordinator, dead_letters, initialize, log_start, ranges, window),
     writes,
 )
+_MODULES_WITH_LENGTHS = (acknowledge, validation)
 _LONGEST_RUN = 400
 
 
@@ -176,7 +179,13 @@ def _following(run: _Run, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
         for module in _MODULES_WITH_RANGES:
             for name, builtin in (("range", between), ("max", _largest), ("min", _smallest)):
                 stack.enter_context(patch.object(module, name, builtin, create=True))
+        for module in _MODULES_WITH_LENGTHS:
+            stack.enter_context(patch.object(module, "len", _length, create=True))
         yield
+
+
+def _length(values: Sized) -> Term:
+    return values.width if isinstance(values, Places) else builtins.len(values)
 
 
 def _largest(*values: Term, **how: Term) -> Term:
