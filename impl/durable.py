@@ -44,6 +44,7 @@ def replace_durable(header: Ints, start: int, complete: int) -> None:
 def merge_journal(state: State) -> None:
     """Merge, clip and join all batches; the durable array has room for twice as many as there are.
 
+    Where the coordinator counts what is complete, it does so then.
     Ranges of offsets have at most twice as many different pieces as there are ranges.
     """
     h, durable, journal = state.header, state.durable, state.journal
@@ -54,6 +55,8 @@ def merge_journal(state: State) -> None:
             _raise(h, durable, journal, entry)
     h[at.JOURNAL_TAIL] = 0
     _clip_and_join(h, durable, start)
+    if h[at.COUNTS_DURABLE] and start >= 0:
+        h[at.DURABLE_COMPLETE] = _offsets_complete(h, durable)
 
 
 @entry_point
@@ -63,6 +66,16 @@ def merge_answered(state: State, start: int, complete: int, batches: Ints) -> No
     for index in range(batches.shape[0]):
         note_batch(state.header, state.journal, batches, index)
     merge_journal(state)
+
+
+@compiled
+def _offsets_complete(header: Ints, durable: Ints) -> int:
+    """Return how many offsets the share coordinator holds as ACKNOWLEDGED or ARCHIVED."""
+    total = 0
+    for row in range(header[at.DURABLE_TAIL]):
+        if durable[row, 2] == at.ACKNOWLEDGED or durable[row, 2] == at.ARCHIVED:
+            total += durable[row, 1] - durable[row, 0] + 1
+    return total
 
 
 @compiled

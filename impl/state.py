@@ -49,6 +49,7 @@ def new_state(profile: Profile) -> State:
     header[at.SHARED_OFFSET] = profile.batches_may_share_an_offset
     header[at.MAY_OVERSHOOT] = profile.record_limit_may_overshoot
     header[at.FREE_GAP] = profile.gap_at_the_end_is_free
+    header[at.COUNTS_DURABLE] = profile.coordinator_counts_complete
     return State(
         header,
         runs=_rows(at.MARKED_RUN_COLUMNS if profile.in_progress else at.RUN_COLUMNS),

@@ -27,6 +27,9 @@ class Profile:
     ``default_max_record_locks``: the default width of the window, in offsets.
     ``configured_as_kafka``: configurations have Kafka's defaults and ranges, not the KIPs'.
     ``in_progress``: a consumer may mark the records that it works on (KAFKA-20458, a draft).
+    ``coordinator_counts_complete``: the durable delivery complete count is the number of records
+    that the share coordinator holds as ACKNOWLEDGED or ARCHIVED. What a write says of it is not
+    used (docs/findings/kip-1226.md).
 
     Defects of Apache Kafka that a profile can reproduce (docs/findings/share-coordinator.md):
 
@@ -53,6 +56,7 @@ class Profile:
     in_progress: bool
     window_may_exceed_maximum: bool = False
     offered_within: int = 10
+    coordinator_counts_complete: bool = False
     defect_start_offset_kept_loses_count: bool = False
     defect_repeated_initialize_discards_state: bool = False
     defect_initialize_forgets_leader_epoch: bool = False
@@ -102,7 +106,12 @@ KAFKA_4_4 = attrs.evolve(
 DRAFT_RESOLVED = attrs.evolve(KIP, name="draft_resolved", in_progress=True)
 """The KIP texts with the draft of IN_PROGRESS, as docs/decisions.md settles both."""
 
-PROFILES = {profile.name: profile for profile in (KIP, KAFKA, KAFKA_4_4, DRAFT_RESOLVED)}
+LAG_RESOLVED = attrs.evolve(KIP, name="lag_resolved", coordinator_counts_complete=True)
+"""The KIP texts with a reported lag that is what a new leader finds (docs/findings/kip-1226.md)."""
+
+PROFILES = {
+    profile.name: profile for profile in (KIP, KAFKA, KAFKA_4_4, DRAFT_RESOLVED, LAG_RESOLVED)
+}
 
 
 def profile_named(name: str) -> Profile:

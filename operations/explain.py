@@ -31,7 +31,7 @@ class ExplainError(ValueError):
 
 @attrs.frozen
 class ExplainedStep:
-    """An event, and its outcome by the specification; ``lag`` in offsets, after the event."""
+    """An event, and its outcome by the specification; ``lag``: the leader's, after it."""
 
     event: TraceEvent
     outcome: Outcome

@@ -15,7 +15,7 @@ from model.ranges import StateBatch
 from model.share_state_requests import WriteState
 from model.snapshot import DurableState
 from model.state_topic import ShareSnapshot, ShareUpdate
-from model.states import RecordState
+from model.states import TERMINAL_STATES, RecordState
 from spec.ranges import runs
 from spec.record import durable_maximum
 
@@ -58,8 +58,9 @@ def merge(durable: Durable, request: Write | WriteState | ShareUpdate, profile: 
     """Merge a write into the durable state (KIP-932, WriteShareGroupState).
 
     Guard: none here; ``write`` fences.
-    Effect: start offset and delivery complete count as in ``merge_start``; of two states of one
-    record the ``durable_maximum`` stays; entries below the start offset are dropped.
+    Effect: start offset and delivery complete count as in ``merge_start``, or the count as in
+    ``counted``; of two states of one record the ``durable_maximum`` stays; entries below the start
+    offset are dropped.
     Delivery count: the larger one.
     Persistence: this is the durable state.
     """
@@ -72,7 +73,22 @@ def merge(durable: Durable, request: Write | WriteState | ShareUpdate, profile: 
         for offset in _below(durable, start):
             del rest[offset]
         entries = rest.finish()
-    return attrs.evolve(durable, start_offset=start, delivery_complete_count=count, entries=entries)
+    merged = attrs.evolve(
+        durable, start_offset=start, delivery_complete_count=count, entries=entries
+    )
+    return counted(merged, profile)
+
+
+def counted(durable: Durable, profile: Profile) -> Durable:
+    """Return the state with the delivery complete count that its entries have.
+
+    Only where the coordinator counts: elsewhere the count is what leaders wrote. Without a start
+    offset there is none.
+    """
+    if not profile.coordinator_counts_complete or durable.start_offset == -1:
+        return durable
+    complete = sum(state in TERMINAL_STATES for state, _ in durable.entries.values())
+    return attrs.evolve(durable, delivery_complete_count=complete)
 
 
 def _raised(entries: Map[int, Entry], batches: Iterable[StateBatch], start: int) -> Map[int, Entry]:
@@ -203,7 +219,8 @@ def replay_record(
     An update that belongs to an earlier snapshot is ignored: the snapshot contains it.
     """
     if isinstance(record, ShareSnapshot):
-        return attrs.evolve(durable_from(record.state), snapshot_epoch=record.snapshot_epoch)
+        read = counted(durable_from(record.state), profile)
+        return attrs.evolve(read, snapshot_epoch=record.snapshot_epoch)
     if record.snapshot_epoch < durable.snapshot_epoch:
         return durable
     merged = merge(durable, record, profile)

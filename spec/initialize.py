@@ -9,7 +9,7 @@ from model.operations import Initialize, ResetOffset
 from model.outcome import Outcome
 from model.ranges import StateBatch
 from model.states import RecordState
-from spec.coordinator import durable_from
+from spec.coordinator import counted, durable_from
 from spec.coordinator import initialize as initialize_durable
 from spec.log import Log, truncate
 from spec.partition import SharePartition, Step
@@ -53,7 +53,7 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
             log=_log(partition.log, operation),
             window=replace(extend(Window(start, start), end), records),
             outstanding=Map(),
-            durable=durable_from(operation.persisted),
+            durable=counted(durable_from(operation.persisted), partition.profile),
             ready=True,
             highest_limit=_highest_limit(partition, operation),
             next_acquisition=_next_acquisition(partition, operation),

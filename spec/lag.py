@@ -1,4 +1,8 @@
-"""Share-partition lag (KIP-1226)."""
+"""Share-partition lag (KIP-1226): the leader's, and the one that is reported.
+
+They are the same formula, of the leader's memory and of the durable state. Where a write fails or
+is lost the reported lag can stay too low (docs/findings/kip-1226.md).
+"""
 
 from model.snapshot import DurableState
 from spec.logic import Term
@@ -16,7 +20,7 @@ def share_partition_lag(end_offset: Term, start_offset: Term, complete: Term) ->
 
 
 def lag(partition: SharePartition) -> int:
-    """Return the lag as the leader would compute it now."""
+    """Return the leader's lag. It is exact when no write is outstanding."""
     result: int = share_partition_lag(
         partition.log.end_offset, partition.window.start_offset, complete_count(partition)
     )
@@ -24,7 +28,7 @@ def lag(partition: SharePartition) -> int:
 
 
 def durable_lag(end_offset: int, state: DurableState) -> int | None:
-    """Return the lag as the group coordinator reports it.
+    """Return the reported lag: as the group coordinator answers it from the durable state.
 
     None where the start offset or the delivery complete count is unknown, and where the start
     offset was altered to one beyond the end of the log, which the log has not reached.

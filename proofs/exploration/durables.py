@@ -66,7 +66,7 @@ class Coordinator:
             return f"a write of the current leader is answered {status.name}"
         if merge(after, request, profile) != after:
             return "a write that arrives again changes the durable state"
-        if not _covers(after, before):
+        if not _covers(after, before, counts=not profile.coordinator_counts_complete):
             return "a write takes back something durable"
         for epochs, fence in (
             (_OLDER_LEADER, ErrorCode.FENCED_LEADER_EPOCH),
@@ -101,12 +101,15 @@ def _write(what: Content) -> Write:
     )
 
 
-def _covers(after: Durable, before: Durable) -> bool:
-    """Whether what was durable before still is, or is further, or lies before the start offset."""
+def _covers(after: Durable, before: Durable, *, counts: bool) -> bool:
+    """Whether what was durable before still is, or is further, or lies before the start offset.
+
+    ``counts``: of the delivery complete count too, at one start offset.
+    """
     entries = after.entries
-    return (after.start_offset, after.delivery_complete_count) >= (
+    return (after.start_offset, counts and after.delivery_complete_count) >= (
         before.start_offset,
-        before.delivery_complete_count,
+        counts and before.delivery_complete_count,
     ) and all(
         offset < after.start_offset
         or (offset in entries and durable_maximum(*entries[offset], *entry) == entries[offset])

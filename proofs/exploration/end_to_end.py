@@ -5,13 +5,14 @@ have been applied. They are listed with the others and expected to fail; the exp
 shortest run in which each does.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
+from model.profile import Profile
 from proofs.exploration.tables import Ints
 
 Mask = npt.NDArray[np.bool_]
@@ -37,7 +38,8 @@ class Seen(Protocol):
 class ExploredProperty:
     """A sentence about states, and which states break it; ``number`` as in docs/properties.md.
 
-    ``why_not`` says why it is expected to fail; empty if it should hold.
+    ``why_not`` says why it is expected to fail; empty if it should hold. ``mended_by`` names a flag
+    of the profiles under which it should hold nevertheless.
     """
 
     name: str
@@ -45,6 +47,17 @@ class ExploredProperty:
     broken: Callable[[Seen], Mask]
     number: int | None = None
     why_not: str = ""
+    mended_by: str = ""
+
+
+def judged_under(
+    profile: Profile, properties: Iterable[ExploredProperty]
+) -> tuple[ExploredProperty, ...]:
+    """Return the properties as they are expected to hold or fail under a profile."""
+    return tuple(
+        attrs.evolve(p, why_not="") if p.mended_by and getattr(profile, p.mended_by) else p
+        for p in properties
+    )
 
 
 def _differs(seen: Seen, name: str) -> Mask:
@@ -64,6 +77,14 @@ def _lag_too_low(seen: Seen) -> Mask:
     start, lag = seen.durable("start"), seen.leader("log_end") - seen.durable("reported")
     left = seen.leader("present") & ~seen.durable("terminal")
     found: Mask = (start >= 0) & (lag < np.bitwise_count(left))
+    return found
+
+
+def _lag_is_not_resumed(seen: Seen) -> Mask:
+    """Whether the reported lag is another than that of a leader that has just read the state."""
+    found: Mask = (seen.durable("start") >= 0) & (
+        seen.durable("reported") != seen.durable("resumed")
+    )
     return found
 
 
@@ -125,6 +146,16 @@ PROPERTIES = (
         29,
         "A delivery complete count is written that includes a record whose own write fails, such "
         "as that of a lock which expired; at one start offset the larger count stays.",
+        "coordinator_counts_complete",
+    ),
+    ExploredProperty(
+        "reported_lag_is_resumed",
+        "The lag reported from the durable state is that of a leader which reads that state.",
+        _lag_is_not_resumed,
+        50,
+        "The count of a write includes records whose own write is outstanding, or fails, or was "
+        "not made.",
+        "coordinator_counts_complete",
     ),
     ExploredProperty(
         "delivery_count_survives_failover",

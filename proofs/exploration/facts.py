@@ -10,8 +10,9 @@ from collections.abc import Iterable
 import attrs
 
 from model.states import RecordState
-from proofs.exploration.world import ExploredLeader, SmallWorld, present
-from spec.coordinator import Durable
+from proofs.exploration.world import ExploredLeader, SmallWorld, initialize, present
+from spec.coordinator import Durable, durable_state
+from spec.lag import lag
 from spec.log import Log
 from spec.record import Record, is_acquirable, is_dead_letter, is_terminal
 
@@ -53,12 +54,17 @@ class Facts:
 
 @attrs.frozen
 class DurableFacts:
-    """Of a durable state; the log's end without ``reported`` is the reported lag."""
+    """Of a durable state.
+
+    The log's end without ``reported`` is the reported lag, and without ``resumed`` the lag of a
+    leader that has just read the state.
+    """
 
     start: int
     code: int
     terminal: int
     reported: int
+    resumed: int
 
 
 def facts_of(world: SmallWorld, leader: ExploredLeader) -> Facts:
@@ -109,11 +115,13 @@ def durable_facts(world: SmallWorld, durable: Durable) -> DurableFacts:
             byte = _code(*durable.entries.get(offset, (RecordState.AVAILABLE, 0)))
         code |= byte << 8 * offset
         terminal |= (byte >> 7) << offset
+    new = initialize(world, Log(0, world.offsets), durable_state(durable))[0].partition
     return DurableFacts(
         durable.start_offset,
         code,
         terminal,
         max(0, durable.start_offset) + max(0, durable.delivery_complete_count),
+        world.offsets - lag(new),
     )
 
 

@@ -18,7 +18,6 @@ from model.states import AcknowledgeType, AcquireMode
 from proofs.exploration.normal import View
 from proofs.exploration.world import TICK_MS, ExploredLeader, SmallWorld, present
 from spec.log import Log, learn_hole
-from spec.ranges import runs
 from spec.record import is_acquirable, is_dead_letter
 
 FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -82,7 +81,7 @@ def _acquire(world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[
     read = [offset for offset in present(leader.log) if offset >= at]
     if not read or at < leader.log.start_offset:
         return
-    batches = tuple(OffsetRange(first, last) for first, last, _ in runs((o, True) for o in read))
+    batches = tuple(OffsetRange(offset, offset) for offset in read)
     for member in _different(view):
 
         def fetch(mode: AcquireMode, choice: Choice, member: str = member) -> Move:

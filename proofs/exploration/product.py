@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from proofs.exploration.durables import Coordinator
-from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty
+from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, judged_under
 from proofs.exploration.facts import DurableFacts, durable_facts
 from proofs.exploration.leaders import Leaders
 from proofs.exploration.moves import MoveKind
@@ -100,7 +100,8 @@ class Product:
         """Start from the world in which nothing has happened."""
         self.world, self.leaders, self.network = world, leaders, network
         self.coordinator = Coordinator(world)
-        self.properties, self.waited_for = properties, list(properties)
+        self.properties = judged_under(world.profile, properties)
+        self.waited_for = list(self.properties)
         self.expected: list[Found] = []
         self.transitions = 0
         self.levels: list[tuple[Ints, _Small, _Small]] = []

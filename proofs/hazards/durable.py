@@ -48,7 +48,8 @@ HAZARDS = (
         "Z1b",
         "The lag counts a record as done that is not",
         "After the failover of Z1 the durable delivery complete count still counts the record "
-        "that is to be processed again, so that the reported lag is too small.",
+        "that is to be processed again, so that the reported lag is too small, although every "
+        "write was answered with success.",
         (_WRITE,),
         _IN_MEMORY,
         (
@@ -69,7 +70,8 @@ HAZARDS = (
             ),
         ),
         "It stays so: the release in the last row carries a count of 0, and the coordinator keeps "
-        "the larger one.",
+        "the larger one. Where a write is lost, the lag of KIP-1226 is too small without the draft "
+        "as well ([the finding](findings/kip-1226.md)); what the draft adds is that none need be.",
     ),
     Hazard(
         "Z9",

@@ -13,7 +13,7 @@ from model import operations as ops
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Answer, Outcome
-from model.profile import DRAFT_RESOLVED, KAFKA
+from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.states import RecordState
 from proofs.hazards import draft_leader as draft
 from proofs.hazards.draft_readings import Readings
@@ -179,5 +179,10 @@ def _view_resolved(partition: SharePartition) -> MachineView:
     )
 
 
-RESOLVED = Machine(lambda: step.new_partition(DRAFT_RESOLVED), _apply_resolved, _view_resolved)
+def specified(profile: Profile) -> Machine:
+    """Return the specification under a profile."""
+    return Machine(lambda: step.new_partition(profile), _apply_resolved, _view_resolved)
+
+
+RESOLVED = specified(DRAFT_RESOLVED)
 """The specification under profile draft_resolved."""

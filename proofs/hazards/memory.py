@@ -19,6 +19,8 @@ T = TypeVar("T")
 def remember(moment: HazardMoment) -> Past:
     """Return what is remembered after a step; ``moment.after.past`` is from before it."""
     past = moment.after.past
+    if _loses_a_write(moment):
+        past = attrs.evolve(past, is_write_lost=True)
     for request, outcome in zip(moment.requests, moment.outcomes, strict=True):
         match request:
             case ops.Acquire():
@@ -30,6 +32,14 @@ def remember(moment: HazardMoment) -> Past:
             case ops.CompleteWrite():
                 past = _answered(past, request)
     return _blocked(_moved(past, moment), moment)
+
+
+def _loses_a_write(moment: HazardMoment) -> bool:
+    """Whether a write of the step fails, or one has no answer when the leader changes."""
+    abandoned = moment.act.move is HazardMove.FAIL_OVER and moment.before.view.waiting
+    statuses = {write.status for outcome in moment.outcomes for write in outcome.writes}
+    answers = {r.status for r in moment.requests if isinstance(r, ops.CompleteWrite)}
+    return bool(abandoned or (statuses | answers) - {ErrorCode.NONE, ErrorCode.PENDING})
 
 
 def offsets_marked(moment: HazardMoment) -> Iterator[tuple[int, ErrorCode, int]]:

@@ -31,6 +31,7 @@ __all__ = [
     "progress_ends_at_its_maximum",
     "silence_ends_at_the_threshold",
     "the_count_keeps_to_its_limit",
+    "the_lag_is_resumed",
     "the_lag_is_what_is_unfinished",
     "the_owner_can_acknowledge",
 ]
@@ -50,10 +51,15 @@ def an_acceptance_survives(moment: HazardMoment) -> str | None:
 
 
 def the_lag_is_what_is_unfinished(moment: HazardMoment) -> str | None:
-    """Hold that the lag reported after a failover is the number of records to be processed."""
+    """Hold that where no write was lost, a new leader finds as much to do as the reported lag."""
+    return None if moment.after.past.is_write_lost else the_lag_is_resumed(moment)
+
+
+def the_lag_is_resumed(moment: HazardMoment) -> str | None:
+    """Hold that a new leader finds as much to do as the reported lag, whatever was lost."""
     view = moment.after.view
     unfinished = sum(not record.is_terminal for record in view.records)
-    if moment.act.move is HazardMove.FAIL_OVER and view.durable_lag != unfinished:
+    if moment.act.move in _READS and view.durable_lag != unfinished:
         return f"{_records(unfinished)} unfinished and the reported lag is {view.durable_lag}"
     return None
 

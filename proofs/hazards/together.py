@@ -4,10 +4,12 @@ import attrs
 
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
+from model.profile import Profile
+from proofs.hazards import properties as hold
 from proofs.hazards.catalogue import HAZARDS
 from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.hazard import Absence, absence
-from proofs.hazards.machine import RESOLVED
+from proofs.hazards.machine import RESOLVED, specified
 from proofs.hazards.world import HazardMoment, HazardMove, HazardWorld, Setting
 
 _SMALL = SharePartitionConfig(
@@ -46,19 +48,31 @@ WORLDS = (
 )
 """Two members that come and go; one member that marks late. Writes fail, leaders change."""
 
-_PROPERTIES = tuple(
-    dict.fromkeys(
-        case.bound or case.holds
-        for hazard in HAZARDS
-        for case in hazard.cases
-        if hazard.name != "Z1b"  # The lag is exact only where no write has failed.
-    )
+PROPERTIES = tuple(
+    dict.fromkeys(case.bound or case.holds for hazard in HAZARDS for case in hazard.cases)
 )
+"""One property, Z1b's, has a condition: of the reported lag only while no write was lost."""
 
 
 def everything_holds(moment: HazardMoment) -> str | None:
     """Every property of the hazards holds, or the bound that stands for it."""
-    return next((reason for holds in _PROPERTIES if (reason := holds(moment))), None)
+    return next((reason for holds in PROPERTIES if (reason := holds(moment))), None)
+
+
+LAG_WORLD = HazardWorld(
+    frozenset({HazardMove.FETCH, HazardMove.ACCEPT, HazardMove.ANSWER, HazardMove.FAIL_OVER}),
+    records=2,
+    take=2,
+    slow=frozenset({HazardMove.ACCEPT}),
+    answers=_ANSWERS,
+)
+"""Nobody marks a record; writes fail or stay without an answer, and the leader changes."""
+
+
+def lag_without_marks(profile: Profile) -> Absence:
+    """Search for a reported lag that a new leader does not find, where writes are lost."""
+    setting = Setting(LAG_WORLD, specified(profile), MENDED, hold.the_lag_is_resumed)
+    return absence(profile.name, setting)
 
 
 def all_together() -> tuple[Absence, ...]:

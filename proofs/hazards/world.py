@@ -81,7 +81,8 @@ class Past:
     ``first_mark``: when it was first marked, both None without one.
     ``given``: what consumers have in hand, the newest delivery last. ``confirmed``: offsets whose
     acceptance was answered with success. ``left``: who is away, since when. ``unseen``: offsets
-    whose holder left and has not marked them since. ``blocked``: since when nothing can be
+    whose holder left and has not marked them since. ``is_write_lost``: a write was answered with
+    an error, or was outstanding when the leader changed. ``blocked``: since when nothing can be
     fetched though records wait.
     """
 
@@ -95,6 +96,7 @@ class Past:
     left: tuple[tuple[str, int], ...] = ()
     unseen: frozenset[int] = frozenset()
     failed_over: bool = False
+    is_write_lost: bool = False
     has_read_again: bool = False
     is_over: bool = False
     consumers: tuple[Consumer, ...] = ()

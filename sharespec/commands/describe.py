@@ -32,7 +32,7 @@ def describe_command(  # noqa: PLR0913 - one argument for each option
 ) -> None:
     """Print what kafka-share-groups.sh --describe --offsets should print after TRACES.
 
-    Start offset and lag are those of the durable state; - means not known.
+    Start offset and lag are those of the durable state: the reported lag. - means not known.
 
     Exits with 0, 1 if a share-partition diverges or cannot be read, whose line then shows its last
     state that could be followed, 2 if there is no trace.

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from impl import layout as at
 from impl.state import State
 from model.outcome import Write
-from model.profile import KAFKA
+from model.profile import KAFKA, LAG_RESOLVED
 from model.ranges import StateBatch
 from model.states import RecordState
 from spec.coordinator import Durable, durable_state, merge
@@ -35,14 +35,31 @@ def held(state: State) -> tuple[int, int, list[list[int]]]:
 def test_writes_are_merged_as_the_specification_merges_them(
     writes: list[tuple[int, int, list[Batch]]],
 ) -> None:
-    state, expected = interpreted("state").new_state(KAFKA), Durable()
-    for start, complete, batches in writes:
-        durable.merge_answered(state, start, complete, np.array(batches, np.int64).reshape(-1, 4))
-        read = tuple(StateBatch(f, last, RecordState(kind), n) for f, last, kind, n in batches)
-        expected = merge(expected, Write(0, start, complete, read), KAFKA)
-        told = durable_state(expected)
-        rows = [[b.first, b.last, int(b.state), b.delivery_count] for b in told.state_batches]
-        assert held(state) == (told.start_offset, told.delivery_complete_count, rows)
+    for profile in (KAFKA, LAG_RESOLVED):
+        state, expected = interpreted("state").new_state(profile), Durable()
+        for start, complete, batches in writes:
+            sent = np.array(batches, np.int64).reshape(-1, 4)
+            durable.merge_answered(state, start, complete, sent)
+            read = tuple(StateBatch(f, last, RecordState(kind), n) for f, last, kind, n in batches)
+            expected = merge(expected, Write(0, start, complete, read), profile)
+            after = durable_state(expected)
+            rows = [[b.first, b.last, int(b.state), b.delivery_count] for b in after.state_batches]
+            assert held(state) == (after.start_offset, after.delivery_complete_count, rows)
+
+
+def test_a_coordinator_that_counts_uses_what_it_holds_and_no_count_that_is_written() -> None:
+    state = interpreted("state").new_state(LAG_RESOLVED)
+    for start, batches, complete in (
+        (0, [(0, 3, 2, 1), (4, 4, 4, 1), (5, 6, 3, 1), (7, 9, 0, 1)], 5),
+        (0, [(7, 7, 2, 1)], 6),
+        (2, [(0, 1, 2, 2)], 4),
+        (9, [], 0),
+    ):
+        durable.merge_answered(state, start, 8, np.array(batches, np.int64).reshape(-1, 4))
+        assert held(state)[:2] == (start, complete)
+    unknown = interpreted("state").new_state(LAG_RESOLVED)
+    durable.merge_journal(unknown)
+    assert held(unknown) == (-1, -1, [])
 
 
 def test_replaced_state_leaves_no_state_batch() -> None:

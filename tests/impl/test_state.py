@@ -132,6 +132,7 @@ def test_holes_move_to_the_front_where_that_makes_the_room(rows: int, *, is_room
         ("SHARED_OFFSET", "batches_may_share_an_offset"),
         ("MAY_OVERSHOOT", "record_limit_may_overshoot"),
         ("FREE_GAP", "gap_at_the_end_is_free"),
+        ("COUNTS_DURABLE", "coordinator_counts_complete"),
     ],
 )
 def test_the_header_contains_the_flags_of_the_profile(name: str, of_the_profile: str) -> None:

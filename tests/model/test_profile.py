@@ -9,6 +9,7 @@ from model.profile import (
     KAFKA,
     KAFKA_4_4,
     KIP,
+    LAG_RESOLVED,
     PROFILES,
     Profile,
     profile_named,
@@ -20,8 +21,13 @@ DEFECTS = [name for name in attrs.fields_dict(Profile) if name.startswith("defec
 def test_each_rule_is_a_question_on_which_two_profiles_differ() -> None:
     kip, kafka, draft = (attrs.asdict(p) for p in (KIP, KAFKA, DRAFT_RESOLVED))
     same = {name for name in kip if kip[name] == kafka[name]}
-    assert same == {"in_progress", *DEFECTS}
+    assert same == {"in_progress", "coordinator_counts_complete", *DEFECTS}
     assert [name for name in kip if kip[name] != draft[name]] == ["name", "in_progress"]
+    lag = attrs.asdict(LAG_RESOLVED)
+    assert [name for name in kip if kip[name] != lag[name]] == [
+        "name",
+        "coordinator_counts_complete",
+    ]
 
 
 def test_the_defects_of_kafka_are_in_a_profile_of_their_own() -> None:
@@ -43,6 +49,7 @@ def test_a_profile_is_found_by_its_name() -> None:
     assert profile_named("kafka") is KAFKA
     assert profile_named("kafka_4_4") is KAFKA_4_4
     assert profile_named("draft_resolved") is DRAFT_RESOLVED
+    assert profile_named("lag_resolved") is LAG_RESOLVED
     assert all(profile.name == name for name, profile in PROFILES.items())
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from model.errors import ErrorCode
 from model.outcome import Write
-from model.profile import KAFKA, KAFKA_4_4, KIP, Profile
+from model.profile import KAFKA, KAFKA_4_4, KIP, LAG_RESOLVED, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import ShareSnapshot, ShareUpdate
@@ -13,6 +13,7 @@ from model.states import PERSISTED_STATES, RecordState
 from spec.coordinator import (
     Durable,
     coalesce,
+    counted,
     durable_from,
     durable_state,
     initialize,
@@ -279,3 +280,26 @@ def test_entries_that_are_alike_are_one_batch() -> None:
         StateBatch(3, 3, *other),
         StateBatch(5, 5, *other),
     )
+
+
+def test_a_coordinator_that_counts_uses_what_it_holds_and_no_count_that_is_written() -> None:
+    batches = (
+        StateBatch(0, 3, ACKNOWLEDGED, 1),
+        StateBatch(4, 4, ARCHIVED, 1),
+        StateBatch(5, 6, RecordState.ARCHIVING, 1),
+        StateBatch(7, 9, AVAILABLE, 1),
+    )
+    durable = merge(Durable(0, 0), request(0, 8, *batches), LAG_RESOLVED)
+    assert durable.delivery_complete_count == 5
+    assert merge(durable, request(4, 9), LAG_RESOLVED).delivery_complete_count == 1
+    assert merge(durable, request(-1, 9), LAG_RESOLVED).delivery_complete_count == 5
+    assert counted(Durable(), LAG_RESOLVED) == Durable()
+    assert counted(durable, KIP) is durable
+
+
+def test_a_coordinator_that_counts_recovers_the_count_of_a_record_without_it() -> None:
+    held = merge(Durable(0, 0), request(0, 8, StateBatch(2, 3, ARCHIVED, 1)), KIP)
+    snapshot, _ = snapshot_record(Durable(), attrs.evolve(held, delivery_complete_count=-1))
+    update = ShareUpdate(1, 0, 0, -1, (StateBatch(5, 5, ACKNOWLEDGED, 1),))
+    assert replay([snapshot], LAG_RESOLVED).delivery_complete_count == 2
+    assert replay([snapshot, update], LAG_RESOLVED).delivery_complete_count == 3

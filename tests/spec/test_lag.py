@@ -1,17 +1,27 @@
+import attrs
 import pytest
 import z3
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.errors import ErrorCode
-from model.operations import AdvanceLogStart, Produce, Release, ResetOffset
+from model.operations import (
+    AdvanceLogStart,
+    AdvanceTime,
+    CompleteWrite,
+    Initialize,
+    Produce,
+    Release,
+    ResetOffset,
+)
 from model.outcome import Answer, Choice
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KAFKA, KIP, LAG_RESOLVED, Profile
 from model.snapshot import DurableState
 from spec.lag import durable_lag, lag, share_partition_lag
+from spec.partition import SharePartition
 from spec.step import apply
 from spec.view import durable
-from tests.spec.worlds import acknowledgement, fetch, run, spans, started
+from tests.spec.worlds import SMALL, acknowledgement, fetch, run, spans, started, states
 
 SIZES = st.integers(0, 1000)
 
@@ -104,3 +114,85 @@ def test_an_offset_acknowledged_as_a_gap_leaves_the_lag(profile: Profile) -> Non
     compacted = run(partition, fetch("c2", (5, 6), at=0))
     assert lag(compacted) == 10
     assert lag(run(compacted, acknowledgement("c1", (2, 3, 0)))) == 8
+
+
+READERS = pytest.mark.parametrize(
+    ("profile", "reported"), [(KIP, 0), (KAFKA, 0), (LAG_RESOLVED, 1)], ids=lambda p: str(p)[:20]
+)
+
+
+def taken_over(partition: SharePartition) -> SharePartition:
+    """The share-partition after a leader of the next epoch has read what is durable."""
+    persisted = attrs.evolve(durable(partition), leader_epoch=1)
+    return run(partition, Initialize(SMALL, 0, partition.log.end_offset, persisted))
+
+
+def first_write_lost(profile: Profile) -> SharePartition:
+    """c1 accepts 0, whose write is never applied, then 1, whose write is; the leader changes."""
+    partition = run(started(profile, end=2), fetch("c1", (0, 1)))
+    waiting = [Answer(ErrorCode.PENDING)]
+    partition = apply(partition, acknowledgement("c1", (0, 0, 1)), answers=waiting).partition
+    return taken_over(run(partition, acknowledgement("c1", (1, 1, 1))))
+
+
+@READERS
+def test_the_reported_lag_omits_a_record_whose_write_was_outstanding(
+    profile: Profile, reported: int
+) -> None:
+    partition = first_write_lost(profile)
+    assert states(partition) == "1:K1"
+    assert not partition.outstanding
+    assert lag(partition) == 1
+    assert durable_lag(2, durable(partition)) == reported
+
+
+@READERS
+def test_the_reported_lag_stays_too_low_until_a_write_has_a_later_start_offset(
+    profile: Profile, reported: int
+) -> None:
+    partition = run(first_write_lost(profile), fetch("c1", (0, 1)))
+    released = run(partition, acknowledgement("c1", (0, 0, 2)))
+    again = taken_over(taken_over(run(released, AdvanceTime(10**6))))
+    assert (lag(again), durable_lag(2, durable(again))) == (1, reported)
+    longer = run(released, Produce(spans((2, 2)), 3), fetch("c1", (0, 1), (2, 2)))
+    mended = run(longer, acknowledgement("c1", (0, 0, 1)), acknowledgement("c1", (2, 2, 1)))
+    assert lag(mended) == durable_lag(3, durable(mended)) == 0
+
+
+@READERS
+def test_the_reported_lag_is_exact_whichever_write_is_answered_first(
+    profile: Profile, reported: int
+) -> None:
+    partition = run(started(profile, end=2), fetch("c1", (0, 1)))
+    for offset in range(2):
+        sent = acknowledgement("c1", (offset, offset, 1))
+        partition = apply(partition, sent, answers=[Answer(ErrorCode.PENDING)]).partition
+    partition = run(partition, CompleteWrite(1, ErrorCode.NONE))
+    assert durable_lag(2, durable(partition)) == reported
+    partition = run(partition, CompleteWrite(0, ErrorCode.NONE))
+    assert durable_lag(2, durable(partition)) == lag(partition) == 0
+
+
+@READERS
+def test_a_write_that_fails_leaves_the_reported_lag_too_low(
+    profile: Profile, reported: int
+) -> None:
+    partition = run(started(profile, end=2), fetch("c1", (0, 1)))
+    sent = acknowledgement("c1", (0, 0, 1))
+    partition = apply(partition, sent, answers=[Answer(ErrorCode.PENDING)]).partition
+    partition = run(partition, acknowledgement("c1", (1, 1, 1)))
+    partition = run(partition, CompleteWrite(0, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    partition = run(partition, AdvanceTime(100))
+    assert (states(partition), lag(partition)) == ("0:A1 1:K1", 1)
+    assert durable_lag(2, durable(partition)) == reported
+
+
+def test_a_coordinator_that_counts_reports_what_was_archived_without_a_write() -> None:
+    for profile, reported in ((KIP, 0), (LAG_RESOLVED, 1)):
+        released = run(
+            started(profile, end=3), fetch("c1", (0, 2)), acknowledgement("c1", (1, 1, 2))
+        )
+        compacted = run(released, fetch("c1", (2, 2), at=1))
+        done = run(compacted, acknowledgement("c1", (0, 0, 1), (2, 2, 1)))
+        assert lag(done) == 0
+        assert durable_lag(3, durable(done)) == reported

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty
+from model.profile import KIP, LAG_RESOLVED
+from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, judged_under
 from proofs.exploration.tables import Ints
 from proofs.exploration.world import SmallWorld
 from tests.proofs.explored import explored
@@ -15,7 +16,7 @@ SOUND = {
     "available_mask": 0, "acknowledged": 0, "acknowledged_mask": 0, "delivered": 0,
     "delivered_mask": 0, "held": 0, "present": 1, "log_end": 1,
 }  # fmt: skip
-DURABLE = {"start": 0, "code": 0, "terminal": 0, "reported": 0}
+DURABLE = {"start": 0, "code": 0, "terminal": 0, "reported": 0, "resumed": 0}
 PARTS = {"network": 0, "confirmed": 0, "failed": 0}
 
 BROKEN: dict[str, tuple[dict[str, int], dict[str, int], dict[str, int]]] = {
@@ -31,6 +32,7 @@ BROKEN: dict[str, tuple[dict[str, int], dict[str, int], dict[str, int]]] = {
         {},
     ),
     "lag_never_too_low": ({}, {"reported": 1}, {"failed": 1}),
+    "reported_lag_is_resumed": ({}, {"reported": 1}, {}),
     "delivery_count_survives_failover": ({"delivered": 2, "delivered_mask": 0x0F}, {}, {}),
 }
 
@@ -69,18 +71,39 @@ def test_what_is_expected_to_fail_does_and_nothing_else() -> None:
         "delivery_count_survives_failover": 2,
         "available_is_not_durably_terminal": 5,
         "acknowledged_is_found_acknowledged": 6,
-        "lag_never_too_low": 6,
+        "reported_lag_is_resumed": 6,
+        "lag_never_too_low": 7,
     }
     assert {f.name for f in found.expected} == {p.name for p in PROPERTIES if p.why_not}
 
 
-def test_a_write_that_is_never_applied_leaves_only_the_lag_wrong() -> None:
+@pytest.mark.slow
+def test_where_the_coordinator_counts_the_reported_lag_is_that_of_a_new_leader() -> None:
+    world = SmallWorld(LAG_RESOLVED, offsets=2, members=1, gaps=False, log_start=0)
+    _, found = explored(world)
+    assert found.violation is None
+    assert {f.name for f in found.expected} == {
+        "delivery_count_survives_failover",
+        "available_is_not_durably_terminal",
+        "acknowledged_is_found_acknowledged",
+    }
+
+
+def test_a_property_is_expected_to_hold_under_the_rule_that_mends_it() -> None:
+    for profile, left in ((KIP, 5), (LAG_RESOLVED, 3)):
+        judged = judged_under(profile, PROPERTIES)
+        assert [p.name for p in judged] == [p.name for p in PROPERTIES]
+        assert sum(bool(p.why_not) for p in judged) == left
+
+
+def test_a_write_that_is_never_applied_leaves_only_the_reported_lag_wrong() -> None:
     """Of a lock that expired at the limit: its record is counted, and never written again."""
     world = SmallWorld(offsets=2, members=1, late=0, outstanding=0, gaps=False, log_start=0)
     _, found = explored(world)
     assert [(f.name, len(f.steps)) for f in found.expected] == [
         ("delivery_count_survives_failover", 2),
         ("lag_never_too_low", 8),
+        ("reported_lag_is_resumed", 8),
     ]
 
 

@@ -60,6 +60,13 @@ CASES: list[tuple[HazardProperty, dict[str, Any], dict[str, Any], list[Act], str
         "1 record is unfinished and the reported lag is 0",
     ),
     (
+        hold.the_lag_is_resumed,
+        {},
+        {"marks_are_written": True},
+        [fetch(), mark(), accept(), FAIL_OVER],
+        "1 record is unfinished and the reported lag is 0",
+    ),
+    (
         hold.the_count_keeps_to_its_limit,
         {"config": SharePartitionConfig(delivery_count_limit=1)},
         {"limit_test": LimitTest.NEVER},

@@ -1,12 +1,25 @@
 import attrs
 import pytest
 
+from model.profile import KIP, LAG_RESOLVED
+from proofs.hazards.catalogue import HAZARDS
 from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.hazard import absence
 from proofs.hazards.machine import RESOLVED, draft_machine
-from proofs.hazards.together import WORLDS, everything_holds
-from proofs.hazards.world import Setting
-from tests.proofs.hazards.stage import COUNTS_ANEW
+from proofs.hazards.properties import the_lag_is_what_is_unfinished
+from proofs.hazards.together import PROPERTIES, WORLDS, everything_holds, lag_without_marks
+from proofs.hazards.world import Act, Setting
+from tests.proofs.hazards.stage import (
+    COUNTS_ANEW,
+    FAIL_OVER,
+    LOST,
+    PENDING,
+    accept,
+    fetch,
+    mark,
+    play,
+    setting,
+)
 
 
 @pytest.mark.slow
@@ -14,6 +27,31 @@ def test_nothing_is_broken_when_much_happens_at_once() -> None:
     found = absence("", Setting(WORLDS[1], RESOLVED, MENDED, everything_holds))
     assert found.problem is None
     assert found.states > 1000
+
+
+def test_a_lost_write_makes_the_lag_wrong_without_a_mark_unless_the_coordinator_counts() -> None:
+    today = lag_without_marks(KIP)
+    assert today.problem == "1 record is unfinished and the reported lag is 0"
+    counted = lag_without_marks(LAG_RESOLVED)
+    assert counted.problem is None
+    assert counted.states > 50
+
+
+def test_every_property_of_a_hazard_is_checked_the_reported_lag_too() -> None:
+    for hazard in HAZARDS:
+        for case in hazard.cases:
+            assert (case.bound or case.holds) in PROPERTIES
+    assert the_lag_is_what_is_unfinished in PROPERTIES
+
+
+@pytest.mark.parametrize("lost", [accept(answer=PENDING), accept(answer=LOST)])
+def test_the_reported_lag_is_checked_only_while_no_write_is_lost(lost: Act) -> None:
+    given = setting(WORLDS[1], the_lag_is_what_is_unfinished)
+    assert play(given, fetch(), lost, FAIL_OVER).past.is_write_lost
+    assert not play(given, fetch(), accept(), FAIL_OVER).past.is_write_lost
+    draft = setting(WORLDS[1], the_lag_is_what_is_unfinished, marks_are_written=True)
+    assert play(draft, fetch(), mark(), accept(), FAIL_OVER).broken is not None
+    assert play(draft, fetch(), mark(), lost, FAIL_OVER).broken is None
 
 
 def test_tokens_that_repeat_break_something_there() -> None:
