@@ -210,6 +210,25 @@ def test_every_alias_stands_for_the_name() -> None:
             effective_values({known.name: value, alias: value}, KAFKA, known.scope)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "auto.offset.reset",
+        "enable.auto.commit",
+        "auto.commit.interval.ms",
+        "group.instance.id",
+        "isolation.level",
+        "partition.assignment.strategy",
+        "interceptor.classes",
+        "session.timeout.ms",
+        "heartbeat.interval.ms",
+    ],
+)
+def test_a_share_consumer_refuses_what_only_a_consumer_has(name: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"^{name} is .*a client configuration of share"):
+        effective_values({name: "x"}, KIP, CLIENT)
+
+
 def test_the_aliases_are_the_names_of_earlier_texts() -> None:
     aliases = {c.name: c.aliases for c in CONFIGURATIONS.values() if c.aliases}
     assert set(aliases["group.share.delivery.count.limit"]) == {

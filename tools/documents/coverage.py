@@ -21,10 +21,19 @@ _HEAD = """# Coverage
 Everything that the KIP texts name, and what covers it: the functions that are the specification of
 it, the properties that are proved of it (see [proofs.md](proofs.md)) and the tests that fail
 without it; or the reason why there is none. "core" items are the rules of a share-partition,
-"supporting" ones what these rest on, "data" ones names, numbers and interfaces.
+"supporting" ones what these rest on, "data" ones names, numbers and interfaces. What of all this is
+not covered stands [at the end](#not-covered).
 
 Written from `tools/documents/coverage.toml` by `python -m tools.documents`. A test fails for an
-item with neither, for a name that does not exist, and if this document is not current.
+item with neither, for a name that does not exist, for a data item that only a constant lists, and
+if this document is not current.
+"""
+_NOT_COVERED = """## Not covered
+
+What the KIP texts name and this project does not do, or not all of it.
+
+| What | Where | Mark | What is missing, or why |
+|---|---|---|---|
 """
 
 
@@ -33,6 +42,7 @@ class CoverageItem:
     """One thing that a KIP names.
 
     ``functions`` are module:name, ``properties`` those of the theorems, ``tests`` path::name.
+    ``missing`` says what of it they do not do; ``reason`` why there is neither.
     """
 
     section: str
@@ -43,6 +53,12 @@ class CoverageItem:
     properties: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     tests: tuple[str, ...] = attrs.field(default=(), converter=tuple)
     reason: str = ""
+    missing: str = ""
+
+
+def covered(item: CoverageItem) -> bool:
+    """Whether all of an item has functions that do it, and tests."""
+    return bool(item.functions and item.tests) and not item.missing
 
 
 def items() -> tuple[CoverageItem, ...]:
@@ -58,8 +74,11 @@ def wrong(item: CoverageItem, root: Path = _ROOT) -> Iterator[str]:
     if not (item.functions and item.tests) and not item.reason:
         yield "it has neither functions and tests nor a reason"
     for function in item.functions:
-        if not _exists(function):
+        found = _named(function)
+        if found is None:
             yield f"there is no {function}"
+        elif item.mark == "data" and not callable(found):
+            yield f"{function} is a constant, which does nothing"
     proved = {theorem.property.name for theorem in THEOREMS}
     yield from (f"no theorem is about {name}" for name in item.properties if name not in proved)
     for test in item.tests:
@@ -74,15 +93,18 @@ def document() -> str:
     for section, found in groupby(items(), key=lambda item: item.section):
         head = f"## {section}\n\n| What | Where | Mark | Functions | Proved | Tests |\n"
         parts.append(f"{head}|---|---|---|---|---|---|\n" + "".join(map(_row, found)))
-    return "\n".join(parts)
+    rest = (item for item in items() if not covered(item))
+    return "\n".join((*parts, _NOT_COVERED + "".join(map(_missing_row, rest))))
 
 
-def _exists(function: str) -> bool:
+def _named(function: str) -> object | None:
+    """Return what has that name; None if nothing has."""
     module, _, name = function.partition(":")
     try:
-        return hasattr(importlib.import_module(module), name)
+        found: object = getattr(importlib.import_module(module), name, None)
     except ModuleNotFoundError:
-        return False
+        return None
+    return found
 
 
 @cache
@@ -97,8 +119,7 @@ def _totals() -> str:
     counts = []
     for mark in MARKS:
         found = [item for item in items() if item.mark == mark]
-        covered = sum(bool(item.functions) for item in found)
-        counts.append(f"{covered} of {len(found)} {mark}")
+        counts.append(f"{sum(map(covered, found))} of {len(found)} {mark}")
     return f"Covered by functions and tests: {', '.join(counts)} items.\n"
 
 
@@ -109,11 +130,19 @@ def _row(item: CoverageItem) -> str:
         item.what,
         item.kip,
         item.mark,
-        " ".join(filter(None, (functions, item.reason))),
+        " ".join(filter(None, (functions, item.reason, _partly(item)))),
         ", ".join(name.replace("_", " ") for name in item.properties) or "–",
         tests or "–",
     )
     return f"| {' | '.join(cells)} |\n"
+
+
+def _partly(item: CoverageItem) -> str:
+    return "([in part](#not-covered))" if item.missing else ""
+
+
+def _missing_row(item: CoverageItem) -> str:
+    return f"| {item.what} | {item.kip} | {item.mark} | {item.missing or item.reason} |\n"
 
 
 def _link(test: str) -> str:
