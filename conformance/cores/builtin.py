@@ -13,6 +13,7 @@ from model.operations import (
     Acquire,
     AlterConfig,
     ArchiveAborted,
+    Compact,
     FinishDeadLetter,
     Initialize,
     Operation,
@@ -46,6 +47,7 @@ class EngineTarget:
         self._engine = self._new()
         self._config = SharePartitionConfig()
         self._now = 0
+        self._log: list[list[int]] = []
 
     def _new(self) -> Engine:
         return engines_for((self._name,), profile_named(self._profile))[self._name]
@@ -64,10 +66,11 @@ class EngineTarget:
 
     def reset(self) -> None:
         """Reset to an empty share-partition."""
-        self._engine, self._now = self._new(), 0
+        self._engine, self._now, self._log = self._new(), 0, []
 
     def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
         """Apply one operation."""
+        self._follow_log(operation)
         done = self._operation(operation)
         if operation["op"] == "advance_time":
             self._now += operation["ms"]
@@ -84,6 +87,19 @@ class EngineTarget:
     def close(self) -> None:
         """Do nothing."""
 
+    def _follow_log(self, operation: Request) -> None:
+        """Note what was produced, and that compaction took out what a fetch no longer finds."""
+        self._log += operation.get("log_batches", ())
+        if operation["op"] != "acquire":
+            return
+        batches = [batch for batch in self._log if batch[1] >= operation["log_start_offset"]]
+        gone = [batch for batch in batches if batch not in operation["log"]]
+        self._log = [batch for batch in batches if batch in operation["log"]]
+        compacted = tuple(OffsetRange(*batch) for batch in gone)
+        if compacted:
+            start = self._engine.snapshot().start_offset
+            self._engine.apply(Compact(compacted), Choice(start_offset=start), (), 0)
+
     def _operation(self, operation: Request) -> Operation:
         if operation["op"] == "finish_dead_letter":
             return self._finish_dead_letter(operation["nth"])
@@ -94,7 +110,7 @@ class EngineTarget:
                 self._config = asked.config
             return asked
         seen = self._engine.snapshot()
-        at = fetch_offset_of(seen)
+        at = fetch_offset_of(seen, operation["log"])
         width = seen.end_offset - seen.start_offset
         if at == seen.end_offset and width >= self._config.partition_max_record_locks:
             return SkipAcquire(operation["member"])
@@ -124,12 +140,13 @@ class EngineTarget:
         return FinishDeadLetter(tuple(OffsetRange(r.first, r.last) for r in chosen))
 
 
-def fetch_offset_of(seen: SharePartitionSnapshot) -> int:
-    """Return the first offset that a fetch can acquire: available, or never delivered."""
+def fetch_offset_of(seen: SharePartitionSnapshot, log: Sequence[Sequence[int]]) -> int:
+    """Return the first offset that a fetch can acquire: available, or in the log and never read."""
     at = seen.start_offset
     for record in seen.records or ():
-        if record.first > at:
-            return at
+        unread = next((max(first, at) for first, last in log if last >= at), record.first)
+        if unread < record.first:
+            return unread
         if record.state is RecordState.AVAILABLE and not record.pending:
             return record.first
         at = record.last + 1

@@ -115,7 +115,9 @@ def _answer(
 def _answers(can: Capabilities) -> Iterator[Goal]:
     none, pending = ErrorCode.NONE.name, ErrorCode.PENDING.name
     errors = [error.name for error in can.write_errors] or ["an error"]
-    acquired = (Guard.ONLY_READ_IS_ACQUIRED, Difference.STATUS, Difference.ACQUIRED)
+    read = (Guard.NO_RECORD_LOST, Guard.READ_IS_OF_THE_LOG, Guard.WITHIN_READABLE_LOG)
+    taken = (Guard.ONLY_READ_IS_ACQUIRED, Guard.RECORD_IS_OFFERED)
+    acquired = (*read, *taken, Difference.STATUS, Difference.ACQUIRED)
     aborted, judged = Guard.ONLY_COMMITTED_IS_ASKED_FOR, Guard.ACKNOWLEDGEMENT_JUDGED
     yield _answer(ops.Initialize, none, rules=(Difference.START_OFFSET,))
     yield _answer(ops.Produce, none)
@@ -315,7 +317,8 @@ def _duration_changes(o: Observation[ops.AlterConfig]) -> bool:
 SITUATIONS = (
     # Fetching.
     _any("a fetch finds the window full and nothing available",
-        lambda o: isinstance(o.operation, ops.SkipAcquire), rules=(Guard.CAN_ACQUIRE,)),
+        lambda o: isinstance(o.operation, ops.SkipAcquire),
+        rules=(Guard.CAN_ACQUIRE, Guard.FINISHED_LEAVES_FULL_WINDOW)),
     _acquire("a fetch takes what is available again in a full window",
         lambda o: bool(_again(o)) and _width(o.before) >= _window_limit(o)),
     _acquire("a fetch is stopped by the limit of the window",
@@ -327,7 +330,8 @@ SITUATIONS = (
         lambda o: _strict(o) and _enough(o) and _last_read(o) > _offsets(o)[-1],
         _LIMIT, rules=(Guard.WITHIN_RECORD_LIMIT,)),
     _acquire("a fetch goes past its maximum of records, to the end of a log batch",
-        lambda o: len(_offsets(o)) > o.operation.max_fetch_records, _OPTIMIZED),
+        lambda o: len(_offsets(o)) > o.operation.max_fetch_records,
+        _OPTIMIZED, rules=(Guard.WITHIN_MAXIMUM_AND_ONE_BATCH,)),
     _any("a fetch reads no log batch",
         lambda o: isinstance(o.operation, ops.Acquire) and not o.operation.log_batches),
     _acquire("a fetch reads over records that are held",
@@ -339,6 +343,9 @@ SITUATIONS = (
         lambda o: any(map(is_finished, _in_flight(o))), rules=(Guard.ONLY_AVAILABLE_IS_ACQUIRED,)),
     _acquire("a fetch reads a log batch that begins below the start offset",
         lambda o: o.operation.log_batches[0].first < o.before.window.start_offset),
+    _acquire("a fetch reads a log batch that begins below the log start offset",
+        lambda o: o.operation.log_batches[0].first < o.before.log.start_offset,
+        _LOG, rules=(Guard.NOT_BELOW_LOG_START,)),
     _acquire("a fetch takes records on both sides of a gap in the log",
         lambda o: any(_is_gap(o.after, offset + 1) for offset in _offsets(o)[:-1])),
     _acquire("a fetch takes a record that a new leader does not know",
@@ -358,7 +365,8 @@ SITUATIONS = (
         lambda n: any(record.pending for record in n.records), _WRITE),
     _named("an acknowledgement wholly below the start offset", lambda n: n.below),
     _named("an acknowledgement across the start offset", lambda n: n.across),
-    _named("an acknowledgement past the end offset", lambda n: n.past),
+    _named("an acknowledgement past the end offset", lambda n: n.past,
+        rules=(Guard.ACKNOWLEDGED_WAS_DELIVERED,)),
     _named("an acknowledgement of an offset in the window that was never in flight",
         lambda n: len(n.records) < len(n.offsets)),
     _well_formed("an acknowledgement of several batches", lambda o: len(o.operation.batches) > 1),

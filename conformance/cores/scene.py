@@ -17,7 +17,8 @@ from judge.words import operation_text, outcome_text, printable, snapshot_text, 
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operation_table import OPERATION_TABLE
-from model.operations import AcknowledgementBatch, ArchiveAborted
+from model.operations import AcknowledgementBatch, ArchiveAborted, Compact
+from model.outcome import Outcome
 from model.profile import profile_named
 from model.ranges import OffsetRange
 from model.snapshot import DurableState, SharePartitionSnapshot
@@ -67,14 +68,17 @@ class Scene:
     def ask(self, ask: asks.Ask) -> Deviation | None:
         """Send a command and judge the answer. Raises TargetError if there is none."""
         if isinstance(ask, asks.Compact):
-            if ask.batch < len(self.log):
-                first, last = self.log.pop(ask.batch)
-                self.steps.append(StepText(f"the log loses {span(first, last)}", "", ""))
+            self._compact(ask.batch)
             return None
         operation = self._operation(ask)
-        if operation is None:
-            return None
-        reply = self._target.apply(len(self.events), operation, getattr(ask, "answers", ()))
+        answers = getattr(ask, "answers", ())
+        deviation = self._asked(operation, answers) if operation else None
+        if isinstance(ask, asks.TakeOver) and not deviation and self._starts_below_the_log():
+            return self._asked(self._log_start(), ())
+        return deviation
+
+    def _asked(self, operation: dict[str, Any], answers: asks.Answers) -> Deviation | None:
+        reply = self._target.apply(len(self.events), operation, answers)
         name = str(operation["op"])
         if "error" in reply:
             asked = ", ".join(f"{key} {operation[key]}" for key in operation if key in _SHOWN)
@@ -85,6 +89,21 @@ class Scene:
         except InvalidValueError as error:
             return self._failed(UNREADABLE, name, str(error), "what is possible")
         return _deviation(name, finding, self._follower.state) if finding else None
+
+    def _starts_below_the_log(self) -> bool:
+        """Return whether a new leader starts where the log no longer is: its first read says so."""
+        return self.partition.ready and self.partition.window.start_offset < self.log_start
+
+    def _compact(self, number: int) -> None:
+        """Remove a batch; the judge learns of it, and the core from what it reads next."""
+        if number >= len(self.log):
+            return
+        first, last = self.log.pop(number)
+        gone = Compact((OffsetRange(first, last),))
+        seq, after = len(self.events), self._follower.state
+        self._follower.step(event := TraceEvent(_PARTITION, seq, self.now, gone, Outcome(), after))
+        self.events.append(event)
+        self.steps.append(StepText(f"the log loses {span(first, last)}", "", ""))
 
     def _judged(self, operation: dict[str, Any], reply: Reply) -> Finding | None:
         read = [OffsetRange(*part) for part in operation.get("aborted", ())]
@@ -139,7 +158,7 @@ class Scene:
             case asks.AdvanceLogStart(by):
                 self.log_start = min(self.log_end, self.log_start + by)
                 self.log = [batch for batch in self.log if batch[1] >= self.log_start]
-                return {"op": "advance_log_start", "log_start_offset": self.log_start}
+                return self._log_start()
             case asks.AlterConfig(config):
                 return {"op": "alter_config", "config": _config(config)}
             case asks.FinishDeadLetter(nth):
@@ -148,6 +167,9 @@ class Scene:
                 id_ = self._waiting.pop(nth % len(self._waiting))
                 return {"op": "complete_write", "id": id_, "status": status.name}
         return None
+
+    def _log_start(self) -> dict[str, Any]:
+        return {"op": "advance_log_start", "log_start_offset": self.log_start}
 
     def _aborted(self) -> dict[str, Any]:
         there = [batch for batch in self.aborted if batch in self.log]

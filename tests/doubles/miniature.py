@@ -133,8 +133,9 @@ class Miniature:
         self._learn(at, read)
         self._move_start()
         taken: list[list[int]] = []
+        lowest = self._start if self._records or not read else max(self._start, read[0][0])
         for offset in (o for first, last in read for o in range(first, last + 1)):
-            room = offset < self._start + self._width
+            room = offset < lowest + self._width
             if self._fault is FaultKind.WINDOW_HAS_NO_LIMIT:
                 room = True
             record = self._records.get(offset, self._new)

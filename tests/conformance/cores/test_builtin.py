@@ -1,5 +1,7 @@
 """The project's own engines conform, with the profile they are judged by."""
 
+from collections.abc import Sequence
+
 import attrs
 import pytest
 
@@ -35,10 +37,11 @@ def test_a_fetch_begins_at_the_first_available_offset() -> None:
     free = RecordRange(3, 3, RecordState.AVAILABLE, 1)
     later = RecordRange(4, 4, RecordState.AVAILABLE, 1)
 
-    def offset(*records: RecordRange) -> int:
-        return fetch_offset_of(SharePartitionSnapshot(0, 5, 0, records))
+    def offset(*records: RecordRange, log: Sequence[Sequence[int]] = ((0, 9),)) -> int:
+        return fetch_offset_of(SharePartitionSnapshot(0, 5, 0, records), log)
 
     assert offset(held, waiting, free) == 3
     assert offset(held, waiting, later) == 3
+    assert offset(held, later, log=((0, 1), (4, 9))) == 4
     assert offset(held, waiting) == 3
     assert offset() == 0

@@ -13,7 +13,7 @@ from conformance.cores.target import Hello, Reply, Target
 from conformance.deviation import CRASHED, UNREADABLE
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import AcknowledgementBatch, Initialize
+from model.operations import AcknowledgementBatch, Acquire, AdvanceLogStart, Initialize
 from model.snapshot import DurableState
 from model.states import AcquireMode
 from tests.doubles.miniature import FaultKind, Miniature
@@ -46,7 +46,12 @@ def test_a_right_implementation_is_not_blamed() -> None:
         FETCH,
     ]
     assert [it.ask(ask) for ask in sequence] == [None] * len(sequence)
-    assert len(it.events) == len(sequence) - 1
+    assert [type(event.operation) for event in it.events[-3:]] == [
+        Initialize,
+        AdvanceLogStart,
+        Acquire,
+    ]
+    assert len(it.events) == len(sequence) + 1
     assert [step.asked for step in it.steps].count("the log loses 0–1") == 1
 
 

@@ -42,9 +42,9 @@ def free(name: str, step: int) -> dict[str, Any]:
         ("a-lock-expires-at-its-deadline", -1, {}),
         ("from-a-full-window-nothing-new-is-taken", -1, {}),
         (
-            "past-the-end-offset-is-refused-or-passed-over",
+            "past-the-end-offset-is-refused",
             -1,
-            {"status": ["INVALID_RECORD_STATE", "INVALID_REQUEST", "NONE"]},
+            {"status": ["INVALID_RECORD_STATE", "INVALID_REQUEST"]},
         ),
         (
             "the-first-batch-that-cannot-be-decides-the-error",
