@@ -183,8 +183,17 @@ def load(
         read = ErrorCode.FENCED_LEADER_EPOCH if key in broker.fenced else durable(partition)
     if isinstance(read, ErrorCode):
         return _not_read(broker, key, read)
-    start, end = partition.log.start_offset, partition.log.end_offset
-    operation = Initialize(partition.config, start, end, read, broker.now, reset_offset)
+    log = partition.log
+    operation = Initialize(
+        partition.config,
+        log.start_offset,
+        log.end_offset,
+        read,
+        broker.now,
+        reset_offset,
+        log.stable_offset,
+        log.known,
+    )
     broker, outcome = apply_to(broker, key, operation)
     return outcome.status, broker
 

@@ -23,7 +23,7 @@ from model.share_messages import (
 )
 from model.states import AcknowledgeType
 from spec.aborted import committed
-from spec.log import hole_end
+from spec.log import hole_end, readable_end
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, is_acquirable
 from spec.share_broker import (
@@ -206,7 +206,8 @@ def _fetch_one(
 def readable(partition: SharePartition, most: int) -> tuple[OffsetRange, ...]:
     """Return the log batches that a broker reads by default, one record to a batch.
 
-    From the first acquirable record up to the last of the first ``most`` acquirable ones.
+    From the first acquirable record up to the last of the first ``most`` acquirable ones; under
+    read_committed nothing from an open transaction on.
     """
     free = list(islice(_acquirable(partition), most))
     if not free:
@@ -217,7 +218,8 @@ def readable(partition: SharePartition, most: int) -> tuple[OffsetRange, ...]:
 
 def _acquirable(partition: SharePartition) -> Iterable[int]:
     log, window = partition.log, partition.window
-    for offset in range(max(log.start_offset, window.start_offset), log.end_offset):
+    end = readable_end(log, partition.config.isolation_level)
+    for offset in range(max(log.start_offset, window.start_offset), end):
         free = is_acquirable(window.records.get(offset, UNDELIVERED))
         if free and hole_end(log, offset) is None:
             yield offset

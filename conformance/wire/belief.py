@@ -29,7 +29,7 @@ its own times for locks, and before a step moves the deadlines of the records: t
 locks that end in it, and beyond it for the others.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import TypeVar
 
@@ -44,7 +44,7 @@ from model.ranges import OffsetRange
 from model.share_messages import TopicPartition
 from spec.coordinator import Durable
 from spec.log import Log
-from spec.partition import SharePartition
+from spec.partition import SharePartition, Waiting
 from spec.share_broker import (
     PartitionKey,
     ShareBroker,
@@ -128,7 +128,8 @@ def appended(
     belief: Belief, at: TopicPartition, batches: Sequence[OffsetRange], log: WrittenLog
 ) -> Belief:
     """Return the belief after log batches were appended, which made the log what it is."""
-    return attrs.evolve(belief, broker=append(belief.broker, at, Produce(tuple(batches), log.end)))
+    operation = Produce(tuple(batches), log.end, log.stable)
+    return attrs.evolve(belief, broker=append(belief.broker, at, operation))
 
 
 def lost_records(belief: Belief, key: PartitionKey, before: int) -> Belief:
@@ -158,6 +159,39 @@ def possible(belief: Belief, sent: float, received: float) -> Iterator[Belief]:
             left = _disconnected(timed, connections)
             for keys in _subsets(_unnoticed(left)):
                 yield _noticed(left, keys)
+
+
+def merged(beliefs: Mapping[Belief, _T]) -> dict[Belief, _T]:
+    """Return the beliefs without those that differ from an earlier one in what waits alone.
+
+    How long a record has waited depends on what the broker did unseen. Of several counts for the
+    same record the lowest stays, and for different records none, so that no broker is wronged.
+    """
+    found: dict[Belief, tuple[Belief, _T]] = {}
+    for belief, value in beliefs.items():
+        rest = _with_waiting(belief, {})
+        if rest in found:
+            first, value = found[rest]  # noqa: PLW2901 - that of the first
+            belief = _with_waiting(first, _shortest(first, belief))  # noqa: PLW2901 - of both
+        found[rest] = belief, value
+    return dict(found.values())
+
+
+def _shortest(one: Belief, other: Belief) -> dict[PartitionKey, Waiting]:
+    shortest = {}
+    for key, there in one.broker.partitions.items():
+        waits = there.waiting, other.broker.partitions[key].waiting
+        if waits[0] and waits[1] and waits[0].offset == waits[1].offset:
+            shortest[key] = min(waits[0], waits[1], key=lambda waiting: waiting.fetches)
+    return shortest
+
+
+def _with_waiting(belief: Belief, waiting: Mapping[PartitionKey, Waiting]) -> Belief:
+    partitions = belief.broker.partitions
+    for key, there in partitions.items():
+        if there.waiting != waiting.get(key):
+            partitions = partitions.set(key, attrs.evolve(there, waiting=waiting.get(key)))
+    return attrs.evolve(belief, broker=attrs.evolve(belief.broker, partitions=partitions))
 
 
 def uncertain(belief: Belief, sent: float, received: float) -> float:

@@ -287,7 +287,9 @@ def _sorted(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
 
 def _illegal(error: IllegalChoiceError, response: ShareResponse, about: str) -> Mismatch:
     """Return the guard that the answer breaks, as a mismatch."""
-    if error.guard is Guard.ACKNOWLEDGEMENT_JUDGED:
+    if error.guard is Guard.ACKNOWLEDGED_WAS_DELIVERED:
+        about = "acknowledge answered NONE"
+    elif error.guard is Guard.ACKNOWLEDGEMENT_JUDGED:
         about = "acknowledge answered " + error.detail.removeprefix("the answer ").split(",")[0]
     elif error.guard is not Guard.ONLY_AVAILABLE_IS_ACQUIRED:
         about = "fetch"

@@ -25,7 +25,7 @@ _SOMETIMES = {
     asks.Wait: 1.5,
     asks.WaitPastLocks: 0.7,
 }
-_ENDING = 1.5
+_ENDING = 3.0
 """The weight of the end of a transaction where some stay open: nothing else lets a fetch pass."""
 
 _TYPES = (
@@ -49,7 +49,7 @@ _COMMITTED = 0.8
 """How likely read_committed is where transactions are aborted or stay open."""
 
 
-_COMMITS = 0.7
+_COMMITS = 0.6
 """How likely an open transaction commits, when it ends."""
 
 _PATIENT = 0.4

@@ -39,6 +39,7 @@ from spec.record import is_acquirable, is_finished, is_held
 
 _SESSIONS, _OFFSETS, _LAG, _CONFIG = "sessions", "offsets", "lag", "config"
 _DELETE, _GAPS, _RENEW, _ABORTED = "delete_records", "gaps", "renew", "aborted"
+_TRANSACTIONS = "transactions"
 _LIMIT, _OPTIMIZED = AcquireMode.RECORD_LIMIT.value, AcquireMode.BATCH_OPTIMIZED.value
 NONE = ErrorCode.NONE
 
@@ -265,6 +266,9 @@ REDELIVERED = {
 }
 """By why the record was available again, and whether another member got it."""
 
+UNBLOCKED = _unscoped(
+    "records are acquired that waited for the end of a transaction", _TRANSACTIONS, _CONFIG
+)
 GIVEN_UP = {why: _given_up(why) for why in Why}
 LOST = _unscoped("a session is lost with its connection", _SESSIONS)
 LOST_HOLDING = _unscoped(
@@ -275,7 +279,8 @@ LOST_HOLDING = _unscoped(
 _ACQUIRING = (
     *(_fetch(f"a fetch acquires records under {mode.value}", _acquires_under(mode),
              mode.value, rules=_ACQUISITION) for mode in AcquireMode),
-    _fetch("a fetch acquires nothing", lambda s: _number(s) == 0),
+    _fetch("a fetch acquires nothing", lambda s: _number(s) == 0,
+        rules=(Guard.RECORD_IS_OFFERED,)),
     _acquired("a fetch passes over records that are held",
         lambda a: any(map(is_held, a.passed)), rules=_AVAILABLE),
     _acquired("a fetch passes over records that are finished",
@@ -285,7 +290,7 @@ _ACQUIRING = (
             and _number(s) == _most(s) and _leaves_some(s),
         _LIMIT, rules=(Guard.WITHIN_RECORD_LIMIT,)),
     _fetch("a fetch goes past its maximum of records, to the end of a log batch",
-        lambda s: _number(s) > _most(s), _OPTIMIZED),
+        lambda s: _number(s) > _most(s), _OPTIMIZED, rules=(Guard.WITHIN_MAXIMUM_AND_ONE_BATCH,)),
     _fetched("a fetch finds the window full and nothing available",
         lambda f: f.full and has_more(f.after) and not (f.offsets or has_available(f.before))),
     _fetched("a fetch takes what is available again in a full window",
@@ -304,6 +309,15 @@ _ACQUIRING = (
         lambda a: a.after.log.start_offset > 0, _DELETE),
     _fetched("a fetch keeps back records of an aborted transaction",
         lambda f: f.kept_back, _ABORTED, _CONFIG, rules=(WireDifference.COMMITTED_IS_DELIVERED,)),
+    _fetched("a fetch stops at an open transaction",
+        lambda f: f.blocked and not f.offsets,
+        _TRANSACTIONS, _CONFIG, rules=(WireDifference.STABLE_IS_DELIVERED,)),
+    _fetched("a fetch acquires records below an open transaction",
+        lambda f: f.blocked and bool(f.offsets),
+        _TRANSACTIONS, _CONFIG, rules=(WireDifference.STABLE_IS_DELIVERED,)),
+    _acquired("a fetch acquires records of an open transaction, under read_uncommitted",
+        lambda a: a.offsets[-1] >= a.after.log.stable_offset, _TRANSACTIONS),
+    UNBLOCKED,
     _fetch("a response has records of two share-partitions",
         lambda s: len(list(acquired_in(s))) > 1),
     _answered("records are held by several members", lambda s: len(_holders(s)) > 1),
@@ -332,7 +346,8 @@ _ACKNOWLEDGING = (
         lambda n: any(map(is_finished, n.records))),
     _named("an acknowledgement wholly below the start offset", lambda n: n.below),
     _named("an acknowledgement across the start offset", lambda n: n.across),
-    _named("an acknowledgement past the end offset", lambda n: n.past),
+    _named("an acknowledgement past the end offset", lambda n: n.past,
+        rules=(Guard.ACKNOWLEDGED_WAS_DELIVERED,)),
     _named("an acknowledgement of an offset in the window that was never in flight",
         lambda n: len(n.records) < len(n.offsets), _GAPS, optional=True),
     _request("an acknowledgement of a record whose lock is over", lambda s: s.past.lapsed),

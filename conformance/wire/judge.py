@@ -13,6 +13,7 @@ from conformance.wire.belief import (
     beginnings,
     lost_connection,
     lost_records,
+    merged,
     possible,
     relocked,
     uncertain,
@@ -255,8 +256,9 @@ class Judge:
     ) -> Deviation | None:
         if after:
             self.explanation = next(iter(after.values()))
-            self.beliefs = tuple(after)[:MOST_BELIEFS]
-            self.over = len(after) > MOST_BELIEFS
+            beliefs = tuple(merged(after))
+            self.beliefs = beliefs[:MOST_BELIEFS]
+            self.over = len(beliefs) > MOST_BELIEFS
             return None
         if sent < self._blurred_until:
             self.over = True

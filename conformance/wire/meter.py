@@ -12,13 +12,23 @@ from conformance.wire.goals import (
     LOST,
     LOST_HOLDING,
     REDELIVERED,
+    UNBLOCKED,
     answer_name,
     answers_in,
     deleted_situations,
     described_situations,
     served_situations,
 )
-from conformance.wire.served import Deletion, Description, Past, Served, Why, held_by
+from conformance.wire.served import (
+    Deletion,
+    Description,
+    Past,
+    Served,
+    Why,
+    acquired_in,
+    fetched_in,
+    held_by,
+)
 from conformance.wire.target import Described
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
@@ -46,6 +56,7 @@ class Meter:
         self._free: dict[InFlight, tuple[str, Why]] = {}
         self._ended: dict[SessionKey, Why] = {}
         self._first: dict[InFlight, Lock] = {}
+        self._blocked: dict[PartitionKey, range] = {}
 
     def deleted(self, deletion: Deletion) -> None:
         """Note that records are deleted: counted once an answer shows that the judge can follow."""
@@ -60,6 +71,7 @@ class Meter:
         if served.error is ErrorCode.NONE:
             self._note_ends(served)
             self._note_acquired(served)
+            self._note_blocked(served)
 
     def described(
         self, explanation: tuple[Belief, Belief], key: PartitionKey, told: Described
@@ -144,6 +156,16 @@ class Meter:
                 self._freed((at, offset), record, partition.config, Why.RELEASED)
             elif type_ is None and closes:
                 self._freed((at, offset), record, partition.config, Why.CLOSED)
+
+    def _note_blocked(self, served: Served) -> None:
+        """Count records that waited for the end of a transaction, and remember those that wait."""
+        for part in acquired_in(served):
+            waited = self._blocked.get((served.request.group_id, part.part.at), range(0))
+            self.counts[UNBLOCKED.name] += any(offset in waited for offset in part.offsets)
+        for fetched in fetched_in(served):
+            if fetched.blocked:
+                log, key = fetched.after.log, (served.request.group_id, fetched.at)
+                self._blocked[key] = range(log.stable_offset, log.end_offset)
 
     def _note_acquired(self, served: Served) -> None:
         """Count records that are delivered again, and remember the locks of all."""

@@ -24,7 +24,7 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcknowledgeType, RecordState
-from spec.log import hole_end
+from spec.log import hole_end, readable_end
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED, Record, is_acquirable, is_held_by
 from spec.share_broker import PartitionKey
@@ -268,6 +268,7 @@ def acquired_in(served: Served) -> Iterator[Acquired]:
 class Fetched:
     """A share-partition in memory that a request fetches from; ``offsets`` were acquired."""
 
+    at: TopicPartition
     before: SharePartition
     after: SharePartition
     offsets: list[int]
@@ -283,6 +284,12 @@ class Fetched:
     def limit(self) -> int:
         """Where the window that the fetch leaves would end by its limit (exclusive)."""
         return self.after.window.start_offset + self.before.config.partition_max_record_locks
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the log goes on after the first record of an open transaction, unread."""
+        log = self.after.log
+        return readable_end(log, self.after.config.isolation_level) < log.end_offset
 
     @property
     def kept_back(self) -> bool:
@@ -305,7 +312,7 @@ def fetched_in(served: Served) -> Iterator[Fetched]:
     for at in served.joined():
         if (before := served.partition(at)) and before.ready:
             offsets = [offset for part in parts if part.at == at for offset in _offsets(part)]
-            yield Fetched(before, served.partition_after(at), offsets)
+            yield Fetched(at, before, served.partition_after(at), offsets)
 
 
 @attrs.frozen

@@ -11,15 +11,20 @@ import attrs
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
+from model.outcome import Choice
+from model.profile import Profile
+from model.ranges import OffsetRange
 from model.share_messages import (
     FINAL_EPOCH,
+    Conduct,
+    PartitionConduct,
     PartitionRequest,
     PartitionResponse,
     ShareFetch,
     ShareRequest,
     ShareResponse,
 )
-from model.states import AcknowledgeType, RecordState
+from model.states import AcknowledgeType, AcquireMode, RecordState
 from spec.record import Record, is_acquirable, is_held
 from spec.share_broker import Handled, PartitionKey, ShareBroker
 from spec.share_session import key_of
@@ -56,6 +61,24 @@ class WireFault(StrEnum):
     FIRST_IS_FORGOTTEN = "the first released record is never delivered again"
     ABORTED_IS_DELIVERED = "data of aborted transactions is delivered under read_committed"
     COMMITTED_IS_KEPT_BACK = "what follows an aborted transaction is kept back with it"
+    OPEN_IS_DELIVERED = "records of an open transaction are delivered under read_committed"
+    OPEN_IS_SKIPPED = "an open transaction is passed over, and what follows it is delivered"
+    COMMIT_IS_UNNOTICED = "a transaction that was open is not delivered when it has committed"
+    ABORT_IS_UNNOTICED = "a transaction that was open is delivered when it has aborted"
+    FIRST_BATCH_IS_LOST = "the first log batch of a partition is never delivered"
+    LATER_BATCH_IS_LOST = "a log batch amid others is never delivered"
+    NOTHING_IS_GIVEN = "fetches acquire nothing"
+    ACCEPTING_IS_CUMULATIVE = "an accepted record finishes the available ones before it"
+    UNDELIVERED_IS_ARCHIVED = "records that were read and not delivered are archived"
+    PAST_THE_END = "an offset at the end of the log is acquired"
+    MORE_BATCHES_THAN_ASKED = "batch_optimized acquires every log batch, whatever the maximum"
+    UNDELIVERED_IS_ACKNOWLEDGED = "an acknowledgement of offsets past the window is accepted"
+    START_STAYS = "the start offset stays before what is finished"
+
+
+def faulty_profile(fault: WireFault, profile: Profile) -> Profile:
+    """Return the rules that a broker with this fault goes by: it may leave records waiting."""
+    return profile if fault is WireFault.NONE else attrs.evolve(profile, offered_within=_NEVER)
 
 
 def faulty_config(fault: WireFault, config: SharePartitionConfig) -> SharePartitionConfig:
@@ -74,6 +97,34 @@ def faulty_config(fault: WireFault, config: SharePartitionConfig) -> SharePartit
         case WireFault.ABORTED_IS_DELIVERED:
             return attrs.evolve(config, isolation_level=IsolationLevel.READ_UNCOMMITTED)
     return config
+
+
+def faulty_log(
+    fault: WireFault, before: int, ranges: tuple[OffsetRange, ...]
+) -> tuple[OffsetRange, ...]:
+    """Return which of the log batches, after ``before`` others, a broker with this fault reads."""
+    lost = {WireFault.FIRST_BATCH_IS_LOST: 0, WireFault.LATER_BATCH_IS_LOST: 1}.get(fault)
+    return tuple(one for nth, one in enumerate(ranges, start=before) if nth != lost)
+
+
+def faulty_conduct(fault: WireFault, broker: ShareBroker, conduct: Conduct) -> Conduct:
+    """Return what a broker with this fault chooses where it would choose ``conduct``."""
+    if fault is WireFault.NOTHING_IS_GIVEN:
+        nothing = PartitionConduct(acquire=Choice(acquired=(), entered=()), log_batches=())
+        return Conduct(tuple((at, nothing) for _group, at in broker.partitions))
+    if fault is not WireFault.START_STAYS:
+        return conduct
+    chosen = []
+    for (_group, at), there in broker.partitions.items():
+        one, start = conduct.of(at), there.window.start_offset
+        one = attrs.evolve(
+            one,
+            acknowledge=attrs.evolve(one.acknowledge, start_offset=start),
+            acquire=attrs.evolve(one.acquire, start_offset=start),
+            release=attrs.evolve(one.release, start_offset=start),
+        )
+        chosen.append((at, one))
+    return Conduct(tuple(chosen))
 
 
 def faulty_request(
@@ -138,6 +189,33 @@ def _maximum_ignored(broker: ShareBroker, request: ShareRequest) -> Asked:
     if not isinstance(request, ShareFetch) or not request.max_records:
         return broker, request
     return broker, attrs.evolve(request, max_records=_ALL)
+
+
+def _more_batches(broker: ShareBroker, request: ShareRequest) -> Asked:
+    by_batch = isinstance(request, ShareFetch) and (
+        request.acquire_mode is AcquireMode.BATCH_OPTIMIZED
+    )
+    return _maximum_ignored(broker, request) if by_batch else (broker, request)
+
+
+def _only_delivered(broker: ShareBroker, request: ShareRequest) -> Asked:
+    """Drop what an acknowledgement names past the end of the window."""
+    partitions = []
+    for asked in request.partitions:
+        there = broker.partitions.get((request.group_id, asked.at))
+        known = there is not None and there.ready
+        end = there.window.end_offset if there is not None and known else _NEVER
+        kept = tuple(_cut(one, end) for one in asked.batches if one.first < end)
+        partitions.append(attrs.evolve(asked, batches=kept))
+    return broker, attrs.evolve(request, partitions=tuple(partitions))
+
+
+def _cut(batch: AcknowledgementBatch, end: int) -> AcknowledgementBatch:
+    """Return a batch up to ``end`` (exclusive); one that is malformed as it is."""
+    if not 0 <= batch.first <= batch.last or batch.last < end:
+        return batch
+    types = batch.types if len(batch.types) == 1 else batch.types[: end - batch.first]
+    return attrs.evolve(batch, last=end - 1, types=types)
 
 
 def _closing_keeps(broker: ShareBroker, request: ShareRequest) -> Asked:
@@ -215,6 +293,50 @@ def _renew_does_nothing(
     return after, said
 
 
+def _cumulative(
+    _before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
+) -> Answered:
+    """Acknowledge what is available below the last record that the request accepts."""
+    refused = {one.at for one in said.partitions if one.acknowledge_error is not ErrorCode.NONE}
+    for asked in request.partitions:
+        key = request.group_id, asked.at
+        accepts = [b.last for b in asked.batches if AcknowledgeType.ACCEPT in b.types]
+        if said.error is not ErrorCode.NONE or asked.at in refused or key not in after.partitions:
+            continue
+
+        def finished(offset: int, record: Record, last: int = max(accepts, default=-1)) -> Record:
+            passed = offset < last and is_acquirable(record)
+            return attrs.evolve(record, state=RecordState.ACKNOWLEDGED) if passed else record
+
+        after = _mapped(after, finished, key)
+    return after, said
+
+
+def _undelivered_is_archived(
+    _before: ShareBroker, after: ShareBroker, said: ShareResponse, _request: ShareRequest
+) -> Answered:
+    def archived(_offset: int, record: Record) -> Record:
+        new = is_acquirable(record) and record.delivery_count == 0
+        return attrs.evolve(record, state=RecordState.ARCHIVED) if new else record
+
+    return _mapped(after, archived), said
+
+
+def _past_the_end(
+    _before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
+) -> Answered:
+    """Have the last acquired range be longer by one, where it ends with the log."""
+
+    def longer(part: PartitionResponse) -> PartitionResponse:
+        end = after.partitions[request.group_id, part.at].log.end_offset if part.acquired else 0
+        if not part.acquired or part.acquired[-1].last != end - 1:
+            return part
+        *others, last = part.acquired
+        return attrs.evolve(part, acquired=(*others, attrs.evolve(last, last=end)))
+
+    return after, attrs.evolve(said, partitions=tuple(longer(one) for one in said.partitions))
+
+
 def _first_is_forgotten(
     _before: ShareBroker, after: ShareBroker, said: ShareResponse, _request: ShareRequest
 ) -> Answered:
@@ -246,6 +368,8 @@ _REQUESTS: dict[WireFault, Callable[[ShareBroker, ShareRequest], Asked]] = {
     WireFault.PIGGYBACKED_IS_LOST: _piggybacked_is_lost,
     WireFault.DELIVERED_TWICE: _delivered_twice,
     WireFault.MAXIMUM_IGNORED: _maximum_ignored,
+    WireFault.MORE_BATCHES_THAN_ASKED: _more_batches,
+    WireFault.UNDELIVERED_IS_ACKNOWLEDGED: _only_delivered,
     WireFault.CLOSING_KEEPS: _closing_keeps,
     WireFault.RELEASE_ACCEPTS: _retyping(AcknowledgeType.RELEASE, AcknowledgeType.ACCEPT),
     WireFault.REJECT_RELEASES: _retyping(AcknowledgeType.REJECT, AcknowledgeType.RELEASE),
@@ -259,4 +383,8 @@ _RESPONSES: dict[
     WireFault.PIGGYBACKED_IS_LOST: _said_to_be_acknowledged,
     WireFault.RENEW_DOES_NOTHING: _renew_does_nothing,
     WireFault.FIRST_IS_FORGOTTEN: _first_is_forgotten,
+    WireFault.ACCEPTING_IS_CUMULATIVE: _cumulative,
+    WireFault.UNDELIVERED_IS_ARCHIVED: _undelivered_is_archived,
+    WireFault.PAST_THE_END: _past_the_end,
+    WireFault.UNDELIVERED_IS_ACKNOWLEDGED: _said_to_be_acknowledged,
 }

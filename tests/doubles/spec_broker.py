@@ -4,6 +4,7 @@ Whatever the rules leave open it does in some way, and late where it may be late
 that objects is wrong. With a fault from ``tests.doubles.broker_faults`` it is a wrong broker.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from random import Random
@@ -13,7 +14,6 @@ from immutables import Map
 
 from conformance.target import TargetError
 from conformance.wire.target import Described, Exchange, Place, WireCapabilities, WireHello
-from conformance.wire.written import committed_only
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
 from model.operations import AdvanceLogStart, Produce
@@ -31,14 +31,22 @@ from model.share_messages import (
 from model.states import AcquireMode
 from spec.coordinator import Durable
 from spec.lag import durable_lag, lag
-from spec.log import Log
+from spec.log import Log, readable_end
 from spec.partition import SharePartition
 from spec.share_broker import Handled, ShareBroker, advance, append, apply_to, disconnect, lead
 from spec.share_request import handle, readable
 from spec.share_session import ShareSession
 from spec.view import durable, snapshot
 from spec.window import replace
-from tests.doubles.broker_faults import WireFault, faulty_config, faulty_request, faulty_response
+from tests.doubles.broker_faults import (
+    WireFault,
+    faulty_conduct,
+    faulty_config,
+    faulty_log,
+    faulty_profile,
+    faulty_request,
+    faulty_response,
+)
 
 CAPABILITIES = WireCapabilities(
     fetch_versions=(1, 2),
@@ -59,7 +67,6 @@ CAPABILITIES = WireCapabilities(
 
 _TRIP_MS = 2.0
 _NOTICE_MS = 1000.0
-_NEVER = 10**9
 _PATIENT_MS = 500
 """Who waits as long for records gets them."""
 
@@ -92,7 +99,8 @@ class SpecBroker:
         self._random = Random(f"{self._seed}:{config}:{partitions}")  # noqa: S311 - no secret
         config = faulty_config(self._fault, config)
         self._lock_ms = config.record_lock_duration_ms
-        broker = ShareBroker(profile_named(self._profile), topics=Map({_TOPIC: partitions}))
+        profile = faulty_profile(self._fault, profile_named(self._profile))
+        broker = ShareBroker(profile, topics=Map({_TOPIC: partitions}))
         for at in (TopicPartition(_TOPIC, p) for p in range(partitions)):
             broker = lead(broker, (_GROUP, at), config, Log(0, 0), Durable())
         if self._one_in(2):
@@ -103,6 +111,7 @@ class SpecBroker:
         self._logs: dict[TopicPartition, list[OffsetRange]] = {}
         self._aborted: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
         self._transactions: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
+        self._produced: Counter[TopicPartition] = Counter()
         self._gone: dict[str, float] = {}
         self._due: dict[tuple[TopicPartition, int], float] = {}
         self._open = True
@@ -138,8 +147,10 @@ class SpecBroker:
     def end_transaction(self, place: Place, partition: int, *, committed: bool) -> None:
         """End the open transaction. Raises KeyError if there is none."""
         at = TopicPartition(place.topic_id, partition)
-        ended = self._transactions.pop(at)
-        if not committed:
+        ended = self._transactions[at]
+        if self._fault is not WireFault.COMMIT_IS_UNNOTICED or not committed:
+            del self._transactions[at]
+        if not committed and self._fault is not WireFault.ABORT_IS_UNNOTICED:
             self._aborted[at] = tuple(sorted((*self._aborted.get(at, ()), *ended), key=_first))
         self._append(at, (), self._end(at) + 1)
 
@@ -157,14 +168,16 @@ class SpecBroker:
         return tuple(ranges)
 
     def _append(self, at: TopicPartition, ranges: tuple[OffsetRange, ...], end: int) -> None:
-        self._broker = append(self._broker, at, Produce(ranges, end))
-        self._logs.setdefault(at, []).extend(ranges)
+        known = faulty_log(self._fault, self._produced[at], ranges)
+        self._produced[at] += len(ranges)
+        self._broker = append(self._broker, at, Produce(known, end, self._stable(at)))
+        self._logs.setdefault(at, []).extend(known)
 
-    def _readable(self, there: SharePartition, at: TopicPartition) -> list[OffsetRange]:
-        """Return the log batches that fetches may read: none from an open transaction on."""
-        stable = min((one.first for one in self._transactions.get(at, ())), default=_NEVER)
-        end = stable if committed_only(there.config) else _NEVER
-        return [batch for batch in self._logs.get(at, []) if batch.last < end]
+    def _stable(self, at: TopicPartition) -> int | None:
+        """Return where the open transaction begins; None if there is none, or it is not minded."""
+        if self._fault in (WireFault.OPEN_IS_DELIVERED, WireFault.OPEN_IS_SKIPPED):
+            return None
+        return min((one.first for one in self._transactions.get(at, ())), default=None)
 
     def delete_records(self, place: Place, partition: int, before: int) -> None:
         """Move the log start offset up; the leader notices with some later request."""
@@ -234,17 +247,23 @@ class SpecBroker:
         """Serve a request in a random way, the plain one, or giving nothing: what is legal."""
         nothing = PartitionConduct(acquire=Choice(acquired=(), entered=()), log_batches=())
         idle = Conduct(tuple((at, nothing) for _group, at in broker.partitions))
-        plain = Conduct(tuple((at, self._plain(broker, at)) for _group, at in broker.partitions))
+        plain = Conduct(
+            tuple(
+                (at, PartitionConduct(aborted=self._kept_back(at)))
+                for _group, at in broker.partitions
+            )
+        )
         for conduct in (self._conduct(broker, request), plain):
             with suppress(IllegalChoiceError):
-                return handle(broker, request, broker.now, conduct, connection)
+                chosen = faulty_conduct(self._fault, broker, conduct)
+                return handle(broker, request, broker.now, chosen, connection)
         return handle(broker, request, broker.now, idle, connection)
 
-    def _plain(self, broker: ShareBroker, at: TopicPartition) -> PartitionConduct:
-        batches = tuple(self._transactions.get(at, ())) or None
-        if batches:
-            batches = tuple(self._readable(broker.partitions[_GROUP, at], at))
-        return PartitionConduct(log_batches=batches, aborted=self._aborted.get(at, ()))
+    def _kept_back(self, at: TopicPartition) -> tuple[OffsetRange, ...]:
+        aborted = self._aborted.get(at, ())
+        if self._fault is WireFault.OPEN_IS_SKIPPED:
+            return (*aborted, *self._transactions.get(at, ()))
+        return aborted
 
     def _conduct(self, broker: ShareBroker, request: ShareRequest) -> Conduct:
         chosen = []
@@ -258,7 +277,7 @@ class SpecBroker:
                 start_offset=there.window.start_offset if self._one_in(5) else None,
                 end_offset=there.window.end_offset + further if further else None,
             )
-            aborted = self._aborted.get(at, ())
+            aborted = self._kept_back(at)
             one = PartitionConduct(acquire=acquire, log_batches=batches, aborted=aborted)
             chosen.append((at, one))
         return Conduct(tuple(chosen))
@@ -273,12 +292,12 @@ class SpecBroker:
         """
         if _is_behind(there):
             return ()
-        free, log = readable(there, 1), self._readable(there, at)
-        known = [batch for batch in log if free and batch.last >= free[0].first]
+        free, end = readable(there, 1), readable_end(there.log, there.config.isolation_level)
+        log = self._logs.get(at, [])
+        known = [batch for batch in log if free and free[0].first <= batch.last < end]
         if one:
             return tuple(known[:1])
-        whole = self._one_in(2) or len(log) < len(self._logs.get(at, []))
-        return tuple(known) if whole else None
+        return tuple(known) if self._one_in(2) else None
 
     def _pass_time(self) -> None:
         """Move the clock on; a lock that is over may last some more, but not for long."""

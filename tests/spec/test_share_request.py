@@ -4,6 +4,7 @@ from immutables import Map
 
 from model.config import IsolationLevel
 from model.errors import IllegalChoiceError, InvalidValueError
+from model.operations import Produce
 from model.outcome import Choice
 from model.profile import Profile
 from model.ranges import OffsetRange
@@ -15,9 +16,10 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcquireMode
-from spec.log import learn_hole
+from spec.coordinator import Durable
+from spec.log import Log, learn_hole
 from spec.partition import SharePartition
-from spec.share_broker import ShareBroker, advance, resign
+from spec.share_broker import ShareBroker, advance, append, lead, resign
 from spec.share_request import handle, readable
 from tests.spec.share_worlds import (
     P0,
@@ -32,7 +34,7 @@ from tests.spec.share_worlds import (
     opened,
     sent,
 )
-from tests.spec.worlds import BOTH, acknowledgement, fetch, run, started
+from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, run, started
 
 UNKNOWN = TopicPartition("u", 0)
 ABSENT = TopicPartition("t", 7)
@@ -56,6 +58,25 @@ def test_a_member_fetches_acknowledges_and_closes(profile: Profile) -> None:
     assert not broker.sessions
 
 
+@pytest.mark.parametrize(
+    ("level", "delivered"),
+    [(IsolationLevel.READ_COMMITTED, [(0, 1, 1)]), (IsolationLevel.READ_UNCOMMITTED, [(0, 3, 1)])],
+)
+def test_a_fetch_reads_up_to_an_open_transaction_under_read_committed(
+    level: IsolationLevel, delivered: list[tuple[int, int, int]]
+) -> None:
+    config, durable_state = attrs.evolve(SMALL, isolation_level=level), Durable(0, 0)
+    broker = lead(broker_of(), ("g", P0), config, Log(0, 0), durable_state)
+    batches = OffsetRange(0, 1), OffsetRange(2, 3)
+    broker = append(broker, P0, Produce(batches, 4, last_stable_offset=2))
+    broker, response = sent(broker, fetching("m", 0, asked(P0), most=8))
+    assert given(response)[P0] == delivered
+    broker = append(broker, P0, Produce((), 5))
+    broker, response = sent(broker, fetching("m", 1, most=8))
+    rest = given(response).get(P0, [])
+    assert delivered + rest in ([(0, 1, 1), (2, 3, 1)], [(0, 3, 1)])
+
+
 def test_a_fetch_gives_what_its_own_acknowledgements_released() -> None:
     broker = opened(broker_of(records=2))
     _, response = sent(broker, fetching("m", 2 - 1, asked(P0, (0, 1, 2)), most=4))
@@ -69,7 +90,8 @@ def test_data_of_aborted_transactions_is_given_under_read_uncommitted_alone(
     broker = broker_of()
     for key, there in broker.partitions.items():
         config = attrs.evolve(there.config, isolation_level=level)
-        there = attrs.evolve(there, config=config)  # noqa: PLW2901 - the same, configured
+        log = attrs.evolve(there.log, stable_offset=there.log.end_offset)
+        there = attrs.evolve(there, config=config, log=log)  # noqa: PLW2901 - the same, configured
         broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
     reads = Conduct(((P0, PartitionConduct(aborted=(OffsetRange(1, 2),))),))
     broker, response = sent(broker, fetching("m", 0, asked(P0), most=4), reads)

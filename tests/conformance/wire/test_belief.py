@@ -1,5 +1,8 @@
 """A hidden event that is allowed occurs in some belief, a demanded one in all."""
 
+import attrs
+import pytest
+
 from conformance.wire.belief import (
     Belief,
     Lock,
@@ -7,6 +10,7 @@ from conformance.wire.belief import (
     beginnings,
     lost_connection,
     lost_records,
+    merged,
     possible,
     relocked,
     uncertain,
@@ -14,12 +18,39 @@ from conformance.wire.belief import (
 from conformance.wire.written import WrittenLog
 from model.profile import KIP
 from model.ranges import OffsetRange
+from spec.partition import Waiting
 from spec.share_broker import ShareBroker
 from spec.share_request import handle
 from spec.view import snapshot
 from tests.conformance.wire.worlds import CONFIG, P0, PLACE, TIMING, fetch
 
 KEY = (PLACE.group, P0)
+
+
+def waiting(belief: Belief, place: tuple[int, int] | None) -> Belief:
+    """Return the belief in which an offset has waited for so many fetches, or none has."""
+    partitions = belief.broker.partitions
+    there = attrs.evolve(partitions[KEY], waiting=place and Waiting(*place))
+    partitions = partitions.set(KEY, there)
+    return attrs.evolve(belief, broker=attrs.evolve(belief.broker, partitions=partitions))
+
+
+@pytest.mark.parametrize(
+    ("places", "kept"),
+    [
+        ([(3, 4), (3, 2), (3, 5)], (3, 2)),
+        ([(3, 4), (5, 1)], None),
+        ([(3, 4), None], None),
+        ([(3, 4)], (3, 4)),
+    ],
+)
+def test_beliefs_that_differ_in_what_waits_are_one_that_is_lenient(
+    places: list[tuple[int, int] | None], kept: tuple[int, int] | None
+) -> None:
+    held = holding()
+    beliefs = {waiting(held, place): nth for nth, place in enumerate(places)}
+    others = {attrs.evolve(held, gone=held.gone.set("c", 1.0)): 99}
+    assert merged(beliefs | others) == {waiting(held, kept): 0} | others
 
 
 def holding() -> Belief:

@@ -30,6 +30,11 @@ from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 ENSURED = {
     Guard.NO_ACQUIRE_DURING_WRITE: "every write is answered before the response",
     Guard.CAN_ACQUIRE: "a broker may always give nothing",
+    Guard.NO_RECORD_LOST: "a record that is lost shows as AVAILABLE_RECORDS_...",
+    Guard.READ_IS_OF_THE_LOG: "a response does not report what was read",
+    Guard.WITHIN_READABLE_LOG: "what is past it shows as ONLY_LOGGED_... or STABLE_IS_DELIVERED",
+    Guard.NOT_BELOW_LOG_START: "what is below it shows as ONLY_LOGGED_IS_ACQUIRED",
+    Guard.FINISHED_LEAVES_FULL_WINDOW: "a window that stays full shows as AVAILABLE_RECORDS_...",
     Guard.START_NEVER_GOES_BACK: "a response does not report the start offset",
     Guard.START_STOPS_AT_UNFINISHED: "a response does not report the start offset",
     Guard.LOCK_LASTS_ITS_DURATION: "a lock that is over too early shows as ONLY_AVAILABLE_...",
