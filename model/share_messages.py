@@ -10,7 +10,7 @@ import attrs
 
 from model.checks import member_name, non_negative, whole
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import AcknowledgementBatch
+from model.operations import AcknowledgementBatch, ProgressBatch
 from model.outcome import Answer, Choice
 from model.ranges import AcquiredRange, OffsetRange
 from model.snapshot import DurableState
@@ -48,10 +48,18 @@ class PartitionRequest:
     batches: tuple[AcknowledgementBatch, ...] = ()
 
 
+@attrs.frozen
+class PartitionMarks:
+    """The part of a MarkInProgress request about one share-partition."""
+
+    at: TopicPartition
+    batches: tuple[ProgressBatch, ...] = ()
+
+
 def _each_once(_instance: object, attribute: "attrs.Attribute[Any]", given: Iterable[Any]) -> None:
     known: set[TopicPartition] = set()
     for item in given:
-        at = item.at if isinstance(item, PartitionRequest) else item
+        at = item.at if isinstance(item, PartitionRequest | PartitionMarks) else item
         if at in known:
             raise InvalidValueError(attribute.name, at, "each share-partition once")
         known.add(at)
@@ -97,17 +105,46 @@ ShareRequest = ShareFetch | ShareAcknowledge
 
 
 @attrs.frozen
+class ShareMark:
+    """A MarkInProgress request (KAFKA-20458, a draft), which mirrors a ShareAcknowledge."""
+
+    group_id: str = attrs.field(validator=member_name)
+    member_id: str = attrs.field(validator=member_name)
+    session_epoch: int = attrs.field(validator=_int32)
+    partitions: tuple[PartitionMarks, ...] = attrs.field(default=(), validator=_each_once)
+
+
+@attrs.frozen
 class PartitionResponse:
     """The part of a response about one share-partition.
 
     ``error`` is that of the fetch and ``acknowledge_error`` that of the acknowledgement; a
-    ShareAcknowledge response has only the second.
+    ShareAcknowledge response has only the second. ``token`` is the leader epoch and the number of
+    the acquisition, where the records may be marked in progress.
     """
 
     at: TopicPartition
     error: ErrorCode = ErrorCode.NONE
     acknowledge_error: ErrorCode = ErrorCode.NONE
     acquired: tuple[AcquiredRange, ...] = ()
+    token: tuple[int, int] | None = None
+
+
+@attrs.frozen
+class MarkedPartition:
+    """The part of a MarkInProgress response: an error, or an answer for each batch."""
+
+    at: TopicPartition
+    error: ErrorCode = ErrorCode.NONE
+    batches: tuple[ErrorCode, ...] = ()
+
+
+@attrs.frozen
+class MarkResponse:
+    """The response to a MarkInProgress request; with a top-level ``error`` it has no partitions."""
+
+    error: ErrorCode = ErrorCode.NONE
+    partitions: tuple[MarkedPartition, ...] = ()
 
 
 @attrs.frozen

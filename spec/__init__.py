@@ -15,6 +15,7 @@ Read in this order, each module resting on those above it:
 - ``invariants``: what is true of every state;
 - ``share_session``: what a broker keeps for a member; ``share_broker``: many share-partitions
   and sessions as one value; ``share_request``: serving ShareFetch and ShareAcknowledge;
+  ``mark_request``: serving MarkInProgress;
   ``share_broker_invariants``: what is true of every broker;
 - ``share_group``: a group as its coordinators have it; ``group_lifecycle``: the operations on it,
   each in two stages; ``share_group_invariants``: what is true wherever a coordinator crashes;

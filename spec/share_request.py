@@ -8,6 +8,7 @@ import attrs
 from model.config import IsolationLevel
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import Acknowledge, Acquire, ArchiveAborted, EntryPoint
+from model.outcome import Outcome
 from model.ranges import OffsetRange
 from model.share_messages import (
     FINAL_EPOCH,
@@ -197,10 +198,20 @@ def _fetch_one(
     )
     broker, outcome = apply_to(broker, key, operation, (chosen.acquire, ()))
     config = broker.partitions[key].config
+    response = PartitionResponse(
+        at, acquired=outcome.acquired, token=_token(broker.partitions[key], outcome)
+    )
     if config.isolation_level is IsolationLevel.READ_UNCOMMITTED or not chosen.aborted:
-        return broker, PartitionResponse(at, acquired=outcome.acquired)
+        return broker, response
     broker, _ = apply_to(broker, key, ArchiveAborted(chosen.aborted), (chosen.acquire, ()))
-    return broker, PartitionResponse(at, acquired=committed(outcome.acquired, chosen.aborted))
+    kept = committed(outcome.acquired, chosen.aborted)
+    return broker, attrs.evolve(response, acquired=kept)
+
+
+def _token(partition: SharePartition, outcome: Outcome) -> tuple[int, int] | None:
+    if outcome.acquisition is None:
+        return None
+    return partition.durable.leader_epoch, outcome.acquisition
 
 
 def readable(partition: SharePartition, most: int) -> tuple[OffsetRange, ...]:
