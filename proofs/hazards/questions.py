@@ -24,7 +24,8 @@ QUESTIONS = (
         ),
         (
             "List it; require lock duration ≤ staleness threshold ≤ max extension, also when a "
-            "setting is altered."
+            "setting is altered; and let no mark set a deadline before the one that the record "
+            "has, which may be that of an earlier setting."
         ),
     ),
     (

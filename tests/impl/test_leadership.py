@@ -20,7 +20,7 @@ from model.operations import (
     ResetOffset,
 )
 from model.outcome import Answer
-from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, LAG_RESOLVED, Profile
 from model.ranges import AcquiredRange, StateBatch
 from model.snapshot import DurableState
 from model.states import DURABLE_STATES, AcquireMode, RecordState
@@ -261,6 +261,14 @@ def test_marks_can_only_lengthen_a_lock(times: tuple[int, int, int], fault: str 
                 made.apply(operation)
             ack(made, "a", (0, 4, RELEASE))
             assert made.snapshot().start_offset == 5
+
+
+def test_a_leader_reads_the_count_that_the_coordinator_has_counted() -> None:
+    batch = StateBatch(2, 4, RecordState.ARCHIVED, 1)
+    for profile, count in ((KIP, -1), (LAG_RESOLVED, 3)):
+        made = FastSharePartition(profile)
+        made.apply(Initialize(SharePartitionConfig(), 0, 9, DurableState(0, -1, (batch,))))
+        assert made.durable() == DurableState(0, count, (batch,))
 
 
 def test_the_order_of_the_times_is_checked_before_all_else_but_a_leader() -> None:

@@ -6,7 +6,7 @@ from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
 from model.operations import AdvanceTime, Initialize, Produce, Release, ResetOffset
 from model.outcome import Answer
-from model.profile import DRAFT_RESOLVED, KIP, Profile
+from model.profile import DRAFT_RESOLVED, KIP, LAG_RESOLVED, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
@@ -243,6 +243,13 @@ def test_acquisitions_are_numbered_anew_in_each_leader_epoch() -> None:
     later = attrs.evolve(durable(partition), leader_epoch=1)
     partition = run(partition, Initialize(MARKS, 0, 100, later))
     assert apply(partition, fetch("c1", (0, 0))).outcome.acquisition == 0
+
+
+def test_a_leader_reads_the_count_that_the_coordinator_has_counted() -> None:
+    batch = StateBatch(2, 4, RecordState.ARCHIVED, 1)
+    for profile, count in ((KIP, -1), (LAG_RESOLVED, 3)):
+        read = Initialize(SMALL, 0, 9, DurableState(0, -1, (batch,)))
+        assert durable(run(new_partition(profile), read)).delivery_complete_count == count
 
 
 def test_durations_are_checked_first() -> None:

@@ -6,7 +6,7 @@ from model.config import AutoOffsetReset
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import CompleteWrite, Produce
 from model.outcome import Answer
-from model.profile import KAFKA, KIP, Profile
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.share_messages import Conduct, PartitionConduct, ShareResponse, TopicPartition
 from model.states import RecordState
@@ -349,6 +349,16 @@ def test_the_next_session_finds_an_altered_start_offset() -> None:
     broker = attrs.evolve(broker, partitions=broker.partitions.set(("g", P0), there))
     _, response = sent(broker, fetching("n", 0, asked(P0)))
     assert given(response) == {P0: [(4, 5, 1)]}
+
+
+def test_the_next_session_has_other_tokens_than_the_last() -> None:
+    broker = opened(broker_of(DRAFT_RESOLVED))
+    tokens = [broker.partitions["g", P0].window.records[0].acquisition]
+    broker = end_session(broker, ("g", "m"), Conduct())
+    assert in_memory(broker) == []
+    again = opened(broker).partitions["g", P0]
+    tokens.append(again.window.records[0].acquisition)
+    assert (tokens, again.durable.leader_epoch) == ([0, 1], 0)
 
 
 def test_a_share_partition_that_fails_to_initialize_is_an_error_of_it_alone() -> None:
