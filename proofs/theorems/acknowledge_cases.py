@@ -6,6 +6,7 @@ from itertools import pairwise
 import attrs
 
 from model.errors import ErrorCode
+from model.guards import Guard
 from model.operations import Acknowledge, AcknowledgementBatch
 from model.outcome import Choice
 from model.states import AcknowledgeType, RecordState
@@ -106,6 +107,13 @@ def _accepts(s: OneOperation, parts: tuple[Part, ...]) -> Term:
     return conjunction(*(part.span(s)[1] < s.end for part in parts))
 
 
+def _refuses(s: OneOperation, parts: tuple[Part, ...]) -> Guard:
+    """Return what refuses: a record that may not change, or else offsets past the window's end."""
+    if any(acknowledged(s, place, parts) is None for place in places(s)):
+        return Guard.ACKNOWLEDGEMENT_JUDGED
+    return Guard.ACKNOWLEDGED_WAS_DELIVERED
+
+
 def _change(s: OneOperation, place: Place, parts: tuple[Part, ...]) -> Record | None:
     after = acknowledged(s, place, parts)
     return after.record if after is not None and after.named else None
@@ -126,6 +134,7 @@ def _case(
         lambda s, place: _change(s, place, parts),
         ANYBODY,
         lambda s: _accepts(s, parts),
+        lambda s: _refuses(s, parts),
         writes=lambda s, place: _writes(s, place, parts),
         waits=True,
         given=given,

@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 
 from model.errors import ErrorCode
+from model.guards import Guard
 from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
@@ -15,6 +16,7 @@ from proofs.theorems.controls import becomes, called_with, leaves
 from proofs.theorems.operation_cases import ANYBODY, Place, places
 from proofs.theorems.operation_situation import (
     OneOperation,
+    Refusal,
     attempted,
     is_possible,
     kept,
@@ -116,8 +118,8 @@ def _may_be_refused(s: OneOperation, kind: AcknowledgeType, status: ErrorCode) -
     )
     fault = _has_fault(s, kind) if status is INVALID_RECORD_STATE else False
     deserved = _either(_names_a_gap(s), fault)
-    if step is None:
-        return negate(deserved)
+    if isinstance(step, Refusal):
+        return conjunction(negate(deserved), step.guard is Guard.ACKNOWLEDGEMENT_JUDGED)
     return conjunction(deserved, step.outcome.status is status)
 
 
@@ -169,9 +171,10 @@ def _malformed_changes_nothing(s: OneOperation) -> Term:
         if step.outcome.status is not INVALID_REQUEST or step.partition is not before:
             return False
     others = (NONE, INVALID_RECORD_STATE)
+    judged = Refusal(Guard.ACKNOWLEDGEMENT_JUDGED)
     operation = Acknowledge(s.member, (batch,))
     return all(
-        attempted(lambda: _acknowledged(s, before, operation, Choice(refusal=status))) is None  # noqa: B023 - called at once
+        attempted(lambda: _acknowledged(s, before, operation, Choice(refusal=status))) == judged  # noqa: B023 - called at once
         for status in others
     )
 

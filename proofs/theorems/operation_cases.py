@@ -11,6 +11,7 @@ import attrs
 
 from model.checks import MAX_INT64
 from model.config import IsolationLevel
+from model.guards import Guard
 from model.operations import (
     AdvanceTime,
     ArchiveAborted,
@@ -83,6 +84,7 @@ class OperationCase:
     change: Callable[[OneOperation, Place], Record | None]
     destroyed: Control
     accepts: Callable[[OneOperation], Term] = accepts_all
+    guard: Callable[[OneOperation], Guard | None] = lambda _s: None
     writes: Callable[[OneOperation, Place], Term] = lambda _s, _place: True
     waits: bool = False
     elapses: bool = False
@@ -184,6 +186,15 @@ def _expires_on_time(s: OneOperation) -> Term:
     )
 
 
+def _refuses_expiry(s: OneOperation) -> Guard | None:
+    if not _fits_the_clock(s):
+        return None
+    for place in places(s):
+        if _is_named_from_the_start(s, place) and not _is_over(s, place):
+            return Guard.LOCK_LASTS_ITS_DURATION
+    return Guard.LOCK_ENDS_ON_TIME
+
+
 def _fits_the_clock(s: OneOperation) -> Term:
     return s.now + s.elapsed <= MAX_INT64
 
@@ -210,6 +221,7 @@ CHOSEN_EXPIRY = OperationCase(
     _after_expiry,
     EARLY,
     _expires_on_time,
+    _refuses_expiry,
     elapses=True,
     writes_always=True,
 )
@@ -250,6 +262,7 @@ DEAD_LETTER = OperationCase(
         also_allows(lambda record: record.state == RecordState.AVAILABLE),
     ),
     lambda s: _each_named(s, _is_archiving, _is_named_from_the_start),
+    lambda _s: Guard.DEAD_LETTER_IS_ARCHIVING,
     writes_always=True,
 )
 

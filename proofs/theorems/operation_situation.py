@@ -5,6 +5,7 @@ in which order they come. ``elsewhere`` is any third, where no record is.
 """
 
 from collections.abc import Callable, Iterator
+from enum import Enum
 from typing import Any
 
 import attrs
@@ -21,7 +22,7 @@ from proofs.theorems.symbolic import conjunction, implies, is_term
 from spec import window
 from spec.log import Log
 from spec.logic import Term, absent, either, negate
-from spec.partition import Outstanding, SharePartition, Step
+from spec.partition import Outstanding, SharePartition
 from spec.record import UNDELIVERED, Record
 from spec.window import Window
 
@@ -188,12 +189,21 @@ def waits_for_its_write(s: OneOperation) -> Answer:
     return Answer(ErrorCode.PENDING, s.write_id)
 
 
-def attempted(operation: Callable[[], Step]) -> Step | None:
-    """Return the step, or None if a guard refuses the choice, or the operation is impossible."""
+@attrs.frozen
+class Refusal:
+    """What refused a choice; None: the operation itself is impossible."""
+
+    guard: Enum | None
+
+
+def attempted(operation: Callable[[], Any]) -> Any:  # noqa: ANN401 - as the operation, or Refusal
+    """Return what the operation returns, or its refusal."""
     try:
         return operation()
-    except (IllegalChoiceError, InvalidValueError):
-        return None
+    except IllegalChoiceError as refused:
+        return Refusal(refused.guard)
+    except InvalidValueError:
+        return Refusal(None)
 
 
 def same_record(one: Record | None, other: Record | None, *aside: str) -> Term:

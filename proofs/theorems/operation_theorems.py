@@ -8,13 +8,18 @@ from typing import Any
 
 import attrs
 
+from model.config import IsolationLevel
 from model.errors import ErrorCode
+from model.guards import Guard
+from model.operations import ArchiveAborted
 from model.outcome import Write
+from model.ranges import AcquiredRange, OffsetRange
 from proofs.theorems.acknowledge_cases import ACKNOWLEDGEMENTS
-from proofs.theorems.controls import leaves, returns
+from proofs.theorems.controls import becomes, leaves, returns
 from proofs.theorems.operation_cases import CASES, OperationCase, Place, accepts_all, places
 from proofs.theorems.operation_situation import (
     OneOperation,
+    Refusal,
     attempted,
     completes,
     is_complete,
@@ -22,32 +27,36 @@ from proofs.theorems.operation_situation import (
     kept,
     names_no_others,
     others_wait,
+    partition_of,
     reports,
     rest_of_the_window,
     same_record,
 )
 from proofs.theorems.points import Points
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Property, Theorem, about
+from proofs.theorems.theorem import Control, Property, Theorem, about, laws
+from spec import aborted
 from spec.logic import Term, negate
 from spec.partition import SharePartition, Step
 from spec.record import Record
 from spec.window import Window
 
 
-def _step(s: OneOperation, case: OperationCase) -> tuple[SharePartition, Step | None]:
+def _step(s: OneOperation, case: OperationCase) -> tuple[SharePartition, Step | Refusal]:
     before = case.before(s)
     return before, attempted(lambda: case.operate(s, before))
 
 
 def _is_guarded(s: OneOperation, case: OperationCase) -> Term:
     _before, step = _step(s, case)
-    return negate(case.accepts(s)) if step is None else case.accepts(s)
+    if isinstance(step, Refusal):
+        return conjunction(negate(case.accepts(s)), step.guard is case.guard(s))
+    return case.accepts(s)
 
 
 def _changes_records(s: OneOperation, case: OperationCase) -> Term:
     _before, step = _step(s, case)
-    if step is None:
+    if isinstance(step, Refusal):
         return True
     now = step.partition.window
     return conjunction(
@@ -76,7 +85,7 @@ def _is_finished(record: Record) -> Term:
 
 def _leaves_the_rest(s: OneOperation, case: OperationCase) -> Term:
     before, step = _step(s, case)
-    if step is None:
+    if isinstance(step, Refusal):
         return True
     after = step.partition
     clock = s.now + s.elapsed if case.elapses else s.now
@@ -103,7 +112,7 @@ def _starts_rightly(s: OneOperation, case: OperationCase, step: Step) -> Term:
 
 def _writes_its_changes(s: OneOperation, case: OperationCase) -> Term:
     _before, step = _step(s, case)
-    if step is None:
+    if isinstance(step, Refusal):
         return True
     now = step.partition.window
     after = {place.at: _record_after(s, case, place, now) for place in places(s)}
@@ -240,6 +249,56 @@ def _theorem(
     )
 
 
-OPERATION_THEOREMS = tuple(
-    theorem for case in (*ACKNOWLEDGEMENTS, *CASES) for theorem in _theorems(case)
+def _asks_for_committed(s: OneOperation) -> Term:
+    """Whether aborted records are archived under read_committed alone."""
+    before = partition_of(s, isolation_level=IsolationLevel.READ_UNCOMMITTED)
+    step = attempted(lambda: aborted.archive_aborted_records(before, ArchiveAborted(())))
+    return bool(step == Refusal(Guard.ONLY_COMMITTED_IS_ASKED_FOR))
+
+
+def _gets_committed(s: OneOperation) -> Term:
+    """Whether a member gets of what was acquired exactly what no aborted transaction holds."""
+    acquired = (AcquiredRange(s.first, s.last, s.acquisition),)
+    given = aborted.committed(acquired, (OffsetRange(s.second, s.second_last),))
+    holding = [part for part in given if conjunction(part.first <= s.at, s.at <= part.last)]
+    named = conjunction(s.first <= s.at, s.at <= s.last)
+    without = negate(conjunction(s.second <= s.at, s.at <= s.second_last))
+    if not holding:
+        return negate(conjunction(named, without))
+    return conjunction(named, without, *(p.delivery_count == s.acquisition for p in holding))
+
+
+_committed = laws("KIP-932, Group configuration")
+COMMITTED = (
+    Theorem(
+        _committed(
+            "only_committed_is_asked_for",
+            "Only under read_committed are records of aborted transactions archived.",
+        ),
+        "aborted records are archived",
+        OneOperation,
+        is_possible,
+        _asks_for_committed,
+        Control(
+            "archive_aborted_records archives at any isolation level",
+            "spec.aborted:archive_aborted_records",
+            becomes(lambda state, _operation: Step(state)),
+        ),
+    ),
+    Theorem(
+        _committed(
+            "only_committed_is_given",
+            "A member gets what was acquired, without what an aborted transaction holds.",
+        ),
+        "committed",
+        OneOperation,
+        lambda s: conjunction(is_possible(s), s.acquisition > 0),
+        _gets_committed,
+        Control("committed gives nothing", "spec.aborted:committed", becomes(lambda *_of: ())),
+        runnable=names_no_others,
+    ),
+)
+OPERATION_THEOREMS = (
+    *COMMITTED,
+    *(theorem for case in (*ACKNOWLEDGEMENTS, *CASES) for theorem in _theorems(case)),
 )

@@ -16,6 +16,7 @@ import z3
 from model.states import RecordState
 from proofs.theorems.points import Places
 from spec import (
+    aborted,
     acknowledge,
     acquire,
     coordinator,
@@ -30,7 +31,17 @@ from spec import (
 from spec.logic import Term
 
 _MODULES_WITH_RANGES = (
-    *(acknowledge, acquire, coordinator, dead_letters, initialize, log_start, ranges, window),
+    *(
+        aborted,
+        acknowledge,
+        acquire,
+        coordinator,
+        dead_letters,
+        initialize,
+        log_start,
+        ranges,
+        window,
+    ),
     writes,
 )
 _MODULES_WITH_LENGTHS = (acknowledge, validation)

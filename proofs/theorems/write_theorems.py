@@ -7,6 +7,7 @@ from unittest.mock import patch
 import attrs
 
 from model.errors import ErrorCode
+from model.guards import Guard
 from model.operations import CompleteWrite
 from model.outcome import Answer, Completion, Write
 from model.ranges import StateBatch
@@ -17,6 +18,7 @@ from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.operation_situation import (
     FAILED,
     OneOperation,
+    Refusal,
     attempted,
     completes,
     is_possible,
@@ -136,7 +138,9 @@ def _is_refused(s: OneOperation) -> Term:
     operation = CompleteWrite(s.elsewhere, NONE)
     step = _merging(lambda: attempted(lambda: writes.complete_write(before, operation)))
     known = (s.elsewhere == s.write_id) | (s.elsewhere == s.waiting)
-    return negate(known) if step is None else known
+    if isinstance(step, Refusal):
+        return conjunction(negate(known), step.guard is Guard.WRITE_IS_OUTSTANDING)
+    return known
 
 
 def _changed(s: OneOperation) -> dict[Term, Record]:
@@ -208,7 +212,7 @@ def _number_is_free(s: OneOperation) -> Term:
     answer = Answer(PENDING, s.elsewhere)
     step = attempted(lambda: writes.write_and_wait(before, _changed(s), answer, s.seq))
     taken = s.elsewhere == s.waiting
-    return taken if step is None else negate(taken)
+    return taken if step == Refusal(None) else negate(taken)
 
 
 def _alone(s: OneOperation) -> Term:
