@@ -180,7 +180,7 @@ PARTITION_INVARIANTS = (
     ),
     PartitionInvariant(
         "lag_counts_the_unfinished",
-        "The lag is what lies after the window plus what is unfinished in it.",
+        "The leader's lag is what lies after the window plus what is unfinished in it.",
         lambda p: lag(p) == p.log.end_offset - p.window.end_offset + _unfinished(p),
     ),
     PartitionInvariant(

@@ -89,8 +89,10 @@ def report_on(
 def listed(known: Known) -> str:
     """Return a property in one line."""
     number = "" if known.number is None else f" ({known.number})"
-    why = getattr(known, "why_not", "")
-    return f"{known.name}{number}: {known.sentence}" + (f" Expected to fail: {why}" if why else "")
+    why, flag = getattr(known, "why_not", ""), getattr(known, "mended_by", "")
+    but = f", but under a profile with {flag}" if flag else ""
+    expected = f" Expected to fail{but}: {why}" if why else ""
+    return f"{known.name}{number}: {known.sentence}{expected}"
 
 
 def _broken(product: Product, found: Found, *, should: bool) -> PropertyVerdict:

@@ -182,7 +182,8 @@ WITHIN_THE_WINDOW = _law(
 )
 IDENTITY = Property(
     "lag_counts_the_unfinished",
-    "The lag is what lies after the window plus what is unfinished in it; so it is never negative.",
+    "The leader's lag is what lies after the window plus what is unfinished in it; so it is never "
+    "negative.",
     "KIP-1226, Lag",
     (15,),
 )

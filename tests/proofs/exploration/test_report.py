@@ -71,3 +71,5 @@ def test_a_record_that_nobody_can_take_is_reported(monkeypatch: pytest.MonkeyPat
 def test_a_property_in_one_line() -> None:
     assert listed(PROMISES[0]).startswith("available_is_terminal_in_the_end (14): Every record")
     assert "Expected to fail: " in listed(PROPERTIES[-1])
+    lag = next(p for p in PROPERTIES if p.name == "lag_never_too_low")
+    assert "Expected to fail, but under a profile with coordinator_counts_complete: " in listed(lag)
