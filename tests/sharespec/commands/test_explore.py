@@ -50,7 +50,7 @@ def test_json_is_one_object() -> None:
 def test_properties_are_listed() -> None:
     result = _run("--list")
     assert result.exit_code == 0
-    assert len(result.stdout.splitlines()) == 11
+    assert len(result.stdout.splitlines()) == 12
 
 
 @pytest.mark.parametrize(
