@@ -12,6 +12,7 @@ from impl.writes import UNDO, Change, begin_change, send, settle, transition
 from model.guards import Guard
 
 _JUDGED = at.verdict(Guard.ACKNOWLEDGEMENT_JUDGED)
+_WAS_DELIVERED = at.verdict(Guard.ACKNOWLEDGED_WAS_DELIVERED)
 
 
 class Acknowledgement(NamedTuple):
@@ -159,6 +160,16 @@ def _judge(state: State, sent: Acknowledgement, serial: int) -> _Judgement:
 
 
 @compiled
+def _touches_undelivered(header: Ints, sent: Acknowledgement) -> bool:
+    """Tell whether a batch reaches the end offset: nothing from there on was ever delivered."""
+    for i in range(sent.batches.shape[0]):
+        if sent.batches[i, 1] >= header[at.END]:
+            header[at.WHERE] = max(sent.batches[i, 0], header[at.END])
+            return True
+    return False
+
+
+@compiled
 def _is_allowed(judgement: _Judgement, batches: int, status: int) -> bool:
     if status == at.S_NONE:
         return judgement.failed == batches
@@ -227,6 +238,8 @@ def acknowledge(
     if not _is_allowed(judgement, number, status):
         h[at.WHERE] = judgement.failed_at
         return _JUDGED
+    if status == at.S_NONE and _touches_undelivered(h, sent):
+        return _WAS_DELIVERED
     change = Change(serial, judgement.first, judgement.last)
     if status != at.S_NONE:
         settle(h, state.runs, change, UNDO)

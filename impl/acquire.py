@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 from impl import layout as at
 from impl.jit import compiled, entry_point
+from impl.log import seek_batch
 from impl.policy import Fetch, choose_acquired, window_limit
+from impl.reading import Reach, check_read, learn_read
 from impl.rows import Ints
 from impl.runs import cut, is_free, join, put, seek, set_state
 from impl.state import State
-from impl.window import finish, first_unknown, later, learn_hole
+from impl.waiting import note_full, note_passed_over, passed_over
+from impl.window import finish, first_unknown, later
 from model.guards import Guard
 
 __all__ = ["Fetch", "Taken", "acquire", "skip_acquire"]
@@ -20,6 +23,8 @@ _RECORD_LIMIT = at.verdict(Guard.WITHIN_RECORD_LIMIT)
 _WINDOW_LIMIT = at.verdict(Guard.WITHIN_WINDOW_LIMIT)
 _SKIPPED = at.verdict(Guard.NO_RECORD_SKIPPED)
 _CAN_ACQUIRE = at.verdict(Guard.CAN_ACQUIRE)
+_BELOW_LOG = at.verdict(Guard.NOT_BELOW_LOG_START)
+_ONE_BATCH = at.verdict(Guard.WITHIN_MAXIMUM_AND_ONE_BATCH)
 
 
 class Taken(NamedTuple):
@@ -37,13 +42,6 @@ class Taken(NamedTuple):
     start: int
 
 
-class _Reach(NamedTuple):
-    """The first and last offset that a fetch read from the log; empty if it read nothing."""
-
-    first: int
-    last: int
-
-
 @entry_point
 def acquire(state: State, fetch: Fetch, taken: Taken) -> int:
     """Acquire records for a member (KIP-932, ShareFetch; Kafka: SharePartition.acquire).
@@ -52,16 +50,20 @@ def acquire(state: State, fetch: Fetch, taken: Taken) -> int:
     """
     h = state.header
     h[at.STATUS] = at.S_NONE
-    reach = _learn(state, fetch)
+    result = check_read(state, fetch)
+    if result != at.FINE:
+        return result
+    reach = learn_read(state, fetch)
     ranges = taken.acquired
     if not taken.has_acquired:
         ranges = state.ranges[: choose_acquired(state, fetch)]
     result = _check_acquired(state, ranges, reach)
     if result == at.FINE:
-        result = _check_limit(h, fetch, ranges)
+        result = _check_limit(state, fetch, ranges)
     if result != at.FINE:
         return result
     end = h[at.END]
+    candidate = passed_over(state, fetch, ranges) if fetch.max_records > 0 else at.NOWHERE
     _take_all(state, fetch.member, ranges)
     result = _enter_all(state, fetch, taken, reach)
     if result == at.FINE:
@@ -70,45 +72,13 @@ def acquire(state: State, fetch: Fetch, taken: Taken) -> int:
         result = finish(state, taken.start)
     if result == at.FINE and h[at.END] > end:
         result = _check_width(state, fetch, ranges, end)
+    if result == at.FINE and fetch.max_records > 0:
+        result = note_passed_over(state, ranges, candidate)
     return result
 
 
 @compiled
-def _learn(state: State, fetch: Fetch) -> _Reach:
-    """Learn from a read which offsets hold no record: gaps, and available records that vanished."""
-    h, batches = state.header, fetch.batches
-    number = batches.shape[0]
-    if number == 0:
-        return _Reach(at.MAX, -1)
-    first, last, offset = batches[0, 0], batches[number - 1, 1], fetch.offset
-    for i in range(number):
-        learn_hole(h, state.holes, offset, batches[i, 0] - 1)
-        offset = max(offset, batches[i, 1] + 1)
-    h[at.LOG_END] = max(h[at.LOG_END], offset)
-    if fetch.offset < first:
-        _vanish(h, state.runs, fetch.offset, first - 1)
-    return _Reach(first, last)
-
-
-@compiled
-def _vanish(header: Ints, runs: Ints, first: int, last: int) -> None:
-    """Archive the available records of a range, without a write (compaction).
-
-    A record with an outstanding write stays pending until the answer, and is ARCHIVED then.
-    """
-    cut(header, runs, last + 1)
-    i = cut(header, runs, first)
-    while i < header[at.TAIL] and runs[i, at.FIRST] <= last:
-        if runs[i, at.STATE] == at.AVAILABLE:
-            set_state(header, runs, i, at.ARCHIVED)
-            if runs[i, at.WRITE] != at.NO_WRITE:
-                runs[i, at.RESTORE] = at.VANISHED
-        i += 1
-    join(header, runs, first, last)
-
-
-@compiled
-def _check_acquired(state: State, ranges: Ints, reach: _Reach) -> int:
+def _check_acquired(state: State, ranges: Ints, reach: Reach) -> int:
     """Return the verdict on the lowest offset that may not be acquired."""
     lowest, result, covered = at.MAX, at.FINE, -1
     for i in range(ranges.shape[0]):
@@ -124,11 +94,13 @@ def _check_acquired(state: State, ranges: Ints, reach: _Reach) -> int:
 
 
 @compiled
-def _check_range(state: State, first: int, last: int, reach: _Reach) -> tuple[int, int]:
+def _check_range(state: State, first: int, last: int, reach: Reach) -> tuple[int, int]:
     """Return the first offset that may not be acquired and why; MAX if all of them may."""
     h, runs = state.header, state.runs
     if first < h[at.START]:
         return first, _ONLY_AVAILABLE
+    if first < h[at.LOG_START]:
+        return first, _BELOW_LOG
     if first < reach.first or first > reach.last:
         return first, _ONLY_READ
     beyond = reach.last + 1
@@ -144,15 +116,49 @@ def _check_range(state: State, first: int, last: int, reach: _Reach) -> tuple[in
 
 
 @compiled
-def _check_limit(header: Ints, fetch: Fetch, ranges: Ints) -> int:
+def _check_limit(state: State, fetch: Fetch, ranges: Ints) -> int:
+    """Check that no more is acquired than was asked for (KIP-1206)."""
+    if fetch.mode == at.BATCH_OPTIMIZED and fetch.max_records > 0:
+        return _check_maximum(state, fetch, ranges)
     number = 0
     for i in range(ranges.shape[0]):
         number += ranges[i, 1] - ranges[i, 0] + 1
-    limited = fetch.mode == at.RECORD_LIMIT or fetch.max_records == 0
-    if not limited or number <= fetch.max_records:
+    if number <= fetch.max_records:
         return at.FINE
-    header[at.WHERE] = ranges[0, 0]
+    state.header[at.WHERE] = ranges[0, 0]
     return _RECORD_LIMIT
+
+
+@compiled
+def _check_maximum(state: State, fetch: Fetch, ranges: Ints) -> int:
+    """Check that the maximum is reached in the log batch that ends the acquired records.
+
+    Where a profile lets the records of the window exceed it, what enters the window does not.
+    """
+    h, number = state.header, ranges.shape[0]
+    if number == 0 or (h[at.MAY_EXCEED] and ranges[number - 1, 1] < h[at.END]):
+        return at.FINE
+    first, number = _batch_start(state, fetch.batches, ranges[number - 1, 1]), 0
+    for i in range(ranges.shape[0]):
+        if ranges[i, 0] < first:
+            number += min(ranges[i, 1], first - 1) - ranges[i, 0] + 1
+    if number < fetch.max_records:
+        return at.FINE
+    state.header[at.WHERE] = first
+    return _ONE_BATCH
+
+
+@compiled
+def _batch_start(state: State, read: Ints, offset: int) -> int:
+    """Return the first offset of the log batch that holds an offset: as produced, else as read."""
+    batch = seek_batch(state, offset)
+    if batch < state.header[at.LOG_TAIL] and state.log[batch, 0] <= offset:
+        first: int = state.log[batch, 0]
+        return first
+    for i in range(read.shape[0]):
+        if read[i, 0] <= offset <= read[i, 1]:
+            return int(read[i, 0])
+    return offset
 
 
 @compiled
@@ -204,7 +210,7 @@ def _answer(header: Ints, acquired: Ints, runs: Ints, index: int) -> None:
 
 
 @compiled
-def _enter_all(state: State, fetch: Fetch, taken: Taken, reach: _Reach) -> int:
+def _enter_all(state: State, fetch: Fetch, taken: Taken, reach: Reach) -> int:
     """Track the offsets that enter the window: those chosen, or those read that it grows over."""
     h = state.header
     if taken.has_entered:
@@ -217,14 +223,15 @@ def _enter_all(state: State, fetch: Fetch, taken: Taken, reach: _Reach) -> int:
     end = taken.end
     if end == at.UNSET:
         end = _tracked_end(h, state.runs)
+    lowest = max(h[at.END], h[at.LOG_START])
     for i in range(fetch.batches.shape[0]):
-        first, last = max(fetch.batches[i, 0], h[at.END]), min(fetch.batches[i, 1], end - 1)
+        first, last = max(fetch.batches[i, 0], lowest), min(fetch.batches[i, 1], end - 1)
         _enter(state, first, last, reach)
     return at.FINE
 
 
 @compiled
-def _enter(state: State, first: int, last: int, reach: _Reach) -> int:
+def _enter(state: State, first: int, last: int, reach: Reach) -> int:
     """Track the untracked offsets from ``first`` to ``last``, never delivered; return a verdict."""
     h, runs = state.header, state.runs
     i, offset = seek(h, runs, first), first
@@ -293,7 +300,10 @@ def _check_width(state: State, fetch: Fetch, ranges: Ints, old_end: int) -> int:
 
 @entry_point
 def skip_acquire(state: State, start: int) -> int:
-    """Judge the answer that nothing can be acquired (Kafka: canAcquireRecords)."""
+    """Judge the answer that nothing can be acquired (Kafka: canAcquireRecords).
+
+    What is finished at the start of the window leaves it within a number of such answers.
+    """
     h, runs = state.header, state.runs
     h[at.STATUS] = at.S_NONE
     full = h[at.END] - h[at.START] >= h[at.MAX_LOCKS]
@@ -305,4 +315,5 @@ def skip_acquire(state: State, start: int) -> int:
     if not full:
         h[at.WHERE] = h[at.END]
         return _CAN_ACQUIRE
-    return finish(state, start)
+    result = finish(state, start)
+    return result if result != at.FINE else note_full(state)

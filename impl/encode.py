@@ -14,7 +14,7 @@ from impl.progress import Mark
 from impl.rows import Ints
 from model.checks import MAX_INT64, whole
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
-from model.operations import Acknowledge, Acquire, EntryPoint, Initialize, MarkInProgress
+from model.operations import Acknowledge, Acquire, EntryPoint, Initialize, MarkInProgress, Produce
 from model.outcome import Answer, Choice
 from model.ranges import OffsetRange
 from model.states import AcknowledgeType, AcquireMode
@@ -152,6 +152,12 @@ def settings_of(config: SharePartitionConfig) -> Settings:
     )
 
 
+def stable_of(operation: Initialize | Produce) -> int:
+    """Return the last stable offset: the log's end where no transaction is open."""
+    stable = operation.last_stable_offset
+    return operation.log_end_offset if stable is None else stable
+
+
 def leader_of(operation: Initialize) -> Leader:
     """Return what compiled code takes for an Initialize."""
     persisted, reset = operation.persisted, operation.reset_offset
@@ -160,6 +166,8 @@ def leader_of(operation: Initialize) -> Leader:
         RESETS[operation.config.auto_offset_reset],
         operation.log_start_offset,
         operation.log_end_offset,
+        stable_of(operation),
+        int(operation.log_known),
         -1 if reset is None else reset,
         operation.time_ms,
         persisted.start_offset,

@@ -43,12 +43,12 @@ _STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the
 # Rows of Events.fields: one value for each event. *_FROM and *_TO delimit rows of the arrays.
 (
     OP, SEQ, TIME, MEMBER, MODE, BATCH_SIZE, MAX_RECORDS, FETCH_OFFSET, ARG_LOG_START, ARG_LOG_END,
-    MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, CAN_ACQUIRE, ACQUIRED_COUNT, RECORDED_NUMBER,
-    AFTER_START, AFTER_END, AFTER_COMPLETE,
+    ARG_STABLE, MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, CAN_ACQUIRE, ACQUIRED_COUNT,
+    RECORDED_NUMBER, AFTER_START, AFTER_END, AFTER_COMPLETE,
     LOG_FROM, LOG_TO, ACQUIRED_FROM, ACQUIRED_TO, ACKS_FROM, ACKS_TO, WRITES_FROM, WRITES_TO,
     COMPLETED_FROM, COMPLETED_TO, RECORDS_FROM, RECORDS_TO, MARKED_FROM, MARKED_TO,
-) = range(35)  # fmt: skip
-FIELDS = 35
+) = range(36)  # fmt: skip
+FIELDS = 36
 
 
 class Events(NamedTuple):
@@ -161,6 +161,7 @@ def _plain(fields: Ints, columns: dict[str, pa.Array], members: Members) -> None
         (FETCH_OFFSET, "fetch_offset"),
         (ARG_LOG_START, "log_start_offset"),
         (ARG_LOG_END, "log_end_offset"),
+        (ARG_STABLE, "last_stable_offset"),
         (MS, "ms"),
         (WRITE_ID, "id"),
         (ARG_OFFSET, "start_offset"),

@@ -81,16 +81,19 @@ OUTSTANDING_COLUMNS = 6
 
 # The header: single values.
 (
-    HEAD, TAIL, HOLES_HEAD, HOLES_TAIL, OUTSTANDING_TAIL, PENDING_TAIL, DURABLE_TAIL, JOURNAL_TAIL,
+    HEAD, TAIL, HOLES_HEAD, HOLES_TAIL, LOG_HEAD, LOG_TAIL,
+    OUTSTANDING_TAIL, PENDING_TAIL, DURABLE_TAIL, JOURNAL_TAIL,
     ACQUIRED_TAIL, MARKED_TAIL, WRITES_TAIL, BATCHES_TAIL, RANGES_TAIL,
-    INITIALIZED, START, END, LOG_END, NOW, NEXT_DEADLINE, NEXT_WRITE, NEXT_SERIAL, NEXT_ACQUISITION,
+    LOG_START, LOG_END, STABLE, LOG_KNOWN, WAITING_OFFSET, WAITING_FETCHES,
+    STUCK_OFFSET, STUCK_FETCHES,
+    INITIALIZED, START, END, NOW, NEXT_DEADLINE, NEXT_WRITE, NEXT_SERIAL, NEXT_ACQUISITION,
     DELIVERY_LIMIT, MAX_LOCKS, LOCK_DURATION, RENEWAL, GIVEN_UP, STALENESS, EXTENSION, GRACE,
     COMMITTED_ONLY, MARKS, RENEWAL_SURVIVES, SHARED_OFFSET, MAY_OVERSHOOT, FREE_GAP,
-    COUNTS_DURABLE,
+    COUNTS_DURABLE, MAY_EXCEED, OFFERED_WITHIN,
     DURABLE_KNOWN, DURABLE_START, DURABLE_COMPLETE, STATE_EPOCH, LEADER_EPOCH,
     STATUS, WHERE, ANSWERED_CALL, ANSWERED_STATUS, CALL, NUMBER,
     COUNTS,
-) = range(49)  # fmt: skip
+) = range(60)  # fmt: skip
 HEADER_SIZE = COUNTS + STATES
 
 STATUSES = tuple(ErrorCode)
@@ -112,6 +115,7 @@ class Invalid:
 
 PAST_LOG = Invalid("log_batches", "batches at or after the log end offset")
 NOT_IN_LOG = Invalid("ranges", "offsets below the log end offset")
+FALLING_STABLE = Invalid("last_stable_offset", "at least the last stable offset so far")
 SHRINKING_LOG = Invalid("log_end_offset", "at least the log end offset so far")
 NO_RESET = Invalid("reset_offset", "an offset, since by_duration is what decides the start offset")
 TIME_OVERFLOW = Invalid("ms", "a time that keeps the clock within 64 bits")
@@ -126,8 +130,8 @@ OTHER_CLOCK = Invalid("time_ms", "the clock after the event")
 NO_MARKS = Invalid("operation", "an operation of the profile, which has no IN_PROGRESS")
 
 VERDICTS: tuple[Enum | Invalid | None, ...] = (
-    None, *Guard, *Difference, PAST_LOG, NOT_IN_LOG, SHRINKING_LOG, NO_RESET, TIME_OVERFLOW,
-    WRITE_TWICE, LONG_LOCK, LONG_STALENESS, NO_MARKS, NO_EVENT, SEQ_GAP, OTHER_CLOCK,
+    None, *Guard, *Difference, PAST_LOG, NOT_IN_LOG, FALLING_STABLE, SHRINKING_LOG, NO_RESET,
+    TIME_OVERFLOW, WRITE_TWICE, LONG_LOCK, LONG_STALENESS, NO_MARKS, NO_EVENT, SEQ_GAP, OTHER_CLOCK,
 )  # fmt: skip
 FINE = 0
 

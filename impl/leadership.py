@@ -5,15 +5,18 @@ from typing import NamedTuple
 from impl import layout as at
 from impl.durable import note_batch, replace_durable
 from impl.jit import compiled, entry_point
+from impl.log import learn_batch, learn_hole, truncate
 from impl.rows import Ints
 from impl.runs import drop_all, drop_below, join, put, set_state
 from impl.state import State
-from impl.window import finish, learn_hole
+from impl.waiting import forget_waiting
+from impl.window import finish
 
 _NO_RESET = at.verdict(at.NO_RESET)
 _PAST_LOG = at.verdict(at.PAST_LOG)
 _NOT_IN_LOG = at.verdict(at.NOT_IN_LOG)
 _SHRINKING_LOG = at.verdict(at.SHRINKING_LOG)
+_FALLING_STABLE = at.verdict(at.FALLING_STABLE)
 _LONG_LOCK = at.verdict(at.LONG_LOCK)
 _LONG_STALENESS = at.verdict(at.LONG_STALENESS)
 
@@ -36,13 +39,16 @@ class Leader(NamedTuple):
     """What a new leader reads: ``settings``, log, and durable state with its ``batches``.
 
     ``reset_offset`` is -1 where there is none; ``batches`` has (first, last, state, delivery
-    count) each.
+    count) each. ``stable`` is the last stable offset; without ``log_known`` nobody recorded what
+    becomes of the log.
     """
 
     settings: Settings
     reset: int
     log_start: int
     log_end: int
+    stable: int
+    log_known: int
     reset_offset: int
     time: int
     start: int
@@ -149,22 +155,23 @@ def _is_malformed(header: Ints, batches: Ints, start: int) -> bool:
 @compiled
 def _adopt(state: State, leader: Leader) -> None:
     """Take over the clock and the log; number acquisitions from 0 in a later leader epoch only."""
-    h, holes = state.header, state.holes
+    h = state.header
     h[at.INITIALIZED], h[at.STATUS] = 1, at.S_NONE
     h[at.NOW], h[at.NEXT_DEADLINE] = leader.time, at.NEVER
     if leader.leader_epoch > h[at.LEADER_EPOCH]:
         h[at.NEXT_ACQUISITION] = 0
-    h[at.LOG_END] = leader.log_end
-    while h[at.HOLES_TAIL] > h[at.HOLES_HEAD] and holes[h[at.HOLES_TAIL] - 1, 0] >= leader.log_end:
-        h[at.HOLES_TAIL] -= 1
-    if h[at.HOLES_TAIL] > h[at.HOLES_HEAD]:
-        last = h[at.HOLES_TAIL] - 1
-        holes[last, 1] = min(holes[last, 1], leader.log_end - 1)
+    h[at.LOG_START], h[at.LOG_END] = leader.log_start, leader.log_end
+    h[at.STABLE], h[at.LOG_KNOWN] = leader.stable, leader.log_known
+    truncate(state, leader.log_end)
+    forget_waiting(h)
 
 
 @entry_point
-def produce(state: State, batches: Ints, log_end: int, start: int) -> int:
-    """Append log batches (first, last); the offsets between them hold no record."""
+def produce(state: State, batches: Ints, log_end: int, stable: int, start: int) -> int:
+    """Append log batches (first, last); the offsets between them hold no record.
+
+    ``stable``: the last stable offset afterwards.
+    """
     h, holes = state.header, state.holes
     h[at.STATUS] = at.S_NONE
     offset = h[at.LOG_END]
@@ -174,11 +181,15 @@ def produce(state: State, batches: Ints, log_end: int, start: int) -> int:
     if batches.shape[0] > 0 and batches[0, 0] < offset:
         h[at.WHERE] = batches[0, 0]
         return _PAST_LOG
+    if not h[at.STABLE] <= stable <= log_end:
+        h[at.WHERE] = stable
+        return _FALLING_STABLE
     for i in range(batches.shape[0]):
         learn_hole(h, holes, offset, batches[i, 0] - 1)
+        learn_batch(state, batches[i, 0], batches[i, 1])
         offset = batches[i, 1] + 1
     learn_hole(h, holes, offset, log_end - 1)
-    h[at.LOG_END] = log_end
+    h[at.LOG_END], h[at.STABLE] = log_end, stable
     return finish(state, start)
 
 
@@ -201,7 +212,8 @@ def advance_log_start(state: State, log_start: int, start: int) -> int:
     """Move the log start offset; records below it are gone (Kafka: updateCacheAndOffsets)."""
     h = state.header
     h[at.STATUS] = at.S_NONE
-    h[at.LOG_END] = max(h[at.LOG_END], log_start)
+    h[at.LOG_START], h[at.LOG_END] = max(h[at.LOG_START], log_start), max(h[at.LOG_END], log_start)
+    h[at.STABLE] = max(h[at.STABLE], log_start)
     if log_start > h[at.START]:
         drop_below(h, state.runs, log_start)
         h[at.START] = log_start
@@ -225,5 +237,6 @@ def reset_offset(state: State, offset: int, start: int) -> int:
     h[at.STATE_EPOCH] = epoch
     h[at.OUTSTANDING_TAIL] = h[at.PENDING_TAIL] = 0
     drop_all(h)
+    forget_waiting(h)
     h[at.START] = h[at.END] = offset
     return finish(state, start)

@@ -25,6 +25,7 @@ from impl.encode import (
     or_unset,
     range_rows,
     settings_of,
+    stable_of,
     taken_of,
 )
 from impl.rows import Ints
@@ -126,7 +127,8 @@ class FastSharePartition:
                 results = answers_of(answers)
                 return expiry.advance_time(state, ms, expiries_of(choice), results, start)
             case Produce(batches, log_end):
-                return leadership.produce(state, range_rows(batches), log_end, start)
+                stable = stable_of(operation)
+                return leadership.produce(state, range_rows(batches), log_end, stable, start)
             case CompleteWrite(name, status):
                 return writes.complete_write(state, name, STATUS_NUMBERS[status], start)
             case AdvanceLogStart(log_start):

@@ -37,12 +37,12 @@ def choose_acquired(state: State, fetch: Fetch) -> int:
     """
     h = state.header
     h[at.RANGES_TAIL] = 0
-    left = fetch.max_records
+    left, lowest = fetch.max_records, max(h[at.START], h[at.LOG_START])
     limit = window_limit(state, _start_for(state, fetch.batches))
     for i in range(fetch.batches.shape[0]):
         if left <= 0:
             break
-        first, last = max(fetch.batches[i, 0], h[at.START]), fetch.batches[i, 1]
+        first, last = max(fetch.batches[i, 0], lowest), fetch.batches[i, 1]
         if fetch.mode == at.RECORD_LIMIT:
             left -= _choose(state, first, min(last, max(limit, h[at.END]) - 1), left)
         elif max(first, h[at.END]) < limit:

@@ -43,8 +43,8 @@ R_START, R_END, R_LAG, R_COUNTS = range(4)
 RESULTS = R_COUNTS + at.STATES
 
 # The last columns of the leaders, after the settings and the other single values.
-_BATCHES_FROM, _BATCHES_TO = 18, 19
-LEADER_COLUMNS = 20
+_BATCHES_FROM, _BATCHES_TO = 20, 21
+LEADER_COLUMNS = 22
 
 # The position of a replay, and what it is at the start.
 P_ROW, P_LEADER, P_SEQ, P_CLOCK = range(4)
@@ -157,7 +157,8 @@ def _leader(leaders: Leaders, index: int) -> Leader:
     v = leaders.values[index]
     batches = leaders.batches[v[_BATCHES_FROM] : v[_BATCHES_TO]]
     settings = _settings(leaders, index)
-    return Leader(settings, v[9], v[10], v[11], v[12], v[13], v[14], v[15], v[16], v[17], batches)
+    log = v[10], v[11], v[12], v[13]
+    return Leader(settings, v[9], *log, v[14], v[15], v[16], v[17], v[18], v[19], batches)
 
 
 @compiled
@@ -193,7 +194,8 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
         return _advance_time(state, events, row)
     if op == event.PRODUCE:
         batches = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
-        return produce(state, batches, f[event.ARG_LOG_END, row], start)
+        end, stable = f[event.ARG_LOG_END, row], f[event.ARG_STABLE, row]
+        return produce(state, batches, end, end if stable == event.MISSING else stable, start)
     if op == event.RELEASE:
         answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
         return release(state, f[event.MEMBER, row], answers, start)

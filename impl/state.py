@@ -16,7 +16,8 @@ class State(NamedTuple):
     """The state of a share-partition. Rows, one range of offsets each, ascending by offset.
 
     ``header``: single values, by the names of ``impl.layout``. ``runs``: the tracked records.
-    ``holes``: (first, last) known not to be in the log. ``outstanding``: writes without an answer
+    ``holes``: (first, last) known not to be in the log. ``log``: (first, last) of the batches that
+    were produced. ``outstanding``: writes without an answer
     in the order they were made, and in the same order their state batches in ``pending``.
     ``durable`` and ``journal``: what the share coordinator holds, and what is still to be merged
     in it. ``acquired``, ``writes``, ``batches``: what the latest operation answered and wrote.
@@ -26,6 +27,7 @@ class State(NamedTuple):
     header: Ints
     runs: Ints
     holes: Ints
+    log: Ints
     outstanding: Ints
     pending: Ints
     durable: Ints
@@ -44,16 +46,20 @@ def new_state(profile: Profile) -> State:
     """Return the state of a share-partition that no leader has initialized."""
     header = np.zeros(at.HEADER_SIZE, np.int64)
     header[at.DURABLE_START] = header[at.DURABLE_COMPLETE] = -1
+    header[at.WAITING_OFFSET] = header[at.STUCK_OFFSET] = at.NOWHERE
     header[at.MARKS] = profile.in_progress
     header[at.RENEWAL_SURVIVES] = profile.renewal_survives_refusal
     header[at.SHARED_OFFSET] = profile.batches_may_share_an_offset
     header[at.MAY_OVERSHOOT] = profile.record_limit_may_overshoot
     header[at.FREE_GAP] = profile.gap_at_the_end_is_free
     header[at.COUNTS_DURABLE] = profile.coordinator_counts_complete
+    header[at.MAY_EXCEED] = profile.window_may_exceed_maximum
+    header[at.OFFERED_WITHIN] = profile.offered_within
     return State(
         header,
         runs=_rows(at.MARKED_RUN_COLUMNS if profile.in_progress else at.RUN_COLUMNS),
         holes=_rows(2),
+        log=_rows(2),
         outstanding=_rows(at.OUTSTANDING_COLUMNS),
         pending=_rows(4),
         durable=_rows(4),
@@ -83,7 +89,7 @@ def rows_needed(header: Ints, ranges: int) -> int:
 def has_room(state: State, rows: int) -> bool:
     """Tell whether every array has room for so many more rows; forget the latest answers.
 
-    Runs and holes move to the front of their arrays where that makes the room.
+    Runs, holes and the log move to the front of their arrays where that makes the room.
     """
     h = state.header
     h[at.ACQUIRED_TAIL] = h[at.MARKED_TAIL] = h[at.RANGES_TAIL] = 0
@@ -97,8 +103,14 @@ def has_room(state: State, rows: int) -> bool:
     if h[at.HOLES_TAIL] + rows > state.holes.shape[0]:
         move_rows(state.holes, h[at.HOLES_HEAD], h[at.HOLES_TAIL], -h[at.HOLES_HEAD])
         h[at.HOLES_HEAD], h[at.HOLES_TAIL] = 0, h[at.HOLES_TAIL] - h[at.HOLES_HEAD]
+    if h[at.LOG_TAIL] + rows > state.log.shape[0]:
+        if 2 * h[at.LOG_HEAD] < state.log.shape[0]:
+            return False  # As with the runs: what moves is at most half of an array.
+        move_rows(state.log, h[at.LOG_HEAD], h[at.LOG_TAIL], -h[at.LOG_HEAD])
+        h[at.LOG_HEAD], h[at.LOG_TAIL] = 0, h[at.LOG_TAIL] - h[at.LOG_HEAD]
     return bool(
-        h[at.HOLES_TAIL] + rows <= state.holes.shape[0]
+        h[at.LOG_TAIL] + rows <= state.log.shape[0]
+        and h[at.HOLES_TAIL] + rows <= state.holes.shape[0]
         and h[at.OUTSTANDING_TAIL] + rows <= state.outstanding.shape[0]
         and h[at.PENDING_TAIL] + rows <= state.pending.shape[0]
         and 2 * (h[at.DURABLE_TAIL] + h[at.JOURNAL_TAIL] + rows) <= state.durable.shape[0]
@@ -118,6 +130,7 @@ def with_room(state: State, rows: int) -> State:
         h,
         runs=_wider(state.runs, h[at.TAIL] + 2 * rows),
         holes=_wider(state.holes, h[at.HOLES_TAIL] + rows),
+        log=_wider(state.log, h[at.LOG_TAIL] + rows),
         outstanding=_wider(state.outstanding, h[at.OUTSTANDING_TAIL] + rows),
         pending=_wider(state.pending, h[at.PENDING_TAIL] + rows),
         durable=_wider(state.durable, durable),

@@ -91,7 +91,9 @@ def _are_arguments(events: Events, row: int) -> bool:
         return _ascend(batches, begin, end)
     if op == event.PRODUCE:
         last = batches[end - 1, 1] if begin < end else at.NOWHERE
-        return _ascend(batches, begin, end) and bool(last < f[event.ARG_LOG_END, row])
+        log_end, stable = f[event.ARG_LOG_END, row], f[event.ARG_STABLE, row]
+        is_stable = stable == event.MISSING or 0 <= stable <= log_end
+        return _ascend(batches, begin, end) and bool(last < log_end and is_stable)
     if op in (event.FINISH_DEAD_LETTER, event.ARCHIVE_ABORTED):
         return _are_ranges(batches, begin, end)
     if op == event.ACKNOWLEDGE:

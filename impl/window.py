@@ -1,8 +1,8 @@
-"""The window's start offset, the offsets not in the log, and the delivery complete count."""
+"""The window's start offset, the delivery complete count, and the lag."""
 
 from impl import layout as at
 from impl.jit import compiled, entry_point
-from impl.rows import Ints, move_rows
+from impl.log import forget_log_below, seek_hole
 from impl.runs import drop_below, is_finished, seek, terminal
 from impl.state import State
 from model.guards import Guard
@@ -12,43 +12,10 @@ _PASSES_UNFINISHED = at.verdict(Guard.START_STOPS_AT_UNFINISHED)
 
 
 @compiled
-def _seek_hole(header: Ints, holes: Ints, offset: int) -> int:
-    """Return the index of the first hole that ends at or after ``offset``, or the tail."""
-    low: int = header[at.HOLES_HEAD]
-    high: int = header[at.HOLES_TAIL]
-    if low == high or holes[high - 1, 1] < offset:
-        return high
-    while low < high:
-        middle = (low + high) >> 1
-        if holes[middle, 1] < offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
-def learn_hole(header: Ints, holes: Ints, first: int, last: int) -> None:
-    """Note that the offsets from ``first`` to ``last`` are not in the log (natural gaps)."""
-    if first > last:
-        return
-    tail = header[at.HOLES_TAIL]
-    i = after = _seek_hole(header, holes, first - 1)
-    while after < tail and holes[after, 0] <= last + 1:
-        first, last = min(first, holes[after, 0]), max(last, holes[after, 1])
-        after += 1
-    more = i + 1 - after
-    if more != 0:
-        move_rows(holes, after, tail, more)
-        header[at.HOLES_TAIL] = tail + more
-    holes[i, 0], holes[i, 1] = first, last
-
-
-@compiled
 def first_unknown(state: State, low: int, high: int) -> int:
     """Return the first offset of [low, high) that is neither tracked nor in a hole, or ``high``."""
     h, runs, holes = state.header, state.runs, state.holes
-    i, hole, offset = seek(h, runs, low), _seek_hole(h, holes, low), low
+    i, hole, offset = seek(h, runs, low), seek_hole(h, holes, low), low
     while offset < high:
         if i < h[at.TAIL] and runs[i, at.FIRST] <= offset:
             offset = max(offset, runs[i, at.LAST] + 1)
@@ -119,15 +86,14 @@ def later(now: int, by: int) -> int:
 
 @compiled
 def finish(state: State, chosen: int) -> int:
-    """End an operation: move the start offset, and forget holes that no leader needs.
+    """End an operation: move the start offset, and forget of the log what no leader needs.
 
     A new leader starts at the durable start offset, if there is one.
     """
     result = move_start(state, chosen)
-    h, holes = state.header, state.holes
+    h = state.header
     floor = h[at.START] if h[at.DURABLE_START] < 0 else min(h[at.START], h[at.DURABLE_START])
-    while h[at.HOLES_HEAD] < h[at.HOLES_TAIL] and holes[h[at.HOLES_HEAD], 1] < floor:
-        h[at.HOLES_HEAD] += 1
+    forget_log_below(state, floor)
     return result
 
 

@@ -6,16 +6,16 @@ log, the fetches and the batches are, and how often something is out of order.
 """
 
 import bisect
-from collections.abc import Mapping, Sequence
-from random import Random
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Protocol
 
 import attrs
 
+from judge.dice import Dice
 from judge.engine import Engine
 from judge.pair import Refusal, attempt
 from model import operations as ops
-from model.config import SharePartitionConfig
+from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
@@ -24,46 +24,7 @@ from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import TERMINAL_STATES, AcquireMode, RecordState
 from model.trace import TraceEvent
 
-T = TypeVar("T")
 _MANY_BATCHES = 1000
-
-
-class Dice(Protocol):
-    """A source of decisions; a smaller decision is a simpler one."""
-
-    def number(self, low: int, high: int) -> int:
-        """Return a number from low to high, both inclusive."""
-
-    def one_of(self, items: Sequence[T]) -> T:
-        """Return one of the items; the first is the simplest."""
-
-    def happens(self, probability: float) -> bool:
-        """Return True with this probability."""
-
-
-class SeededDice:
-    """Decisions from a seed: fast, for volume."""
-
-    def __init__(self, seed: int | str) -> None:
-        """Start a sequence of decisions that depends on the seed alone."""
-        self._random = Random(seed)  # noqa: S311 - not a secret
-
-    def number(self, low: int, high: int) -> int:
-        """Return a number from low to high, both inclusive."""
-        return self._random.randint(low, high)
-
-    def one_of(self, items: Sequence[T]) -> T:
-        """Return one of the items."""
-        return self._random.choice(items)
-
-    def happens(self, probability: float) -> bool:
-        """Return True with this probability."""
-        return self._random.random() < probability
-
-    def weighted(self, weights: Mapping[T, float]) -> T:
-        """Return one of the keys, as often as its weight says."""
-        (item,) = self._random.choices(list(weights), list(weights.values()))
-        return item
 
 
 @attrs.frozen
@@ -72,7 +33,8 @@ class Load:
 
     ``disorder`` is the probability of each thing that a client, a broker or the coordinator
     should not do; ``choose`` that of the implementation choosing where the start offset goes.
-    ``partial`` is the probability of an acknowledgement beginning, and ending, inside a range.
+    ``partial`` is the probability of an acknowledgement beginning, and ending, inside a range;
+    ``open`` that of a transaction staying open when the log grows.
     """
 
     members: tuple[str, ...]
@@ -80,6 +42,7 @@ class Load:
     batch_length: int = 4
     gap: int = 3
     gaps: float = 0.25
+    open: float = 0.0
     read: int = 3
     modes: tuple[AcquireMode, ...] = tuple(AcquireMode)
     limits: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
@@ -164,6 +127,8 @@ class World:
         self.config = config
         self.batches: list[OffsetRange] = []
         self.log_start = self.log_end = self.now = 0
+        self.last_stable: int | None = None
+        self.log_known = True
         self.ready = False
         self.state = subject.snapshot()
         self.outstanding: list[int] = []
@@ -196,6 +161,8 @@ class World:
                 self.outstanding.remove(operation.id)
             case ops.AlterConfig():
                 self.config = operation.config
+            case ops.Acquire() if operation.log_batches and not self.log_known:
+                self._learn_end(max(operation.fetch_offset, operation.log_batches[-1].last + 1))
         if done and isinstance(operation, ops.Initialize | ops.ResetOffset):
             self.outstanding.clear()
         for write in outcome.writes:
@@ -207,6 +174,11 @@ class World:
             taken = (o for r in outcome.acquired for o in range(r.first, r.last + 1))
             self.tokens.update(dict.fromkeys(taken, self.number))
 
+    def _learn_end(self, end: int) -> None:
+        end = max(end, self.state.start_offset)
+        if end > self.log_end:
+            self.log_end, self.last_stable = end, None
+
     def take_over(self) -> None:
         """Let a new leader read what is durable, with a later epoch unless out of order."""
         persisted = self.subject.durable()
@@ -215,9 +187,9 @@ class World:
 
     def initialize(self, persisted: DurableState, resolved: int | None = None) -> None:
         """Let a leader read this state; ``resolved`` is the offset that a reset leads to."""
-        self.do(
-            ops.Initialize(self.config, self.log_start, self.log_end, persisted, self.now, resolved)
-        )
+        log = self.log_start, self.log_end
+        stable, known = self.last_stable, self.log_known
+        self.do(ops.Initialize(self.config, *log, persisted, self.now, resolved, stable, known))
 
     def produce(self) -> None:
         """Let the log grow; some of its offsets hold no record."""
@@ -229,7 +201,22 @@ class World:
             end = batches[-1].last + 1
         self.batches += batches
         self.log_end = end + self.disorder()
-        self.do(ops.Produce(tuple(batches), self.log_end))
+        self.last_stable = self._stable(batches)
+        self.do(ops.Produce(tuple(batches), self.log_end, self.last_stable))
+
+    def _stable(self, batches: Sequence[OffsetRange]) -> int | None:
+        """Return where the first open transaction begins once these batches are appended."""
+        if not self.load.open or not self.dice.happens(self.load.open):
+            return None
+        if self.last_stable is not None and self.dice.happens(0.5):
+            return self.last_stable
+        return self.dice.one_of(batches).first
+
+    @property
+    def readable_end(self) -> int:
+        """The offset where reads end."""
+        is_bounded = self.config.isolation_level is IsolationLevel.READ_COMMITTED
+        return self.last_stable if is_bounded and self.last_stable is not None else self.log_end
 
     def compact(self) -> None:
         """Let the log lose a batch or the first record of one."""
@@ -266,6 +253,7 @@ class World:
         self._forget_read_batches()
         batch = self.batch_at(offset)
         read = self.batches[batch : batch + dice.number(0 if self.disorder() else 1, load.read)]
+        read = [each for each in read if each.last < self.readable_end]
         return ops.Acquire(
             dice.one_of(load.members),
             dice.one_of(load.modes),
@@ -408,6 +396,8 @@ class World:
         start = max(0, start - self.disorder())
         self.log_start = max(self.log_start, start)
         self.log_end = max(self.log_end, self.log_start)
+        if self.last_stable is not None:
+            self.last_stable = max(self.last_stable, self.log_start)
         self.batches = self.batches[self.batch_at(self.log_start) :]
         self.do(ops.AdvanceLogStart(start))
 

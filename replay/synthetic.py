@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import attrs
 
 from impl.partition import FastSharePartition
-from judge.world import Load, Recorder, SeededDice, World
+from judge.dice import SeededDice
+from judge.world import Load, Recorder, World
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
 from model.profile import Profile

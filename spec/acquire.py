@@ -155,10 +155,11 @@ def _entered_offsets(
     end = choice.end_offset
     if end is None:
         end = max([window.end_offset, *(offset + 1 for offset in taken[-1:])])
+    lowest = max(window.end_offset, partition.log.start_offset)
     return [
         offset
         for batch in operation.log_batches
-        for offset in range(max(batch.first, window.end_offset), min(batch.last + 1, end))
+        for offset in range(max(batch.first, lowest), min(batch.last + 1, end))
         if offset not in mine
     ]
 

@@ -49,7 +49,8 @@ def batch_optimized(partition: SharePartition, operation: Acquire) -> list[int]:
 
 def _acquirable(partition: SharePartition, batch: OffsetRange) -> Iterator[int]:
     window = partition.window
-    for offset in range(max(batch.first, window.start_offset), batch.last + 1):
+    lowest = max(window.start_offset, partition.log.start_offset)
+    for offset in range(max(batch.first, lowest), batch.last + 1):
         record = window.records.get(offset)
         if record is None or is_acquirable(record):
             yield offset

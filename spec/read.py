@@ -4,7 +4,7 @@ import attrs
 
 from model.guards import Guard
 from model.operations import Acquire
-from spec.log import first_existing, learn_read, overlapping, readable_end
+from spec.log import first_existing, learn_hole, learn_read, overlapping, readable_end
 from spec.partition import SharePartition, require
 from spec.record import can_vanish, vanish
 from spec.window import replace, tracked
@@ -45,16 +45,17 @@ def learn(partition: SharePartition, operation: Acquire) -> SharePartition:
     """Learn from a read which offsets the log lacks (KIP-1226, Compacted records).
 
     Guard: something was read.
-    Effect: offsets that the read skipped are not in the log. Records that were AVAILABLE between
-    the fetch offset and the first offset read are ARCHIVED.
+    Effect: offsets that the read skipped are not in the log, nor those below the log start offset.
+    Records that were AVAILABLE between the fetch offset and the first offset read are ARCHIVED.
     Delivery count: unchanged.
     Persistence: none (Kafka: SharePartition.maybeArchiveStaleBatches).
     """
     if not operation.log_batches:
         return partition
     read = tuple((batch.first, batch.last) for batch in operation.log_batches)
-    log = learn_read(partition.log, first_readable(partition, operation), read)
-    window = partition.window
+    window, log = partition.window, partition.log
+    log = learn_hole(log, max(operation.fetch_offset, window.start_offset), log.start_offset - 1)
+    log = learn_read(log, first_readable(partition, operation), read)
     gone = {
         offset: vanish(window.records[offset])
         for offset in tracked(window, operation.fetch_offset, read[0][0])

@@ -30,16 +30,22 @@ def partition(
     *batches: tuple[int, int],
     profile: Profile = KAFKA,
     persisted: tuple[tuple[int, int, int, int], ...] = (),
+    told: bool = True,
     **config: int,
 ) -> FastSharePartition:
-    """Return a share-partition that starts at 0 with these batches in its log."""
+    """Return a share-partition that starts at 0 with these batches in its log.
+
+    Unless they are ``told``, nothing is known of the log but its end: it is what fetches read.
+    """
     made = FastSharePartition(profile)
     durable = DurableState(
         0, 0, tuple(StateBatch(b[0], b[1], RecordState(b[2]), b[3]) for b in persisted)
     )
     settings = attrs.evolve(SharePartitionConfig(), **config)  # type: ignore[arg-type]
-    made.apply(Initialize(settings, 0, 0, durable))
-    if batches:
+    told = told and bool(batches)
+    end = 0 if told or not batches else batches[-1][1] + 1
+    made.apply(Initialize(settings, 0, end, durable, log_known=told))
+    if told:
         made.apply(Produce(ranges(*batches), batches[-1][1] + 1))
     return made
 

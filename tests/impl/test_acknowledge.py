@@ -303,9 +303,11 @@ def test_the_largest_offsets_of_all() -> None:
     made = FastSharePartition(KAFKA)
     made.apply(Initialize(SharePartitionConfig(), top - 4, top + 1, DurableState(top - 4, 0)))
     fetch(made, "a", (top - 4, top))
-    accepted = Choice(refusal=ErrorCode.NONE)
-    assert ack(made, "a", (top, 2**70, RENEW), choice=accepted).status is ErrorCode.NONE
-    outcome = ack(made, "a", (top, 2**70, ACCEPT), choice=accepted)
+    with pytest.raises(IllegalChoiceError) as raised:
+        ack(made, "a", (top, 2**70, RENEW), choice=Choice(refusal=ErrorCode.NONE))
+    assert raised.value.guard is Guard.ACKNOWLEDGED_WAS_DELIVERED
+    assert raised.value.detail == f"at {top + 1}"
+    outcome = ack(made, "a", (top, top, ACCEPT))
     assert written(outcome) == [(top - 4, 1, [(top, top, 2, 1)])]
     outcome = made.apply(Release("a"))
     assert written(outcome) == [(top - 4, 1, [(top - 4, top - 1, 0, 1)])]

@@ -42,7 +42,7 @@ def mixed() -> Held:
         StateBatch(first, last, state, 1)
         for first, last, state in [(1, 1, AVAILABLE), (2, 2, ACKNOWLEDGED), (4, 9, AVAILABLE)]
     )
-    made = held((10, 11), (14, 16), durable=DurableState(1, 0, batches))
+    made = held((10, 11), (14, 16), told=False, durable=DurableState(1, 0, batches))
     fetch(made, "a", (4, 9), choice=Choice(acquired=ranges((6, 7)), entered=()))
     ack(made, "a", (7, 7, RELEASE), answer=ErrorCode.PENDING)
     assert shown(made) == "1-1:A1 2-2:K1 4-5:A1 6-6:Q2a 7-7:A2! 8-9:A1"
@@ -95,7 +95,7 @@ def test_every_range_is_acquired_or_refused_as_in_the_specification() -> None:
 
 
 def test_the_lowest_wrong_offset_of_two_ranges_decides() -> None:
-    made = held((0, 3), (4, 9))
+    made = held((0, 3), (4, 9), told=False)
     fetch(made, "b", (0, 3), (4, 9), choice=Choice(acquired=ranges((3, 3), (7, 7)), end_offset=10))
     pairs = combinations_with_replacement(within((0, 1, 2, 3, 5, 7, 8, 10, 11)), 2)
     choices = [Choice(acquired=ranges(*pair), entered=()) for pair in pairs]
@@ -168,7 +168,7 @@ def test_the_window_grows_over_offsets_missing_from_the_read() -> None:
 
 @pytest.mark.parametrize("status", [ErrorCode.NONE, ErrorCode.NOT_COORDINATOR])
 def test_only_available_records_that_vanish_are_archived(status: ErrorCode) -> None:
-    made = held((0, 16))
+    made = held((0, 16), told=False)
     fetch(made, "a", (0, 14))
     ack(made, "a", (1, 2, REJECT))
     pending = ack(made, "a", (6, 7, RELEASE), answer=ErrorCode.PENDING)
@@ -297,7 +297,7 @@ def test_kafka_does_not_count_the_gap_before_the_first_record(*, free: bool) -> 
 
 
 def test_available_records_that_vanished_are_archived() -> None:
-    made = partition((0, 9))
+    made = partition((0, 9), told=False)
     fetch(made, "a", (0, 9))
     ack(made, "a", (0, 5, RELEASE))
     ack(made, "a", (6, 7, RELEASE), answer=ErrorCode.PENDING)
@@ -308,7 +308,7 @@ def test_available_records_that_vanished_are_archived() -> None:
 
 @pytest.mark.parametrize("status", [ErrorCode.NONE, ErrorCode.NOT_COORDINATOR])
 def test_a_vanished_record_stays_archived_however_its_write_ends(status: ErrorCode) -> None:
-    made = partition((0, 9))
+    made = partition((0, 9), told=False)
     fetch(made, "a", (0, 9))
     pending = ack(made, "a", (2, 3, RELEASE), answer=ErrorCode.PENDING)
     fetch(made, "b", (9, 9), offset=2)

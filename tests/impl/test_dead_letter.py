@@ -8,6 +8,7 @@ from model.guards import Guard
 from model.operations import (
     AdvanceLogStart,
     AlterConfig,
+    Compact,
     CompleteWrite,
     FinishDeadLetter,
     Initialize,
@@ -239,6 +240,7 @@ def test_vanished_records_stay_archiving() -> None:
     made = queued((0, 4), (5, 5))
     fetch(made, "a", (0, 4))
     ack(made, "a", (0, 0, REJECT))
+    made.apply(Compact(ranges((0, 4))))
     fetch(made, "b", (5, 5), offset=0)
     assert shown(made) == "0-0:G1 1-4:Q1a 5-5:Q1b"
     made.apply(AdvanceLogStart(1))

@@ -307,7 +307,7 @@ def test_a_planted_divergence_in_a_draft_is_found(
 
 def _walked() -> list[Row]:
     walk = Walk(interpreted("partition").FastSharePartition(DRAFT_RESOLVED), 1, DRAFT_RESOLVED)
-    return walk.rows(200)
+    return walk.rows(400)
 
 
 def _is_rich(row: Row) -> bool:

@@ -21,7 +21,7 @@ def test_a_value_is_refused_under_the_name_that_the_model_has_for_it(
     reason: layout.Invalid,
 ) -> None:
     assert reason.name.split(".")[0] in NAMES
-    assert reason.allowed.startswith(("a", "batches", "one more", "the clock"))
+    assert reason.allowed.startswith(("a", "batches", "offsets", "one more", "the clock"))
 
 
 def test_constants_that_are_passed_on_are_int64() -> None:

@@ -288,7 +288,7 @@ def test_a_refused_choice_names_what_the_specification_names(
 ) -> None:
     made, spec = FastSharePartition(KIP), new_partition(KIP)
     for before in (
-        Initialize(SharePartitionConfig(), 0, 9, DurableState(9, 0)),
+        Initialize(SharePartitionConfig(), 0, 13, DurableState(9, 0)),
         Acquire("a", AcquireMode.BATCH_OPTIMIZED, 5, 50, 9, ranges((9, 12))),
     ):
         made.apply(before)

@@ -1,4 +1,4 @@
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, product
 
 import pytest
 
@@ -87,14 +87,6 @@ def records_of(word: Word) -> dict[int, RecordState]:
     """Return the offsets and states of the records in a word."""
     kinds = enumerate(map(KINDS.get, map(str.upper, word)))
     return {offset: kind for offset, kind in kinds if kind is not None}
-
-
-def test_holes_that_meet_are_one() -> None:
-    for number, (first, end) in product(range(4), combinations_with_replacement(range(13), 2)):
-        holes = ((1, 1), (4, 5), (8, 10))[:number]
-        state = with_holes(holes)
-        window.learn_hole(state.header, state.holes, first, end - 1)
-        assert holes_of(state) == learn_hole(Log(0, 0, holes), first, end - 1).holes
 
 
 @pytest.mark.parametrize("durable", [-1, 0, 1, 5, 6, 9, 12])

@@ -158,7 +158,9 @@ def test_a_record_that_is_settled_or_restored_is_like_those_beside_it(
         ]
     )
     durable = DurableState(0, 0, batches)
-    before = held((10, 11), profile=profile, durable=durable, delivery_count_limit=limit)
+    before = held(
+        (10, 11), told=False, profile=profile, durable=durable, delivery_count_limit=limit
+    )
     for taken in [((1, 3),), ((6, 7), (10, 11))]:
         fetch(before, "a", (0, 11), choice=Choice(acquired=ranges(*taken)))
     if profile.in_progress:

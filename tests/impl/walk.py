@@ -7,7 +7,8 @@ from typing import Any
 import attrs
 
 from impl.partition import FastSharePartition
-from judge.world import Recorder, SeededDice, World
+from judge.dice import SeededDice
+from judge.world import Recorder, World
 from model.profile import Profile
 from model.snapshot import DurableState
 from model.trace import TraceEvent
@@ -18,10 +19,20 @@ from tests.lockstep.world import (
     OPERATIONS,
     acquire_otherwise,
     advance_time_in_groups,
+    begin_below_log,
+    pass_over,
+    stay_full,
     take_over,
 )
 
-_OTHERS = {acquire_otherwise, advance_time_in_groups, take_over}
+_OTHERS = {
+    acquire_otherwise,
+    advance_time_in_groups,
+    begin_below_log,
+    pass_over,
+    stay_full,
+    take_over,
+}
 _WEIGHTS = {
     World.take_over: 1,
     **{operation: weight for operation, weight in OPERATIONS.items() if operation not in _OTHERS},

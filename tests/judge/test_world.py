@@ -3,10 +3,11 @@ from collections import Counter
 import attrs
 import pytest
 
+from judge.dice import SeededDice
 from judge.engine import engines_for
 from judge.follower import follow
 from judge.pair import Refusal
-from judge.world import Load, Recorder, SeededDice, World
+from judge.world import Load, Recorder, World
 from model import operations as ops
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode

@@ -13,18 +13,18 @@ import attrs
 import pyarrow as pa
 
 from impl.kernel import replay_partition
+from judge.dice import SeededDice
 from judge.engine import engines_for
 from judge.follower import follow
-from judge.world import SeededDice
 from model.errors import InvalidValueError
 from model.guards import Difference
-from model.profile import PROFILES, Profile
+from model.profile import Profile
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import row_from_event
 from replay.lag_file import Observed, lag_table
 from replay.tables import BadRowError, events_of, first_bad_row
-from tests.lockstep.world import OPERATIONS, new_world, step
+from tests.lockstep.world import HASTY, OPERATIONS, new_world, step
 
 Row = dict[str, Any]
 Found = tuple[object, ...]
@@ -56,7 +56,7 @@ def cases(seed: int, stories: int, spoilings: int) -> Iterator[Case]:
     """Yield so many stories of each profile, and each so many times with one value spoiled."""
     random = Random(seed)  # noqa: S311 - a test, no secret
     for number in range(stories):
-        for profile in PROFILES.values():
+        for profile in HASTY:
             rows = _story(profile, SeededDice(seed * 1_000_003 + number))
             yield Case(profile, table_from_rows(rows), "")
             for _ in range(spoilings if rows else 0):

@@ -4,18 +4,19 @@ from collections.abc import Callable
 
 import attrs
 
-from judge.world import Dice, Load, World
+from judge.dice import Dice
+from judge.world import Load, World
 from model import operations as ops
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Choice, Expiry
-from model.profile import Profile
+from model.profile import PROFILES, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.states import RecordState
 from spec.expire import due_offsets
 from tests.lockstep.pair import Pair
 
-__all__ = ["CONFIG", "LOAD", "OPERATIONS", "Operation", "World", "new_world"]
+__all__ = ["CONFIG", "HASTY", "LOAD", "OPERATIONS", "Operation", "World", "new_world"]
 
 DURATION = 10
 _FAILURES = (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.FENCED_STATE_EPOCH)
@@ -28,6 +29,7 @@ LOAD = Load(
     ),
     late_answers=(ErrorCode.NONE, *_FAILURES),
     wait_ms=DURATION,
+    open=0.2,
     disorder=0.1,
     choose=0.2,
 )
@@ -42,6 +44,8 @@ CONFIG = SharePartitionConfig(
 )
 
 Operation = Callable[[World], None]
+HASTY = tuple(attrs.evolve(profile, offered_within=3) for profile in PROFILES.values())
+"""The profiles, with fewer fetches that may pass over a record, so that worlds reach the bound."""
 
 
 def new_world(profile: Profile, dice: Dice) -> tuple[World, Pair]:
@@ -49,6 +53,7 @@ def new_world(profile: Profile, dice: Dice) -> tuple[World, Pair]:
     pair = Pair(profile)
     world = World(pair, profile, CONFIG, LOAD, dice)
     world.log_start = world.log_end = dice.number(0, 3)
+    world.log_known = not dice.happens(0.2)
     threshold = DURATION
     world.config = attrs.evolve(_config(world), in_progress_staleness_threshold_ms=threshold)
     if not world.disorder():
@@ -71,6 +76,8 @@ def take_over(world: World) -> None:
         persisted = attrs.evolve(persisted, state_batches=(*others, marked))
     if world.disorder() and world.disorder():
         world.config = attrs.evolve(world.config, record_lock_duration_ms=100)
+    if world.disorder():
+        _truncate(world, dice.number(world.log_start, world.log_end))
     resolved: int | None = dice.number(world.log_start, world.log_end)
     if world.disorder():
         bad = StateBatch(dice.number(0, 5), 6, RecordState.AVAILABLE, 1)
@@ -79,8 +86,21 @@ def take_over(world: World) -> None:
     world.initialize(persisted, resolved)
 
 
+def _truncate(world: World, end: int) -> None:
+    """Let the log end earlier: the leader was elected from replicas that had not all of it."""
+    world.log_end = end
+    if world.last_stable is not None:
+        world.last_stable = min(world.last_stable, end)
+    shorter = (OffsetRange(b.first, min(b.last, end - 1)) for b in world.batches if b.first < end)
+    world.batches = list(shorter)
+
+
 def produce_badly(world: World) -> None:
-    """The log end goes back, or a batch comes a second time."""
+    """The log end or the last stable offset goes back, or a batch comes a second time."""
+    if world.dice.happens(0.5):
+        stable = world.log_end if world.last_stable is None else world.last_stable
+        world.do(ops.Produce((), world.log_end, max(0, stable - world.dice.number(1, 2))))
+        return
     batches = (OffsetRange(0, 0),) if world.disorder() else ()
     world.do(ops.Produce(batches, max(len(batches), world.log_end - 1)))
 
@@ -92,9 +112,84 @@ def lose_while_pending(world: World) -> None:
         world.acknowledge()
         return
     offset = world.dice.one_of(released)
-    world.batches = [b for b in world.batches if not b.first <= offset <= b.last]
+    lost = tuple(b for b in world.batches if b.first <= offset <= b.last)
+    world.batches = [b for b in world.batches if b not in lost]
+    world.do(ops.Compact(lost))
     read = tuple(batch for batch in world.batches if batch.first > offset)[:2]
     world.do(attrs.evolve(world.fetch(), fetch_offset=offset, log_batches=read))
+
+
+def read_wrongly(world: World) -> None:
+    """A fetch claims to have read what the log does not have, or not to have read what it has."""
+    dice, fetch = world.dice, world.fetch()
+    begin = world.batch_at(fetch.fetch_offset)
+    read = world.batches[begin : begin + dice.number(1, 4)]
+    if not read:
+        world.produce()
+        return
+    index = dice.number(0, len(read) - 1)
+    first, last = read[index].first, read[index].last
+    lie = dice.one_of(("skip", "join", "part", "longer", "beyond"))
+    if lie == "skip":
+        del read[index]
+    elif lie == "join":
+        read[index:] = [OffsetRange(first, read[-1].last)]
+    elif lie == "part":
+        read[index] = OffsetRange(first, dice.number(first, last))
+    elif lie == "longer":
+        read[index:] = [OffsetRange(first, last + dice.number(1, 3))]
+    else:
+        read.append(OffsetRange(world.log_end, world.log_end + dice.number(0, 2)))
+    world.do(attrs.evolve(fetch, log_batches=tuple(read)))
+
+
+def pass_over(world: World) -> None:
+    """Several fetches in a row acquire nothing, or nothing but the last that they read."""
+    fetch = world.fetch()
+    last = [OffsetRange(batch.last, batch.last) for batch in fetch.log_batches[-1:]]
+    taken = tuple(last) if world.disorder() else ()
+    for _ in range(world.dice.number(2, 5)):
+        world.do(fetch, Choice(acquired=taken))
+
+
+def stay_full(world: World) -> None:
+    """The window fills, all in it is accepted, and its start offset stays where it is."""
+    world.produce()
+    for _ in range(3):
+        fetch = attrs.evolve(world.fetch(), max_fetch_records=20)
+        world.do(fetch, Choice(start_offset=world.state.start_offset))
+    for record in world.held():
+        batch = ops.AcknowledgementBatch(record.first, record.last, (1,))
+        stay = Choice(start_offset=world.state.start_offset)
+        world.do(ops.Acknowledge(record.owner or "", (batch,)), stay)
+    for _ in range(world.dice.number(2, 5)):
+        world.do(ops.SkipAcquire("m1"), Choice(start_offset=world.state.start_offset))
+
+
+def begin_below_log(world: World) -> None:
+    """The log loses its beginning, a new leader has an earlier start offset and fetches there."""
+    world.advance_log_start()
+    take_over(world)
+    below = world.log_start - 1
+    if world.state.start_offset <= below:
+        read = (OffsetRange(below, below),)
+        world.do(attrs.evolve(world.fetch(), fetch_offset=below, log_batches=read))
+        world.do(attrs.evolve(world.fetch(), log_batches=read), Choice(acquired=read))
+
+
+def compact_anything(world: World) -> None:
+    """The log loses any offsets: of which nothing is known, before the window, or past its end."""
+    first = world.dice.number(max(0, world.state.start_offset - 3), world.log_end)
+    last = first + world.dice.number(0, 3)
+    if world.disorder() or last < world.log_end:
+        kept = []
+        for batch in world.batches:
+            before, after = min(batch.last, first - 1), max(batch.first, last + 1)
+            parts = ((batch.first, before), (after, batch.last))
+            kept += [OffsetRange(*part) for part in parts if part[0] <= part[1]]
+        if last < world.log_end:
+            world.batches = kept
+        world.do(ops.Compact((OffsetRange(first, last),)))
 
 
 def acquire_otherwise(world: World) -> None:
@@ -264,7 +359,12 @@ OPERATIONS: dict[Operation, int] = {
     World.complete_write: 6,
     World.release: 2,
     skip_acquire: 1,
+    read_wrongly: 3,
+    pass_over: 1,
+    stay_full: 1,
     World.compact: 3,
+    compact_anything: 1,
+    begin_below_log: 1,
     lose_while_pending: 2,
     World.advance_log_start: 1,
     take_over: 1,
