@@ -10,9 +10,16 @@ from immutables import Map
 
 from conformance.wire.belief import Belief
 from conformance.wire.words import acquired_text, response_text
-from conformance.wire.written import WrittenLog, free_of_aborted, kept_back, readable_end
+from conformance.wire.written import (
+    WrittenLog,
+    deliverable,
+    free_of_aborted,
+    kept_back,
+    readable_end,
+)
 from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import Guard
+from model.operations import Acquire, ArchiveAborted
 from model.outcome import Choice
 from model.ranges import OffsetRange
 from model.share_messages import (
@@ -27,11 +34,12 @@ from model.share_messages import (
     ShareResponse,
     TopicPartition,
 )
+from model.states import AcquireMode
 from spec.log import hole_end
 from spec.partition import SharePartition
-from spec.ranges import offsets
+from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED
-from spec.share_broker import PartitionKey, ShareBroker, load
+from spec.share_broker import PartitionKey, ShareBroker, apply_to, load
 from spec.share_request import handle
 from spec.share_session import begin, key_of
 from spec.window import Window, replace
@@ -39,6 +47,7 @@ from spec.window import Window, replace
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 Logs = Mapping[TopicPartition, WrittenLog]
 _EMPTY = WrittenLog()
+_WHOLE, _NO_MORE = AcquireMode.BATCH_OPTIMIZED, Choice(entered=())
 _REFUSALS = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE})
 
 
@@ -149,6 +158,27 @@ def _readings(
             yield narrower, request, frozenset()
 
 
+def past_aborted(belief: Belief, request: ShareRequest, logs: Logs) -> Belief:
+    """Return the belief after a fetch that gave nothing and kept back what comes first.
+
+    Only committed records become in flight (KIP-932), so that others need no room in the window.
+    """
+    broker = belief.broker
+    for key in sorted(key for key in broker.partitions if key[0] == request.group_id):
+        there = load(broker, key, None)[1].partitions[key]
+        log = logs.get(key[1], _EMPTY)
+        first = next(deliverable(there, log, 0), log.end)
+        for batch in free_of_aborted(there, log):
+            if batch[0] > first:
+                break
+            ranges = tuple(OffsetRange(*run[:2]) for run in runs((o, True) for o in batch))
+            fetch = Acquire(request.member_id, _WHOLE, len(batch), len(batch), batch[0], ranges)
+            with suppress(IllegalChoiceError):
+                taken, _ = apply_to(load(broker, key, None)[1], key, fetch, (_NO_MORE, ()))
+                broker, _ = apply_to(taken, key, ArchiveAborted(ranges))
+    return attrs.evolve(belief, broker=broker)
+
+
 def _names_passed(there: SharePartition, asked: PartitionRequest) -> bool:
     first, end = there.log.start_offset, there.window.start_offset
     first = first if first <= end else 0
@@ -212,8 +242,10 @@ def _acknowledged(
 
 
 def _refusal(said: PartitionResponse | None) -> Choice:
-    status = said.acknowledge_error if said else NONE
-    return Choice(refusal=status if status in _REFUSALS else NONE)
+    """Return the answer to an acknowledgement as a choice; any, if the response has none."""
+    if said is None:
+        return Choice()
+    return Choice(refusal=said.acknowledge_error if said.acknowledge_error in _REFUSALS else NONE)
 
 
 def _orders(

@@ -18,7 +18,7 @@ from conformance.wire.belief import (
     relocked,
     uncertain,
 )
-from conformance.wire.explain import Mismatch, WireDifference, explained
+from conformance.wire.explain import Mismatch, WireDifference, explained, past_aborted
 from conformance.wire.target import Described, Exchange, Place
 from conformance.wire.words import acquired_text
 from conformance.wire.written import (
@@ -173,16 +173,33 @@ class Judge:
         times = (sent - _LATE_MS, received, self._exchanges)
         after: dict[Belief, tuple[Belief, Belief]] = {}
         refused: list[tuple[Belief, Mismatch]] = []
+        for belief, before in self._before(request, sent, received, after):
+            brokers, wrong = explained(before, request, response, connection, self.logs)
+            refused.append((before, wrong))
+            for broker in brokers:
+                now = relocked(before, broker, self._timing, times)
+                after.setdefault(now, (belief, before))
+        return self._concluded(after, refused, sent)
+
+    def _before(
+        self, request: ShareRequest, sent: float, received: float, after: Mapping[Belief, object]
+    ) -> Iterator[tuple[Belief, Belief]]:
+        """Yield each belief with one that hidden events make of it before a request.
+
+        Where none of them explains the answer (``after`` is empty), yield those that have passed
+        over the aborted records at the start of their windows, too.
+        """
+        events = []
         for belief in self.beliefs:
             blurred = uncertain(belief, sent, received)
             self._blurred_until = max(self._blurred_until, blurred)
-            for before in possible(belief, sent, received):
-                brokers, wrong = explained(before, request, response, connection, self.logs)
-                refused.append((before, wrong))
-                for broker in brokers:
-                    now = relocked(before, broker, self._timing, times)
-                    after.setdefault(now, (belief, before))
-        return self._concluded(after, refused, sent)
+            events += [(belief, before) for before in possible(belief, sent, received)]
+        yield from events
+        if committed_only(self._config) and not after:
+            for belief, before in events:
+                passed = past_aborted(before, request, self.logs)
+                if passed != before:
+                    yield belief, passed
 
     def described(self, partition: int, told: Described) -> Deviation | None:
         """Judge a reported start offset and lag, and keep the beliefs that explain them."""

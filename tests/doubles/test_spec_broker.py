@@ -18,7 +18,7 @@ def test_the_judge_accepts_whatever_the_rules_allow(profile: str) -> None:
     broker = SpecBroker(profile=profile)
     found = campaign(broker, Limits(sequences=20, examples=1), BROKERS, 11)
     assert [(fault.deviation, fault.steps) for fault in found.faults] == []
-    assert found.unjudged < 6
+    assert found.unjudged < 8
     assert found.steps > 700
     assert found.asked["fetch NONE"] > 200
 

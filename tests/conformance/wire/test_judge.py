@@ -421,6 +421,39 @@ def test_a_window_that_is_full_of_aborted_records_does_not_stop_a_share_partitio
     assert found.expected == "offset 5 of partition 0, or another"
 
 
+@pytest.mark.parametrize(("held", "name"), [(False, None), (True, "WITHIN_WINDOW_LIMIT")])
+def test_aborted_records_at_the_start_of_the_window_need_no_room_in_it(
+    *, held: bool, name: str | None
+) -> None:
+    made, batches = Judge(KIP, PLACE, COMMITTED, TIMING), [OffsetRange(1, 3), OffsetRange(4, 5)]
+    made.produced(0, [OffsetRange(0, 0)], 1)
+    assert made.exchange(fetch("a", 0), "a", answer((0, 0, 1))) is None
+    if not held:
+        assert made.exchange(acknowledge("a", 1, (0, 0, ACCEPT)), "a", answer()) is None
+    made.produced(0, batches, 7, aborted=True)
+    epoch, strict = 1 if held else 2, AcquireMode.RECORD_LIMIT
+    request: ShareFetch = attrs.evolve(fetch("a", epoch), acquire_mode=strict)
+    found = made.exchange(request, "a", answer((6, 6, 1)))
+    assert (found and found.name) == name
+
+
+def test_an_answer_to_a_whole_request_is_no_acceptance() -> None:
+    made = judge()
+    assert made.exchange(*OPENED[:1], "a", OPENED[1]) is None
+    said = answer(error=ErrorCode.UNKNOWN_SERVER_ERROR)
+    found = made.exchange(acknowledge("a", 1, (7, 8, ACCEPT)), "a", said)
+    assert found is not None
+    assert found.name == "SESSION_ERROR"
+    twin = judge()
+    assert twin.exchange(*OPENED[:1], "a", OPENED[1]) is None
+    found = twin.exchange(acknowledge("a", 1, (7, 8, ACCEPT)), "a", answer())
+    assert found is not None
+    assert (found.name, found.operation) == (
+        "ACKNOWLEDGED_WAS_DELIVERED",
+        "acknowledge answered NONE",
+    )
+
+
 def test_a_share_partition_that_kept_everything_back_may_be_read_first_or_last() -> None:
     made = with_aborted(2, 0)
     made.produced(1, [OffsetRange(0, 0)], 1)
