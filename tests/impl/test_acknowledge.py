@@ -405,7 +405,7 @@ def test_locks_that_the_grace_makes_equal_are_of_one_run() -> None:
     alter(
         made,
         record_lock_duration_ms=10,
-        in_progress_staleness_threshold_ms=15,
+        in_progress_staleness_threshold_ms=60,
         in_progress_rebalance_grace_ms=5,
     )
     mark(made, "a", (0, 1, 0))
