@@ -72,8 +72,7 @@ def elect(  # noqa: PLR0913 - what a leader begins with
     latest = max((e for (_, led), e in cluster.leader_epochs.items() if led == at), default=-1)
     if epoch <= latest:
         raise InvalidValueError("epoch", epoch, f"more than {latest}, of an earlier leader")
-    durable = Durable(leader_epoch=epoch)
-    broker = share_broker.lead(cluster.brokers[broker_id], key, config, log, durable)
+    broker = share_broker.lead(cluster.brokers[broker_id], key, config, log, Durable())
     epochs = cluster.leader_epochs.set((broker_id, at), epoch)
     brokers = cluster.brokers.set(broker_id, broker)
     return attrs.evolve(cluster, brokers=brokers, leader_epochs=epochs)
@@ -96,7 +95,7 @@ def handle(
     cluster = advance(cluster, broker_id, now)
     broker = cluster.brokers[broker_id]
     conduct = _pending(broker, conduct)
-    for key in _read_by(broker, request, conduct):
+    for key in _read_by(broker, request):
         cluster, answer = _read(cluster, broker_id, key, now)
         conduct = _with(conduct, key[1], attrs.evolve(conduct.of(key[1]), read=answer))
     handled = share_request.handle(broker, request, now, conduct)
@@ -140,10 +139,10 @@ def state_key(key: PartitionKey) -> SharePartitionKey:
     return SharePartitionKey(key[0], UUID(key[1].topic_id), key[1].partition)
 
 
-def _read_by(broker: ShareBroker, request: ShareRequest, conduct: Conduct) -> list[PartitionKey]:
+def _read_by(broker: ShareBroker, request: ShareRequest) -> list[PartitionKey]:
     """Return the share-partitions that a request reads: those it loads whatever the answer is."""
-    anything = PartitionConduct(read=_ANYTHING, acknowledge_answer=_PENDING)
-    plain = Conduct(tuple((at, anything) for _, at in broker.partitions), conduct.order)
+    anything = PartitionConduct(read=_ANYTHING)
+    plain = Conduct(tuple((at, anything) for _, at in broker.partitions))
     after = share_request.handle(broker, request, broker.now, plain).broker
     return [
         key
@@ -172,8 +171,8 @@ def _pending(broker: ShareBroker, conduct: Conduct) -> Conduct:
 
 
 def _with(conduct: Conduct, at: TopicPartition, chosen: PartitionConduct) -> Conduct:
-    others = tuple((other, kept) for other, kept in conduct.partitions if other != at)
-    return attrs.evolve(conduct, partitions=(*others, (at, chosen)))
+    """Return the conduct with this one at a share-partition; the last that is given holds."""
+    return attrs.evolve(conduct, partitions=(*conduct.partitions, (at, chosen)))
 
 
 def _replaced(cluster: ShareCluster, broker_id: int, after: ShareBroker) -> ShareCluster:

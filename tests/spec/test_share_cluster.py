@@ -11,6 +11,8 @@ from model.errors import ErrorCode, InvalidValueError
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.share_messages import (
+    Conduct,
+    PartitionConduct,
     PartitionRequest,
     ShareAcknowledge,
     ShareFetch,
@@ -113,6 +115,46 @@ def test_a_broker_that_is_elected_again_is_not_fenced_any_more() -> None:
         elect(cluster, 2, KEY, epoch=3, config=SMALL, log=Log(0, 3))
 
 
+def test_the_first_leader_epoch_is_0_and_each_partition_has_its_own() -> None:
+    assert ShareCluster(ShareCoordinator(KIP)).brokers == Map()
+    other = ("g", TopicPartition(str(TOPIC), 1))
+    cluster = elect(cluster_of(epochs=(5,)), 2, other, epoch=0, config=SMALL, log=Log(0, 3))
+    assert cluster.leader_epochs[2, other[1]] == 0
+    with pytest.raises(InvalidValueError, match="epoch is -1; allowed: more than -1"):
+        elect(cluster_of(epochs=()), 1, KEY, epoch=-1, config=SMALL, log=Log(0, 3))
+
+
+def test_what_a_broker_chooses_holds_where_it_reads() -> None:
+    cluster, other = cluster_of(), ("g", TopicPartition(str(TOPIC), 1))
+    cluster = elect(cluster, 1, other, epoch=1, config=SMALL, log=Log(0, 3))
+    topics = ShareCoordinator(KIP, Map({TOPIC: 2}))
+    for key in (KEY, other):
+        topics = serve(topics, InitializeState(state_key(key), 1, 0), 0).coordinator
+    broker = attrs.evolve(cluster.brokers[1], topics=Map({AT.topic_id: 2}))
+    cluster = attrs.evolve(cluster, coordinator=topics, brokers=cluster.brokers.set(1, broker))
+    nothing = PartitionConduct(log_batches=())
+    conduct = Conduct(tuple((at, nothing) for _, at in (KEY, other)))
+    request = ShareFetch("g", "m", 0, tuple(PartitionRequest(at) for _, at in (KEY, other)))
+    _, handled = handle(cluster, 1, request, 0, conduct)
+    assert handled.response is not None
+    assert given(handled.response) == {AT: [], other[1]: []}
+    _, handled = handle(cluster, 1, request, 0)
+    assert handled.response is not None
+    assert given(handled.response) == {AT: [(0, 2, 1)], other[1]: [(0, 2, 1)]}
+
+
+def test_a_write_that_arrives_after_the_fence_answers_nobody() -> None:
+    cluster, _ = fetched(cluster_of(epochs=(1, 2)), 1, most=2)
+    cluster, _ = acknowledged(cluster, 1, (0, 0, 1))
+    cluster, _ = acknowledged(cluster, 1, (1, 1, 1), epoch=2)
+    cluster, _ = fetched(cluster, 2)
+    first, second = sorted(cluster.sent, key=lambda sent: sent.id)
+    cluster, handled = arrive(cluster, first, 0)
+    assert len(handled.responses) == 2, "both get NOT_LEADER_OR_FOLLOWER"
+    cluster, handled = arrive(cluster, second, 0)
+    assert not handled.responses
+
+
 def test_a_leader_reads_once_while_it_has_the_share_partition_in_memory() -> None:
     cluster, _ = fetched(cluster_of(), 1)
     read = cluster.coordinator
@@ -162,7 +204,7 @@ def test_a_write_of_before_an_election_answers_nobody() -> None:
     assert not handled.responses
     assert after.brokers == cluster.brokers
     assert after.coordinator == cluster.coordinator, "leader epoch 1 is fenced"
-    with pytest.raises(InvalidValueError, match="a write that is on its way"):
+    with pytest.raises(InvalidValueError, match=r"^sent is SentWrite\(.*; allowed: a write"):
         arrive(after, late, 0)
 
 
