@@ -18,7 +18,9 @@ from proofs.theorems.operation_theorems import OPERATION_THEOREMS
 from proofs.theorems.progress_theorems import PROGRESS_THEOREMS
 from proofs.theorems.record_theorems import RECORD_THEOREMS
 from proofs.theorems.recovery_theorems import RECOVERY_THEOREMS
+from proofs.theorems.request_theorems import REQUEST_THEOREMS
 from proofs.theorems.session_theorems import SESSION_THEOREMS
+from proofs.theorems.takeover_theorems import TAKEOVER_THEOREMS
 from proofs.theorems.theorem import Lemma, Theorem
 from proofs.theorems.walk_theorems import WALK_LEMMAS, WALK_THEOREMS
 from proofs.theorems.window_theorems import WINDOW_THEOREMS
@@ -41,12 +43,14 @@ THEOREMS: tuple[Theorem, ...] = (
     *OPERATION_THEOREMS,
     *ACKNOWLEDGE_THEOREMS,
     *WRITE_THEOREMS,
+    *TAKEOVER_THEOREMS,
     *ACQUIRE_THEOREMS,
     *COUNTING_THEOREMS,
     *_proofs_of(COUNT_LEMMAS),
     *COMPLETE_COUNT_THEOREMS,
     *DURABLE_THEOREMS,
     *COORDINATOR_THEOREMS,
+    *REQUEST_THEOREMS,
     *RECOVERY_THEOREMS,
     *PROGRESS_THEOREMS,
     *SESSION_THEOREMS,
