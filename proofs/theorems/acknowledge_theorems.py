@@ -191,6 +191,7 @@ REFUSED = _law(
     "refusal_changes_nothing",
     "A request that is refused changes no record, but for earlier renewals under kafka.",
     11,
+    33,
 )
 DESERVED = _law(
     "refusal_is_deserved",

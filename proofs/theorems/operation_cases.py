@@ -1,7 +1,7 @@
 """Each operation on records, as a theorem speaks of it: what it may do, and to which records.
 
 The guards are written out here, in the fields of a record; of what a transition makes of a record
-``record_theorems`` and ``effect_theorems`` speak.
+``record_theorems`` and ``effect_theorems`` tell.
 """
 
 from collections.abc import Callable

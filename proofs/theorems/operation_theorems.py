@@ -174,7 +174,6 @@ REST = _property(
 WRITTEN = _property(
     "operation_writes_its_changes",
     "One write reports each record that changed, and no other, with start offset and counts.",
-    43,
 )
 FORGETS_WRITES = returns(
     lambda step: attrs.evolve(step, partition=attrs.evolve(step.partition, outstanding=Points()))

@@ -305,7 +305,6 @@ REST = _law(
 DONE = _law(
     "request_does_what_it_says",
     "An accepted request changes start offset, count and epochs as the KIP says, and logs it.",
-    26,
     30,
 )
 _EFFECTS = {

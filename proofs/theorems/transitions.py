@@ -1,4 +1,8 @@
-"""Every transition of one record, by the rules of ``spec.record``."""
+"""Every transition of one record, by the rules of ``spec.record``.
+
+Each rule stands here beside its guard. That an operation applies the rule under this guard, and to
+no other record, is what ``operation_theorems`` and ``write_theorems`` prove of the operation.
+"""
 
 from collections.abc import Callable, Iterator
 
