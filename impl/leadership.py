@@ -161,7 +161,8 @@ def _adopt(state: State, leader: Leader) -> None:
     if leader.leader_epoch > h[at.LEADER_EPOCH]:
         h[at.NEXT_ACQUISITION] = 0
     h[at.LOG_START], h[at.LOG_END] = leader.log_start, leader.log_end
-    h[at.STABLE], h[at.LOG_KNOWN] = leader.stable, leader.log_known
+    h[at.STABLE] = leader.stable
+    h[at.LOG_KNOWN] |= leader.log_known  # No later leader takes back what the trace tells.
     truncate(state, leader.log_end)
     forget_waiting(h)
 

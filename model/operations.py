@@ -64,7 +64,8 @@ class Initialize:
     ``reset_offset`` is what the reset strategy resolves to where ``persisted`` has no start
     offset and the strategy is by_duration. Offsets are inclusive starts and exclusive ends.
     ``last_stable_offset`` is where the first open transaction begins; None where none is open.
-    Without ``log_known`` nobody recorded what becomes of the log: it is what reads show.
+    Without ``log_known`` nobody recorded what becomes of the log: it is what reads show. Once a
+    leader had it, every later leader has.
     """
 
     config: SharePartitionConfig

@@ -131,5 +131,5 @@ def _log(log: Log, operation: Initialize) -> Log:
         start_offset=operation.log_start_offset,
         end_offset=end,
         stable_offset=end if stable is None else stable,
-        known=operation.log_known,
+        known=log.known or operation.log_known,
     )

@@ -50,7 +50,7 @@ class SharePartition:
     profile: Profile
     config: SharePartitionConfig = SharePartitionConfig()
     now: int = 0
-    log: Log = Log(0, 0)
+    log: Log = Log(0, 0, known=False)
     window: Window = Window(0, 0)
     outstanding: Map[int, Outstanding] = Map()
     next_write: int = 0

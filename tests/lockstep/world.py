@@ -77,6 +77,8 @@ def take_over(world: World) -> None:
     if world.disorder() and world.disorder():
         world.config = attrs.evolve(world.config, record_lock_duration_ms=100)
     if world.disorder():
+        world.log_known = not world.log_known
+    if world.disorder():
         _truncate(world, dice.number(world.log_start, world.log_end))
     resolved: int | None = dice.number(world.log_start, world.log_end)
     if world.disorder():

@@ -95,3 +95,10 @@ def test_of_what_was_there_before_the_first_leader_a_read_is_believed() -> None:
     partition = run(started(end=10, config=WIDE), Produce(spans((10, 19)), 20))
     step = apply(partition, fetch("c1", (5, 9), (10, 19), at=0))
     assert taken(step.outcome) == [(5, 19, 1)]
+
+
+def test_a_log_that_was_described_is_not_believed_of_a_later_leader() -> None:
+    again = Initialize(WIDE, 0, 30, DurableState(0, 0), log_known=False)
+    partition = run(produced(), again)
+    guard, _ = refusal(partition, fetch("c1", (20, 29), (30, 34), at=20), NOTHING)
+    assert guard is Guard.WITHIN_READABLE_LOG
