@@ -145,10 +145,11 @@ def _final(s: OneRecord, state: Term) -> Record:
 def _marked(s: OneRecord) -> Record:
     start = either(absent(s.record.progress_start), s.now, s.record.progress_start)
     stale, oldest = s.now + s.threshold, start + s.extension
+    until = either(stale < oldest, stale, oldest)
     return attrs.evolve(
         s.record,
         state=IN_PROGRESS,
-        deadline=either(stale < oldest, stale, oldest),
+        deadline=either(_before(s.record.deadline, until), until, s.record.deadline),
         progress_start=start,
         last_progress=s.now,
     )
@@ -225,7 +226,7 @@ EFFECTS: dict[str, tuple[str, str, Rule, Rule]] = {
     ),
     "mark": (
         "mark",
-        "A mark sets the times of progress, and the deadline that follows from them.",
+        "A mark sets the times of progress and the deadline that follows, never an earlier one.",
         lambda s: rules.mark(s.record, s.now, s.threshold, s.extension),
         _marked,
     ),
