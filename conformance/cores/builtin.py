@@ -1,6 +1,6 @@
 """The project's own specification and implementation as cores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -41,16 +41,25 @@ _NOTHING_SEEN = {
 class EngineTarget:
     """``spec`` or ``impl``, with the choices of this project."""
 
-    def __init__(self, name: str, profile: str = "kip") -> None:
-        """Use the rules of a profile."""
+    def __init__(
+        self,
+        name: str,
+        profile: str = "kip",
+        new: Callable[[], Engine] | None = None,
+        reported: Callable[[Engine, Operation], Operation] = lambda _engine, operation: operation,
+    ) -> None:
+        """Use the rules of a profile.
+
+        ``new`` makes another engine than the one of that name, and ``reported`` alters operations
+        as that engine does and reports them: faulty implementations are made so.
+        """
         self._name, self._profile = name, profile
+        self._new = new or (lambda: engines_for((name,), profile_named(profile))[name])
+        self._reported = reported
         self._engine = self._new()
         self._config = SharePartitionConfig()
         self._now = 0
         self._log: list[list[int]] = []
-
-    def _new(self) -> Engine:
-        return engines_for((self._name,), profile_named(self._profile))[self._name]
 
     def hello(self) -> Hello:
         """Describe the core."""
@@ -71,7 +80,7 @@ class EngineTarget:
     def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
         """Apply one operation."""
         self._follow_log(operation)
-        done = self._operation(operation)
+        done = self._reported(self._engine, self._operation(operation))
         if operation["op"] == "advance_time":
             self._now += operation["ms"]
         given = tuple(Answer(answer) for answer in answers)

@@ -46,6 +46,9 @@ _WHILE_WRITING = {
 _WHILE_ARCHIVING = {asks.FinishDeadLetter: 3.0, asks.AdvanceLogStart: 2.0, asks.TakeOver: 3.0}
 """Factors while records wait for the dead-letter queue."""
 
+_WHILE_WAITING: dict[type[asks.Ask], float] = {asks.Fetch: 12.0}
+"""Factors while a record, or a full window, waits for a fetch: the bound is a number of fetches."""
+
 _TYPES = (
     (AcknowledgeType.ACCEPT,),
     (AcknowledgeType.RELEASE,),
@@ -125,11 +128,13 @@ def _steered(weights: dict[type[asks.Ask], float], partition: SharePartition) ->
     """Return the weights for a state; a command that would do nothing gets a low weight."""
     writing = bool(partition.outstanding)
     archiving = any(is_dead_letter(r) for r in partition.window.records.values())
+    waiting = partition.waiting is not None or partition.stuck is not None
     idle = {asks.CompleteWrite: not writing, asks.FinishDeadLetter: not archiving}
     return {
         kind: weight
         * (_WHILE_WRITING.get(kind, 1.0) if writing else 1.0)
         * (_WHILE_ARCHIVING.get(kind, 1.0) if archiving else 1.0)
+        * (_WHILE_WAITING.get(kind, 1.0) if waiting else 1.0)
         * (0.1 if idle.get(kind) else 1.0)
         for kind, weight in weights.items()
     }

@@ -7,7 +7,7 @@ from proofs.hazards.catalogue import HAZARDS
 from proofs.hazards.hazard import examine
 from proofs.hazards.review import review
 from proofs.hazards.together import all_together
-from tools.documents import coverage
+from tools.documents import coverage, promises
 from tools.documents.findings import with_findings, with_track_record
 from tools.documents.pictures import packages_picture, states_picture
 from tools.documents.properties import with_summary, with_table
@@ -28,6 +28,7 @@ DOCUMENTS: Mapping[str, Rewrite] = {
     "docs/coverage.md": lambda _text: coverage.document(),
     "docs/findings/README.md": with_findings,
     "docs/packages.svg": lambda _text: packages_picture(),
+    "docs/promises.md": lambda _text: promises.document(),
     "docs/proofs.md": _proofs,
     "docs/states.svg": lambda _text: states_picture(),
 }

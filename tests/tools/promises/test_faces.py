@@ -1,0 +1,58 @@
+"""The judge finds every faulty implementation, by a rule of the promise that it breaks."""
+
+import pytest
+
+from conformance.campaign import Limits, campaign
+from conformance.cores.kit import CORES
+from judge.engine import engines_for
+from judge.follower import follow
+from model.profile import KAFKA, KIP, Profile
+from tools.promises.behaviour import HONEST, Behaviour, Face
+from tools.promises.catalogue import BEHAVIOURS
+from tools.promises.faces import core, recorded, searched, traced
+
+QUICK = {
+    "skips a log batch between others",
+    "reads past the end of the log",
+    "reads open transactions under read_committed",
+    "ignores the maximum under batch_optimized",
+    "accepts what lies past the window",
+    "never acquires anything",
+    "reports a negative delivery complete count",
+}
+"""Faulty implementations of the kind that once conformed."""
+
+PROFILES = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+
+
+def of(face: Face, *, quick: bool) -> list[Behaviour]:
+    return [b for b in BEHAVIOURS if face in b.faces and (b.name in QUICK or not quick)]
+
+
+@PROFILES
+@pytest.mark.parametrize("seed", range(4))
+def test_a_right_implementation_conforms(seed: int, profile: Profile) -> None:
+    assert follow(recorded(HONEST, seed, profile), engines_for(("spec",), profile), 1) is None
+
+
+def test_a_right_core_conforms() -> None:
+    assert campaign(core(HONEST), Limits(sequences=20), CORES).faults == ()
+
+
+@pytest.mark.parametrize("behaviour", of(Face.TRACE, quick=True), ids=lambda b: b.name)
+def test_replay_finds_what_once_conformed(behaviour: Behaviour) -> None:
+    assert traced(behaviour)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("behaviour", of(Face.TRACE, quick=False), ids=lambda b: b.name)
+def test_replay_finds_it(behaviour: Behaviour) -> None:
+    assert traced(behaviour)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("behaviour", of(Face.CORE, quick=False), ids=lambda b: b.name)
+def test_a_search_finds_it_in_few_commands(behaviour: Behaviour) -> None:
+    shown = searched(behaviour)
+    assert shown
+    assert shown.length <= 25

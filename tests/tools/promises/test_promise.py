@@ -1,0 +1,21 @@
+from model.guards import Difference, Guard
+from tools.promises.catalogue import BEHAVIOURS
+from tools.promises.promise import PROMISE, PROMISES
+
+STAND_FOR_NONE = {
+    "WRITE_IS_OUTSTANDING": "whoever records names only writes that are outstanding",
+    "PARTITION_IS_INITIALIZED": "whoever records initializes first",
+    "ACQUISITION": "of a draft, not of a KIP",
+    "MARKED": "of a draft, not of a KIP",
+}
+
+
+def test_every_rule_stands_for_a_promise() -> None:
+    named = {rule.name for promise in PROMISES for rule in promise.rules}
+    assert {rule.name for rule in (*Guard, *Difference)} - named == STAND_FOR_NONE.keys()
+
+
+def test_every_promise_is_covered() -> None:
+    assert {behaviour.promise for behaviour in BEHAVIOURS} == PROMISE.keys()
+    assert len(PROMISE) == len(PROMISES)
+    assert len({behaviour.name for behaviour in BEHAVIOURS}) == len(BEHAVIOURS) > 90

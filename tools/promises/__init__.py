@@ -1,0 +1,1 @@
+"""The promises of the KIPs, and faulty implementations that break each of them."""

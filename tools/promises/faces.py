@@ -1,0 +1,198 @@
+"""Find a faulty implementation: in what it recorded, or by driving it."""
+
+from collections.abc import Callable
+
+import attrs
+
+from conformance.campaign import Limits, campaign
+from conformance.cores.builtin import EngineTarget
+from conformance.cores.kit import CORES
+from judge.dice import SeededDice
+from judge.engine import engines_for
+from judge.follower import follow
+from judge.pair import Refusal
+from judge.world import Load, Recorder, World
+from model import operations as ops
+from model.config import IsolationLevel, SharePartitionConfig
+from model.errors import ErrorCode
+from model.outcome import Answer, Choice, Outcome
+from model.profile import KIP, Profile
+from model.snapshot import DurableState
+from model.trace import TraceEvent
+from spec.log import readable_end
+from tools.promises.behaviour import Behaviour, FaultyEngine
+from tools.promises.promise import PROMISE
+
+_STEPS = 250
+_LOCK_MS = 10
+_FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
+_LOAD = Load(
+    ("a", "b"),
+    answers=(ErrorCode.NONE, ErrorCode.PENDING, ErrorCode.PENDING),
+    late_answers=(ErrorCode.NONE, _FAILED),
+)
+
+
+@attrs.frozen
+class Shown:
+    """What the judge found in a faulty implementation, and of what rule.
+
+    ``length`` is the number of events up to it, or of commands after shrinking; ``searched`` how
+    many recordings or sequences it took.
+    """
+
+    rule: str
+    length: int
+    searched: int
+
+
+class Member:
+    """A faulty implementation as the subject of a world, with the log under it."""
+
+    def __init__(self, behaviour: Behaviour, profile: Profile, *, committed: bool) -> None:
+        """Record what the implementation does."""
+        self._engine = FaultyEngine(behaviour, profile)
+        self._recorder = Recorder("g:t:0", self._engine)
+        self._follows, self._committed = behaviour.follows, committed
+        self.durable, self.snapshot = self._recorder.durable, self._recorder.snapshot
+
+    @property
+    def events(self) -> list[TraceEvent]:
+        """Return what was recorded."""
+        return self._recorder.events
+
+    def do(
+        self, operation: ops.Operation, choice: Choice, answers: tuple[Answer, ...]
+    ) -> Outcome | Refusal:
+        """Apply an operation in the faulty way; what is produced last is of an open transaction."""
+        partition = self._engine.partition
+        stable = partition.log.stable_offset
+        if isinstance(operation, ops.Produce) and self._committed:
+            stable = max(stable, operation.log_batches[-1].first)
+            operation = attrs.evolve(operation, last_stable_offset=stable)
+        elif isinstance(operation, ops.Initialize) and self._committed:
+            stable = min(stable, operation.log_end_offset)
+            operation = attrs.evolve(operation, last_stable_offset=stable)
+        elif isinstance(operation, ops.Acquire) and self._follows:
+            end = readable_end(partition.log, partition.config.isolation_level)
+            read = tuple(batch for batch in operation.log_batches if batch.last < end)
+            operation = attrs.evolve(operation, log_batches=read)
+        return self._recorder.do(self._engine.reported(operation), choice, answers)
+
+
+def _fetch_again(world: World) -> None:
+    """Let a member fetch, whether it can get anything or not."""
+    fetch = world.fetch()
+    width = world.state.end_offset - world.state.start_offset
+    full = width >= world.config.partition_max_record_locks
+    if full and fetch.fetch_offset == world.state.end_offset:
+        world.do(ops.SkipAcquire(fetch.member))
+    else:
+        world.do(fetch)
+
+
+def _take_over(world: World) -> None:
+    """Let a new leader begin, which follows the log start offset with its first read."""
+    world.take_over()
+    if world.state.start_offset < world.log_start:
+        world.do(ops.AdvanceLogStart(world.log_start))
+
+
+def _archive_aborted(world: World) -> None:
+    """Let a fetch read aborted transactions, where the group keeps them back."""
+    if world.config.isolation_level is IsolationLevel.READ_COMMITTED:
+        world.archive_aborted()
+
+
+_OPERATIONS: tuple[tuple[Callable[[World], None], int], ...] = (
+    (_fetch_again, 8),
+    (World.acknowledge, 6),
+    (World.acknowledge_anything, 2),
+    (World.produce, 2),
+    (World.complete_write, 3),
+    (World.advance_time, 1),
+    (World.expire, 1),
+    (World.release, 1),
+    (_archive_aborted, 1),
+    (World.finish_dead_letters, 1),
+    (World.advance_log_start, 1),
+    (World.reset_offset, 1),
+    (_take_over, 1),
+)
+_DRAWN = tuple(operation for operation, weight in _OPERATIONS for _ in range(weight))
+
+
+def recorded(
+    behaviour: Behaviour, seed: int, profile: Profile = KIP, steps: int = _STEPS
+) -> list[TraceEvent]:
+    """Return a random history of a faulty implementation."""
+    committed = seed % 2 == 1
+    config = SharePartitionConfig(
+        delivery_count_limit=2 + seed % 3,
+        partition_max_record_locks=(4, 8, 20)[seed % 3],
+        record_lock_duration_ms=_LOCK_MS,
+        isolation_level=IsolationLevel.READ_COMMITTED
+        if committed
+        else IsolationLevel.READ_UNCOMMITTED,
+        renew_acknowledge_enable=seed % 3 != 0,
+        dead_letter_queue=seed % 4 > 1,
+    )
+    member = Member(behaviour, profile, committed=committed)
+    world = World(member, profile, config, _LOAD, SeededDice(seed))
+    world.initialize(DurableState(0, 0))
+    lazy = world.dice.number(0, 3) == 0
+    for _ in range(steps):
+        drawn = _fetch_again if lazy and world.dice.happens(0.7) else world.dice.one_of(_DRAWN)
+        drawn(world)
+    return member.events
+
+
+def rules_of(behaviour: Behaviour) -> frozenset[str]:
+    """Return the names of the rules that stand for the promise that is broken."""
+    return frozenset(rule.name for rule in PROMISE[behaviour.promise].rules)
+
+
+def traced(
+    behaviour: Behaviour,
+    profile: Profile = KIP,
+    engines: tuple[str, ...] = ("spec",),
+    seeds: int = 60,
+    enough: int = 1,
+) -> Shown | None:
+    """Return what replay finds, in the shortest of so many recordings that show it."""
+    shown: list[Shown] = []
+    for seed in range(seeds):
+        events = recorded(behaviour, seed, profile)
+        finding = follow(events, engines_for(engines, profile))
+        if finding and finding.name in rules_of(behaviour):
+            shown.append(Shown(finding.name, finding.seq + 1, seed + 1))
+        if len(shown) == enough:
+            break
+    return min(shown, key=lambda one: one.length, default=None)
+
+
+def core(behaviour: Behaviour, profile: Profile = KIP) -> EngineTarget:
+    """Return the faulty implementation as a core."""
+    return EngineTarget(
+        behaviour.name,
+        profile.name,
+        lambda: FaultyEngine(behaviour, profile),
+        lambda engine, operation: (
+            engine.reported(operation) if isinstance(engine, FaultyEngine) else operation
+        ),
+    )
+
+
+def searched(
+    behaviour: Behaviour, profile: Profile = KIP, searches: int = 40, sequences: int = 8
+) -> Shown | None:
+    """Return what the first of some short searches of the faulty core finds, shrunk."""
+    limits = Limits(sequences=sequences, examples=1, shrink_seconds=5)
+    for seed in range(searches):
+        found = campaign(core(behaviour, profile), limits, CORES, seed)
+        faults = [f for f in found.faults if f.deviation.name in rules_of(behaviour)]
+        if faults:
+            shortest = min(faults, key=lambda fault: len(fault.sequence))
+            number = seed * sequences + found.sequences
+            return Shown(shortest.deviation.name, len(shortest.sequence), number)
+    return None
