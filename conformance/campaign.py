@@ -22,6 +22,7 @@ H = TypeVar("H", bound=Hello)
 S = TypeVar("S", bound=Stage[Any])
 
 _NO_COVERAGE = Coverage()
+_WAITING = 3
 
 
 @attrs.frozen
@@ -177,10 +178,14 @@ class _Search(Generic[C, T, H, S]):
         first, next_command = self._kit.draws(random, self._hello)
         sequence = [first]
         deviation = stage.ask(first)
-        while not (deviation or stage.over) and len(sequence) < self._limits.length:
+        while not (deviation or stage.over) and len(sequence) < self._longest(stage):
             sequence.append(next_command(stage))
             deviation = stage.ask(sequence[-1])
         return self._fault(deviation, tuple(sequence), stage) if deviation else None
+
+    def _longest(self, stage: S) -> int:
+        """Return how long a sequence may get: longer while a core's record waits to be offered."""
+        return self._limits.length * (_WAITING if getattr(stage, "waits", False) else 1)
 
     def _fault(self, deviation: Deviation, sequence: tuple[C, ...], stage: S) -> Fault[C]:
         return Fault(deviation, sequence, tuple(stage.steps), features_of(self._kit, sequence))

@@ -65,6 +65,11 @@ class Scene:
         """Return the share-partition by the specification."""
         return self._engine.partition
 
+    @property
+    def waits(self) -> bool:
+        """Return whether fetches passed over a record, or found the window full, so far."""
+        return self.partition.waiting is not None or self.partition.stuck is not None
+
     def ask(self, ask: asks.Ask) -> Deviation | None:
         """Send a command and judge the answer. Raises TargetError if there is none."""
         if isinstance(ask, asks.Compact):
