@@ -179,12 +179,12 @@ def produce(state: State, batches: Ints, log_end: int, stable: int, start: int) 
     if log_end < offset:
         h[at.WHERE] = log_end
         return _SHRINKING_LOG
-    if batches.shape[0] > 0 and batches[0, 0] < offset:
-        h[at.WHERE] = batches[0, 0]
-        return _PAST_LOG
     if not h[at.STABLE] <= stable <= log_end:
         h[at.WHERE] = stable
         return _FALLING_STABLE
+    if batches.shape[0] > 0 and batches[0, 0] < offset:
+        h[at.WHERE] = batches[0, 0]
+        return _PAST_LOG
     for i in range(batches.shape[0]):
         learn_hole(h, holes, offset, batches[i, 0] - 1)
         learn_batch(state, batches[i, 0], batches[i, 1])

@@ -54,14 +54,15 @@ def choose_acquired(state: State, fetch: Fetch) -> int:
 
 @compiled
 def _start_for(state: State, batches: Ints) -> int:
-    """Return where the window would start: a gap at its head does not count."""
+    """Return where the window would start: after a gap at its head and what the log lost."""
     h = state.header
     if tracked(h) > 0:
         furthest: int = furthest_start(state, h[at.END])
         return furthest
+    lowest = max(h[at.START], h[at.LOG_START])
     for i in range(batches.shape[0]):
-        if batches[i, 1] >= h[at.START]:
-            first: int = max(batches[i, 0], h[at.START])
+        if batches[i, 1] >= lowest:
+            first: int = max(batches[i, 0], lowest)
             return first
     start: int = h[at.START]
     return start

@@ -1,8 +1,10 @@
 import pytest
 
-from model.operations import AdvanceLogStart
+from model.operations import AdvanceLogStart, Initialize
 from model.profile import KAFKA, KIP, Profile
+from model.snapshot import DurableState
 from model.states import AcquireMode
+from tests.impl.held import held
 from tests.impl.scenario import ACCEPT, RELEASE, ack, fetch, partition, shown
 
 LIMITED = AcquireMode.RECORD_LIMIT
@@ -96,3 +98,10 @@ def test_ranges_of_different_fetches_are_not_joined() -> None:
     ack(made, "a", (6, 6, RELEASE))
     fetch(made, "d", (0, 7))
     assert shown(made) == "0-0:Q1a 1-1:Q4d 2-2:Q1a 3-3:Q2b 4-4:Q2c 5-5:Q2b 6-6:Q2d 7-7:Q1a"
+
+
+def test_a_window_that_begins_below_the_log_start_has_its_room_from_there() -> None:
+    made = held((0, 4), (5, 9), (10, 14), partition_max_record_locks=5)
+    made.apply(Initialize(made.spec.config, 3, 15, DurableState(0, 0)))
+    fetch(made, "a", (0, 4), (5, 9), (10, 14))
+    assert shown(made) == "3-9:Q1a"
