@@ -102,3 +102,12 @@ def test_a_log_that_was_described_is_not_believed_of_a_later_leader() -> None:
     partition = run(produced(), again)
     guard, _ = refusal(partition, fetch("c1", (20, 29), (30, 34), at=20), NOTHING)
     assert guard is Guard.WITHIN_READABLE_LOG
+
+
+@BOTH
+def test_what_lies_below_the_log_start_is_not_in_the_log(profile: Profile) -> None:
+    late = Initialize(WIDE, 3, 30, DurableState(0, 0))
+    partition = apply(new_partition(profile), late).partition
+    step = apply(partition, fetch("c1", (3, 9), at=0))
+    assert taken(step.outcome) == [(3, 9, 1)]
+    assert step.partition.window.start_offset == 3
