@@ -1,7 +1,9 @@
 """Every transition of one record, by the rules of ``spec.record``.
 
 Each rule stands here beside its guard. That an operation applies the rule under this guard, and to
-no other record, is what ``operation_theorems`` and ``write_theorems`` prove of the operation.
+no other record, is what ``operation_theorems`` and ``write_theorems`` prove of acknowledgements,
+releases, expiries, dead letters, aborted records and writes. Of enter, acquire, vanish and mark
+nothing proves it.
 """
 
 from collections.abc import Callable, Iterator
