@@ -125,7 +125,8 @@ class Miniature:
 
     def _acquire(self, operation: Request) -> dict[str, Any]:
         inside = range(self._start, self._end)
-        wanted = (o for o in inside if self._is_free(self._records.get(o, self._new)))
+        present = (o for o in inside if o in self._records or o in self._log)
+        wanted = (o for o in present if self._is_free(self._records.get(o, self._new)))
         at = next(wanted, self._end)
         if at == self._end and self._end - self._start >= self._width:
             return {"skipped": True, "result": {"can_acquire": False}}

@@ -227,7 +227,7 @@ PROMISES = (
         "dead letters",
         "KIP-1191",
         "A record that has failed for good goes to the dead-letter queue and then is archived.",
-        (*_RECORD, Guard.DEAD_LETTER_IS_ARCHIVING),
+        (*_RECORD, Guard.DEAD_LETTER_IS_ARCHIVING, Difference.DELIVERY_COMPLETE_COUNT),
     ),
 )
 """Every promise, in the order of the KIPs' subjects."""
