@@ -12,7 +12,7 @@ import pytest
 from model import operations as ops
 from model.config import SharePartitionConfig
 from model.outcome import Choice, Write
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KAFKA_4_4, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
@@ -155,7 +155,7 @@ def test_kafka_forgets_the_count_of_writes_in_the_form_of_the_kip() -> None:
     held = Durable()
     for row in EXAMPLE["rows"][:9]:
         if row["kip_write"] is not None:
-            held = merge(held, expected_write(0, row["kip_write"]), KAFKA)
+            held = merge(held, expected_write(0, row["kip_write"]), KAFKA_4_4)
     assert durable_lag(LOG_END, durable_state(held)) == 11
 
 

@@ -29,7 +29,7 @@ def test_a_new_share_partition_knows_nothing() -> None:
         profile=KAFKA,
         config=SharePartitionConfig(),
         now=0,
-        log=Log(0, 0, ()),
+        log=Log(0, 0, (), known=False),
         window=Window(0, 0, Map(), Map(), 0, 0),
         outstanding=Map(),
         next_write=0,
