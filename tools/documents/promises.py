@@ -1,7 +1,11 @@
 """The document of the promises, each with the faulty implementations that break it."""
 
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import tools.promises
 from tools.promises.behaviour import Behaviour, Face
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.promise import PROMISES, Promise
@@ -15,8 +19,19 @@ implementations that break it: the specification with its guards off, altered in
 let replay find each in a recording (face `trace`), and the search of `sharespec verify` find each
 as a live core (face `core`), by one of these rules. `python -m tools.promises --face core` shows
 the rule for each and how short a sequence shows it. A dash: not shown on that face. A promise
-without a faulty implementation is **not covered**.
+without a faulty implementation is **not covered**. The last section has the faulty brokers.
 """
+
+_BROKERS_HEAD = """\
+## As a client of a broker sees them
+
+Faulty brokers, each a fault planted in the specification as a broker. The search of `sharespec
+verify` finds each through the protocol, by one of the rules.
+
+| Promise | Source | Rules | Faulty brokers |
+|---|---|---|---|
+"""
+_BROKERS = Path(tools.promises.__file__).with_name("brokers.toml")
 
 
 def document() -> str:
@@ -29,7 +44,21 @@ def document() -> str:
         f"{len(BEHAVIOURS)} faulty implementations ({by_face}) break {covered} of "
         f"{len(PROMISES)} promises.\n"
     )
-    return "\n".join([_HEAD, summary, *map(_section, PROMISES)])
+    sections = [_HEAD, summary, *map(_section, PROMISES)]
+    return (
+        "\n".join(sections) + "\n" + _BROKERS_HEAD + "".join(map(_broker_row, _broker_promises()))
+    )
+
+
+def _broker_promises() -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = tomllib.loads(_BROKERS.read_text("utf-8"))["promise"]
+    return rows
+
+
+def _broker_row(promise: dict[str, Any]) -> str:
+    rules = ", ".join(f"`{rule}`" for rule in promise["rules"])
+    faults = ", ".join(fault.replace("_", " ").lower() for fault in promise["faults"])
+    return f"| {promise['promise']} | {promise['source']} | {rules} | {faults} |\n"
 
 
 def _section(promise: Promise) -> str:
