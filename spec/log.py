@@ -51,11 +51,6 @@ def overlapping(log: Log, first: int, last: int) -> tuple[Extent, ...]:
     return log.batches[low:high]
 
 
-def exists(log: Log, offset: int) -> bool:
-    """Return whether the log is known to hold the offset."""
-    return batch_at(log, offset) is not None and hole_end(log, offset) is None
-
-
 def first_existing(log: Log, first: int, last: int) -> int | None:
     """Return the lowest offset of first..last that the log is known to hold, or None."""
     for batch in overlapping(log, first, last):
