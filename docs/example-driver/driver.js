@@ -44,18 +44,20 @@ const operations = {
   advance_time({ ms }) { now += ms; return failDeliveries(({ deadline }) => deadline <= now); },
   acquire({ member, log: batches, max_batches, max_fetch_records }) {
     const limit = config.partition_max_record_locks, acquired = [];
-    const at = offsets(start, end - 1).find(isFree) ?? end;
+    const at = offsets(start, end - 1).find((offset) => isFree(offset) && log.has(offset)) ?? end;
     if (at === end && end - start >= limit) return { skipped: true, result: { can_acquire: false } };
     const read = batches.filter(([, last]) => last >= at).slice(0, max_batches);
     learn(at, read);
     moveStart();
-    const fits = (offset) => offset >= start && (offset < end || offset < start + limit) && isFree(offset);
+    const from = start === end && read.length ? Math.max(start, read[0][0]) : start; // An empty window begins with the read.
+    const fits = (offset) => offset >= start && (offset < end || offset < from + limit) && isFree(offset);
     for (const offset of spread(read).filter(fits).slice(0, max_fetch_records)) {
       const count = (records.get(offset)?.count ?? 0) + 1;
       records.set(offset, { state: 'ACQUIRED', count, owner: member, deadline: now + config.record_lock_duration_ms });
       acquired.push([offset, offset, count]);
       end = Math.max(end, offset + 1);
     }
+    moveStart();
     return { result: { status: 'NONE', acquired, count: acquired.length }, fetch_offset: at, log_batches: read };
   },
   acknowledge({ member, batches }) { // All records of a request, or none.

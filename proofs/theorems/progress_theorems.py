@@ -314,6 +314,7 @@ _OPERATION_THEOREMS = (
             "spec.mark_in_progress:_marked",
             called_with(_with_the_whole_window),
         ),
+        runnable=lambda s: rules.is_held(s.record) & negate(absent(s.record.deadline)),
     ),
 )
 

@@ -1,13 +1,13 @@
 import pytest
 
 from model.errors import ErrorCode
-from model.operations import AdvanceLogStart, AdvanceTime, Release
+from model.operations import AdvanceLogStart, AdvanceTime, Produce, Release
 from model.outcome import Answer
 from model.profile import Profile
 from spec.partition import complete_count
 from spec.step import apply
 from spec.view import durable
-from tests.spec.worlds import BOTH, acknowledgement, fetch, run, started, states
+from tests.spec.worlds import BOTH, acknowledgement, fetch, run, spans, started, states
 
 
 @BOTH
@@ -60,3 +60,9 @@ def test_the_next_write_carries_the_start_offset() -> None:
     (write,) = step.outcome.writes
     assert (write.start_offset, [b.first for b in write.state_batches]) == (3, [3])
     assert durable(step.partition).start_offset == 3
+
+
+def test_the_last_stable_offset_is_at_least_the_log_start_offset() -> None:
+    partition = run(started(end=0), Produce(spans((0, 9)), 10, 2))
+    assert run(partition, AdvanceLogStart(1)).log.stable_offset == 2
+    assert run(partition, AdvanceLogStart(5)).log.stable_offset == 5

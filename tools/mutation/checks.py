@@ -264,7 +264,7 @@ def _import(name: str) -> Any:  # noqa: ANN401 - any module
 CHECKS = (
     Check("import", _imports, 2),
     Check("lockstep", _lockstep(_SHORT_STEPS), 3),
-    Check("recorded events", _recorded_events, 5, ("impl",), _recorded),
+    Check("recorded events", _recorded_events, 20, ("impl",), _recorded),
     Check("own tests", _own_tests, 40),
     Check("golden vectors", _golden, 10, ("spec",)),
     Check("long lockstep", _lockstep(_LONG_STEPS), 40),

@@ -33,7 +33,7 @@ def explored(world: SmallWorld) -> Search[Runs, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("world", "states"), [(ONE_RECORD, 400), (TWO_RECORDS, 900)], ids=["one record", "two records"]
+    ("world", "states"), [(ONE_RECORD, 400), (TWO_RECORDS, 700)], ids=["one record", "two records"]
 )
 def test_without_its_marks_a_run_does_the_same(world: SmallWorld, states: int) -> None:
     found = explored(world)
