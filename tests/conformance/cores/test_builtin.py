@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import attrs
 import pytest
 
 from conformance.campaign import Limits, campaign
@@ -21,14 +20,6 @@ def test_it_conforms(name: str, profile: str) -> None:
     assert found.faults == ()
     assert found.sequences == 40
     assert found.asked["acquire skipped"] > 0
-
-
-@pytest.mark.slow
-def test_it_does_not_conform_to_another_profile(monkeypatch: pytest.MonkeyPatch) -> None:
-    target = EngineTarget("spec", "kafka")
-    hello = attrs.evolve(target.hello(), profile="kip")
-    monkeypatch.setattr(target, "hello", lambda: hello)
-    assert campaign(target, Limits(sequences=120, examples=1), CORES).faults
 
 
 def test_a_fetch_begins_at_the_first_available_offset() -> None:
