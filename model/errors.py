@@ -31,12 +31,18 @@ class ErrorCode(Enum):
     PENDING = "PENDING"
 
 
+def _plain(given: object) -> object:
+    """Return a range as its two offsets: a reader of data need not know the class."""
+    ends = getattr(given, "first", None), getattr(given, "last", None)
+    return given if None in ends else list(ends)
+
+
 class InvalidValueError(ValueError):
     """A value that the model does not allow: its name, the value and what is allowed."""
 
     def __init__(self, name: str, given: object, allowed: str) -> None:
         """Take the name of the value, the value, which is shown shortened, and what is allowed."""
-        shown = repr(given)
+        shown = repr(_plain(given))
         if len(shown) > 80:  # noqa: PLR2004 - a line of text, not a rule
             shown = shown[:77] + "..."
         super().__init__(f"{name} is {shown}; allowed: {allowed}")

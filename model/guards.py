@@ -39,6 +39,7 @@ class Guard(Enum):
         "records of aborted transactions are kept back under read_committed alone (KIP-932)"
     )
     WRITE_IS_OUTSTANDING = "only an outstanding write can be completed"
+    CHECKPOINT_IS_THE_STATE = "a checkpoint tells the state that the events before it lead to"
     PARTITION_IS_INITIALIZED = "a share-partition is initialized before it is used"
 
 
@@ -59,6 +60,7 @@ class Difference(Enum):
     WRITTEN_STATE = "the state and delivery count written for an offset"
     WRITTEN_START_OFFSET = "the start offset of a write"
     WRITTEN_DELIVERY_COMPLETE_COUNT = "the delivery complete count of a write"
+    EXCEPTION = "the operation threw an exception in place of an answer"
     COMPLETED = "the earlier calls that were answered"
     PERSISTED = "the durable state that a new leader read"
     START_OFFSET = "the share-partition start offset after the event"

@@ -53,8 +53,8 @@ OPERATION_TABLE = (
         "initialize",
         ops.Initialize,
         ("config", "log_start_offset", "log_end_offset", "persisted"),
-        "initialize, log {log_start_offset} to {log_end_offset}, persisted {persisted}",
-        optional=("reset_offset", "last_stable_offset", "log_known"),
+        "initialize, {config}, log {log_start_offset} to {log_end_offset}, persisted {persisted}",
+        optional=("reset_offset", "last_stable_offset", "log_known", "timed"),
     ),
     OperationRow(
         "produce",
@@ -90,19 +90,34 @@ OPERATION_TABLE = (
         writes=Writes.ONE,
         waits=True,
     ),
+    # In a trace a member that leaves is a ``release``: its records are released.
     OperationRow(
         "release",
-        ops.Release,
+        ops.MemberLeaves,
         ("member",),
-        "release {member}",
+        "member {member} leaves",
         writes=Writes.ONE,
         waits=True,
     ),
     OperationRow(
         "advance_time", ops.AdvanceTime, ("ms",), "time passes, {ms} ms", writes=Writes.MANY
     ),
+    OperationRow(
+        "expire",
+        ops.Expire,
+        ("ranges",),
+        "locks end: {ranges}",
+        optional=("due_ms",),
+        writes=Writes.ONE,
+    ),
     # In a trace, the status of the write is that of the event's result.
-    OperationRow("complete_write", ops.CompleteWrite, ("id",), "write {id} ends: {status}"),
+    OperationRow(
+        "complete_write",
+        ops.CompleteWrite,
+        ("id",),
+        "write {id} ends: {status}",
+        optional=("ranges",),
+    ),
     OperationRow(
         "advance_log_start",
         ops.AdvanceLogStart,
@@ -131,6 +146,14 @@ OPERATION_TABLE = (
         "archive_aborted", ops.ArchiveAborted, ("ranges",), "of aborted transactions: {ranges}"
     ),
     OperationRow("compact", ops.Compact, ("ranges",), "gone from the log: {ranges}"),
+    OperationRow(
+        "checkpoint",
+        ops.Checkpoint,
+        ("config", "log_start_offset", "deadlines", "outstanding"),
+        "checkpoint, log {log_start_offset} to {log_end_offset}",
+        optional=("log_end_offset", "last_stable_offset", "log_known", "timed", "state_epoch"),
+    ),
+    OperationRow("gap", ops.Gap, (), "events are missing: {lost}", optional=("lost",)),
 )
 
 _ROWS: dict[type[Any], OperationRow] = {row.operation: row for row in OPERATION_TABLE}

@@ -8,9 +8,9 @@ import attrs
 from model.checks import any_number, member_name, non_negative, offset
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
-from model.ranges import OffsetRange, ascend
-from model.snapshot import DurableState
-from model.states import AcquireMode
+from model.ranges import OffsetRange, StateBatch, ascend
+from model.snapshot import DurableState, SharePartitionSnapshot
+from model.states import AcquireMode, RecordState
 
 __all__ = [
     "Acknowledge",
@@ -20,16 +20,21 @@ __all__ = [
     "AdvanceTime",
     "AlterConfig",
     "ArchiveAborted",
+    "Checkpoint",
     "Compact",
     "CompleteWrite",
     "EntryPoint",
+    "Expire",
     "FinishDeadLetter",
+    "Gap",
     "Initialize",
+    "LockEnd",
     "MarkInProgress",
+    "MemberLeaves",
     "Operation",
+    "OutstandingWrite",
     "Produce",
     "ProgressBatch",
-    "Release",
     "ResetOffset",
     "SkipAcquire",
 ]
@@ -65,7 +70,9 @@ class Initialize:
     offset and the strategy is by_duration. Offsets are inclusive starts and exclusive ends.
     ``last_stable_offset`` is where the first open transaction begins; None where none is open.
     Without ``log_known`` nobody recorded what becomes of the log: it is what reads show. Once a
-    leader had it, every later leader has.
+    leader had it, every later leader has. Where it is ``timed`` the clock of this leader is a real
+    one: what passes between two events moves it, and ``Expire`` alone ends a lock. Without
+    ``count_known`` the read did not tell the delivery complete count, which then is -1.
     """
 
     config: SharePartitionConfig
@@ -80,6 +87,8 @@ class Initialize:
         default=None, validator=attrs.validators.optional(offset)
     )
     log_known: bool = True
+    timed: bool = False
+    count_known: bool = True
 
     def __attrs_post_init__(self) -> None:
         """Refuse a log that ends before it starts, or before its last stable offset."""
@@ -159,17 +168,36 @@ class Acknowledge:
 
 
 @attrs.frozen
-class Release:
-    """A member leaves (session closed, disconnected, removed): its records are released."""
+class MemberLeaves:
+    """The session of a member ends, or it leaves its group: its records are released (KIP-932).
+
+    A trace names it ``release``.
+    """
 
     member: str = attrs.field(validator=member_name)
 
 
 @attrs.frozen
 class AdvanceTime:
-    """The clock moves on by ``ms`` and the acquisition locks that are due expire."""
+    """The clock moves on by ``ms`` and the acquisition locks that are due expire.
+
+    Where the clock is a real one (``Initialize.timed``) it only moves on.
+    """
 
     ms: int = attrs.field(validator=non_negative)
+
+
+@attrs.frozen
+class Expire:
+    """A timer ends the acquisition locks of these ranges, now (Kafka: AcquisitionLockTimerTask).
+
+    ``due_ms``: when they were due, if that is known.
+    """
+
+    ranges: tuple[OffsetRange, ...]
+    due_ms: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(non_negative)
+    )
 
 
 def _answer(_instance: object, _attribute: object, status: ErrorCode) -> None:
@@ -179,10 +207,15 @@ def _answer(_instance: object, _attribute: object, status: ErrorCode) -> None:
 
 @attrs.frozen
 class CompleteWrite:
-    """The outstanding write ``id`` is answered with ``status``."""
+    """The outstanding write ``id`` is answered with ``status``.
+
+    ``held``: where the write failed, those of its records that a timer has not released yet though
+    their acquisition locks are over. They are held by their former owner again.
+    """
 
     id: int = attrs.field(validator=non_negative)
     status: ErrorCode = attrs.field(validator=_answer)
+    held: tuple[OffsetRange, ...] = ()
 
 
 @attrs.frozen
@@ -242,14 +275,88 @@ class ArchiveAborted:
     ranges: tuple[OffsetRange, ...]
 
 
+@attrs.frozen
+class LockEnd:
+    """When the acquisition locks of a range of offsets end."""
+
+    first: int = attrs.field(validator=offset)
+    last: int = attrs.field(validator=offset)
+    deadline_ms: int = attrs.field(validator=non_negative)
+
+
+@attrs.frozen
+class OutstandingWrite:
+    """A write without an answer, and the event that its answer completes, if one waits.
+
+    Without ``counted`` it has no delivery complete count.
+    """
+
+    id: int = attrs.field(validator=non_negative)
+    start_offset: int
+    delivery_complete_count: int
+    state_batches: tuple[StateBatch, ...]
+    seq: int | None = None
+    counted: bool = True
+
+
+def _recorded(_instance: object, _attribute: object, state: SharePartitionSnapshot) -> None:
+    if state.records is None:
+        raise InvalidValueError("after.records", None, "the records, in a checkpoint")
+
+
+@attrs.frozen
+class Checkpoint:
+    """A leader tells the whole state of a share-partition, between two other events.
+
+    A pending record has the owner that a failed write gives it back to. ``log_end_offset`` is None
+    where it is not known; ``deadlines`` are those of the records that are or were held.
+    """
+
+    config: SharePartitionConfig
+    log_start_offset: int = attrs.field(validator=offset)
+    state: SharePartitionSnapshot = attrs.field(validator=_recorded)
+    deadlines: tuple[LockEnd, ...] = attrs.field(default=(), validator=_ascending)
+    outstanding: tuple[OutstandingWrite, ...] = ()
+    time_ms: int = attrs.field(default=0, validator=non_negative)
+    log_end_offset: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(offset)
+    )
+    last_stable_offset: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(offset)
+    )
+    log_known: bool = False
+    timed: bool = False
+    state_epoch: int = attrs.field(default=0, validator=non_negative)
+    leader_epoch: int = attrs.field(default=0, validator=non_negative)
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse a lock without an owner or an end."""
+        ends = {o for end in self.deadlines for o in range(end.first, end.last + 1)}
+        for record in self.state.records or ():
+            held = record.state in (RecordState.ACQUIRED, RecordState.IN_PROGRESS)
+            if held and record.owner is None:
+                raise InvalidValueError("after.records.member", None, "the owner of the lock")
+            locked = record.owner is not None
+            if locked and not ends.issuperset(range(record.first, record.last + 1)):
+                raise InvalidValueError("deadlines", record.first, "an end of each lock")
+
+
+@attrs.frozen
+class Gap:
+    """Events are missing: so many, if that is known. What follows begins with the whole state."""
+
+    lost: int | None = attrs.field(default=None, validator=attrs.validators.optional(non_negative))
+
+
 Operation = (
     Initialize
     | Produce
     | Acquire
     | SkipAcquire
     | Acknowledge
-    | Release
+    | MemberLeaves
     | AdvanceTime
+    | Expire
     | CompleteWrite
     | AdvanceLogStart
     | ResetOffset
@@ -258,4 +365,6 @@ Operation = (
     | AlterConfig
     | ArchiveAborted
     | Compact
+    | Checkpoint
+    | Gap
 )

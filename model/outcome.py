@@ -13,6 +13,8 @@ class Write:
 
     ``start_offset`` and ``delivery_complete_count`` are those at the moment of the write,
     before the start offset advances because of it (KIP-1226, Persistence); -1 keeps the start.
+    In a recording ``made_after`` is the ``seq`` of the event after which the two numbers were read,
+    None for that moment of the event itself; without ``counted`` it has no delivery complete count.
     """
 
     id: int = attrs.field(validator=non_negative)
@@ -20,6 +22,19 @@ class Write:
     delivery_complete_count: int = attrs.field(validator=any_number)
     state_batches: tuple[StateBatch, ...] = ()
     status: ErrorCode = ErrorCode.NONE
+    made_after: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(non_negative)
+    )
+    counted: bool = True
+
+
+@attrs.frozen
+class Composed:
+    """The numbers of an outstanding write, read after the operation that it reports."""
+
+    id: int
+    start_offset: int
+    delivery_complete_count: int
 
 
 @attrs.frozen
@@ -34,11 +49,13 @@ class Completion:
 class Answer:
     """The share coordinator's answer to a write: NONE, an error, or PENDING for not yet.
 
-    ``id`` names the write; None takes the share-partition's next number.
+    ``id`` names the write; None takes the share-partition's next number. ``made_after`` names the
+    operation, this one or a later one, after which an outstanding write takes its numbers.
     """
 
     status: ErrorCode = ErrorCode.NONE
     id: int | None = None
+    made_after: int | None = None
 
 
 @attrs.frozen
@@ -64,6 +81,7 @@ class Choice:
     ``refusal``: the answer to an acknowledgement, NONE for accepting it.
     ``expired``: for each write of AdvanceTime the locks which it reports, in order. None: all
     that are due, in one write.
+    ``deadline_ms``: when the locks end that the operation grants. None: a lock duration from now.
     """
 
     acquired: tuple[OffsetRange, ...] | None = None
@@ -72,6 +90,7 @@ class Choice:
     start_offset: int | None = None
     refusal: ErrorCode | None = None
     expired: tuple[Expiry, ...] | None = None
+    deadline_ms: int | None = None
 
 
 @attrs.frozen
@@ -80,7 +99,9 @@ class Outcome:
 
     ``can_acquire`` is False exactly for an acquire that was skipped. ``acquisition`` is the number
     of an acquisition, where records may be marked in progress; ``marked`` has an answer for each
-    batch of a mark.
+    batch of a mark. ``deadline_ms`` is when the granted locks end, where that was chosen;
+    ``composed`` are outstanding writes that take their numbers after this operation.
+    ``exception`` is the text of what the operation threw in place of an answer.
     """
 
     status: ErrorCode = ErrorCode.NONE
@@ -92,3 +113,8 @@ class Outcome:
         default=None, validator=attrs.validators.optional(non_negative)
     )
     marked: tuple[ErrorCode, ...] = ()
+    composed: tuple[Composed, ...] = ()
+    exception: str | None = None
+    deadline_ms: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(non_negative)
+    )

@@ -22,6 +22,8 @@ class Profile:
     ``offered_within``: how many fetches may pass over an available record before one acquires it,
     and how many may find the window full of what is finished before its start offset moves. The
     KIPs promise both without a number.
+    ``sweep_ms``: how long after its deadline a timer may end a lock, where a clock is a real one.
+    The KIPs have no such time: a lock ends when its duration has elapsed.
     ``summary_compares_the_leader_epoch``: reading a summary for an older leader is
     FENCED_LEADER_EPOCH.
     ``default_max_record_locks``: the default width of the window, in offsets.
@@ -56,6 +58,7 @@ class Profile:
     in_progress: bool
     window_may_exceed_maximum: bool = False
     offered_within: int = 10
+    sweep_ms: int = 0
     coordinator_counts_complete: bool = False
     defect_start_offset_kept_loses_count: bool = False
     defect_repeated_initialize_discards_state: bool = False
@@ -90,6 +93,7 @@ KAFKA = Profile(
     in_progress=False,
     window_may_exceed_maximum=True,
     offered_within=40,
+    sweep_ms=5000,
 )
 """What Apache Kafka does where it differs and both are defensible."""
 

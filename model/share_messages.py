@@ -44,7 +44,7 @@ class TopicPartition:
 class PartitionRequest:
     """The part of a request about one share-partition; it may acknowledge batches."""
 
-    at: TopicPartition
+    topic_partition: TopicPartition
     batches: tuple[AcknowledgementBatch, ...] = ()
 
 
@@ -52,17 +52,19 @@ class PartitionRequest:
 class PartitionMarks:
     """The part of a MarkInProgress request about one share-partition."""
 
-    at: TopicPartition
+    topic_partition: TopicPartition
     batches: tuple[ProgressBatch, ...] = ()
 
 
 def _each_once(_instance: object, attribute: "attrs.Attribute[Any]", given: Iterable[Any]) -> None:
     known: set[TopicPartition] = set()
     for item in given:
-        at = item.at if isinstance(item, PartitionRequest | PartitionMarks) else item
-        if at in known:
-            raise InvalidValueError(attribute.name, at, "each share-partition once")
-        known.add(at)
+        topic_partition = (
+            item.topic_partition if isinstance(item, PartitionRequest | PartitionMarks) else item
+        )
+        if topic_partition in known:
+            raise InvalidValueError(attribute.name, topic_partition, "each share-partition once")
+        known.add(topic_partition)
 
 
 @attrs.frozen
@@ -123,7 +125,7 @@ class PartitionResponse:
     the acquisition, where the records may be marked in progress.
     """
 
-    at: TopicPartition
+    topic_partition: TopicPartition
     error: ErrorCode = ErrorCode.NONE
     acknowledge_error: ErrorCode = ErrorCode.NONE
     acquired: tuple[AcquiredRange, ...] = ()
@@ -134,7 +136,7 @@ class PartitionResponse:
 class MarkedPartition:
     """The part of a MarkInProgress response: an error, or an answer for each batch."""
 
-    at: TopicPartition
+    topic_partition: TopicPartition
     error: ErrorCode = ErrorCode.NONE
     batches: tuple[ErrorCode, ...] = ()
 
@@ -190,6 +192,6 @@ class Conduct:
     partitions: tuple[tuple[TopicPartition, PartitionConduct], ...] = ()
     order: tuple[TopicPartition, ...] | None = None
 
-    def of(self, at: TopicPartition) -> PartitionConduct:
+    def of(self, topic_partition: TopicPartition) -> PartitionConduct:
         """Return the conduct at one share-partition; the defaults if none is given."""
-        return dict(self.partitions).get(at, PartitionConduct())
+        return dict(self.partitions).get(topic_partition, PartitionConduct())

@@ -5,8 +5,9 @@ from itertools import chain
 import attrs
 
 from model.checks import member_name, non_negative
+from model.errors import ErrorCode, InvalidValueError
 from model.operations import AdvanceTime, Operation
-from model.outcome import Outcome
+from model.outcome import Outcome, Write
 from model.ranges import ascend
 from model.snapshot import SharePartitionSnapshot
 
@@ -15,7 +16,8 @@ from model.snapshot import SharePartitionSnapshot
 class TraceEvent:
     """One line or row of a trace.
 
-    ``partition`` is group:topic:partition; ``seq`` counts from 0 without holes in a partition;
+    ``partition`` is group:topic:partition; ``seq`` counts from 0 without holes in a partition, or
+    in an ``instance`` of it, the object of a leader, of a leader epoch;
     ``time_ms`` is the clock after the event. ``after`` is the state after the event. State batches
     are in any order.
     """
@@ -26,14 +28,30 @@ class TraceEvent:
     operation: Operation
     outcome: Outcome
     after: SharePartitionSnapshot
+    leader_epoch: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(non_negative)
+    )
+    instance: int | None = attrs.field(
+        default=None, validator=attrs.validators.optional(non_negative)
+    )
 
     def __attrs_post_init__(self) -> None:
-        """Refuse state batches that overlap.
+        """Refuse state batches that overlap, and writes made before their event or never.
 
         The writes of expired locks are checked one by one, all others together.
         """
+        for write in self.outcome.writes:
+            _check_moment(write, self.seq)
         written = [write.state_batches for write in self.outcome.writes]
         if not isinstance(self.operation, AdvanceTime):
             written = [tuple(chain.from_iterable(written))]
         for batches in written:
             ascend("state_batches", sorted(batches, key=lambda batch: batch.first))
+
+
+def _check_moment(write: Write, seq: int) -> None:
+    """Refuse a write that took its numbers before its event, or after it was answered."""
+    moment = seq if write.made_after is None else write.made_after
+    if moment < seq or (moment > seq and write.status is not ErrorCode.PENDING):
+        allowed = f"{seq}" if moment > seq else f"at least {seq}"
+        raise InvalidValueError("writes.made_after", moment, f"{allowed}, the seq of its event")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import attrs
 import pyarrow as pa
 
 from model.errors import InvalidValueError
@@ -61,6 +62,8 @@ def check_readable(schema: pa.Schema) -> None:
 
 
 def _is_readable(given: pa.DataType, field: Field) -> bool:
+    if field.kind is FieldKind.RECORDS and pa.types.is_list(given):
+        return _is_readable(given.value_type, attrs.evolve(field, kind=FieldKind.RECORD))
     if field.kind is not FieldKind.RECORD or not pa.types.is_struct(given):
         return bool(given.equals(_type(field)))
     parts = {part.name: part for part in field.parts}

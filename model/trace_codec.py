@@ -41,7 +41,9 @@ def event_from_row(row: Row) -> TraceEvent:
         row["time_ms"],
         operation_from_row(row),
         _outcome(row),
-        _after(row["after"]),
+        _visible(row["op"], _after(row["after"])),
+        row.get("leader_epoch"),
+        row.get("instance"),
     )
 
 
@@ -49,15 +51,22 @@ def row_from_event(event: TraceEvent) -> dict[str, Any]:
     """Return the row of an event; ``event_from_row`` of it is the event again."""
     row: dict[str, Any] = {
         "partition": event.partition,
+        "leader_epoch": event.leader_epoch,
+        "instance": event.instance,
         "seq": event.seq,
         "time_ms": event.time_ms,
         "op": operation_row(event.operation).op,
         **_arguments(event.operation),
+        "deadline_ms": event.outcome.deadline_ms,
         "result": _result(event),
     }
     outcome = attrs.asdict(event.outcome, value_serializer=_plain)
     row["writes"], row["completed"] = outcome["writes"], outcome["completed"]
-    row["after"] = attrs.asdict(event.after, value_serializer=_plain)
+    for write in row["writes"]:
+        if not write.pop("counted"):
+            write["delivery_complete_count"] = None
+    after = event.operation.state if isinstance(event.operation, ops.Checkpoint) else event.after
+    row["after"] = attrs.asdict(after, value_serializer=_plain)
     for record in row["after"]["records"] or ():
         record["state"] = RecordState(record["state"]).name
         record["member"] = record.pop("owner")
@@ -69,6 +78,13 @@ def _arguments(operation: ops.Operation) -> dict[str, Any]:
     values = attrs.asdict(operation, value_serializer=_plain)
     named = {_RENAMED.get((described.operation, k), k): value for k, value in values.items()}
     named["skipped"] = True
+    if isinstance(operation, ops.CompleteWrite) and not operation.held:
+        named["ranges"] = None  # Only a late timer is told of.
+    if not values.get("count_known", True):
+        named["persisted"]["delivery_complete_count"] = None
+    for write in values.get("outstanding", ()):
+        if not write["counted"]:
+            write["delivery_complete_count"] = None
     return {field: named[field] for field in described.fields}
 
 
@@ -82,6 +98,8 @@ def _result(event: TraceEvent) -> dict[str, Any]:
     if isinstance(event.operation, ops.SkipAcquire):
         return {"can_acquire": event.outcome.can_acquire}
     result: dict[str, Any] = {"status": event.outcome.status.name}
+    if event.outcome.exception is not None:
+        result["exception"] = event.outcome.exception
     if isinstance(event.operation, ops.MarkInProgress):
         result["marked"] = [code.name for code in event.outcome.marked]
     if isinstance(event.operation, ops.Acquire):
@@ -137,11 +155,15 @@ def _config(config: Row) -> SharePartitionConfig:
 def _durable(persisted: Row) -> DurableState:
     return DurableState(
         persisted["start_offset"],
-        persisted["delivery_complete_count"],
+        -1 if _is_uncounted(persisted) else persisted["delivery_complete_count"],
         _state_batches(persisted["state_batches"]),
         persisted.get("state_epoch") or 0,
         persisted.get("leader_epoch") or 0,
     )
+
+
+def _is_uncounted(numbers: Row) -> bool:
+    return numbers.get("delivery_complete_count") is None
 
 
 def _acknowledgements(rows: list[Row]) -> tuple[ops.AcknowledgementBatch, ...]:
@@ -163,23 +185,68 @@ def _marks(rows: list[Row]) -> tuple[ops.ProgressBatch, ...]:
     )
 
 
+def _lock_ends(rows: list[Row]) -> tuple[ops.LockEnd, ...]:
+    return tuple(ops.LockEnd(row["first"], row["last"], row["deadline_ms"]) for row in rows)
+
+
+def _outstanding(rows: list[Row]) -> tuple[ops.OutstandingWrite, ...]:
+    return tuple(
+        ops.OutstandingWrite(
+            row["id"],
+            row["start_offset"],
+            0 if _is_uncounted(row) else row["delivery_complete_count"],
+            _state_batches(row["state_batches"]),
+            row.get("seq"),
+            counted=not _is_uncounted(row),
+        )
+        for row in rows
+    )
+
+
+def _visible(op: str, after: SharePartitionSnapshot) -> SharePartitionSnapshot:
+    """Return a state without the owners that a checkpoint tells of records that are pending."""
+    if op != "checkpoint":
+        return after
+    records = (attrs.evolve(r, owner=None) if r.pending else r for r in after.records or ())
+    return attrs.evolve(after, records=tuple(records))
+
+
+def _is_log_known(row: Row) -> bool:
+    """Return whether a leader tells what becomes of its log: a new one does unless it denies it."""
+    log_known = row.get("log_known")
+    return row["op"] == "initialize" if log_known is None else bool(log_known)
+
+
 _READERS: dict[str, Callable[[Row], Any]] = {
     "config": lambda row: _config(row["config"]),
     "persisted": lambda row: _durable(row["persisted"]),
     "reset_offset": lambda row: row.get("reset_offset"),
     "last_stable_offset": lambda row: row.get("last_stable_offset"),
-    "log_known": lambda row: row.get("log_known") is not False,
+    "log_known": _is_log_known,
+    "log_end_offset": lambda row: row.get("log_end_offset"),
+    "state": lambda row: _after(row["after"]),
+    "state_epoch": lambda row: row.get("state_epoch") or 0,
+    "leader_epoch": lambda row: row.get("leader_epoch") or 0,
+    "deadlines": lambda row: _lock_ends(row["deadlines"]),
+    "outstanding": lambda row: _outstanding(row["outstanding"]),
+    "lost": lambda row: row.get("lost"),
+    "count_known": lambda row: not _is_uncounted(row["persisted"]),
+    "timed": lambda row: row.get("timed") is True,
+    "due_ms": lambda row: row.get("due_ms"),
     "log_batches": lambda row: _ranges(row["log_batches"]),
     "acquire_mode": lambda row: _valued(AcquireMode, "acquire_mode", row["acquire_mode"]),
     "batches": lambda row: _acknowledgements(row["batches"]),
     "entry": lambda row: _entry(row.get("entry")),
     "progress_batches": lambda row: _marks(row["progress_batches"]),
-    "ranges": lambda row: _ranges(row["ranges"]),
+    "ranges": lambda row: _ranges(row.get("ranges") or []),
     "status": lambda row: _named(ErrorCode, "status", row["result"].get("status")),
 }
 """How the arguments are read that are not plain values of the row."""
 
-_RENAMED: dict[tuple[type[Any], str], str] = {(ops.MarkInProgress, "batches"): "progress_batches"}
+_RENAMED: dict[tuple[type[Any], str], str] = {
+    (ops.MarkInProgress, "batches"): "progress_batches",
+    (ops.CompleteWrite, "held"): "ranges",
+}
 """The fields of a trace that have another name than the attribute which they describe."""
 
 
@@ -220,16 +287,7 @@ def _outcome(row: Row) -> Outcome:
     return Outcome(
         ErrorCode.NONE if skipped else _named(ErrorCode, "result.status", result.get("status")),
         acquired,
-        tuple(
-            Write(
-                w["id"],
-                w["start_offset"],
-                w["delivery_complete_count"],
-                _state_batches(w["state_batches"]),
-                _named(ErrorCode, "writes.status", w["status"]),
-            )
-            for w in row["writes"]
-        ),
+        tuple(_write(write) for write in row["writes"]),
         tuple(
             Completion(c["seq"], _named(ErrorCode, "completed.status", c["status"]))
             for c in row["completed"]
@@ -237,6 +295,20 @@ def _outcome(row: Row) -> Outcome:
         can_acquire=bool(result["can_acquire"]) if skipped else True,
         acquisition=result.get("acquisition"),
         marked=tuple(_named(ErrorCode, "result.marked", m) for m in result.get("marked") or ()),
+        deadline_ms=row.get("deadline_ms"),
+        exception=result.get("exception"),
+    )
+
+
+def _write(write: Row) -> Write:
+    return Write(
+        write["id"],
+        write["start_offset"],
+        0 if _is_uncounted(write) else write["delivery_complete_count"],
+        _state_batches(write["state_batches"]),
+        _named(ErrorCode, "writes.status", write["status"]),
+        write.get("made_after"),
+        counted=not _is_uncounted(write),
     )
 
 

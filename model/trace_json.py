@@ -10,6 +10,7 @@ from model.trace_schema import EVENT, Field, FieldKind
 MAX_LINE_BYTES = 64 << 20
 """The longest line that is read: a full window with one range for each offset takes 1 MB."""
 
+_INTEGER, _TEXT = FieldKind.INTEGER, FieldKind.TEXT
 _BY_NAME = {field.name: field for field in EVENT}
 
 
@@ -56,7 +57,9 @@ def _record(
     row = {}
     for field in fields:
         if field.name in value:
-            row[field.name] = _decoded(f"{path}.{field.name}", value[field.name], field)
+            item = value[field.name]
+            plain = _is_plain(item, field.kind)
+            row[field.name] = item if plain else _decoded(f"{path}.{field.name}", item, field)
         elif not field.optional:
             raise InvalidValueError(f"{path}.{field.name}", None, "a value: it is missing")
     return row
@@ -67,9 +70,18 @@ def _row(path: str, value: object, fields: tuple[Field, ...]) -> dict[str, Any]:
         allowed = f"an array of {', '.join(field.name for field in fields)}"
         raise InvalidValueError(path, value, allowed)
     return {
-        field.name: _decoded(f"{path}.{field.name}", item, field)
+        field.name: item
+        if _is_plain(item, field.kind)
+        else _decoded(f"{path}.{field.name}", item, field)
         for field, item in zip(fields, value, strict=True)
     }
+
+
+def _is_plain(value: object, kind: FieldKind) -> bool:
+    """Say whether a value is the number or the text that it should be, as nearly all are."""
+    if type(value) is int:
+        return kind is _INTEGER and -MAX_INT64 <= value <= MAX_INT64
+    return type(value) is str and kind is _TEXT
 
 
 def _decoded(path: str, value: object, field: Field) -> object:  # noqa: PLR0911 - one a kind

@@ -18,7 +18,9 @@ Where the names of a trace, of the model and of Kafka differ:
     batches                       Acknowledge.batches                   AcknowledgementBatches
     entry                         EntryPoint                            KafkaApis, SharePartition
     progress_batches              MarkInProgress.batches                ProgressBatches, KAFKA-20458
+    after, of a checkpoint        Checkpoint.state                      SharePartition
     skipped                       SkipAcquire                           canAcquireRecords is false
+    deadline_ms                   Outcome.deadline_ms                   AcquisitionLockTimerTask
 """
 
 from enum import StrEnum
@@ -77,12 +79,23 @@ _CONFIG = (
 )
 _PERSISTED = (
     _integer("start_offset"),
-    _integer("delivery_complete_count"),
+    _integer("delivery_complete_count", optional=True),
     Field("state_batches", FieldKind.ROWS, _STATE_BATCH),
 )
-_WRITE = (_integer("id"), *_PERSISTED, _text("status"))
+_WRITE = (
+    _integer("id"),
+    *_PERSISTED,
+    _text("status"),
+    _integer("made_after", optional=True),
+)
+_OUTSTANDING = (
+    *(part for part in _WRITE if part.name != "status"),
+    _text("status", optional=True),
+    _integer("seq", optional=True),
+)
 _RESULT = (
     _text("status", optional=True),
+    _text("exception", optional=True),
     Field("acquired", FieldKind.ROWS, (*_RANGE, _integer("delivery_count")), optional=True),
     _integer("count", optional=True),
     Field("can_acquire", FieldKind.FLAG, optional=True),
@@ -126,10 +139,20 @@ _ARGUMENTS = (
     Field("ranges", FieldKind.ROWS, _RANGE, optional=True),
     _integer("last_stable_offset", optional=True),
     Field("log_known", FieldKind.FLAG, optional=True),
+    Field("timed", FieldKind.FLAG, optional=True),
+    _integer("due_ms", optional=True),
+    _integer("deadline_ms", optional=True),
+    _integer("state_epoch", optional=True),
+    Field("deadlines", FieldKind.ROWS, (*_RANGE, _integer("deadline_ms")), optional=True),
+    Field("outstanding", FieldKind.RECORDS, _OUTSTANDING, optional=True),
+    _integer("lost", optional=True),
+    _integer("high_watermark", optional=True),
 )
 
 EVENT = (
     _text("partition"),
+    _integer("leader_epoch", optional=True),
+    _integer("instance", optional=True),
     _integer("seq"),
     _integer("time_ms"),
     _text("op"),

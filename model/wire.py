@@ -70,14 +70,16 @@ class Reader:
         self._data, self._position, self._elements = data, 0, most_elements
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """Return how many bytes are left."""
         return len(self._data) - self._position
 
     def take(self, size: int, place: str) -> bytes:
         """Return the next ``size`` bytes."""
-        if not 0 <= size <= self.left:
-            raise InvalidValueError(place, size, f"at most the {self.left} bytes that are left")
+        if not 0 <= size <= self.remaining:
+            raise InvalidValueError(
+                place, size, f"at most the {self.remaining} bytes that are left"
+            )
         self._position += size
         return self._data[self._position - size : self._position]
 
@@ -103,7 +105,7 @@ class Reader:
         count: int = self.varint(place) - 1 if flexible else self.number("int32", place)
         if count == -1:
             return None
-        most = min(self.left, self._elements)
+        most = min(self.remaining, self._elements)
         if not 0 <= count <= most:
             raise InvalidValueError(place, count, f"an array of at most {most} elements")
         self._elements -= count
@@ -139,9 +141,9 @@ def decode(message: Message, data: bytes) -> dict[str, Any]:
     """
     reader = Reader(data)
     values = read(reader, message)
-    if reader.left:
+    if reader.remaining:
         size = len(data)
-        raise InvalidValueError(message.name, data, f"{size - reader.left} bytes, not {size}")
+        raise InvalidValueError(message.name, data, f"{size - reader.remaining} bytes, not {size}")
     return values
 
 
@@ -251,9 +253,9 @@ def _read_tagged(
         if (field := fields.get(tag)) is None:
             reader.take(size, place)
             continue
-        place_of_field, before = _place(within, field.name), reader.left
+        place_of_field, before = _place(within, field.name), reader.remaining
         values[field.name] = _read_field(reader, field, place_of_field, flexible=True)
-        if before - reader.left != size:
+        if before - reader.remaining != size:
             raise InvalidValueError(place_of_field, size, "the size of its kind")
 
 

@@ -15,8 +15,8 @@ from spec.window import replace, tracked
 def archive_aborted_records(partition: SharePartition, operation: ArchiveAborted) -> Step:
     """Archive what a fetch has taken of aborted transactions (KIP-932, Group configuration).
 
-    It follows the acquisition, in which these records are taken like all others; ``committed`` is
-    what the member gets. Transaction markers are not data, and are delivered as gaps.
+    It follows the acquisition, which takes these records like all others; the member gets what
+    ``committed`` returns. Transaction markers are not data, and are delivered as gaps.
 
     Guard: the isolation level is read_committed.
     Effect: each ACQUIRED record in the ranges, whoever holds it, as ``record.archive_aborted``;

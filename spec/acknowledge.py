@@ -9,6 +9,7 @@ from model.guards import Guard
 from model.operations import Acknowledge, AcknowledgementBatch
 from model.outcome import Answer, Choice, Outcome
 from model.states import AcknowledgeType
+from spec.expire import granted_until
 from spec.partition import SharePartition, Step, require
 from spec.record import Record, acknowledge, can_renew, failed_state, is_held_by, renew
 from spec.validation import validate
@@ -23,13 +24,15 @@ INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
 class Judgement:
     """What may be answered to an acknowledgement, and what each answer does.
 
-    ``answer`` is the policy's; ``allowed`` are all that the rules allow. ``changed`` and
-    ``renewed`` are the records if it is accepted. ``renewed_at_fault`` and ``renewed_at_gap`` are
-    the renewals made before the first record that cannot be acknowledged, and before the first
-    batch that names an offset which was never in flight. ``undelivered`` is the first offset past
-    the window's end that a batch names: nobody has been given it.
+    ``renewed_until`` is when the locks end that it renews. ``answer`` is the policy's; ``allowed``
+    are all that the rules allow. ``changed`` and ``renewed`` are the records if it is accepted.
+    ``renewed_at_fault`` and ``renewed_at_gap`` are the renewals made before the first record that
+    cannot be acknowledged, and before the first batch that names an offset which was never in
+    flight. ``undelivered`` is the first offset past the window's end that a batch names: nobody has
+    been given it.
     """
 
+    renewed_until: int
     answer: ErrorCode = NONE
     allowed: set[ErrorCode] = attrs.Factory(set)
     changed: dict[int, Record] = attrs.Factory(dict)
@@ -58,7 +61,7 @@ def acknowledge_records(
     if malformed is not NONE:
         _check_answer(choice, {malformed})
         return Step(partition, Outcome(malformed))
-    judgement = judge(partition, operation)
+    judgement = judge(partition, operation, granted_until(partition, choice))
     _check_delivered(choice, judgement)
     _check_answer(choice, judgement.allowed)
     status = judgement.answer if choice.refusal is None else choice.refusal
@@ -71,32 +74,41 @@ def acknowledge_records(
     return write_and_wait(partition, judgement.changed, answer, seq)
 
 
-def judge(partition: SharePartition, operation: Acknowledge) -> Judgement:
-    """Look at the batches in order, each seeing what earlier ones did (Kafka: acknowledge)."""
-    judgement = Judgement()
-    window = partition.window
-    refused = NONE
+def judge(partition: SharePartition, operation: Acknowledge, renewed_until: int = 0) -> Judgement:
+    """Judge the batches in order; each meets what earlier batches changed (Kafka: acknowledge).
+
+    ``renewed_until``: when the locks end that it renews.
+    """
+    judgement = Judgement(renewed_until)
     for batch in operation.batches:
-        if batch.last < window.start_offset:
-            continue
-        untracked = _untracked(window, batch)
-        if untracked is not None:
-            judgement.allowed |= {INVALID_REQUEST, INVALID_RECORD_STATE}
-            if judgement.renewed_at_gap is None:
-                judgement.renewed_at_gap = dict(judgement.renewed)
-            if batch.last >= window.end_offset and refused is NONE:
-                judgement.undelivered = max(batch.first, window.end_offset)
-                refused = INVALID_REQUEST
-        parts = _each(window, batch)
-        if not all(_apply(partition, operation.member, judgement, *part) for part in parts):
-            judgement.allowed.add(INVALID_RECORD_STATE)
-            judgement.renewed_at_fault = dict(judgement.renewed)
-            judgement.answer = INVALID_RECORD_STATE if refused is NONE else refused
+        if not judge_batch(partition, operation.member, judgement, batch):
             return judgement
-    if refused is NONE:
+    if judgement.answer is NONE:
         judgement.allowed.add(NONE)
-    judgement.answer = refused
     return judgement
+
+
+def judge_batch(
+    partition: SharePartition, member: str, judgement: Judgement, batch: AcknowledgementBatch
+) -> bool:
+    """Add a batch to the judgement of those before it; return False where it must be refused."""
+    window = partition.window
+    if batch.last < window.start_offset:
+        return True
+    if _untracked(window, batch) is not None:
+        judgement.allowed |= {INVALID_REQUEST, INVALID_RECORD_STATE}
+        if judgement.renewed_at_gap is None:
+            judgement.renewed_at_gap = dict(judgement.renewed)
+        if batch.last >= window.end_offset and judgement.answer is NONE:
+            judgement.undelivered = max(batch.first, window.end_offset)
+            judgement.answer = INVALID_REQUEST
+    if all(_apply(partition, member, judgement, *part) for part in _each(window, batch)):
+        return True
+    judgement.allowed.add(INVALID_RECORD_STATE)
+    judgement.renewed_at_fault = dict(judgement.renewed)
+    if judgement.answer is NONE:
+        judgement.answer = INVALID_RECORD_STATE
+    return False
 
 
 def _apply(
@@ -113,7 +125,7 @@ def _apply(
         return True
     if not (config.renew_acknowledge_enable and can_renew(record, member)):
         return False
-    judgement.renewed[offset] = renew(record, partition.now + config.record_lock_duration_ms)
+    judgement.renewed[offset] = renew(record, judgement.renewed_until)
     return True
 
 

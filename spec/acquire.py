@@ -1,13 +1,17 @@
 """Acquiring records: a fetch takes available records and may move the end of the window."""
 
+from bisect import bisect_left
+
 import attrs
 
+from model.errors import IllegalChoiceError
 from model.guards import Guard
 from model.operations import Acquire, SkipAcquire
 from model.outcome import Choice, Outcome
 from model.ranges import AcquiredRange
 from model.states import AcquireMode, RecordState
-from spec.log import batch_at, hole_end
+from spec.expire import granted_until
+from spec.log import batch_at, outside_holes
 from spec.offered import note_fetch, note_full
 from spec.partition import SharePartition, Step, move_start, require
 from spec.policies import chosen_offsets
@@ -22,14 +26,16 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
 
     Guard: the read shows what the log holds (``read.check_read``); each record was read and is
     AVAILABLE, or new to the window; the maximum is not exceeded, or with batch_optimized by less
-    than a log batch; the window grows over no record that stays out of it, and within its limit;
-    no record is passed over again and again (``offered.note_fetch``). Which of the records that
-    remain are taken is the implementation's choice.
-    Effect: ACQUIRED by the member until now plus the lock duration; the end offset moves up. Where
-    records may be marked in progress, the acquisition has a number, which a mark must name.
+    than a log batch; the window passes no record that stays out of it, and does not exceed its
+    limit; no record is passed over again and again (``offered.note_fetch``). Which of the records
+    that remain are taken is the implementation's choice.
+    Effect: ACQUIRED by the member for the lock duration (``expire.granted_until``); the end offset
+    moves up. Where records may be marked in progress, the acquisition has a number, which a mark
+    must name.
     Delivery count: one more for each record acquired.
     Persistence: none.
     """
+    deadline = granted_until(partition, choice)
     check_read(partition, operation)
     partition = learn(partition, operation)
     taken = (
@@ -42,8 +48,7 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
     entered = _entered_offsets(partition, operation, choice, taken)
     window = partition.window
     end = max([window.end_offset, *(o + 1 for o in taken[-1:]), *(o + 1 for o in entered[-1:])])
-    _check_growth(partition, {*taken, *entered}, end)
-    deadline = partition.now + partition.config.record_lock_duration_ms
+    check_growth(partition, {*taken, *entered}, end)
     number = partition.next_acquisition if taken and partition.profile.in_progress else None
     acquired = {
         o: acquire(window.records.get(o, UNDELIVERED), operation.member, deadline, number)
@@ -69,7 +74,7 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
 def skip_acquire(partition: SharePartition, _operation: SkipAcquire, choice: Choice) -> Step:
     """Acquire nothing, because nothing can be acquired (Kafka: SharePartition.canAcquireRecords).
 
-    Guard: no record is available and the window is full; it does not stay full of what is finished
+    Guard: no record is available and the window is full; it does not stay full of finished records
     (``offered.note_full``).
     Effect: none, but that the start offset moves as chosen.
     Delivery count: unchanged.
@@ -100,33 +105,42 @@ def check_taken(partition: SharePartition, operation: Acquire, taken: list[int])
         detail = f"offset {offset} is below the log start offset, {log_start}"
         require(offset >= log_start, Guard.NOT_BELOW_LOG_START, detail)
         require(low <= offset <= high, Guard.ONLY_READ_IS_ACQUIRED, f"offset {offset} was not read")
-        record = window.records.get(offset, UNDELIVERED)
-        available = Guard.ONLY_AVAILABLE_IS_ACQUIRED
-        guard = Guard.NO_ACQUIRE_DURING_WRITE if record.pending else available
-        require(is_acquirable(record), guard, f"offset {offset} is {_describe(record)}")
+        _check_available(offset, window.records.get(offset, UNDELIVERED))
         previous = offset
+
+
+def _check_available(offset: int, record: Record) -> None:
+    """Refuse to acquire a record that is not AVAILABLE, or whose write is outstanding."""
+    if is_acquirable(record):
+        return
+    state = RecordState(record.state).name
+    if record.pending:
+        detail = f"offset {offset} is {state}, its write is outstanding"
+        raise IllegalChoiceError(Guard.NO_ACQUIRE_DURING_WRITE, detail)
+    raise IllegalChoiceError(Guard.ONLY_AVAILABLE_IS_ACQUIRED, f"offset {offset} is {state}")
 
 
 def check_maximum(partition: SharePartition, operation: Acquire, taken: list[int]) -> None:
     """Refuse more records than the member asked for (KIP-1206, share.acquire.mode).
 
     record_limit takes at most the maximum. batch_optimized may complete the log batch in which the
-    maximum is reached; under a profile that says so the records of the window go together, however
-    many they are, and only those that enter it are limited.
+    maximum is reached; under a profile that allows it a fetch may take any number of records of the
+    window, and only those that enter the window are limited.
     """
     maximum = operation.max_fetch_records
     detail = f"{len(taken)} records where {maximum} were asked for"
     if operation.acquire_mode is AcquireMode.RECORD_LIMIT or maximum == 0:
         require(len(taken) <= maximum, Guard.WITHIN_RECORD_LIMIT, detail)
         return
-    limited = taken
-    if partition.profile.window_may_exceed_maximum:
-        limited = [offset for offset in taken if offset >= partition.window.end_offset]
-    if limited:
-        first = _batch_start(partition, operation, limited[-1])
-        before = sum(offset < first for offset in taken)
-        detail = f"{before} records before the log batch at {first}, {detail}"
-        require(before < maximum, Guard.WITHIN_MAXIMUM_AND_ONE_BATCH, detail)
+    if not taken:
+        return
+    last, end = taken[-1], partition.window.end_offset
+    if partition.profile.window_may_exceed_maximum and last < end:
+        return
+    first = _batch_start(partition, operation, last)
+    before = bisect_left(taken, first)
+    detail = f"{before} records before the log batch at {first}, {detail}"
+    require(before < maximum, Guard.WITHIN_MAXIMUM_AND_ONE_BATCH, detail)
 
 
 def _batch_start(partition: SharePartition, operation: Acquire, offset: int) -> int:
@@ -164,16 +178,11 @@ def _entered_offsets(
     ]
 
 
-def _check_growth(partition: SharePartition, inside: set[int], end: int) -> None:
-    offset = partition.window.end_offset
-    while offset < end:
-        if offset in inside:
-            offset += 1
-            continue
-        gap = hole_end(partition.log, offset)
+def check_growth(partition: SharePartition, inside: set[int], end: int) -> None:
+    """Refuse a window that grew over an offset that may hold a record and stays out."""
+    for offset in outside_holes(partition.log, partition.window.end_offset, end):
         detail = f"offset {offset} is in the log and stays out"
-        require(gap is not None, Guard.NO_RECORD_SKIPPED, detail)
-        offset = (gap or 0) + 1
+        require(offset in inside, Guard.NO_RECORD_SKIPPED, detail)
 
 
 def check_width(
@@ -200,11 +209,6 @@ def _read_extent(operation: Acquire) -> tuple[int, int]:
     if not operation.log_batches:
         return 0, -1
     return operation.log_batches[0].first, operation.log_batches[-1].last
-
-
-def _describe(record: Record) -> str:
-    waiting = ", its write is outstanding" if record.pending else ""
-    return f"{RecordState(record.state).name}{waiting}"
 
 
 def _width(window: Window) -> int:

@@ -169,11 +169,11 @@ def initialize(durable: Durable, start_offset: int, state_epoch: int) -> tuple[E
 def repeated(durable: Durable, start_offset: int) -> ErrorCode:
     """Answer InitializeShareGroupState in the state epoch that the share-partition has already.
 
-    Guard: INVALID_REQUEST for a start offset beyond the durable one: within a state epoch that
-    never goes back, so this is no repetition, and an altered start offset needs the next state
+    Guard: INVALID_REQUEST for a start offset beyond the durable one: within a state epoch the start
+    offset never goes back, so this is no repetition; to alter the start offset takes the next state
     epoch (KIP-932, Alter share group offsets).
     Effect: none; the request can be repeated to handle failures (KIP-932, group coordinator). Its
-    start offset need not be the durable one any more: leaders have written since.
+    start offset may be lower than the durable one: leaders have written since.
     Delivery count: unchanged.
     Persistence: none.
     """
@@ -225,6 +225,29 @@ def replay_record(
         return durable
     merged = merge(durable, record, profile)
     return attrs.evolve(merged, leader_epoch=record.leader_epoch, updates=durable.updates + 1)
+
+
+def readable(
+    durable: Durable, writes: Iterable[Write], read: DurableState, profile: Profile
+) -> Durable:
+    """Return what a leader may read that comes nearest to what it read.
+
+    Of a write without an answer nobody knows whether it is durable: it is where all of it is in
+    what was read. As states only grow (``merge``), no other choice of writes explains more.
+    """
+    shown = _raised(Map(), read.state_batches, read.start_offset)
+    counted = read.delivery_complete_count
+    for write in writes:
+        numbers = write.start_offset, write.delivery_complete_count
+        if numbers > (read.start_offset, counted):
+            continue
+        entries = _raised(Map(), write.state_batches, read.start_offset)
+        if all(
+            durable_maximum(*entry, *shown.get(o, (RecordState.AVAILABLE, -1))) == shown.get(o)
+            for o, entry in entries.items()
+        ):
+            durable = merge(durable, write, profile)
+    return durable
 
 
 def durable_from(state: DurableState) -> Durable:

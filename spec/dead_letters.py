@@ -19,7 +19,8 @@ def finish_dead_letters(
     Effect: each as ``record.finish_dead_letter``, also if there is no queue any more.
     Delivery count: unchanged.
     Persistence: one write; what becomes of it changes nothing here. Where the start offset has
-    passed all the records, that is written still, and the delivery complete count.
+    passed all the records, the write still carries the start offset and the delivery complete
+    count.
     """
     records = partition.window.records
     finished = {}

@@ -1,4 +1,8 @@
-"""Time passes, and acquisition locks expire (KIP-932, In-flight records)."""
+"""Time passes, and acquisition locks expire (KIP-932, In-flight records).
+
+Where time is virtual every lock ends at its deadline, with the clock. Where the clock is a real one
+a timer ends them, one after another and a little late, and other operations come between.
+"""
 
 from collections.abc import Sequence
 
@@ -7,7 +11,7 @@ import attrs
 from model.checks import MAX_INT64
 from model.errors import InvalidValueError
 from model.guards import Guard
-from model.operations import AdvanceTime
+from model.operations import AdvanceTime, Expire
 from model.outcome import Answer, Choice, Expiry, Outcome, Write
 from model.ranges import OffsetRange
 from spec.partition import SharePartition, Step, move_start, require
@@ -23,13 +27,17 @@ def advance_time(
 
     Guard: a lock expires neither before its deadline nor, once the clock has passed it, later.
     Effect: each as ``record.expire``. How many writes report them is the implementation's choice.
+    Where the clock is a real one, as ``_pass_time``.
     Delivery count: unchanged.
-    Persistence: a write for each group of locks; what becomes of it changes nothing here. A group
-    whose records the start offset has passed still writes that, and the delivery complete count.
+    Persistence: a write for each group of locks; what becomes of it changes nothing here. Where the
+    start offset has passed the records of a group, its write still carries the start offset and the
+    delivery complete count.
     """
     if partition.now + operation.ms > MAX_INT64:
         raise InvalidValueError("ms", operation.ms, "a time that keeps the clock within 64 bits")
     partition = attrs.evolve(partition, now=partition.now + operation.ms)
+    if partition.timed:
+        return _pass_time(partition)
     writes: list[Write] = []
     for index, group in enumerate(_groups(partition, choice)):
         partition = move_start(partition, group.start_offset)
@@ -38,9 +46,68 @@ def advance_time(
             answer = answers[index] if index < len(answers) else Answer()
             partition, write = write_and_forget(partition, expired, answer)
             writes.append(write)
-    left = due_offsets(partition)
-    require(not left, Guard.LOCK_ENDS_ON_TIME, f"the lock of offset {min(left, default=0)} is due")
+    still_due = due_offsets(partition)
+    require(
+        not still_due,
+        Guard.LOCK_ENDS_ON_TIME,
+        f"the lock of offset {min(still_due, default=0)} is due",
+    )
     return Step(partition, Outcome(writes=tuple(writes)))
+
+
+def _pass_time(partition: SharePartition) -> Step:
+    """Let a real clock move on.
+
+    Guard: no lock is held longer than its duration and what the profile grants a timer.
+    Effect: the clock moves; the timer ends locks (``expire_locks``).
+    Delivery count: unchanged.
+    Persistence: none.
+    """
+    records, sweep = partition.window.records, partition.profile.sweep_ms
+    held = ((offset, records[offset].deadline) for offset in partition.window.held)
+    late = min(((offset, end) for offset, end in held if partition.now - end > sweep), default=None)
+    offset, end = late or (0, 0)
+    detail = f"offset {offset} is held {partition.now - end} ms past its deadline, {end}"
+    require(late is None, Guard.LOCK_ENDS_ON_TIME, detail)
+    return Step(partition)
+
+
+def expire_locks(partition: SharePartition, operation: Expire, answer: Answer) -> Step:
+    """Let a timer end acquisition locks (KIP-932, In-flight records).
+
+    Guard: each offset is held, and its deadline has come; the timer was due neither before that
+    nor later than now. Offsets below the start offset are passed over.
+    Effect: each as ``record.expire``.
+    Delivery count: unchanged.
+    Persistence: one write; what becomes of it changes nothing here. It carries the start offset and
+    the delivery complete count also where the start offset has passed all of the records.
+    """
+    due = partition.now if operation.due_ms is None else operation.due_ms
+    detail = f"the timer was due at {due}, it is {partition.now}"
+    require(due <= partition.now, Guard.LOCK_LASTS_ITS_DURATION, detail)
+    ranges = tuple(sorted(operation.ranges, key=lambda part: part.first))
+    expired = _expired(attrs.evolve(partition, now=due), Expiry(ranges))
+    if not ranges:
+        return Step(partition)
+    partition, write = write_and_forget(partition, expired, answer)
+    return Step(partition, Outcome(writes=(write,)))
+
+
+def granted_until(partition: SharePartition, choice: Choice) -> int:
+    """Return when the acquisition locks end that an operation grants or renews.
+
+    Guard: a lock lasts its duration. Where the clock is a real one it was granted at some time
+    since the event before; otherwise now.
+    """
+    duration = partition.config.record_lock_duration_ms
+    latest, deadline = partition.now + duration, choice.deadline_ms
+    if deadline is None:
+        return latest
+    earliest = partition.last_event + duration if partition.timed else latest
+    detail = f"a lock granted until {deadline}, which may end from {earliest} to {latest}"
+    require(deadline >= earliest, Guard.LOCK_LASTS_ITS_DURATION, detail)
+    require(deadline <= latest, Guard.LOCK_ENDS_ON_TIME, detail)
+    return deadline
 
 
 def due_offsets(partition: SharePartition) -> list[int]:

@@ -85,16 +85,17 @@ def leave(coordinators: Coordinators, member: str) -> Plan:
         return Plan(error=ErrorCode.GROUP_ID_NOT_FOUND)
     if member not in coordinators.group.subscriptions:
         return Plan(error=ErrorCode.UNKNOWN_MEMBER_ID)
-    left = coordinators.group.subscriptions.delete(member)
-    return Plan((WriteGroup(coordinators.group.epoch + 1, left),))
+    remaining = coordinators.group.subscriptions.delete(member)
+    return Plan((WriteGroup(coordinators.group.epoch + 1, remaining),))
 
 
 def reconcile(coordinators: Coordinators) -> Plan:
     """Bring the group in line with the cluster, and finish what a crash interrupted.
 
     Guard: none.
-    Effect: deletions that were begun are finished, and topics that are gone deleted. Then what
-    was being initialized is, and after that what members subscribe to and is not.
+    Effect: deletions that were begun are finished, and topics that are gone deleted. Then
+    initializations that were begun are finished, and after that the partitions are initialized to
+    which members subscribe and which are not yet initialized.
     Epochs: the group epoch is one more if topics are gone, and if there are new partitions: the
     metadata of its partitions changed. It is the state epoch of what is initialized.
     Persistence: ShareGroupPartitionMetadata before and after the share coordinators are called.
@@ -102,7 +103,7 @@ def reconcile(coordinators: Coordinators) -> Plan:
     if coordinators.group is None:
         return Plan()
     metadata = group_of(coordinators).metadata
-    gone = frozenset(at for at in listed(metadata) if at.topic_id not in coordinators.topics)
+    gone = frozenset(key for key in listed(metadata) if key.topic_id not in coordinators.topics)
     effects = _resumed(coordinators, gone - metadata.deleting)
     coordinators = carry_out(coordinators, effects)
     if new := _new(coordinators):
@@ -116,21 +117,23 @@ def alter_offsets(coordinators: Coordinators, offsets: Mapping[TopicPartition, i
 
     Guard: NON_EMPTY_GROUP if it has members; UNKNOWN_TOPIC_OR_PARTITION of each partition that does
     not exist, which is left out. InvalidValueError for an offset below 0.
-    Effect: everything in flight is discarded. What was begun before is finished first. Partitions
-    that were not of the group are, after this, and a group that was not there is: both can be
-    initialized in this way (KIP-932, SPSO and SPEO). A topic that is new to the group is
-    initialized whole, its other partitions without a start offset, as at a first subscription.
+    Effect: everything in flight is discarded. What was begun before is finished first. A group that
+    does not exist is created, and partitions that were not part of the group are initialized
+    (KIP-932, SPSO and SPEO). A topic that is new to the group is initialized whole, its other
+    partitions without a start offset, as at a first subscription.
     Epochs: the group epoch is one more, and is the new state epoch: it fences former leaders.
     Persistence: ShareGroupMetadata; ShareGroupPartitionMetadata in two stages for what is new.
     """
-    for at, start in offsets.items():
-        whole(f"the start offset of {at.topic_id}:{at.partition}", start, 0)
+    for topic_partition, start in offsets.items():
+        whole(
+            f"the start offset of {topic_partition.topic_id}:{topic_partition.partition}", start, 0
+        )
     if group_of(coordinators).subscriptions:
         return Plan(error=ErrorCode.NON_EMPTY_GROUP)
     refused = {
-        at: UNKNOWN for at in offsets if at.partition >= coordinators.topics.get(at.topic_id, 0)
+        key: UNKNOWN for key in offsets if key.partition >= coordinators.topics.get(key.topic_id, 0)
     }
-    altered = {at: start for at, start in offsets.items() if at not in refused}
+    altered = {key: start for key, start in offsets.items() if key not in refused}
     if not altered:
         return Plan(refused=Map(refused))
     begun = _resumed(coordinators)
@@ -179,8 +182,8 @@ def describe_offsets(coordinators: Coordinators) -> dict[TopicPartition, int | N
     Empty for a group that does not exist (DescribeShareGroupOffsets).
     """
     initialized = sorted(group_of(coordinators).metadata.initialized)
-    starts = {at: coordinators.states[at].start_offset for at in initialized}
-    return {at: None if start == UNINITIALIZED else start for at, start in starts.items()}
+    starts = {key: coordinators.states[key].start_offset for key in initialized}
+    return {key: None if start == UNINITIALIZED else start for key, start in starts.items()}
 
 
 def _not_empty(coordinators: Coordinators) -> ErrorCode:
@@ -200,26 +203,32 @@ def _resumed(coordinators: Coordinators, gone: frozenset[TopicPartition] = froze
     effects += _deleted(gone | group_of(coordinators).metadata.deleting)
     after = carry_out(coordinators, effects)
     begun = group_of(after).metadata.initializing
-    return (*effects, *_initialized(after, {at: _first_offset(after, at) for at in begun}))
+    return (
+        *effects,
+        *_initialized(
+            after,
+            {key: _first_offset(after, key) for key in begun},
+        ),
+    )
 
 
 def _new(coordinators: Coordinators) -> dict[TopicPartition, int]:
     """Return the subscribed partitions that are not initialized, with their start offsets."""
     group = group_of(coordinators)
     wanted = {topic for topics in group.subscriptions.values() for topic in topics}
-    ats = (
+    topic_partitions = (
         TopicPartition(topic, index)
         for topic in sorted(wanted)
         for index in range(coordinators.topics.get(topic, 0))
     )
     known = group.metadata.initialized
-    return {at: _first_offset(coordinators, at) for at in ats if at not in known}
+    return {key: _first_offset(coordinators, key) for key in topic_partitions if key not in known}
 
 
-def _first_offset(coordinators: Coordinators, at: TopicPartition) -> int:
+def _first_offset(coordinators: Coordinators, topic_partition: TopicPartition) -> int:
     """Return where a new share-partition starts: at 0 if it was added to a topic of the group."""
     initialized = group_of(coordinators).metadata.initialized
-    known = any(other.topic_id == at.topic_id for other in initialized)
+    known = any(other.topic_id == topic_partition.topic_id for other in initialized)
     return 0 if known else UNINITIALIZED
 
 
@@ -227,8 +236,8 @@ def _with_whole_topics(
     coordinators: Coordinators, altered: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
     """Return the altered start offsets, and none for the others of topics new to the group."""
-    new = {at.topic_id for at in altered} - {
-        at.topic_id for at in listed(group_of(coordinators).metadata)
+    new = {key.topic_id for key in altered} - {
+        key.topic_id for key in listed(group_of(coordinators).metadata)
     }
     others = {
         TopicPartition(topic, index): UNINITIALIZED
@@ -241,12 +250,16 @@ def _with_whole_topics(
 def _initialized(coordinators: Coordinators, starts: Mapping[TopicPartition, int]) -> Effects:
     new = frozenset(starts) - group_of(coordinators).metadata.initialized
     epoch = group_of(coordinators).epoch
-    calls = (InitializeState(at, starts[at], epoch) for at in sorted(starts))
+    calls = (InitializeState(key, starts[key], epoch) for key in sorted(starts))
     first, last = ((BeginInitializing(new),), (EndInitializing(new),)) if new else ((), ())
     return (*first, *calls, *last)
 
 
-def _deleted(ats: frozenset[TopicPartition]) -> Effects:
-    if not ats:
+def _deleted(topic_partitions: frozenset[TopicPartition]) -> Effects:
+    if not topic_partitions:
         return ()
-    return (BeginDeleting(ats), *(DeleteState(at) for at in sorted(ats)), EndDeleting(ats))
+    return (
+        BeginDeleting(topic_partitions),
+        *(DeleteState(key) for key in sorted(topic_partitions)),
+        EndDeleting(topic_partitions),
+    )

@@ -24,8 +24,8 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
 
     Guard: the durable batches ascend from the start offset, and none is IN_PROGRESS unless the
     profile has that; otherwise the share-partition fails.
-    Effect: records are as they were last durable; acquisitions and outstanding writes of the
-    former leader are lost. Offsets between batches were never delivered, as far as is known. The
+    Effect: records are as they were last durable; acquisitions and outstanding writes of the former
+    leader are lost. As far as the leader knows, offsets between batches were never delivered. The
     numbers of acquisitions begin at 0 in a later leader epoch; a leader that reads the state again
     in its own epoch goes on counting, so that no two acquisitions have one token.
     Delivery count: as last durable.
@@ -54,9 +54,12 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
             window=replace(extend(Window(start, start), end), records),
             outstanding=Map(),
             durable=counted(durable_from(operation.persisted), partition.profile),
+            durable_whole=True,
             ready=True,
             highest_limit=_highest_limit(partition, operation),
             next_acquisition=_next_acquisition(partition, operation),
+            timed=operation.timed,
+            last_event=operation.time_ms if operation.timed else 0,
             waiting=None,
             stuck=None,
         )
@@ -124,7 +127,7 @@ def _highest_limit(partition: SharePartition, operation: Initialize) -> int:
 
 
 def _log(log: Log, operation: Initialize) -> Log:
-    """Return the log as the leader has it. What is known of its offsets is not the leader's."""
+    """Return the log as the leader read it. What is known of single offsets outlasts leaders."""
     end, stable = operation.log_end_offset, operation.last_stable_offset
     return attrs.evolve(
         truncate(log, end),

@@ -169,6 +169,14 @@ PARTITION_INVARIANTS = (
         ),
     ),
     PartitionInvariant(
+        "window_ends_with_a_record",
+        "A window that is not empty ends with a record.",
+        lambda p: (
+            p.window.start_offset >= p.window.end_offset
+            or p.window.end_offset - 1 in p.window.records
+        ),
+    ),
+    PartitionInvariant(
         "counts_follow_the_records",
         "What is counted of the window is what its records say.",
         lambda p: _counts_follow(p.window),
@@ -200,12 +208,12 @@ PARTITION_INVARIANTS = (
     PartitionInvariant(
         "in_progress_only_where_it_is_allowed",
         "A record is IN_PROGRESS or has the number of an acquisition only under a profile for it.",
-        lambda p: _every(
-            p,
-            lambda _offset, r: (
-                p.profile.in_progress
-                or (absent(r.acquisition) and r.state != RecordState.IN_PROGRESS)
-            ),
+        lambda p: (
+            p.profile.in_progress
+            or all(
+                absent(r.acquisition) and r.state != RecordState.IN_PROGRESS
+                for r in p.window.records.values()
+            )
         ),
     ),
     PartitionInvariant(
@@ -239,12 +247,11 @@ def violated(partition: SharePartition) -> list[RecordInvariant | PartitionInvar
     if not partition.ready:
         return []
     limit, now = partition.highest_limit, partition.now
+    records = set(partition.window.records.values())  # Of equal records one speaks for all.
     broken: list[RecordInvariant | PartitionInvariant] = [
         invariant
         for invariant in RECORD_INVARIANTS
-        if not all(
-            invariant.holds(record, limit, now) for record in partition.window.records.values()
-        )
+        if not all(invariant.holds(record, limit, now) for record in records)
     ]
     broken += [i for i in PARTITION_INVARIANTS if not i.holds(partition)]
     return broken

@@ -1,7 +1,7 @@
 """Share-partition lag (KIP-1226): the leader's, and the one that is reported.
 
-They are the same formula, of the leader's memory and of the durable state. Where a write fails or
-is lost the reported lag can stay too low (docs/findings/kip-1226.md).
+Both are the same formula: one of the leader's memory, the other of the durable state. Where a write
+fails or is lost the reported lag can stay too low (docs/findings/kip-1226.md).
 """
 
 from model.snapshot import DurableState
@@ -13,8 +13,9 @@ def share_partition_lag(end_offset: Term, start_offset: Term, complete: Term) ->
     """Return how many offsets are still to be processed.
 
     ``end_offset`` is the offset after the last record, read uncommitted; ``start_offset`` the
-    share-partition start offset; ``complete`` the delivery complete count. KIP-1226 writes the
-    same as: highest offset - start offset + 1 - in-flight records already processed.
+    share-partition start offset (SPSO); ``complete`` the delivery complete count. KIP-1226 writes
+    it differently, with the same value: highest offset - start offset + 1 - in-flight records
+    already processed.
     """
     return end_offset - start_offset - complete
 

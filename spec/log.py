@@ -1,6 +1,7 @@
-"""What is known of the log under a share-partition: its extent, its batches, and its holes."""
+"""What is known of the log: its extent, its batches, its natural gaps and compacted offsets."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 
 import attrs
 
@@ -15,10 +16,11 @@ class Log:
     """The log from ``start_offset`` (inclusive) to ``end_offset`` (exclusive, the high watermark).
 
     ``batches`` are the log batches that were produced, ascending; ``holes`` are disjoint, ascending
-    ranges of offsets that hold no record: natural gaps between batches, and what compaction removed
-    (KIP-1226). An offset in a batch and in no hole exists; of one that is in neither nothing is
-    known. ``stable_offset`` is the last stable offset (exclusive): where the first open transaction
-    begins. Without ``known`` nobody said what becomes of the log, and it is what reads show.
+    ranges of offsets that hold no record: natural gaps between batches, such as control records,
+    and compacted offsets (KIP-1226). An offset in a batch and in no hole exists; of one that is in
+    neither nothing is known. ``stable_offset`` is the last stable offset (exclusive): where the
+    first open transaction begins. Without ``known`` nobody records what becomes of the log: it is
+    taken to be what reads show.
     """
 
     start_offset: int
@@ -74,17 +76,17 @@ def learn_hole(log: Log, first: int, last: int) -> Log:
     return attrs.evolve(log, holes=(*log.holes[:low], (first, last), *log.holes[high:]))
 
 
-def learn_read(log: Log, at: int, batches: tuple[Extent, ...]) -> Log:
-    """Return the log after a read at offset ``at`` gave these batches; it skipped holes.
+def learn_read(log: Log, offset: int, batches: tuple[Extent, ...]) -> Log:
+    """Return the log after a read at ``offset`` gave these batches; what it skipped is a hole.
 
-    A read shows a log that is longer than before only where nobody said how long it is.
+    Only where nobody records how long the log is can a read show that it is longer than before.
     """
     for first, last in batches:
-        log = learn_hole(log, at, first - 1)
-        at = max(at, last + 1)
-    if log.known or at <= log.end_offset:
+        log = learn_hole(log, offset, first - 1)
+        offset = max(offset, last + 1)
+    if log.known or offset <= log.end_offset:
         return log
-    return attrs.evolve(log, end_offset=at, stable_offset=max(at, log.stable_offset))
+    return attrs.evolve(log, end_offset=offset, stable_offset=max(offset, log.stable_offset))
 
 
 def hole_end(log: Log, offset: int) -> int | None:
@@ -93,6 +95,15 @@ def hole_end(log: Log, offset: int) -> int | None:
     if index < len(log.holes) and log.holes[index][0] <= offset:
         return log.holes[index][1]
     return None
+
+
+def outside_holes(log: Log, first: int, end: int) -> Iterator[int]:
+    """Yield the offsets from ``first`` to ``end`` (exclusive) that are in no hole."""
+    low = bisect_left(log.holes, first, key=lambda hole: hole[1])
+    high = bisect_left(log.holes, end, key=lambda hole: hole[0])
+    for hole in (*log.holes[low:high], (end, end)):
+        yield from range(first, hole[0])
+        first = hole[1] + 1
 
 
 def forget_below(log: Log, offset: int) -> Log:

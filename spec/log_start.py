@@ -11,8 +11,9 @@ def advance_log_start(partition: SharePartition, operation: AdvanceLogStart) -> 
     """Follow the log start offset (Kafka: SharePartition.updateCacheAndOffsets).
 
     Guard: it lies beyond the share-partition start offset; otherwise nothing changes.
-    Effect: records below it are no longer in flight, whatever their state; later acknowledgements
-    of them are ignored. Both ends of the window are at least the log start offset.
+    Effect: records below it are no longer in flight, whatever their state was. Later
+    acknowledgements of them are ignored. Both ends of the window (SPSO and SPEO) move up to the log
+    start offset if they lie below it.
     Delivery count: unchanged above it.
     Persistence: none; the next write carries the start offset.
     """

@@ -52,11 +52,11 @@ def _mark(
     broker: ShareBroker, request: ShareMark, asked: PartitionMarks
 ) -> tuple[ShareBroker, MarkedPartition]:
     """Mark the records of one share-partition, which must be in memory: nobody else holds any."""
-    error, key = locate(broker, asked.at), (request.group_id, asked.at)
+    error, key = locate(broker, asked.topic_partition), (request.group_id, asked.topic_partition)
     partition = broker.partitions.get(key)
     if error is NONE and (partition is None or not partition.ready):
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if error is not NONE:
-        return broker, MarkedPartition(asked.at, error)
+        return broker, MarkedPartition(asked.topic_partition, error)
     broker, outcome = apply_to(broker, key, MarkInProgress(request.member_id, asked.batches))
-    return broker, MarkedPartition(asked.at, batches=outcome.marked)
+    return broker, MarkedPartition(asked.topic_partition, batches=outcome.marked)

@@ -14,8 +14,9 @@ from spec.window import first_unfinished, tracked
 def note_fetch(partition: SharePartition, operation: Acquire, taken: list[int]) -> Waiting | None:
     """Return the record that waits to be acquired, and how many fetches passed over it.
 
-    KIP-932 has a fetch begin with the first AVAILABLE record: what is available is delivered, in
-    whatever order. A fetch passes over a record if it takes nothing, or only later ones.
+    In KIP-932 a fetch begins with the first AVAILABLE record, so that every available record is
+    delivered, in whatever order. A fetch passes over a record if it takes nothing, or only later
+    records.
 
     Guard: at most so many fetches pass over the same record.
     """
@@ -33,7 +34,7 @@ def note_fetch(partition: SharePartition, operation: Acquire, taken: list[int]) 
 
 
 def note_full(partition: SharePartition) -> Waiting | None:
-    """Return the start offset at which a full window waits, and how many fetches found it so.
+    """Return the start offset of a window that stays full, and how many fetches found it full.
 
     Nothing new is acquired before the start offset moves (KIP-932, Managing the SPSO and SPEO).
 

@@ -18,12 +18,15 @@ class Outstanding:
     """A write to the share coordinator that is not answered yet.
 
     ``offsets`` are the records that are pending on it; none for changes that do not wait for it.
-    ``seq`` is the operation that its answer completes; None if no operation waits.
+    ``seq`` is the operation that its answer completes; None if no operation waits. ``made_after``
+    is the one after which the write takes its start offset and delivery complete count; None if it
+    has them.
     """
 
     write: Write
     offsets: tuple[int, ...] = ()
     seq: int | None = None
+    made_after: int | None = None
 
 
 @attrs.frozen
@@ -43,6 +46,8 @@ class SharePartition:
     ``next_acquisition`` is the number of the next acquisition, where records may be marked; the
     leader epoch in ``durable``, that of this leader, and the number together name a delivery. It
     outlasts ``ready``: a leader epoch has each number once.
+    Where ``timed`` the clock is a real one, and ``last_event`` what it showed at the event before.
+    Without ``durable_whole`` more may be durable than ``durable``, as events are missing.
     ``waiting`` is the available record that fetches passed over last, and ``stuck`` the start
     offset of a full window that had something finished there.
     """
@@ -55,9 +60,12 @@ class SharePartition:
     outstanding: Map[int, Outstanding] = Map()
     next_write: int = 0
     durable: Durable = Durable()
+    durable_whole: bool = True
     ready: bool = False
     highest_limit: int = 0
     next_acquisition: int = 0
+    timed: bool = False
+    last_event: int = 0
     waiting: Waiting | None = None
     stuck: Waiting | None = None
 
@@ -85,14 +93,14 @@ def complete_count(partition: SharePartition) -> int:
     """Return the delivery complete count, in offsets (KIP-1226).
 
     These are the records that are ACKNOWLEDGED or ARCHIVED, also while their write is outstanding.
-    Offsets that the log does not hold stay in the lag until they are acknowledged as gaps or the
+    Natural gaps and compacted offsets stay in the lag until they are acknowledged as gaps or the
     start offset passes them.
     """
     return partition.window.complete
 
 
 def move_start(partition: SharePartition, chosen: int | None) -> SharePartition:
-    """Move the share-partition start offset up to ``chosen``, or as far as it may.
+    """Move the share-partition start offset (SPSO) up to ``chosen``, or as far as it may.
 
     Guard: never back, and never past an unfinished record (KIP-932, Managing the SPSO and SPEO).
     Effect: records before it are no longer in flight; they count as ARCHIVED.

@@ -12,8 +12,8 @@ def produce(partition: SharePartition, operation: Produce) -> Step:
     """Append batches to the log. The share-partition itself does not change (KIP-932).
 
     Guard: the batches come after the end of the log, and the last stable offset does not go back.
-    Effect: the log holds the offsets of the batches, and none of those that they leave out. Where
-    a transaction is open, records from its first on are not committed.
+    Effect: the log holds the offsets of the batches; those between them are natural gaps. Records
+    from the first of an open transaction on are not committed.
     Delivery count: unchanged.
     Persistence: none.
     """
@@ -33,8 +33,8 @@ def compact(partition: SharePartition, operation: Compact) -> Step:
     """Take offsets out of the log (KIP-1226, Compacted records).
 
     Guard: the offsets lie below the end of the log.
-    Effect: the log holds them no longer. The share-partition does not notice before a read shows
-    it, but nothing of it is lost if they are never delivered.
+    Effect: the log no longer holds them. The share-partition notices when a read skips them. They
+    need never be delivered.
     Delivery count: unchanged.
     Persistence: none.
     """

@@ -14,9 +14,9 @@ def check_read(partition: SharePartition, operation: Acquire) -> None:
     """Refuse a read that does not show what the log holds (KIP-932, at-least-once delivery).
 
     It ends where the log does, or under read_committed at the last stable offset; its log batches
-    are parts of those that were produced; and it skips no record that the log holds. Below the
-    start offset and the log start offset nothing can be lost any more. Of a log that nobody
-    describes nothing can be said.
+    are parts of those that were produced; and it skips no record that the log holds. Nothing can be
+    lost below the start offset or below the log start offset. Of a log that nobody records nothing
+    can be checked.
     """
     log, level = partition.log, partition.config.isolation_level
     end = readable_end(log, level)
@@ -45,8 +45,9 @@ def learn(partition: SharePartition, operation: Acquire) -> SharePartition:
     """Learn from a read which offsets the log lacks (KIP-1226, Compacted records).
 
     Guard: something was read.
-    Effect: offsets that the read skipped are not in the log, nor those below the log start offset.
-    Records that were AVAILABLE between the fetch offset and the first offset read are ARCHIVED.
+    Effect: offsets that the read skipped are natural gaps or compacted; those below the log start
+    offset are gone too, wherever the read begins. Records that were AVAILABLE between the fetch
+    offset and the first offset read are ARCHIVED.
     Delivery count: unchanged.
     Persistence: none (Kafka: SharePartition.maybeArchiveStaleBatches).
     """
@@ -54,7 +55,7 @@ def learn(partition: SharePartition, operation: Acquire) -> SharePartition:
         return partition
     read = tuple((batch.first, batch.last) for batch in operation.log_batches)
     window, log = partition.window, partition.log
-    log = learn_hole(log, max(operation.fetch_offset, window.start_offset), log.start_offset - 1)
+    log = learn_hole(log, window.start_offset, log.start_offset - 1)
     log = learn_read(log, first_readable(partition, operation), read)
     gone = {
         offset: vanish(window.records[offset])

@@ -306,13 +306,19 @@ def commit(record: Record) -> Record:
     return Record(record.state, record.delivery_count)
 
 
-def roll_back(record: Record, now: Term, failed: Term = ARCHIVED) -> Record:
+def roll_back(
+    record: Record,
+    now: Term,
+    failed: Term = ARCHIVED,
+    unreleased: Term = False,  # noqa: FBT002 - a condition
+) -> Record:
     """Undo a pending state: its write failed (Kafka: ``InFlightState.completeStateTransition``).
 
     Guard: pending.
     Effect: held by the former owner until the former deadline, IN_PROGRESS if it was; if that has
     passed, AVAILABLE, or ``failed`` if the delivery count had reached the limit when the write was
-    made. A record that vanished meanwhile stays ARCHIVED.
+    made. ``unreleased``, it is held after the deadline too: its timer is late, and releases it. A
+    record that vanished meanwhile stays ARCHIVED.
     Delivery count: unchanged.
     Persistence: none.
     """
@@ -330,7 +336,7 @@ def roll_back(record: Record, now: Term, failed: Term = ARCHIVED) -> Record:
     gone = absent(record.former_owner)
     if gone is True:
         return commit(record)
-    held_again = either(record.former_deadline > now, restored, over)
+    held_again = either(record.former_deadline > now, restored, either(unreleased, restored, over))
     return either(gone, commit(record), held_again)  # type: ignore[no-any-return] # of two records
 
 
@@ -361,12 +367,12 @@ def _after_attempt(record: Record, limit: Term, failed: Term) -> Term:
     return either(record.delivery_count >= limit, failed, AVAILABLE)
 
 
-def _earlier(one: Term, other: Term) -> Term:
-    return either(one <= other, one, other)
+def _earlier(time: Term, other: Term) -> Term:
+    return either(time <= other, time, other)
 
 
-def _later(one: Term, other: Term) -> Term:
-    return either(one >= other, one, other)
+def _later(time: Term, other: Term) -> Term:
+    return either(time >= other, time, other)
 
 
 def _begin(record: Record, state: Term, limit: Term) -> Record:

@@ -1,8 +1,8 @@
-"""Releasing what a member holds, because it leaves (KIP-932, Group membership)."""
+"""A member leaves, and the records that it holds are released (KIP-932, Group membership)."""
 
 import attrs
 
-from model.operations import Release
+from model.operations import MemberLeaves
 from model.outcome import Answer
 from spec.partition import SharePartition, Step
 from spec.record import Record, can_stay, failed_state, give_grace, is_held_by, release
@@ -10,7 +10,9 @@ from spec.window import replace
 from spec.writes import write_and_wait
 
 
-def release_member(partition: SharePartition, operation: Release, answer: Answer, seq: int) -> Step:
+def release_member(
+    partition: SharePartition, operation: MemberLeaves, answer: Answer, seq: int
+) -> Step:
     """Release every record that the member holds (Kafka: releaseAcquiredRecords).
 
     Guard: the records are held by the member; those whose write is outstanding are not.

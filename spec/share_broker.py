@@ -13,9 +13,9 @@ from model.operations import (
     AdvanceTime,
     CompleteWrite,
     Initialize,
+    MemberLeaves,
     Operation,
     Produce,
-    Release,
 )
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
@@ -26,7 +26,7 @@ from spec.log import Log
 from spec.partition import SharePartition
 from spec.produce import produce
 from spec.share_session import SessionKey, Sessions
-from spec.step import apply
+from spec.step import Step, apply
 from spec.view import durable
 from spec.window import Window
 
@@ -60,11 +60,21 @@ _CLIENT_ERRORS = {
 
 @attrs.frozen
 class Waiting:
-    """A response that waits for the writes of the acknowledgements at ``left``."""
+    """A response that waits for the writes of the acknowledgements at ``awaited``."""
 
     group: str
     response: ShareResponse
-    left: frozenset[TopicPartition]
+    awaited: frozenset[TopicPartition]
+
+
+@attrs.frozen
+class Applied:
+    """An operation that was applied to a share-partition, its outcome, and what it left."""
+
+    key: PartitionKey
+    operation: Operation
+    outcome: Outcome
+    partition: SharePartition
 
 
 @attrs.frozen
@@ -75,7 +85,8 @@ class ShareBroker:
     that another broker leads. ``partitions`` are those whose state a share coordinator holds; they
     are ``ready`` while the broker has them in memory. ``fenced`` are those of which the broker was
     answered FENCED_LEADER_EPOCH: a later leader has read their state. ``waiting`` and ``finished``
-    are responses by the number of their request.
+    are responses by the number of their request. ``journal`` is what was applied since it was
+    emptied, in order; None where nobody keeps it.
     """
 
     profile: Profile
@@ -89,6 +100,7 @@ class ShareBroker:
     waiting: Map[int, Waiting] = Map()
     finished: Map[int, ShareResponse] = Map()
     next_seq: int = 0
+    journal: tuple[Applied, ...] | None = None
 
 
 @attrs.frozen
@@ -135,20 +147,20 @@ def lead(
     )
 
 
-def append(broker: ShareBroker, at: TopicPartition, operation: Produce) -> ShareBroker:
+def append(broker: ShareBroker, topic_partition: TopicPartition, operation: Produce) -> ShareBroker:
     """Append batches to the log of a partition, for every group, as ``produce.produce``."""
-    partitions = {
-        key: produce(partition, operation).partition if key[1] == at else partition
-        for key, partition in broker.partitions.items()
-    }
-    return attrs.evolve(broker, partitions=Map(partitions))
+    for key, partition in broker.partitions.items():
+        if key[1] == topic_partition:
+            step = produce(partition, operation)
+            broker = _noted(broker, key, operation, step)
+    return broker
 
 
-def locate(broker: ShareBroker, at: TopicPartition) -> ErrorCode:
+def locate(broker: ShareBroker, topic_partition: TopicPartition) -> ErrorCode:
     """Return what is wrong with a partition in the metadata of the cluster, or NONE."""
-    if at.topic_id not in broker.topics:
+    if topic_partition.topic_id not in broker.topics:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    if at.partition >= broker.topics[at.topic_id]:
+    if topic_partition.partition >= broker.topics[topic_partition.topic_id]:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return NONE
 
@@ -161,11 +173,11 @@ def load(
 ) -> tuple[ErrorCode, ShareBroker]:
     """Load a share-partition into memory for a fetch (Kafka: getOrCreateSharePartition).
 
-    Guard: the broker leads it, NOT_LEADER_OR_FOLLOWER; the share coordinator has its state, or it
-    is not part of the group, UNKNOWN_TOPIC_OR_PARTITION (KIP-932, ReadShareGroupState). Where that
-    is an invalid request to the share coordinator, the client gets UNKNOWN_SERVER_ERROR. A leader
-    that a later one has fenced gets FENCED_LEADER_EPOCH from the share coordinator, and the client
-    NOT_LEADER_OR_FOLLOWER, until the broker leads the partition anew.
+    Guard: NOT_LEADER_OR_FOLLOWER if the broker does not lead it; UNKNOWN_TOPIC_OR_PARTITION if the
+    share coordinator has no state of it, as it is not part of the group (KIP-932,
+    ReadShareGroupState), or UNKNOWN_SERVER_ERROR where the share coordinator answers that with
+    INVALID_REQUEST. A leader that a later one has fenced gets FENCED_LEADER_EPOCH from the share
+    coordinator, and the client NOT_LEADER_OR_FOLLOWER, until the broker leads the partition anew.
     Effect: if it was not in memory, as ``initialize``, from the state that is ``read``.
     Records: as they were last durable.
     Persistence: none.
@@ -212,19 +224,20 @@ def apply_to(
     broker: ShareBroker,
     key: PartitionKey,
     operation: Operation,
-    way: tuple[Choice, Sequence[Answer]] = (_FREE, ()),
+    choice_and_answers: tuple[Choice, Sequence[Answer]] = (_FREE, ()),
     seq: int = NOBODY,
 ) -> tuple[ShareBroker, Outcome]:
     """Apply an operation to one share-partition, and answer whoever waited for it.
 
-    ``way`` is what the broker chooses, and what the share coordinator says to the writes.
+    ``choice_and_answers`` are what the broker chooses, and how the share coordinator answers the
+    writes.
     """
-    step = apply(broker.partitions[key], operation, *way, seq)
-    broker = attrs.evolve(broker, partitions=broker.partitions.set(key, step.partition))
+    step = apply(broker.partitions[key], operation, *choice_and_answers, seq)
+    broker = _noted(broker, key, operation, step)
     status = _CLIENT_ERRORS.get(step.outcome.status, step.outcome.status)
     for completion in step.outcome.completed:
         broker = _answer(broker, completion.seq, key[1], status)
-    awaited = step.outcome.completed or isinstance(operation, Acknowledge | Release)
+    awaited = step.outcome.completed or isinstance(operation, Acknowledge | MemberLeaves)
     if awaited and status in FENCING:
         broker = _drop(broker, key, status)
     if awaited and step.outcome.status is ErrorCode.FENCED_LEADER_EPOCH:
@@ -232,32 +245,48 @@ def apply_to(
     return broker, attrs.evolve(step.outcome, status=status)
 
 
+def _noted(broker: ShareBroker, key: PartitionKey, operation: Operation, step: Step) -> ShareBroker:
+    """Return the broker after an operation at a share-partition; the journal has it, if kept."""
+    broker = attrs.evolve(broker, partitions=broker.partitions.set(key, step.partition))
+    if broker.journal is None:
+        return broker
+    applied = Applied(key, operation, step.outcome, step.partition)
+    return attrs.evolve(broker, journal=(*broker.journal, applied))
+
+
 def _drop(broker: ShareBroker, key: PartitionKey, status: ErrorCode) -> ShareBroker:
     """Drop a share-partition from memory; calls that wait for a write there get ``status``."""
     for write in broker.partitions[key].outstanding:
-        step = apply(broker.partitions[key], CompleteWrite(write, status))
-        broker = attrs.evolve(broker, partitions=broker.partitions.set(key, step.partition))
+        operation = CompleteWrite(write, status)
+        step = apply(broker.partitions[key], operation)
+        broker = _noted(broker, key, operation, step)
         for completion in step.outcome.completed:
             broker = _answer(broker, completion.seq, key[1], status)
     gone = attrs.evolve(broker.partitions[key], window=Window(0, 0), ready=False)
     return attrs.evolve(broker, partitions=broker.partitions.set(key, gone))
 
 
-def _answer(broker: ShareBroker, seq: int, at: TopicPartition, status: ErrorCode) -> ShareBroker:
+def _answer(
+    broker: ShareBroker, seq: int, topic_partition: TopicPartition, status: ErrorCode
+) -> ShareBroker:
     waiting = broker.waiting.get(seq)
     if waiting is None:
         return broker
     parts = tuple(
-        attrs.evolve(part, acknowledge_error=status) if part.at == at else part
+        attrs.evolve(part, acknowledge_error=status)
+        if part.topic_partition == topic_partition
+        else part
         for part in waiting.response.partitions
     )
     response = attrs.evolve(waiting.response, partitions=parts)
-    return settle(broker, seq, Waiting(waiting.group, response, waiting.left - {at}))
+    return settle(
+        broker, seq, Waiting(waiting.group, response, waiting.awaited - {topic_partition})
+    )
 
 
 def settle(broker: ShareBroker, seq: int, waiting: Waiting) -> ShareBroker:
     """Finish a response, or keep it waiting while a write is outstanding."""
-    if waiting.left:
+    if waiting.awaited:
         return attrs.evolve(broker, waiting=broker.waiting.set(seq, waiting))
     others = broker.waiting.delete(seq) if seq in broker.waiting else broker.waiting
     finished = broker.finished.set(seq, waiting.response)
@@ -316,11 +345,13 @@ def end_session(broker: ShareBroker, key: SessionKey, conduct: Conduct) -> Share
     session = broker.sessions[key]
     broker = attrs.evolve(broker, sessions=broker.sessions.delete(key))
     for part in session.partitions:
-        partition = broker.partitions.get((group, part.at))
+        partition = broker.partitions.get((group, part.topic_partition))
         if partition is not None and partition.ready:
-            chosen = conduct.of(part.at)
-            way = chosen.release, (chosen.release_answer,)
-            broker, _ = apply_to(broker, (group, part.at), Release(member), way)
+            chosen = conduct.of(part.topic_partition)
+            choice_and_answers = chosen.release, (chosen.release_answer,)
+            broker, _ = apply_to(
+                broker, (group, part.topic_partition), MemberLeaves(member), choice_and_answers
+            )
     return _drop_if_idle(broker, group)
 
 
@@ -337,7 +368,7 @@ def disconnect(broker: ShareBroker, connection: str, now: int, conduct: Conduct 
     return collect(broker)
 
 
-def resign(broker: ShareBroker, at: TopicPartition) -> Handled:
+def resign(broker: ShareBroker, topic_partition: TopicPartition) -> Handled:
     """Stop leading a partition, for every group (Kafka: onBecomingFollower).
 
     Guard: none.
@@ -346,9 +377,9 @@ def resign(broker: ShareBroker, at: TopicPartition) -> Handled:
     Records: for the next leader they are as they were last durable.
     Persistence: none.
     """
-    broker = attrs.evolve(broker, elsewhere=broker.elsewhere | {at})
+    broker = attrs.evolve(broker, elsewhere=broker.elsewhere | {topic_partition})
     for key in _in_memory(broker):
-        if key[1] == at:
+        if key[1] == topic_partition:
             broker = _drop(broker, key, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     return collect(broker)
 

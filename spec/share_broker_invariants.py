@@ -20,8 +20,8 @@ class BrokerInvariant:
 
 def _names_each_once(broker: ShareBroker) -> bool:
     for session in broker.sessions.values():
-        ats = [part.at for part in session.partitions]
-        if len(ats) != len(set(ats)):
+        topic_partitions = [part.topic_partition for part in session.partitions]
+        if len(topic_partitions) != len(set(topic_partitions)):
             return False
     return True
 
@@ -40,7 +40,11 @@ def _awaited_is_outstanding(broker: ShareBroker) -> bool:
         for write in partition.outstanding.values()
     }
     return all(
-        waiting.left and all((seq, (waiting.group, at)) in outstanding for at in waiting.left)
+        waiting.awaited
+        and all(
+            (seq, (waiting.group, topic_partition)) in outstanding
+            for topic_partition in waiting.awaited
+        )
         for seq, waiting in broker.waiting.items()
     )
 

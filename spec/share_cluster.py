@@ -42,7 +42,7 @@ class SentWrite:
 class ShareCluster:
     """Brokers by their id, and the share coordinator of their groups.
 
-    ``leader_epochs`` has the leader epoch in which a broker leads a partition as far as it knows.
+    ``leader_epochs`` has the leader epoch in which a broker believes that it leads a partition.
     ``sent`` are writes that have not arrived.
     """
 
@@ -61,19 +61,21 @@ def elect(  # noqa: PLR0913 - what a leader begins with
     config: SharePartitionConfig,
     log: Log,
 ) -> ShareCluster:
-    """Have a broker lead a partition in a leader epoch; the former leader is not told.
+    """Have a broker lead a partition in a leader epoch; the former leader does not hear of it.
 
     Guard: the leader epoch is later than every one before, or InvalidValueError.
     Effect: as ``share_broker.lead``; the broker knows nothing of the state before it reads it.
     Records: as they were last durable.
     Persistence: none; the first read makes the leader epoch durable.
     """
-    at = key[1]
-    latest = max((e for (_, led), e in cluster.leader_epochs.items() if led == at), default=-1)
+    topic_partition = key[1]
+    latest = max(
+        (e for (_, led), e in cluster.leader_epochs.items() if led == topic_partition), default=-1
+    )
     if epoch <= latest:
         raise InvalidValueError("epoch", epoch, f"more than {latest}, of an earlier leader")
     broker = share_broker.lead(cluster.brokers[broker_id], key, config, log, Durable())
-    epochs = cluster.leader_epochs.set((broker_id, at), epoch)
+    epochs = cluster.leader_epochs.set((broker_id, topic_partition), epoch)
     brokers = cluster.brokers.set(broker_id, broker)
     return attrs.evolve(cluster, brokers=brokers, leader_epochs=epochs)
 
@@ -142,7 +144,7 @@ def state_key(key: PartitionKey) -> SharePartitionKey:
 def _read_by(broker: ShareBroker, request: ShareRequest) -> list[PartitionKey]:
     """Return the share-partitions that a request reads: those it loads whatever the answer is."""
     anything = PartitionConduct(read=_ANYTHING)
-    plain = Conduct(tuple((at, anything) for _, at in broker.partitions))
+    plain = Conduct(tuple((topic_partition, anything) for _, topic_partition in broker.partitions))
     after = share_request.handle(broker, request, broker.now, plain).broker
     return [
         key
@@ -164,15 +166,17 @@ def _read(
 
 def _pending(broker: ShareBroker, conduct: Conduct) -> Conduct:
     """Return the conduct in which no write is answered yet."""
-    for at in {at for _, at in broker.partitions}:
-        chosen = attrs.evolve(conduct.of(at), acknowledge_answer=_PENDING, release_answer=_PENDING)
-        conduct = _with(conduct, at, chosen)
+    for topic_partition in {topic_partition for _, topic_partition in broker.partitions}:
+        chosen = attrs.evolve(
+            conduct.of(topic_partition), acknowledge_answer=_PENDING, release_answer=_PENDING
+        )
+        conduct = _with(conduct, topic_partition, chosen)
     return conduct
 
 
-def _with(conduct: Conduct, at: TopicPartition, chosen: PartitionConduct) -> Conduct:
+def _with(conduct: Conduct, topic_partition: TopicPartition, chosen: PartitionConduct) -> Conduct:
     """Return the conduct with this one at a share-partition; the last that is given holds."""
-    return attrs.evolve(conduct, partitions=(*conduct.partitions, (at, chosen)))
+    return attrs.evolve(conduct, partitions=(*conduct.partitions, (topic_partition, chosen)))
 
 
 def _replaced(cluster: ShareCluster, broker_id: int, after: ShareBroker) -> ShareCluster:

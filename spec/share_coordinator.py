@@ -229,7 +229,7 @@ def due_for_snapshot(
 def forget_topic(
     coordinator: ShareCoordinator, topic_id: UUID
 ) -> tuple[ShareCoordinator, tuple[StateRecord, ...]]:
-    """Delete the state of every share-partition of a topic that was deleted; also the tombstones.
+    """Delete the state and the tombstone of every share-partition of a topic that was deleted.
 
     Kafka: ShareCoordinatorShard.maybeCleanupShareState.
     """

@@ -79,7 +79,7 @@ class BeginInitializing:
 class InitializeState:
     """A share coordinator serves InitializeShareGroupState."""
 
-    at: TopicPartition
+    topic_partition: TopicPartition
     start_offset: int
     state_epoch: int
 
@@ -102,7 +102,7 @@ class BeginDeleting:
 class DeleteState:
     """A share coordinator serves DeleteShareGroupState, with a tombstone."""
 
-    at: TopicPartition
+    topic_partition: TopicPartition
 
 
 @attrs.frozen
@@ -145,15 +145,17 @@ def perform(coordinators: Coordinators, effect: Effect) -> tuple[ErrorCode, Coor
     Persistence: the effect is one record.
     """
     match effect:
-        case InitializeState(at, start_offset, state_epoch):
-            before = coordinators.states.get(at)
+        case InitializeState(topic_partition, start_offset, state_epoch):
+            before = coordinators.states.get(topic_partition)
             if before is not None and before.state_epoch == state_epoch:
                 return repeated(before, start_offset), coordinators
             error, after = initialize(before or Durable(), start_offset, state_epoch)
-            return error, attrs.evolve(coordinators, states=coordinators.states.set(at, after))
-        case DeleteState(at):
+            return error, attrs.evolve(
+                coordinators, states=coordinators.states.set(topic_partition, after)
+            )
+        case DeleteState(topic_partition):
             states = coordinators.states
-            states = states.delete(at) if at in states else states
+            states = states.delete(topic_partition) if topic_partition in states else states
             return NONE, attrs.evolve(coordinators, states=states)
         case EraseGroup():
             return NONE, attrs.evolve(coordinators, group=None)
@@ -199,7 +201,7 @@ def listed(metadata: PartitionMetadata, topics: Iterable[str] | None = None) -> 
     if topics is None:
         return every
     names = frozenset(topics)
-    return frozenset(at for at in every if at.topic_id in names)
+    return frozenset(key for key in every if key.topic_id in names)
 
 
 def assignable(coordinators: Coordinators) -> Partitions:
@@ -207,7 +209,7 @@ def assignable(coordinators: Coordinators) -> Partitions:
     group = group_of(coordinators)
     wanted = frozenset(topic for topics in group.subscriptions.values() for topic in topics)
     return frozenset(
-        at
-        for at in group.metadata.initialized
-        if at.topic_id in wanted and at.partition < coordinators.topics.get(at.topic_id, 0)
+        key
+        for key in group.metadata.initialized
+        if key.topic_id in wanted and key.partition < coordinators.topics.get(key.topic_id, 0)
     )

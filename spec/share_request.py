@@ -66,20 +66,73 @@ def handle(
     Raises IllegalChoiceError where ``conduct`` chooses what no rule allows, and InvalidValueError
     where time goes back or the order is not one of the session's share-partitions.
     """
+    return complete(receive(broker, request, now, conduct, connection), now, conduct)
+
+
+@attrs.frozen
+class Received:
+    """A request that waits for records: its acknowledgements are applied, it has not fetched yet.
+
+    ``refusal`` is the error of the session; ``responses`` are those of the acknowledgements.
+    """
+
+    broker: ShareBroker
+    request: ShareRequest
+    seq: int
+    refusal: ErrorCode = NONE
+    responses: tuple[PartitionResponse, ...] = ()
+
+    @property
+    def fetches(self) -> bool:
+        """Whether the request goes on with a fetch."""
+        fetch = isinstance(self.request, ShareFetch) and self.request.session_epoch != FINAL_EPOCH
+        return fetch and self.refusal is NONE
+
+
+def receive(
+    broker: ShareBroker,
+    request: ShareRequest,
+    now: int,
+    conduct: Conduct = _FREE,
+    connection: str | None = None,
+) -> Received:
+    """Begin to serve a request: its fetch may then wait for records (KIP-932, ShareFetch).
+
+    Guard, Effect, Records, Persistence: as ``handle``, of the session and the acknowledgements.
+    """
     broker = advance(broker, now)
     seq, broker = broker.next_seq, attrs.evolve(broker, next_seq=broker.next_seq + 1)
     source = request.member_id if connection is None else connection
     error, sessions = begin(broker.sessions, request, source, broker.most_sessions)
     if error is not NONE:
-        refused = Waiting(request.group_id, ShareResponse(error), frozenset())
-        return collect(settle(broker, seq, refused), seq)
+        return Received(broker, request, seq, error)
     broker, responses = _acknowledge(attrs.evolve(broker, sessions=sessions), request, conduct, seq)
+    return Received(broker, request, seq, responses=tuple(responses.values()))
+
+
+def complete(received: Received, now: int, conduct: Conduct = _FREE) -> Handled:
+    """Finish a request at ``now`` (ms): its fetch, and the end of the session if it closes it.
+
+    Guard: no write of its acknowledgements was answered while it waited. If its session has ended
+    meanwhile, nothing is fetched.
+    Effect, Records, Persistence: as ``handle``, of the fetch and the end of the session (KIP-932,
+    ShareFetch and ShareAcknowledge).
+    """
+    broker, request, seq = advance(received.broker, now), received.request, received.seq
+    if received.refusal is not NONE:
+        refused = Waiting(request.group_id, ShareResponse(received.refusal), frozenset())
+        return collect(settle(broker, seq, refused), seq)
+    responses = {part.topic_partition: part for part in received.responses}
     pending = ErrorCode.PENDING
-    left = frozenset(at for at, part in responses.items() if part.acknowledge_error is pending)
-    if isinstance(request, ShareFetch) and request.session_epoch != FINAL_EPOCH:
+    awaited = frozenset(
+        topic_partition
+        for topic_partition, part in responses.items()
+        if part.acknowledge_error is pending
+    )
+    if isinstance(request, ShareFetch) and received.fetches and key_of(request) in broker.sessions:
         broker, responses = _fetch(broker, request, conduct, responses)
     response = ShareResponse(partitions=tuple(responses.values()))
-    broker = settle(broker, seq, Waiting(request.group_id, response, left))
+    broker = settle(broker, seq, Waiting(request.group_id, response, awaited))
     if request.session_epoch == FINAL_EPOCH:
         broker = end_session(broker, key_of(request), conduct)
     return collect(broker, seq)
@@ -101,12 +154,16 @@ def _acknowledge(
         if error is NONE:
             if not asked.batches:
                 continue
-            chosen = conduct.of(asked.at)
-            way = chosen.acknowledge, (chosen.acknowledge_answer,)
-            key = (request.group_id, asked.at)
-            broker, outcome = apply_to(broker, key, _operation(request, asked), way, seq)
+            chosen = conduct.of(asked.topic_partition)
+            choice_and_answers = chosen.acknowledge, (chosen.acknowledge_answer,)
+            key = (request.group_id, asked.topic_partition)
+            broker, outcome = apply_to(
+                broker, key, _operation(request, asked), choice_and_answers, seq
+            )
             error = outcome.status
-        responses[asked.at] = PartitionResponse(asked.at, acknowledge_error=error)
+        responses[asked.topic_partition] = PartitionResponse(
+            asked.topic_partition, acknowledge_error=error
+        )
     return broker, responses
 
 
@@ -115,16 +172,16 @@ def _fault(broker: ShareBroker, request: ShareRequest, asked: PartitionRequest) 
 
     Kafka: handleAcknowledgements.
     """
-    if asked.at.topic_id not in broker.topics:
+    if asked.topic_partition.topic_id not in broker.topics:
         return ErrorCode.UNKNOWN_TOPIC_ID
     renews = any(AcknowledgeType.RENEW in batch.types for batch in asked.batches)
     malformed = validate(_operation(request, asked), broker.profile) is not NONE
     if malformed or (renews and not request.is_renew_ack):
         return ErrorCode.INVALID_REQUEST
-    partition = broker.partitions.get((request.group_id, asked.at))
+    partition = broker.partitions.get((request.group_id, asked.topic_partition))
     if asked.batches and (partition is None or not partition.ready):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return locate(broker, asked.at)
+    return locate(broker, asked.topic_partition)
 
 
 def _operation(request: ShareRequest, asked: PartitionRequest) -> Acknowledge:
@@ -143,16 +200,25 @@ def _fetch(
         return broker, responses
     key, first = key_of(request), request.session_epoch == INITIAL_EPOCH
     session = broker.sessions[key]
-    due = {part.at for part in session.partitions if first or part.answer_due}
+    due = {part.topic_partition for part in session.partitions if first or part.answer_due}
     fetched: Responses = {}
-    left = request.max_records
-    for at in _order(session, request, conduct):
-        broker, answer = _fetch_one(broker, request, at, conduct.of(at), left)
-        left -= sum(part.last - part.first + 1 for part in answer.acquired)
-        if at in responses:
-            answer = attrs.evolve(answer, acknowledge_error=responses[at].acknowledge_error)
-        if at in due or at in responses or answer.acquired or answer.error is not NONE:
-            fetched[at] = answer
+    remaining = request.max_records
+    for topic_partition in _order(session, request, conduct):
+        broker, answer = _fetch_one(
+            broker, request, topic_partition, conduct.of(topic_partition), remaining
+        )
+        remaining -= sum(part.last - part.first + 1 for part in answer.acquired)
+        if topic_partition in responses:
+            answer = attrs.evolve(
+                answer, acknowledge_error=responses[topic_partition].acknowledge_error
+            )
+        if (
+            topic_partition in due
+            or topic_partition in responses
+            or answer.acquired
+            or answer.error is not NONE
+        ):
+            fetched[topic_partition] = answer
     if not first:
         sessions = broker.sessions.set(key, after_response(session, fetched))
         broker = attrs.evolve(broker, sessions=sessions)
@@ -164,7 +230,7 @@ def _order(
 ) -> tuple[TopicPartition, ...]:
     if conduct.order is None:
         return rotated(session, request.session_epoch)
-    if sorted(conduct.order) != sorted(part.at for part in session.partitions):
+    if sorted(conduct.order) != sorted(part.topic_partition for part in session.partitions):
         allowed = "the share-partitions of the session, each once"
         raise InvalidValueError("order", conduct.order, allowed)
     return conduct.order
@@ -173,33 +239,33 @@ def _order(
 def _fetch_one(
     broker: ShareBroker,
     request: ShareFetch,
-    at: TopicPartition,
+    topic_partition: TopicPartition,
     chosen: PartitionConduct,
-    left: int,
+    remaining: int,
 ) -> tuple[ShareBroker, PartitionResponse]:
-    """Fetch from one share-partition at most ``left`` records, as the acquire mode takes it."""
-    key = (request.group_id, at)
-    error = locate(broker, at)
+    """Fetch from one share-partition at most ``remaining`` records, as the acquire mode says."""
+    key = (request.group_id, topic_partition)
+    error = locate(broker, topic_partition)
     if error is NONE:
         error, broker = load(broker, key, chosen.reset_offset, chosen.read)
-    if error is not NONE or left <= 0:
-        return broker, PartitionResponse(at, error)
+    if error is not NONE or remaining <= 0:
+        return broker, PartitionResponse(topic_partition, error)
     batches = chosen.log_batches
     if batches is None:
-        batches = readable(broker.partitions[key], left)
+        batches = readable(broker.partitions[key], remaining)
     first = batches[0].first if batches else 0
     operation = Acquire(
         request.member_id,
         request.acquire_mode,
         request.batch_size,
-        left,
+        remaining,
         first if chosen.fetch_offset is None else chosen.fetch_offset,
         batches,
     )
     broker, outcome = apply_to(broker, key, operation, (chosen.acquire, ()))
     config = broker.partitions[key].config
     response = PartitionResponse(
-        at, acquired=outcome.acquired, token=_token(broker.partitions[key], outcome)
+        topic_partition, acquired=outcome.acquired, token=_token(broker.partitions[key], outcome)
     )
     if config.isolation_level is IsolationLevel.READ_UNCOMMITTED or not chosen.aborted:
         return broker, response

@@ -31,7 +31,7 @@ class SessionPartition:
     session or because its last answer was an error.
     """
 
-    at: TopicPartition
+    topic_partition: TopicPartition
     answer_due: bool = False
 
 
@@ -113,7 +113,7 @@ def _open(
     key = key_of(request)
     if len(sessions) - (key in sessions) >= most:
         return ErrorCode.SHARE_SESSION_LIMIT_REACHED, sessions
-    partitions = tuple(SessionPartition(part.at) for part in request.partitions)
+    partitions = tuple(SessionPartition(part.topic_partition) for part in request.partitions)
     session = ShareSession(next_epoch(INITIAL_EPOCH), connection, partitions)
     return NONE, sessions.set(key, session)
 
@@ -130,10 +130,18 @@ def _continued(session: ShareSession, request: ShareRequest) -> ShareSession:
     session = attrs.evolve(session, epoch=next_epoch(session.epoch))
     if isinstance(request, ShareAcknowledge):
         return session
-    known = {partition.at for partition in session.partitions}
-    named = (part.at for part in request.partitions)
-    added = (SessionPartition(at, answer_due=True) for at in named if at not in known)
-    kept = (part for part in (*session.partitions, *added) if part.at not in request.forgotten)
+    known = {partition.topic_partition for partition in session.partitions}
+    named = (part.topic_partition for part in request.partitions)
+    added = (
+        SessionPartition(topic_partition, answer_due=True)
+        for topic_partition in named
+        if topic_partition not in known
+    )
+    kept = (
+        part
+        for part in (*session.partitions, *added)
+        if part.topic_partition not in request.forgotten
+    )
     return attrs.evolve(session, partitions=tuple(kept))
 
 
@@ -142,19 +150,26 @@ def rotated(session: ShareSession, epoch: int) -> tuple[TopicPartition, ...]:
 
     ``epoch`` is the one that the request carried (Kafka: PartitionRotateStrategy).
     """
-    ats = tuple(partition.at for partition in session.partitions)
-    first = epoch % len(ats) if ats else 0
-    return ats[first:] + ats[:first]
+    topic_partitions = tuple(partition.topic_partition for partition in session.partitions)
+    first = epoch % len(topic_partitions) if topic_partitions else 0
+    return topic_partitions[first:] + topic_partitions[:first]
 
 
 def after_response(
     session: ShareSession, responses: Mapping[TopicPartition, PartitionResponse]
 ) -> ShareSession:
     """Return the session after a fetch: partitions that gave records move to the end."""
-    served = [p for p in session.partitions if p.at in responses and responses[p.at].acquired]
+    served = [
+        p
+        for p in session.partitions
+        if p.topic_partition in responses and responses[p.topic_partition].acquired
+    ]
     others = [part for part in session.partitions if part not in served]
     answered = (
-        SessionPartition(part.at, part.at in responses and responses[part.at].error is not NONE)
+        SessionPartition(
+            part.topic_partition,
+            part.topic_partition in responses and responses[part.topic_partition].error is not NONE,
+        )
         for part in (*others, *served)
     )
     return attrs.evolve(session, partitions=tuple(answered))

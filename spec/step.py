@@ -12,8 +12,9 @@ from spec.aborted import archive_aborted_records
 from spec.acknowledge import acknowledge_records
 from spec.acquire import acquire_records, skip_acquire
 from spec.alter_config import alter_config
+from spec.checkpoint import lose_events, take_checkpoint
 from spec.dead_letters import finish_dead_letters
-from spec.expire import advance_time
+from spec.expire import advance_time, expire_locks
 from spec.initialize import initialize, reset_offset
 from spec.log import forget_below
 from spec.log_start import advance_log_start
@@ -21,11 +22,13 @@ from spec.mark_in_progress import mark_in_progress
 from spec.partition import SharePartition, Step, move_start, new_partition, require
 from spec.produce import compact, produce
 from spec.release import release_member
-from spec.writes import complete_write
+from spec.writes import complete_write, compose
 
 __all__ = ["Step", "apply", "new_partition"]
 
 _FREE = Choice()
+_ANYTIME = (ops.Initialize, ops.Checkpoint, ops.Gap)
+"""What may be the first operation."""
 
 
 def apply(
@@ -44,12 +47,30 @@ def apply(
     Raises IllegalChoiceError where the choice breaks a guard, and InvalidValueError for an
     impossible operation; both leave the share-partition unchanged.
     """
-    ready = partition.ready or isinstance(operation, ops.Initialize)
+    ready = partition.ready or isinstance(operation, _ANYTIME)
     require(ready, Guard.PARTITION_IS_INITIALIZED, f"{type(operation).__name__} came first")
     step = _transition(partition, operation, choice, answers, seq)
+    if choice.deadline_ms is not None:
+        step = attrs.evolve(
+            step, outcome=attrs.evolve(step.outcome, deadline_ms=choice.deadline_ms)
+        )
     if not step.partition.ready:
         return step
-    return attrs.evolve(step, partition=_forget(move_start(step.partition, choice.start_offset)))
+    moved = _forget(move_start(step.partition, choice.start_offset))
+    step = attrs.evolve(step, partition=moved)
+    if moved.timed and isinstance(operation, ops.AdvanceTime):
+        return step
+    return _note_event(step, seq)
+
+
+def _note_event(step: Step, seq: int) -> Step:
+    """Let writes take their numbers that are made after this event, and note its time."""
+    partition = step.partition
+    if partition.timed:
+        partition = attrs.evolve(partition, last_event=partition.now)
+    partition, composed = compose(partition, seq)
+    outcome = attrs.evolve(step.outcome, composed=composed) if composed else step.outcome
+    return Step(partition, outcome)
 
 
 def _forget(partition: SharePartition) -> SharePartition:
@@ -76,9 +97,11 @@ def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
             return produce(partition, operation)
         case ops.AdvanceTime():
             return advance_time(partition, operation, choice, answers)
+        case ops.Expire():
+            return expire_locks(partition, operation, answer)
         case ops.SkipAcquire():
             return skip_acquire(partition, operation, choice)
-        case ops.Release():
+        case ops.MemberLeaves():
             return release_member(partition, operation, answer, seq)
         case ops.CompleteWrite():
             return complete_write(partition, operation)
@@ -98,5 +121,9 @@ def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
             return archive_aborted_records(partition, operation)
         case ops.Compact():
             return compact(partition, operation)
+        case ops.Checkpoint():
+            return take_checkpoint(partition, operation)
+        case ops.Gap():
+            return lose_events(partition, operation)
         case _:
             assert_never(operation)

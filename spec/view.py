@@ -1,13 +1,21 @@
 """The observable state of a share-partition."""
 
+from functools import lru_cache
+from itertools import starmap
+from operator import attrgetter
+
+from model.outcome import Write
 from model.ranges import RecordRange
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from spec.coordinator import durable_state
+from spec.coordinator import readable as readable_state
 from spec.partition import SharePartition, complete_count
 from spec.ranges import runs
 from spec.record import UNDELIVERED
 from spec.window import Window, tracked
+
+_SHOWN = attrgetter("state", "delivery_count", "owner", "pending")
 
 
 def snapshot(partition: SharePartition) -> SharePartitionSnapshot:
@@ -23,6 +31,21 @@ def durable(partition: SharePartition) -> DurableState:
     return durable_state(partition.durable)
 
 
+def readable(partition: SharePartition, read: DurableState) -> DurableState:
+    """Return what a new leader may read that comes nearest to what it read.
+
+    Nothing durable is lost, and nothing is durable that was not written. Where events are missing
+    more may have been written; and a share-partition that was reset meanwhile begins anew.
+    """
+    if read.state_epoch > partition.durable.state_epoch:
+        return read
+    writes = [waiting.write for _, waiting in sorted(partition.outstanding.items())]
+    if not partition.durable_whole:
+        start, count = read.start_offset, read.delivery_complete_count
+        writes = [Write(0, start, count, read.state_batches)]
+    return durable_state(readable_state(partition.durable, writes, read, partition.profile))
+
+
 def state_of(partition: SharePartition, offset: int) -> RecordState:
     """Return the state of any offset (KIP-932, In-flight records).
 
@@ -34,11 +57,13 @@ def state_of(partition: SharePartition, offset: int) -> RecordState:
 
 
 def _ranges(window: Window) -> tuple[RecordRange, ...]:
-    def kind(offset: int) -> tuple[RecordState, int, str | None, bool]:
-        record = window.records[offset]
-        return RecordState(record.state), record.delivery_count, record.owner, record.pending
-
+    records = window.records
     inside = tracked(window, window.start_offset, window.end_offset)
-    return tuple(
-        RecordRange(first, last, *same) for first, last, same in runs((o, kind(o)) for o in inside)
-    )
+    return tuple(starmap(_range, runs((offset, _SHOWN(records[offset])) for offset in inside)))
+
+
+@lru_cache(maxsize=1 << 13)
+def _range(first: int, last: int, shown: tuple[int, int, str | None, bool]) -> RecordRange:
+    # Most ranges stay as they are from step to step: one value serves all of them.
+    state, delivery_count, owner, pending = shown
+    return RecordRange(first, last, RecordState(state), delivery_count, owner, pending)

@@ -1,4 +1,4 @@
-"""The in-flight records of a share-partition: the window from its start to its end offset."""
+"""The in-flight records of a share-partition: the window from its SPSO to its SPEO."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,11 +13,10 @@ from spec.record import Record, is_acquirable, is_finished, is_held, is_terminal
 class Window:
     """The records from ``start_offset`` (SPSO, inclusive) to ``end_offset`` (SPEO, exclusive).
 
-    ``records`` maps an offset to its record. An offset of the window without a record was
-    never delivered: a natural gap, or a record that a new leader has yet to read.
-    ``held`` are the offsets under an acquisition lock. ``complete`` and ``acquirable`` count
-    records. The three follow from ``records``; with them no operation has to scan the whole
-    window.
+    ``records`` maps an offset to its record. An offset of the window without a record was never
+    delivered: it is a natural gap, it was compacted, or a new leader has yet to read it. ``held``
+    are the offsets under an acquisition lock. ``complete`` and ``acquirable`` count records. The
+    three follow from ``records``; with them no operation has to scan the whole window.
     """
 
     start_offset: int
@@ -57,7 +56,7 @@ def replace(window: Window, changes: Mapping[int, Record]) -> Window:
 
 
 def extend(window: Window, end_offset: int) -> Window:
-    """Return the window up to ``end_offset`` (exclusive), never less than it was."""
+    """Return the window up to ``end_offset`` (SPEO, exclusive), or as it is if that is lower."""
     if end_offset <= window.end_offset:
         return window
     return attrs.evolve(window, end_offset=end_offset)
@@ -95,7 +94,8 @@ def first_unfinished(window: Window, log: Log) -> int:
     """Return the offset past which the start offset may not move (KIP-932, Managing the SPSO).
 
     It is the first record whose delivery is not complete, or whose write is outstanding, or that
-    was never delivered; or the end of the window. Offsets that are not in the log are passed.
+    was never delivered; or the end of the window. The start offset passes natural gaps and
+    compacted offsets.
     """
     offset = window.start_offset
     while offset < window.end_offset:
@@ -109,8 +109,8 @@ def first_unfinished(window: Window, log: Log) -> int:
 def passed(window: Window, log: Log, offset: int) -> int:
     """Return the offset up to which the start offset may move on from ``offset``.
 
-    It passes a finished record, and offsets that are neither in flight nor in the log. At anything
-    else it stays where it is.
+    It passes a finished record, and a natural gap or compacted offsets that hold no record in
+    flight. Anything else stops it.
     """
     record = window.records.get(offset)
     if record is not None:

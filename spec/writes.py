@@ -3,14 +3,15 @@
 A change is written; until the answer comes it is pending, and then it is committed or rolled back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import attrs
 
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
 from model.operations import CompleteWrite
-from model.outcome import Answer, Completion, Outcome, Write
+from model.outcome import Answer, Completion, Composed, Outcome, Write
+from model.ranges import OffsetRange
 from model.states import RecordState
 from spec.coordinator import coalesce, merge
 from spec.partition import Outstanding, SharePartition, Step, complete_count, require
@@ -53,7 +54,7 @@ def write_and_wait(
     """
     partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
-    waiting = Outstanding(write, tuple(changed), seq)
+    waiting = Outstanding(write, tuple(changed), seq, answer.made_after)
     if answer.status is ErrorCode.PENDING:
         outstanding = partition.outstanding.set(write.id, waiting)
         partition = attrs.evolve(partition, outstanding=outstanding)
@@ -75,7 +76,8 @@ def write_and_forget(
     partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
     if answer.status is ErrorCode.PENDING:
-        outstanding = partition.outstanding.set(write.id, Outstanding(write))
+        waiting = Outstanding(write, made_after=answer.made_after)
+        outstanding = partition.outstanding.set(write.id, waiting)
         return attrs.evolve(partition, outstanding=outstanding), write
     return _settle(partition, Outstanding(write), answer.status), write
 
@@ -83,7 +85,8 @@ def write_and_forget(
 def complete_write(partition: SharePartition, operation: CompleteWrite) -> Step:
     """Answer an outstanding write, in whatever order answers come.
 
-    Guard: the write is outstanding.
+    Guard: the write is outstanding, and has been made. Only where the clock is a real one can a
+    record be held although its lock is over: a timer that is a little late releases it then.
     Effect: its records are committed, or rolled back; its caller is answered.
     Delivery count: unchanged.
     Persistence: a write that succeeded is merged into the durable state now.
@@ -91,14 +94,45 @@ def complete_write(partition: SharePartition, operation: CompleteWrite) -> Step:
     outstanding = operation.id in partition.outstanding
     require(outstanding, Guard.WRITE_IS_OUTSTANDING, f"write {operation.id} is not")
     waiting = partition.outstanding[operation.id]
+    detail = f"write {operation.id} is made after event {waiting.made_after}"
+    require(waiting.made_after is None, Guard.WRITE_IS_OUTSTANDING, detail)
+    detail = f"{operation.held}, and a virtual clock ends each lock that is over"
+    require(partition.timed or not operation.held, Guard.LOCK_ENDS_ON_TIME, detail)
     others = partition.outstanding.delete(operation.id)
     partition = attrs.evolve(partition, outstanding=others)
-    partition = _settle(partition, waiting, operation.status)
+    partition = _settle(partition, waiting, operation.status, operation.held)
     completed = () if waiting.seq is None else (Completion(waiting.seq, operation.status),)
     return Step(partition, Outcome(operation.status, completed=completed))
 
 
-def _settle(partition: SharePartition, waiting: Outstanding, status: ErrorCode) -> SharePartition:
+def compose(partition: SharePartition, seq: int) -> tuple[SharePartition, tuple[Composed, ...]]:
+    """Let outstanding writes take their numbers that are made after the operation ``seq``.
+
+    Guard: none.
+    Effect: none on the records. A leader may let go of the share-partition between a change and
+    the write that reports it: then the write tells what other operations did meanwhile.
+    Delivery count: unchanged.
+    Persistence: the start offset and the delivery complete count of now are what such a write has.
+    """
+    numbers = partition.window.start_offset, complete_count(partition)
+    due = sorted(id_ for id_, each in partition.outstanding.items() if each.made_after == seq)
+    outstanding = partition.outstanding
+    for id_ in due:
+        waiting = outstanding[id_]
+        write = attrs.evolve(
+            waiting.write, start_offset=numbers[0], delivery_complete_count=numbers[1]
+        )
+        outstanding = outstanding.set(id_, attrs.evolve(waiting, write=write, made_after=None))
+    partition = attrs.evolve(partition, outstanding=outstanding) if due else partition
+    return partition, tuple(Composed(id_, *numbers) for id_ in due)
+
+
+def _settle(
+    partition: SharePartition,
+    waiting: Outstanding,
+    status: ErrorCode,
+    held: Sequence[OffsetRange] = (),
+) -> SharePartition:
     records = partition.window.records
     tracked = {offset: records[offset] for offset in waiting.offsets if offset in records}
     if status is ErrorCode.NONE:
@@ -106,6 +140,13 @@ def _settle(partition: SharePartition, waiting: Outstanding, status: ErrorCode) 
         durable = merge(partition.durable, waiting.write, partition.profile)
     else:
         now, failed = partition.now, failed_state(partition.config.dead_letter_queue)
-        settled = {offset: roll_back(record, now, failed) for offset, record in tracked.items()}
+        settled = {
+            offset: roll_back(record, now, failed, _is_in(offset, held))
+            for offset, record in tracked.items()
+        }
         durable = partition.durable
     return attrs.evolve(partition, window=replace(partition.window, settled), durable=durable)
+
+
+def _is_in(offset: int, ranges: Sequence[OffsetRange]) -> bool:
+    return any(part.first <= offset <= part.last for part in ranges)

@@ -139,14 +139,19 @@ _CONFIGS = st.builds(
 
 @st.composite
 def _initialize(draw: st.DrawFn) -> ops.Initialize:
-    start = draw(ANY_OFFSETS)
+    start, counted = draw(ANY_OFFSETS), draw(st.booleans())
+    persisted = draw(DURABLE_STATES)
+    if not counted:
+        persisted = attrs.evolve(persisted, delivery_complete_count=-1)
     return ops.Initialize(
         draw(_CONFIGS),
         start,
         start + draw(st.integers(0, 9)),
-        draw(DURABLE_STATES),
+        persisted,
         draw(NUMBERS),
         draw(st.none() | OFFSETS),
+        timed=draw(st.booleans()),
+        count_known=counted,
     )
 
 
@@ -180,8 +185,9 @@ OPERATIONS: st.SearchStrategy[ops.Operation] = st.one_of(
         st.lists(_BATCHES, max_size=3).map(tuple),
         st.sampled_from(ops.EntryPoint),
     ),
-    st.builds(ops.Release, MEMBERS),
+    st.builds(ops.MemberLeaves, MEMBERS),
     st.builds(ops.AdvanceTime, NUMBERS),
+    st.builds(ops.Expire, _RANGES, st.none() | NUMBERS),
     st.builds(ops.CompleteWrite, NUMBERS, ANSWERS),
     st.builds(ops.AdvanceLogStart, ANY_OFFSETS),
     st.builds(ops.ResetOffset, ANY_OFFSETS),
@@ -189,6 +195,7 @@ OPERATIONS: st.SearchStrategy[ops.Operation] = st.one_of(
     st.builds(ops.FinishDeadLetter, _RANGES),
     st.builds(ops.ArchiveAborted, _RANGES),
     st.builds(ops.AlterConfig, _CONFIGS),
+    st.builds(ops.Gap, st.none() | NUMBERS),
 )
 
 
@@ -214,6 +221,20 @@ def _writes(draw: st.DrawFn) -> tuple[Write, ...]:
 
 
 @st.composite
+def _recorded(draw: st.DrawFn, outcome: Outcome, seq: int) -> Outcome:
+    """Draw when the writes were made, and whether they have a delivery complete count."""
+    writes = []
+    for write in outcome.writes:
+        later = draw(OFFSETS) if write.status is ErrorCode.PENDING else 0
+        moment = draw(st.sampled_from([None, min(seq + later, MAX_INT64)]))
+        made = attrs.evolve(write, made_after=moment)
+        if draw(st.booleans()):
+            made = attrs.evolve(made, counted=False, delivery_complete_count=0)
+        writes.append(made)
+    return attrs.evolve(outcome, writes=tuple(writes))
+
+
+@st.composite
 def _outcomes(draw: st.DrawFn, operation: ops.Operation) -> Outcome:
     """Return an outcome that a trace can hold of this operation."""
     skipped = isinstance(operation, ops.SkipAcquire)
@@ -230,6 +251,8 @@ def _outcomes(draw: st.DrawFn, operation: ops.Operation) -> Outcome:
         can_acquire=draw(st.booleans()) if skipped else True,
         acquisition=draw(st.none() | NUMBERS) if acquires else None,
         marked=draw(st.lists(STATUSES, max_size=3).map(tuple)) if marks else (),
+        deadline_ms=draw(st.none() | NUMBERS),
+        exception=draw(st.none() | st.text(max_size=9)) if not skipped else None,
     )
 
 
@@ -242,8 +265,11 @@ def _events(draw: st.DrawFn) -> TraceEvent:
         start, start + draw(st.integers(0, 9)), draw(NUMBERS), draw(st.none() | _RECORD_RANGES)
     )
     partition = draw(st.sampled_from(["g:t:0", "grüppe:t:1"]))
+    seq = draw(NUMBERS)
+    outcome = draw(_recorded(draw(_outcomes(operation)), seq))
+    epochs = st.none() | NUMBERS
     return TraceEvent(
-        partition, draw(NUMBERS), time_ms, operation, draw(_outcomes(operation)), after
+        partition, seq, time_ms, operation, outcome, after, draw(epochs), draw(epochs)
     )
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from model.errors import InvalidValueError
-from model.operations import AdvanceTime, Operation, Release
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import AdvanceTime, MemberLeaves, Operation
 from model.outcome import Outcome, Write
 from model.ranges import StateBatch
 from model.snapshot import SharePartitionSnapshot
@@ -12,7 +12,7 @@ AFTER = SharePartitionSnapshot(0, 0, 0)
 
 
 def test_an_event_starts_at_zero() -> None:
-    event = TraceEvent("g:t:0", 0, 0, Release("c"), Outcome(), AFTER)
+    event = TraceEvent("g:t:0", 0, 0, MemberLeaves("c"), Outcome(), AFTER)
     assert (event.partition, event.seq, event.time_ms) == ("g:t:0", 0, 0)
 
 
@@ -22,7 +22,7 @@ def test_an_event_starts_at_zero() -> None:
 )
 def test_an_impossible_event_is_refused(partition: str, seq: int, time_ms: int, name: str) -> None:
     with pytest.raises(InvalidValueError, match=f"^{name} is "):
-        TraceEvent(partition, seq, time_ms, Release("c"), Outcome(), AFTER)
+        TraceEvent(partition, seq, time_ms, MemberLeaves("c"), Outcome(), AFTER)
 
 
 def _writing(operation: Operation, *writes: tuple[tuple[int, int], ...]) -> TraceEvent:
@@ -34,13 +34,13 @@ def _writing(operation: Operation, *writes: tuple[tuple[int, int], ...]) -> Trac
     return TraceEvent("g:t:0", 0, 0, operation, Outcome(writes=made), AFTER)
 
 
-@pytest.mark.parametrize("operation", [Release("c"), AdvanceTime(1)])
+@pytest.mark.parametrize("operation", [MemberLeaves("c"), AdvanceTime(1)])
 def test_state_batches_are_in_any_order(operation: Operation) -> None:
     event = _writing(operation, ((5, 9), (0, 2)), (), ((3, 4),))
     assert [len(write.state_batches) for write in event.outcome.writes] == [2, 0, 1]
 
 
-@pytest.mark.parametrize("operation", [Release("c"), AdvanceTime(1)])
+@pytest.mark.parametrize("operation", [MemberLeaves("c"), AdvanceTime(1)])
 def test_state_batches_of_a_write_do_not_overlap(operation: Operation) -> None:
     with pytest.raises(InvalidValueError, match=r"^state_batches is .*start after 7"):
         _writing(operation, ((0, 2),), ((7, 9), (3, 7)))
@@ -50,4 +50,29 @@ def test_writes_of_an_event_do_not_overlap_unless_locks_expired() -> None:
     writes = ((0, 2), (5, 9)), ((2, 4),)
     assert len(_writing(AdvanceTime(1), *writes).outcome.writes) == len(writes)
     with pytest.raises(InvalidValueError, match=r"^state_batches is .*start after 2"):
-        _writing(Release("c"), *writes)
+        _writing(MemberLeaves("c"), *writes)
+
+
+@pytest.mark.parametrize(
+    ("moment", "status", "is_fine"),
+    [
+        (None, ErrorCode.NONE, True),
+        (7, ErrorCode.NONE, True),
+        (7, ErrorCode.PENDING, True),
+        (9, ErrorCode.PENDING, True),
+        (6, ErrorCode.PENDING, False),
+        (8, ErrorCode.NONE, False),
+        (8, ErrorCode.NOT_COORDINATOR, False),
+    ],
+)
+def test_a_write_is_made_at_its_event_or_later_while_it_waits(
+    moment: int | None,
+    status: ErrorCode,
+    is_fine: bool,  # noqa: FBT001 - a case of a table
+) -> None:
+    outcome = Outcome(writes=(Write(0, 0, 0, (), status, moment),))
+    if is_fine:
+        assert TraceEvent("g:t:0", 7, 0, MemberLeaves("c"), outcome, AFTER).seq == 7
+        return
+    with pytest.raises(InvalidValueError, match=r"^writes\.made_after is "):
+        TraceEvent("g:t:0", 7, 0, MemberLeaves("c"), outcome, AFTER)

@@ -82,7 +82,7 @@ OPERATIONS: dict[str, ops.Operation] = {
     "produce": ops.Produce((OffsetRange(0, 4),), 6),
     "acquire": ops.Acquire("c1", AcquireMode.RECORD_LIMIT, 500, 7, 0, (OffsetRange(0, 4),)),
     "acknowledge": ops.Acknowledge("c1", (ops.AcknowledgementBatch(0, 1, (1, 2)),)),
-    "release": ops.Release("c1"),
+    "release": ops.MemberLeaves("c1"),
     "advance_time": ops.AdvanceTime(40),
     "complete_write": ops.CompleteWrite(8, ErrorCode.NONE),
     "advance_log_start": ops.AdvanceLogStart(3),
@@ -286,3 +286,30 @@ def holds(again: dict[str, Any], line: dict[str, Any]) -> bool:
         or (isinstance(value, dict) and {**again[name], **value} == again[name])
         for name, value in line.items()
     )
+
+
+def test_a_checkpoint_has_the_state_beside_it_and_shows_no_former_owner() -> None:
+    pending = RecordRange(4, 5, RecordState.ACKNOWLEDGED, 1, "m", pending=True)
+    state = SharePartitionSnapshot(4, 9, 2, (pending,))
+    batch = StateBatch(4, 5, RecordState.ACKNOWLEDGED, 1)
+    told = ops.Checkpoint(
+        SharePartitionConfig(),
+        3,
+        state,
+        (ops.LockEnd(4, 5, 60),),
+        (
+            ops.OutstandingWrite(7, 4, 0, (batch,), 12, counted=False),
+            ops.OutstandingWrite(8, 4, 2, (), 13),
+        ),
+        50,
+        state_epoch=2,
+        leader_epoch=8,
+        timed=True,
+    )
+    seen = attrs.evolve(state, records=(attrs.evolve(pending, owner=None),))
+    event = TraceEvent("g:t:0", 9, 50, told, Outcome(), seen, 8, 1)
+    row = row_from_event(event)
+    assert row["after"]["records"][0]["member"] == "m"
+    assert [w["delivery_complete_count"] for w in row["outstanding"]] == [None, 2]
+    assert event_from_row(row) == event
+    assert event_from_row(row_from_line(line_from_row(row))) == event

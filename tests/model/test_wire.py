@@ -86,7 +86,7 @@ def test_bytes_arrays_and_structures_may_be_null(
 def test_a_varlong_is_a_signed_number_of_at_most_ten_bytes() -> None:
     reader = Reader(bytes.fromhex("00 01 02 ac02 feffffffffffffffff01"))
     assert [reader.varlong("n") for _ in range(5)] == [0, -1, 1, 150, 2**63 - 1]
-    assert reader.left == 0
+    assert reader.remaining == 0
     with pytest.raises(InvalidValueError, match=r"n is .*; allowed: a number of at most 10"):
         Reader(b"\xff" * 11).varlong("n")
 

@@ -71,12 +71,18 @@ def lost(at: TopicPartition, code: ErrorCode) -> Conduct:
 
 def errors(response: ShareResponse) -> dict[TopicPartition, tuple[str, str]]:
     """The errors of each share-partition: of the fetch and of the acknowledgement."""
-    return {one.at: (one.error.name, one.acknowledge_error.name) for one in response.partitions}
+    return {
+        one.topic_partition: (one.error.name, one.acknowledge_error.name)
+        for one in response.partitions
+    }
 
 
 def given(response: ShareResponse) -> dict[TopicPartition, list[tuple[int, int, int]]]:
     """What was acquired: (first, last, delivery count)."""
-    return {one.at: [attrs.astuple(part) for part in one.acquired] for one in response.partitions}
+    return {
+        one.topic_partition: [attrs.astuple(part) for part in one.acquired]
+        for one in response.partitions
+    }
 
 
 def held(broker: ShareBroker, at: TopicPartition) -> str:

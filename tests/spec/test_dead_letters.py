@@ -10,7 +10,7 @@ from model.operations import (
     CompleteWrite,
     FinishDeadLetter,
     Initialize,
-    Release,
+    MemberLeaves,
 )
 from model.outcome import Answer
 from model.profile import KIP, Profile
@@ -62,7 +62,7 @@ def test_every_final_failure_leads_to_the_dead_letter_queue() -> None:
     tried = StateBatch(0, 0, RecordState.AVAILABLE, 1)
     last = run(started(KIP, tried, config=QUEUE), fetch("c1", (0, 0)))
     assert states(run(last, AdvanceTime(100))) == "0:Y2"
-    assert states(run(last, Release("c1"))) == "0:Y2"
+    assert states(run(last, MemberLeaves("c1"))) == "0:Y2"
     assert states(run(last, acknowledgement("c1", (0, 0, 2)))) == "0:Y2"
 
 

@@ -2,11 +2,11 @@ import attrs
 import pytest
 
 from model.checks import MAX_INT64
-from model.errors import ErrorCode, InvalidValueError
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
-from model.operations import AdvanceTime
-from model.outcome import Answer, Choice, Expiry
-from model.profile import KIP, Profile
+from model.operations import AdvanceTime, CompleteWrite, Expire, Operation
+from model.outcome import Answer, Choice, Expiry, Outcome
+from model.profile import KAFKA, KIP, Profile
 from spec.expire import due_offsets
 from spec.partition import SharePartition
 from spec.step import apply
@@ -171,3 +171,163 @@ def test_the_start_offset_of_a_group_is_guarded(start: int, guard: Guard) -> Non
     partition = run(holding(), acknowledgement("c1", (0, 0, 1)))
     choice = Choice(expired=(Expiry(spans((1, 2)), start),))
     assert refusal(partition, AdvanceTime(70), choice)[0] is guard
+
+
+SWEEP = KAFKA.sweep_ms
+
+
+def clocked(profile: Profile = KAFKA) -> SharePartition:
+    """As ``holding``, under a real clock: it is 30."""
+    partition = started(profile, timed=True)
+    return run(partition, fetch("c1", (0, 2)), AdvanceTime(30), fetch("c2", (3, 4)))
+
+
+def test_a_real_clock_ends_no_lock_by_itself() -> None:
+    step = apply(clocked(), AdvanceTime(100))
+    assert (step.outcome, step.partition.now) == (Outcome(), 130)
+    assert states(step.partition) == "0-2:Q1@c1 3-4:Q1@c2"
+
+
+def test_a_timer_ends_the_locks_that_it_names() -> None:
+    partition = run(clocked(), AdvanceTime(100))
+    step = apply(partition, Expire(spans((4, 4), (1, 2)), 130), answers=[Answer(id=5)])
+    assert [(write.id, written(write)) for write in step.outcome.writes] == [
+        (5, (0, 0, [(1, 2, 0, 1), (4, 4, 0, 1)]))
+    ]
+    assert states(step.partition) == "0:Q1@c1 1-2:A1 3:Q1@c2 4:A1"
+
+
+def test_other_operations_come_between_the_ends_of_locks() -> None:
+    partition = run(clocked(), AdvanceTime(104), Expire(spans((3, 3))))
+    partition = run(partition, acknowledgement("c1", (0, 2, 1)), Expire(spans((4, 4)), 130))
+    assert states(partition) == "3-4:A1"
+
+
+def test_a_timer_at_the_limit_archives_and_the_start_offset_moves_after_its_write() -> None:
+    config = attrs.evolve(SMALL, delivery_count_limit=1)
+    partition = run(started(config=config, timed=True), fetch("c1", (0, 2)), AdvanceTime(100))
+    step = apply(partition, Expire(spans((0, 1))))
+    assert [written(write) for write in step.outcome.writes] == [(0, 2, [(0, 1, 4, 1)])]
+    assert step.partition.window.start_offset == 2
+
+
+def test_the_write_of_a_timer_changes_nothing_where_it_fails() -> None:
+    partition = run(clocked(), AdvanceTime(100))
+    lost = [Answer(ErrorCode.NOT_COORDINATOR)]
+    step = apply(partition, Expire(spans((0, 2))), answers=lost)
+    assert states(step.partition) == "0-2:A1 3-4:Q1@c2"
+    assert durable(step.partition).state_batches == ()
+
+
+def test_a_timer_of_records_that_the_start_offset_has_passed_writes_it() -> None:
+    partition = run(clocked(), acknowledgement("c1", (0, 2, 1)), AdvanceTime(100))
+    step = apply(partition, Expire(spans((0, 2))))
+    assert [written(write) for write in step.outcome.writes] == [(3, 0, [])]
+    assert apply(partition, Expire(())).outcome == Outcome()
+
+
+def accepting(timed: bool = True) -> SharePartition:  # noqa: FBT001, FBT002 - one word in a table
+    """c1 accepts 1 to 4 of 0 to 5; their locks are over when the write still has no answer."""
+    partition = run(started(KAFKA, timed=timed), fetch("c1", (0, 5)), AdvanceTime(99))
+    accepted = acknowledgement("c1", (1, 4, 1))
+    partition = run(partition, accepted, answer=Answer(ErrorCode.PENDING))
+    return run(partition, AdvanceTime(3))
+
+
+def test_a_timer_that_is_late_releases_what_a_failed_write_gives_back() -> None:
+    failed = CompleteWrite(0, ErrorCode.NOT_COORDINATOR, spans((3, 9)))
+    partition = run(accepting(), failed)
+    assert states(partition) == "0:Q1@c1 1-2:A1 3-5:Q1@c1"
+    partition = run(partition, Expire(spans((0, 0), (3, 5))))
+    assert states(partition) == "0-5:A1"
+
+
+def test_a_timer_of_what_a_failed_write_gives_back_may_be_late_by_the_tolerance_only() -> None:
+    sweep = KAFKA.sweep_ms
+    failed = CompleteWrite(0, ErrorCode.NOT_COORDINATOR, spans((1, 4)))
+    partition = run(accepting(), Expire(spans((0, 0), (5, 5))), failed)
+    partition = run(partition, AdvanceTime(sweep - 2))
+    assert refusal(partition, AdvanceTime(1))[0] == Guard.LOCK_ENDS_ON_TIME
+
+
+def test_what_succeeded_is_not_held_and_a_virtual_clock_is_not_late() -> None:
+    held = spans((1, 4))
+    assert states(run(accepting(), CompleteWrite(0, ErrorCode.NONE, held))) == (
+        "0:Q1@c1 1-4:K1 5:Q1@c1"
+    )
+    failed = CompleteWrite(0, ErrorCode.NOT_COORDINATOR, held)
+    assert refusal(accepting(timed=False), failed)[0] == Guard.LOCK_ENDS_ON_TIME
+
+
+@pytest.mark.parametrize("ms", [69, 0])
+def test_a_timer_ends_no_lock_a_millisecond_early(ms: int) -> None:
+    partition = run(clocked(), AdvanceTime(ms))
+    assert refusal(partition, Expire(spans((0, 2)))) == (
+        Guard.LOCK_LASTS_ITS_DURATION,
+        "offset 0 holds no lock that is over",
+    )
+    on_time = run(clocked(), AdvanceTime(70))
+    assert states(run(on_time, Expire(spans((0, 2)), 100))) == "0-2:A1 3-4:Q1@c2"
+
+
+@pytest.mark.parametrize("due", [99, 104])
+def test_a_timer_was_due_neither_before_the_deadline_nor_later_than_now(due: int) -> None:
+    partition = run(clocked(), AdvanceTime(73))
+    assert refusal(partition, Expire(spans((0, 2)), due))[0] is Guard.LOCK_LASTS_ITS_DURATION
+    assert states(run(partition, Expire(spans((0, 2)), 103))) == "0-2:A1 3-4:Q1@c2"
+
+
+@BOTH
+def test_no_lock_is_held_longer_than_a_sweep_after_its_deadline(profile: Profile) -> None:
+    partition = clocked(attrs.evolve(profile, sweep_ms=SWEEP))
+    latest = run(partition, AdvanceTime(70 + SWEEP))
+    assert refusal(partition, AdvanceTime(71 + SWEEP)) == (
+        Guard.LOCK_ENDS_ON_TIME,
+        f"offset 0 is held {SWEEP + 1} ms past its deadline, 100",
+    )
+    assert states(run(latest, Expire(spans((0, 2))))) == "0-2:A1 3-4:Q1@c2"
+
+
+def test_the_kips_grant_a_timer_no_time() -> None:
+    assert run(clocked(KIP), AdvanceTime(70)).now == 100
+    assert refusal(clocked(KIP), AdvanceTime(71))[0] is Guard.LOCK_ENDS_ON_TIME
+
+
+def granted(partition: SharePartition, deadline: int) -> SharePartition:
+    return apply(partition, fetch("c1", (5, 6)), Choice(deadline_ms=deadline)).partition
+
+
+@pytest.mark.parametrize("deadline", [130, 145, 150])
+def test_a_lock_is_granted_at_some_time_since_the_event_before(deadline: int) -> None:
+    partition = granted(run(clocked(), AdvanceTime(20)), deadline)
+    assert partition.window.records[5].deadline == deadline
+    renewed = apply(
+        run(partition, AdvanceTime(7)),
+        acknowledgement("c1", (5, 5, 4)),
+        Choice(deadline_ms=152),
+    )
+    assert renewed.partition.window.records[5].deadline == 152
+    assert renewed.outcome.deadline_ms == 152
+
+
+@pytest.mark.parametrize(
+    ("deadline", "guard"),
+    [(129, Guard.LOCK_LASTS_ITS_DURATION), (151, Guard.LOCK_ENDS_ON_TIME)],
+)
+def test_a_lock_lasts_its_duration_whatever_is_claimed(deadline: int, guard: Guard) -> None:
+    partition, choice = run(clocked(), AdvanceTime(20)), Choice(deadline_ms=deadline)
+    detail = f"a lock granted until {deadline}, which may end from 130 to 150"
+    operations: tuple[Operation, ...] = (
+        fetch("c1", (5, 6)),
+        acknowledgement("c1", (0, 0, 4)),
+    )
+    for operation in operations:
+        assert refusal(partition, operation, choice) == (guard, detail)
+
+
+@pytest.mark.parametrize("by", [-1, 1])
+def test_under_a_virtual_clock_a_lock_is_granted_now(by: int) -> None:
+    partition = run(started(), fetch("c1", (0, 4)), AdvanceTime(20))
+    assert granted(partition, 120).window.records[5].deadline == 120
+    with pytest.raises(IllegalChoiceError, match="which may end from 120 to 120"):
+        granted(partition, 120 + by)

@@ -221,10 +221,14 @@ def test_share_coordinators_are_called_in_the_order_of_the_partitions() -> None:
     there = emptied()
     there = attrs.evolve(there, topics=Map(dict.fromkeys("abcde", 1)))
     plan = alter_offsets(there, last_first)
-    begun = [effect.at for effect in plan.effects if isinstance(effect, InitializeState)]
+    begun = [
+        effect.topic_partition for effect in plan.effects if isinstance(effect, InitializeState)
+    ]
     assert begun == sorted(last_first)
     deleted = delete_offsets(done(there, plan), tuple("abcde")).effects
-    assert [one.at for one in deleted if isinstance(one, DeleteState)] == sorted(last_first)
+    assert [one.topic_partition for one in deleted if isinstance(one, DeleteState)] == sorted(
+        last_first
+    )
 
 
 def test_unknown_partitions_are_each_refused_and_nothing_is_done() -> None:

@@ -15,8 +15,8 @@ from model.operations import (
     FinishDeadLetter,
     Initialize,
     MarkInProgress,
+    MemberLeaves,
     ProgressBatch,
-    Release,
 )
 from model.outcome import Answer
 from model.profile import DRAFT_RESOLVED
@@ -90,7 +90,7 @@ def test_row_2_a_mark_makes_a_record_in_progress_and_writes_nothing() -> None:
 
 
 def test_row_3_a_further_mark_refreshes_the_record_and_ends_a_grace() -> None:
-    left = run(after(in_progress(), 20), Release("c1"))
+    left = run(after(in_progress(), 20), MemberLeaves("c1"))
     assert record(left).deadline == 25
     step = apply(after(left, 4), marking("c1", (0, 0)))
     assert (step.outcome.marked, step.outcome.writes) == ((NONE,), ())
@@ -182,12 +182,12 @@ def test_row_12_a_record_in_progress_expires_at_its_one_deadline() -> None:
 
 
 def test_row_13_a_member_that_leaves_releases_what_it_acquired() -> None:
-    assert states(run(acquired(), Release("c1"), answer=LATER)) == "0:A1*"
-    assert states(run(acquired(count=2), Release("c1"))) == ""
+    assert states(run(acquired(), MemberLeaves("c1"), answer=LATER)) == "0:A1*"
+    assert states(run(acquired(count=2), MemberLeaves("c1"))) == ""
 
 
 def test_row_14_a_member_that_leaves_keeps_a_record_in_progress_for_the_grace() -> None:
-    step = apply(after(in_progress(), 7), Release("c1"))
+    step = apply(after(in_progress(), 7), MemberLeaves("c1"))
     assert (step.outcome.status, step.outcome.writes) == (NONE, ())
     assert states(step.partition) == "0:P1@c1"
     assert record(step.partition).deadline == 12
@@ -200,7 +200,7 @@ def test_row_15_a_member_that_leaves_releases_what_is_stale() -> None:
     sooner = attrs.evolve(MARKS, in_progress_staleness_threshold_ms=20)
     stale = after(run(in_progress(), AlterConfig(sooner)), 20)
     assert states(stale) == "0:P1@c1"
-    assert states(run(stale, Release("c1"), answer=LATER)) == "0:A1*"
+    assert states(run(stale, MemberLeaves("c1"), answer=LATER)) == "0:A1*"
 
 
 def test_row_16_a_write_that_succeeds_commits_and_the_start_offset_passes() -> None:

@@ -4,7 +4,7 @@ import pytest
 from model.config import AutoOffsetReset
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
-from model.operations import AdvanceTime, Initialize, Produce, Release, ResetOffset
+from model.operations import AdvanceTime, Initialize, MemberLeaves, Produce, ResetOffset
 from model.outcome import Answer
 from model.profile import DRAFT_RESOLVED, KIP, LAG_RESOLVED, Profile
 from model.ranges import StateBatch
@@ -114,9 +114,9 @@ def test_impossible_batches_fail_the_share_partition(
     assert step.outcome.status is ErrorCode.UNKNOWN_SERVER_ERROR
     assert step.partition == attrs.evolve(before, ready=False)
     assert violated(step.partition) == []
-    assert refusal(step.partition, Release("c1")) == (
+    assert refusal(step.partition, MemberLeaves("c1")) == (
         Guard.PARTITION_IS_INITIALIZED,
-        "Release came first",
+        "MemberLeaves came first",
     )
     again = run(step.partition, Initialize(SMALL, 0, 100, DurableState(0, 0)))
     assert again.ready
@@ -202,7 +202,7 @@ def test_the_highest_limit_in_force_is_remembered(limit: int, count: int, expect
 @BOTH
 def test_a_failover_can_give_an_attempt_again(profile: Profile) -> None:
     delivery = fetch("c1", (0, 0))
-    partition = run(started(profile, end=1), delivery, Release("c1"), delivery)
+    partition = run(started(profile, end=1), delivery, MemberLeaves("c1"), delivery)
     assert states(partition) == "0:Q2@c1"
     partition = run(partition, Initialize(SMALL, 0, 1, durable(partition)))
     assert states(partition) == "0:A1"

@@ -27,7 +27,7 @@ LIMIT = 2
 
 def sound() -> SharePartition:
     """One record of each kind: held, pending, done, available; and a hole in the log."""
-    records = {10: HELD, 11: WAITING, 12: DONE, 13: Record(AVAILABLE, 1)}
+    records = {10: HELD, 11: WAITING, 12: DONE, 13: Record(AVAILABLE, 1), 17: Record(AVAILABLE, 0)}
     write = Write(0, 10, 1)
     return SharePartition(
         KIP,
@@ -75,7 +75,7 @@ def draft(record: Record) -> SharePartition:
     return attrs.evolve(
         sound(),
         profile=DRAFT_RESOLVED,
-        window=window_of(10, 18, {16: record}),
+        window=window_of(10, 17, {16: record}),
         outstanding=Map(),
         now=60,
         next_acquisition=3,
@@ -87,7 +87,7 @@ def marked(**changes: object) -> SharePartition:
 
 
 WINDOW = sound().window
-NO_RECORDS = attrs.evolve(sound(), window=Window(10, 12), outstanding=Map())
+NO_RECORDS = attrs.evolve(sound(), window=Window(12, 12), outstanding=Map())
 
 BROKEN: list[tuple[str, SharePartition]] = [
     ("owner_iff_held", with_record(Record(AVAILABLE, 1, "c1"))),
@@ -137,6 +137,7 @@ BROKEN: list[tuple[str, SharePartition]] = [
     ),
     ("records_lie_in_the_window", outside(9)),
     ("records_lie_in_the_window", outside(18)),
+    ("window_ends_with_a_record", with_window(attrs.evolve(WINDOW, end_offset=19))),
     ("counts_follow_the_records", with_window(attrs.evolve(WINDOW, acquirable=0))),
     ("counts_follow_the_records", with_window(attrs.evolve(WINDOW, held=Map()))),
     (

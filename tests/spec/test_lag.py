@@ -10,8 +10,8 @@ from model.operations import (
     AdvanceTime,
     CompleteWrite,
     Initialize,
+    MemberLeaves,
     Produce,
-    Release,
     ResetOffset,
 )
 from model.outcome import Answer, Choice
@@ -73,7 +73,7 @@ def test_the_lag_follows_the_states_of_records() -> None:
         acknowledgement("c1", (2, 2, 1)),
         acknowledgement("c1", (1, 1, 3)),
         acknowledgement("c1", (0, 0, 0)),
-        Release("c1"),
+        MemberLeaves("c1"),
         AdvanceLogStart(5),
         AdvanceLogStart(9),
         ResetOffset(2),

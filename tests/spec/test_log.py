@@ -12,6 +12,7 @@ from spec.log import (
     hole_end,
     learn_hole,
     learn_read,
+    outside_holes,
     overlapping,
     readable_end,
     truncate,
@@ -52,6 +53,14 @@ def test_a_hole_that_ends_before_it_starts_is_none(log: Log, offset: int) -> Non
 def test_the_end_of_a_hole_is_found_from_any_offset_in_it(log: Log, offset: int) -> None:
     held = [last for first, last in log.holes if first <= offset <= last]
     assert hole_end(log, offset) == (held[0] if held else None)
+
+
+@given(LOGS, OFFSETS, OFFSETS)
+def test_what_is_outside_of_holes_is_everything_else_in_order(
+    log: Log, first: int, end: int
+) -> None:
+    naive = [offset for offset in range(first, end) if offset not in missing(log)]
+    assert list(outside_holes(log, first, end)) == naive
 
 
 @given(LOGS, OFFSETS)

@@ -1,7 +1,7 @@
 import pytest
 
 from model.errors import ErrorCode
-from model.operations import AdvanceLogStart, AdvanceTime, Produce, Release
+from model.operations import AdvanceLogStart, AdvanceTime, MemberLeaves, Produce
 from model.outcome import Answer
 from model.profile import Profile
 from spec.partition import complete_count
@@ -50,7 +50,7 @@ def test_acknowledgements_of_lost_records_are_ignored() -> None:
     partition = run(started(), fetch("c1", (0, 3)), AdvanceLogStart(4))
     step = apply(partition, acknowledgement("c1", (0, 3, 1)))
     assert (step.outcome.status, step.outcome.writes) == (ErrorCode.NONE, ())
-    assert apply(partition, Release("c1")).outcome.writes == ()
+    assert apply(partition, MemberLeaves("c1")).outcome.writes == ()
     assert apply(partition, AdvanceTime(100)).outcome.writes == ()
 
 

@@ -2,7 +2,7 @@ import attrs
 import pytest
 
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import AdvanceTime, Initialize, MarkInProgress, Release, ResetOffset
+from model.operations import AdvanceTime, Initialize, MarkInProgress, MemberLeaves, ResetOffset
 from model.profile import DRAFT_RESOLVED, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
@@ -130,7 +130,7 @@ def test_progress_begins_again_with_each_delivery() -> None:
 
 
 def test_grace_is_over_where_the_owner_marks_and_only_there() -> None:
-    left = run(held(), marking("c1", (0, 1)), Release("c1"))
+    left = run(held(), marking("c1", (0, 1)), MemberLeaves("c1"))
     back = run(left, marking("c1", (0, 0)))
     deadlines = [back.window.records[offset].deadline for offset in (0, 1)]
     assert deadlines == [30, 5]
@@ -153,7 +153,7 @@ def test_a_mark_of_a_delivery_before_the_state_was_read_again_is_refused(reader:
 def test_numbers_of_acquisitions_go_on_after_a_read_that_failed_and_a_reset() -> None:
     persisted = DurableState(0, 0, (), 0, 7)
     read = Initialize(MARKS, 0, 100, persisted)
-    led = run(new_partition(DRAFT_RESOLVED), read, fetch("c1", (0, 0)), Release("c1"))
+    led = run(new_partition(DRAFT_RESOLVED), read, fetch("c1", (0, 0)), MemberLeaves("c1"))
     malformed = DurableState(5, 0, (StateBatch(0, 1, RecordState.AVAILABLE, 1),), 0, 7)
     failed = run(led, Initialize(MARKS, 0, 100, malformed))
     assert apply(run(failed, read), fetch("c1", (0, 0))).outcome.acquisition == 1

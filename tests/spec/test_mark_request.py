@@ -50,7 +50,7 @@ def marked(
 ) -> tuple[ShareBroker, dict[TopicPartition, MarkedPartition]]:
     broker, response = handle_mark(broker, request, broker.now)
     assert response.error is ErrorCode.NONE
-    return broker, {part.at: part for part in response.partitions}
+    return broker, {part.topic_partition: part for part in response.partitions}
 
 
 @pytest.fixture

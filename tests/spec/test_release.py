@@ -1,5 +1,5 @@
 from model.errors import ErrorCode
-from model.operations import Release
+from model.operations import MemberLeaves
 from model.outcome import Answer
 from model.profile import Profile
 from spec.step import apply
@@ -10,7 +10,7 @@ from tests.spec.worlds import BOTH, acknowledgement, fetch, run, started, states
 def test_a_member_that_leaves_releases_all_it_holds_and_nothing_else(profile: Profile) -> None:
     partition = run(started(profile), fetch("c1", (0, 2)), fetch("c2", (3, 4)), fetch("c1", (5, 6)))
     partition = run(partition, acknowledgement("c1", (1, 1, 1)))
-    step = apply(partition, Release("c1"))
+    step = apply(partition, MemberLeaves("c1"))
     assert step.outcome.status is ErrorCode.NONE
     assert states(step.partition) == "0:A1 1:K1 2:A1 3-4:Q1@c2 5-6:A1"
     assert [written(write) for write in step.outcome.writes] == [
@@ -22,7 +22,7 @@ def test_a_member_that_leaves_releases_all_it_holds_and_nothing_else(profile: Pr
 def test_the_last_attempt_is_archived_and_the_count_stays(profile: Profile) -> None:
     partition = run(started(profile), fetch("c1", (0, 4)), acknowledgement("c1", (1, 2, 2)))
     partition = run(partition, fetch("c1", (1, 2)))
-    step = apply(partition, Release("c1"))
+    step = apply(partition, MemberLeaves("c1"))
     assert states(step.partition) == "0:A1 1-2:X2 3-4:A1"
     (write,) = step.outcome.writes
     assert written(write) == (0, 2, [(0, 0, 0, 1), (1, 2, 4, 2), (3, 4, 0, 1)])
@@ -30,7 +30,7 @@ def test_the_last_attempt_is_archived_and_the_count_stays(profile: Profile) -> N
 
 def test_a_member_that_holds_nothing_releases_nothing() -> None:
     partition = run(started(), fetch("c1", (0, 2)))
-    step = apply(partition, Release("c2"))
+    step = apply(partition, MemberLeaves("c2"))
     assert (step.outcome.status, step.outcome.writes) == (ErrorCode.NONE, ())
     assert step.partition == partition
 
@@ -38,13 +38,13 @@ def test_a_member_that_holds_nothing_releases_nothing() -> None:
 def test_a_release_whose_write_fails_is_undone() -> None:
     partition = run(started(), fetch("c1", (0, 2)))
     lost = Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    step = apply(partition, Release("c1"), answers=[lost])
+    step = apply(partition, MemberLeaves("c1"), answers=[lost])
     assert step.outcome.status is ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert states(step.partition) == "0-2:Q1@c1"
 
 
 def test_records_whose_write_is_outstanding_are_not_released_again() -> None:
     partition = run(started(), fetch("c1", (0, 2)))
-    partition = apply(partition, Release("c1"), answers=[Answer(ErrorCode.PENDING)]).partition
+    partition = apply(partition, MemberLeaves("c1"), answers=[Answer(ErrorCode.PENDING)]).partition
     assert states(partition) == "0-2:A1*"
-    assert apply(partition, Release("c1")).outcome.writes == ()
+    assert apply(partition, MemberLeaves("c1")).outcome.writes == ()

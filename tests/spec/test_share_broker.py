@@ -4,7 +4,7 @@ from immutables import Map
 
 from model.config import AutoOffsetReset
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.operations import CompleteWrite, Produce
+from model.operations import CompleteWrite, MemberLeaves, Produce
 from model.outcome import Answer
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
@@ -372,3 +372,25 @@ def test_a_share_partition_that_fails_to_initialize_is_an_error_of_it_alone() ->
     _, response = sent(broker, fetching("m", 0, asked(P0), asked(P1)))
     assert errors(response) == {P0: ("UNKNOWN_SERVER_ERROR", "NONE"), P1: ("NONE", "NONE")}
     assert given(response)[P1] == [(0, 1, 1)]
+
+
+def test_a_journal_has_what_was_applied_in_order() -> None:
+    plain = broker_of()
+    kept = attrs.evolve(plain, journal=())
+    after = append(opened(kept), P0, Produce((OffsetRange(6, 6),), 7))
+    after = handle(after, acked("m", -1, asked(P0, (0, 3, 1))), 5).broker
+    named = [type(one.operation).__name__ for one in after.journal or () if one.key[1] == P0]
+    assert named == [
+        "Initialize",
+        "Acquire",
+        "Produce",
+        "AdvanceTime",
+        "Acknowledge",
+        "MemberLeaves",
+    ]
+    last = [one for one in after.journal or () if one.key[1] == P0][-1]
+    assert isinstance(last.operation, MemberLeaves)
+    assert last.partition.now == 5
+    without = append(opened(plain), P0, Produce((OffsetRange(6, 6),), 7))
+    without = handle(without, acked("m", -1, asked(P0, (0, 3, 1))), 5).broker
+    assert without == attrs.evolve(after, journal=None)

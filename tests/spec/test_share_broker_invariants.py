@@ -50,7 +50,7 @@ BATCHES = st.builds(
 PARTS = st.lists(
     st.builds(PartitionRequest, ATS, st.lists(BATCHES, max_size=2).map(tuple)),
     max_size=3,
-    unique_by=lambda one: one.at,
+    unique_by=lambda one: one.topic_partition,
 ).map(tuple)
 
 
@@ -77,7 +77,7 @@ class Requests(RuleBasedStateMachine):
         expected = 0 if session is None else session.epoch
         epoch = data.draw(st.sampled_from([expected] * 6 + [0, -1, expected + 1]))
         if epoch == 0:
-            parts = tuple(PartitionRequest(one.at) for one in parts)
+            parts = tuple(PartitionRequest(one.topic_partition) for one in parts)
         forgotten = data.draw(st.lists(ATS, max_size=1).map(tuple))
         request: ShareFetch | ShareAcknowledge = ShareAcknowledge("g", member, epoch, parts)
         if kind == "fetch":
@@ -105,7 +105,7 @@ class Requests(RuleBasedStateMachine):
         for one in response.partitions:
             assert not (one.acquired and one.error is not ErrorCode.NONE)
             for offset in (o for r in one.acquired for o in range(r.first, r.last + 1)):
-                record = self.broker.partitions["g", one.at].window.records[offset]
+                record = self.broker.partitions["g", one.topic_partition].window.records[offset]
                 assert record.owner == request.member_id
 
     @rule(ms=st.sampled_from([1, 100]))

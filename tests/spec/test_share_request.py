@@ -13,6 +13,7 @@ from model.share_messages import (
     PartitionConduct,
     ShareAcknowledge,
     ShareFetch,
+    ShareResponse,
     TopicPartition,
 )
 from model.states import AcquireMode
@@ -20,7 +21,7 @@ from spec.coordinator import Durable
 from spec.log import Log, learn_hole
 from spec.partition import SharePartition
 from spec.share_broker import ShareBroker, advance, append, lead, resign
-from spec.share_request import handle, readable
+from spec.share_request import complete, handle, readable, receive
 from tests.spec.share_worlds import (
     P0,
     P1,
@@ -208,7 +209,7 @@ def test_each_fetch_has_its_own_error() -> None:
     at = TopicPartition("t", 2)
     request = fetching("m", 0, asked(UNKNOWN), asked(ABSENT), asked(at), asked(P0))
     _, response = sent(broker_of(), request)
-    assert {one.at: one.error.name for one in response.partitions} == {
+    assert {one.topic_partition: one.error.name for one in response.partitions} == {
         UNKNOWN: "UNKNOWN_TOPIC_ID",
         ABSENT: "UNKNOWN_TOPIC_OR_PARTITION",
         at: "UNKNOWN_TOPIC_OR_PARTITION",
@@ -348,3 +349,32 @@ def test_a_broker_reads_until_there_is_enough_to_acquire() -> None:
     cut = attrs.evolve(partition, log=attrs.evolve(partition.log, start_offset=4))
     assert read(cut, 1) == [(4, 4)]
     assert read(run(started(end=2), fetch("c", (0, 1))), 5) == []
+
+
+def test_a_request_that_waits_has_acknowledged_and_then_fetches() -> None:
+    broker = opened(broker_of())
+    request = fetching("m", 1, asked(P0, (0, 1, 1)))
+    received = receive(broker, request, 5)
+    assert received.fetches
+    assert held(received.broker, P0) == ""
+    assert received.broker.sessions["g", "m"].epoch == 2
+    handled = complete(received, 9)
+    assert handled.broker.now == 9
+    at_once = handle(broker, request, 5)
+    assert handled.response == at_once.response
+    assert handled.response is not None
+    assert [part.acquired != () for part in handled.response.partitions] == [False, True]
+
+
+def test_a_request_whose_session_ended_while_it_waited_fetches_nothing() -> None:
+    received = receive(opened(broker_of()), fetching("m", 1), 5)
+    ended = attrs.evolve(received, broker=attrs.evolve(received.broker, sessions=Map()))
+    handled = complete(ended, 9)
+    assert handled.response == ShareResponse()
+
+
+@pytest.mark.parametrize("request_", [acked("m", 1), fetching("m", -1), fetching("m", 7)])
+def test_what_fetches_nothing_does_not_wait(request_: ShareAcknowledge | ShareFetch) -> None:
+    received = receive(opened(broker_of()), request_, 5)
+    assert not received.fetches
+    assert complete(received, 5) == handle(opened(broker_of()), request_, 5)

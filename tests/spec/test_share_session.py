@@ -41,7 +41,7 @@ def began(request: ShareRequest, sessions: Sessions = LIVE, most: int = 10) -> t
 
 
 def parts(sessions: Sessions, member: str = "m") -> list[TopicPartition]:
-    return [one.at for one in sessions["g", member].partitions]
+    return [one.topic_partition for one in sessions["g", member].partitions]
 
 
 def test_epoch_0_opens_a_session_that_expects_1() -> None:

@@ -1,18 +1,19 @@
 import attrs
 import pytest
 
-from model.errors import ErrorCode, InvalidValueError
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
 from model.operations import (
     AdvanceLogStart,
     AdvanceTime,
     CompleteWrite,
     Initialize,
+    MemberLeaves,
     Operation,
-    Release,
 )
-from model.outcome import Answer, Choice, Completion
+from model.outcome import Answer, Choice, Completion, Composed
 from model.profile import KIP, Profile
+from model.snapshot import DurableState
 from model.states import RecordState
 from spec.lag import lag
 from spec.partition import SharePartition, Step
@@ -92,7 +93,7 @@ def test_nobody_else_may_use_a_record_whose_write_is_outstanding() -> None:
     )
     again = apply(partition, acknowledgement("c1", (0, 0, 1)))
     assert again.outcome.status is ErrorCode.INVALID_RECORD_STATE
-    assert states(run(partition, Release("c1"))) == "0-1:A1* 2:A1"
+    assert states(run(partition, MemberLeaves("c1"))) == "0-1:A1* 2:A1"
     assert states(run(partition, AdvanceTime(100))) == "0-1:A1* 2:A1"
 
 
@@ -208,7 +209,7 @@ def test_writes_are_numbered_on_also_by_a_new_leader() -> None:
     partition = waiting(acknowledgement("c1", (0, 0, 2)), acknowledgement("c1", (1, 1, 2)))
     assert sorted(partition.outstanding) == [0, 1]
     partition = run(partition, Initialize(SMALL, 0, 100, durable(partition)), fetch("c1", (0, 2)))
-    step = apply(partition, Release("c1"))
+    step = apply(partition, MemberLeaves("c1"))
     assert [write.id for write in step.outcome.writes] == [2]
 
 
@@ -277,3 +278,51 @@ def test_an_outstanding_write_keeps_its_records_and_its_caller() -> None:
     expired = {1: Record(RecordState.AVAILABLE, 1)}
     forgotten, _ = write_and_forget(partition, expired, PENDING)
     assert (forgotten.outstanding[0].offsets, forgotten.outstanding[0].seq) == ((), None)
+
+
+def later(moment: int, id_: int = 4) -> list[Answer]:
+    return [Answer(ErrorCode.PENDING, id_, made_after=moment)]
+
+
+def test_a_write_tells_the_state_of_the_moment_when_it_was_made() -> None:
+    partition = run(started(), fetch("c1", (0, 9)))
+    step = apply(partition, acknowledgement("c1", (5, 5, 1)), answers=later(2), seq=1)
+    assert step.outcome.composed == ()
+    step = apply(step.partition, acknowledgement("c1", (0, 1, 1)), seq=2)
+    assert step.outcome.composed == (Composed(4, 2, 1),)
+    step = apply(step.partition, AdvanceTime(1), seq=3)
+    assert step.outcome.composed == ()
+    done = complete(step.partition, 4, ErrorCode.NONE).partition
+    state = durable(done)
+    assert (state.start_offset, state.delivery_complete_count) == (2, 1)
+
+
+def test_a_write_may_be_made_right_after_its_own_operation() -> None:
+    partition = run(started(), fetch("c1", (0, 9)))
+    step = apply(partition, acknowledgement("c1", (5, 5, 1)), answers=later(7), seq=7)
+    assert step.outcome.composed == (Composed(4, 0, 1),)
+
+
+def test_a_write_is_not_answered_before_it_is_made() -> None:
+    partition = run(started(), fetch("c1", (0, 9)))
+    step = apply(partition, acknowledgement("c1", (5, 5, 1)), answers=later(3), seq=1)
+    with pytest.raises(IllegalChoiceError, match="write 4 is made after event 3"):
+        complete(step.partition, 4, ErrorCode.NONE)
+    made = apply(step.partition, AdvanceTime(1), seq=3).partition
+    assert complete(made, 4, ErrorCode.NONE).outcome.status is ErrorCode.NONE
+
+
+def test_writes_made_after_one_operation_are_composed_by_their_numbers() -> None:
+    partition = run(started(), fetch("c1", (0, 9)))
+    for seq, id_ in ((1, 9), (2, 4)):
+        batch = acknowledgement("c1", (seq, seq, 1))
+        partition = apply(partition, batch, answers=later(3, id_), seq=seq).partition
+    step = apply(partition, AdvanceTime(1), seq=3)
+    assert step.outcome.composed == (Composed(4, 0, 2), Composed(9, 0, 2))
+
+
+def test_a_new_leader_composes_no_write_of_the_former_one() -> None:
+    partition = run(started(), fetch("c1", (0, 9)))
+    step = apply(partition, acknowledgement("c1", (5, 5, 1)), answers=later(2), seq=1)
+    begin = Initialize(SMALL, 0, 10, DurableState(0, 0))
+    assert apply(step.partition, begin, seq=2).outcome.composed == ()

@@ -65,9 +65,10 @@ def started(
     start: int = 0,
     end: int = 100,
     config: SharePartitionConfig = SMALL,
+    timed: bool = False,
 ) -> SharePartition:
     """A share-partition over a log from 0 to ``end`` that a leader read from these batches."""
-    operation = Initialize(config, 0, end, DurableState(start, 0, batches))
+    operation = Initialize(config, 0, end, DurableState(start, 0, batches), timed=timed)
     return apply(new_partition(profile), operation).partition
 
 

@@ -1,0 +1,56 @@
+"""What the rules of a profile say, and where two profiles differ."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from model.profile import Profile
+
+Value = bool | int
+
+
+@attrs.frozen
+class Rule:
+    """A rule that profiles may have in different ways: its name and its sentence.
+
+    A ``defect`` is one of Apache Kafka that a profile reproduces.
+    """
+
+    name: str
+    sentence: str
+    defect: bool
+
+
+def _rules() -> dict[str, Rule]:
+    """Read the sentences where they are written, in the description of a profile."""
+    text = Profile.__doc__ or ""
+    entries = re.findall(r"(?ms)^ +``(\w+)``: (.*?)(?=\n\s*\n|\n +``\w+``: |\Z)", text)
+    return {
+        name: Rule(name, " ".join(sentence.split()), name.startswith("defect_"))
+        for name, sentence in entries
+    }
+
+
+RULES = _rules()
+
+
+def value_of(profile: Profile, rule: Rule) -> Value:
+    """Return how a profile has a rule: whether it holds, or its number."""
+    value: Value = getattr(profile, rule.name)
+    return value
+
+
+def differences(profiles: Sequence[Profile]) -> Iterator[tuple[Rule, tuple[Value, ...]]]:
+    """Yield each rule that is not the same in all of the profiles, with its value in each."""
+    for rule in RULES.values():
+        values = tuple(value_of(profile, rule) for profile in profiles)
+        if len(set(values)) > 1:
+            yield rule, values
+
+
+def value_text(value: Value) -> str:
+    """Return a value in words."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}"
