@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from impl import layout as at
 from impl.jit import compiled, entry_point
+from impl.locks import check_claim, lock_end
 from impl.rows import Ints
 from impl.runs import cut, is_held, join, seek
 from impl.state import State
@@ -187,7 +188,7 @@ def _renew(state: State, sent: Acknowledgement, batches: int, below: int) -> Non
     write fails (KIP-1222).
     """
     h, runs = state.header, state.runs
-    deadline = later(h[at.NOW], h[at.LOCK_DURATION])
+    deadline = lock_end(h)
     for batch in range(min(batches + 1, sent.batches.shape[0])):
         offset, end = sent.batches[batch, 0], min(sent.batches[batch, 1], h[at.END] - 1)
         if batch == batches:
@@ -231,6 +232,9 @@ def acknowledge(
     if _is_malformed(sent, h[at.SHARED_OFFSET]):
         h[at.STATUS] = at.S_INVALID_REQUEST
         return _JUDGED if refusal not in (at.UNSET, at.S_INVALID_REQUEST) else finish(state, start)
+    result = check_claim(h)
+    if result != at.FINE:
+        return result
     serial = begin_change(h)
     judgement = _judge(state, sent, serial)
     status = judgement.policy if refusal == at.UNSET else refusal

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from impl import layout as at
 from impl.jit import compiled, entry_point
+from impl.locks import check_claim, lock_end
 from impl.log import seek_batch
 from impl.policy import Fetch, choose_acquired, window_limit
 from impl.reading import Reach, check_read, learn_read
@@ -11,7 +12,7 @@ from impl.rows import Ints
 from impl.runs import cut, is_free, join, put, seek, set_state
 from impl.state import State
 from impl.waiting import note_full, note_passed_over, passed_over
-from impl.window import finish, first_unknown, later
+from impl.window import finish, first_unknown
 from model.guards import Guard
 
 __all__ = ["Fetch", "Taken", "acquire", "skip_acquire"]
@@ -50,7 +51,9 @@ def acquire(state: State, fetch: Fetch, taken: Taken) -> int:
     """
     h = state.header
     h[at.STATUS] = at.S_NONE
-    result = check_read(state, fetch)
+    result = check_claim(h)
+    if result == at.FINE:
+        result = check_read(state, fetch)
     if result != at.FINE:
         return result
     reach = learn_read(state, fetch)
@@ -168,7 +171,7 @@ def _take_all(state: State, member: int, ranges: Ints) -> None:
     if h[at.MARKS] and ranges.shape[0] > 0:
         h[at.NUMBER] = h[at.NEXT_ACQUISITION]
         h[at.NEXT_ACQUISITION] += 1
-    deadline = later(h[at.NOW], h[at.LOCK_DURATION])
+    deadline = lock_end(h)
     for i in range(ranges.shape[0]):
         h[at.NEXT_DEADLINE] = min(h[at.NEXT_DEADLINE], deadline)
         _take(state, ranges[i, 0], ranges[i, 1], member, deadline)

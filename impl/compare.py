@@ -155,10 +155,31 @@ def _compare_writes(state: State, events: Events, row: int, before: int) -> int:
     if result != at.FINE or begin == end:
         return result
     for i in range(writes):
-        recorded = begin + state.writes[i, at.W_GROUP] if expired else end - 1
+        group = begin + state.writes[i, at.W_GROUP] if expired else begin
+        if state.writes[i, at.W_STATUS] == at.S_PENDING and (
+            events.answers[group, at.A_MADE_AFTER] >= 0
+        ):
+            continue
+        recorded = group if expired else end - 1
         if events.starts[recorded] != state.writes[i, at.W_START]:
             return _WRITTEN_START
-        if events.completes[recorded] != state.writes[i, at.W_COMPLETE]:
+        if events.completes[recorded] not in (at.UNSAID, state.writes[i, at.W_COMPLETE]):
+            return _WRITTEN_COMPLETE
+    return at.FINE
+
+
+@compiled
+def compare_composed(state: State) -> int:
+    """Return the verdict on the numbers of the writes that the latest call has made."""
+    rows = state.outstanding
+    if state.header[at.UNMADE] == 0:
+        return at.FINE
+    for row in range(state.header[at.OUTSTANDING_TAIL]):
+        if rows[row, at.O_MADE_AFTER] != at.MADE_NOW:
+            continue
+        if rows[row, at.O_SAID_START] != rows[row, at.O_START]:
+            return _WRITTEN_START
+        if rows[row, at.O_SAID_COMPLETE] not in (at.UNSAID, rows[row, at.O_COMPLETE]):
             return _WRITTEN_COMPLETE
     return at.FINE
 
@@ -261,7 +282,9 @@ def differs_from_durable(state: State, leader: Leader) -> bool:
     h = state.header
     if not h[at.DURABLE_KNOWN] or leader.start < 0:
         return False
-    if h[at.DURABLE_START] != leader.start or h[at.DURABLE_COMPLETE] != leader.complete:
+    if h[at.DURABLE_START] != leader.start:
+        return True
+    if leader.complete not in (at.UNSET, h[at.DURABLE_COMPLETE]):
         return True
     for i in range(1, leader.batches.shape[0]):
         if leader.batches[i, at.FIRST] <= leader.batches[i - 1, at.LAST]:

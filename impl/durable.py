@@ -147,3 +147,44 @@ def _clip_and_join(header: Ints, durable: Ints, start: int) -> None:
             copy_row(durable, into, durable, row)
             durable[into, 0] = first
     header[at.DURABLE_TAIL] = into + 1
+
+
+@entry_point
+def note_shown(state: State, start: int, complete: int, read: Ints) -> None:
+    """Merge the outstanding writes of which all is in what a leader read.
+
+    Nobody knows whether a write without an answer is durable. Where events are missing, whatever
+    was read may have been written: then it is merged itself. ``read``: (first, last, state,
+    delivery count), ascending; ``complete``: its delivery complete count, UNSET for any.
+    """
+    h, pending = state.header, state.pending
+    if not h[at.DURABLE_WHOLE]:
+        merge_write(h, start, complete)
+        for i in range(read.shape[0]):
+            note_batch(h, state.journal, read, i)
+        return
+    begin = at.NOTHING
+    for row in range(h[at.OUTSTANDING_TAIL]):
+        wrote, count = state.outstanding[row, at.O_START], state.outstanding[row, at.O_COMPLETE]
+        end = begin + state.outstanding[row, at.O_BATCHES]
+        shown = wrote < start or (wrote == start and complete in (at.UNSET, max(complete, count)))
+        for i in range(begin, end):
+            shown = shown and _covers(read, start, pending, i)
+        if shown:
+            merge_write(h, wrote, count)
+            for i in range(begin, end):
+                note_batch(h, state.journal, pending, i)
+        begin = end
+
+
+@compiled
+def _covers(read: Ints, start: int, batches: Ints, index: int) -> bool:
+    """Tell whether what was read has of each offset from ``start`` what a batch says, or later."""
+    offset, row = max(batches[index, 0], start), 0
+    while offset <= batches[index, 1]:
+        while row < read.shape[0] and read[row, 1] < offset:
+            row += 1
+        if row == read.shape[0] or read[row, 0] > offset or _is_larger(batches, index, read, row):
+            return False
+        offset = read[row, 1] + 1
+    return True

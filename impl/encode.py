@@ -16,7 +16,7 @@ from model.checks import MAX_INT64, whole
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.operations import Acknowledge, Acquire, EntryPoint, Initialize, MarkInProgress, Produce
 from model.outcome import Answer, Choice
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, StateBatch
 from model.states import AcknowledgeType, AcquireMode
 
 MODES = {AcquireMode.BATCH_OPTIMIZED: at.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT: at.RECORD_LIMIT}
@@ -113,14 +113,25 @@ def mark_of(operation: MarkInProgress, member: int) -> Mark:
     return Mark(member, _array(rows, 4))
 
 
+def batch_rows(batches: Iterable[StateBatch]) -> Ints:
+    """Return state batches as rows (first, last, state, delivery count)."""
+    return _array(((b.first, b.last, b.state, b.delivery_count) for b in batches), 4)
+
+
 def answers_of(answers: tuple[Answer, ...]) -> Ints:
-    """Return the answers to writes as rows (id or -1, status)."""
+    """Return the answers to writes as rows (id or -1, status, call that it is made after or -1)."""
     return _array(
         (
-            (at.NOBODY if a.id is None else whole("id", a.id, 0), STATUS_NUMBERS[a.status])
+            (
+                at.NOBODY if a.id is None else whole("id", a.id, 0),
+                STATUS_NUMBERS[a.status],
+                at.NO_CALL if a.made_after is None else whole("made_after", a.made_after, 0),
+                at.UNSAID,
+                at.UNSAID,
+            )
             for a in answers
         ),
-        2,
+        at.ANSWER_COLUMNS,
     )
 
 
@@ -149,6 +160,7 @@ def settings_of(config: SharePartitionConfig) -> Settings:
         config.in_progress_max_lock_extension_ms,
         config.in_progress_rebalance_grace_ms,
         int(config.isolation_level is IsolationLevel.READ_COMMITTED),
+        RESETS[config.auto_offset_reset],
     )
 
 
@@ -163,7 +175,6 @@ def leader_of(operation: Initialize) -> Leader:
     persisted, reset = operation.persisted, operation.reset_offset
     return Leader(
         settings_of(operation.config),
-        RESETS[operation.config.auto_offset_reset],
         operation.log_start_offset,
         operation.log_end_offset,
         stable_of(operation),
@@ -171,8 +182,9 @@ def leader_of(operation: Initialize) -> Leader:
         -1 if reset is None else reset,
         operation.time_ms,
         persisted.start_offset,
-        persisted.delivery_complete_count,
+        persisted.delivery_complete_count if operation.count_known else at.UNSET,
         persisted.state_epoch,
         persisted.leader_epoch,
-        _array(((b.first, b.last, b.state, b.delivery_count) for b in persisted.state_batches), 4),
+        int(operation.timed),
+        batch_rows(persisted.state_batches),
     )

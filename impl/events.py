@@ -24,8 +24,9 @@ PRODUCE = _NUMBERS[ops.Produce]
 ACQUIRE = _NUMBERS[ops.Acquire]
 SKIP_ACQUIRE = _NUMBERS[ops.SkipAcquire]
 ACKNOWLEDGE = _NUMBERS[ops.Acknowledge]
-RELEASE = _NUMBERS[ops.Release]
+RELEASE = _NUMBERS[ops.MemberLeaves]
 ADVANCE_TIME = _NUMBERS[ops.AdvanceTime]
+EXPIRE = _NUMBERS[ops.Expire]
 COMPLETE_WRITE = _NUMBERS[ops.CompleteWrite]
 ADVANCE_LOG_START = _NUMBERS[ops.AdvanceLogStart]
 RESET_OFFSET = _NUMBERS[ops.ResetOffset]
@@ -34,6 +35,8 @@ FINISH_DEAD_LETTER = _NUMBERS[ops.FinishDeadLetter]
 ALTER_CONFIG = _NUMBERS[ops.AlterConfig]
 ARCHIVE_ABORTED = _NUMBERS[ops.ArchiveAborted]
 COMPACT = _NUMBERS[ops.Compact]
+CHECKPOINT = _NUMBERS[ops.Checkpoint]
+GAP = _NUMBERS[ops.Gap]
 
 STATUS_NAMES = tuple(status.name for status in at.STATUSES)
 MODE_NAMES = (AcquireMode.BATCH_OPTIMIZED.value, AcquireMode.RECORD_LIMIT.value)
@@ -44,23 +47,24 @@ _STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the
 (
     OP, SEQ, TIME, MEMBER, MODE, BATCH_SIZE, MAX_RECORDS, FETCH_OFFSET, ARG_LOG_START, ARG_LOG_END,
     ARG_STABLE, MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, CAN_ACQUIRE, ACQUIRED_COUNT,
-    RECORDED_NUMBER, AFTER_START, AFTER_END, AFTER_COMPLETE,
+    RECORDED_NUMBER, DUE, CLAIM, LOST, THREW, AFTER_START, AFTER_END, AFTER_COMPLETE,
     LOG_FROM, LOG_TO, ACQUIRED_FROM, ACQUIRED_TO, ACKS_FROM, ACKS_TO, WRITES_FROM, WRITES_TO,
     COMPLETED_FROM, COMPLETED_TO, RECORDS_FROM, RECORDS_TO, MARKED_FROM, MARKED_TO,
-) = range(36)  # fmt: skip
-FIELDS = 36
+) = range(40)  # fmt: skip
+FIELDS = 40
 
 
 class Events(NamedTuple):
     """Events of one share-partition; of ranges both ends are inclusive.
 
     ``fields`` (FIELDS, events): one value each. The others have rows of these columns:
-    ``log_batches``: first, last, also the ranges of FinishDeadLetter, ArchiveAborted and Compact.
+    ``log_batches``: first, last, also the ranges of Expire, CompleteWrite, FinishDeadLetter,
+    ArchiveAborted and Compact.
     ``acquired``: first, last, delivery count. ``acks``: first, last and the bounds of ``types``;
     of MarkInProgress first, last, leader epoch, acquisition. ``types``: also the statuses of marks.
-    ``answers``: id and status of a write; ``starts`` and ``completes``: its start offset and
-    delivery complete count; ``write_bounds``: its rows of ``written``, which has first, last,
-    state, delivery count. ``completed``: seq, status.
+    ``answers``: those to writes, by the columns of ``impl.layout``; ``starts`` and ``completes``:
+    start offset and delivery complete count of a write; ``write_bounds``: its rows of ``written``,
+    which has first, last, state, delivery count. ``completed``: seq, status.
     ``records``: first, last, state, delivery count, owner, pending.
     """
 
@@ -93,7 +97,7 @@ def events_of(batch: pa.RecordBatch, members: Members) -> Events:
     records = _listed(fields, RECORDS_FROM, after["records"])
     types, written = lists_of(acks["types"]), lists_of(writes["state_batches"])
     ranges, marks = lists_of(columns["ranges"]), lists_of(columns["progress_batches"])
-    for operation in (FINISH_DEAD_LETTER, ARCHIVE_ABORTED, COMPACT):
+    for operation in (EXPIRE, COMPLETE_WRITE, FINISH_DEAD_LETTER, ARCHIVE_ABORTED, COMPACT):
         _shared(fields, LOG_FROM, operation, ranges, len(log_batches["first"]))
     _shared(fields, ACKS_FROM, MARK_IN_PROGRESS, marks, len(types.bounds))
     marked = lists_of(result["marked"])
@@ -110,14 +114,30 @@ def events_of(batch: pa.RecordBatch, members: Members) -> Events:
             _copied(integers(types.items, MISSING)),
             numbered(marked.items, STATUS_NAMES),
         ),
-        rows_of([*_integers(writes, "id"), numbered(writes["status"], STATUS_NAMES)]),
+        _answers(writes),
         _copied(integers(writes["start_offset"], MISSING)),
         _copied(integers(writes["delivery_complete_count"], MISSING)),
         written.bounds,
         _rows(fields_of(written.items), "first", "last", "state", "delivery_count"),
         rows_of([*_integers(completed, "seq"), numbered(completed["status"], STATUS_NAMES)]),
-        _record_rows(records, members),
+        _visible(fields, _record_rows(records, members)),
     )
+
+
+def _visible(fields: Ints, records: Ints) -> Ints:
+    """Forget the owners that a checkpoint tells of pending records, whom nobody else sees."""
+    for row in np.flatnonzero(fields[OP] == CHECKPOINT):
+        own = records[fields[RECORDS_FROM, row] : fields[RECORDS_TO, row]]
+        own[own[:, 5] == 1, 4] = at.NOBODY
+    return records
+
+
+def _answers(writes: dict[str, pa.Array]) -> Ints:
+    """Return the answers to writes; what a write says is compared where it is made later."""
+    id_, made_after, start, complete = _integers(
+        writes, "id", "made_after", "start_offset", "delivery_complete_count"
+    )
+    return rows_of([id_, numbered(writes["status"], STATUS_NAMES), made_after, start, complete])
 
 
 def _copied(column: Ints) -> Ints:
@@ -165,6 +185,9 @@ def _plain(fields: Ints, columns: dict[str, pa.Array], members: Members) -> None
         (MS, "ms"),
         (WRITE_ID, "id"),
         (ARG_OFFSET, "start_offset"),
+        (DUE, "due_ms"),
+        (CLAIM, "deadline_ms"),
+        (LOST, "lost"),
     ):
         fields[index] = integers(columns[name], MISSING)
     skipped = integers(columns["skipped"], 0)
@@ -179,6 +202,7 @@ def _plain(fields: Ints, columns: dict[str, pa.Array], members: Members) -> None
 
 def _observed(fields: Ints, result: dict[str, pa.Array], after: dict[str, pa.Array]) -> None:
     fields[RESULT] = numbered(result["status"], STATUS_NAMES)
+    fields[THREW] = result["exception"].is_valid().to_numpy(zero_copy_only=False)
     fields[CAN_ACQUIRE] = integers(result["can_acquire"], MISSING)
     fields[ACQUIRED_COUNT] = integers(result["count"], MISSING)
     fields[RECORDED_NUMBER] = integers(result["acquisition"], MISSING)

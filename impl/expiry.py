@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from impl import layout as at
 from impl.jit import compiled, entry_point
+from impl.locks import pass_time
 from impl.rows import Ints
 from impl.runs import cut, is_held
 from impl.state import State
@@ -36,12 +37,15 @@ def advance_time(
     """Move the clock and expire locks (KIP-932, Acquisition lock; Kafka: the timer task).
 
     ``answers``: (id or -1, status) for the write of each group, as far as they go. Returns a
-    verdict.
+    verdict. A real clock only moves: there ``expire`` ends locks.
     """
     h = state.header
     h[at.STATUS] = at.S_NONE
     if milliseconds > at.MAX - h[at.NOW]:
         return _TIME_OVERFLOW
+    if h[at.TIMED]:
+        result = pass_time(state, milliseconds)
+        return result if result != at.FINE else finish(state, start)
     h[at.NOW] += milliseconds
     result = at.FINE
     if expiries.given:
@@ -49,6 +53,27 @@ def advance_time(
     elif _find_due(state):
         move_start(state, at.UNSET)
         result = _expire(state, state.ranges[: h[at.RANGES_TAIL]], answers, at.FIRST_GROUP)
+    return result if result != at.FINE else finish(state, start)
+
+
+@entry_point
+def expire(state: State, ranges: Ints, due: int, answers: Ints, start: int) -> int:
+    """Expire the locks of ranges that a timer ends now (Kafka: AcquisitionLockTimerTask).
+
+    ``ranges``: (first, last) each, ascending by their first offset. ``due``: when the timer was to
+    end them, UNSET if that is not known. Returns a verdict.
+    """
+    h = state.header
+    h[at.STATUS] = at.S_NONE
+    now = h[at.NOW]
+    if due > now:
+        return _TOO_EARLY
+    if due != at.UNSET:
+        h[at.NOW] = due
+    result, change = _expire_ranges(state, ranges)
+    h[at.NOW] = now
+    if result == at.FINE and ranges.shape[0] > 0:
+        result = send_anyway(state, change, answers, at.FIRST_GROUP)
     return result if result != at.FINE else finish(state, start)
 
 
@@ -94,21 +119,28 @@ def _expire(state: State, ranges: Ints, answers: Ints, group: int) -> int:
 
     A group that lies below it whole still writes the start offset and the delivery complete count.
     """
+    result, change = _expire_ranges(state, ranges)
+    if result != at.FINE or ranges.shape[0] == 0:
+        return result
+    return send_anyway(state, change, answers, group)
+
+
+@compiled
+def _expire_ranges(state: State, ranges: Ints) -> tuple[int, Change]:
+    """Expire the locks of ranges; return a verdict, and the change that is to be written."""
     h = state.header
     serial = begin_change(h)
-    low, high = at.MAX, -1
+    low, high = at.MAX, at.NOWHERE
     for i in range(ranges.shape[0]):
-        # A group is a set: an offset that two of its ranges name expires once.
+        # The ranges are a set: an offset that two of them name expires once.
         first, last = max(ranges[i, 0], h[at.START], high + 1), ranges[i, 1]
         if first > last:
             continue
         result = _expire_range(state, Change(serial, first, last))
         if result != at.FINE:
-            return result
+            return result, Change(serial, low, high)
         low, high = min(low, first), last
-    if ranges.shape[0] == 0:
-        return at.FINE
-    return send_anyway(state, Change(serial, low, high), answers, group)
+    return at.FINE, Change(serial, low, high)
 
 
 @compiled

@@ -73,6 +73,32 @@ def entry_point(function: F_) -> F_:
     return _compile(function, no_cpython_wrapper=False)
 
 
+def inlined(function: F_) -> F_:
+    """Compile a function as a part of the one compiled function that calls it.
+
+    For long ones over much code, which LLVM would optimise once more in their caller.
+    """
+    wrapped: F_ = _NUMBA.njit(
+        inline="always", no_cfunc_wrapper=True, no_cpython_wrapper=True, _nrt=False
+    )(function)
+    return wrapped
+
+
+def is_compiled() -> bool:
+    """Say whether the kernel was compiled before, so that the cache should have it."""
+    return bool(_NUMBA.config.DISABLE_JIT) or _mark().exists()
+
+
+def note_compiled() -> None:
+    """Note that the kernel is compiled."""
+    if not is_compiled():
+        _mark().touch()
+
+
+def _mark() -> Path:
+    return Path(_DIRECTORY) / f"compiled-{_digest()[:16]}"
+
+
 def _compile(function: F_, *, no_cpython_wrapper: bool) -> F_:
     with _cache_here():
         wrapped: F_ = _NUMBA.njit(

@@ -1,6 +1,6 @@
 """Replay of a recorded share-partition from Arrow columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 import numpy as np
@@ -9,20 +9,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from impl import layout as at
+from impl.checkpoint import take_checkpoint
 from impl.encode import Members, leader_of
 from impl.events import INITIALIZE, Events, events_of
 from impl.leadership import Leader
-from impl.replay import LEADER_COLUMNS, P_SEQ, POSITION, RESULTS, Leaders, Stop, replay_rows
+from impl.replay import (
+    LEADER_COLUMNS,
+    P_CLOCK,
+    P_SEQ,
+    P_TAKEN,
+    POSITION,
+    RESULTS,
+    TAKE,
+    Leaders,
+    Stop,
+    replay_rows,
+)
 from impl.rows import Ints
 from impl.state import State, new_state, with_room
+from impl.whole_state import recorded_numbers, state_of, whole_state
 from model.errors import InvalidValueError
 from model.guards import Difference, Guard
 from model.operation_table import OPERATION_TABLE
-from model.operations import AlterConfig, Initialize, Operation
+from model.operations import AlterConfig, Checkpoint, Initialize, Operation
 from model.profile import Profile
 from model.snapshot import DurableState
 from model.trace_arrow import check_schema
 from model.trace_codec import operation_from_row
+from model.whole_state import ReplayState
 
 _ARGUMENTS = OPERATION_TABLE[INITIALIZE].fields
 _CHUNK = 1 << 16
@@ -49,7 +63,8 @@ class KernelResult:
     ``events``: how many there are. ``unreadable``: why the next row cannot be replayed;
     ``model.trace_codec`` knows more if the row by itself holds no event. The arrays have one row
     for each of the events: ``lag`` in offsets, ``counts`` of the records in each state (events, 6),
-    in the order of the ids, and the window's offsets, the end exclusive.
+    in the order of the ids, and the window's offsets, the end exclusive. ``states``: where the
+    replay stood after so many rows, if that was asked for.
     """
 
     events: int
@@ -59,46 +74,81 @@ class KernelResult:
     start_offsets: npt.NDArray[np.int64]
     end_offsets: npt.NDArray[np.int64]
     unreadable: str | None = None
+    states: tuple[tuple[int, ReplayState], ...] = ()
 
 
-def replay_partition(table: pa.Table, profile: Profile) -> KernelResult:
+def replay_partition(
+    table: pa.Table,
+    profile: Profile,
+    start: ReplayState | None = None,
+    every: int | None = None,
+) -> KernelResult:
     """Replay the events of one share-partition, in the order of ``seq``, and compare each.
 
     Columns as in ``model.trace_arrow.SCHEMA``; others are ignored. Stops at the first row that
-    diverges or cannot be read. Raises InvalidValueError for a column that is missing or has
-    another type.
+    diverges or cannot be read. ``start`` is where the events before have led. With ``every``, the
+    result has the states about every so many events, where a leader is, and that after the last.
+    Raises InvalidValueError for a column that is missing or has another type.
     """
     check_schema(table.schema)
     results = np.empty((table.num_rows, RESULTS), np.int64)
-    replay = _Replay(profile)
+    replay = _Replay(profile, start)
+    states: list[tuple[int, ReplayState]] = []
     done = 0
-    for batch in table.combine_chunks().to_batches(max_chunksize=_CHUNK):
+    for batch in table.combine_chunks().to_batches(max_chunksize=min(every or _CHUNK, _CHUNK)):
         stop = replay.step(batch, results[done : done + batch.num_rows])
         done += stop.row
         reason = at.VERDICTS[stop.verdict]
         if isinstance(reason, at.Invalid):
-            return _result(results[:done], unreadable=replay.refusal(batch, stop.row, reason))
+            refusal = replay.refusal(batch, stop.row, reason)
+            return _result(results[:done], unreadable=refusal, states=states)
         if isinstance(reason, Guard | Difference):
             offset = replay.where if replay.where >= 0 else None
-            return _result(results[:done], KernelDivergence(done, reason, offset))
-    return _result(results)
+            return _result(results[:done], KernelDivergence(done, reason, offset), states=states)
+        since = done - (states[-1][0] if states else 0)
+        if every and done < table.num_rows and since >= every and replay.is_led:
+            states.append((done, replay.standing()))
+    if every:
+        states.append((done, replay.standing()))
+    return _result(results, states=states)
 
 
 def _result(
-    results: Ints, divergence: KernelDivergence | None = None, unreadable: str | None = None
+    results: Ints,
+    divergence: KernelDivergence | None = None,
+    unreadable: str | None = None,
+    states: Sequence[tuple[int, ReplayState]] = (),
 ) -> KernelResult:
     start, end, lag = (np.ascontiguousarray(results[:, column]) for column in range(3))
     counts = np.ascontiguousarray(results[:, 3:])
-    return KernelResult(len(results), divergence, lag, counts, start, end, unreadable)
+    handed_out = tuple(states)
+    return KernelResult(len(results), divergence, lag, counts, start, end, unreadable, handed_out)
 
 
 class _Replay:
     """A share-partition, and the position in its events between two batches."""
 
-    def __init__(self, profile: Profile) -> None:
-        self._state: State = new_state(profile)
+    def __init__(self, profile: Profile, start: ReplayState | None) -> None:
         self._members = Members()
         self._position = np.array(POSITION, np.int64)
+        self._state: State = new_state(profile)
+        if start:
+            self._state = state_of(start.state, self._members, profile, start.numbers)
+            self._position[P_SEQ], self._position[P_CLOCK] = start.seq, start.time_ms
+
+    @property
+    def is_led(self) -> bool:
+        """Whether a leader is known, so that any event may follow."""
+        return bool(self._state.header[at.INITIALIZED])
+
+    def standing(self) -> ReplayState:
+        """Return where the replay stands between two batches."""
+        return ReplayState(
+            whole_state(self._state, self._members),
+            int(self._position[P_SEQ]),
+            int(self._position[P_CLOCK]),
+            recorded_numbers(self._state),
+        )
 
     def step(self, batch: pa.RecordBatch, results: Ints) -> Stop:
         """Replay a batch, up to the first leader that cannot be read."""
@@ -107,11 +157,30 @@ class _Replay:
         self._position[:P_SEQ] = 0  # The row and the leader are counted in each batch.
         stop = replay_rows(self._state, events, leaders, results[:readable], self._position)
         while stop.room:
-            self._state = with_room(self._state, stop.room)
+            refused = self._make_ready(batch, stop)
+            if refused != at.FINE:
+                return stop._replace(verdict=refused, room=0)
             stop = replay_rows(self._state, events, leaders, results[:readable], self._position)
         if stop.verdict == at.FINE and readable < batch.num_rows:
             return stop._replace(verdict=at.verdict(at.NO_EVENT))
         return stop
+
+    def _make_ready(self, batch: pa.RecordBatch, stop: Stop) -> int:
+        """Make the room that is needed, or take the checkpoint of a row; return a verdict."""
+        if stop.room != TAKE:
+            self._state = with_room(self._state, stop.room)
+            return at.FINE
+        (row,) = batch.slice(stop.row, 1).to_pylist()
+        try:
+            operation = operation_from_row(row)
+        except InvalidValueError:
+            return at.verdict(at.NO_EVENT)
+        if not isinstance(operation, Checkpoint):
+            raise TypeError(operation)
+        start = operation.state.start_offset
+        self._state, verdict = take_checkpoint(self._state, self._members, operation, start)
+        self._position[P_TAKEN] = 1
+        return verdict
 
     @property
     def where(self) -> int:
@@ -125,7 +194,7 @@ class _Replay:
         elif reason is at.NO_EVENT:
             value = "malformed"
         else:
-            name = "op" if reason is at.NO_MARKS else reason.name
+            name = "op" if reason in (at.NO_MARKS, at.NO_CHECKPOINT) else reason.name
             value = batch.column(name.removesuffix(".id"))[row].as_py()
         return str(InvalidValueError(reason.name, value, reason.allowed))
 

@@ -75,9 +75,18 @@ TO_AVAILABLE, TO_GIVEN_UP, VANISHED = range(3)
 W_ID, W_START, W_COMPLETE, W_STATUS, W_FROM, W_TO, W_GROUP = range(7)
 WRITE_COLUMNS = 7
 
-# Columns of an outstanding write. BATCHES counts its rows of the pending state batches.
-O_ID, O_SERIAL, O_CALL, O_START, O_COMPLETE, O_BATCHES = range(6)
-OUTSTANDING_COLUMNS = 6
+# Columns of an outstanding write. BATCHES counts its rows of the pending state batches. MADE_AFTER
+# is the call after which START and COMPLETE are read, MADE once they are and MADE_NOW where the
+# latest call did it; SAID_START and SAID_COMPLETE are what a recording has for them, or UNSAID.
+O_ID, O_SERIAL, O_CALL, O_START, O_COMPLETE, O_BATCHES, O_MADE_AFTER, O_SAID_START, \
+    O_SAID_COMPLETE = range(9)  # fmt: skip
+OUTSTANDING_COLUMNS = 9
+MADE, MADE_NOW = number(-1), number(-2)
+UNSAID = number(-(2**63))
+
+# Columns of an answer to a write.
+A_ID, A_STATUS, A_MADE_AFTER, A_SAID_START, A_SAID_COMPLETE = range(5)
+ANSWER_COLUMNS = 5
 
 # The header: single values.
 (
@@ -87,13 +96,15 @@ OUTSTANDING_COLUMNS = 6
     LOG_START, LOG_END, STABLE, LOG_KNOWN, WAITING_OFFSET, WAITING_FETCHES,
     STUCK_OFFSET, STUCK_FETCHES,
     INITIALIZED, START, END, NOW, NEXT_DEADLINE, NEXT_WRITE, NEXT_SERIAL, NEXT_ACQUISITION,
+    HIGHEST_LIMIT,
     DELIVERY_LIMIT, MAX_LOCKS, LOCK_DURATION, RENEWAL, GIVEN_UP, STALENESS, EXTENSION, GRACE,
-    COMMITTED_ONLY, MARKS, RENEWAL_SURVIVES, SHARED_OFFSET, MAY_OVERSHOOT, FREE_GAP,
-    COUNTS_DURABLE, MAY_EXCEED, OFFERED_WITHIN,
+    COMMITTED_ONLY, RESET, MARKS, RENEWAL_SURVIVES, SHARED_OFFSET, MAY_OVERSHOOT, FREE_GAP,
+    COUNTS_DURABLE, MAY_EXCEED, OFFERED_WITHIN, SWEEP, TIMED, LAST_EVENT, CLAIM, UNMADE,
+    DURABLE_WHOLE,
     DURABLE_KNOWN, DURABLE_START, DURABLE_COMPLETE, STATE_EPOCH, LEADER_EPOCH,
     STATUS, WHERE, ANSWERED_CALL, ANSWERED_STATUS, CALL, NUMBER,
     COUNTS,
-) = range(60)  # fmt: skip
+) = range(68)  # fmt: skip
 HEADER_SIZE = COUNTS + STATES
 
 STATUSES = tuple(ErrorCode)
@@ -127,11 +138,13 @@ LONG_STALENESS = Invalid(
 NO_EVENT = Invalid("row", "an event")
 SEQ_GAP = Invalid("seq", "one more than the seq before")
 OTHER_CLOCK = Invalid("time_ms", "the clock after the event")
+NO_CHECKPOINT = Invalid("operation", "an operation of a profile without IN_PROGRESS")
 NO_MARKS = Invalid("operation", "an operation of the profile, which has no IN_PROGRESS")
 
 VERDICTS: tuple[Enum | Invalid | None, ...] = (
     None, *Guard, *Difference, PAST_LOG, NOT_IN_LOG, FALLING_STABLE, SHRINKING_LOG, NO_RESET,
-    TIME_OVERFLOW, WRITE_TWICE, LONG_LOCK, LONG_STALENESS, NO_MARKS, NO_EVENT, SEQ_GAP, OTHER_CLOCK,
+    TIME_OVERFLOW, WRITE_TWICE, LONG_LOCK, LONG_STALENESS, NO_MARKS, NO_CHECKPOINT, NO_EVENT,
+    SEQ_GAP, OTHER_CLOCK,
 )  # fmt: skip
 FINE = 0
 

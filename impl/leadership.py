@@ -22,7 +22,7 @@ _LONG_STALENESS = at.verdict(at.LONG_STALENESS)
 
 
 class Settings(NamedTuple):
-    """The configuration, without what only chooses a start offset. Times in ms."""
+    """The configuration; ``reset`` only chooses a start offset. Times in ms."""
 
     delivery_limit: int
     max_locks: int
@@ -33,18 +33,20 @@ class Settings(NamedTuple):
     extension: int
     grace: int
     committed_only: int
+    reset: int
 
 
 class Leader(NamedTuple):
     """What a new leader reads: ``settings``, log, and durable state with its ``batches``.
 
-    ``reset_offset`` is -1 where there is none; ``batches`` has (first, last, state, delivery
+    ``complete`` is UNSET where the read did not tell it. ``reset_offset`` is -1 where there is
+    none; ``timed`` says whether the clock is a real one;
+    ``batches`` has (first, last, state, delivery
     count) each. ``stable`` is the last stable offset; without ``log_known`` nobody recorded what
     becomes of the log.
     """
 
     settings: Settings
-    reset: int
     log_start: int
     log_end: int
     stable: int
@@ -55,6 +57,7 @@ class Leader(NamedTuple):
     complete: int
     state_epoch: int
     leader_epoch: int
+    timed: int
     batches: Ints
 
 
@@ -71,26 +74,29 @@ def initialize(state: State, leader: Leader, start: int) -> int:
         return result
     first = leader.start
     if first < 0:
-        if leader.reset == at.BY_DURATION and leader.reset_offset < 0:
+        if leader.settings.reset == at.BY_DURATION and leader.reset_offset < 0:
             return _NO_RESET
         first = _reset_start(leader)
     if _is_malformed(h, leader.batches, first):
-        h[at.INITIALIZED] = 0
+        h[at.INITIALIZED] = h[at.UNMADE] = 0
         h[at.STATUS] = at.S_SERVER_ERROR
         return at.FINE
     _configure(h, leader.settings)
     _adopt(state, leader)
     h[at.START] = h[at.END] = first
     h[at.OUTSTANDING_TAIL] = h[at.PENDING_TAIL] = 0
+    h[at.UNMADE] = 0
     drop_all(h)
-    replace_durable(h, leader.start, leader.complete)
+    replace_durable(h, leader.start, max(leader.complete, at.NOBODY))
     h[at.STATE_EPOCH], h[at.LEADER_EPOCH] = leader.state_epoch, leader.leader_epoch
+    h[at.DURABLE_WHOLE] = 1
     for i in range(leader.batches.shape[0]):
         last = leader.batches[i, 1]
         row = put(h, state.runs, h[at.TAIL], leader.batches[i, 0], last)
         marked = leader.batches[i, 2] == at.IN_PROGRESS
         set_state(h, state.runs, row, at.AVAILABLE if marked else leader.batches[i, 2])
         state.runs[row, at.COUNT] = leader.batches[i, 3]
+        note_limit(h, leader.batches[i, 3] + (state.runs[row, at.STATE] == at.AVAILABLE))
         note_batch(h, state.journal, leader.batches, i)
         h[at.END] = last + 1
     join(h, state.runs, first, h[at.END])
@@ -118,6 +124,21 @@ def _configure(header: Ints, settings: Settings) -> None:
     header[at.GIVEN_UP] = at.ARCHIVING if settings.dead_letters else at.ARCHIVED
     header[at.STALENESS], header[at.EXTENSION] = settings.staleness, settings.extension
     header[at.GRACE], header[at.COMMITTED_ONLY] = settings.grace, settings.committed_only
+    header[at.RESET] = settings.reset
+    note_limit(header, settings.delivery_limit)
+
+
+def settings_in_force(header: Ints) -> Settings:
+    """Return the settings of the latest leader, or as they were altered since."""
+    failed = header[at.GIVEN_UP] == at.ARCHIVING
+    settings = Settings(*header[at.DELIVERY_LIMIT : at.RESET + 1].tolist())
+    return settings._replace(dead_letters=int(failed))
+
+
+@entry_point
+def note_limit(header: Ints, limit: int) -> None:
+    """Note a delivery count limit that was in force; no rule reads the highest."""
+    header[at.HIGHEST_LIMIT] = max(header[at.HIGHEST_LIMIT], limit)
 
 
 @entry_point
@@ -134,9 +155,9 @@ def alter_config(state: State, settings: Settings, start: int) -> int:
 
 @compiled
 def _reset_start(leader: Leader) -> int:
-    if leader.reset == at.EARLIEST:
+    if leader.settings.reset == at.EARLIEST:
         return leader.log_start
-    return leader.reset_offset if leader.reset == at.BY_DURATION else leader.log_end
+    return leader.reset_offset if leader.settings.reset == at.BY_DURATION else leader.log_end
 
 
 @compiled
@@ -158,6 +179,7 @@ def _adopt(state: State, leader: Leader) -> None:
     h = state.header
     h[at.INITIALIZED], h[at.STATUS] = 1, at.S_NONE
     h[at.NOW], h[at.NEXT_DEADLINE] = leader.time, at.NEVER
+    h[at.TIMED], h[at.LAST_EVENT] = leader.timed, leader.time
     if leader.leader_epoch > h[at.LEADER_EPOCH]:
         h[at.NEXT_ACQUISITION] = 0
     h[at.LOG_START], h[at.LOG_END] = leader.log_start, leader.log_end
@@ -236,7 +258,7 @@ def reset_offset(state: State, offset: int, start: int) -> int:
     epoch = h[at.STATE_EPOCH] + 1
     replace_durable(h, offset, at.NOTHING)
     h[at.STATE_EPOCH] = epoch
-    h[at.OUTSTANDING_TAIL] = h[at.PENDING_TAIL] = 0
+    h[at.OUTSTANDING_TAIL] = h[at.PENDING_TAIL] = h[at.UNMADE] = 0
     drop_all(h)
     forget_waiting(h)
     h[at.START] = h[at.END] = offset

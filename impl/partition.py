@@ -1,9 +1,15 @@
 """One share-partition that takes and returns the model's values, over the compiled algorithm."""
 
+from operator import itemgetter
+from typing import Self
+
+import attrs
+
 from impl import (
     aborted,
     acknowledge,
     acquire,
+    checkpoint,
     dead_letter,
     expiry,
     leadership,
@@ -12,12 +18,13 @@ from impl import (
     writes,
 )
 from impl import layout as at
-from impl.durable import merge_journal
+from impl.durable import merge_journal, note_shown
 from impl.encode import (
     STATUS_NUMBERS,
     Members,
     acknowledgement_of,
     answers_of,
+    batch_rows,
     expiries_of,
     fetch_of,
     leader_of,
@@ -30,6 +37,7 @@ from impl.encode import (
 )
 from impl.rows import Ints
 from impl.state import State, copy_of, new_state, rows_needed, with_room
+from impl.whole_state import state_of, whole_state
 from model.checks import whole
 from model.errors import IllegalChoiceError, InvalidValueError
 from model.guards import Guard
@@ -40,22 +48,26 @@ from model.operations import (
     AdvanceTime,
     AlterConfig,
     ArchiveAborted,
+    Checkpoint,
     Compact,
     CompleteWrite,
+    Expire,
     FinishDeadLetter,
+    Gap,
     Initialize,
     MarkInProgress,
+    MemberLeaves,
     Operation,
     Produce,
-    Release,
     ResetOffset,
     SkipAcquire,
 )
-from model.outcome import Answer, Choice, Completion, Outcome, Write
+from model.outcome import Answer, Choice, Completion, Composed, Outcome, Write
 from model.profile import Profile
 from model.ranges import AcquiredRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
+from model.whole_state import WholeState
 
 _ANY = Choice()
 _LONG_JOURNAL = 64
@@ -72,7 +84,15 @@ class FastSharePartition:
         """Start with a share-partition that no leader has initialized."""
         self.profile = profile
         self._state = new_state(profile)
+        self._spare: State | None = None
         self._members = Members()
+
+    def __copy__(self) -> Self:
+        """Return one that goes its own way: this one's next operations overwrite its arrays."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._state, other._spare = copy_of(self._state), None
+        return other
 
     def apply(
         self,
@@ -86,16 +106,24 @@ class FastSharePartition:
         Raises IllegalChoiceError if a guard refuses the choice, and InvalidValueError for a value
         that is not allowed; the share-partition is then as it was.
         """
-        state = copy_of(self._state)
+        state = copy_of(self._state, self._spare)
         rows = rows_needed(state.header, _ranges_named(operation, choice))
         state = with_room(state, rows)
         header = state.header
         header[at.CALL] = whole("seq", seq, 0)
         header[at.ANSWERED_CALL], header[at.WHERE] = at.NO_CALL, at.NOWHERE
+        header[at.CLAIM] = or_unset(choice.deadline_ms)
         if isinstance(operation, Initialize):
             verdict = leadership.initialize(
                 state, leader_of(operation), or_unset(choice.start_offset)
             )
+        elif isinstance(operation, Gap):
+            verdict = at.FINE
+            checkpoint.lose_events(header)
+        elif isinstance(operation, Checkpoint):
+            start = or_unset(choice.start_offset)
+            state, verdict = checkpoint.take_checkpoint(state, self._members, operation, start)
+            header = state.header
         elif not header[at.INITIALIZED]:
             verdict = at.VERDICTS.index(Guard.PARTITION_IS_INITIALIZED)
         else:
@@ -103,8 +131,15 @@ class FastSharePartition:
         _raise_refusal(verdict, int(header[at.WHERE]), operation)
         if header[at.JOURNAL_TAIL] > _LONG_JOURNAL:
             merge_journal(state)
+        between = header[at.TIMED] and isinstance(operation, AdvanceTime)
+        is_event = header[at.INITIALIZED] and not between
+        if is_event:
+            writes.compose(state)
+            header[at.LAST_EVENT] = header[at.NOW]
         outcome = _outcome(state, skipped=isinstance(operation, SkipAcquire))
-        self._state = state
+        if is_event and header[at.UNMADE]:
+            outcome = attrs.evolve(outcome, composed=_composed(state))
+        self._state, self._spare = state, self._state
         return outcome
 
     def _step(  # noqa: C901, PLR0911, PLR0912 - one for each operation
@@ -120,17 +155,21 @@ class FastSharePartition:
                 refusal = at.UNSET if choice.refusal is None else STATUS_NUMBERS[choice.refusal]
                 results = answers_of(answers)
                 return acknowledge.acknowledge(state, sent, refusal, results, start)
-            case Release(member):
+            case MemberLeaves(member):
                 member_number = self._members.number(member)
                 return acknowledge.release(state, member_number, answers_of(answers), start)
             case AdvanceTime(ms):
                 results = answers_of(answers)
                 return expiry.advance_time(state, ms, expiries_of(choice), results, start)
+            case Expire(ranges):
+                due, results = or_unset(operation.due_ms), answers_of(answers)
+                return expiry.expire(state, range_rows(ranges), due, results, start)
             case Produce(batches, log_end):
                 stable = stable_of(operation)
                 return leadership.produce(state, range_rows(batches), log_end, stable, start)
-            case CompleteWrite(name, status):
-                return writes.complete_write(state, name, STATUS_NUMBERS[status], start)
+            case CompleteWrite(name, status, held):
+                number, rows = STATUS_NUMBERS[status], range_rows(held)
+                return writes.complete_write(state, name, number, rows, start)
             case AdvanceLogStart(log_start):
                 return leadership.advance_log_start(state, log_start, start)
             case ResetOffset(offset):
@@ -172,6 +211,30 @@ class FastSharePartition:
             int(header[at.LEADER_EPOCH]),
         )
 
+    def readable(self, read: DurableState) -> DurableState:
+        """Return what a new leader may read that comes nearest to what it read."""
+        header = self._state.header
+        if read.state_epoch > header[at.STATE_EPOCH]:
+            return read
+        other = FastSharePartition(self.profile)
+        batches = batch_rows(read.state_batches)
+        rows = rows_needed(header, len(batches) + int(header[at.PENDING_TAIL]))
+        other._state = with_room(copy_of(self._state), rows)
+        complete = read.delivery_complete_count
+        note_shown(other._state, read.start_offset, complete, batches)
+        return other.durable()
+
+    def whole(self) -> WholeState:
+        """Return the whole state, from which any engine can go on."""
+        return whole_state(self._state, self._members)
+
+    @classmethod
+    def resumed(cls, profile: Profile, whole: WholeState) -> Self:
+        """Return a share-partition that goes on from a whole state."""
+        partition = cls(profile)
+        partition._state = state_of(whole, partition._members, profile)
+        return partition
+
     def lag(self) -> int:
         """Return the share-partition lag in offsets (KIP-1226), of the state in memory."""
         return int(window.lag(self._state))
@@ -184,8 +247,10 @@ def _ranges_named(operation: Operation, choice: Choice) -> int:
     match operation:
         case Acquire() | Produce():
             number += len(operation.log_batches)
-        case FinishDeadLetter() | ArchiveAborted() | Compact():
+        case Expire() | FinishDeadLetter() | ArchiveAborted() | Compact():
             number += len(operation.ranges)
+        case CompleteWrite():
+            number += len(operation.held)
         case MarkInProgress():
             number += len(operation.batches)
         case Acknowledge():
@@ -239,6 +304,16 @@ def _outcome(state: State, *, skipped: bool) -> Outcome:
         marked=tuple(
             at.STATUSES[row] for row in state.ranges[: header[at.MARKED_TAIL], 0].tolist()
         ),
+        deadline_ms=None if header[at.CLAIM] == at.UNSET else int(header[at.CLAIM]),
+    )
+
+
+def _composed(state: State) -> tuple[Composed, ...]:
+    rows = state.outstanding[: state.header[at.OUTSTANDING_TAIL]].tolist()
+    composed = (row for row in rows if row[at.O_MADE_AFTER] == at.MADE_NOW)
+    return tuple(
+        Composed(row[at.O_ID], row[at.O_START], row[at.O_COMPLETE])
+        for row in sorted(composed, key=itemgetter(at.O_ID))
     )
 
 

@@ -37,18 +37,18 @@ def choose_acquired(state: State, fetch: Fetch) -> int:
     """
     h = state.header
     h[at.RANGES_TAIL] = 0
-    left, lowest = fetch.max_records, max(h[at.START], h[at.LOG_START])
+    wanted, lowest = fetch.max_records, max(h[at.START], h[at.LOG_START])
     limit = window_limit(state, _start_for(state, fetch.batches))
     for i in range(fetch.batches.shape[0]):
-        if left <= 0:
+        if wanted <= 0:
             break
         first, last = max(fetch.batches[i, 0], lowest), fetch.batches[i, 1]
         if fetch.mode == at.RECORD_LIMIT:
-            left -= _choose(state, first, min(last, max(limit, h[at.END]) - 1), left)
+            wanted -= _choose(state, first, min(last, max(limit, h[at.END]) - 1), wanted)
         elif max(first, h[at.END]) < limit:
-            left -= _choose(state, first, last, at.MAX)
+            wanted -= _choose(state, first, last, at.MAX)
         else:
-            left -= _choose(state, first, min(last, h[at.END] - 1), at.MAX)
+            wanted -= _choose(state, first, min(last, h[at.END] - 1), at.MAX)
     return int(h[at.RANGES_TAIL])
 
 
@@ -72,19 +72,19 @@ def _start_for(state: State, batches: Ints) -> int:
 def _choose(state: State, first: int, last: int, most: int) -> int:
     """Choose the free records from ``first`` to ``last``; return their number."""
     h, runs = state.header, state.runs
-    i, offset, left = seek(h, runs, first), first, most
-    while offset <= last and left > 0:
+    i, offset, wanted = seek(h, runs, first), first, most
+    while offset <= last and wanted > 0:
         if i < h[at.TAIL] and runs[i, at.FIRST] <= offset:
             end, free = min(runs[i, at.LAST], last), is_free(runs, i)
             i += 1
         else:
             end, free = last if i == h[at.TAIL] else min(last, runs[i, at.FIRST] - 1), True
         if free:
-            end = end if end - offset < left else offset + left - 1
-            left -= end - offset + 1
+            end = end if end - offset < wanted else offset + wanted - 1
+            wanted -= end - offset + 1
             _append(h, state.ranges, offset, end)
         offset = end + 1
-    return most - left
+    return most - wanted
 
 
 @compiled

@@ -77,7 +77,7 @@ def learn_read(state: State, fetch: Fetch) -> Reach:
     if number == 0:
         return Reach(at.MAX, -1)
     first, last, offset = batches[0, 0], batches[number - 1, 1], _learnt_from(h, fetch)
-    learn_hole(h, state.holes, max(fetch.offset, h[at.START]), h[at.LOG_START] - 1)
+    learn_hole(h, state.holes, h[at.START], h[at.LOG_START] - 1)
     for i in range(number):
         learn_hole(h, state.holes, offset, batches[i, 0] - 1)
         offset = max(offset, batches[i, 1] + 1)

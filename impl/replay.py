@@ -7,12 +7,12 @@ from impl import layout as at
 from impl.aborted import archive_aborted
 from impl.acknowledge import Acknowledgement, acknowledge, release
 from impl.acquire import Taken, acquire, skip_acquire
-from impl.compare import compare, differs_from_durable
+from impl.compare import compare, compare_composed, differs_from_durable
 from impl.dead_letter import finish_dead_letter
-from impl.durable import merge_journal
+from impl.durable import merge_journal, note_shown
 from impl.events import Events
-from impl.expiry import Expiries, advance_time
-from impl.jit import compiled, entry_point
+from impl.expiry import Expiries, advance_time, expire
+from impl.jit import compiled, entry_point, inlined
 from impl.leadership import (
     Leader,
     Settings,
@@ -23,17 +23,19 @@ from impl.leadership import (
     produce,
     reset_offset,
 )
+from impl.locks import pass_time
 from impl.policy import Fetch
 from impl.progress import Mark, mark_in_progress
 from impl.rows import Ints, sort_rows
 from impl.state import State, has_room, rows_needed
 from impl.validity import is_event
 from impl.window import complete_count
-from impl.writes import complete_write
+from impl.writes import complete_write, compose
 from model.guards import Difference, Guard
 
 _NOT_INITIALIZED = at.verdict(Guard.PARTITION_IS_INITIALIZED)
 _PERSISTED = at.verdict(Difference.PERSISTED)
+_THREW = at.verdict(Difference.EXCEPTION)
 _NO_EVENT = at.verdict(at.NO_EVENT)
 _SEQ_GAP = at.verdict(at.SEQ_GAP)
 _OTHER_CLOCK = at.verdict(at.OTHER_CLOCK)
@@ -43,12 +45,14 @@ R_START, R_END, R_LAG, R_COUNTS = range(4)
 RESULTS = R_COUNTS + at.STATES
 
 # The last columns of the leaders, after the settings and the other single values.
-_BATCHES_FROM, _BATCHES_TO = 20, 21
-LEADER_COLUMNS = 22
+_BATCHES_FROM, _BATCHES_TO = 21, 22
+LEADER_COLUMNS = 23
 
 # The position of a replay, and what it is at the start.
-P_ROW, P_LEADER, P_SEQ, P_CLOCK = range(4)
-POSITION = (0, 0, -1, 0)
+# TAKEN says that the checkpoint in the next row has been taken.
+P_ROW, P_LEADER, P_SEQ, P_CLOCK, P_TAKEN = range(5)
+POSITION = (0, 0, -1, 0, 0)
+TAKE = at.number(-1)
 
 _LONG_JOURNAL = 4096
 
@@ -68,7 +72,7 @@ class Stop(NamedTuple):
     """Where a replay stopped.
 
     ``row``: the first event that was not replayed. Why: the ``verdict`` on it, or that the state
-    has no ``room`` for so many rows; both are 0 at the end.
+    has no ``room`` for so many rows, TAKE for a checkpoint to be taken; both are 0 at the end.
     """
 
     row: int
@@ -87,40 +91,72 @@ def replay_rows(
     """
     h, f = state.header, events.fields
     for row in range(position[P_ROW], results.shape[0]):
-        reason = _check(events, row, position)
-        if reason != at.FINE:
-            return Stop(row, reason, at.NOTHING)
-        rows = rows_needed(h, _ranges_named(events, leaders, position))
+        if not position[P_TAKEN]:
+            reason = _check(state, events, row, position)
+            if reason != at.FINE:
+                return Stop(row, reason, at.NOTHING)
+            if f[event.OP, row] == event.CHECKPOINT:
+                return Stop(row, at.FINE, TAKE)
+        rows = rows_needed(h, _ranges_named(h, events, leaders, position))
         if not has_room(state, rows):
             return Stop(row, at.FINE, rows)
-        before = h[at.START]
-        reason = _step(state, events, leaders, position)
-        complete = complete_count(state)
-        if reason == at.FINE:
-            reason = compare(state, events, row, before, complete)
+        position[P_TAKEN] = 0
+        reason = _apply(state, events, leaders, position)
         if reason != at.FINE:
             return Stop(row, reason, at.NOTHING)
-        _note(h, results, row, complete)
+        _note(h, results, row, complete_count(state))
         position[P_ROW], position[P_SEQ] = row + 1, f[event.SEQ, row] + 1
         position[P_CLOCK] = f[event.TIME, row]
     return Stop(results.shape[0], at.FINE, at.NOTHING)
 
 
-@compiled
-def _check(events: Events, row: int, position: Ints) -> int:
-    """Return the verdict on a row before it is applied: whether it is the next event."""
-    f = events.fields
+@inlined
+def _apply(state: State, events: Events, leaders: Leaders, position: Ints) -> int:
+    """Apply the event at ``position`` and compare it; return a verdict."""
+    h, f, row = state.header, events.fields, position[P_ROW]
+    before = h[at.START]
+    reason = _step(state, events, leaders, position)
+    if reason != at.FINE or f[event.OP, row] == event.GAP:
+        return reason
+    reason = compare(state, events, row, before, complete_count(state))
+    if h[at.INITIALIZED] and not (h[at.TIMED] and f[event.OP, row] == event.ADVANCE_TIME):
+        h[at.LAST_EVENT] = h[at.NOW]
+        compose(state)
+        if reason == at.FINE:
+            reason = compare_composed(state)
+    return reason
+
+
+@inlined
+def _check(state: State, events: Events, row: int, position: Ints) -> int:  # noqa: PLR0911 - one for each verdict
+    """Return the verdict on a row before it is applied: whether it is the next event.
+
+    A virtual clock moves where time passes, a real one between any two events, and never back. It
+    moves before a checkpoint is taken.
+    """
+    h, f = state.header, events.fields
     if not is_event(events, row):
         return _NO_EVENT
-    if position[P_SEQ] >= 0 and f[event.SEQ, row] != position[P_SEQ]:
-        return _SEQ_GAP
-    if f[event.OP, row] == event.INITIALIZE:
+    op = f[event.OP, row]
+    anew = op == event.INITIALIZE or (op == event.CHECKPOINT and not h[at.INITIALIZED])
+    begins = anew and (not h[at.INITIALIZED] or f[event.SEQ, row] == 0)
+    if op == event.GAP:
         return at.FINE
-    passed = f[event.MS, row] if f[event.OP, row] == event.ADVANCE_TIME else 0
-    return at.FINE if f[event.TIME, row] - passed == position[P_CLOCK] else _OTHER_CLOCK
+    if position[P_SEQ] >= 0 and f[event.SEQ, row] != position[P_SEQ] and not begins:
+        return _SEQ_GAP
+    if anew:
+        return at.FINE
+    passed = f[event.MS, row] if op == event.ADVANCE_TIME else 0
+    before = f[event.TIME, row] - passed
+    if before != position[P_CLOCK] and not (h[at.TIMED] and before > position[P_CLOCK]):
+        return _OTHER_CLOCK
+    if op == event.CHECKPOINT and h[at.TIMED]:
+        h[at.WHERE] = at.NOWHERE
+        return _follow_clock(state, events, row)
+    return at.FINE
 
 
-@compiled
+@inlined
 def _note(header: Ints, results: Ints, row: int, complete: int) -> None:
     results[row, R_START], results[row, R_END] = header[at.START], header[at.END]
     results[row, R_LAG] = header[at.LOG_END] - header[at.START] - complete
@@ -129,7 +165,7 @@ def _note(header: Ints, results: Ints, row: int, complete: int) -> None:
 
 
 @compiled
-def _ranges_named(events: Events, leaders: Leaders, position: Ints) -> int:
+def _ranges_named(header: Ints, events: Events, leaders: Leaders, position: Ints) -> int:
     """Return how many ranges of offsets an event names at most."""
     f, row = events.fields, position[P_ROW]
     number = f[event.LOG_TO, row] - f[event.LOG_FROM, row]
@@ -142,6 +178,7 @@ def _ranges_named(events: Events, leaders: Leaders, position: Ints) -> int:
         number += events.write_bounds[i, 1] - events.write_bounds[i, 0]
     if f[event.OP, row] == event.INITIALIZE:
         leader = position[P_LEADER]
+        number += header[at.PENDING_TAIL]
         number += leaders.values[leader, _BATCHES_TO] - leaders.values[leader, _BATCHES_FROM]
     return int(number)
 
@@ -149,7 +186,7 @@ def _ranges_named(events: Events, leaders: Leaders, position: Ints) -> int:
 @compiled
 def _settings(leaders: Leaders, index: int) -> Settings:
     v = leaders.values[index]
-    return Settings(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8])
+    return Settings(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9])
 
 
 @compiled
@@ -158,40 +195,62 @@ def _leader(leaders: Leaders, index: int) -> Leader:
     batches = leaders.batches[v[_BATCHES_FROM] : v[_BATCHES_TO]]
     settings = _settings(leaders, index)
     log = v[10], v[11], v[12], v[13]
-    return Leader(settings, v[9], *log, v[14], v[15], v[16], v[17], v[18], v[19], batches)
+    return Leader(settings, *log, v[14], v[15], v[16], v[17], v[18], v[19], v[20], batches)
 
 
 @compiled
-def _take_over(state: State, events: Events, leaders: Leaders, position: Ints) -> int:
-    """Initialize; return a verdict, also on what the leader read from the share coordinator."""
-    merge_journal(state)
+def take_over(state: State, events: Events, leaders: Leaders, position: Ints) -> int:
+    """Initialize; return a verdict, also on what the leader read from the share coordinator.
+
+    It may read what outstanding writes wrote; and anything where it was reset meanwhile.
+    """
     leader = _leader(leaders, position[P_LEADER])
     position[P_LEADER] += 1
     state.header[at.ANSWERED_CALL] = at.NO_CALL
-    differs = differs_from_durable(state, leader)
+    h = state.header
+    differs = False
+    if leader.state_epoch <= h[at.STATE_EPOCH]:
+        note_shown(state, leader.start, leader.complete, leader.batches)
+        merge_journal(state)
+        differs = differs_from_durable(state, leader)
     result = initialize(state, leader, events.fields[event.AFTER_START, position[P_ROW]])
     return _PERSISTED if result == at.FINE and differs else result
 
 
-@compiled
+@inlined
 def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int:  # noqa: C901, PLR0911, PLR0912 - one case for each operation
     """Apply the event at ``position`` with what was chosen in it; return a verdict."""
     h, f, row = state.header, events.fields, position[P_ROW]
     h[at.WHERE] = at.NOWHERE
+    if f[event.THREW, row]:
+        return _THREW
     if f[event.OP, row] == event.INITIALIZE:
-        return _take_over(state, events, leaders, position)
+        return take_over(state, events, leaders, position)
+    if f[event.OP, row] == event.GAP:
+        h[at.INITIALIZED] = h[at.DURABLE_WHOLE] = h[at.UNMADE] = 0
+        return at.FINE
     if not h[at.INITIALIZED]:
         return _NOT_INITIALIZED
     if h[at.JOURNAL_TAIL] > _LONG_JOURNAL:
         merge_journal(state)
     h[at.CALL], h[at.ANSWERED_CALL] = f[event.SEQ, row], at.NO_CALL
+    h[at.CLAIM] = at.UNSET if f[event.CLAIM, row] < 0 else f[event.CLAIM, row]
+    if f[event.OP, row] == event.CHECKPOINT:
+        h[at.STATUS] = at.S_NONE
+        return at.FINE
+    if h[at.TIMED]:
+        result = _follow_clock(state, events, row)
+        if result != at.FINE:
+            return result
     op, start = f[event.OP, row], f[event.AFTER_START, row]
     if op == event.ACQUIRE:
-        return acquire(state, _fetch(events, row), _taken(state, events, row))
+        return _acquire(state, events, row)
     if op == event.ACKNOWLEDGE:
         return _acknowledge(state, events, row)
     if op == event.ADVANCE_TIME:
         return _advance_time(state, events, row)
+    if op == event.EXPIRE:
+        return _expire(state, events, row)
     if op == event.PRODUCE:
         batches = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
         end, stable = f[event.ARG_LOG_END, row], f[event.ARG_STABLE, row]
@@ -200,7 +259,8 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
         answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
         return release(state, f[event.MEMBER, row], answers, start)
     if op == event.COMPLETE_WRITE:
-        return complete_write(state, f[event.WRITE_ID, row], f[event.RESULT, row], start)
+        held = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
+        return complete_write(state, f[event.WRITE_ID, row], f[event.RESULT, row], held, start)
     if op == event.ADVANCE_LOG_START:
         return advance_log_start(state, f[event.ARG_LOG_START, row], start)
     if op == event.RESET_OFFSET:
@@ -220,6 +280,11 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
         position[P_LEADER] += 1
         return alter_config(state, _settings(leaders, position[P_LEADER] - 1), start)
     return skip_acquire(state, start)
+
+
+@compiled
+def _acquire(state: State, events: Events, row: int) -> int:
+    return acquire(state, _fetch(events, row), _taken(state, events, row))
 
 
 @compiled
@@ -285,6 +350,25 @@ def _advance_time(state: State, events: Events, row: int) -> int:
 
 
 @compiled
+def _follow_clock(state: State, events: Events, row: int) -> int:
+    """Move a real clock to the time of an event, before it happens; return a verdict."""
+    f, h = events.fields, state.header
+    passed = f[event.MS, row] if f[event.OP, row] == event.ADVANCE_TIME else 0
+    return pass_time(state, f[event.TIME, row] - passed - h[at.NOW])
+
+
+@compiled
+def _expire(state: State, events: Events, row: int) -> int:
+    f = events.fields
+    begin, end = f[event.LOG_FROM, row], f[event.LOG_TO, row]
+    sort_rows(events.log_batches, begin, end)
+    answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
+    due = at.UNSET if f[event.DUE, row] < 0 else f[event.DUE, row]
+    start = f[event.AFTER_START, row]
+    return expire(state, events.log_batches[begin:end], due, answers, start)
+
+
+@compiled
 def _finish_dead_letter(state: State, events: Events, row: int) -> int:
     f = events.fields
     begin, end = f[event.LOG_FROM, row], f[event.LOG_TO, row]
@@ -292,3 +376,7 @@ def _finish_dead_letter(state: State, events: Events, row: int) -> int:
     answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
     start = f[event.AFTER_START, row]
     return finish_dead_letter(state, events.log_batches[begin:end], answers, start)
+
+
+LONGEST = ((_acquire, _expire, _finish_dead_letter), (_advance_time, _acknowledge))
+"""What takes longest to compile, in two parts: functions of a state, events and a row of them."""

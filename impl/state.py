@@ -55,6 +55,9 @@ def new_state(profile: Profile) -> State:
     header[at.COUNTS_DURABLE] = profile.coordinator_counts_complete
     header[at.MAY_EXCEED] = profile.window_may_exceed_maximum
     header[at.OFFERED_WITHIN] = profile.offered_within
+    header[at.SWEEP] = profile.sweep_ms
+    header[at.CLAIM] = at.UNSET
+    header[at.DURABLE_WHOLE] = 1
     return State(
         header,
         runs=_rows(at.MARKED_RUN_COLUMNS if profile.in_progress else at.RUN_COLUMNS),
@@ -71,9 +74,33 @@ def new_state(profile: Profile) -> State:
     )
 
 
-def copy_of(state: State) -> State:
-    """Return a copy that shares nothing with ``state``."""
-    return State(*(array.copy() for array in state))
+_IN_USE: tuple[tuple[int | None, int], ...] = (
+    (at.HEAD, at.TAIL),
+    (at.HOLES_HEAD, at.HOLES_TAIL),
+    (at.LOG_HEAD, at.LOG_TAIL),
+    (None, at.OUTSTANDING_TAIL),
+    (None, at.PENDING_TAIL),
+    (None, at.DURABLE_TAIL),
+    (None, at.JOURNAL_TAIL),
+)
+"""Where the header says which rows of the first arrays are in use; the others hold answers only."""
+
+
+def copy_of(state: State, spare: State | None = None) -> State:
+    """Return a copy without the latest answers, in the arrays of ``spare`` where they are as large.
+
+    Only rows in use are copied, so that the cost does not grow with the room in the arrays.
+    """
+    header, arrays = state.header.copy(), state[1:]
+    if spare is None:
+        copies = [np.zeros_like(array) for array in arrays]
+    else:
+        pairs = zip(arrays, spare[1:], strict=True)
+        copies = [own if len(own) >= len(array) else np.zeros_like(array) for array, own in pairs]
+    for place, (head, tail) in enumerate(_IN_USE):
+        rows = slice(0 if head is None else header[head], header[tail])
+        copies[place][rows] = arrays[place][rows]
+    return State(header, *copies)
 
 
 @entry_point

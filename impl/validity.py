@@ -83,12 +83,14 @@ def is_event(events: Events, row: int) -> bool:
 
 
 @compiled
-def _are_arguments(events: Events, row: int) -> bool:
+def _are_arguments(events: Events, row: int) -> bool:  # noqa: PLR0911 - one for each operation
     """Check the lists of an operation, and the fields that depend on each other."""
     f, batches = events.fields, events.log_batches
     op, begin, end = f[event.OP, row], f[event.LOG_FROM, row], f[event.LOG_TO, row]
     if op in (event.ACQUIRE, event.COMPACT):
         return _ascend(batches, begin, end)
+    if op == event.EXPIRE:
+        return _is_time(f[event.DUE, row]) and _are_ranges(batches, begin, end)
     if op == event.PRODUCE:
         last = batches[end - 1, 1] if begin < end else at.NOWHERE
         log_end, stable = f[event.ARG_LOG_END, row], f[event.ARG_STABLE, row]
@@ -100,7 +102,17 @@ def _are_arguments(events: Events, row: int) -> bool:
         return _are_batches(events, row)
     if op == event.MARK_IN_PROGRESS:
         return _are_marks(events, row)
-    return bool(op != event.COMPLETE_WRITE or f[event.RESULT, row] != at.S_PENDING)
+    if op == event.GAP:
+        return _is_time(f[event.LOST, row])
+    if op == event.COMPLETE_WRITE:
+        return bool(f[event.RESULT, row] != at.S_PENDING) and _are_ranges(batches, begin, end)
+    return True
+
+
+@compiled
+def _is_time(time: int) -> bool:
+    """Tell whether a time may be in an event: it is not negative, or there is none."""
+    return bool(time >= 0 or time == event.MISSING)
 
 
 @compiled
@@ -140,21 +152,32 @@ def _is_result(events: Events, row: int) -> bool:
         if events.types[i] < 0:
             return False
     acquisition = f[event.RECORDED_NUMBER, row]
-    return bool(acquisition >= 0 or acquisition == event.MISSING)
+    is_number = bool(acquisition >= 0 or acquisition == event.MISSING)
+    return is_number and _is_time(f[event.CLAIM, row])
 
 
 @compiled
 def _are_writes(events: Events, row: int) -> bool:
     f, answers = events.fields, events.answers
     for i in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
-        start, complete = events.starts[i], events.completes[i]
-        if answers[i, 0] < 0 or answers[i, 1] < 0:
+        if answers[i, at.A_ID] < 0 or answers[i, at.A_STATUS] < 0:
             return False
-        if not -1 <= start <= _MAX_OFFSET or complete == event.MISSING:
+        made_after = answers[i, at.A_MADE_AFTER]
+        if made_after != event.MISSING and not _is_moment(events, row, i):
+            return False
+        if not -1 <= events.starts[i] <= _MAX_OFFSET:
             return False
         if events.write_bounds[i, 0] < 0 or not _are_state_batches(events, row, i):
             return False
     return True
+
+
+@compiled
+def _is_moment(events: Events, row: int, write: int) -> bool:
+    """Tell whether a write may take its numbers when it says: neither too early nor too late."""
+    made_after, seq = events.answers[write, at.A_MADE_AFTER], events.fields[event.SEQ, row]
+    is_pending = events.answers[write, at.A_STATUS] == at.S_PENDING
+    return bool(made_after == seq or (made_after > seq and is_pending))
 
 
 @compiled

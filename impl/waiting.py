@@ -37,13 +37,13 @@ def passed_over(state: State, fetch: Fetch, ranges: Ints) -> int:
 def _free_record(state: State, ranges: Ints, low: int, end: int) -> int:
     """Return the first offset of [low, end) with a free record of the log that is not acquired."""
     h, runs = state.header, state.runs
-    left = h[at.COUNTS + at.AVAILABLE]
-    if left == 0:
+    ahead = h[at.COUNTS + at.AVAILABLE]
+    if ahead == 0:
         return end
     i = seek(h, runs, low)
-    while left > 0 and i < h[at.TAIL] and runs[i, at.FIRST] < end:
+    while ahead > 0 and i < h[at.TAIL] and runs[i, at.FIRST] < end:
         if runs[i, at.STATE] == at.AVAILABLE:
-            left -= runs[i, at.LAST] - runs[i, at.FIRST] + 1
+            ahead -= runs[i, at.LAST] - runs[i, at.FIRST] + 1
         if is_free(runs, i):
             offset, after = max(low, runs[i, at.FIRST]), min(end, runs[i, at.LAST] + 1)
             while offset < after:

@@ -6,7 +6,7 @@ from impl import layout as at
 from impl.durable import merge_write, note_batch
 from impl.jit import compiled, entry_point
 from impl.rows import Ints, copy_row, move_rows
-from impl.runs import join, seek, set_state
+from impl.runs import cut, join, seek, set_state
 from impl.state import State
 from impl.window import complete_count, finish
 from model.guards import Guard
@@ -15,6 +15,7 @@ COMMIT, ROLL_BACK, UNDO = at.numbers(3)
 
 _WRITE_TWICE = at.verdict(at.WRITE_TWICE)
 _NOT_OUTSTANDING = at.verdict(Guard.WRITE_IS_OUTSTANDING)
+_NOT_ON_TIME = at.verdict(Guard.LOCK_ENDS_ON_TIME)
 
 
 class Change(NamedTuple):
@@ -94,6 +95,23 @@ def settle(header: Ints, runs: Ints, change: Change, how: int) -> None:
 
 
 @compiled
+def _hold(state: State, change: Change, held: Ints) -> None:
+    """Restore the records of a change that are held although their locks are over."""
+    h, runs = state.header, state.runs
+    for row in range(held.shape[0]):
+        first = max(held[row, 0], change.first, h[at.START])
+        last = min(held[row, 1], change.last, h[at.END] - 1)
+        if first > last:
+            continue
+        cut(h, runs, last + 1)
+        i = cut(h, runs, first)
+        while i < h[at.TAIL] and runs[i, at.FIRST] <= last:
+            if runs[i, at.WRITE] == change.serial and runs[i, at.RESTORE] != at.VANISHED:
+                _restore(h, runs, i)
+            i += 1
+
+
+@compiled
 def _collect(state: State, change: Change) -> None:
     """Append the state batches of a change to those of this operation, joined where equal."""
     h, runs, batches = state.header, state.runs, state.batches
@@ -126,8 +144,8 @@ def _make_write(state: State, change: Change, answers: Ints, group: int) -> int:
     h, writes = state.header, state.writes
     row, name, status = h[at.WRITES_TAIL], h[at.NEXT_WRITE], at.S_NONE
     if group < answers.shape[0]:
-        name = answers[group, 0] if answers[group, 0] >= 0 else name
-        status = answers[group, 1]
+        name = answers[group, at.A_ID] if answers[group, at.A_ID] >= 0 else name
+        status = answers[group, at.A_STATUS]
     if status == at.S_PENDING and _find_outstanding(state, name) < h[at.OUTSTANDING_TAIL]:
         h[at.WHERE] = name
         return _WRITE_TWICE
@@ -142,8 +160,11 @@ def _make_write(state: State, change: Change, answers: Ints, group: int) -> int:
 
 
 @compiled
-def _persist_or_keep(state: State, serial: int, call: int) -> None:
-    """Merge the latest write in the durable state, or keep it while it has no answer."""
+def _persist_or_keep(state: State, serial: int, call: int, answers: Ints) -> None:
+    """Merge the latest write in the durable state, or keep it while it has no answer.
+
+    A write that is kept may be made after a later call, whose numbers it then has.
+    """
     h, writes, rows = state.header, state.writes, state.outstanding
     write = h[at.WRITES_TAIL] - 1
     start, complete = writes[write, at.W_START], writes[write, at.W_COMPLETE]
@@ -157,6 +178,13 @@ def _persist_or_keep(state: State, serial: int, call: int) -> None:
         rows[row, at.O_ID], rows[row, at.O_SERIAL] = writes[write, at.W_ID], serial
         rows[row, at.O_CALL], rows[row, at.O_BATCHES] = call, end - begin
         rows[row, at.O_START], rows[row, at.O_COMPLETE] = start, complete
+        group = writes[write, at.W_GROUP]
+        rows[row, at.O_MADE_AFTER] = at.MADE
+        if group < answers.shape[0] and answers[group, at.A_MADE_AFTER] >= 0:
+            rows[row, at.O_MADE_AFTER] = answers[group, at.A_MADE_AFTER]
+            rows[row, at.O_SAID_START] = answers[group, at.A_SAID_START]
+            rows[row, at.O_SAID_COMPLETE] = answers[group, at.A_SAID_COMPLETE]
+            h[at.UNMADE] += 1
         h[at.OUTSTANDING_TAIL] += 1
         for batch in range(begin, end):
             copy_row(state.pending, h[at.PENDING_TAIL], state.batches, batch)
@@ -177,7 +205,7 @@ def send(state: State, change: Change, answers: Ints) -> int:
     h[at.STATUS] = status = state.writes[0, at.W_STATUS]
     if status != at.S_PENDING:
         settle(h, state.runs, change, COMMIT if status == at.S_NONE else ROLL_BACK)
-    _persist_or_keep(state, change.serial, h[at.CALL])
+    _persist_or_keep(state, change.serial, h[at.CALL], answers)
     return at.FINE
 
 
@@ -190,7 +218,7 @@ def send_anyway(state: State, change: Change, answers: Ints, group: int) -> int:
     result = _make_write(state, change, answers, group)
     if result == at.FINE:
         settle(state.header, state.runs, change, COMMIT)
-        _persist_or_keep(state, at.NO_WRITE, at.NO_CALL)
+        _persist_or_keep(state, at.NO_WRITE, at.NO_CALL, answers)
     return result
 
 
@@ -205,9 +233,10 @@ def _find_outstanding(state: State, name: int) -> int:
 
 
 @entry_point
-def complete_write(state: State, name: int, status: int, start: int) -> int:
+def complete_write(state: State, name: int, status: int, held: Ints, start: int) -> int:
     """Answer an outstanding write, commit or roll back its records; return a verdict.
 
+    ``held``: ranges of its records that no timer has released, though their locks are over.
     ``start``: the start offset chosen after it.
     """
     h = state.header
@@ -215,12 +244,18 @@ def complete_write(state: State, name: int, status: int, start: int) -> int:
     if row == h[at.OUTSTANDING_TAIL]:
         return _NOT_OUTSTANDING
     rows, begin = state.outstanding, at.NOTHING
+    if rows[row, at.O_MADE_AFTER] >= 0:
+        return _NOT_OUTSTANDING
     for earlier in range(row):
         begin += rows[earlier, at.O_BATCHES]
+    if held.shape[0] and not h[at.TIMED]:
+        return _NOT_ON_TIME
     end = begin + rows[row, at.O_BATCHES]
     h[at.STATUS], h[at.ANSWERED_CALL], h[at.ANSWERED_STATUS] = status, rows[row, at.O_CALL], status
     if rows[row, at.O_SERIAL] != at.NO_WRITE:
         change = Change(rows[row, at.O_SERIAL], state.pending[begin, 0], state.pending[end - 1, 1])
+        if status != at.S_NONE:
+            _hold(state, change, held)
         settle(h, state.runs, change, COMMIT if status == at.S_NONE else ROLL_BACK)
     if status == at.S_NONE:
         merge_write(h, rows[row, at.O_START], rows[row, at.O_COMPLETE])
@@ -228,6 +263,23 @@ def complete_write(state: State, name: int, status: int, start: int) -> int:
             note_batch(h, state.journal, state.pending, batch)
     _forget_outstanding(state, row, begin, end)
     return finish(state, start)
+
+
+@entry_point
+def compose(state: State) -> None:
+    """Let the writes take their numbers that are made after the call which has just been done."""
+    h, rows = state.header, state.outstanding
+    if h[at.UNMADE] == 0:
+        return
+    h[at.UNMADE] = 0
+    for row in range(h[at.OUTSTANDING_TAIL]):
+        if rows[row, at.O_MADE_AFTER] == at.MADE_NOW:
+            rows[row, at.O_MADE_AFTER] = at.MADE
+        elif rows[row, at.O_MADE_AFTER] == h[at.CALL]:
+            rows[row, at.O_MADE_AFTER] = at.MADE_NOW
+            rows[row, at.O_START], rows[row, at.O_COMPLETE] = h[at.START], complete_count(state)
+        if rows[row, at.O_MADE_AFTER] != at.MADE:
+            h[at.UNMADE] += 1
 
 
 @compiled

@@ -12,7 +12,7 @@ class _Turns(Listener):
     """Holds a lock on a file while this process compiles; compiling a function nests."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("w")
+        self._file = os.open(path, os.O_CREAT | os.O_RDWR)
         self._depth = 0
 
     def on_start(self, event: Event) -> None:  # noqa: ARG002

@@ -16,7 +16,7 @@ from model.operations import (
     AlterConfig,
     EntryPoint,
     Initialize,
-    Release,
+    MemberLeaves,
 )
 from model.outcome import Answer, Choice, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
@@ -309,7 +309,7 @@ def test_the_largest_offsets_of_all() -> None:
     assert raised.value.detail == f"at {top + 1}"
     outcome = ack(made, "a", (top, top, ACCEPT))
     assert written(outcome) == [(top - 4, 1, [(top, top, 2, 1)])]
-    outcome = made.apply(Release("a"))
+    outcome = made.apply(MemberLeaves("a"))
     assert written(outcome) == [(top - 4, 1, [(top - 4, top - 1, 0, 1)])]
 
 
@@ -331,10 +331,10 @@ def test_a_member_that_leaves_releases_its_records() -> None:
     fetch(made, "a", (0, 4))
     fetch(made, "b", (5, 9))
     ack(made, "a", (1, 1, ACCEPT), answer=ErrorCode.PENDING)
-    outcome = made.apply(Release("a"))
+    outcome = made.apply(MemberLeaves("a"))
     assert written(outcome) == [(0, 1, [(0, 0, 0, 1), (2, 4, 0, 1)])]
     assert shown(made) == "0-0:A1 1-1:K1! 2-4:A1 5-9:Q1b"
-    assert made.apply(Release("nobody")).writes == ()
+    assert made.apply(MemberLeaves("nobody")).writes == ()
 
 
 def _acknowledge_again(made: FastSharePartition, answers: tuple[Answer, ...]) -> Outcome:
@@ -343,7 +343,7 @@ def _acknowledge_again(made: FastSharePartition, answers: tuple[Answer, ...]) ->
 
 
 def _release(made: FastSharePartition, answers: tuple[Answer, ...]) -> Outcome:
-    return made.apply(Release("a"), ANY, answers)
+    return made.apply(MemberLeaves("a"), ANY, answers)
 
 
 @pytest.mark.parametrize("again", [_acknowledge_again, _release])
@@ -380,7 +380,7 @@ def test_a_member_that_leaves_keeps_progress_for_the_grace_or_its_lock(
     grace: int, kept_for: int
 ) -> None:
     made = in_progress(grace)
-    released = made.apply(Release("a"))
+    released = made.apply(MemberLeaves("a"))
     assert written(released) == [(0, 0, [(0, 0, 0, 1), (4, 4, 0, 1)])]
     assert shown(made) == "0-0:A1 1-3:P1a 4-4:A1"
     if kept_for:
@@ -395,7 +395,7 @@ def test_a_member_that_leaves_keeps_only_fresh_progress(age: int, after: str) ->
     made = in_progress(5)
     wait(made, age)
     alter(made, record_lock_duration_ms=1, in_progress_staleness_threshold_ms=8)
-    made.apply(Release("a"))
+    made.apply(MemberLeaves("a"))
     assert shown(made) == after
 
 
@@ -410,5 +410,5 @@ def test_locks_that_the_grace_makes_equal_are_of_one_run() -> None:
     )
     mark(made, "a", (0, 1, 0))
     assert (shown(made), runs(made)) == ("0-4:P1a", 2)
-    assert made.apply(Release("a")).writes == ()
+    assert made.apply(MemberLeaves("a")).writes == ()
     assert (shown(made), runs(made)) == ("0-4:P1a", 1)

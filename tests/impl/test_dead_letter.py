@@ -12,7 +12,7 @@ from model.operations import (
     CompleteWrite,
     FinishDeadLetter,
     Initialize,
-    Release,
+    MemberLeaves,
     ResetOffset,
 )
 from model.outcome import Answer
@@ -59,7 +59,7 @@ def test_rejected_and_exhausted_records_wait_for_the_queue() -> None:
 def test_a_member_that_leaves_at_the_limit() -> None:
     made = queued((0, 1))
     fetch(made, "a", (0, 1))
-    assert written(made.apply(Release("a"))) == [(0, 0, [(0, 1, 3, 1)])]
+    assert written(made.apply(MemberLeaves("a"))) == [(0, 0, [(0, 1, 3, 1)])]
 
 
 def test_below_the_limit_it_is_available_again() -> None:

@@ -62,7 +62,7 @@ def test_groups_of_expired_locks_are_delimited() -> None:
 def test_a_leader_knows_its_reset_strategy(reset: AutoOffsetReset, number: int) -> None:
     config, nothing = SharePartitionConfig(auto_offset_reset=reset), DurableState(-1, -1)
     found = [leader_of(Initialize(config, 0, 0, nothing, 0, offset)) for offset in (None, 0, 7)]
-    assert [(leader.reset, leader.reset_offset) for leader in found] == [
+    assert [(leader.settings.reset, leader.reset_offset) for leader in found] == [
         (number, -1),
         (number, 0),
         (number, 7),
@@ -105,5 +105,5 @@ def test_settings_are_those_that_apply_during_a_leader() -> None:
         in_progress_rebalance_grace_ms=6,
         isolation_level=IsolationLevel.READ_COMMITTED,
     )
-    assert tuple(settings_of(config)) == (1, 2, 3, 0, 1, 4, 5, 6, 1)
+    assert tuple(settings_of(config)) == (1, 2, 3, 0, 1, 4, 5, 6, 1, at.LATEST)
     assert settings_of(SharePartitionConfig()).committed_only == 0

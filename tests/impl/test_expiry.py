@@ -13,6 +13,7 @@ from model.operations import (
     Acquire,
     AdvanceTime,
     CompleteWrite,
+    Expire,
     Initialize,
     Produce,
 )
@@ -194,3 +195,35 @@ def test_only_due_locks_expire_at_the_end_of_the_clock(duration: int, early: int
     pair.do(AdvanceTime(MAX_INT64 - 5 - early))
     pair.do(CompleteWrite(1, ErrorCode.NOT_COORDINATOR))
     pair.do(AdvanceTime(early))
+
+
+@pytest.mark.parametrize(
+    ("ms", "due", "locks", "where"),
+    [
+        (9, None, [(0, 4)], 0),
+        (10, 9, [(0, 4)], 0),
+        (10, 11, [(0, 4)], None),
+        (10, None, [(0, 5)], 5),
+        (10, 10, [(6, 9), (0, 4)], 6),
+    ],
+)
+def test_a_timer_ends_locks_that_are_over_and_no_others(
+    ms: int, due: int | None, locks: list[tuple[int, int]], where: int | None
+) -> None:
+    made = partition((0, 9), record_lock_duration_ms=10)
+    made.apply(
+        Initialize(
+            SharePartitionConfig(record_lock_duration_ms=10), 0, 10, DurableState(0, 0), timed=True
+        )
+    )
+    fetch(made, "a", (0, 9), choice=Choice(acquired=ranges((0, 4))))
+    wait(made, ms)
+    with pytest.raises(IllegalChoiceError) as raised:
+        made.apply(Expire(ranges(*locks), due))
+    assert raised.value.guard is Guard.LOCK_LASTS_ITS_DURATION
+    assert where is None or raised.value.detail == f"at {where}"
+    wait(made, 10 - ms)
+    outcome = made.apply(Expire(ranges((3, 4), (0, 1), (1, 1)), 10), answers=(Answer(id=7),))
+    assert written(outcome) == [(0, 0, [(0, 1, 0, 1), (3, 4, 0, 1)])]
+    assert shown(made) == "0-1:A1 2-2:Q1a 3-4:A1"
+    assert made.apply(Expire(())).writes == ()

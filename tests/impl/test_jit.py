@@ -71,6 +71,17 @@ def test_functions_are_cached_and_need_not_count_references(
     }
 
 
+def test_inlined_functions_are_compiled_with_their_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in = Numba("there")
+    assert jit_on(monkeypatch, stand_in).inlined(len) is len
+    assert stand_in.options == {
+        "inline": "always",
+        "_nrt": False,
+        "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": True,
+    }
+
+
 @pytest.mark.parametrize("told", ["there", ""])
 def test_numba_keeps_its_own_setting(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: str
@@ -191,6 +202,29 @@ def test_the_cache_depends_on_each_module_of_the_model_that_compiled_code_reads(
     model = {name.split(".")[1] for i in near for name in imports[i] if name.startswith("model.")}
     assert {"guards", "checks"} <= model
     assert model == set(jit.MODEL_MODULES)
+
+
+def test_what_was_compiled_is_noted_beside_the_cache(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(jit, "_DIRECTORY", str(tmp_path))
+    assert not jit.is_compiled()
+    jit.note_compiled()
+    jit.note_compiled()
+    assert jit.is_compiled()
+    monkeypatch.setattr(jit, "_digest", lambda: "of other sources")
+    assert not jit.is_compiled()
+
+
+def test_without_compilation_nothing_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    monkeypatch.setattr(jit, "_DIRECTORY", str(tmp_path))
+    jit.note_compiled()
+    assert jit.is_compiled()
+    assert not list(tmp_path.iterdir())
 
 
 def test_another_numba_has_another_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

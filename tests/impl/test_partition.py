@@ -1,3 +1,4 @@
+import copy
 import re
 from functools import partial
 from pathlib import Path
@@ -24,10 +25,10 @@ from model.operations import (
     FinishDeadLetter,
     Initialize,
     MarkInProgress,
+    MemberLeaves,
     Operation,
     Produce,
     ProgressBatch,
-    Release,
     ResetOffset,
     SkipAcquire,
 )
@@ -112,6 +113,22 @@ def test_a_recovered_share_partition_is_the_same() -> None:
     assert outcome.acquired == (AcquiredRange(110, 112, 2), AcquiredRange(113, 120, 1))
 
 
+def test_a_copy_and_its_original_go_their_own_ways() -> None:
+    made = FastSharePartition(KAFKA)
+    made.apply(Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)))
+    made.apply(Produce((OffsetRange(0, 9),), 10))
+    fetch(made, "a", (0, 9))
+    other = copy.copy(made)
+    for offset in range(4):
+        shared = shown(made)
+        assert shown(other) == shared
+        ack(made, "a", (offset, offset, ACCEPT))
+        assert shown(other) == shared != shown(made)
+        after = shown(made)
+        ack(other, "a", (offset, offset, ACCEPT))
+        assert shown(made) == after == shown(other)
+
+
 @pytest.mark.parametrize(
     ("operation", "choice"),
     [
@@ -171,7 +188,7 @@ def test_counts_follow_from_the_records(seed: int, profile: Profile) -> None:
             Choice(),
             1,
         ),
-        (Release("a"), Choice(acquired=ranges((0, 1), (2, 3)), entered=ranges((4, 4))), 3),
+        (MemberLeaves("a"), Choice(acquired=ranges((0, 1), (2, 3)), entered=ranges((4, 4))), 3),
         (
             AdvanceTime(1),
             Choice(expired=(Expiry(ranges((0, 1), (2, 2))), Expiry(ranges((4, 4))))),
@@ -201,7 +218,7 @@ EVERY_OPERATION: tuple[Operation, ...] = (
     Acquire("a", AcquireMode.RECORD_LIMIT, 1, 1, 0, ()),
     SkipAcquire("a"),
     Acknowledge("a", ()),
-    Release("a"),
+    MemberLeaves("a"),
     AdvanceTime(1),
     CompleteWrite(0, ErrorCode.NONE),
     AdvanceLogStart(0),
@@ -239,7 +256,7 @@ TWICE = (Answer(ErrorCode.PENDING, 7),)
         (KIP, Produce(ranges((3, 4)), 20), ()),
         (KIP, Produce((), 4), ()),
         (KIP, Initialize(BY_DURATION, 0, 9, DurableState(-1, 0)), ()),
-        (KIP, Release("a"), TWICE),
+        (KIP, MemberLeaves("a"), TWICE),
         (DRAFT_RESOLVED, AlterConfig(LONG_LOCK), ()),
         (DRAFT_RESOLVED, Initialize(LONG_STALENESS, 0, 9, DurableState(-1, 0)), ()),
     ],
@@ -253,10 +270,10 @@ def test_a_refused_value_is_reported_as_by_the_specification(
         Produce(ranges((0, 4)), 5),
         Acquire("b", AcquireMode.BATCH_OPTIMIZED, 5, 1, 0, ranges((0, 1))),
         Acquire("a", AcquireMode.BATCH_OPTIMIZED, 5, 1, 0, ranges((0, 4))),
-        Release("b"),
+        MemberLeaves("b"),
         AdvanceTime(1),
     ):
-        pending = TWICE if isinstance(before, Release) else ()
+        pending = TWICE if isinstance(before, MemberLeaves) else ()
         made.apply(before, ANY, pending)
         spec = apply(spec, before, ANY, pending).partition
     told = []

@@ -21,8 +21,8 @@ from model.operations import (
     CompleteWrite,
     Initialize,
     MarkInProgress,
+    MemberLeaves,
     ProgressBatch,
-    Release,
     ResetOffset,
 )
 from model.outcome import Choice, Expiry
@@ -321,7 +321,7 @@ def test_a_leader_that_is_empty_but_for_progress_cannot_be_reset() -> None:
 def test_a_member_that_leaves_keeps_fresh_progress_for_the_grace() -> None:
     made = held()
     marked(made, "a", (1, 2, 0), (4, 4, 0))
-    outcome = made.apply(Release("a"))
+    outcome = made.apply(MemberLeaves("a"))
     assert written(outcome) == [(0, 0, [(0, 0, 0, 1), (3, 3, 0, 1)])]
     assert shown(made) == "0-0:A1 1-2:P1a 3-3:A1 4-4:P1a 5-9:Q1b"
     wait(made, 4)
@@ -335,7 +335,7 @@ def test_the_grace_never_lengthens_a_lock() -> None:
     made = held(in_progress_rebalance_grace_ms=30)
     marked(made, "a", (0, 4, 0))
     wait(made, 9)
-    assert made.apply(Release("a")).writes == ()
+    assert made.apply(MemberLeaves("a")).writes == ()
     wait(made, 10)
     assert written(wait(made, 1)) == [(0, 0, [(0, 4, 0, 1)])]
 
@@ -345,7 +345,7 @@ def test_equal_locks_are_one_run_after_the_grace() -> None:
     marked(made, "a", (0, 1, 0))
     wait(made, 1)
     marked(made, "a", (2, 4, 0))
-    made.apply(Release("a"))
+    made.apply(MemberLeaves("a"))
     wait(made, 5, Choice(expired=(Expiry(ranges((0, 4))),)))
     assert shown(made) == "0-4:A1 5-9:Q1b"
 
@@ -359,7 +359,7 @@ def test_stale_progress_is_released(threshold: int, after: str) -> None:
         CONFIG, record_lock_duration_ms=1, in_progress_staleness_threshold_ms=threshold
     )
     made.apply(AlterConfig(lower))
-    made.apply(Release("a"))
+    made.apply(MemberLeaves("a"))
     assert shown(made) == f"{after} 5-9:Q1b"
 
 

@@ -88,13 +88,14 @@ def test_the_last_stable_offset_never_goes_back() -> None:
         made.apply(Produce((), 7, 4))
 
 
-def test_what_lies_below_the_log_start_is_not_in_the_log() -> None:
+@pytest.mark.parametrize("offset", [0, 2, 3])
+def test_what_lies_below_the_log_start_is_not_in_the_log(offset: int) -> None:
     made = held((0, 4), (5, 9))
     made.apply(Initialize(made.spec.config, 3, 10, DurableState(0, 0)))
     with pytest.raises(IllegalChoiceError) as raised:
         fetch(made, "a", (0, 4), choice=Choice(acquired=ranges((2, 2))))
     assert raised.value.guard is Guard.NOT_BELOW_LOG_START
-    fetch(made, "a", (0, 4), (5, 9))
+    fetch(made, "a", (0, 4), (5, 9), offset=offset)
     assert (shown(made), made.snapshot().start_offset) == ("3-9:Q1a", 3)
 
 

@@ -169,3 +169,30 @@ def test_a_copy_shares_nothing() -> None:
     state = new_state(KAFKA)
     copy_of(state).header[at.TAIL] = 7
     assert state.header[at.TAIL] == 0
+
+
+def test_only_rows_in_use_are_copied_into_arrays_that_are_there() -> None:
+    state = with_room(new_state(KAFKA), 1000)
+    spare = with_room(new_state(KAFKA), 1000)
+    state.header[at.HEAD], state.header[at.TAIL] = 2, 5
+    state.header[at.JOURNAL_TAIL] = 1
+    for _name, rows in fields(state):
+        rows[:] = 1
+    copied = copy_of(state, spare)
+    assert all(a is b for a, b in zip(copied[1:], spare[1:], strict=True))
+    used = {name: np.flatnonzero(rows.any(axis=1)).tolist() for name, rows in fields(copied)}
+    assert {name: rows for name, rows in used.items() if rows} == {
+        "runs": [2, 3, 4],
+        "journal": [0],
+    }
+    assert copied.header is not state.header
+
+
+def test_arrays_that_are_too_small_are_not_used() -> None:
+    state, spare = with_room(new_state(KAFKA), 1000), new_state(KAFKA)
+    state.header[at.TAIL] = 500
+    state.runs[:500] = 7
+    copied = copy_of(state, spare)
+    assert copied.runs.shape == state.runs.shape
+    assert (copied.runs[:500] == 7).all()
+    assert not copied.runs[500:].any()

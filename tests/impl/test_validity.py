@@ -99,7 +99,7 @@ RECORDED = {
     "complete_write": {"result"},
 }
 """What every event has, and of which some operations need more: operations that tell of each."""
-READ_BY_THE_MODEL = ("initialize", "alter_config")
+READ_BY_THE_MODEL = ("initialize", "alter_config", "checkpoint")
 """Operations whose arguments the compiled code does not read."""
 RANGES: list[tuple[int | None, int | None]] = [
     (0, 0), (-1, 0), (1, 0), (0, MAX_RANGE - 1), (0, MAX_RANGE), (7, 7), (2, 3), (8, 8), (9, 9),

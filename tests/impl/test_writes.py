@@ -3,6 +3,7 @@ from itertools import permutations, product
 
 import pytest
 
+from impl.partition import FastSharePartition
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
@@ -13,10 +14,13 @@ from model.operations import (
     AdvanceTime,
     AlterConfig,
     CompleteWrite,
+    Expire,
+    Initialize,
+    MemberLeaves,
     Operation,
-    Release,
+    Produce,
 )
-from model.outcome import Answer, Choice, Completion, Expiry, Outcome
+from model.outcome import Answer, Choice, Completion, Composed, Expiry, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
@@ -173,7 +177,7 @@ def test_a_record_that_is_settled_or_restored_is_like_those_beside_it(
         wait(made, ms)
         if pending:
             made.apply(CompleteWrite(0, end))
-        made.apply(Release("a"))
+        made.apply(MemberLeaves("a"))
 
 
 @pytest.mark.parametrize("status", [*ENDS, PENDING])
@@ -237,7 +241,7 @@ def test_ids_are_given_or_count_on() -> None:
     fetch(made, "a", (0, 4))
     names = []
     for name in (None, 5, 0, 2, None):
-        names.append(made.apply(Release("a"), answers=(Answer(id=name),)).writes[0].id)
+        names.append(made.apply(MemberLeaves("a"), answers=(Answer(id=name),)).writes[0].id)
         fetch(made, "a", (0, 4))
     assert names == [0, 5, 0, 2, 6]
 
@@ -263,3 +267,47 @@ def test_an_id_is_given_again_unless_both_writes_would_be_outstanding() -> None:
         assert accept(made, 7, offset, status=status).writes[0].id == 7
     made.apply(CompleteWrite(7, FAILED))
     assert shown(made) == "0-0:Q1a 1-1:K1 2-4:Q1a"
+
+
+def test_a_write_takes_its_numbers_after_the_call_that_it_names() -> None:
+    made = partition((0, 9))
+    fetch(made, "a", (0, 9))
+    sent = Acknowledge("a", (AcknowledgementBatch(5, 5, (ACCEPT,)),))
+    pending = ErrorCode.PENDING
+    made.apply(sent, answers=(Answer(pending, 3, made_after=3),), seq=1)
+    first = Acknowledge("a", (AcknowledgementBatch(0, 0, (ACCEPT,)),))
+    assert made.apply(first, answers=(Answer(pending, 1, made_after=3),), seq=2).composed == ()
+    with pytest.raises(IllegalChoiceError, match="WRITE_IS_OUTSTANDING"):
+        made.apply(CompleteWrite(3, ErrorCode.NONE), seq=3)
+    assert made.apply(AdvanceTime(0), seq=3).composed == (Composed(1, 0, 2), Composed(3, 0, 2))
+    assert made.apply(AdvanceTime(0), seq=4).composed == ()
+    made.apply(CompleteWrite(1, ErrorCode.NONE), seq=5)
+    made.apply(CompleteWrite(3, ErrorCode.NONE), seq=6)
+    state = made.durable()
+    assert (state.start_offset, state.delivery_complete_count) == (0, 2)
+
+
+def test_what_a_late_timer_has_not_released_is_held_again() -> None:
+    made = FastSharePartition(KAFKA)
+    config = SharePartitionConfig(record_lock_duration_ms=50)
+    made.apply(Initialize(config, 0, 0, DurableState(0, 0), timed=True))
+    made.apply(Produce(ranges((0, 5)), 6))
+    fetch(made, "a", (0, 5))
+    made.apply(AdvanceTime(49))
+    ack(made, "a", (1, 4, ACCEPT), answer=ErrorCode.PENDING)
+    made.apply(AdvanceTime(3))
+    other = copy.copy(made)
+    made.apply(CompleteWrite(0, ErrorCode.NOT_COORDINATOR, ranges((0, 1), (3, 9))))
+    assert shown(made) == "0-1:Q1a 2-2:A1 3-5:Q1a"
+    made.apply(Expire(ranges((0, 1), (3, 5))))
+    assert shown(made) == "0-5:A1"
+    other.apply(CompleteWrite(0, ErrorCode.NONE, ranges((0, 1), (3, 9))))
+    assert shown(other) == "0-0:Q1a 1-4:K1 5-5:Q1a"
+
+
+def test_a_virtual_clock_ends_locks_on_time() -> None:
+    made = partition((0, 5))
+    fetch(made, "a", (0, 5))
+    ack(made, "a", (1, 4, ACCEPT), answer=ErrorCode.PENDING)
+    with pytest.raises(IllegalChoiceError, match="LOCK_ENDS_ON_TIME"):
+        made.apply(CompleteWrite(0, ErrorCode.NOT_COORDINATOR, ranges((1, 1))))

@@ -20,18 +20,26 @@ from tests.lockstep.world import (
     acquire_otherwise,
     advance_time_in_groups,
     begin_below_log,
+    grant,
+    lapse,
     pass_over,
+    pass_time,
     stay_full,
     take_over,
+    tell,
 )
 
 _OTHERS = {
     acquire_otherwise,
     advance_time_in_groups,
     begin_below_log,
+    grant,
+    lapse,
     pass_over,
+    pass_time,
     stay_full,
     take_over,
+    tell,
 }
 _WEIGHTS = {
     World.take_over: 1,

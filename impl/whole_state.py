@@ -1,0 +1,300 @@
+"""The arrays of a share-partition as its whole state (``model.whole_state``), and back.
+
+States are taken rarely, so this is plain Python over the arrays, for both faces of ``impl``.
+"""
+
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+
+from impl import layout as at
+from impl.durable import merge_journal
+from impl.encode import RESETS, Members, batch_rows, settings_of
+from impl.rows import Ints
+from impl.state import State, new_state, with_room
+from model.config import IsolationLevel, SharePartitionConfig
+from model.profile import Profile
+from model.ranges import StateBatch
+from model.snapshot import DurableState
+from model.states import RecordState
+from model.whole_state import (
+    Delayed,
+    Extent,
+    LogState,
+    RecordedNumbers,
+    RecordsInFlight,
+    WholeState,
+    WriteInFlight,
+)
+
+_HELD = (int(at.ACQUIRED), int(at.IN_PROGRESS))
+_RESET_NAMES = {number: reset for reset, number in RESETS.items()}
+
+
+def whole_state(state: State, members: Members) -> WholeState:
+    """Return the whole state; what is durable is merged first, which changes nothing else."""
+    merge_journal(state)
+    h, timed = state.header, bool(state.header[at.TIMED])
+    return WholeState(
+        config=_config(h),
+        now=int(h[at.NOW]),
+        timed=timed,
+        last_event=int(h[at.LAST_EVENT]) if timed else 0,
+        ready=bool(h[at.INITIALIZED]),
+        start_offset=int(h[at.START]),
+        end_offset=int(h[at.END]),
+        records=tuple(_joined(_records(state, members))),
+        log=LogState(
+            int(h[at.LOG_START]),
+            int(h[at.LOG_END]),
+            int(h[at.STABLE]),
+            bool(h[at.LOG_KNOWN]),
+            _extents(state.holes[h[at.HOLES_HEAD] : h[at.HOLES_TAIL]]),
+            _extents(state.log[h[at.LOG_HEAD] : h[at.LOG_TAIL]]),
+        ),
+        writes=tuple(sorted(_writes(state), key=lambda write: write.id)),
+        next_write=int(h[at.NEXT_WRITE]),
+        durable=DurableState(
+            int(h[at.DURABLE_START]),
+            int(h[at.DURABLE_COMPLETE]),
+            _batches(state.durable[: h[at.DURABLE_TAIL]]),
+            int(h[at.STATE_EPOCH]),
+            int(h[at.LEADER_EPOCH]),
+        ),
+        durable_whole=bool(h[at.DURABLE_WHOLE]),
+        highest_limit=int(h[at.HIGHEST_LIMIT]),
+        next_acquisition=int(h[at.NEXT_ACQUISITION]),
+        waiting=_delayed(h, at.WAITING_OFFSET, at.WAITING_FETCHES),
+        stuck=_delayed(h, at.STUCK_OFFSET, at.STUCK_FETCHES),
+    )
+
+
+def recorded_numbers(state: State) -> tuple[RecordedNumbers, ...]:
+    """Return what a recording has for the writes that take their numbers later."""
+    h = state.header
+    rows = state.outstanding[: h[at.OUTSTANDING_TAIL] if h[at.INITIALIZED] else 0].tolist()
+    numbers = (
+        RecordedNumbers(
+            row[at.O_ID],
+            row[at.O_SAID_START],
+            None if row[at.O_SAID_COMPLETE] == at.UNSAID else row[at.O_SAID_COMPLETE],
+        )
+        for row in rows
+        if row[at.O_MADE_AFTER] >= 0 and row[at.O_SAID_START] != at.UNSAID
+    )
+    return tuple(sorted(numbers, key=lambda each: each.id))
+
+
+def state_of(
+    whole: WholeState,
+    members: Members,
+    profile: Profile,
+    numbers: tuple[RecordedNumbers, ...] = (),
+) -> State:
+    """Return arrays that have this whole state; ``members`` receives the owners."""
+    entries = sum(len(write.state_batches) for write in whole.writes)
+    rows = len(whole.records) + len(whole.log.holes) + len(whole.log.batches)
+    rows += len(whole.writes) + entries + len(whole.durable.state_batches)
+    state = with_room(new_state(profile), 4 * rows + 16)
+    h = state.header
+    _fill_header(h, whole)
+    _fill_log(state, whole.log)
+    serials = {write.id: serial for serial, write in enumerate(whole.writes)}
+    h[at.NEXT_SERIAL] = len(serials)
+    _fill_runs(state, whole, members, serials)
+    _fill_writes(state, whole, serials, {each.id: each for each in numbers})
+    batches = batch_rows(whole.durable.state_batches)
+    state.durable[: len(batches)] = batches
+    h[at.DURABLE_TAIL] = len(batches)
+    return state
+
+
+def _config(header: Ints) -> SharePartitionConfig:
+    """Return the settings in force; the default ones before any leader."""
+    if not header[at.DELIVERY_LIMIT]:
+        return SharePartitionConfig()
+    committed = bool(header[at.COMMITTED_ONLY])
+    return SharePartitionConfig(
+        int(header[at.DELIVERY_LIMIT]),
+        int(header[at.MAX_LOCKS]),
+        int(header[at.LOCK_DURATION]),
+        _RESET_NAMES[int(header[at.RESET])],
+        IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED,
+        bool(header[at.RENEWAL]),
+        bool(header[at.GIVEN_UP] == at.ARCHIVING),
+        int(header[at.STALENESS]),
+        int(header[at.EXTENSION]),
+        int(header[at.GRACE]),
+    )
+
+
+def _records(state: State, members: Members) -> Iterator[RecordsInFlight]:
+    h = state.header
+    rows = state.outstanding[: h[at.OUTSTANDING_TAIL]].tolist()
+    awaited = {row[at.O_SERIAL]: row[at.O_ID] for row in rows}
+    for run in state.runs[h[at.HEAD] : h[at.TAIL]].tolist():
+        kind, is_pending = run[at.STATE], bool(run[at.WRITE] != at.NO_WRITE)
+        restored = is_pending and run[at.RESTORE] != at.VANISHED
+        owned = restored or (kind in _HELD and not is_pending)
+        yield RecordsInFlight(
+            run[at.FIRST],
+            run[at.LAST],
+            RecordState(kind),
+            run[at.COUNT],
+            members.name(run[at.OWNER]) if owned else None,
+            run[at.DEADLINE] if owned else None,
+            awaited[run[at.WRITE]] if is_pending else None,
+            restored and run[at.RESTORE] == at.TO_GIVEN_UP,
+            *(_marks(run) if owned and h[at.MARKS] else ()),
+        )
+
+
+def _marks(run: list[int]) -> tuple[int, int | None, int | None]:
+    start, last = run[at.PROGRESS_START], run[at.LAST_PROGRESS]
+    return (
+        run[at.ACQUISITION],
+        None if start == at.NOT_MARKED else start,
+        None if last == at.NOT_MARKED else last,
+    )
+
+
+def _joined(records: Iterator[RecordsInFlight]) -> Iterator[RecordsInFlight]:
+    """Join what the arrays keep apart though it is the same: hidden columns, an open write."""
+    held: RecordsInFlight | None = None
+    for each in records:
+        same = held is not None and attrs.evolve(each, first=held.first, last=held.last) == held
+        if held is not None and same and held.last + 1 == each.first:
+            held = attrs.evolve(held, last=each.last)
+            continue
+        if held is not None:
+            yield held
+        held = each
+    if held is not None:
+        yield held
+
+
+def _writes(state: State) -> Iterator[WriteInFlight]:
+    begin = 0
+    for row in state.outstanding[: state.header[at.OUTSTANDING_TAIL]].tolist():
+        end = begin + row[at.O_BATCHES]
+        yield WriteInFlight(
+            row[at.O_ID],
+            row[at.O_START],
+            row[at.O_COMPLETE],
+            _batches(state.pending[begin:end]),
+            None if row[at.O_CALL] == at.NO_CALL else row[at.O_CALL],
+            None if row[at.O_MADE_AFTER] < 0 else row[at.O_MADE_AFTER],
+        )
+        begin = end
+
+
+def _batches(rows: Ints) -> tuple[StateBatch, ...]:
+    return tuple(
+        StateBatch(first, last, RecordState(kind), count)
+        for first, last, kind, count in rows.tolist()
+    )
+
+
+def _extents(rows: Ints) -> tuple[Extent, ...]:
+    return tuple((first, last) for first, last in rows.tolist())
+
+
+def _delayed(header: Ints, offset: int, fetches: int) -> Delayed | None:
+    if header[offset] == at.NOWHERE:
+        return None
+    return Delayed(int(header[offset]), int(header[fetches]))
+
+
+def _fill_header(header: Ints, whole: WholeState) -> None:
+    settings = settings_of(whole.config)
+    header[at.DELIVERY_LIMIT : at.RESET + 1] = settings
+    header[at.GIVEN_UP] = at.ARCHIVING if settings.dead_letters else at.ARCHIVED
+    for place, value in (
+        (at.NOW, whole.now),
+        (at.TIMED, whole.timed),
+        (at.LAST_EVENT, whole.last_event if whole.timed else whole.now),
+        (at.INITIALIZED, whole.ready),
+        (at.START, whole.start_offset),
+        (at.END, whole.end_offset),
+        (at.NEXT_WRITE, whole.next_write),
+        (at.DURABLE_START, whole.durable.start_offset),
+        (at.DURABLE_COMPLETE, whole.durable.delivery_complete_count),
+        (at.STATE_EPOCH, whole.durable.state_epoch),
+        (at.LEADER_EPOCH, whole.durable.leader_epoch),
+        (at.DURABLE_WHOLE, whole.durable_whole),
+        (at.DURABLE_KNOWN, whole.highest_limit > 0),
+        (at.HIGHEST_LIMIT, whole.highest_limit),
+        (at.NEXT_ACQUISITION, whole.next_acquisition),
+    ):
+        header[place] = value
+    for offset, fetches, delayed in (
+        (at.WAITING_OFFSET, at.WAITING_FETCHES, whole.waiting),
+        (at.STUCK_OFFSET, at.STUCK_FETCHES, whole.stuck),
+    ):
+        header[offset] = at.NOWHERE if delayed is None else delayed.offset
+        header[fetches] = 0 if delayed is None else delayed.fetches
+
+
+def _fill_log(state: State, log: LogState) -> None:
+    h = state.header
+    h[at.LOG_START], h[at.LOG_END] = log.start_offset, log.end_offset
+    h[at.STABLE], h[at.LOG_KNOWN] = log.stable_offset, log.known
+    h[at.HOLES_TAIL], h[at.LOG_TAIL] = len(log.holes), len(log.batches)
+    state.holes[: len(log.holes)] = np.array(log.holes, np.int64).reshape(-1, 2)
+    state.log[: len(log.batches)] = np.array(log.batches, np.int64).reshape(-1, 2)
+
+
+def _fill_runs(state: State, whole: WholeState, members: Members, serials: dict[int, int]) -> None:
+    h = state.header
+    h[at.TAIL], h[at.NEXT_DEADLINE] = len(whole.records), at.NEVER
+    for row, each in enumerate(whole.records):
+        kind, last_ms = int(each.state), 0 if each.last_ms is None else each.last_ms
+        restore = at.TO_GIVEN_UP if each.exhausted else at.TO_AVAILABLE
+        vanished = each.write is not None and each.owner is None
+        columns = (
+            each.first,
+            each.last,
+            kind,
+            each.delivery_count,
+            at.NOBODY if each.owner is None else members.number(each.owner),
+            last_ms,
+            at.NO_WRITE if each.write is None else serials[each.write],
+            at.VANISHED if vanished else restore,
+        )
+        state.runs[row, : at.RUN_COLUMNS] = columns
+        if h[at.MARKS] and each.acquisition is not None:
+            marks = (each.progress_start, each.last_progress)
+            times = (at.NOT_MARKED if time is None else time for time in marks)
+            state.runs[row, at.RUN_COLUMNS :] = (each.acquisition, *times)
+        h[at.COUNTS + kind] += each.last - each.first + 1
+        if each.owner is not None and each.write is None:
+            h[at.NEXT_DEADLINE] = min(h[at.NEXT_DEADLINE], last_ms)
+
+
+def _fill_writes(
+    state: State,
+    whole: WholeState,
+    serials: dict[int, int],
+    numbers: dict[int, RecordedNumbers],
+) -> None:
+    h, waited_for = state.header, {each.write for each in whole.records}
+    h[at.OUTSTANDING_TAIL] = len(whole.writes)
+    for row, write in enumerate(whole.writes):
+        recorded = numbers.get(write.id)
+        complete = None if recorded is None else recorded.delivery_complete_count
+        state.outstanding[row] = (
+            write.id,
+            serials[write.id] if write.id in waited_for else at.NO_WRITE,
+            at.NO_CALL if write.seq is None else write.seq,
+            write.start_offset,
+            write.delivery_complete_count,
+            len(write.state_batches),
+            at.MADE if write.made_after is None else write.made_after,
+            at.UNSAID if recorded is None else recorded.start_offset,
+            at.UNSAID if complete is None else complete,
+        )
+        h[at.UNMADE] += whole.ready and write.made_after is not None
+        begin, end = h[at.PENDING_TAIL], h[at.PENDING_TAIL] + len(write.state_batches)
+        state.pending[begin:end] = batch_rows(write.state_batches)
+        h[at.PENDING_TAIL] = end
