@@ -18,7 +18,9 @@ def recorded_choice(event: TraceEvent) -> Choice:
         case Acknowledge():
             status = event.outcome.status
             refusal = status if status in _REFUSALS else ErrorCode.NONE
-            return Choice(start_offset=start, refusal=refusal)
+            return Choice(
+                start_offset=start, refusal=refusal, deadline_ms=event.outcome.deadline_ms
+            )
         case AdvanceTime():
             expired = tuple(_expiry(write) for write in event.outcome.writes)
             return Choice(start_offset=start, expired=expired)
@@ -27,7 +29,7 @@ def recorded_choice(event: TraceEvent) -> Choice:
 
 def recorded_answers(event: TraceEvent) -> tuple[Answer, ...]:
     """Return how the share coordinator answered each write of the event, in order."""
-    return tuple(Answer(write.status, write.id) for write in event.outcome.writes)
+    return tuple(Answer(write.status, write.id, write.made_after) for write in event.outcome.writes)
 
 
 def _of_acquire(event: TraceEvent, operation: Acquire) -> Choice:
@@ -36,6 +38,7 @@ def _of_acquire(event: TraceEvent, operation: Acquire) -> Choice:
         entered=_entered(event, operation.log_batches),
         end_offset=event.after.end_offset,
         start_offset=event.after.start_offset,
+        deadline_ms=event.outcome.deadline_ms,
     )
 
 

@@ -1,14 +1,16 @@
 """Compare a recorded event with what was expected: the first difference and its offset."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from judge.words import durable_text, marked_text, record_text, span
+from model.checks import MAX_INT64
+from model.errors import ErrorCode
 from model.guards import Difference
 from model.operations import AdvanceTime, Initialize
-from model.outcome import Outcome, Write
+from model.outcome import Composed, Outcome, Write
 from model.ranges import RecordRange, StateBatch, never_delivered
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
@@ -52,12 +54,21 @@ def first_mismatch(
     return next((mismatch for check in checks if (mismatch := check())), None)
 
 
+def read_state(operation: Initialize) -> DurableState:
+    """Return the state that a new leader read; any count may be what it was not told."""
+    if operation.count_known:
+        return operation.persisted
+    return attrs.evolve(operation.persisted, delivery_complete_count=MAX_INT64 - 1)
+
+
 def persisted_mismatch(event: TraceEvent, durable: DurableState) -> Mismatch | None:
-    """Compare the state that a new leader read with the one written before, without epochs."""
+    """Compare the state that a new leader read with what it may read, without epochs."""
     operation = event.operation
     if not isinstance(operation, Initialize) or operation.persisted.start_offset < 0:
         return None
     read, written = _merged(operation.persisted), _merged(durable)
+    if not operation.count_known:
+        read = attrs.evolve(read, delivery_complete_count=written.delivery_complete_count)
     if read == written:
         return None
     first = first_difference(_batches(read.state_batches), _batches(written.state_batches))
@@ -67,22 +78,30 @@ def persisted_mismatch(event: TraceEvent, durable: DurableState) -> Mismatch | N
 
 
 def first_difference(
-    one: Iterable[Segment], other: Iterable[Segment]
+    first: Iterable[Segment], other: Iterable[Segment]
 ) -> tuple[int, Any, Any] | None:
     """Return the first offset at which two ascending lists differ, and the value in each.
 
     The value is None where a list has no segment.
     """
-    left, right = _Walk(one), _Walk(other)
-    while left.segment or right.segment:
-        offset = min(walk.segment[0] for walk in (left, right) if walk.segment)
-        values = left.value(offset), right.value(offset)
+    different = next(differences(first, other), None)
+    return None if different is None else (different[0], *different[2:])
+
+
+def differences(
+    first: Iterable[Segment], other: Iterable[Segment]
+) -> Iterator[tuple[int, int, Any, Any]]:
+    """Yield the offsets at which two ascending lists differ, first and last, and both values."""
+    first_walk, other_walk = _Walk(first), _Walk(other)
+    while segments := [walk.segment for walk in (first_walk, other_walk) if walk.segment]:
+        offset = min(segment[0] for segment in segments)
+        bounds = (s[1] if s[0] <= offset else s[0] - 1 for s in segments)
+        last = min(bounds)
+        values = first_walk.value(offset), other_walk.value(offset)
         if values[0] != values[1]:
-            return (offset, *values)
-        last = min(walk.segment[1] for walk in (left, right) if walk.segment)
-        left.skip(last)
-        right.skip(last)
-    return None
+            yield (offset, last, *values)
+        first_walk.skip(last)
+        other_walk.skip(last)
 
 
 def record_segments(
@@ -132,7 +151,7 @@ def _acquired(event: TraceEvent, expected: Outcome) -> Mismatch | None:
     first = first_difference(
         recorded, ((r.first, r.last, r.delivery_count) for r in expected.acquired)
     )
-    return first and _at(
+    return first and _mismatch_at(
         Difference.ACQUIRED, first, lambda count: f"acquired with delivery count {count}"
     )
 
@@ -160,7 +179,7 @@ def _written_state(event: TraceEvent, expected: Outcome, start: int) -> Mismatch
     recorded = _states(zip(event.outcome.writes, floors, strict=True))
     wanted = _states((write, 0) for write in expected.writes)
     first = first_difference(recorded, wanted)
-    return first and _at(Difference.WRITTEN_STATE, first, _state_text)
+    return first and _mismatch_at(Difference.WRITTEN_STATE, first, _state_text)
 
 
 def _floors(event: TraceEvent, expected: Outcome, start: int) -> list[int]:
@@ -185,32 +204,60 @@ def _states(writes: Iterable[tuple[Write, int]]) -> list[Segment]:
     )
 
 
+def later_writes(event: TraceEvent, expected: Outcome) -> dict[int, Write]:
+    """Return the recorded writes that take their numbers after the event, by the expected id."""
+    return {
+        wanted.id: recorded
+        for recorded, wanted in _paired(event, expected, 0)
+        if _is_made_later(recorded, wanted)
+    }
+
+
+def composed_mismatch(outcome: Outcome, recorded: Mapping[int, Write]) -> Mismatch | None:
+    """Compare the numbers that writes of before take now with those that they were recorded with.
+
+    ``recorded`` are the writes by id.
+    """
+    pairs = ((recorded[each.id], each) for each in outcome.composed if each.id in recorded)
+    differences = (_numbers_differ(*pair, f"write {pair[1].id}: ") for pair in pairs)
+    return next(filter(None, differences), None)
+
+
 def _written_numbers(event: TraceEvent, expected: Outcome) -> Mismatch | None:
-    for recorded, wanted in _paired(event, expected):
-        if recorded.start_offset != wanted.start_offset:
-            return Mismatch(
-                Difference.WRITTEN_START_OFFSET,
-                f"start offset {recorded.start_offset}",
-                f"start offset {wanted.start_offset}",
-            )
-        count, expected_count = recorded.delivery_complete_count, wanted.delivery_complete_count
-        if count != expected_count:
-            return Mismatch(
-                Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
-                f"delivery complete count {count}",
-                f"delivery complete count {expected_count}",
-            )
+    later = later_writes(event, expected)
+    pairs = (pair for pair in _paired(event, expected) if pair[1].id not in later)
+    return next(filter(None, (_numbers_differ(*pair) for pair in pairs)), None)
+
+
+def _is_made_later(recorded: Write, wanted: Write) -> bool:
+    return recorded.made_after is not None and wanted.status is ErrorCode.PENDING
+
+
+def _numbers_differ(recorded: Write, wanted: Write | Composed, name: str = "") -> Mismatch | None:
+    if recorded.start_offset != wanted.start_offset:
+        return Mismatch(
+            Difference.WRITTEN_START_OFFSET,
+            f"{name}start offset {recorded.start_offset}",
+            f"{name}start offset {wanted.start_offset}",
+        )
+    count, expected_count = recorded.delivery_complete_count, wanted.delivery_complete_count
+    if recorded.counted and count != expected_count:
+        return Mismatch(
+            Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
+            f"{name}delivery complete count {count}",
+            f"{name}delivery complete count {expected_count}",
+        )
     return None
 
 
-def _paired(event: TraceEvent, expected: Outcome) -> Iterator[tuple[Write, Write]]:
+def _paired(event: TraceEvent, expected: Outcome, which: int = -1) -> Iterator[tuple[Write, Write]]:
     """Yield each expected write with its recorded one: the last, where one was spread over many."""
     recorded = event.outcome.writes
     if isinstance(event.operation, AdvanceTime):
         by_id = {write.id: write for write in recorded}
         yield from ((by_id[write.id], write) for write in expected.writes if write.id in by_id)
     elif recorded and expected.writes:
-        yield recorded[-1], expected.writes[0]
+        yield recorded[which], expected.writes[0]
 
 
 def _completed(event: TraceEvent, expected: Outcome) -> Mismatch | None:
@@ -247,10 +294,10 @@ def _records(event: TraceEvent, after: SharePartitionSnapshot) -> Mismatch | Non
     first = first_difference(
         record_segments(event.after.records, after), record_segments(after.records, after)
     )
-    return first and _at(Difference.RECORDS, first, _record_text)
+    return first and _mismatch_at(Difference.RECORDS, first, _record_text)
 
 
-def _at(
+def _mismatch_at(
     difference: Difference, first: tuple[int, Any, Any], text: Callable[[Any], str]
 ) -> Mismatch:
     offset, recorded, expected = first

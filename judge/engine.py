@@ -2,16 +2,17 @@
 
 from typing import Protocol
 
-from impl.partition import FastSharePartition
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
 from model.snapshot import DurableState, SharePartitionSnapshot
+from model.whole_state import WholeState
 from spec.invariants import violated
 from spec.lag import lag
 from spec.partition import SharePartition
 from spec.step import apply, new_partition
-from spec.view import durable, snapshot
+from spec.view import durable, readable, snapshot
+from spec.whole_state import partition_of, whole_state
 
 
 class Engine(Protocol):
@@ -32,8 +33,18 @@ class Engine(Protocol):
     def durable(self) -> DurableState:
         """Return what the share coordinator holds."""
 
+    def readable(self, read: DurableState) -> DurableState:
+        """Return what a new leader may read that comes nearest to what it read."""
+
     def lag(self) -> int:
         """Return the share-partition lag in offsets (KIP-1226)."""
+
+
+class WholeEngine(Engine, Protocol):
+    """An engine that shows its whole state; the specification and the implementation are."""
+
+    def whole(self) -> WholeState:
+        """Return the whole state, from which any engine can go on."""
 
 
 class SpecEngine:
@@ -59,9 +70,17 @@ class SpecEngine:
         """Return what the share coordinator holds."""
         return durable(self.partition)
 
+    def readable(self, read: DurableState) -> DurableState:
+        """Return what a new leader may read that comes nearest to what it read."""
+        return readable(self.partition, read)
+
     def lag(self) -> int:
         """Return the share-partition lag in offsets (KIP-1226)."""
         return lag(self.partition)
+
+    def whole(self) -> WholeState:
+        """Return the whole state, from which any engine can go on."""
+        return whole_state(self.partition)
 
     def violated(self) -> list[tuple[str, str]]:
         """Return the name and the sentence of each invariant that does not hold."""
@@ -70,8 +89,24 @@ class SpecEngine:
 
 def engines_for(names: tuple[str, ...], profile: Profile) -> dict[str, Engine]:
     """Return a new share-partition for each of ``spec`` and ``impl`` in ``names``."""
-    makers: dict[str, type[SpecEngine | FastSharePartition]] = {
-        "spec": SpecEngine,
-        "impl": FastSharePartition,
-    }
-    return {name: makers[name](profile) for name in names}
+    return {name: _engine(name, profile, None) for name in names}
+
+
+def whole_engines(
+    names: tuple[str, ...], profile: Profile, whole: WholeState | None
+) -> dict[str, WholeEngine]:
+    """Return a share-partition for each of ``spec`` and ``impl`` that goes on from a state.
+
+    Without one it is new.
+    """
+    return {name: _engine(name, profile, whole) for name in names}
+
+
+def _engine(name: str, profile: Profile, whole: WholeState | None) -> WholeEngine:
+    if name == "spec":
+        return SpecEngine(profile, None if whole is None else partition_of(whole, profile))
+    from impl.partition import FastSharePartition  # noqa: PLC0415 - with it comes Numba
+
+    if whole is None:
+        return FastSharePartition(profile)
+    return FastSharePartition.resumed(profile, whole)

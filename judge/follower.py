@@ -1,20 +1,30 @@
 """The events of one share-partition, one by one, through the specification and implementation."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import attrs
 
 from judge.choices import recorded_answers, recorded_choice
-from judge.compare import first_mismatch, persisted_mismatch
+from judge.compare import (
+    Mismatch,
+    composed_mismatch,
+    first_mismatch,
+    later_writes,
+    persisted_mismatch,
+    read_state,
+)
 from judge.engine import Engine, SpecEngine
 from judge.finding import Finding, FindingKind
+from judge.telling import told
 from judge.words import outcome_text, ranges_text, snapshot_text
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.operations import AdvanceTime, Initialize
-from model.outcome import Choice, Outcome
+from model.guards import Difference
+from model.operations import AdvanceTime, Checkpoint, Gap, Initialize, Operation
+from model.outcome import Choice, Outcome, Write
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
+from model.whole_state import RecordedNumbers, ReplayState, WholeState
 
 DISAGREEMENT = "SPEC_AND_IMPL_DISAGREE"
 
@@ -41,30 +51,66 @@ class Follower:
         self.state = SharePartitionSnapshot(0, 0, 0, ())
         self.outcome = Outcome()
         self._every = invariants_every
-        self._led = False
+        self._known = self._led = self._timed = False
+        self._clock = 0
+        self._unmade: dict[int, Write] = {}
+
+    def resume(self, standing: ReplayState) -> None:
+        """Go on from where a replay stands, whose whole state the engine has."""
+        self.state = self.engine.snapshot()
+        whole = standing.state
+        self._known, self._led = whole.ready, whole.highest_limit > 0
+        self._timed, self._clock = whole.timed, standing.time_ms
+        self._unmade = {each.id: _recorded_write(each) for each in standing.numbers}
+
+    def standing(self, whole: WholeState, seq: int) -> ReplayState:
+        """Return where the replay stands; ``whole`` is the engine's state, ``seq`` the next."""
+        writes = whole.writes if whole.ready else ()
+        later = (write.id for write in writes if write.made_after is not None)
+        numbers = (_numbers(id_, self._unmade[id_]) for id_ in later if id_ in self._unmade)
+        return ReplayState(whole, seq, self._clock, tuple(numbers))
 
     def step(self, event: TraceEvent) -> Finding | None:
         """Apply one event; return what is wrong with it, or None.
 
-        Raises InvalidValueError for an operation that makes no sense in the present state.
+        Raises InvalidValueError for an operation that makes no sense in the present state, and for
+        a clock that is wrong.
         """
         before = self.state
+        finding = self._step(event, before)
+        return finding and told(finding, event, before, self.state)
+
+    def _step(self, event: TraceEvent, before: SharePartitionSnapshot) -> Finding | None:
+        begins = self._begins(event)
+        passed = 0 if begins else self._passed(event)
+        if event.outcome.exception is not None:
+            return self._threw(event)
         choice = recorded_choice(event)
-        persisted = (
-            persisted_mismatch(event, self.engine.durable())
-            if self._led and isinstance(event.operation, Initialize)
-            else None
-        )
+        persisted = self._persisted(event)
         try:
+            if self._timed and not begins:
+                here = Choice(start_offset=before.start_offset)
+                self.engine.apply(AdvanceTime(passed), here, (), event.seq)
             self.outcome = self.engine.apply(
                 event.operation, choice, recorded_answers(event), event.seq
             )
         except IllegalChoiceError as error:
             return self._refused(event, choice, error)
-        if isinstance(event.operation, Initialize):
-            self._led |= self.outcome.status is ErrorCode.NONE
+        self._clock = event.time_ms
+        if isinstance(event.operation, Gap):
+            self._known = False
+            return None
+        if begins:
+            self._begin(event.operation)
         self.state = self.engine.snapshot()
-        mismatch = persisted or first_mismatch(event, self.outcome, before, self.state)
+        self._unmade |= later_writes(event, self.outcome)
+        mismatch = (
+            persisted
+            or first_mismatch(event, self.outcome, before, self.state)
+            or composed_mismatch(self.outcome, self._unmade)
+        )
+        for composed in self.outcome.composed:
+            self._unmade.pop(composed.id, None)
         if mismatch is None:
             return self._broken_invariant(event, before)
         return Finding(
@@ -79,6 +125,53 @@ class Follower:
             snapshot_text(self.state, mismatch.offset),
             mismatch.offset,
         )
+
+    def _begins(self, event: TraceEvent) -> bool:
+        """Return whether an event needs nothing of those before it."""
+        whole = isinstance(event.operation, Checkpoint) and not self._known
+        return whole or isinstance(event.operation, Initialize | Gap)
+
+    def _begin(self, operation: Operation) -> None:
+        """Note that a leader has begun, or that its state is known from now on."""
+        self._unmade.clear()
+        self._known = self.outcome.status is ErrorCode.NONE
+        if isinstance(operation, Initialize | Checkpoint) and self._known:
+            self._led, self._timed = True, operation.timed
+
+    def _persisted(self, event: TraceEvent) -> Mismatch | None:
+        if not self._led or not isinstance(event.operation, Initialize):
+            return None
+        return persisted_mismatch(event, self.engine.readable(read_state(event.operation)))
+
+    def _threw(self, event: TraceEvent) -> Finding:
+        """Return that an operation threw an exception: it changes nothing that could be told."""
+        text = snapshot_text(self.state)
+        return Finding(
+            event.seq,
+            self.name,
+            FindingKind.DIFFERENCE,
+            Difference.EXCEPTION.name,
+            Difference.EXCEPTION.value,
+            f"{event.outcome.status.name}: {event.outcome.exception}",
+            "an answer",
+            text,
+            text,
+        )
+
+    def _passed(self, event: TraceEvent) -> int:
+        """Return how long it is since the event before, besides what the operation lets pass.
+
+        A virtual clock moves where an operation lets time pass, and a real one forward only.
+        """
+        clock = self._clock
+        if isinstance(event.operation, AdvanceTime):
+            clock += event.operation.ms
+        if event.time_ms != clock and not (self._timed and event.time_ms > clock):
+            allowed = f"at least {clock}" if self._timed else f"{clock}"
+            raise InvalidValueError(
+                "time_ms", event.time_ms, f"{allowed}, the clock after the event"
+            )
+        return event.time_ms - clock
 
     def _refused(self, event: TraceEvent, choice: Choice, error: IllegalChoiceError) -> Finding:
         text = snapshot_text(self.state)
@@ -130,9 +223,16 @@ def follow(
     operation that makes no sense.
     """
     followers = [Follower(name, engine, invariants_every) for name, engine in engines.items()]
-    clock = 0
+    return follow_on(events, followers, observe)
+
+
+def follow_on(
+    events: Iterable[TraceEvent],
+    followers: Sequence[Follower],
+    observe: Observer | None = None,
+) -> Finding | None:
+    """Return the same of followers that have come so far."""
     for event in events:
-        clock = checked_clock(event, clock)
         findings = [follower.step(event) for follower in followers]
         if finding := _agreed(event, followers, findings):
             return finding
@@ -141,22 +241,8 @@ def follow(
     return None
 
 
-def checked_clock(event: TraceEvent, clock: int) -> int:
-    """Return the clock after an event, before which it was ``clock``, in ms.
-
-    Raises InvalidValueError if the event has another.
-    """
-    if isinstance(event.operation, Initialize):
-        return event.time_ms
-    if isinstance(event.operation, AdvanceTime):
-        clock += event.operation.ms
-    if event.time_ms != clock:
-        raise InvalidValueError("time_ms", event.time_ms, f"{clock}, the clock after the event")
-    return clock
-
-
 def _agreed(
-    event: TraceEvent, followers: list[Follower], findings: list[Finding | None]
+    event: TraceEvent, followers: Sequence[Follower], findings: list[Finding | None]
 ) -> Finding | None:
     """Return the finding on which all engines agree, or that they disagree."""
     first, *others = zip(followers, findings, strict=True)
@@ -167,6 +253,16 @@ def _agreed(
     if finding is None or finding.kind is FindingKind.INVARIANT:
         return finding
     return attrs.evolve(finding, engine=", ".join(follower.name for follower in followers))
+
+
+def _recorded_write(recorded: RecordedNumbers) -> Write:
+    count = recorded.delivery_complete_count
+    return Write(recorded.id, recorded.start_offset, count or 0, counted=count is not None)
+
+
+def _numbers(id_: int, recorded: Write) -> RecordedNumbers:
+    count = recorded.delivery_complete_count if recorded.counted else None
+    return RecordedNumbers(id_, recorded.start_offset, count)
 
 
 def _view(followed: tuple[Follower, Finding | None]) -> object:
@@ -187,7 +283,7 @@ def _disagreement(
     other: tuple[Follower, Finding | None],
 ) -> Finding:
     finding = first[1] or other[1]
-    return Finding(
+    disagreement = Finding(
         event.seq,
         f"{first[0].name}, {other[0].name}",
         FindingKind.DISAGREEMENT,
@@ -199,6 +295,7 @@ def _disagreement(
         finding.after if finding else snapshot_text(other[0].state),
         finding.offset if finding else None,
     )
+    return told(disagreement, event, first[0].state, first[0].state)
 
 
 def _opinion(follower: Follower, finding: Finding | None) -> str:

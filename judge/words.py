@@ -134,8 +134,15 @@ def _value_text(value: object) -> str:
     return str(value)
 
 
-def _part_text(part: OffsetRange | ops.AcknowledgementBatch | ops.ProgressBatch) -> str:
+_Part = (
+    OffsetRange | ops.AcknowledgementBatch | ops.ProgressBatch | ops.LockEnd | ops.OutstandingWrite
+)
+
+
+def _part_text(part: _Part) -> str:
     match part:
+        case ops.OutstandingWrite():
+            return f"write {part.id}"
         case ops.AcknowledgementBatch():
             return _acknowledgement_text(part)
         case ops.ProgressBatch():
@@ -148,11 +155,23 @@ def _progress_text(batch: ops.ProgressBatch) -> str:
     return f"{span(batch.first, batch.last)} ({token})"
 
 
+_LIMITS = {
+    "delivery_count_limit": "delivery limit {}",
+    "partition_max_record_locks": "window limit {}",
+    "record_lock_duration_ms": "lock {} ms",
+}
+"""What a reader needs of every configuration."""
+
+
 def _config_text(config: SharePartitionConfig) -> str:
-    values = attrs.asdict(
-        config, value_serializer=lambda _i, _a, value: getattr(value, "value", value)
-    )
-    return ", ".join(f"{name} {value}" for name, value in values.items())
+    """Return the limits, and every other setting that is not the default."""
+    texts = []
+    for field in attrs.fields(SharePartitionConfig):
+        value = getattr(config, field.name)
+        if field.name in _LIMITS or value != field.default:
+            words = _LIMITS.get(field.name, f"{field.name} {{}}")
+            texts.append(words.format(getattr(value, "value", value)))
+    return ", ".join(texts)
 
 
 def _acknowledgement_text(batch: ops.AcknowledgementBatch) -> str:

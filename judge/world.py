@@ -129,6 +129,7 @@ class World:
         self.log_start = self.log_end = self.now = 0
         self.last_stable: int | None = None
         self.log_known = True
+        self.timed = False
         self.ready = False
         self.state = subject.snapshot()
         self.outstanding: list[int] = []
@@ -149,7 +150,7 @@ class World:
             self._follow(operation, outcome)
         return outcome
 
-    def _follow(self, operation: ops.Operation, outcome: Outcome) -> None:
+    def _follow(self, operation: ops.Operation, outcome: Outcome) -> None:  # noqa: C901 - one case for each operation
         done = outcome.status is ErrorCode.NONE
         match operation:
             case ops.AdvanceTime():
@@ -161,6 +162,8 @@ class World:
                 self.outstanding.remove(operation.id)
             case ops.AlterConfig():
                 self.config = operation.config
+            case ops.Gap() | ops.Checkpoint():
+                self._begin_anew(operation)
             case ops.Acquire() if operation.log_batches and not self.log_known:
                 self._learn_end(max(operation.fetch_offset, operation.log_batches[-1].last + 1))
         if done and isinstance(operation, ops.Initialize | ops.ResetOffset):
@@ -173,6 +176,14 @@ class World:
             self.number = outcome.acquisition
             taken = (o for r in outcome.acquired for o in range(r.first, r.last + 1))
             self.tokens.update(dict.fromkeys(taken, self.number))
+
+    def _begin_anew(self, operation: ops.Gap | ops.Checkpoint) -> None:
+        """Note that nothing is known, or what a leader tells then."""
+        self.ready = isinstance(operation, ops.Checkpoint)
+        if isinstance(operation, ops.Gap):
+            return
+        self.config, self.now = operation.config, operation.time_ms
+        self.outstanding = [write.id for write in operation.outstanding]
 
     def _learn_end(self, end: int) -> None:
         end = max(end, self.state.start_offset)
@@ -188,8 +199,8 @@ class World:
     def initialize(self, persisted: DurableState, resolved: int | None = None) -> None:
         """Let a leader read this state; ``resolved`` is the offset that a reset leads to."""
         log = self.log_start, self.log_end
-        stable, known = self.last_stable, self.log_known
-        self.do(ops.Initialize(self.config, *log, persisted, self.now, resolved, stable, known))
+        begin = ops.Initialize(self.config, *log, persisted, self.now, resolved, self.last_stable)
+        self.do(attrs.evolve(begin, log_known=self.log_known, timed=self.timed))
 
     def produce(self) -> None:
         """Let the log grow; some of its offsets hold no record."""
@@ -369,7 +380,7 @@ class World:
 
     def release(self) -> None:
         """Let a member leave its session."""
-        self.do(ops.Release(self.dice.one_of(self.load.members)), answers=self.answers())
+        self.do(ops.MemberLeaves(self.dice.one_of(self.load.members)), answers=self.answers())
 
     def advance_time(self) -> None:
         """Let time pass."""
@@ -388,7 +399,15 @@ class World:
             return
         id_ = self.dice.one_of(self.outstanding) if self.outstanding else 0
         id_ += 100 * self.disorder()
-        self.do(ops.CompleteWrite(id_, self.dice.one_of(self.load.late_answers)))
+        status = self.dice.one_of(self.load.late_answers)
+        self.do(ops.CompleteWrite(id_, status, self._late_locks()))
+
+    def _late_locks(self) -> tuple[OffsetRange, ...]:
+        """Return ranges whose locks a timer that is late has not ended, if any are over."""
+        if not (self.dice.happens(0.5) if self.timed else self.disorder()):
+            return ()
+        first = self.dice.number(max(0, self.state.start_offset - 1), self.state.end_offset)
+        return (OffsetRange(first, first + self.dice.number(0, 5)),)
 
     def advance_log_start(self) -> None:
         """Let the log lose its first offsets."""

@@ -1,12 +1,13 @@
 import pytest
 
 from impl.partition import FastSharePartition
-from judge.engine import SpecEngine, engines_for
+from judge.engine import SpecEngine, engines_for, whole_engines
 from model.errors import IllegalChoiceError
 from model.guards import Guard
-from model.operations import Release
+from model.operations import MemberLeaves
 from model.outcome import Choice
-from model.profile import KAFKA
+from model.profile import DRAFT_RESOLVED, KAFKA
+from tests.whole_states import FULL
 
 
 def test_an_engine_for_each_name() -> None:
@@ -15,11 +16,18 @@ def test_an_engine_for_each_name() -> None:
     assert isinstance(engines["impl"], FastSharePartition)
 
 
+def test_an_engine_goes_on_from_a_whole_state() -> None:
+    engines = whole_engines(("spec", "impl"), DRAFT_RESOLVED, FULL.state)
+    assert isinstance(engines["spec"], SpecEngine)
+    assert isinstance(engines["impl"], FastSharePartition)
+    assert [engine.whole() for engine in engines.values()] == [FULL.state, FULL.state]
+
+
 @pytest.mark.parametrize("name", ["spec", "impl"])
 def test_a_choice_that_no_rule_allows_changes_nothing(name: str) -> None:
     engine = engines_for((name,), KAFKA)[name]
     before = engine.snapshot()
     with pytest.raises(IllegalChoiceError) as caught:
-        engine.apply(Release("m"), Choice(), (), 0)
+        engine.apply(MemberLeaves("m"), Choice(), (), 0)
     assert caught.value.guard is Guard.PARTITION_IS_INITIALIZED
     assert engine.snapshot() == before

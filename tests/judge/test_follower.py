@@ -163,6 +163,7 @@ class Lying:
         self._lag, self._lies_at = lag, lies_at
         self.snapshot = self._engine.snapshot
         self.durable = self._engine.durable
+        self.readable = self._engine.readable
 
     def apply(
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int

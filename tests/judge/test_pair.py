@@ -7,7 +7,7 @@ from judge.engine import SpecEngine, engines_for
 from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import FinishDeadLetter, Initialize, Produce, Release
+from model.operations import FinishDeadLetter, Initialize, MemberLeaves, Produce
 from model.outcome import Choice, Outcome, Write
 from model.profile import DRAFT_RESOLVED, KAFKA
 from model.ranges import OffsetRange, StateBatch
@@ -35,7 +35,9 @@ def test_both_sides_agree_on_what_apache_kafka_recorded() -> None:
 @pytest.mark.parametrize("name", ["spec", "impl"])
 def test_a_refusal_names_the_guard_with_its_offset_or_the_value(name: str) -> None:
     engine = engines_for((name,), DRAFT_RESOLVED)[name]
-    assert attempt(engine.apply, Release("m"), Choice(), (), 0) == UNINITIALIZED or name == "impl"
+    assert (
+        attempt(engine.apply, MemberLeaves("m"), Choice(), (), 0) == UNINITIALIZED or name == "impl"
+    )
     assert isinstance(START.operation, Initialize)
     start = attrs.evolve(START.operation, log_end_offset=9)
     assert isinstance(attempt(engine.apply, start, Choice(), (), 0), Outcome)

@@ -1,6 +1,8 @@
 import pytest
 
 from judge.words import operation_text, outcome_text, printable, ranges_text, snapshot_text, span
+from model import operations as ops
+from model.config import SharePartitionConfig
 from model.ranges import OffsetRange, RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
@@ -51,7 +53,7 @@ def test_every_operation_and_outcome_of_the_traces_has_words() -> None:
         "produce",
         "acquire",
         "acknowledge",
-        "release",
+        "member",
         "time",
         "write",
         "log",
@@ -64,7 +66,15 @@ def test_marks_dead_letters_and_configurations_have_words() -> None:
     said = "leader epoch 0, acquisition"
     marks = f"0–1 ({said} 0), 2–9 ({said} 0), 3 ({said} 1)"
     assert {f"mark in progress by m1: {marks}", "dead letters end: 0"} <= texts
-    assert any(text.startswith("configuration: delivery_count_limit 2, ") for text in texts)
+    assert any(text.startswith("configuration: delivery limit 2, ") for text in texts)
     assert outcome_text(found[1].outcome) == "NONE; acquired 0–3 (1); acquisition 0"
     marked = "NONE; marks NONE, INVALID_REQUEST, INVALID_RECORD_STATE"
     assert outcome_text(found[2].outcome) == marked
+
+
+def test_a_checkpoint_with_locks_and_outstanding_writes_has_words() -> None:
+    """Its parts are of other kinds than those of every other operation."""
+    state = SharePartitionSnapshot(0, 0, 0, ())
+    write = ops.OutstandingWrite(3, 0, 0, ())
+    checkpoint = ops.Checkpoint(SharePartitionConfig(), 0, state, (), (write,))
+    assert operation_text(checkpoint)

@@ -75,7 +75,7 @@ def test_what_cannot_be_done_gives_way_to_something_else() -> None:
 
 def test_a_refusal_is_no_event() -> None:
     made, recorder = world()
-    assert isinstance(made.do(ops.Release("a")), Refusal)
+    assert isinstance(made.do(ops.MemberLeaves("a")), Refusal)
     assert recorder.events == []
     assert not made.ready
     made.initialize(DurableState(0, 0))

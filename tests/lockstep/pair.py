@@ -3,21 +3,43 @@
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import attrs
+
 from impl.partition import FastSharePartition
 from judge.engine import SpecEngine
 from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
+from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import ArchiveAborted, Operation
-from model.outcome import Answer, Choice, Outcome
+from model.operations import AdvanceTime, ArchiveAborted, Operation
+from model.outcome import Answer, Choice, Composed, Outcome
 from model.profile import Profile
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
+from model.whole_state import first_difference
 from spec.partition import SharePartition
 from spec.view import snapshot
+from spec.whole_state import partition_of, whole_state
 
 if TYPE_CHECKING:
     from enum import Enum
+
+
+EXCHANGED_EVERY = 7
+"""After how many steps each side goes on from the other's whole state."""
+
+
+def _with_moments(outcome: Outcome, answers: tuple[Answer, ...]) -> Outcome:
+    """Return the outcome as it is recorded: with when each write was made, if not at once."""
+    if len(answers) == len(outcome.writes):
+        pairs = zip(outcome.writes, answers, strict=True)
+        waits = ErrorCode.PENDING
+        writes = tuple(
+            attrs.evolve(w, made_after=a.made_after) if w.status is a.status is waits else w
+            for w, a in pairs
+        )
+        return attrs.evolve(outcome, writes=writes)
+    return outcome
 
 
 class Pair:
@@ -45,7 +67,9 @@ class Pair:
     ) -> Outcome | Refusal:
         """Apply to both; compare outcome or refusal, whole state and every invariant."""
         self.steps += 1
-        step = operation, choice or Choice(), answers, len(self.events)
+        seq = len(self.events)
+        answers = tuple(self._perhaps_later(answer, seq) for answer in answers)
+        step = operation, choice or Choice(), answers, seq
         before = self.spec
         expected = attempt(self.engine.apply, *step)
         wrong = (
@@ -55,11 +79,50 @@ class Pair:
         )
         assert wrong is None, f"{wrong}\n{step}\nfrom {snapshot(before)}"
         self._count(operation, expected, before)
-        if isinstance(expected, Outcome):
-            seq, after = len(self.events), self.engine.snapshot()
-            event = TraceEvent("lockstep", seq, self.spec.now, operation, expected, after)
+        if isinstance(expected, Outcome) and not self._is_between(operation, choice):
+            after, recorded = self.engine.snapshot(), _with_moments(expected, answers)
+            event = TraceEvent("lockstep", seq, self.spec.now, operation, recorded, after)
             self.events.append(event)
+            for composed in expected.composed:
+                self.reached["composed"] += 1
+                self._note(composed)
+        if self.steps % EXCHANGED_EVERY == 0:
+            self._exchange()
         return expected
+
+    def _exchange(self) -> None:
+        """Compare the whole states, and let each side go on from the other's."""
+        profile, told, other = self.spec.profile, whole_state(self.spec), self.impl.whole()
+        assert told == other, first_difference(told, other)
+        self.engine.partition = partition_of(other, profile)
+        self.impl = FastSharePartition.resumed(profile, told)
+        self.reached["exchanged"] += 1
+
+    def _perhaps_later(self, answer: Answer, seq: int) -> Answer:
+        """Let some writes be made after their event or a later one."""
+        if answer.status is not ErrorCode.PENDING or self.steps % 3:
+            return answer
+        return attrs.evolve(answer, made_after=seq + self.steps // 3 % 4)
+
+    def _note(self, composed: Composed) -> None:
+        """Put the numbers of a write in the latest event that has it."""
+        for place in reversed(range(len(self.events))):
+            event = self.events[place]
+            if any(write.id == composed.id for write in event.outcome.writes):
+                writes = tuple(
+                    attrs.evolve(write, **attrs.asdict(composed))
+                    if write.id == composed.id
+                    else write
+                    for write in event.outcome.writes
+                )
+                outcome = attrs.evolve(event.outcome, writes=writes)
+                self.events[place] = attrs.evolve(event, outcome=outcome)
+                return
+
+    def _is_between(self, operation: Operation, choice: Choice | None) -> bool:
+        """Whether it is no event of its own: a real clock that moves on by itself."""
+        unmoved = choice is not None and choice.start_offset is not None
+        return self.spec.timed and isinstance(operation, AdvanceTime) and unmoved
 
     def snapshot(self) -> SharePartitionSnapshot:
         return self.engine.snapshot()

@@ -12,8 +12,9 @@ from model.errors import ErrorCode
 from model.outcome import Choice, Expiry
 from model.profile import PROFILES, Profile
 from model.ranges import OffsetRange, StateBatch
-from model.states import RecordState
+from model.states import AcknowledgeType, RecordState
 from spec.expire import due_offsets
+from tests.checkpoints import checkpoint_of
 from tests.lockstep.pair import Pair
 
 __all__ = ["CONFIG", "HASTY", "LOAD", "OPERATIONS", "Operation", "World", "new_world"]
@@ -44,8 +45,11 @@ CONFIG = SharePartitionConfig(
 )
 
 Operation = Callable[[World], None]
-HASTY = tuple(attrs.evolve(profile, offered_within=3) for profile in PROFILES.values())
-"""The profiles, with fewer fetches that may pass over a record, so that worlds reach the bound."""
+HASTY = tuple(
+    attrs.evolve(profile, offered_within=3, sweep_ms=min(3, profile.sweep_ms))
+    for profile in PROFILES.values()
+)
+"""The profiles with smaller bounds, so that worlds reach them."""
 
 
 def new_world(profile: Profile, dice: Dice) -> tuple[World, Pair]:
@@ -54,6 +58,7 @@ def new_world(profile: Profile, dice: Dice) -> tuple[World, Pair]:
     world = World(pair, profile, CONFIG, LOAD, dice)
     world.log_start = world.log_end = dice.number(0, 3)
     world.log_known = not dice.happens(0.2)
+    world.timed = dice.happens(0.3)
     threshold = DURATION
     world.config = attrs.evolve(_config(world), in_progress_staleness_threshold_ms=threshold)
     if not world.disorder():
@@ -78,6 +83,8 @@ def take_over(world: World) -> None:
         world.config = attrs.evolve(world.config, record_lock_duration_ms=100)
     if world.disorder():
         world.log_known = not world.log_known
+    if world.disorder():
+        world.timed = not world.timed
     if world.disorder():
         _truncate(world, dice.number(world.log_start, world.log_end))
     resolved: int | None = dice.number(world.log_start, world.log_end)
@@ -181,7 +188,8 @@ def begin_below_log(world: World) -> None:
 
 def compact_anything(world: World) -> None:
     """The log loses any offsets: of which nothing is known, before the window, or past its end."""
-    first = world.dice.number(max(0, world.state.start_offset - 3), world.log_end)
+    lowest = max(0, min(world.state.start_offset - 3, world.log_end))
+    first = world.dice.number(lowest, world.log_end)
     last = first + world.dice.number(0, 3)
     if world.disorder() or last < world.log_end:
         kept = []
@@ -268,7 +276,7 @@ def leave_late(world: World) -> None:
     if owner:
         alter_config(world)
         world.advance_time()
-        world.do(ops.Release(owner), answers=world.answers())
+        world.do(ops.MemberLeaves(owner), answers=world.answers())
 
 
 def alter_config(world: World) -> None:
@@ -292,6 +300,82 @@ def advance_time_in_groups(world: World) -> None:
     expired = tuple(Expiry(_single(sorted(group)), start) for group in groups)
     choice = attrs.evolve(world.choice(), expired=expired)
     world.do(ops.AdvanceTime(ms), choice, (*world.answers(), *world.answers()))
+
+
+def pass_time(world: World) -> None:
+    """A real clock moves on between two events."""
+    here = Choice(start_offset=world.state.start_offset)
+    world.do(ops.AdvanceTime(world.dice.number(0, 4)), here)
+
+
+def lapse(world: World) -> None:
+    """A timer ends some of the locks that are over; now and then other ones, or at a wrong time."""
+    dice = world.dice
+    assert isinstance(world.subject, Pair)
+    if not due_offsets(world.subject.spec) and world.subject.spec.window.held:
+        records, held = world.subject.spec.window.records, world.subject.spec.window.held
+        ms = min(records[offset].deadline for offset in held) - world.now + dice.number(0, 3)
+        world.do(ops.AdvanceTime(ms), Choice(start_offset=world.state.start_offset))
+    over = [o for o in due_offsets(world.subject.spec) if dice.happens(0.8)]
+    if world.disorder():
+        over.append(dice.number(0, world.log_end))
+    due = dice.one_of((None, None, world.now, max(0, world.now - dice.number(0, 3))))
+    if world.disorder():
+        due = world.now + 1
+    world.do(ops.Expire(_single(over), due), world.choice(), world.answers())
+
+
+def tell(world: World) -> None:
+    """A leader tells its whole state; mostly after events were lost, now and then not as it is."""
+    if not world.ready:
+        return
+    assert isinstance(world.subject, Pair)
+    dice, spec = world.dice, world.subject.spec
+    told = attrs.evolve(
+        checkpoint_of(spec),
+        log_end_offset=dice.one_of((None, spec.log.end_offset)),
+        log_known=dice.happens(0.5),
+    )
+    gap = dice.happens(0.6)
+    if gap:
+        world.do(ops.Gap(dice.one_of((None, 0, 3))), Choice())
+        if world.disorder():
+            world.acquire()
+        if world.disorder():
+            take_over(world)
+    if world.disorder():
+        told = dice.one_of(
+            (
+                attrs.evolve(told, config=_config(world)),
+                attrs.evolve(told, outstanding=told.outstanding[1:]),
+                attrs.evolve(told, timed=not told.timed),
+                attrs.evolve(told, state_epoch=told.state_epoch + 1),
+                attrs.evolve(told, time_ms=told.time_ms + 1),
+                attrs.evolve(
+                    told,
+                    deadlines=tuple(
+                        attrs.evolve(end, deadline_ms=end.deadline_ms + dice.number(0, 5))
+                        for end in told.deadlines
+                    ),
+                ),
+            )
+        )
+    world.do(told, Choice(start_offset=told.state.start_offset))
+
+
+def grant(world: World) -> None:
+    """A member acquires or renews, and the leader says when the locks end."""
+    dice = world.dice
+    earlier = dice.number(0, 5) - world.disorder()
+    deadline = max(0, world.now + world.config.record_lock_duration_ms - earlier)
+    choice = attrs.evolve(world.choice(), deadline_ms=deadline)
+    held = world.held()
+    if not held or dice.happens(0.6):
+        world.do(world.fetch(), choice)
+        return
+    record = dice.one_of(held)
+    batch = ops.AcknowledgementBatch(record.first, record.last, (AcknowledgeType.RENEW,))
+    world.do(ops.Acknowledge(str(record.owner), (batch,)), choice, world.answers())
 
 
 def step(world: World, operation: Operation) -> None:
@@ -358,6 +442,10 @@ OPERATIONS: dict[Operation, int] = {
     produce_badly: 1,
     World.advance_time: 5,
     advance_time_in_groups: 3,
+    pass_time: 3,
+    lapse: 5,
+    tell: 3,
+    grant: 4,
     World.complete_write: 6,
     World.release: 2,
     skip_acquire: 1,
