@@ -74,9 +74,9 @@ class Coordinator:
         ):
             if write(before, request, epochs, profile) != (fence, before):
                 return f"a write that should be refused with {fence.name} is not"
-        found = _merged_by_implementation(self.world, before, request)
-        if found != durable_state(after):
-            return f"the implementation merges to {found}, the specification to {after}"
+        merged = _merged_by_implementation(self.world, before, request)
+        if merged != durable_state(after):
+            return f"the implementation merges to {merged}, the specification to {after}"
         return None
 
 

@@ -62,30 +62,30 @@ def judged_under(
 
 def _differs(seen: Seen, name: str) -> Mask:
     """Whether the durable state differs from a fact of the leader, where that has a value."""
-    found: Mask = (seen.durable("code") & seen.leader(f"{name}_mask")) != seen.leader(name)
-    return found
+    differs: Mask = (seen.durable("code") & seen.leader(f"{name}_mask")) != seen.leader(name)
+    return differs
 
 
 def _is_still(seen: Seen) -> Mask:
     """Whether no answer is awaited and no write is on its way."""
-    found: Mask = (seen.leader("quiet") == 1) & (seen.part("network") == 0)
-    return found
+    still: Mask = (seen.leader("quiet") == 1) & (seen.part("network") == 0)
+    return still
 
 
 def _lag_too_low(seen: Seen) -> Mask:
     """Whether the reported lag is lower than what a new leader has to deliver."""
     start, lag = seen.durable("start"), seen.leader("log_end") - seen.durable("reported")
-    left = seen.leader("present") & ~seen.durable("terminal")
-    found: Mask = (start >= 0) & (lag < np.bitwise_count(left))
-    return found
+    deliverable = seen.leader("present") & ~seen.durable("terminal")
+    too_low: Mask = (start >= 0) & (lag < np.bitwise_count(deliverable))
+    return too_low
 
 
 def _lag_is_not_resumed(seen: Seen) -> Mask:
     """Whether the reported lag is another than that of a leader that has just read the state."""
-    found: Mask = (seen.durable("start") >= 0) & (
+    differs: Mask = (seen.durable("start") >= 0) & (
         seen.durable("reported") != seen.durable("resumed")
     )
-    return found
+    return differs
 
 
 _FAILED_BUT_APPLIED = "A write that is answered with an error, or not at all, may have been applied"

@@ -54,13 +54,13 @@ class Edge:
 class Expansion:
     """All moves of a leader, up to one that is wrong.
 
-    ``compared`` counts moves, those which both refuse included. ``found``: the states not told of
-    before, packed, with what matters of them.
+    ``compared`` counts moves, those which both refuse included. ``discovered``: the states
+    not seen before, packed, with what matters of them.
     """
 
     compared: int = 0
     edges: list[Edge] = attrs.Factory(list)
-    found: list[tuple[bytes, Facts, bytes]] = attrs.Factory(list)
+    discovered: list[tuple[bytes, Facts, bytes]] = attrs.Factory(list)
     fault: LeaderFault | None = None
 
 
@@ -73,32 +73,34 @@ class Expander:
     def __init__(self, world: SmallWorld) -> None:
         """Start without any state."""
         self.world = world
-        self._told: set[bytes] = set()
+        self._known: set[bytes] = set()
 
     def expand(self, packed: bytes) -> Expansion:
         """Make all moves of a packed leader; of edges that look alike to others, keep the first."""
         pair = unpack(packed)
         leader, before = pair.leader, self._view(pair.leader)
-        self._told.add(before.key)
+        self._known.add(before.key)
         expansion = Expansion()
         edges: dict[tuple[object, ...], Edge] = {}
         for number, move in enumerate(moves(self.world, leader, before)):
             expansion.compared += 1
-            made = make(pair, move)
-            if made.wrong is not None:
-                expansion.fault = LeaderFault(number, made.wrong)
+            result = make(pair, move)
+            if result.wrong is not None:
+                expansion.fault = LeaderFault(number, result.wrong)
                 break
-            if made.after is None or made.outcome is None:
+            if result.after is None or result.outcome is None:
                 continue
-            after = made.after.leader
+            after = result.after.leader
             seen = self._view(after)
             if move.is_void and seen.key != before.key:
                 expansion.fault = LeaderFault(number, _NOT_VOID)
                 break
-            if seen.key not in self._told:
-                self._told.add(seen.key)
-                expansion.found.append((seen.key, facts_of(self.world, after), pack(made.after)))
-            for edge in _edges(move, leader, made.outcome, after):
+            if seen.key not in self._known:
+                self._known.add(seen.key)
+                expansion.discovered.append(
+                    (seen.key, facts_of(self.world, after), pack(result.after))
+                )
+            for edge in _edges(move, leader, result.outcome, after):
                 whole = attrs.evolve(edge, move=number, target=seen.key)
                 if not _is_idle(whole, before.key):
                     edges.setdefault(_seen_by_others(whole), whole)
@@ -148,8 +150,8 @@ def _fates(write: Write) -> tuple[Action | None, ...]:
 
 def _arrivals(leader: ExploredLeader, key: bytes) -> list[Edge]:
     """Return the arrivals of writes whose answers are awaited: they leave the leader as it is."""
-    said = {content(waiting.write): None for waiting in leader.partition.outstanding.values()}
-    return [Edge(ARRIVAL, MoveKind.OTHER, key, ((NetworkAct.MERGE, what),)) for what in said]
+    contents = {content(waiting.write): None for waiting in leader.partition.outstanding.values()}
+    return [Edge(ARRIVAL, MoveKind.OTHER, key, ((NetworkAct.MERGE, what),)) for what in contents]
 
 
 def _terminal(write: Write) -> int:

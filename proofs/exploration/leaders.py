@@ -61,9 +61,9 @@ class Leaders:
 
     def take_over(self, log: int, durable: Durable) -> int:
         """Return the leader that initializes from a durable state over the log of that number."""
-        made = first_pair(self.world, self.logs[log], durable_state(durable))
-        assert made.after is not None  # noqa: S101 - nobody refuses to take over
-        pair, wrong = made.after, made.wrong
+        result = first_pair(self.world, self.logs[log], durable_state(durable))
+        assert result.after is not None  # noqa: S101 - nobody refuses to take over
+        pair, wrong = result.after, result.wrong
         seen = view(pair.leader, self.world.names, symmetry=self.world.symmetry)
         if seen.key not in self.keys:
             self._learn(seen.key, facts_of(self.world, pair.leader), pack(pair))
@@ -108,7 +108,7 @@ class Leaders:
         self.compared += expansion.compared
         if expansion.fault is not None:
             self.faults[number] = expansion.fault
-        for key, facts, packed in expansion.found:
+        for key, facts, packed in expansion.discovered:
             self._learn(key, facts, packed)
         self._rows["first"].values[number] = len(self.edge("move"))
         self._rows["count"].values[number] = len(expansion.edges)

@@ -163,22 +163,22 @@ def _lasso(graph: Graph, component: Ints, within: Ints, without: str) -> Lasso:
         taking = set(within[graph.acquired[within] >> bit & 1 == 1].tolist())
         if taking and without != "fetching":
             wanted.append(taking)
-    at, path = first, []
+    state, path = first, []
     for edges in wanted:
         ends = {int(graph.source[edge]): edge for edge in edges}
-        leg = _way(graph, within, at, ends)
-        at = int(graph.target[leg[-1]]) if leg else at
-        path += [*leg, ends[at]]
-        at = int(graph.target[ends[at]])
-    if at != first or not path:
-        back = [edge for edge in within.tolist() if graph.source[edge] == at]
-        step = [] if at != first else back[:1]
-        at = int(graph.target[step[0]]) if step else at
-        path += [*step, *_way(graph, within, at, {first})]
+        leg = _shortest_path(graph, within, state, ends)
+        state = int(graph.target[leg[-1]]) if leg else state
+        path += [*leg, ends[state]]
+        state = int(graph.target[ends[state]])
+    if state != first or not path:
+        back = [edge for edge in within.tolist() if graph.source[edge] == state]
+        step = [] if state != first else back[:1]
+        state = int(graph.target[step[0]]) if step else state
+        path += [*step, *_shortest_path(graph, within, state, {first})]
     return Lasso(first, tuple(graph.edges[path].tolist()))
 
 
-def _way(graph: Graph, edges: Ints, begin: int, ends: Collection[int]) -> list[int]:
+def _shortest_path(graph: Graph, edges: Ints, begin: int, ends: Collection[int]) -> list[int]:
     """Return a shortest path along these edges, of one component, to one of the ends."""
     order, before = breadth_first_order(_matrix(graph, edges), begin)
     pairs = zip(graph.source[edges].tolist(), graph.target[edges].tolist(), strict=True)
@@ -205,8 +205,8 @@ class Promise:
 
 
 def _bit(graph: Graph, fact: str, offset: int) -> Mask:
-    found: Mask = graph.facts[fact] >> offset & 1 == 1
-    return found
+    mask: Mask = graph.facts[fact] >> offset & 1 == 1
+    return mask
 
 
 def _offsets(graph: Graph) -> range:
@@ -236,5 +236,5 @@ PROMISES = (
 
 def unkept(graph: Graph, promise: Promise, without: str = "") -> Lasso | None:
     """Return a fair run that breaks the promise; None if there is none."""
-    found = (lasso_where(graph, bad, without) for bad in promise.bad(graph))
-    return next((lasso for lasso in found if lasso is not None), None)
+    lassos = (lasso_where(graph, bad, without) for bad in promise.bad(graph))
+    return next((lasso for lasso in lassos if lasso is not None), None)

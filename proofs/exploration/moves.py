@@ -77,15 +77,15 @@ def _produce(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator
 
 
 def _acquire(world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[Move]:
-    at = _fetch_offset(leader)
-    read = [offset for offset in present(leader.log) if offset >= at]
-    if not read or at < leader.log.start_offset:
+    fetch_offset = _fetch_offset(leader)
+    read = [offset for offset in present(leader.log) if offset >= fetch_offset]
+    if not read or fetch_offset < leader.log.start_offset:
         return
     batches = tuple(OffsetRange(offset, offset) for offset in read)
     for member in _different(view):
 
         def fetch(mode: AcquireMode, choice: Choice, member: str = member) -> Move:
-            operation = ops.Acquire(member, mode, world.offsets, 1, at, batches)
+            operation = ops.Acquire(member, mode, world.offsets, 1, fetch_offset, batches)
             return Move(MoveKind.FETCH, operation, leader.log, choice)
 
         yield fetch(AcquireMode.BATCH_OPTIMIZED, Choice())
@@ -126,7 +126,7 @@ def _release(world: SmallWorld, leader: ExploredLeader, view: View) -> Iterator[
     for member in view.members:
         if member in holders:
             for answers in _answers(world, leader):
-                yield Move(MoveKind.OTHER, ops.Release(member), leader.log, answers=answers)
+                yield Move(MoveKind.OTHER, ops.MemberLeaves(member), leader.log, answers=answers)
 
 
 def _time(world: SmallWorld, leader: ExploredLeader, _view: View) -> Iterator[Move]:

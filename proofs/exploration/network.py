@@ -71,5 +71,5 @@ class Network:
 
     def without(self, state: int, covered: list[bool]) -> int:
         """Return the number of the late writes that the durable state does not cover."""
-        left = zip(self.states[state], covered, strict=True)
-        return self.states.number(tuple(what for what, gone in left if not gone))
+        pairs = zip(self.states[state], covered, strict=True)
+        return self.states.number(tuple(what for what, gone in pairs if not gone))

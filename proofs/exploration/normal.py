@@ -87,19 +87,19 @@ def _record(
     def age(since: int | None) -> int:
         return -1 if since is None else now - since
 
-    def left(deadline: int | None) -> int:
+    def remaining(deadline: int | None) -> int:
         return -1 if deadline is None else max(0, deadline - now)
 
     # Of a delivery that can no longer be restored, nothing but that there was one matters.
-    lives = record.owner is not None or left(record.former_deadline) > 0
+    lives = record.owner is not None or remaining(record.former_deadline) > 0
     return (
         int(record.state),
         record.delivery_count,
         number(record.owner),
-        left(record.deadline),
+        remaining(record.deadline),
         bool(record.pending),
         number(record.former_owner),
-        left(record.former_deadline),
+        remaining(record.former_deadline),
         bool(record.exhausted),
         number(record.acquisition, deliveries) if lives else -1,
         age(record.progress_start) if lives else -1,

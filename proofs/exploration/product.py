@@ -50,7 +50,7 @@ class State:
 
 
 @attrs.frozen
-class Found:
+class ProductFinding:
     """A property that does not hold, and a shortest run that shows it.
 
     ``steps`` are numbers of edges, or FAILOVER and so on; ``states`` has one more. Of a fault of a
@@ -74,17 +74,17 @@ class Explored:
     seconds: float
     waiting: int = 0
     unfinished: str | None = None
-    violation: Found | None = None
-    expected: tuple[Found, ...] = ()
+    violation: ProductFinding | None = None
+    expected: tuple[ProductFinding, ...] = ()
 
 
 _Small = npt.NDArray[np.int32]
 
 
-class _FoundError(Exception):
-    def __init__(self, found: Found) -> None:
-        super().__init__(found.sentence)
-        self.found = found
+class _FindingError(Exception):
+    def __init__(self, finding: ProductFinding) -> None:
+        super().__init__(finding.sentence)
+        self.finding = finding
 
 
 class Product:
@@ -102,7 +102,7 @@ class Product:
         self.coordinator = Coordinator(world)
         self.properties = judged_under(world.profile, properties)
         self.waited_for = list(self.properties)
-        self.expected: list[Found] = []
+        self.expected: list[ProductFinding] = []
         self.transitions = 0
         self.levels: list[tuple[Ints, _Small, _Small]] = []
         self._known = Sorted()
@@ -128,21 +128,21 @@ class Product:
             self._begin()
             while len(self.levels[-1][0]) and len(self.levels) - 1 != most_depth:
                 self._visit_level(most_bytes, progress)
-        except _FoundError as found:
-            violation = found.found
+        except _FindingError as error:
+            violation = error.finding
         except MemoryError as error:
             unfinished = str(error)
         except (Stopped, KeyboardInterrupt):
             unfinished = "interrupted"
         levels = [level for level in self.levels if len(level[0])]
-        left = len(self.levels[-1][0])
+        unvisited = len(self.levels[-1][0])
         return Explored(
             sum(len(level[0]) for level in levels),
             self.transitions,
             len(levels) - 1,
             time.perf_counter() - began,
-            left,
-            unfinished or (f"depth {most_depth}" if left and violation is None else None),
+            unvisited,
+            unfinished or (f"depth {most_depth}" if unvisited and violation is None else None),
             violation,
             tuple(self.expected),
         )
@@ -165,12 +165,12 @@ class Product:
             index = int(parents[index])
         return tuple(steps[-2::-1]), tuple(states[::-1])
 
-    def way_to(self, leader: int) -> tuple[tuple[int, ...], tuple[State, ...]]:
+    def path_to(self, leader: int) -> tuple[tuple[int, ...], tuple[State, ...]]:
         """Return the steps and states of a shortest run to a leader that was found."""
         for depth, (level, _, _) in enumerate(self.levels):
-            at = np.flatnonzero(_part(level, "leader") == leader)
-            if len(at):
-                return self.path(depth, int(at[0]))
+            rows = np.flatnonzero(_part(level, "leader") == leader)
+            if len(rows):
+                return self.path(depth, int(rows[0]))
         raise KeyError(leader)
 
     def _begin(self) -> None:
@@ -184,7 +184,7 @@ class Product:
         level = self.levels[-1][0]
         self.leaders.expand(np.unique(_part(level, "leader")).tolist())
         self._check_faults(level)
-        found: list[Ints] = []
+        discovered: list[Ints] = []
         parents: list[Ints] = []
         steps: list[Ints] = []
         for begin in range(0, len(level), _CHUNK):
@@ -192,15 +192,15 @@ class Product:
                 self.transitions += len(after)
                 new, where = np.unique(after, return_index=True)
                 fresh = ~self._known.has(new)
-                found.append(new[fresh])
+                discovered.append(new[fresh])
                 parents.append(parent[where[fresh]])
                 steps.append(step[where[fresh]])
-            progress(len(self._known) + sum(map(len, found)), len(self.levels))
+            progress(len(self._known) + sum(map(len, discovered)), len(self.levels))
             _check_memory(most_bytes)
-        self._add_level(found, parents, steps)
+        self._add_level(discovered, parents, steps)
 
-    def _add_level(self, found: list[Ints], parents: list[Ints], steps: list[Ints]) -> None:
-        new, where = np.unique(np.concatenate(found), return_index=True)
+    def _add_level(self, discovered: list[Ints], parents: list[Ints], steps: list[Ints]) -> None:
+        new, where = np.unique(np.concatenate(discovered), return_index=True)
         level = (
             new,
             np.concatenate(parents)[where].astype(np.int32),
@@ -233,14 +233,14 @@ class Product:
 
     def _late(self, states: Ints, begin: int) -> list[tuple[Ints, Ints, Ints]]:
         """Return the arrivals of late writes."""
-        found = []
+        arrivals = []
         waiting = np.flatnonzero(_part(states, "network"))
         for step, event in self._slots:
             after = {name: _part(states[waiting], name) for name in _BITS}
             events = np.full(len(waiting), event)
             steps = np.full(len(waiting), step)
-            found += self._sent(after, events, waiting + begin, steps)
-        return found
+            arrivals += self._sent(after, events, waiting + begin, steps)
+        return arrivals
 
     def _fail(self, states: Ints, begin: int) -> list[tuple[Ints, Ints, Ints]]:
         """Return the failovers; writes on their way come from an older leader and are refused."""
@@ -298,21 +298,23 @@ class Product:
         """Raise if a leader of the level makes a move wrongly, or the coordinator a merge."""
         leaders = _part(level, "leader")
         for number, fault in self.leaders.faults.items():
-            at = np.flatnonzero(leaders == number)
-            if len(at):
-                path = self.path(len(self.levels) - 1, int(at[0]))
-                raise _FoundError(Found("step", fault.sentence, *path, fault.move))
+            rows = np.flatnonzero(leaders == number)
+            if len(rows):
+                path = self.path(len(self.levels) - 1, int(rows[0]))
+                raise _FindingError(ProductFinding("step", fault.sentence, *path, fault.move))
 
     def _check_merges(self, merges: Ints, durable: Ints, parent: Ints, step: Ints) -> None:
         """Raise if one of these merges of the coordinator is wrong."""
         for (actions, state), sentence in self.coordinator.wrong.items():
-            at = np.flatnonzero(
+            rows = np.flatnonzero(
                 (merges == self.network.merges.number(actions)) & (durable == state)
             )
-            if len(at):
-                steps, states = self.path(len(self.levels) - 1, int(parent[at[0]]))
-                raise _FoundError(
-                    Found("merge", sentence, (*steps, int(step[at[0]])), (*states, states[-1]))
+            if len(rows):
+                steps, states = self.path(len(self.levels) - 1, int(parent[rows[0]]))
+                raise _FindingError(
+                    ProductFinding(
+                        "merge", sentence, (*steps, int(step[rows[0]])), (*states, states[-1])
+                    )
                 )
 
     def _check_properties(self, level: Ints) -> None:
@@ -322,10 +324,10 @@ class Product:
             broken = np.flatnonzero(prop.broken(seen))
             if not len(broken):
                 continue
-            found = Found(prop.name, prop.sentence, *self.path(depth, int(broken[0])))
+            finding = ProductFinding(prop.name, prop.sentence, *self.path(depth, int(broken[0])))
             if not prop.why_not:
-                raise _FoundError(found)
-            self.expected.append(found)
+                raise _FindingError(finding)
+            self.expected.append(finding)
             self.waited_for.remove(prop)
 
 
@@ -336,12 +338,12 @@ class _Level:
         self._product, self._states = product, states
 
     def leader(self, name: str) -> Ints:
-        found: Ints = self._product.leaders.fact(name)[_part(self._states, "leader")]
-        return found
+        fact: Ints = self._product.leaders.fact(name)[_part(self._states, "leader")]
+        return fact
 
     def durable(self, name: str) -> Ints:
-        found: Ints = self._product.durable_fact(name)[_part(self._states, "durable")]
-        return found
+        fact: Ints = self._product.durable_fact(name)[_part(self._states, "durable")]
+        return fact
 
     def part(self, name: str) -> Ints:
         return _part(self._states, name)

@@ -11,7 +11,7 @@ from proofs.exploration.liveness import (
     graph_of,
     unkept,
 )
-from proofs.exploration.product import Explored, Found, Product
+from proofs.exploration.product import Explored, Product, ProductFinding
 from proofs.exploration.run_table import RunRow, lasso_rows, rows_of
 
 Known = ExploredProperty | Promise
@@ -64,7 +64,7 @@ def report_on(
     verdicts = []
     if violation is not None:
         verdicts.append(_broken(product, violation, should=True))
-    verdicts += [_broken(product, found, should=False) for found in explored.expected]
+    verdicts += [_broken(product, finding, should=False) for finding in explored.expected]
     known = {verdict.name for verdict in verdicts}
     verdicts += [
         PropertyVerdict(p.name, p.sentence, True if whole else None, not p.why_not)
@@ -95,9 +95,11 @@ def listed(known: Known) -> str:
     return f"{known.name}{number}: {known.sentence}{expected}"
 
 
-def _broken(product: Product, found: Found, *, should: bool) -> PropertyVerdict:
-    rows = rows_of(product, found.steps, found.states, found.move, found.sentence)
-    return PropertyVerdict(found.name, found.sentence, holds=False, should=should, run=tuple(rows))
+def _broken(product: Product, finding: ProductFinding, *, should: bool) -> PropertyVerdict:
+    rows = rows_of(product, finding.steps, finding.states, finding.move, finding.sentence)
+    return PropertyVerdict(
+        finding.name, finding.sentence, holds=False, should=should, run=tuple(rows)
+    )
 
 
 def _acquirable(product: Product, graph: Graph) -> PropertyVerdict:
@@ -108,7 +110,7 @@ def _acquirable(product: Product, graph: Graph) -> PropertyVerdict:
     bad = available_untakeable(graph)
     if not len(bad):
         return PropertyVerdict(name, sentence, holds=True, should=True)
-    rows = rows_of(product, *product.way_to(int(bad[0])))
+    rows = rows_of(product, *product.path_to(int(bad[0])))
     return PropertyVerdict(name, sentence, holds=False, should=True, run=tuple(rows))
 
 

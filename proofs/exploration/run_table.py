@@ -59,7 +59,7 @@ def lasso_rows(product: Product, lasso: Lasso) -> tuple[list[RunRow], int]:
 
     Of the round only the leader is shown as it is; the durable state stays as it was before.
     """
-    steps, states = product.way_to(lasso.leader)
+    steps, states = product.path_to(lasso.leader)
     stays = (states[-1],) * len(lasso.round)
     _, rows = _run(product, (*steps, *lasso.round), (*states, *stays))
     return rows, len(steps)
@@ -71,7 +71,7 @@ def _run(
     leader, operation = initialize(product.world, Log(0, 0), NEVER_WRITTEN)
     rows = [_row(product, operation_text(operation), "", leader, states[0])]
     for step, before, after in zip(steps, states, states[1:], strict=False):
-        leader, event, answer = _made(product, leader, step, before)
+        leader, event, answer = _after_step(product, leader, step, before)
         rows.append(_row(product, event, answer, leader, after))
     return leader, rows
 
@@ -108,7 +108,7 @@ def _offered(world: SmallWorld, leader: ExploredLeader) -> list[Move]:
     return moves(world, leader, view(leader, world.names, symmetry=world.symmetry))
 
 
-def _made(
+def _after_step(
     product: Product, leader: ExploredLeader, step: int, before: State
 ) -> tuple[ExploredLeader, str, str]:
     """Return the leader after a step, what it was, and what was answered."""
@@ -118,11 +118,19 @@ def _made(
         return leader, f"a new leader takes over: {operation_text(operation)}", ""
     late = product.network.states[before.network]
     if step < 0:
-        return leader, f"a late write arrives: {_said(late[ARRIVE_LATE - step])}", "nobody waits"
+        return (
+            leader,
+            f"a late write arrives: {_content_text(late[ARRIVE_LATE - step])}",
+            "nobody waits",
+        )
     edge = {name: int(product.leaders.edge(name)[step]) for name in ("move", "event")}
     actions = product.network.events[edge["event"]]
     if edge["move"] < 0:
-        return leader, f"an awaited write arrives: {_said(actions[0][1])}", "not answered yet"
+        return (
+            leader,
+            f"an awaited write arrives: {_content_text(actions[0][1])}",
+            "not answered yet",
+        )
     move = _offered(product.world, leader)[edge["move"]]
     done = apply(leader.partition, move.operation, move.choice, move.answers)
     delayed = "; may still arrive" if any(act == NetworkAct.DELAY for act, _ in actions) else ""
@@ -133,7 +141,7 @@ def _made(
     )
 
 
-def _said(what: Content | int) -> str:
+def _content_text(what: Content | int) -> str:
     assert not isinstance(what, int)  # noqa: S101 - this event is about a write
     start, count, batches = what
     return durable_text(

@@ -63,8 +63,8 @@ def search(
             run.find(state, None)
         while run.following:
             run.visit_level(successors)
-    except _FoundError as found:
-        violation = Violation(str(found), *run.path(run.newest))
+    except _FoundError as error:
+        violation = Violation(str(error), *run.path(run.newest))
     except _FullError:
         unfinished = f"more than {most_states:,} states"
     except (Stopped, KeyboardInterrupt):

@@ -47,15 +47,15 @@ class Table:
         if not len(first):
             return first
         self._widen(int(first.max()), int(second.max()))
-        found: Ints = self._known[first, second]
-        missing = found == _UNKNOWN
+        results: Ints = self._known[first, second]
+        missing = results == _UNKNOWN
         if missing.any():
             pairs = np.unique((first[missing] << 32) | second[missing])
             for pair in pairs.tolist():
-                one, other = pair >> 32, pair & 0xFFFFFFFF
-                self._known[one, other] = self._function(one, other)
-            found = self._known[first, second]
-        return found
+                row, column = pair >> 32, pair & 0xFFFFFFFF
+                self._known[row, column] = self._function(row, column)
+            results = self._known[first, second]
+        return results
 
     def _widen(self, first: int, second: int) -> None:
         rows, columns = self._known.shape
@@ -82,12 +82,12 @@ class Sorted:
 
     def has(self, values: Ints) -> npt.NDArray[np.bool_]:
         """Return which of the values are there."""
-        found = np.zeros(len(values), np.bool_)
+        present = np.zeros(len(values), np.bool_)
         for run in self._runs:
             if len(run):
-                at = np.minimum(np.searchsorted(run, values), len(run) - 1)
-                found |= run[at] == values
-        return found
+                places = np.minimum(np.searchsorted(run, values), len(run) - 1)
+                present |= run[places] == values
+        return present
 
     def __len__(self) -> int:
         """Return how many there are."""

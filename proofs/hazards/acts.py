@@ -63,8 +63,8 @@ def _answers(state: HazardState, world: HazardWorld, _leaps: bool) -> Iterator[A
 
 
 def _waits(state: HazardState, world: HazardWorld, leaps: bool) -> Iterator[Act]:  # noqa: FBT001
-    left = (BEGAN + world.until - state.view.now) // world.quantum
-    for times in range(1, (left if leaps else min(left, 1)) + 1):
+    remaining = (BEGAN + world.until - state.view.now) // world.quantum
+    for times in range(1, (remaining if leaps else min(remaining, 1)) + 1):
         yield Act(HazardMove.WAIT, number=times * world.quantum)
 
 
@@ -126,12 +126,12 @@ def requests_of(
     request: tuple[ops.Operation, ...] = ()
     match act.move:
         case HazardMove.CALL_MARK | HazardMove.POLL:
-            at = world.members.index(act.member)
+            index = world.members.index(act.member)
             if act.given is not None:
-                consumer, request = mark(consumers[at], act.given, readings)
+                consumer, request = mark(consumers[index], act.given, readings)
             else:
-                consumer, request = poll(consumers[at], readings)
-            return (*consumers[:at], consumer, *consumers[at + 1 :]), request
+                consumer, request = poll(consumers[index], readings)
+            return (*consumers[:index], consumer, *consumers[index + 1 :]), request
         case HazardMove.FETCH:
             log = (OffsetRange(0, world.records - 1),)
             mode = AcquireMode.RECORD_LIMIT
@@ -143,7 +143,7 @@ def requests_of(
             batch = ops.AcknowledgementBatch(offset, offset, (_TYPES[act.move],))
             request = (ops.Acknowledge(act.member, (batch,)),)
         case HazardMove.LEAVE:
-            request = (ops.Release(act.member),)
+            request = (ops.MemberLeaves(act.member),)
         case HazardMove.ANSWER:
             request = (ops.CompleteWrite(act.number, act.answer),)
         case HazardMove.WAIT:

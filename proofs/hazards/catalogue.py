@@ -8,9 +8,9 @@ from proofs.hazards.hazard import Hazard
 
 
 def _number(hazard: Hazard) -> tuple[int, str]:
-    found = re.fullmatch(r"Z(\d+)(\w?)", hazard.name)
-    assert found is not None  # noqa: S101 - every name is of that form
-    return int(found[1]), found[2]
+    parts = re.fullmatch(r"Z(\d+)(\w?)", hazard.name)
+    assert parts is not None  # noqa: S101 - every name is of that form
+    return int(parts[1]), parts[2]
 
 
 HAZARDS = tuple(sorted((*durable.HAZARDS, *timing.HAZARDS, *marking.HAZARDS), key=_number))

@@ -97,6 +97,9 @@ def _requests(consumer: Consumer, readings: Readings) -> tuple[Request, ...]:
     return (ops.MarkInProgress(consumer.member, tuple(batches)),) if batches else ()
 
 
-def _adjoin(left: ops.ProgressBatch, right: ops.ProgressBatch) -> bool:
-    delivery = (left.leader_epoch, left.acquisition)
-    return left.last + 1 == right.first and delivery == (right.leader_epoch, right.acquisition)
+def _adjoin(batch: ops.ProgressBatch, following: ops.ProgressBatch) -> bool:
+    delivery = (batch.leader_epoch, batch.acquisition)
+    return batch.last + 1 == following.first and delivery == (
+        following.leader_epoch,
+        following.acquisition,
+    )

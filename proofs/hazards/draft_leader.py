@@ -16,7 +16,7 @@ from model.outcome import Answer, Outcome, Write
 from model.profile import DRAFT_RESOLVED
 from model.ranges import AcquiredRange
 from model.states import AcknowledgeType, RecordState
-from proofs.hazards import draft_record as one
+from proofs.hazards import draft_record
 from proofs.hazards.draft_readings import Readings, Siblings
 from proofs.hazards.draft_record import DraftRecord, Rules
 from spec.coordinator import Durable, coalesce, durable_from, merge
@@ -83,7 +83,7 @@ def apply(
             step = _mark(leader, operation, answer)
         case ops.Acknowledge():
             step = _acknowledge(leader, operation, answer)
-        case ops.Release():
+        case ops.MemberLeaves():
             step = _leave(leader, operation, answer)
         case ops.AdvanceTime():
             step = _advance_time(leader, operation)
@@ -97,7 +97,7 @@ def apply(
 
 def complete_count(leader: DraftLeader) -> int:
     """Return the delivery complete count: terminal records of the window (KIP-1226)."""
-    return sum(map(one.is_terminal, leader.records[leader.start : leader.end]))
+    return sum(map(draft_record.is_terminal, leader.records[leader.start : leader.end]))
 
 
 def _initialize(leader: DraftLeader, operation: ops.Initialize) -> DraftStep:
@@ -114,7 +114,7 @@ def _initialize(leader: DraftLeader, operation: ops.Initialize) -> DraftStep:
     is_later = durable.leader_epoch > leader.durable.leader_epoch
     records = [DraftRecord()] * operation.log_end_offset
     for offset, (state, count) in durable.entries.items():
-        records[offset] = one.recover(state, count, leader.rules.readings)
+        records[offset] = draft_record.recover(state, count, leader.rules.readings)
     return DraftStep(
         DraftLeader(
             attrs.evolve(leader.rules, config=operation.config),
@@ -143,7 +143,7 @@ def _acquire(leader: DraftLeader, operation: ops.Acquire) -> DraftStep:
     number = leader.acquisitions
     token = (leader.durable.leader_epoch, number)
     changed = {
-        offset: one.acquire(
+        offset: draft_record.acquire(
             leader.records[offset], operation.member, token, leader.now, leader.rules
         )
         for offset in free
@@ -185,9 +185,9 @@ def _marked(
     changed = {}
     for offset in range(max(batch.first, leader.start), batch.last + 1):
         record = leader.records[offset]
-        if not one.may_mark(record, member, token, leader.now, leader.rules):
+        if not draft_record.may_mark(record, member, token, leader.now, leader.rules):
             return REFUSED, {}
-        changed[offset] = one.mark(record, leader.now, leader.rules)
+        changed[offset] = draft_record.mark(record, leader.now, leader.rules)
     return NONE, changed
 
 
@@ -218,24 +218,24 @@ def _acknowledge(leader: DraftLeader, operation: ops.Acknowledge, answer: Answer
         for offset in range(max(batch.first, leader.start), batch.last + 1):
             record = leader.records[offset]
             kind = batch.types[offset - batch.first if len(batch.types) > 1 else 0]
-            if not one.may_acknowledge(record, operation.member, kind, rules.readings):
+            if not draft_record.may_acknowledge(record, operation.member, kind, rules.readings):
                 return DraftStep(leader, Outcome(REFUSED))
             if kind == AcknowledgeType.RENEW:
-                renewed[offset] = one.renew(record, leader.now, rules)
+                renewed[offset] = draft_record.renew(record, leader.now, rules)
             else:
-                changed[offset] = one.acknowledge(record, kind, rules)
+                changed[offset] = draft_record.acknowledge(record, kind, rules)
     leader = _replace(leader, renewed)
     return _write(leader, changed, answer) if changed else DraftStep(leader)
 
 
-def _leave(leader: DraftLeader, operation: ops.Release, answer: Answer) -> DraftStep:
+def _leave(leader: DraftLeader, operation: ops.MemberLeaves, answer: Answer) -> DraftStep:
     """Release what a member held, or keep it for the grace time ("Rebalance flow")."""
     changed = {
-        offset: one.leave(record, leader.now, leader.rules)
+        offset: draft_record.leave(record, leader.now, leader.rules)
         for offset, record in enumerate(leader.records)
-        if one.is_held(record) and record.owner == operation.member
+        if draft_record.is_held(record) and record.owner == operation.member
     }
-    held = {offset: record for offset, record in changed.items() if one.is_held(record)}
+    held = {offset: record for offset, record in changed.items() if draft_record.is_held(record)}
     leader = _replace(leader, held)
     released = {offset: record for offset, record in changed.items() if offset not in held}
     return _write(leader, released, answer) if released else DraftStep(leader)
@@ -257,23 +257,29 @@ def _advance_time(leader: DraftLeader, operation: ops.AdvanceTime) -> DraftStep:
 def _next_instant(leader: DraftLeader) -> int:
     quarter = max(1, leader.rules.config.in_progress_staleness_threshold_ms // 4)
     sweep = leader.now + quarter - (leader.now - leader.began) % quarter
-    timers = (at for record in leader.records for at in one.instants(record, leader.rules))
-    return min([sweep, *(at for at in timers if at > leader.now)])
+    timers = (
+        instant
+        for record in leader.records
+        for instant in draft_record.instants(record, leader.rules)
+    )
+    return min([sweep, *(instant for instant in timers if instant > leader.now)])
 
 
 def _ended(leader: DraftLeader, offset: int) -> DraftRecord | None:
     record, rules, now = leader.records[offset], leader.rules, leader.now
     quarter = max(1, rules.config.in_progress_staleness_threshold_ms // 4)
     swept = not rules.readings.swept_every_quarter or (now - leader.began) % quarter == 0
-    return one.expire(record, now, rules) or (one.sweep(record, now, rules) if swept else None)
+    return draft_record.expire(record, now, rules) or (
+        draft_record.sweep(record, now, rules) if swept else None
+    )
 
 
 def _complete_write(leader: DraftLeader, operation: ops.CompleteWrite) -> DraftStep:
     waiting = next((w for w in leader.outstanding if w.write.id == operation.id), None)
     if waiting is None:
         raise InvalidValueError("id", operation.id, "the id of an outstanding write")
-    left = tuple(w for w in leader.outstanding if w is not waiting)
-    leader = _settle(attrs.evolve(leader, outstanding=left), waiting, operation.status)
+    others = tuple(w for w in leader.outstanding if w is not waiting)
+    leader = _settle(attrs.evolve(leader, outstanding=others), waiting, operation.status)
     return DraftStep(leader, Outcome(operation.status))
 
 
@@ -301,7 +307,9 @@ def _settle(leader: DraftLeader, waiting: DraftWaiting, status: ErrorCode) -> Dr
         durable = merge(leader.durable, waiting.write, DRAFT_RESOLVED)
         settled = {o: attrs.evolve(record, before=None) for o, record in pending.items()}
         return attrs.evolve(_replace(leader, settled), durable=durable)
-    back = {o: one.roll_back(record, leader.now, leader.rules) for o, record in pending.items()}
+    back = {
+        o: draft_record.roll_back(record, leader.now, leader.rules) for o, record in pending.items()
+    }
     return _replace(leader, back)
 
 
@@ -315,7 +323,7 @@ def _replace(leader: DraftLeader, changed: Mapping[int, DraftRecord]) -> DraftLe
 def _move_start(leader: DraftLeader) -> DraftLeader:
     """Move the start offset past what is terminal and not pending (KIP-932)."""
     finished = takewhile(
-        lambda record: one.is_terminal(record) and record.before is None,
+        lambda record: draft_record.is_terminal(record) and record.before is None,
         leader.records[leader.start : leader.end],
     )
     return attrs.evolve(leader, start=leader.start + sum(1 for _ in finished))

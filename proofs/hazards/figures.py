@@ -95,15 +95,15 @@ def _losing_exits() -> str:
 
 
 def _attempts() -> str:
-    said = []
+    phrases = []
     for test, limits in ((LimitTest.BEFORE_ADDING, (5, 10)), (LimitTest.AFTER_ADDING, (2, 5))):
         after = [
             f"{deliveries} of {limit} deliveries (delivery count {count})"
             for limit in limits
             for deliveries, count in [_deliveries_until_archived(limit, test)]
         ]
-        said.append(f"{' and '.join(after)} with the limit tested {test}")
-    return "; ".join(said)
+        phrases.append(f"{' and '.join(after)} with the limit tested {test}")
+    return "; ".join(phrases)
 
 
 def _deliveries_until_archived(limit: int, test: LimitTest) -> tuple[int, int]:
@@ -133,8 +133,8 @@ def _oldest_progress_under_the_lock_timer() -> tuple[int, int]:
         if record.state is RecordState.IN_PROGRESS and last is not None:
             oldest = max(oldest, state.view.now - last)
 
-    found = search([begin(setting)], steps(setting, leaps=False), look)
-    return found.states, oldest + world.quantum
+    result = search([begin(setting)], steps(setting, leaps=False), look)
+    return result.states, oldest + world.quantum
 
 
 def _released_after(machine: Machine, acts: list[Act], every: int) -> int:
@@ -189,8 +189,8 @@ def _old_times_end_a_delivery() -> str:
     until = held.records[0].until
     assert until is not None  # noqa: S101 - a held record has a timer
     return (
-        f"marked by A at 0 ms, expired at {began:,} ms, acquired by B at {_at(held):,} ms until "
-        f"{until - BEGAN:,} ms, and taken away by the sweeper at {_at(end):,} ms"
+        f"marked by A at 0 ms, expired at {began:,} ms, acquired by B at {_elapsed(held):,} ms "
+        f"until {until - BEGAN:,} ms, and taken away by the sweeper at {_elapsed(end):,} ms"
     )
 
 
@@ -221,5 +221,5 @@ def _mark_both(machine: Machine, state: HazardState) -> ErrorCode:
     return machine.apply(state.system, request, ())[1].marked[0]
 
 
-def _at(view: MachineView) -> int:
+def _elapsed(view: MachineView) -> int:
     return view.now - BEGAN

@@ -104,11 +104,11 @@ class HazardFinding:
     cases: tuple[CaseFinding, ...]
 
 
-def is_shown(found: CaseFinding) -> bool:
+def is_shown(finding: CaseFinding) -> bool:
     """Whether the case occurs, in the stated number of steps, and is absent from its controls."""
-    absent = all(absence.problem is None for absence in (*found.controls, found.resolved))
-    there = found.run is not None and found.run.broken == found.case.steps
-    return there and absent and bool(found.controls) and found.literal is not None
+    absent = all(absence.problem is None for absence in (*finding.controls, finding.resolved))
+    occurs = finding.run is not None and finding.run.broken == finding.case.steps
+    return occurs and absent and bool(finding.controls) and finding.literal is not None
 
 
 def examine(hazard: Hazard) -> HazardFinding:
@@ -118,24 +118,24 @@ def examine(hazard: Hazard) -> HazardFinding:
 
 def absence(where: str, setting: Setting) -> Absence:
     """Search a world for a step that breaks the property."""
-    found, moves = _search(setting, leaps=False)
-    problem = None if found.violation is None else found.violation.reason
+    result, moves = _search(setting, leaps=False)
+    problem = None if result.violation is None else result.violation.reason
     missing = setting.world.moves - moves
-    if problem is None and found.unfinished is not None:
-        problem = found.unfinished
+    if problem is None and result.unfinished is not None:
+        problem = result.unfinished
     if problem is None and missing:
         problem = "never happened: " + ", ".join(sorted(move.name for move in missing))
-    return Absence(where, found.states, problem)
+    return Absence(where, result.states, problem)
 
 
 def _examine(case: HazardCase) -> CaseFinding:
-    found = _search(_setting(case, MENDED), leaps=True)[0].violation
+    violation = _search(_setting(case, MENDED), leaps=True)[0].violation
     literal = _setting(case, attrs.evolve(DRAFT_LITERAL, **case.beside))
-    there = _search(literal, leaps=True)[0].violation
+    literal_violation = _search(literal, leaps=True)[0].violation
     return CaseFinding(
         case,
-        None if found is None else _run(case, found),
-        None if there is None else len(there.labels),
+        None if violation is None else _run(case, violation),
+        None if literal_violation is None else len(literal_violation.labels),
         tuple(_controls(case)),
         _resolved(case),
     )
@@ -176,8 +176,10 @@ def _search(setting: Setting, *, leaps: bool) -> tuple[Search[HazardState, Act],
     return search([begin(setting)], seen, lambda state: state.broken, MOST_STATES), moves
 
 
-def _run(case: HazardCase, found: Violation[HazardState, Act]) -> Run:
-    states = list(found.states)
+def _run(case: HazardCase, violation: Violation[HazardState, Act]) -> Run:
+    states = list(violation.states)
     for act in case.then:
         states.append(follow(_setting(case, MENDED), states[-1], act))
-    return Run((*found.labels, *case.then), tuple(states), found.reason, len(found.labels))
+    return Run(
+        (*violation.labels, *case.then), tuple(states), violation.reason, len(violation.labels)
+    )

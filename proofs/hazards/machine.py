@@ -152,7 +152,7 @@ def _wait(partition: SharePartition, ms: int) -> tuple[SharePartition, Outcome]:
     while partition.now < until:
         records = partition.window.records.values()
         ends = [r.deadline for r in records if r.deadline is not None]
-        stop = min([until, *(at for at in ends if at > partition.now)])
+        stop = min([until, *(deadline for deadline in ends if deadline > partition.now)])
         partition = step.apply(partition, ops.AdvanceTime(stop - partition.now)).partition
     return attrs.evolve(partition, next_write=_next_id(partition.outstanding)), Outcome()
 

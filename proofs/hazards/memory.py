@@ -78,7 +78,7 @@ def _given(past: Past, moment: HazardMoment, member: str, outcome: Outcome) -> P
         deliveries=_changed(past.deliveries, {o: past.deliveries[o] + 1 for o in taken}),
         sign=_changed(past.sign, dict.fromkeys(taken, now)),
         first_mark=_changed(past.first_mark, dict.fromkeys(taken)),
-        given=kept + tuple((member, one) for one in new),
+        given=kept + tuple((member, given) for given in new),
         unseen=past.unseen - set(taken),
         consumers=consumers,
     )
@@ -142,10 +142,12 @@ def _moved(past: Past, moment: HazardMoment) -> Past:
     match act.move:
         case HazardMove.LEAVE:
             held = {o for o, record in enumerate(view.records) if record.owner == act.member}
-            left = (*past.left, (act.member, view.now))
-            return attrs.evolve(past, left=left, unseen=past.unseen | held)
+            departures = (*past.departures, (act.member, view.now))
+            return attrs.evolve(past, departures=departures, unseen=past.unseen | held)
         case HazardMove.RETURN:
-            return attrs.evolve(past, left=tuple(a for a in past.left if a[0] != act.member))
+            return attrs.evolve(
+                past, departures=tuple(a for a in past.departures if a[0] != act.member)
+            )
         case HazardMove.FAIL_OVER:
             nothing = (None,) * len(past.sign)
             return attrs.evolve(
@@ -173,4 +175,4 @@ def _has_available(view: MachineView) -> bool:
 
 
 def _changed(values: tuple[T, ...], changes: Mapping[int, T]) -> tuple[T, ...]:
-    return tuple(changes.get(at, value) for at, value in enumerate(values))
+    return tuple(changes.get(offset, value) for offset, value in enumerate(values))

@@ -32,19 +32,19 @@ _DONE = {
 }
 
 
-def page(found: HazardFinding) -> str:
+def page(finding: HazardFinding) -> str:
     """Return the page of a hazard: what goes wrong, why, a run of it, and what would mend it."""
-    hazard = found.hazard
+    hazard = finding.hazard
     lines = [f"### {hazard.name}. {hazard.title}", "", hazard.wrong, ""]
     for section, sentence in hazard.quotes:
         lines += [f"> {section}: “{sentence}”", ">"]
     lines[-1] = ""
-    for number, case in enumerate(found.cases):
+    for number, case in enumerate(finding.cases):
         lines += _case(case, in_full=number == 0)
     if hazard.note:
         lines += [hazard.note.format(**figures()), ""]
     lines += [f"**Smallest change of the text.** {hazard.rule}", ""]
-    lines += [f"**Checked.** {' '.join(_checks(found))}", ""]
+    lines += [f"**Checked.** {' '.join(_checks(finding))}", ""]
     return "\n".join(lines)
 
 
@@ -62,15 +62,15 @@ def steps_table(run: Run) -> Iterator[str]:
         zip(run.acts, run.states, run.states[1:], strict=False), start=1
     ):
         what = _done(act)
-        errors = [code.name for code in after.told if code is not ErrorCode.NONE]
+        errors = [code.name for code in after.answers if code is not ErrorCode.NONE]
         if errors and act.move is not HazardMove.ANSWER:
             what += f": {'not answered yet' if errors == ['PENDING'] else ', '.join(errors)}"
         mark = " **←**" if number == run.broken else ""
         yield _row(after.view, what, _changes(before.view, after.view), mark)
 
 
-def _case(found: CaseFinding, *, in_full: bool) -> Iterator[str]:
-    case, run = found.case, found.run
+def _case(finding: CaseFinding, *, in_full: bool) -> Iterator[str]:
+    case, run = finding.case, finding.run
     if run is None:
         yield from ("**Not found.** No run breaks the property.", "")
         return
@@ -138,9 +138,9 @@ def _name(view: MachineView, offset: int) -> str:
     return f"{shown.state.name}({shown.delivery_count}){owner}{until}{pending}"
 
 
-def _checks(found: HazardFinding) -> Iterator[str]:
-    for number, case in enumerate(found.cases, start=1):
-        which = "" if len(found.cases) == 1 else f"Case {number}: "
+def _checks(finding: HazardFinding) -> Iterator[str]:
+    for number, case in enumerate(finding.cases, start=1):
+        which = "" if len(finding.cases) == 1 else f"Case {number}: "
         steps = "no run" if case.run is None else f"{case.run.broken} steps, none shorter"
         literal = "no run" if case.literal is None else f"{case.literal}"
         beside = ", ".join(_option(name, value) for name, value in case.case.beside.items())
@@ -155,8 +155,8 @@ def _control(absence: Absence) -> str:
     return f"{absence.where} it is {verdict} ({absence.states:,} states)."
 
 
-def _resolved(found: CaseFinding) -> str:
-    case, absence = found.case, found.resolved
+def _resolved(finding: CaseFinding) -> str:
+    case, absence = finding.case, finding.resolved
     if absence.problem is not None:
         return f"UNDER `draft_resolved` IT IS THERE: {absence.problem}."
     size = f"{absence.states:,} states, all that there are with {_world(case.world)}"
@@ -183,5 +183,5 @@ def _world(world: HazardWorld) -> str:
     return f"{', '.join(parts)} and the moves {moves}"
 
 
-def _many(number: int, one: str, several: str = "") -> str:
-    return f"{number} {one if number == 1 else several or one + 's'}"
+def _many(number: int, singular: str, several: str = "") -> str:
+    return f"{number} {singular if number == 1 else several or singular + 's'}"

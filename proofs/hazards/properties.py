@@ -110,10 +110,10 @@ def fresh_progress_keeps_the_lock(moment: HazardMoment) -> str | None:
         last, first = past.sign[offset], past.first_mark[offset]
         if before.state is not IN_PROGRESS or last is None or first is None:
             continue
-        there = before.owner not in past.away and offset not in past.unseen
+        is_present = before.owner not in past.away and offset not in past.unseen
         fresh = now < last + config.in_progress_staleness_threshold_ms
         within = now < first + config.in_progress_max_lock_extension_ms
-        if there and fresh and within:
+        if is_present and fresh and within:
             return f"{before.owner} loses offset {offset} {now - last:,} ms after its last mark"
     return None
 

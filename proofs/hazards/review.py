@@ -70,13 +70,13 @@ That is Z1, and what follows from it is Z1b. Any other state with an id above th
 states has the same effect if it is ever written."""
 
 
-def verdict(found: HazardFinding) -> str:
+def verdict(finding: HazardFinding) -> str:
     """Say in a few words what becomes of a hazard under the resolved rules."""
-    states = sum(case.resolved.states for case in found.cases)
-    if any(case.resolved.problem for case in found.cases):
+    states = sum(case.resolved.states for case in finding.cases)
+    if any(case.resolved.problem for case in finding.cases):
         return "IS THERE"
-    bounded = any(case.case.bound is not None for case in found.cases)
-    where = f" {found.hazard.provided}" if found.hazard.provided else ""
+    bounded = any(case.case.bound is not None for case in finding.cases)
+    where = f" {finding.hazard.provided}" if finding.hazard.provided else ""
     return f"{'remains, bounded' if bounded else 'not there'}{where} ({states:,} states)"
 
 
@@ -90,11 +90,11 @@ def edges_that_fall() -> list[tuple[RecordState, RecordState]]:
     ]
 
 
-def review(found: Sequence[HazardFinding], together: Sequence[Absence]) -> str:
+def review(findings: Sequence[HazardFinding], together: Sequence[Absence]) -> str:
     """Return the document."""
     parts = [
-        _INTRODUCTION.format(number=len(found)),
-        *_summary(found),
+        _INTRODUCTION.format(number=len(findings)),
+        *_summary(findings),
         "",
         _together(together),
         "",
@@ -108,17 +108,17 @@ def review(found: Sequence[HazardFinding], together: Sequence[Absence]) -> str:
         "",
         "## The hazards",
         "",
-        *(page(finding) for finding in found),
+        *(page(finding) for finding in findings),
         *_open_questions(),
         *_readings(),
     ]
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _summary(found: Sequence[HazardFinding]) -> Iterator[str]:
+def _summary(findings: Sequence[HazardFinding]) -> Iterator[str]:
     yield "| | What goes wrong | Steps | Because of | Under the resolved rules |"
     yield "|---|---|---:|---|---|"
-    for finding in found:
+    for finding in findings:
         hazard = finding.hazard
         steps = ", ".join(str(case.run.broken) if case.run else "–" for case in finding.cases)
         sections = ", ".join(dict.fromkeys(section for section, _ in hazard.quotes))
@@ -129,11 +129,11 @@ def _summary(found: Sequence[HazardFinding]) -> Iterator[str]:
 def _together(absences: Sequence[Absence]) -> str:
     sizes = " and ".join(f"{absence.states:,}" for absence in absences)
     problems = [absence.problem for absence in absences if absence.problem]
-    said = "none of them is broken" if not problems else f"BROKEN: {'; '.join(problems)}"
+    result = "none of them is broken" if not problems else f"BROKEN: {'; '.join(problems)}"
     return (
         "Under the resolved rules the properties were also checked all at once, in larger worlds "
         "in which members come and go, writes fail, late marks arrive and leaders change: in "
-        f"{sizes} states {said}. Of the reported lag they speak only while no write is lost: "
+        f"{sizes} states {result}. Of the reported lag they speak only while no write is lost: "
         f"{_lag_of_today()}"
     )
 
@@ -141,10 +141,10 @@ def _together(absences: Sequence[Absence]) -> str:
 def _lag_of_today() -> str:
     """Say what becomes of the reported lag without the draft where a write is lost."""
     today, counted = lag_without_marks(KIP), lag_without_marks(LAG_RESOLVED)
-    told = "it is right" if today.problem is None else f"{today.problem}"
+    result = "it is right" if today.problem is None else f"{today.problem}"
     mended = f"not there ({counted.states:,} states)" if counted.problem is None else "THERE TOO"
     return (
-        f"where one is, KIP-1226 alone, with no record marked, comes to this: {told}. That is no "
+        f"where one is, KIP-1226 alone, with no record marked, comes to this: {result}. That is no "
         "fault of the draft ([the finding](findings/kip-1226.md)); where the share coordinator "
         f"counts (profile `lag_resolved`), it is {mended}."
     )
@@ -187,10 +187,10 @@ def _readings() -> Iterator[str]:
     for field in attrs.fields(Readings):
         text = " ".join(described[field.name].split())
         literal, mended = getattr(DRAFT_LITERAL, field.name), getattr(MENDED, field.name)
-        yield f"| `{field.name}` | {text} | {_said(literal)} | {_said(mended)} |"
+        yield f"| `{field.name}` | {text} | {_shown(literal)} | {_shown(mended)} |"
 
 
-def _said(value: object) -> str:
+def _shown(value: object) -> str:
     return (
         {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else f"{value}"
     )

@@ -80,10 +80,10 @@ class Past:
     Of each offset: ``deliveries`` so far, ``sign``: when its delivery last gave a sign of life,
     ``first_mark``: when it was first marked, both None without one.
     ``given``: what consumers have in hand, the newest delivery last. ``confirmed``: offsets whose
-    acceptance was answered with success. ``left``: who is away, since when. ``unseen``: offsets
-    whose holder left and has not marked them since. ``is_write_lost``: a write was answered with
-    an error, or was outstanding when the leader changed. ``blocked``: since when nothing can be
-    fetched though records wait.
+    acceptance was answered with success. ``departures``: who is away, since when.
+    ``unseen``: offsets whose holder left and has not marked them since. ``is_write_lost``: a write
+    was answered with an error, or was outstanding when the leader changed. ``blocked``: since when
+    nothing can be fetched though records wait.
     """
 
     deliveries: tuple[int, ...]
@@ -93,7 +93,7 @@ class Past:
     given: tuple[tuple[str, Given], ...] = ()
     confirmed: frozenset[int] = frozenset()
     accepting: tuple[tuple[int, int], ...] = ()
-    left: tuple[tuple[str, int], ...] = ()
+    departures: tuple[tuple[str, int], ...] = ()
     unseen: frozenset[int] = frozenset()
     failed_over: bool = False
     is_write_lost: bool = False
@@ -105,20 +105,21 @@ class Past:
     @property
     def away(self) -> dict[str, int]:
         """Who is away, and since when (ms)."""
-        return dict(self.left)
+        return dict(self.departures)
 
 
 @attrs.frozen
 class HazardState:
     """A state of the world.
 
-    ``told``: what the last step was answered. ``broken``: how it broke the property, if it did.
+    ``answers``: the codes that the last step was answered with. ``broken``: how it broke the
+    property, if it did.
     """
 
     system: Any
     past: Past
     view: MachineView = attrs.field(eq=False)
-    told: tuple[ErrorCode, ...] = attrs.field(default=(), eq=False)
+    answers: tuple[ErrorCode, ...] = attrs.field(default=(), eq=False)
     broken: str | None = None
 
 

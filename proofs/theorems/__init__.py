@@ -15,9 +15,11 @@ Read in this order:
   two offsets;
 - ``record_theorems``, ``effect_theorems``, ``operation_theorems``, ``acknowledge_theorems``,
   ``write_theorems``, ``takeover_theorems``, ``window_theorems``, ``walk_theorems``,
-  ``acquire_theorems``, ``counting_theorems``, ``complete_count_theorems``,
-  ``durable_theorems``, ``coordinator_theorems``, ``request_theorems``, ``recovery_theorems``,
-  ``progress_theorems``, ``session_theorems``, ``group_theorems``: the theorems;
+  ``log_theorems``, ``acquire_theorems``, ``policy_theorems``, ``offered_theorems``,
+  ``counting_theorems``, ``complete_count_theorems``, ``durable_theorems``,
+  ``coordinator_theorems``, ``request_theorems``, ``state_batch_theorems``, ``recovery_theorems``,
+  ``progress_theorems``, ``mark_theorems``, ``mark_request_theorems``, ``session_theorems``,
+  ``group_theorems``: the theorems;
 - ``catalogue``: all of them in one table;
 - ``harness``: proving, and showing that a proof says something; ``counterexample``: a failed proof
   as a Python test; ``reachable``: states that runs reach;

@@ -46,14 +46,14 @@ class Part:
         first, last = self.span(s)
         if not self.each:
             return AcknowledgementBatch(first, last, self.kinds[:1])
-        offsets = zip((s.at - first, s.other - first), self.kinds, strict=True)
+        offsets = zip((s.offset - first, s.other - first), self.kinds, strict=True)
         types = Places(last - first + 1, tuple(offsets), ACCEPT)
         return AcknowledgementBatch(first, last, types)  # type: ignore[arg-type] # as a tuple
 
     def names(self, s: OneOperation, place: Place) -> Term:
         """Return whether the batch names a record of the window."""
         first, last = self.span(s)
-        return conjunction(place.tracked, first <= place.at, place.at <= last)
+        return conjunction(place.tracked, first <= place.offset, place.offset <= last)
 
 
 @attrs.frozen
@@ -150,11 +150,11 @@ def _second_span(s: OneOperation) -> tuple[Term, Term]:
     return s.second, s.second_last
 
 
-def _twice(one: AcknowledgeType, two: AcknowledgeType) -> OperationCase:
+def _twice(first: AcknowledgeType, second: AcknowledgeType) -> OperationCase:
     return _case(
-        f"acknowledge by {one.name}, then by {two.name}",
-        Part(one_span, (one, one)),
-        Part(_second_span, (two, two)),
+        f"acknowledge by {first.name}, then by {second.name}",
+        Part(one_span, (first, first)),
+        Part(_second_span, (second, second)),
         given=_names_one,
     )
 
@@ -166,8 +166,8 @@ def _names_one(s: OneOperation) -> Term:
 
 def _are_single(s: OneOperation) -> Term:
     """Whether the first batch is the first offset, and the second batch the second."""
-    one = conjunction(s.first == s.at, s.last == s.at, s.start <= s.at)
-    return conjunction(one, s.second == s.other, s.second_last == s.other)
+    single = conjunction(s.first == s.offset, s.last == s.offset, s.start <= s.offset)
+    return conjunction(single, s.second == s.other, s.second_last == s.other)
 
 
 ACKNOWLEDGEMENTS = (
@@ -178,7 +178,7 @@ ACKNOWLEDGEMENTS = (
         )
         for k in (RENEW, RELEASE)
     ),
-    *(_twice(one, two) for one, two in pairwise((RENEW, RENEW, ACCEPT, RENEW))),
+    *(_twice(first, second) for first, second in pairwise((RENEW, RENEW, ACCEPT, RENEW))),
     _case(
         "acknowledge one by RENEW, another by ACCEPT",
         Part(one_span, (RENEW, RENEW)),
@@ -186,4 +186,4 @@ ACKNOWLEDGEMENTS = (
         given=_are_single,
     ),
 )
-"""The acknowledgements of one batch or two; more batches go on as the second does."""
+"""The acknowledgements of one batch or two; ``batch_theorems`` are about any number."""

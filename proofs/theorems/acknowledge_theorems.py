@@ -58,8 +58,8 @@ def _is_refusable(s: OneOperation, place: Place, kind: AcknowledgeType) -> Term:
 
 
 def _has_fault(s: OneOperation, kind: AcknowledgeType) -> Term:
-    one, other = (_is_refusable(s, place, kind) for place in places(s))
-    return _either(one, other)
+    first, second = (_is_refusable(s, place, kind) for place in places(s))
+    return _either(first, second)
 
 
 def _either(*conditions: Term) -> Term:
@@ -69,7 +69,7 @@ def _either(*conditions: Term) -> Term:
 def _names_a_gap(s: OneOperation) -> Term:
     """Whether the batch names an offset from the start offset on where no record is."""
     inside = (
-        conjunction(negate(p.tracked), s.start <= p.at, s.first <= p.at, p.at <= s.last)
+        conjunction(negate(p.tracked), s.start <= p.offset, s.first <= p.offset, p.offset <= s.last)
         for p in places(s)
     )
     return _either(s.last >= s.end, *inside)
@@ -94,15 +94,15 @@ def _refuses(s: OneOperation, kind: AcknowledgeType, profile: Profile) -> Term:
         return True
     survives = profile.renewal_survives_refusal and kind is RENEW
     fault = step.outcome.status is INVALID_RECORD_STATE
-    here, there = places(s)
-    first = _part(kind).names(s, here) and not _is_refusable(s, here, kind)
+    place, other = places(s)
+    first = _part(kind).names(s, place) and not _is_refusable(s, place, kind)
     renewed = survives and fault and first
     expected = rules.renew(s.record, s.now + s.lock) if renewed else s.record
     records = step.partition.window.records
     return conjunction(
         kept(before, step.partition, "window"),
-        same_record(records.get(s.at), expected if s.tracked else None),
-        same_record(records.get(s.other), there.record if s.other_tracked else None),
+        same_record(records.get(s.offset), expected if s.tracked else None),
+        same_record(records.get(s.other), other.record if s.other_tracked else None),
         negate(s.elsewhere in records),
         step.partition.window.start_offset == s.start,
         step.partition.window.end_offset == s.end,
@@ -126,7 +126,7 @@ def _may_be_refused(s: OneOperation, kind: AcknowledgeType, status: ErrorCode) -
 def _malformed_batch(s: OneOperation) -> tuple[AcknowledgementBatch, Term]:
     """Return a batch of any two offsets, also negative ones, and whether it is well formed."""
     first, last = s.first - s.second, s.last - s.second
-    types = Places(s.seq, ((s.at - first, ACCEPT),), ACCEPT)
+    types = Places(s.seq, ((s.offset - first, ACCEPT),), ACCEPT)
     width = last - first + 1
     right = conjunction(first >= 0, first <= last, (s.seq == 1) | (s.seq == width))
     return AcknowledgementBatch(first, last, types), right  # type: ignore[arg-type] # as a tuple

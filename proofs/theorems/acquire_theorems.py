@@ -13,7 +13,7 @@ from model.ranges import OffsetRange
 from model.states import AcquireMode, RecordState
 from proofs.theorems.controls import also_allows, called_with, keeps
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, flag, number, offset, situation_at
+from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Property, Theorem, about, laws
 from spec import acquire, read, window
@@ -37,7 +37,7 @@ class OneFetch:
     start: Term = number()
     old_end: Term = number()
     end: Term = number()
-    at: Term = offset()
+    offset: Term = any_offset()
     record: Record = any_record()
     tracked: Term = flag()
     acquirable: Term = number()
@@ -57,9 +57,9 @@ class OneFetch:
         start, end = state.window.start_offset, state.window.end_offset
         limit = state.config.partition_max_record_locks
         for first in range(start, end + 1):
-            for at in range(first, first + 4):
+            for offset in range(first, first + 4):
                 yield situation_at(
-                    cls, state, at, old_end=end, end=max(end, at + 1), fetch_offset=start,
+                    cls, state, offset, old_end=end, end=max(end, offset + 1), fetch_offset=start,
                     first=first, first_last=first + 1, second=first + 2, last=first + 3,
                     maximum=2, limit=limit, first_new=max(end, first),
                 )  # fmt: skip
@@ -74,7 +74,7 @@ def _state(s: OneFetch, end: Term, profile: Profile = KIP) -> SharePartition:
     empty: Any = Points()
     now = Window(s.start, end, empty, empty, 0, s.acquirable)
     if s.tracked:
-        now = window.replace(now, {s.at: s.record})
+        now = window.replace(now, {s.offset: s.record})
     config = SharePartitionConfig(partition_max_record_locks=s.limit)
     return SharePartition(profile, config, log=Log(0, s.log_end), window=now, ready=True)
 
@@ -87,13 +87,13 @@ def _is_read(s: OneFetch) -> Term:
         s.first <= s.first_last,
         s.first_last < s.second,
         s.second <= s.last,
-        implies(s.tracked, conjunction(s.start <= s.at, s.at < s.old_end)),
+        implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.old_end)),
     )
 
 
 def _is_grown(s: OneFetch) -> Term:
     return conjunction(
-        _is_read(s), s.old_end <= s.first_new, s.first_new <= s.at, s.end == s.at + 1
+        _is_read(s), s.old_end <= s.first_new, s.first_new <= s.offset, s.end == s.offset + 1
     )
 
 
@@ -143,19 +143,23 @@ ONE_BY_ONE = Property(
 def _taken(s: OneFetch) -> Term:
     operation = _operation(s, AcquireMode.RECORD_LIMIT)
     state = _state(s, s.old_end)
-    if _is_refused(acquire.check_taken, state, operation, [s.at]):
+    if _is_refused(acquire.check_taken, state, operation, [s.offset]):
         return True
-    if _is_refused(acquire.check_maximum, state, operation, [s.at]):
+    if _is_refused(acquire.check_maximum, state, operation, [s.offset]):
         return True
-    there = s.record if s.tracked else UNDELIVERED
+    record = s.record if s.tracked else UNDELIVERED
     return conjunction(
-        is_acquirable(there), s.start <= s.at, s.first <= s.at, s.at <= s.last, s.maximum >= 1
+        is_acquirable(record),
+        s.start <= s.offset,
+        s.first <= s.offset,
+        s.offset <= s.last,
+        s.maximum >= 1,
     )
 
 
 def _size(s: OneFetch) -> Term:
     """Return the size of the log batch that holds the last offset of the window."""
-    if s.at >= s.second:
+    if s.offset >= s.second:
         return s.last - s.second + 1
     return s.first_last - s.first + 1
 
@@ -163,7 +167,7 @@ def _size(s: OneFetch) -> Term:
 def _within(s: OneFetch, mode: AcquireMode, profile: Profile) -> Term:
     grown = _state(attrs.evolve(s, tracked=False), s.end, profile)
     operation = _operation(s, mode)
-    if _is_refused(acquire.check_width, grown, operation, s.old_end, s.first_new, [s.at]):
+    if _is_refused(acquire.check_width, grown, operation, s.old_end, s.first_new, [s.offset]):
         return True
     width = s.end - s.start
     if profile is KAFKA:
@@ -203,14 +207,14 @@ def _ends_in_the_log(s: OneFetch) -> Term:
     if _is_refused(read.check_read, _state(s, s.old_end), operation):
         return True
     learned = _learned(s)
-    grown = window.extend(learned.window, s.at + 1)
+    grown = window.extend(learned.window, s.offset + 1)
     return conjunction(
         grown.start_offset <= grown.end_offset, grown.end_offset <= learned.log.end_offset
     )
 
 
 def _is_kept(s: OneFetch) -> Term:
-    after = _learned(s).window.records.get(s.at)
+    after = _learned(s).window.records.get(s.offset)
     return after is not None and conjunction(after.state == s.record.state, is_held(after))
 
 
@@ -239,7 +243,9 @@ _FETCH_THEOREMS = (
         ENDS,
         "acquire",
         OneFetch,
-        lambda s: conjunction(_is_read(s), s.start <= s.at, s.first <= s.at, s.at <= s.last),
+        lambda s: conjunction(
+            _is_read(s), s.start <= s.offset, s.first <= s.offset, s.offset <= s.last
+        ),
         _ends_in_the_log,
         Control(
             "readable_end lies one offset beyond the log",
@@ -276,10 +282,10 @@ class TwoRecords:
 
     start: Term = number()
     end: Term = number()
-    at: Term = offset()
+    offset: Term = any_offset()
     record: Record = any_record()
     after: Record = any_record()
-    other: Term = offset()
+    other: Term = any_offset()
     other_record: Record = any_record()
     other_after: Record = any_record()
 
@@ -287,35 +293,37 @@ class TwoRecords:
     def reached(cls, state: SharePartition) -> "Iterator[TwoRecords]":
         """Yield pairs of records in a share-partition that a run reached."""
         now = state.window
-        for at in now.records:
+        for offset in now.records:
             for other, record in now.records.items():
-                yield situation_at(cls, state, at, other=other, other_record=record)
+                yield situation_at(cls, state, offset, other=other, other_record=record)
 
 
 def _pair(s: TwoRecords) -> Window:
     empty: Any = Points()
-    one = window.replace(Window(s.start, s.end, empty, empty), {s.at: s.record})
-    return window.replace(one, {s.other: s.other_record})
+    single = window.replace(Window(s.start, s.end, empty, empty), {s.offset: s.record})
+    return window.replace(single, {s.other: s.other_record})
 
 
-def _equal(s: TwoRecords, one: Window, two: Window) -> Term:
+def _equal(s: TwoRecords, first: Window, second: Window) -> Term:
     return conjunction(
-        one.complete == two.complete,
-        one.acquirable == two.acquirable,
-        *(_is_same(one.records[o], two.records[o]) for o in (s.at, s.other)),
-        *((o in one.held) == (o in two.held) for o in (s.at, s.other)),
+        first.complete == second.complete,
+        first.acquirable == second.acquirable,
+        *(_is_same(first.records[o], second.records[o]) for o in (s.offset, s.other)),
+        *((o in first.held) == (o in second.held) for o in (s.offset, s.other)),
     )
 
 
-def _is_same(one: Record, other: Record) -> Term:
+def _is_same(record: Record, other: Record) -> Term:
     names = [field.name for field in attrs.fields(Record)]
-    return conjunction(*(getattr(one, n) == getattr(other, n) for n in names))
+    return conjunction(*(getattr(record, n) == getattr(other, n) for n in names))
 
 
 def _one_by_one(s: TwoRecords) -> Term:
-    together = window.replace(_pair(s), {s.at: s.after, s.other: s.other_after})
-    singly = window.replace(window.replace(_pair(s), {s.at: s.after}), {s.other: s.other_after})
-    backwards = window.replace(window.replace(_pair(s), {s.other: s.other_after}), {s.at: s.after})
+    together = window.replace(_pair(s), {s.offset: s.after, s.other: s.other_after})
+    singly = window.replace(window.replace(_pair(s), {s.offset: s.after}), {s.other: s.other_after})
+    backwards = window.replace(
+        window.replace(_pair(s), {s.other: s.other_after}), {s.offset: s.after}
+    )
     return conjunction(_equal(s, together, singly), _equal(s, together, backwards))
 
 
@@ -324,7 +332,7 @@ def _pair_theorems() -> Iterator[Theorem]:
         ONE_BY_ONE,
         "any change",
         TwoRecords,
-        lambda s: conjunction(s.at != s.other, s.start <= s.at, s.at < s.end),
+        lambda s: conjunction(s.offset != s.other, s.start <= s.offset, s.offset < s.end),
         _one_by_one,
         Control(
             "replace counts one batch once, however many records it completes",

@@ -5,21 +5,32 @@ from itertools import chain
 
 from model.errors import InvalidValueError
 from proofs.theorems.acknowledge_theorems import ACKNOWLEDGE_THEOREMS
+from proofs.theorems.acquire_guard_theorems import ACQUIRE_GUARD_THEOREMS
+from proofs.theorems.acquire_operation_theorems import ACQUIRE_OPERATION_THEOREMS
 from proofs.theorems.acquire_theorems import ACQUIRE_THEOREMS
+from proofs.theorems.batch_theorems import BATCH_THEOREMS
 from proofs.theorems.complete_count_theorems import COMPLETE_COUNT_THEOREMS
 from proofs.theorems.coordinator_theorems import COORDINATOR_THEOREMS
 from proofs.theorems.count_lemmas import COUNT_LEMMAS
 from proofs.theorems.counting_theorems import COUNTING_THEOREMS
 from proofs.theorems.durable_theorems import DURABLE_THEOREMS
 from proofs.theorems.effect_theorems import EFFECT_THEOREMS
+from proofs.theorems.expiry_theorems import EXPIRY_THEOREMS
 from proofs.theorems.group_theorems import GROUP_THEOREMS
 from proofs.theorems.induction import obligations
+from proofs.theorems.log_theorems import LOG_THEOREMS
+from proofs.theorems.mark_request_theorems import MARK_REQUEST_THEOREMS
+from proofs.theorems.mark_theorems import MARK_THEOREMS
+from proofs.theorems.offered_theorems import OFFERED_THEOREMS
 from proofs.theorems.operation_theorems import OPERATION_THEOREMS
+from proofs.theorems.policy_theorems import POLICY_THEOREMS
 from proofs.theorems.progress_theorems import PROGRESS_THEOREMS
+from proofs.theorems.read_theorems import READ_THEOREMS
 from proofs.theorems.record_theorems import RECORD_THEOREMS
 from proofs.theorems.recovery_theorems import RECOVERY_THEOREMS
 from proofs.theorems.request_theorems import REQUEST_THEOREMS
 from proofs.theorems.session_theorems import SESSION_THEOREMS
+from proofs.theorems.state_batch_theorems import STATE_BATCH_THEOREMS
 from proofs.theorems.takeover_theorems import TAKEOVER_THEOREMS
 from proofs.theorems.theorem import Lemma, Theorem
 from proofs.theorems.walk_theorems import WALK_LEMMAS, WALK_THEOREMS
@@ -41,18 +52,29 @@ THEOREMS: tuple[Theorem, ...] = (
     *WALK_THEOREMS,
     *WINDOW_THEOREMS,
     *OPERATION_THEOREMS,
+    *EXPIRY_THEOREMS,
     *ACKNOWLEDGE_THEOREMS,
+    *BATCH_THEOREMS,
     *WRITE_THEOREMS,
     *TAKEOVER_THEOREMS,
     *ACQUIRE_THEOREMS,
+    *LOG_THEOREMS,
+    *READ_THEOREMS,
+    *ACQUIRE_GUARD_THEOREMS,
+    *ACQUIRE_OPERATION_THEOREMS,
+    *POLICY_THEOREMS,
+    *OFFERED_THEOREMS,
     *COUNTING_THEOREMS,
     *_proofs_of(COUNT_LEMMAS),
     *COMPLETE_COUNT_THEOREMS,
     *DURABLE_THEOREMS,
     *COORDINATOR_THEOREMS,
     *REQUEST_THEOREMS,
+    *STATE_BATCH_THEOREMS,
     *RECOVERY_THEOREMS,
     *PROGRESS_THEOREMS,
+    *MARK_THEOREMS,
+    *MARK_REQUEST_THEOREMS,
     *SESSION_THEOREMS,
     *GROUP_THEOREMS,
 )
@@ -64,15 +86,20 @@ def theorem_named(name: str) -> Theorem:
 
 
 def theorems_about(words: str) -> list[Theorem]:
-    """Return the theorems of this property, transition or name; raise InvalidValueError if none."""
-    found = [
-        theorem
-        for theorem in THEOREMS
-        if words in (theorem.property.name, theorem.transition, theorem.name())
-    ]
-    if not found:
+    """Return the theorems of this property, transition, name or number of docs/properties.md.
+
+    Raises InvalidValueError if there is none.
+    """
+    matching = [theorem for theorem in THEOREMS if words in _called(theorem)]
+    if not matching:
         allowed = (
-            "a property or a transition as the table names them, such as owner_iff_held, accept"
+            "a property, its number or a transition as --list names them, such as owner_iff_held, "
+            "2, accept"
         )
         raise InvalidValueError("--only", words, allowed)
-    return found
+    return matching
+
+
+def _called(theorem: Theorem) -> tuple[str, ...]:
+    numbers = map(str, theorem.property.numbers)
+    return theorem.property.name, theorem.transition, theorem.name(), *numbers

@@ -16,7 +16,7 @@ from proofs.theorems.count import count, counts_on, has, put, unmarked
 from proofs.theorems.count_lemmas import COMPLEMENT, PUT, SPLIT, WITHIN, Range
 from proofs.theorems.counting_theorems import DOUBLES, FORGETFUL, MISCOUNTS
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_marks, any_record, flag, number, offset, situation_at
+from proofs.theorems.situation import any_marks, any_offset, any_record, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, LemmaCitation, Property, Theorem, laws
 from spec import partition, window
@@ -41,7 +41,7 @@ class Tallied:
     marks: Term = any_marks()
     start: Term = number()
     end: Term = number()
-    at: Term = offset()
+    offset: Term = any_offset()
     record: Record = any_record()
     changed: Record = any_record()
     tracked: Term = flag()
@@ -53,9 +53,9 @@ class Tallied:
         """Yield the situations in a share-partition that a run reached."""
         now = state.window
         records = now.records.items()
-        marks = frozenset(at for at, record in records if is_terminal(record))
-        for at in range(now.start_offset, now.end_offset + 1):
-            s = situation_at(cls, state, at, marks=marks, complete=0)
+        marks = frozenset(offset for offset, record in records if is_terminal(record))
+        for offset in range(now.start_offset, now.end_offset + 1):
+            s = situation_at(cls, state, offset, marks=marks, complete=0)
             others = count(marks, s.start, s.end) - complete_count(_state(s))
             yield attrs.evolve(s, complete=others)
 
@@ -63,7 +63,7 @@ class Tallied:
 def _window(s: Tallied, end: Term, *, tracked: Term) -> Window:
     empty: Any = Points()
     others = Window(s.start, end, empty, empty, s.complete, 0)
-    return window.replace(others, {s.at: s.record}) if tracked else others
+    return window.replace(others, {s.offset: s.record}) if tracked else others
 
 
 def _state(s: Tallied, now: Window | None = None) -> SharePartition:
@@ -80,7 +80,7 @@ def _is_ordered(s: Tallied) -> Term:
     return conjunction(
         s.start <= s.end,
         s.end <= s.log_end,
-        implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end)),
+        implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.end)),
     )
 
 
@@ -88,7 +88,7 @@ def _counts_rightly(s: Tallied) -> Term:
     """Whether the delivery complete count is the number of marks, one of which is the offset's."""
     return conjunction(
         _is_ordered(s),
-        has(s.marks, s.at) == _is_complete(s),
+        has(s.marks, s.offset) == _is_complete(s),
         complete_count(_state(s)) == count(s.marks, s.start, s.end),
     )
 
@@ -106,8 +106,8 @@ def _is_at_the_end(s: Tallied) -> Term:
     narrow = _state(s, _window(s, s.end, tracked=False))
     return conjunction(
         s.start <= s.end,
-        s.at == s.end,
-        has(s.marks, s.at) == _is_complete(s),
+        s.offset == s.end,
+        has(s.marks, s.offset) == _is_complete(s),
         complete_count(narrow) == count(s.marks, s.start, s.end),
         counts_on(s.marks, s.start, s.end + 1),
     )
@@ -116,20 +116,20 @@ def _is_at_the_end(s: Tallied) -> Term:
 def _grows(s: Tallied) -> Term:
     wide = window.extend(_window(s, s.end, tracked=False), s.end + 1)
     if s.tracked:
-        wide = window.replace(wide, {s.at: s.record})
+        wide = window.replace(wide, {s.offset: s.record})
     return complete_count(_state(s, wide)) == count(s.marks, s.start, s.end + 1)
 
 
 def _changes(s: Tallied) -> Term:
     before = _state(s)
-    after = attrs.evolve(before, window=window.replace(before.window, {s.at: s.changed}))
-    marks = put(s.marks, s.at, marked=is_terminal(s.changed))
+    after = attrs.evolve(before, window=window.replace(before.window, {s.offset: s.changed}))
+    marks = put(s.marks, s.offset, marked=is_terminal(s.changed))
     return complete_count(after) == count(marks, s.start, s.end)
 
 
 def _is_first(s: Tallied) -> Term:
     return conjunction(
-        s.at == s.start,
+        s.offset == s.start,
         s.start < s.end,
         _counts_rightly(s),
         counts_on(s.marks, s.start, s.start),
@@ -167,7 +167,7 @@ def _split_at_the_first(s: Tallied) -> Range:
 
 
 def _put(s: Tallied) -> Range:
-    return attrs.evolve(_range(s), at=s.at, marked=is_terminal(s.changed))
+    return attrs.evolve(_range(s), offset=s.offset, marked=is_terminal(s.changed))
 
 
 COUNTS = _law(

@@ -56,16 +56,16 @@ def add(total: Term, marked: Term) -> Term:
     return total + either(marked, 1, 0)
 
 
-def has(marks: Term, at: Term) -> Term:
+def has(marks: Term, offset: Term) -> Term:
     """Return whether the offset is marked."""
-    return z3.Select(marks, at) if is_term(marks) else at in marks
+    return z3.Select(marks, offset) if is_term(marks) else offset in marks
 
 
-def put(marks: Term, at: Term, *, marked: Term) -> Term:
+def put(marks: Term, offset: Term, *, marked: Term) -> Term:
     """Return the marks with one offset marked, or unmarked."""
     if is_term(marks):
-        return z3.Store(marks, at, marked)
-    return marks | {at} if marked else marks - {at}
+        return z3.Store(marks, offset, marked)
+    return marks | {offset} if marked else marks - {offset}
 
 
 def unmarked(marks: Term) -> Term:

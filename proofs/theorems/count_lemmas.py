@@ -21,21 +21,21 @@ _law = laws("arithmetic")
 class Range:
     """Marks, and the range from ``low`` to ``high`` (exclusive), which ``middle`` may part.
 
-    ``at`` is an offset that comes to be marked, or not, as ``marked`` says.
+    ``offset`` is an offset that comes to be marked, or not, as ``marked`` says.
     """
 
     marks: Term = any_marks()
     low: Term = number()
     high: Term = number()
     middle: Term = number()
-    at: Term = number()
+    offset: Term = number()
     marked: Term = flag()
 
     @classmethod
     def reached(cls, state: SharePartition) -> "Iterator[Range]":
         """Yield ranges of a window that a run reached; marked is what is terminal."""
         now = state.window
-        marks = frozenset(at for at, record in now.records.items() if is_terminal(record))
+        marks = frozenset(offset for offset, record in now.records.items() if is_terminal(record))
         for high in range(now.start_offset, now.end_offset + 1):
             for middle in (now.start_offset, high):
                 for marked in (True, False):
@@ -88,9 +88,9 @@ def _is_within(s: Range) -> Term:
 
 
 def _follows_a_change(s: Range) -> Term:
-    inside = conjunction(s.low <= s.at, s.at < s.high)
-    change = either(s.marked, 1, 0) - either(has(s.marks, s.at), 1, 0)
-    after = count(put(s.marks, s.at, marked=s.marked), s.low, s.high)
+    inside = conjunction(s.low <= s.offset, s.offset < s.high)
+    change = either(s.marked, 1, 0) - either(has(s.marks, s.offset), 1, 0)
+    after = count(put(s.marks, s.offset, marked=s.marked), s.low, s.high)
     return after == _plain(s) + either(inside, change, 0)
 
 
@@ -111,7 +111,7 @@ PUT = _lemma(
     _follows_a_change,
     lambda s: conjunction(
         counts_on(s.marks, s.low, s.high),
-        counts_on(put(s.marks, s.at, marked=s.marked), s.low, s.high),
+        counts_on(put(s.marks, s.offset, marked=s.marked), s.low, s.high),
     ),
     "low",
     TWICE,

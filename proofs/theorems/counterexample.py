@@ -7,22 +7,17 @@ import attrs
 
 from model.states import RecordState
 from proofs.theorems.theorem import Theorem
-from spec import record as rules
-from spec.invariants import RECORD_INVARIANTS
 from spec.record import Record
 
 _MEMBERS = frozenset({"member", "owner", "former_owner"})
 
 
 def as_test(theorem: Theorem, situation: Any) -> str:  # noqa: ANN401 - any situation
-    """Return the shortest test that shows the theorem to be false in the situation.
-
-    Where the theorem is about one rule, the test calls that rule; otherwise it names the theorem.
-    """
-    lines = _by_rules(theorem, situation) if theorem.test else _by_name(theorem, situation)
+    """Return the shortest test that shows the theorem to be false in the situation."""
+    lines = _lines(theorem, situation)
     name = re.sub(r"\W+", "_", theorem.name())
     body = [f'"""{theorem.property.sentence}"""', *lines]
-    imports = _imports(theorem, "\n".join(lines), type(situation))
+    imports = _imports("\n".join(lines), type(situation))
     return "\n".join(
         [*imports, "", "", f"def test_{name}() -> None:", *(f"    {line}" for line in body), ""]
     )
@@ -40,23 +35,7 @@ def fails(test: str) -> bool:
     return False
 
 
-def holds(name: str, record: Record, limit: int, now: int) -> bool:
-    """Return whether the invariant of that name holds of a record."""
-    known = next(known for known in RECORD_INVARIANTS if known.name == name)
-    return bool(known.holds(record, limit, now))
-
-
-def _by_rules(theorem: Theorem, situation: Any) -> list[str]:  # noqa: ANN401 - any situation
-    text = "\n".join(theorem.test)
-    given = [
-        f"{field.name} = {_shown(getattr(situation, field.name), field.name)}"
-        for field in attrs.fields(type(situation))
-        if re.search(rf"\b{field.name}\b", text)
-    ]
-    return [*given, *theorem.test]
-
-
-def _by_name(theorem: Theorem, situation: Any) -> list[str]:  # noqa: ANN401 - any situation
+def _lines(theorem: Theorem, situation: Any) -> list[str]:  # noqa: ANN401 - any situation
     values = [
         f"    {field.name}={_shown(getattr(situation, field.name), field.name)},"
         for field in attrs.fields(type(situation))
@@ -85,17 +64,13 @@ def _shown(value: object, name: str) -> str:
     return repr(value)
 
 
-def _imports(theorem: Theorem, text: str, situation: type) -> list[str]:
-    used = sorted(name for name in (*rules.__all__,) if re.search(rf"\b{name}\b", text))
-    states = [n for n in ("AcknowledgeType", "RecordState") if re.search(rf"\b{n}\b", text)]
-    lines = [f"from model.states import {', '.join(states)}"] if states else []
-    if not theorem.test:
-        lines.append("from proofs.theorems.catalogue import theorem_named")
-        lines.append("from proofs.theorems.harness import holds_of")
-        lines.append(f"from {situation.__module__} import {situation.__name__}")
-        used = ["Record"] if "Record(" in text else []
-    elif "holds(" in text:
-        lines.append("from proofs.theorems.counterexample import holds")
-    if used:
-        lines.append(f"from spec.record import {', '.join(used)}")
-    return lines
+def _imports(text: str, situation: type) -> list[str]:
+    states = ["from model.states import RecordState"] if "RecordState." in text else []
+    records = ["from spec.record import Record"] if "Record(" in text else []
+    return [
+        *states,
+        "from proofs.theorems.catalogue import theorem_named",
+        "from proofs.theorems.harness import holds_of",
+        f"from {situation.__module__} import {situation.__name__}",
+        *records,
+    ]

@@ -10,13 +10,15 @@ import attrs
 
 from model.operations import AdvanceLogStart, Produce, ResetOffset
 from model.profile import KAFKA, KIP, Profile
-from proofs.theorems.controls import adds, keeps, leaves
+from model.snapshot import DurableState
+from proofs.theorems.controls import adds, keeps, leaves, returns
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, flag, number, offset, situation_at
+from proofs.theorems.record_operations import TRANSITIONS, Transition
+from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Control, Property, Theorem, about, laws
-from proofs.theorems.transitions import TRANSITIONS, Transition
 from spec import initialize, log_start, window
+from spec import lag as lags
 from spec import log as logs
 from spec import produce as log_end
 from spec.invariants import RECORD_INVARIANTS
@@ -39,7 +41,7 @@ class Counted:
 
     start: Term = number()
     end: Term = number()
-    at: Term = offset()
+    offset: Term = any_offset()
     record: Record = any_record()
     tracked: Term = flag()
     complete: Term = number()
@@ -51,6 +53,7 @@ class Counted:
     member: Term = number()
     now: Term = number()
     deadline: Term = number()
+    lock: Term = number()
     limit: Term = number(1)
     highest: Term = number(1)
     acquisition: Term = number()
@@ -64,9 +67,9 @@ class Counted:
     def reached(cls, state: SharePartition) -> "Iterator[Counted]":
         """Yield the situations in a share-partition that a run reached."""
         now, far = state.window, state.log.end_offset
-        for at in range(now.start_offset, now.end_offset + 1):
+        for offset in range(now.start_offset, now.end_offset + 1):
             for target in (now.start_offset, now.start_offset + 1, far, far + 2):
-                here = situation_at(cls, state, at, target=target, member="a")
+                here = situation_at(cls, state, offset, target=target, member="a")
                 yield here
                 yield attrs.evolve(here, member="b")
                 yield attrs.evolve(here, member="b", now=here.deadline)
@@ -75,7 +78,7 @@ class Counted:
 def _window(s: Counted, end: Term) -> Window:
     empty: Any = Points()
     others = Window(s.start, end, empty, empty, s.complete, s.acquirable)
-    return window.replace(others, {s.at: s.record}) if s.tracked else others
+    return window.replace(others, {s.offset: s.record}) if s.tracked else others
 
 
 def _state(s: Counted, profile: Profile, now: Window | None = None) -> SharePartition:
@@ -84,14 +87,14 @@ def _state(s: Counted, profile: Profile, now: Window | None = None) -> SharePart
 
 
 def _in_hole(s: Counted) -> Term:
-    return conjunction(s.hole_first <= s.at, s.at <= s.hole_last)
+    return conjunction(s.hole_first <= s.offset, s.offset <= s.hole_last)
 
 
 def _is_counted(s: Counted) -> Term:
     holds = (known.holds(s.record, s.highest, s.now) for known in RECORD_INVARIANTS)
     return conjunction(
-        s.start <= s.at,
-        s.at < s.end,
+        s.start <= s.offset,
+        s.offset < s.end,
         s.end <= s.log_end,
         s.hole_first <= s.hole_last,
         s.limit <= s.highest,
@@ -136,8 +139,10 @@ def _expected(transition: Transition, before: Record, after: Record) -> Term:
 
 def _changes_lag(s: Counted, transition: Transition, profile: Profile) -> Term:
     before = _state(s, profile)
-    changed = transition.effect(s)  # type: ignore[arg-type] # has the fields that it needs
-    after = attrs.evolve(before, window=window.replace(before.window, {s.at: changed}))
+    changed = transition.after(s)
+    if changed is None:
+        return True
+    after = attrs.evolve(before, window=window.replace(before.window, {s.offset: changed}))
     return lag(after) - lag(before) == _expected(transition, s.record, changed)
 
 
@@ -146,7 +151,7 @@ def _changes_both_lags(s: Counted, transition: Transition) -> Term:
 
 
 def _is_allowed(s: Counted, transition: Transition) -> Term:
-    return conjunction(_is_counted(s), s.tracked, transition.allows(s))  # type: ignore[arg-type] # has the fields that it needs
+    return conjunction(_is_counted(s), s.tracked, transition.happens(s))
 
 
 MISCOUNTS = Control(
@@ -172,7 +177,7 @@ def _record_lags() -> Iterator[Theorem]:
 
 def _enters(s: Counted, profile: Profile) -> Term:
     before = _state(s, profile)
-    grown = window.replace(window.extend(before.window, s.at + 1), {s.at: UNDELIVERED})
+    grown = window.replace(window.extend(before.window, s.offset + 1), {s.offset: UNDELIVERED})
     return lag(attrs.evolve(before, window=grown)) == lag(before)
 
 
@@ -184,25 +189,25 @@ def _produced(s: Counted, profile: Profile) -> Term:
 
 def _start_moved(s: Counted, profile: Profile) -> Term:
     before = _state(s, profile)
-    after = attrs.evolve(before, window=window.drop_below(before.window, s.at + 1))
+    after = attrs.evolve(before, window=window.drop_below(before.window, s.offset + 1))
     return lag(after) == lag(before)
 
 
 def _gap_passed(s: Counted, profile: Profile) -> Term:
     before = _state(s, profile)
-    after = attrs.evolve(before, window=window.drop_below(before.window, s.at + 1))
+    after = attrs.evolve(before, window=window.drop_below(before.window, s.offset + 1))
     return lag(after) == lag(before) - 1
 
 
 def _gap_learnt(s: Counted, profile: Profile) -> Term:
     before = _state(s, profile)
-    after = attrs.evolve(before, log=logs.learn_hole(before.log, s.at, s.at))
+    after = attrs.evolve(before, log=logs.learn_hole(before.log, s.offset, s.offset))
     return lag(after) == lag(before)
 
 
 def _log_start_moved(s: Counted, profile: Profile) -> Term:
     before = _state(s, profile)
-    after = log_start.advance_log_start(before, AdvanceLogStart(s.at + 1)).partition
+    after = log_start.advance_log_start(before, AdvanceLogStart(s.offset + 1)).partition
     return lag(after) - lag(before) == either(is_terminal(s.record), 0, -1)
 
 
@@ -214,6 +219,15 @@ def _was_reset(s: Counted, profile: Profile) -> Term:
         complete_count(after) == 0,
         after.durable.delivery_complete_count == 0,
     )
+
+
+def _is_reported(s: Counted) -> Term:
+    """Whether the lag is reported exactly where the durable state knows it, and is not negative."""
+    state = DurableState(s.start - 1, s.complete - 1, (), 0, 0)
+    reported = lags.durable_lag(s.log_end, state)
+    unfinished = s.log_end - state.start_offset - state.delivery_complete_count
+    known = conjunction(s.start > 0, s.complete > 0, unfinished >= 0)
+    return negate(known) if reported is None else conjunction(known, reported == unfinished)
 
 
 FORGETS_GAPS = Control(
@@ -243,7 +257,7 @@ _OPERATION_LAGS = (
         Counted,
         lambda s: conjunction(
             s.start <= s.end,
-            s.at == s.end,
+            s.offset == s.end,
             s.hole_first <= s.hole_last,
             negate(s.tracked),
             negate(_in_hole(s)),
@@ -273,7 +287,9 @@ _OPERATION_LAGS = (
         ),
         "move start",
         Counted,
-        lambda s: conjunction(_is_counted(s), s.tracked, s.at == s.start, is_finished(s.record)),
+        lambda s: conjunction(
+            _is_counted(s), s.tracked, s.offset == s.start, is_finished(s.record)
+        ),
         _in_both(_start_moved),
         FORGETFUL,
     ),
@@ -285,7 +301,7 @@ _OPERATION_LAGS = (
         ),
         "move start over a gap",
         Counted,
-        lambda s: conjunction(_is_counted(s), negate(s.tracked), s.at == s.start, _in_hole(s)),
+        lambda s: conjunction(_is_counted(s), negate(s.tracked), s.offset == s.start, _in_hole(s)),
         _in_both(_gap_passed),
         FORGETS_GAPS,
     ),
@@ -307,9 +323,24 @@ _OPERATION_LAGS = (
         ),
         "advance log start",
         Counted,
-        lambda s: conjunction(_is_counted(s), s.tracked, s.at == s.start),
+        lambda s: conjunction(_is_counted(s), s.tracked, s.offset == s.start),
         _in_both(_log_start_moved),
         FORGETFUL,
+    ),
+    Theorem(
+        _lag_law(
+            "reported_lag_is_that_of_the_durable_state",
+            "The reported lag is that of the durable state, or none where that does not know it.",
+        ),
+        "report the lag",
+        Counted,
+        lambda s: s.start <= s.end,
+        _is_reported,
+        Control(
+            "durable_lag reports one less",
+            "spec.lag:durable_lag",
+            returns(lambda lag: None if lag is None else lag - 1),
+        ),
     ),
     Theorem(
         _lag_law(

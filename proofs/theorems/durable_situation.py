@@ -10,7 +10,7 @@ from model.profile import KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.points import Points
-from proofs.theorems.situation import flag, number, offset
+from proofs.theorems.situation import any_offset, flag, number
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import laws
 from spec import coordinator
@@ -35,7 +35,7 @@ class TwoWrites:
 
     start: Term = number()
     complete: Term = number()
-    at: Term = offset()
+    offset: Term = any_offset()
     known: Term = flag()
     state: Term = number()
     count: Term = number()
@@ -69,22 +69,22 @@ class TwoWrites:
         }
         writes = [waiting.write for waiting in state.outstanding.values()]
         batches = [(write, batch) for write in writes for batch in write.state_batches]
-        for at in range(max(durable.start_offset, 0), state.window.end_offset):
-            known = durable_fields(durable, at)
-            for one, two in product(batches, batches):
-                between = max(state.window.start_offset, one[1].first)
-                named = _write_fields("one", *one) | _write_fields("two", *two)
+        for offset in range(max(durable.start_offset, 0), state.window.end_offset):
+            known = durable_fields(durable, offset)
+            for first, second in product(batches, batches):
+                between = max(state.window.start_offset, first[1].first)
+                named = _write_fields("one", *first) | _write_fields("two", *second)
                 yield cls(**known, **named, **epochs, between=between)
 
 
-def durable_fields(durable: Durable, at: int) -> dict[str, Any]:
+def durable_fields(durable: Durable, offset: int) -> dict[str, Any]:
     """Return the fields of a situation that say what is durable at one offset."""
-    state, count = durable.entries.get(at, (0, 0))
+    state, count = durable.entries.get(offset, (0, 0))
     return {
         "start": max(durable.start_offset, 0),
         "complete": max(durable.delivery_complete_count, 0),
-        "at": at,
-        "known": at in durable.entries,
+        "offset": offset,
+        "known": offset in durable.entries,
         "state": state,
         "count": count,
     }
@@ -103,7 +103,7 @@ def _write_fields(name: str, write: Write, batch: StateBatch) -> dict[str, Any]:
 
 def durable_of(s: Any) -> Durable:  # noqa: ANN401 - TwoWrites or Recovery
     """Return the durable state of the situation."""
-    entries: Any = Points(((s.at, (s.state, s.count)),) if s.known else ())
+    entries: Any = Points(((s.offset, (s.state, s.count)),) if s.known else ())
     return Durable(s.start, s.complete, entries)
 
 
@@ -127,7 +127,7 @@ def is_persisted(state: Term) -> Term:
 def are_writes(s: TwoWrites) -> Term:
     """Whether the durable state and both writes can be."""
     return conjunction(
-        implies(s.known, s.start <= s.at),
+        implies(s.known, s.start <= s.offset),
         s.one_first <= s.one_last,
         s.two_first <= s.two_last,
         *(is_persisted(state) for state in (s.state, s.one_state, s.two_state)),
@@ -141,23 +141,23 @@ def merged(durable: Durable, *writes: Write, profile: Profile = KIP) -> Durable:
     return durable
 
 
-def agree(s: Any, one: Durable, two: Durable) -> Term:  # noqa: ANN401 - TwoWrites or Recovery
+def agree(s: Any, state: Durable, other: Durable) -> Term:  # noqa: ANN401 - TwoWrites or Recovery
     """Whether two durable states are the same."""
     return conjunction(
-        one.start_offset == two.start_offset,
-        one.delivery_complete_count == two.delivery_complete_count,
-        entries_agree(s, one, two),
+        state.start_offset == other.start_offset,
+        state.delivery_complete_count == other.delivery_complete_count,
+        entries_agree(s, state, other),
     )
 
 
-def entries_agree(s: Any, one: Durable, two: Durable) -> Term:  # noqa: ANN401 - as above
+def entries_agree(s: Any, state: Durable, other: Durable) -> Term:  # noqa: ANN401 - as above
     """Whether two durable states have the same of the one offset."""
-    first, second = one.entries.get(s.at), two.entries.get(s.at)
+    first, second = state.entries.get(s.offset), other.entries.get(s.offset)
     if first is None or second is None:
         return first is None and second is None
     return conjunction(first[0] == second[0], first[1] == second[1])
 
 
-def is_same(one: tuple[Term, Term], two: tuple[Term, Term]) -> Term:
+def is_same(entry: tuple[Term, Term], other: tuple[Term, Term]) -> Term:
     """Whether two states of a record, with their delivery counts, are the same."""
-    return conjunction(one[0] == two[0], one[1] == two[1])
+    return conjunction(entry[0] == other[0], entry[1] == other[1])

@@ -46,12 +46,12 @@ def _third(s: TwoWrites) -> tuple[Term, Term]:
     return s.two_state, s.two_count
 
 
-def _join(one: tuple[Term, Term], two: tuple[Term, Term]) -> tuple[Term, Term]:
-    return rules.durable_maximum(*one, *two)
+def _join(entry: tuple[Term, Term], other: tuple[Term, Term]) -> tuple[Term, Term]:
+    return rules.durable_maximum(*entry, *other)
 
 
-def _at_least(one: tuple[Term, Term], two: tuple[Term, Term]) -> Term:
-    return (one[1] > two[1]) | ((one[1] == two[1]) & (one[0] >= two[0]))
+def _at_least(entry: tuple[Term, Term], other: tuple[Term, Term]) -> Term:
+    return (entry[1] > other[1]) | ((entry[1] == other[1]) & (entry[0] >= other[0]))
 
 
 def _sluggish(*arguments: Term) -> tuple[Term, Term]:
@@ -118,15 +118,15 @@ LAST_ENTRY_WINS = Control(
 
 def _name_it(s: TwoWrites) -> Term:
     """Whether each write names the one offset alone: a batch is its parts, as is proved apart."""
-    return conjunction(_are_single(s), s.one_first == s.at, s.two_first == s.at)
+    return conjunction(_are_single(s), s.one_first == s.offset, s.two_first == s.offset)
 
 
 def _one_names_it(s: TwoWrites) -> Term:
-    return conjunction(_are_single(s), s.one_first == s.at, s.two_first > s.at)
+    return conjunction(_are_single(s), s.one_first == s.offset, s.two_first > s.offset)
 
 
 def _none_names_it(s: TwoWrites) -> Term:
-    return conjunction(_are_single(s), s.one_first > s.at, s.two_first > s.at)
+    return conjunction(_are_single(s), s.one_first > s.offset, s.two_first > s.offset)
 
 
 def _are_single(s: TwoWrites) -> Term:
@@ -137,7 +137,7 @@ def _in_order(s: TwoWrites) -> Term:
     """Whether the second write is the later one of a publisher that only goes on."""
     return conjunction(
         _name_it(s),
-        s.two_start <= s.at,
+        s.two_start <= s.offset,
         s.start <= s.one_start,
         s.one_start <= s.two_start,
         implies(s.start == s.one_start, s.complete <= s.one_complete),
@@ -148,23 +148,23 @@ def _in_order(s: TwoWrites) -> Term:
 
 
 def _newest_wins(s: TwoWrites) -> Term:
-    one, two = first_write(s), second_write(s)
-    newest = merged(durable_of(s), one, two)
-    entry = newest.entries[s.at]
+    first, second = first_write(s), second_write(s)
+    newest = merged(durable_of(s), first, second)
+    entry = newest.entries[s.offset]
     return conjunction(
         newest.start_offset == s.two_start,
         newest.delivery_complete_count == s.two_complete,
         is_same(entry, _third(s)),
-        agree(s, newest, merged(durable_of(s), two, one)),
-        agree(s, newest, merged(durable_of(s), one, two, one, two)),
+        agree(s, newest, merged(durable_of(s), second, first)),
+        agree(s, newest, merged(durable_of(s), first, second, first, second)),
     )
 
 
 def _split(s: TwoWrites) -> Term:
-    left = StateBatch(s.one_first, s.between, s.one_state, s.one_count)
-    right = StateBatch(s.between + 1, s.one_last, s.one_state, s.one_count)
+    lower = StateBatch(s.one_first, s.between, s.one_state, s.one_count)
+    upper = StateBatch(s.between + 1, s.one_last, s.one_state, s.one_count)
     whole = first_write(s)
-    halves = attrs.evolve(whole, state_batches=(left, right))
+    halves = attrs.evolve(whole, state_batches=(lower, upper))
     return agree(s, merged(durable_of(s), whole), merged(durable_of(s), halves))
 
 
@@ -180,7 +180,7 @@ def _start_grows(s: TwoWrites) -> Term:
 
 def _is_clipped(s: TwoWrites) -> Term:
     after = merged(durable_of(s), first_write(s))
-    return s.at not in after.entries if s.at < after.start_offset else True
+    return s.offset not in after.entries if s.offset < after.start_offset else True
 
 
 def _keeps_start(s: TwoWrites, profile: Profile) -> Term:

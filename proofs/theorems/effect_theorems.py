@@ -10,9 +10,9 @@ import attrs
 from model.states import AcknowledgeType, RecordState
 from proofs.theorems.controls import returns
 from proofs.theorems.operation_situation import has_held_state, is_complete, same, same_record
+from proofs.theorems.record_operations import OneRecord, is_sound
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Theorem, about, laws
-from proofs.theorems.transitions import OneRecord, is_sound
 from spec import record as rules
 from spec.logic import Term, absent, either, negate
 from spec.record import Record
@@ -25,10 +25,10 @@ ARCHIVING, IN_PROGRESS = RecordState.ARCHIVING, RecordState.IN_PROGRESS
 
 def _settled(record: Record, *states: RecordState) -> Term:
     """Whether the record is in one of the states and no write is outstanding."""
-    found: Term = record.state == states[0]
+    matches: Term = record.state == states[0]
     for state in states[1:]:
-        found = found | (record.state == state)
-    return found & negate(record.pending)
+        matches = matches | (record.state == state)
+    return matches & negate(record.pending)
 
 
 def _owned(s: OneRecord, *states: RecordState) -> Term:
@@ -161,21 +161,26 @@ def _given_grace(s: OneRecord) -> Record:
     return attrs.evolve(s.record, deadline=deadline)
 
 
-def _rolled_back(s: OneRecord) -> Record:
-    record, count = s.record, s.record.delivery_count
+def _held_again(s: OneRecord) -> Record:
+    record = s.record
     held = Record(
         either(absent(record.progress_start), ACQUIRED, IN_PROGRESS),
-        count,
+        record.delivery_count,
         record.former_owner,
         record.former_deadline,
         acquisition=record.acquisition,
         progress_start=record.progress_start,
         last_progress=record.last_progress,
     )
-    over = Record(either(record.exhausted, _failed(s), AVAILABLE), count)
+    return either(absent(record.former_owner), _final(s, record.state), held)  # type: ignore[no-any-return] # of two records
+
+
+def _rolled_back(s: OneRecord) -> Record:
+    record = s.record
+    over = _final(s, either(record.exhausted, _failed(s), AVAILABLE))
     lasts = negate(_before(record.former_deadline, s.now + 1))
-    again = either(lasts, held, over)
-    return either(absent(record.former_owner), Record(record.state, count), again)  # type: ignore[no-any-return] # of two records
+    again = either(lasts, _held_again(s), over)
+    return either(absent(record.former_owner), _final(s, record.state), again)  # type: ignore[no-any-return] # of two records
 
 
 def _acknowledged(s: OneRecord, kind: AcknowledgeType) -> Record:
@@ -272,6 +277,12 @@ EFFECTS: dict[str, tuple[str, str, Rule, Rule]] = {
         lambda s: rules.roll_back(s.record, s.now, _failed(s)),
         _rolled_back,
     ),
+    "roll back, timer late": (
+        "roll_back",
+        "A write that fails gives back what its timer has not ended, unless the record vanished.",
+        lambda s: rules.roll_back(s.record, s.now, _failed(s), True),  # noqa: FBT003 - a condition
+        _held_again,
+    ),
     "recover": (
         "recover",
         "A new leader finds state and count as durable, and nobody at work.",
@@ -349,10 +360,10 @@ def _is_larger(s: OneRecord) -> Term:
 
     Of equal counts the higher state id survives.
     """
-    one, other = (s.record.state, s.record.delivery_count), (s.durable_state, s.durable_count)
-    state, count = rules.durable_maximum(*one, *other)
-    first = (one[1] > other[1]) | ((one[1] == other[1]) & (one[0] > other[0]))
-    winner = [either(first, mine, yours) for mine, yours in zip(one, other, strict=True)]
+    own, durable = (s.record.state, s.record.delivery_count), (s.durable_state, s.durable_count)
+    state, count = rules.durable_maximum(*own, *durable)
+    first = (own[1] > durable[1]) | ((own[1] == durable[1]) & (own[0] > durable[0]))
+    winner = [either(first, mine, yours) for mine, yours in zip(own, durable, strict=True)]
     return conjunction(state == winner[0], count == winner[1])
 
 

@@ -33,7 +33,7 @@ from spec.share_group import (
 from spec.share_group_invariants import GROUP_INVARIANTS
 
 TOPIC, MEMBER = "t", "m"
-AT = TopicPartition(TOPIC, 0)
+ASSIGNED = TopicPartition(TOPIC, 0)
 _STAGES = (1, 2, 3)
 RUNS, LENGTH = 30, 12
 
@@ -59,16 +59,23 @@ class OneAssigned:
     target: Term = number()
 
     @classmethod
-    def reached(cls, there: Coordinators) -> "Iterator[OneAssigned]":
+    def reached(cls, coordinators: Coordinators) -> "Iterator[OneAssigned]":
         """Yield the share-partition in a group that a run reached."""
-        group = group_of(there)
-        state = there.states.get(AT)
+        group = group_of(coordinators)
+        state = coordinators.states.get(ASSIGNED)
         yield cls(
-            there.group is not None,
+            coordinators.group is not None,
             group.epoch,
             bool(group.subscriptions),
-            TOPIC in there.topics,
-            next((stage for stage, at in enumerate(_stages(group), 1) if AT in at), 0),
+            TOPIC in coordinators.topics,
+            next(
+                (
+                    stage
+                    for stage, partitions in enumerate(_stages(group), 1)
+                    if ASSIGNED in partitions
+                ),
+                0,
+            ),
             state is not None,
             *((0, 0) if state is None else (state.start_offset, state.state_epoch)),
             target=5,
@@ -83,23 +90,25 @@ class OneAssigned:
 
 
 def _run(chance: random.Random) -> Iterator[Coordinators]:
-    there = Coordinators(Map({TOPIC: 1}))
-    yield there
+    coordinators = Coordinators(Map({TOPIC: 1}))
+    yield coordinators
     for _ in range(LENGTH):
         if chance.random() < 0.1:  # noqa: PLR2004 - seldom
-            there = attrs.evolve(there, topics=Map() if there.topics else Map({TOPIC: 1}))
-        effects = chance.choice(list(_PLANS.values()))(there, 5).effects
-        there = carry_out(there, effects[: chance.randint(0, 2 * len(effects))])
-        yield there
+            coordinators = attrs.evolve(
+                coordinators, topics=Map() if coordinators.topics else Map({TOPIC: 1})
+            )
+        effects = chance.choice(list(_PLANS.values()))(coordinators, 5).effects
+        coordinators = carry_out(coordinators, effects[: chance.randint(0, 2 * len(effects))])
+        yield coordinators
 
 
 Planned = Callable[[Coordinators, Term], Plan]
 
 
-def _altered(there: Coordinators, target: Term) -> Plan:
+def _altered(coordinators: Coordinators, target: Term) -> Plan:
     """Return the plan to set the start offset, which is a whole number from 0, or a term for it."""
     with patch.object(group_lifecycle, "whole", lambda _name, _value, _low: None):
-        return group_lifecycle.alter_offsets(there, {AT: target})
+        return group_lifecycle.alter_offsets(coordinators, {ASSIGNED: target})
 
 
 _PLANS: dict[str, Planned] = {
@@ -112,11 +121,11 @@ _PLANS: dict[str, Planned] = {
 }
 
 
-def _there(s: OneAssigned) -> Coordinators:
+def _coordinators(s: OneAssigned) -> Coordinators:
     states: Map[TopicPartition, Durable] = Map()
     if s.known:
         durable = Durable(s.start, state_epoch=s.state_epoch)
-        states = Map({AT: durable})
+        states = Map({ASSIGNED: durable})
     topics = Map({TOPIC: 1}) if s.exists else Map()
     return Coordinators(topics, _group(s) if s.group else None, states)
 
@@ -128,14 +137,14 @@ def _stages(group: ShareGroup) -> tuple[frozenset[TopicPartition], ...]:
 
 def _group(s: OneAssigned) -> ShareGroup:
     stage = next((stage for stage in _STAGES if s.stage == stage), 0)
-    there = (frozenset({AT}) if stage == one else frozenset() for one in _STAGES)
-    metadata = PartitionMetadata(*there)
+    partitions = (frozenset({ASSIGNED}) if stage == listed else frozenset() for listed in _STAGES)
+    metadata = PartitionMetadata(*partitions)
     members = Map({MEMBER: frozenset({TOPIC})}) if s.subscribed else Map()
     return ShareGroup(s.epoch, members, metadata)
 
 
-def _holds(there: Coordinators) -> Term:
-    return conjunction(*(one.holds(there) for one in GROUP_INVARIANTS))
+def _holds(coordinators: Coordinators) -> Term:
+    return conjunction(*(invariant.holds(coordinators) for invariant in GROUP_INVARIANTS))
 
 
 def _is_sound(s: OneAssigned) -> Term:
@@ -143,64 +152,66 @@ def _is_sound(s: OneAssigned) -> Term:
     nothing = conjunction(negate(s.subscribed | s.known), s.stage == 0)
     if not conjunction(s.stage <= len(_STAGES), s.group | nothing):
         return False
-    return _holds(_there(s))
+    return _holds(_coordinators(s))
 
 
-def _crashes(there: Coordinators, plan: Plan) -> Iterator[Coordinators]:
+def _crashes(coordinators: Coordinators, plan: Plan) -> Iterator[Coordinators]:
     """Yield what is durable after each number of effects: wherever the coordinator crashes."""
-    yield there
+    yield coordinators
     for effect in plan.effects:
-        there = carry_out(there, (effect,))
-        yield there
+        coordinators = carry_out(coordinators, (effect,))
+        yield coordinators
 
 
 def _does_something(s: OneAssigned, planned: Planned) -> Term:
     if not _is_sound(s):
         return False
-    return bool(planned(_there(s), s.target).effects)
+    return bool(planned(_coordinators(s), s.target).effects)
 
 
 def _is_sound_wherever(s: OneAssigned, planned: Planned) -> Term:
-    there = _there(s)
-    return conjunction(*(_holds(state) for state in _crashes(there, planned(there, s.target))))
+    coordinators = _coordinators(s)
+    return conjunction(
+        *(_holds(state) for state in _crashes(coordinators, planned(coordinators, s.target)))
+    )
 
 
 def _epochs_rise(s: OneAssigned, planned: Planned) -> Term:
     """Whether the group epoch never goes back, and a state epoch only up to that of the group."""
-    there = _there(s)
-    found = True
-    for after in _crashes(there, planned(there, s.target)):
+    coordinators = _coordinators(s)
+    rise = True
+    for after in _crashes(coordinators, planned(coordinators, s.target)):
         if after.group is None:
             continue
-        found = conjunction(found, implies(s.group, after.group.epoch >= s.epoch))
-        if AT in after.states:
-            kept = implies(s.known, after.states[AT].state_epoch >= s.state_epoch)
-            found = conjunction(found, kept, after.states[AT].state_epoch <= after.group.epoch)
-    return found
+        rise = conjunction(rise, implies(s.group, after.group.epoch >= s.epoch))
+        if ASSIGNED in after.states:
+            kept = implies(s.known, after.states[ASSIGNED].state_epoch >= s.state_epoch)
+            rise = conjunction(rise, kept, after.states[ASSIGNED].state_epoch <= after.group.epoch)
+    return rise
 
 
 def _ends_the_same(s: OneAssigned, planned: Planned) -> Term:
     """Whether the operation, done again after a crash, leaves what it leaves without one."""
-    there = _there(s)
-    plan = planned(there, s.target)
-    end = carry_out(there, plan.effects)
-    found = True
-    for crashed in _crashes(there, plan):
+    coordinators = _coordinators(s)
+    plan = planned(coordinators, s.target)
+    end = carry_out(coordinators, plan.effects)
+    same = True
+    for crashed in _crashes(coordinators, plan):
         again = carry_out(crashed, planned(crashed, s.target).effects)
-        found = conjunction(found, _is_settled_as(again, end))
-    return found
+        same = conjunction(same, _is_settled_as(again, end))
+    return same
 
 
-def _is_settled_as(one: Coordinators, other: Coordinators) -> Term:
+def _is_settled_as(coordinators: Coordinators, other: Coordinators) -> Term:
     """Whether both have the same stages, members and start offsets; epochs may be higher."""
-    same = (one.group is None) == (other.group is None)
-    first, second = group_of(one), group_of(other)
+    same = (coordinators.group is None) == (other.group is None)
+    first, second = group_of(coordinators), group_of(other)
     same = same and first.metadata == second.metadata
     if not same or first.subscriptions != second.subscriptions:
         return False
-    if set(one.states) != set(other.states):
+    if set(coordinators.states) != set(other.states):
         return False
-    pairs = ((one.states[at], other.states[at]) for at in one.states)
+    pairs = ((coordinators.states[key], other.states[key]) for key in coordinators.states)
     return conjunction(*(a.start_offset == b.start_offset for a, b in pairs))
 
 
@@ -210,15 +221,15 @@ def _may_be_altered(s: OneAssigned) -> Term:
 
 def _fences(s: OneAssigned) -> Term:
     """Whether the altered state has the start offset, and an epoch above all there were."""
-    there = _there(s)
-    after = carry_out(there, _altered(there, s.target).effects)
-    state = after.states[AT]
+    coordinators = _coordinators(s)
+    after = carry_out(coordinators, _altered(coordinators, s.target).effects)
+    state = after.states[ASSIGNED]
     return conjunction(
         state.start_offset == s.target,
         state.state_epoch == group_of(after).epoch,
         state.state_epoch > s.epoch,
         implies(s.known, state.state_epoch > s.state_epoch),
-        AT in group_of(after).metadata.initialized,
+        ASSIGNED in group_of(after).metadata.initialized,
     )
 
 
@@ -251,13 +262,13 @@ def _without(kind: type) -> Callable[[Any], Any]:
     return returns(lambda effects: tuple(e for e in effects if not isinstance(e, kind)))
 
 
-def _with_epoch_0(there: Coordinators, effect: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any effect
-    return there, attrs.evolve(effect, epoch=0) if isinstance(effect, WriteGroup) else effect
+def _with_epoch_0(coordinators: Coordinators, effect: Any) -> tuple[Any, ...]:  # noqa: ANN401 - any effect
+    return coordinators, attrs.evolve(effect, epoch=0) if isinstance(effect, WriteGroup) else effect
 
 
-def _without_begun(there: Coordinators, starts: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
-    begun = group_of(there).metadata.initializing
-    return there, {at: start for at, start in starts.items() if at not in begun}
+def _without_begun(coordinators: Coordinators, starts: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
+    begun = group_of(coordinators).metadata.initializing
+    return coordinators, {key: start for key, start in starts.items() if key not in begun}
 
 
 AT_ONCE = Control(
@@ -286,7 +297,9 @@ UNLISTED = Control(
 SAME_EPOCH = Control(
     "altering does not raise the group epoch",
     "spec.group_lifecycle:_bumped",
-    lambda rule: lambda there: attrs.evolve(rule(there), epoch=group_of(there).epoch),
+    lambda rule: (
+        lambda coordinators: attrs.evolve(rule(coordinators), epoch=group_of(coordinators).epoch)
+    ),
 )
 _CLAIMS: tuple[tuple[Property, Callable[..., Term], dict[str, Control]], ...] = (
     (

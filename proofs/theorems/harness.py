@@ -82,11 +82,11 @@ def _proof(theorem: Theorem, limit_ms: int) -> Proof:
     """Prove the claim from the hypothesis and the cited lemmas."""
     began = time.perf_counter()
     try:
-        verdict, cases, found = _decide(theorem, limit_ms)
+        verdict, cases, counterexample = _decide(theorem, limit_ms)
         reason = ""
     except UndecidedError as undecided:
-        verdict, cases, found, reason = ProofVerdict.UNKNOWN, 0, None, str(undecided)
-    return Proof(theorem, verdict, time.perf_counter() - began, cases, found, reason)
+        verdict, cases, counterexample, reason = ProofVerdict.UNKNOWN, 0, None, str(undecided)
+    return Proof(theorem, verdict, time.perf_counter() - began, cases, counterexample, reason)
 
 
 def check_control(theorem: Theorem, limit_ms: int = LIMIT_MS) -> Refutation:
@@ -126,13 +126,13 @@ def changed(control: Control) -> Iterator[None]:
 def _everywhere(package: str, name: str, right: object, wrong: object) -> Iterator[None]:
     places = [m for n, m in list(sys.modules.items()) if n.startswith(f"{package}.")]
     patches = [patch.object(m, name, wrong) for m in places if getattr(m, name, None) is right]
-    for one in patches:
-        one.start()
+    for change in patches:
+        change.start()
     try:
         yield
     finally:
-        for one in patches:
-            one.stop()
+        for change in patches:
+            change.stop()
 
 
 def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]:
@@ -140,8 +140,8 @@ def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]
     kind: type[Any] = theorem.situation
     situation, given, offsets = symbols(kind)
     hypothesis = branches(lambda: theorem.hypothesis(situation), given, limit_ms, offsets)
-    said = (partial(instance, citation, situation) for citation in theorem.cites)
-    lemmas = [meaning(branches(one, given, limit_ms, offsets)) for one in said]
+    statements = (partial(instance, citation, situation) for citation in theorem.cites)
+    lemmas = [meaning(branches(statement, given, limit_ms, offsets)) for statement in statements]
     given = [*given, meaning(hypothesis), *lemmas]
     solver = z3.Solver()
     solver.set("timeout", limit_ms)
@@ -155,8 +155,8 @@ def _decide(theorem: Theorem, limit_ms: int) -> tuple[ProofVerdict, int, object]
         if _is_possible(solver):
             solver.add(*small(solver.assertions()), theorem.runnable(situation))
             if _is_possible(solver):
-                found = values(situation, _smallest(solver, sizes(situation)))
-                return ProofVerdict.REFUTED, len(ways), found
+                counterexample = values(situation, _smallest(solver, sizes(situation)))
+                return ProofVerdict.REFUTED, len(ways), counterexample
             unexplained = True
         solver.pop()
     if unexplained:

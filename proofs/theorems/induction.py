@@ -31,8 +31,8 @@ def obligations(lemma: Lemma) -> tuple[Theorem, Theorem]:
         return conjunction(lemma.given(first), lemma.unfolding(first))
 
     def goes_on(s: Any) -> Term:  # noqa: ANN401 - any situation
-        there = conjunction(lemma.given(s), lemma.going(s), lemma.statement(s))
-        return conjunction(there, lemma.unfolding(lemma.following(s)))
+        before = conjunction(lemma.given(s), lemma.going(s), lemma.statement(s))
+        return conjunction(before, lemma.unfolding(lemma.following(s)))
 
     base = Theorem(
         lemma.property,
@@ -55,5 +55,5 @@ def obligations(lemma: Lemma) -> tuple[Theorem, Theorem]:
 
 def instance(citation: LemmaCitation, situation: object) -> Term:
     """Return what the lemma states of one situation."""
-    there = citation.of(situation)
-    return implies(citation.lemma.given(there), citation.lemma.statement(there))
+    cited = citation.of(situation)
+    return implies(citation.lemma.given(cited), citation.lemma.statement(cited))

@@ -16,7 +16,7 @@ from model.operations import (
     AdvanceTime,
     ArchiveAborted,
     FinishDeadLetter,
-    Release,
+    MemberLeaves,
 )
 from model.outcome import Choice, Expiry
 from model.profile import KAFKA, Profile
@@ -46,15 +46,15 @@ class Place:
     """An offset of a situation, the first or the second, and its record, if it has one."""
 
     index: int
-    at: Term
+    offset: Term
     tracked: Term
     record: Record
 
 
-def places(s: OneOperation) -> tuple[Place, Place]:
+def places(s: Any) -> tuple[Place, Place]:  # noqa: ANN401 - any situation of two offsets
     """Return the two offsets of the situation."""
     return (
-        Place(0, s.at, s.tracked, s.record),
+        Place(0, s.offset, s.tracked, s.record),
         Place(1, s.other, s.other_tracked, s.other_record),
     )
 
@@ -105,7 +105,7 @@ def failed_state(s: OneOperation) -> Term:
 
 
 def _is_named(s: OneOperation, place: Place) -> Term:
-    return conjunction(place.tracked, s.first <= place.at, place.at <= s.last)
+    return conjunction(place.tracked, s.first <= place.offset, place.offset <= s.last)
 
 
 def _each_named(
@@ -122,7 +122,7 @@ ANYBODY = Control(
 
 
 def _leave(s: OneOperation, before: SharePartition) -> Step:
-    return release.release_member(before, Release(s.member), waits_for_its_write(s), s.seq)
+    return release.release_member(before, MemberLeaves(s.member), waits_for_its_write(s), s.seq)
 
 
 def _stays(s: OneOperation, place: Place) -> Term:
@@ -180,7 +180,7 @@ def _expires_on_time(s: OneOperation) -> Term:
         _fits_the_clock(s),
         *(
             _is_over(s, place)
-            == conjunction(s.start <= place.at, s.first <= place.at, place.at <= s.last)
+            == conjunction(s.start <= place.offset, s.first <= place.offset, place.offset <= s.last)
             for place in places(s)
         ),
     )
@@ -242,7 +242,7 @@ def _is_archiving(_s: OneOperation, place: Place) -> Term:
 
 
 def _is_named_from_the_start(s: OneOperation, place: Place) -> Term:
-    return conjunction(s.start <= place.at, s.first <= place.at, place.at <= s.last)
+    return conjunction(s.start <= place.offset, s.first <= place.offset, place.offset <= s.last)
 
 
 def _after_finishing(s: OneOperation, place: Place) -> Record | None:

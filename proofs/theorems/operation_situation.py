@@ -17,7 +17,7 @@ from model.profile import KAFKA, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, flag, number, offset, situation_at
+from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction, implies, is_term
 from spec import window
 from spec.log import Log
@@ -43,10 +43,10 @@ class OneOperation:
 
     start: Term = number()
     end: Term = number()
-    at: Term = offset()
+    offset: Term = any_offset()
     record: Record = any_record()
     tracked: Term = flag()
-    other: Term = offset()
+    other: Term = any_offset()
     other_record: Record = any_record()
     other_tracked: Term = flag()
     elsewhere: Term = number()
@@ -79,22 +79,25 @@ class OneOperation:
     def reached(cls, state: SharePartition) -> "Iterator[OneOperation]":
         """Yield operations on a share-partition that a run reached."""
         now = state.window
-        for at in range(now.start_offset, now.end_offset):
-            other = at + 1 if at + 1 < now.end_offset else now.start_offset
-            record = now.records.get(at, UNDELIVERED)
-            if other == at:
+        for offset in range(now.start_offset, now.end_offset):
+            other = offset + 1 if offset + 1 < now.end_offset else now.start_offset
+            record = now.records.get(offset, UNDELIVERED)
+            if other == offset:
                 continue
             here = situation_at(
-                cls, state, at, other=other, other_record=now.records.get(other, UNDELIVERED),
-                other_tracked=other in now.records, elsewhere=now.end_offset + 1, first=at, last=at,
-                second=other, second_last=other, waiting=7, write_id=8, renewable=True, member="a",
+                cls, state, offset, other=other, other_record=now.records.get(other, UNDELIVERED),
+                other_tracked=other in now.records, elsewhere=now.end_offset + 1,
+                first=offset, last=offset, second=other, second_last=other,
+                waiting=7, write_id=8, renewable=True, member="a",
                 next_write=state.next_write, lock=state.config.record_lock_duration_ms,
                 acquisition=record.acquisition or 0, awaited=record.pending,
             )  # fmt: skip
             yield here
-            yield attrs.evolve(here, elapsed=here.lock, last=max(at, other))
+            yield attrs.evolve(here, elapsed=here.lock, last=max(offset, other))
             beyond = now.end_offset + 2
-            yield attrs.evolve(here, other=beyond, other_tracked=False, second=at, second_last=at)
+            yield attrs.evolve(
+                here, other=beyond, other_tracked=False, second=offset, second_last=offset
+            )
 
 
 def partition_of(s: OneOperation, profile: Profile = KAFKA, **config: Any) -> SharePartition:  # noqa: ANN401 - any setting
@@ -103,7 +106,7 @@ def partition_of(s: OneOperation, profile: Profile = KAFKA, **config: Any) -> Sh
     outstanding: Any = Points(((s.waiting, ANOTHERS),))
     records = Window(s.start, s.end, empty, empty, s.complete, s.acquirable)
     if s.tracked:
-        records = window.replace(records, {s.at: s.record})
+        records = window.replace(records, {s.offset: s.record})
     if s.other_tracked:
         records = window.replace(records, {s.other: s.other_record})
     return SharePartition(
@@ -137,14 +140,14 @@ def is_possible(s: OneOperation) -> Term:
     return conjunction(
         s.start <= s.end,
         s.end <= s.log_end,
-        s.at < s.other,
-        s.elsewhere != s.at,
+        s.offset < s.other,
+        s.elsewhere != s.offset,
         s.elsewhere != s.other,
         s.waiting != s.write_id,
         s.waiting != s.next_write,
         s.first <= s.last,
         s.second <= s.second_last,
-        implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end)),
+        implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.end)),
         implies(s.other_tracked, conjunction(s.start <= s.other, s.other < s.end)),
         *(is_whole(record) for record in (s.record, s.other_record)),
     )
@@ -153,8 +156,8 @@ def is_possible(s: OneOperation) -> Term:
 def names_no_others(s: OneOperation) -> Term:
     """Whether the operation names none but the two offsets, from the start offset on."""
     first = either(s.first >= s.start, s.first, s.start)
-    single = (first == s.last) & ((first == s.at) | (first == s.other))
-    both = (first == s.at) & (s.last == s.other) & (s.other == s.at + 1)
+    single = (first == s.last) & ((first == s.offset) | (first == s.other))
+    both = (first == s.offset) & (s.last == s.other) & (s.other == s.offset + 1)
     return (first > s.last) | single | both
 
 
@@ -206,26 +209,26 @@ def attempted(operation: Callable[[], Any]) -> Any:  # noqa: ANN401 - as the ope
         return Refusal(None)
 
 
-def same_record(one: Record | None, other: Record | None, *aside: str) -> Term:
+def same_record(record: Record | None, other: Record | None, *aside: str) -> Term:
     """Whether two records are the same, but for the fields named; or neither is there."""
-    if one is None or other is None:
-        return one is other
+    if record is None or other is None:
+        return record is other
     names = (field.name for field in attrs.fields(Record) if field.name not in aside)
-    return conjunction(*(same(getattr(one, name), getattr(other, name)) for name in names))
+    return conjunction(*(same(getattr(record, name), getattr(other, name)) for name in names))
 
 
-def same(one: Term, other: Term) -> Term:
+def same(value: Term, other: Term) -> Term:
     """Whether two values are the same, or absent."""
-    if one is None or other is None:
-        return absent(one) & absent(other)
-    return one == other
+    if value is None or other is None:
+        return absent(value) & absent(other)
+    return value == other
 
 
 def kept(before: SharePartition, after: SharePartition, *changing: str) -> Term:
     """Whether each field of a share-partition is as before, but those named."""
     names = (field.name for field in attrs.fields(SharePartition) if field.name not in changing)
     pairs = ((getattr(before, name), getattr(after, name)) for name in names)
-    return conjunction(*(one is two or (_is_number(one, two) and one == two) for one, two in pairs))
+    return conjunction(*(old is new or (_is_number(old, new) and old == new) for old, new in pairs))
 
 
 def _is_number(*values: Term) -> bool:
@@ -245,15 +248,15 @@ def others_wait(s: OneOperation, after: SharePartition) -> bool:
     return after.outstanding.get(s.waiting) is ANOTHERS
 
 
-def reported(write: Write, at: Term) -> StateBatch | None:
+def reported(write: Write, offset: Term) -> StateBatch | None:
     """Return the batch of a write that holds the offset."""
-    held = (b for b in write.state_batches if conjunction(b.first <= at, at <= b.last))
+    held = (b for b in write.state_batches if conjunction(b.first <= offset, offset <= b.last))
     return next(held, None)
 
 
-def reports(write: Write, at: Term, record: Record | None) -> Term:
+def reports(write: Write, offset: Term, record: Record | None) -> Term:
     """Whether the write reports this record at the offset; None: nothing."""
-    batch = reported(write, at)
+    batch = reported(write, offset)
     if batch is None or record is None:
         return batch is None and record is None
     return conjunction(batch.state == record.state, batch.delivery_count == record.delivery_count)

@@ -61,7 +61,7 @@ def _changes_records(s: OneOperation, case: OperationCase) -> Term:
     now = step.partition.window
     return conjunction(
         *(
-            same_record(now.records.get(place.at), _record_after(s, case, place, now))
+            same_record(now.records.get(place.offset), _record_after(s, case, place, now))
             for place in places(s)
         )
     )
@@ -76,7 +76,7 @@ def _record_after(s: OneOperation, case: OperationCase, place: Place, now: Windo
 
 def _is_passed(case: OperationCase, place: Place, now: Window) -> bool:
     """Whether the start offset has moved past a record that is finished."""
-    return case.moves and bool(place.at < now.start_offset) and bool(_is_finished(place.record))
+    return case.moves and bool(place.offset < now.start_offset) and bool(_is_finished(place.record))
 
 
 def _is_finished(record: Record) -> Term:
@@ -104,7 +104,7 @@ def _starts_rightly(s: OneOperation, case: OperationCase, step: Step) -> Term:
     if not (case.moves and step.outcome.writes):
         return start == s.start
     stops = [
-        negate(conjunction(place.tracked, place.at == start, _is_finished(place.record)))
+        negate(conjunction(place.tracked, place.offset == start, _is_finished(place.record)))
         for place in places(s)
     ]
     return conjunction(start >= s.start, *stops)
@@ -115,20 +115,20 @@ def _writes_its_changes(s: OneOperation, case: OperationCase) -> Term:
     if isinstance(step, Refusal):
         return True
     now = step.partition.window
-    after = {place.at: _record_after(s, case, place, now) for place in places(s)}
+    after = {place.offset: _record_after(s, case, place, now) for place in places(s)}
     written = [place for place in places(s) if _is_written(s, case, place)]
     if not written and not case.writes_always:
         outcome = step.outcome
         return conjunction(not outcome.writes, step.partition.next_write == s.next_write)
     (write,) = step.outcome.writes
-    here = {place.at: after[place.at] for place in written}
+    here = {place.offset: after[place.offset] for place in written}
     states = [record for record in after.values() if record is not None]
     return conjunction(
         write.id == s.write_id,
         write.start_offset == now.start_offset,
         write.delivery_complete_count == s.complete + completes(*states),
         write.status is ErrorCode.PENDING,
-        *(reports(write, at, here.get(at)) for at in (s.at, s.other, s.elsewhere)),
+        *(reports(write, offset, here.get(offset)) for offset in (s.offset, s.other, s.elsewhere)),
         step.partition.next_write == max(s.next_write, s.write_id + 1),
         _waits(s, case, step, write, tuple(here)),
     )
@@ -146,8 +146,8 @@ def _waits(
         return False
     if not case.waits:
         return not waiting.offsets and waiting.seq is None
-    named = [at in waiting.offsets for at in (s.at, s.other)]
-    expected = [at in changed for at in (s.at, s.other)]
+    named = [offset in waiting.offsets for offset in (s.offset, s.other)]
+    expected = [offset in changed for offset in (s.offset, s.other)]
     answered = step.outcome.status is ErrorCode.PENDING
     return conjunction(answered, waiting.seq == s.seq, named == expected)
 
@@ -259,9 +259,9 @@ def _gets_committed(s: OneOperation) -> Term:
     """Whether a member gets of what was acquired exactly what no aborted transaction holds."""
     acquired = (AcquiredRange(s.first, s.last, s.acquisition),)
     given = aborted.committed(acquired, (OffsetRange(s.second, s.second_last),))
-    holding = [part for part in given if conjunction(part.first <= s.at, s.at <= part.last)]
-    named = conjunction(s.first <= s.at, s.at <= s.last)
-    without = negate(conjunction(s.second <= s.at, s.at <= s.second_last))
+    holding = [part for part in given if conjunction(part.first <= s.offset, s.offset <= part.last)]
+    named = conjunction(s.first <= s.offset, s.offset <= s.last)
+    without = negate(conjunction(s.second <= s.offset, s.offset <= s.second_last))
     if not holding:
         return negate(conjunction(named, without))
     return conjunction(named, without, *(p.delivery_count == s.acquisition for p in holding))

@@ -19,18 +19,18 @@ class Points:
 
     def get(self, offset: Term, default: Term = None) -> Term:
         """Return the value at the offset."""
-        return next((value for there, value in self.entries if there == offset), default)
+        return next((value for known, value in self.entries if known == offset), default)
 
     def __getitem__(self, offset: Term) -> Term:
         """Return the value at the offset, which is there."""
-        for there, value in self.entries:
-            if there == offset:
+        for known, value in self.entries:
+            if known == offset:
                 return value
         raise KeyError(offset)
 
     def __contains__(self, offset: Term) -> bool:
         """Whether the offset is there."""
-        return any(there == offset for there, _value in self.entries)
+        return any(known == offset for known, _value in self.entries)
 
     def __iter__(self) -> Iterator[Term]:
         """Yield the offsets."""
@@ -81,7 +81,7 @@ class Points:
         return Points(self.entries)
 
     def _without(self, offset: Term) -> tuple[tuple[Term, Term], ...]:
-        return tuple((there, value) for there, value in self.entries if not there == offset)  # noqa: SIM201 - a question about terms
+        return tuple((known, value) for known, value in self.entries if not known == offset)  # noqa: SIM201 - a question about terms
 
 
 @attrs.frozen
@@ -101,8 +101,30 @@ class Places:
 
     def __getitem__(self, place: Term) -> int:
         """Return the value at the place."""
-        return next((value for there, value in self.entries if there == place), self.rest)
+        return next((value for known, value in self.entries if known == place), self.rest)
 
     def __iter__(self) -> Iterator[int]:
         """Yield the values that there are."""
         return iter((*(value for _place, value in self.entries), self.rest))
+
+
+@attrs.frozen
+class Ascending:
+    """An ascending sequence of which only its width and its last value are known."""
+
+    width: Term
+    last: Term
+
+    def __len__(self) -> int:
+        """Return the width, which is a value where this is asked."""
+        return int(self.width)
+
+    def __bool__(self) -> bool:
+        """Whether there is any value."""
+        return bool(self.width > 0)
+
+    def __getitem__(self, place: int) -> Term:
+        """Return the last value, of which alone it can be asked."""
+        if place != -1 or not self:
+            raise IndexError(place)
+        return self.last

@@ -5,24 +5,15 @@ from typing import Any
 
 import attrs
 
-from model.errors import ErrorCode
-from model.operations import MarkInProgress, ProgressBatch
-from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
-from proofs.theorems.controls import adds, also_allows, becomes, called_with, sets
-from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, number, offset, situation_at
-from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.controls import adds, becomes, sets
+from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
+from proofs.theorems.record_theorems import lets_through
+from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Control, Theorem, about, laws
-from proofs.theorems.transitions import TRANSITIONS, OneRecord, Transition, is_sound
-from spec import mark_in_progress, window
 from spec import record as rules
-from spec.coordinator import Durable
-from spec.log import Log
 from spec.logic import Term, absent, either, negate
-from spec.partition import SharePartition, Step, complete_count
 from spec.record import Record
-from spec.window import Window
 
 ACQUIRED, IN_PROGRESS = RecordState.ACQUIRED, RecordState.IN_PROGRESS
 ENDS = frozenset(
@@ -65,11 +56,6 @@ CHANGES_PROGRESS = _law(
 ITS_DELIVERY = _law(
     "a_mark_names_its_delivery", "A mark that names another acquisition is refused.", 41
 )
-LEAVES_THE_REST = _law(
-    "a_mark_leaves_the_rest",
-    "A batch of marks changes no other record, nothing durable, no outstanding write and no lag.",
-    38,
-)
 ERASED = _law(
     "marks_can_be_erased",
     "A record in progress goes through each transition as an ACQUIRED one, timers aside.",
@@ -83,16 +69,16 @@ def erased(record: Record) -> Record:
     return attrs.evolve(record, state=state, progress_start=None, last_progress=None)
 
 
-def _same(one: Record, other: Record, *aside: str) -> Term:
+def _same(record: Record, other: Record, *aside: str) -> Term:
     """Whether two records are the same, but for the fields named."""
     fields = (field.name for field in attrs.fields(Record) if field.name not in aside)
-    return conjunction(*(_equal(getattr(one, n), getattr(other, n)) for n in fields))
+    return conjunction(*(_equal(getattr(record, n), getattr(other, n)) for n in fields))
 
 
-def _equal(one: Term, other: Term) -> Term:
-    if one is None or other is None:
-        return absent(one) & absent(other)
-    return one == other
+def _equal(value: Term, other: Term) -> Term:
+    if value is None or other is None:
+        return absent(value) & absent(other)
+    return value == other
 
 
 def _mark(s: OneRecord) -> Record:
@@ -136,17 +122,15 @@ def _is_anothers(s: OneRecord) -> Term:
 
 def _goes_as_acquired(s: OneRecord, transition: Transition) -> Term:
     plain = attrs.evolve(s, record=erased(s.record))
-    return conjunction(
-        transition.allows(plain) == transition.allows(s),
-        implies(
-            transition.allows(s),
-            _same(erased(transition.effect(s)), erased(transition.effect(plain))),
-        ),
-    )
+    after, unmarked = transition.after(s), transition.after(plain)
+    if after is None or unmarked is None:
+        return after is unmarked
+    return _same(erased(after), erased(unmarked))
 
 
-def _is_marked(s: OneRecord) -> Term:
-    return conjunction(is_sound(s), negate(absent(s.record.progress_start)))
+def _is_marked(s: OneRecord, transition: Transition) -> Term:
+    marked = negate(absent(s.record.progress_start))
+    return conjunction(is_sound(s), marked, transition.given(s))
 
 
 def _counts_marks(rule: Any) -> Any:  # noqa: ANN401 - any rule
@@ -183,7 +167,7 @@ def _mark_theorems() -> Iterator[Theorem]:
         Control(
             "give_grace takes the later of the two ends",
             "spec.record:_earlier",
-            becomes(lambda one, other: either(one <= other, other, one)),
+            becomes(lambda end, other: either(end <= other, other, end)),
         ),
     )
     yield Theorem(
@@ -212,11 +196,9 @@ def _transition_theorems() -> Iterator[Theorem]:
                 transition.name,
                 OneRecord,
                 _is_anothers,
-                about(lambda s, t: negate(t.allows(s)), transition),
-                Control(
-                    f"{transition.guard} lets records in progress through",
-                    f"spec.record:{transition.guard}",
-                    also_allows(lambda record: record.state == IN_PROGRESS),
+                about(lambda s, t: not t.happens(s), transition),
+                lets_through(
+                    transition, lambda record: record.state == IN_PROGRESS, "records in progress"
                 ),
             )
         if transition.name in ENDS:
@@ -224,7 +206,7 @@ def _transition_theorems() -> Iterator[Theorem]:
                 ERASED,
                 transition.name,
                 OneRecord,
-                _is_marked,
+                about(_is_marked, transition),
                 about(_goes_as_acquired, transition),
                 Control(
                     f"{transition.rule} counts a delivery more of a record that was marked",
@@ -234,88 +216,4 @@ def _transition_theorems() -> Iterator[Theorem]:
             )
 
 
-@attrs.frozen
-class Marked:
-    """A window that has a record at one offset, and a mark of the offsets ``first`` to ``last``.
-
-    ``epoch`` is the leader's; ``token`` and ``acquisition`` are what the mark names. The other
-    fields are as in ``OneRecord``.
-    """
-
-    start: Term = number()
-    end: Term = number()
-    at: Term = offset()
-    record: Record = any_record()
-    first: Term = number()
-    last: Term = number()
-    epoch: Term = number()
-    token: Term = number()
-    acquisition: Term = number()
-    member: Term = number()
-    now: Term = number()
-
-    @classmethod
-    def reached(cls, state: SharePartition) -> "Iterator[Marked]":
-        """Yield marks of a record and of its neighbour, in a state that a run reached."""
-        now, epoch = state.window, state.durable.leader_epoch
-        for at in now.records:
-            here = situation_at(cls, state, at, epoch=epoch, token=epoch, member="a")
-            for first, last in ((at, at), (at + 1, at + 1), (now.start_offset, at)):
-                yield attrs.evolve(here, first=first, last=last)
-
-
-def _before(s: Marked) -> SharePartition:
-    empty: Any = Points()
-    there = window.replace(Window(s.start, s.end, empty, empty), {s.at: s.record})
-    durable = Durable(leader_epoch=s.epoch)
-    log = Log(0, s.end)
-    return SharePartition(
-        DRAFT_RESOLVED, now=s.now, log=log, window=there, durable=durable, ready=True
-    )
-
-
-def _marked(s: Marked, before: SharePartition) -> Step:
-    batch = ProgressBatch(s.first, s.last, s.token, s.acquisition)
-    return mark_in_progress.mark_in_progress(before, MarkInProgress(s.member, (batch,)))
-
-
-def _leaves_the_rest(s: Marked) -> Term:
-    before = _before(s)
-    step = _marked(s, before)
-    after = step.partition
-    there = after.window.records[s.at]
-    named = conjunction(s.first <= s.at, s.at <= s.last)
-    untouched = negate(named) if step.outcome.marked[0] is ErrorCode.NONE else True
-    return conjunction(
-        implies(untouched, _same(there, s.record)),
-        after.durable is before.durable,
-        after.outstanding is before.outstanding,
-        not step.outcome.writes,
-        complete_count(after) == complete_count(before),
-        after.window.start_offset == s.start,
-        after.window.end_offset == s.end,
-    )
-
-
-def _with_the_whole_window(state: SharePartition, batch: ProgressBatch) -> tuple[Any, ...]:
-    now = state.window
-    return state, attrs.evolve(batch, first=now.start_offset, last=now.end_offset)
-
-
-_OPERATION_THEOREMS = (
-    Theorem(
-        LEAVES_THE_REST,
-        "mark in progress",
-        Marked,
-        lambda s: conjunction(s.start <= s.at, s.at < s.end),
-        _leaves_the_rest,
-        Control(
-            "mark_in_progress marks the whole window",
-            "spec.mark_in_progress:_marked",
-            called_with(_with_the_whole_window),
-        ),
-        runnable=lambda s: rules.is_held(s.record) & negate(absent(s.record.deadline)),
-    ),
-)
-
-PROGRESS_THEOREMS = (*_mark_theorems(), *_transition_theorems(), *_OPERATION_THEOREMS)
+PROGRESS_THEOREMS = (*_mark_theorems(), *_transition_theorems())

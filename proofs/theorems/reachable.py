@@ -20,10 +20,10 @@ from model.operations import (
     FinishDeadLetter,
     Initialize,
     MarkInProgress,
+    MemberLeaves,
     Operation,
     Produce,
     ProgressBatch,
-    Release,
 )
 from model.outcome import Answer, Choice
 from model.profile import DRAFT_RESOLVED
@@ -71,19 +71,19 @@ def states_of(kind: type) -> tuple[tuple[int, Any], ...]:
 
     They are share-partitions, unless the kind of situation has ``states`` of its own.
     """
-    found: tuple[tuple[int, Any], ...] = getattr(kind, "states", run_states)()
-    return found
+    states: tuple[tuple[int, Any], ...] = getattr(kind, "states", run_states)()
+    return states
 
 
 @lru_cache(maxsize=1)
 def run_states() -> tuple[tuple[int, SharePartition], ...]:
     """Return the share-partitions that runs reach, each with its number of operations."""
     chance = random.Random(0)  # noqa: S311 - the same runs each time; nothing secret
-    found: dict[SharePartition, int] = {}
+    depths: dict[SharePartition, int] = {}
     for _ in range(RUNS):
         for depth, state in enumerate(_run(chance), 1):
-            found.setdefault(state, depth)
-    return tuple(sorted(((depth, state) for state, depth in found.items()), key=lambda s: s[0]))
+            depths.setdefault(state, depth)
+    return tuple(sorted(((depth, state) for state, depth in depths.items()), key=lambda s: s[0]))
 
 
 def _run(chance: random.Random) -> Iterator[SharePartition]:
@@ -110,30 +110,30 @@ def _operations(state: SharePartition) -> list[Operation]:
     start = state.window.start_offset
     batches = tuple(batch for batch in BATCHES if batch.last >= start)
     mode = AcquireMode.RECORD_LIMIT
-    found: list[Operation] = [
+    operations: list[Operation] = [
         *(Acquire(m, mode, 1, n, start, batches) for m in ("a", "b") for n in (1, 2, 4)),
         Acquire("a", mode, 1, 2, start, batches[1:]),
         *(AdvanceTime(ms) for ms in (1, 2)),
-        Release("a"),
+        MemberLeaves("a"),
         AdvanceLogStart(start + 1),
         Initialize(state.config, 0, state.log.end_offset, durable(state), state.now),
     ]
     queue = attrs.evolve(CONFIG, dead_letter_queue=not state.config.dead_letter_queue)
-    found.append(AlterConfig(queue))
+    operations.append(AlterConfig(queue))
     for offset, record in state.window.records.items():
         if is_dead_letter(record):
-            found += [FinishDeadLetter((OffsetRange(offset, offset),))] * 2
+            operations += [FinishDeadLetter((OffsetRange(offset, offset),))] * 2
     for held in state.window.held:
         record = state.window.records[held]
         member = record.owner
         token = (state.durable.leader_epoch, record.acquisition)
-        found += [MarkInProgress(str(member), (ProgressBatch(held, held, *token),))] * 2
+        operations += [MarkInProgress(str(member), (ProgressBatch(held, held, *token),))] * 2
         for last in (held, held + 1):
-            found += [
+            operations += [
                 Acknowledge(str(member), (AcknowledgementBatch(held, last, (kind,)),))
                 for kind in AcknowledgeType
             ]
     for waiting in state.outstanding:
-        found += [CompleteWrite(waiting, ErrorCode.NONE)] * 2
-        found += [CompleteWrite(waiting, ErrorCode.COORDINATOR_NOT_AVAILABLE)] * 2
-    return found
+        operations += [CompleteWrite(waiting, ErrorCode.NONE)] * 2
+        operations += [CompleteWrite(waiting, ErrorCode.COORDINATOR_NOT_AVAILABLE)] * 2
+    return operations

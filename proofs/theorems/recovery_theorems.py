@@ -18,10 +18,10 @@ from proofs.theorems.durable_situation import (
     is_same,
     law,
 )
-from proofs.theorems.situation import any_record, flag, number, offset
+from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
+from proofs.theorems.situation import any_offset, any_record, flag, number
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Theorem, about
-from proofs.theorems.transitions import TRANSITIONS, OneRecord, Transition, is_sound
 from spec import coordinator
 from spec import record as rules
 from spec.coordinator import Durable
@@ -47,12 +47,14 @@ def _is_behind(record: Record, state: Term, count: Term) -> Term:
 
 def _publishes(transition: Transition) -> Any:  # noqa: ANN401 - a hypothesis
     return lambda s: conjunction(
-        is_sound(s), transition.allows(s), _is_behind(s.record, s.durable_state, s.durable_count)
+        is_sound(s), transition.happens(s), _is_behind(s.record, s.durable_state, s.durable_count)
     )
 
 
 def _stays_behind(s: OneRecord, transition: Transition) -> Term:
-    after = transition.effect(s)
+    after = transition.after(s)
+    if after is None:
+        return True
     behind = _is_behind(after, s.durable_state, s.durable_count)
     if transition.name in FINAL:
         return conjunction(behind, _is_behind(after, after.state, after.delivery_count))
@@ -60,8 +62,10 @@ def _stays_behind(s: OneRecord, transition: Transition) -> Term:
 
 
 def _is_newer(s: OneRecord, transition: Transition) -> Term:
-    after = transition.effect(s)
-    return _wins((after.state, after.delivery_count), (s.durable_state, s.durable_count))
+    after = transition.after(s)
+    return after is None or _wins(
+        (after.state, after.delivery_count), (s.durable_state, s.durable_count)
+    )
 
 
 def _wins(written: tuple[Term, Term], known: tuple[Term, Term]) -> Term:
@@ -103,6 +107,7 @@ def _publisher_theorems() -> Iterator[Theorem]:
                 _publishes(transition),
                 about(_stays_behind, transition),
                 control,
+                runnable=lambda s: s.record.delivery_count > 1,
             )
 
 
@@ -116,7 +121,7 @@ class Recovery:
 
     start: Term = number()
     complete: Term = number()
-    at: Term = offset()
+    offset: Term = any_offset()
     known: Term = flag()
     state: Term = number()
     count: Term = number()
@@ -132,14 +137,14 @@ class Recovery:
         """Yield the recoveries after a write that is outstanding where a run came to."""
         for waiting in state.outstanding.values():
             write = waiting.write
-            for at, record in state.window.records.items():
+            for offset, record in state.window.records.items():
                 yield cls(
-                    **durable_fields(state.durable, at),
+                    **durable_fields(state.durable, offset),
                     before=write.start_offset,
                     after=write.start_offset,
                     written_complete=write.delivery_complete_count,
                     record=rules.commit(record),
-                    written=at in waiting.offsets,
+                    written=offset in waiting.offsets,
                     log_end=state.log.end_offset,
                 )
 
@@ -149,17 +154,17 @@ def _is_recovery(s: Recovery) -> Term:
         s.known, is_same((s.state, s.count), (s.record.state, s.record.delivery_count))
     )
     newer = implies(s.known, _wins((s.record.state, s.record.delivery_count), (s.state, s.count)))
-    passed = conjunction(s.before <= s.at, s.at < s.after)
+    passed = conjunction(s.before <= s.offset, s.offset < s.after)
     return conjunction(
         s.start <= s.before,
         s.before <= s.after,
         s.after - s.before <= s.written_complete,
         implies(s.start == s.before, s.complete <= s.written_complete),
-        implies(s.known, s.start <= s.at),
-        implies(s.written, conjunction(s.before <= s.at, newer, is_persisted(s.record.state))),
+        implies(s.known, s.start <= s.offset),
+        implies(s.written, conjunction(s.before <= s.offset, newer, is_persisted(s.record.state))),
         implies(passed, conjunction(rules.is_finished(s.record), s.written | same)),
-        implies(conjunction(s.at < s.before, s.start <= s.at, s.known), _ends(s.state)),
-        implies(conjunction(s.at < s.before, s.start <= s.at), s.known),
+        implies(conjunction(s.offset < s.before, s.start <= s.offset, s.known), _ends(s.state)),
+        implies(conjunction(s.offset < s.before, s.start <= s.offset), s.known),
         is_persisted(s.state),
     )
 
@@ -172,31 +177,31 @@ def _forms(s: Recovery, profile: Profile) -> tuple[Durable, Durable, Durable]:
     """Return what is durable after Kafka's write, the KIP's that moves the start, and its other."""
     batches: tuple[StateBatch, ...] = ()
     if s.written:
-        batches = (StateBatch(s.at, s.at, s.record.state, s.record.delivery_count),)
+        batches = (StateBatch(s.offset, s.offset, s.record.state, s.record.delivery_count),)
     moved = s.written_complete - (s.after - s.before)
     as_kafka = Write(0, s.before, s.written_complete, batches)
     with_start = Write(0, s.after, moved, batches)
     without_start = Write(0, -1, s.written_complete, batches)
     durable = durable_of(s)
-    one, two, three = (
+    kafka, moving, staying = (
         coordinator.merge(durable, write, profile)
         for write in (as_kafka, with_start, without_start)
     )
-    return one, two, three
+    return kafka, moving, staying
 
 
 def _is_passed(s: Recovery, durable: Durable) -> Term:
     """Whether a new leader's start offset passes the offset."""
-    if s.at < durable.start_offset:
+    if s.offset < durable.start_offset:
         return True
-    entry = durable.entries.get(s.at)
+    entry = durable.entries.get(s.offset)
     return rules.is_finished(UNDELIVERED if entry is None else rules.recover(*entry))
 
 
 def _recover_equally(s: Recovery) -> Term:
     for profile in (KIP, KAFKA_4_4):
         forms = _forms(s, profile)
-        if s.at < s.after:
+        if s.offset < s.after:
             equal = conjunction(*(_is_passed(s, form) for form in forms))
         else:
             equal = conjunction(*(entries_agree(s, forms[0], form) for form in forms[1:]))
@@ -213,11 +218,11 @@ def _without_batches(durable: Durable, write: Write, profile: Profile) -> tuple[
 
 def _lags_agree(s: Recovery) -> Term:
     kafka, moved, _kept = _forms(s, KIP)
-    one, two = (
+    lag, moved_lag = (
         share_partition_lag(s.log_end, form.start_offset, form.delivery_complete_count)
         for form in (kafka, moved)
     )
-    return one == two
+    return lag == moved_lag
 
 
 def _recovery_theorems() -> Iterator[Theorem]:
@@ -230,7 +235,7 @@ def _recovery_theorems() -> Iterator[Theorem]:
         stated,
         "records",
         Recovery,
-        lambda s: conjunction(_is_recovery(s), s.start <= s.at),
+        lambda s: conjunction(_is_recovery(s), s.start <= s.offset),
         _recover_equally,
         Control(
             "merge overlooks the batches of a write that moves the start offset",

@@ -1,8 +1,9 @@
 """The output of ``sharespec prove``: a line for each transition and property, and totals."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeGuard
 
 import attrs
 
@@ -10,7 +11,7 @@ from proofs.theorems.harness import Proof, ProofVerdict, Refutation
 from proofs.theorems.induction import PARTS
 from proofs.theorems.reachable import Witness
 from proofs.theorems.spacer import Inference
-from proofs.theorems.theorem import Theorem
+from proofs.theorems.theorem import Property, Theorem
 
 
 @attrs.frozen
@@ -41,15 +42,15 @@ def _cited(theorem: Theorem) -> list[str]:
 def as_lines(finding: TheoremFinding | Inference) -> Iterator[str]:
     """Yield the lines of a finding; a refuted theorem comes with its test."""
     if isinstance(finding, Inference):
-        said = f"any run preserves {finding.name}"
-        yield f"{said:<68} {_verdict(finding.verdict, finding.seconds)}"
+        claim = f"any run preserves {finding.name}"
+        yield f"{claim:<68} {_verdict(finding.verdict, finding.seconds)}"
         yield f"    inferred: {finding.invariant or 'nothing'}"
         return
     proof = finding.proof
     theorem = proof.theorem
     joined = "of" if theorem.transition in PARTS else "preserves"
-    said = f"{theorem.transition} {joined} {theorem.property.name}"
-    yield f"{said:<68} {_verdict(proof.verdict, proof.seconds)}"
+    claim = f"{theorem.transition} {joined} {theorem.property.name}"
+    yield f"{claim:<68} {_verdict(proof.verdict, proof.seconds)}"
     if proof.reason:
         yield f"    undecided: {proof.reason}"
     if theorem.cites:
@@ -60,6 +61,37 @@ def as_lines(finding: TheoremFinding | Inference) -> Iterator[str]:
         how = "fails, as it must, if" if finding.refutation.fails else "STILL HOLDS if"
         yield f"    {how} {theorem.control.name} ({finding.refutation.seconds:.3f} s)"
     yield from (f"    {line}".rstrip() for line in finding.test.splitlines())
+
+
+def listed(theorems: Iterable[Theorem]) -> Iterator[str]:
+    """Yield a block for each property: its name and numbers, its sentence, and what it is of."""
+    for stated, about in _by_property(theorems):
+        numbers = "".join(f" [{number}]" for number in stated.numbers)
+        yield f"{stated.name}{numbers}: {stated.sentence}"
+        names = ", ".join(dict.fromkeys(theorem.transition for theorem in about))
+        yield textwrap.fill(names, 80, initial_indent="    ", subsequent_indent="    ")
+
+
+def summary(findings: Sequence[TheoremFinding | Inference]) -> Iterator[str]:
+    """Yield a line for each property: of how many of its theorems there is a whole proof."""
+    proofs = {finding.proof.theorem.name(): finding for finding in findings if _is_proof(finding)}
+    for stated, about in _by_property(finding.proof.theorem for finding in proofs.values()):
+        of_it = [proofs[theorem.name()] for theorem in about]
+        proved, seconds = sum(map(is_proved, of_it)), sum(each.proof.seconds for each in of_it)
+        verdict = "proved" if proved == len(of_it) else f"NOT PROVED: {len(of_it) - proved}"
+        yield f"{stated.name:<58} {proved:>4} of {len(of_it):<4} {verdict} {seconds:.1f} s"
+
+
+def _is_proof(finding: TheoremFinding | Inference) -> TypeGuard[TheoremFinding]:
+    return isinstance(finding, TheoremFinding)
+
+
+def _by_property(theorems: Iterable[Theorem]) -> Iterator[tuple[Property, list[Theorem]]]:
+    """Yield each property with the theorems about it, in the order of the first of them."""
+    about: dict[str, list[Theorem]] = {}
+    for theorem in theorems:
+        about.setdefault(theorem.property.name, []).append(theorem)
+    yield from ((named[0].property, named) for named in about.values())
 
 
 def as_json(finding: TheoremFinding | Inference) -> str:

@@ -220,12 +220,12 @@ def _reads(s: OneRequest) -> Term:
     before, reply = _serve(s, "ReadShareGroupState")
     if reply.status is not NONE or reply.state is None:
         return reply.status is not NONE
-    told = _same_state(reply.state, _held(s).durable)
+    matches = _same_state(reply.state, _held(s).durable)
     if _leader(s) == s.fence:
-        return conjunction(told, reply.coordinator is before, reply.record is None)
+        return conjunction(matches, reply.coordinator is before, reply.record is None)
     after = reply.coordinator.held[KEY]
     return conjunction(
-        told,
+        matches,
         after.leader_fence == _leader(s),
         after.durable.leader_epoch == _leader(s),
         after.durable.state_epoch == s.held_state_epoch,

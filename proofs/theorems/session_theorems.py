@@ -38,14 +38,14 @@ RUNS, LENGTH = 20, 12
 
 @attrs.frozen
 class OneSession:
-    """A request of one member, and its session, which expects ``epoch``, if there is one.
+    """A request of one member that ``has_session`` or not; its session expects ``epoch``.
 
     ``asked`` is the epoch of the request, which acknowledges (ShareAcknowledge) or fetches; with
     ``batches`` a fetch acknowledges too. ``other``: another member has a session. There may be
     ``most`` sessions.
     """
 
-    there: Term = flag()
+    has_session: Term = flag()
     epoch: Term = number(1)
     asked: Term = number(FINAL_EPOCH - 1)
     acknowledges: Term = flag()
@@ -92,7 +92,7 @@ def _run(chance: random.Random) -> Iterator[Sessions]:
 
 def _sessions(s: OneSession) -> Sessions:
     sessions = _NOBODY
-    if s.there:
+    if s.has_session:
         sessions = sessions.set(OURS, ShareSession(s.epoch, MEMBER))
     if s.other:
         sessions = sessions.set(THEIRS, ShareSession(1, OTHER))
@@ -128,7 +128,7 @@ def _is_well_formed(s: OneSession) -> Term:
 def _goes_on(s: OneSession) -> Term:
     """Whether a request neither opens nor closes a session, and there is one."""
     opens_or_closes = (s.asked == INITIAL_EPOCH) | (s.asked == FINAL_EPOCH)
-    return conjunction(_is_well_formed(s), s.there, negate(opens_or_closes))
+    return conjunction(_is_well_formed(s), s.has_session, negate(opens_or_closes))
 
 
 def _opens(s: OneSession) -> Term:
@@ -146,8 +146,8 @@ def _both_can_be(s: OneSession) -> Term:
 
 
 def _tells_apart(s: OneSession) -> Term:
-    one, other = share_session.next_epoch(s.epoch), share_session.next_epoch(s.asked)
-    return implies(one == other, s.epoch == s.asked)
+    following, other = share_session.next_epoch(s.epoch), share_session.next_epoch(s.asked)
+    return implies(following == other, s.epoch == s.asked)
 
 
 def _takes_one_epoch(s: OneSession) -> Term:

@@ -24,7 +24,7 @@ def number(low: int = 0) -> Any:  # noqa: ANN401 - as attrs.field
     return attrs.field(default=low, metadata={"kind": "number", "low": low})
 
 
-def offset() -> Any:  # noqa: ANN401 - as attrs.field
+def any_offset() -> Any:  # noqa: ANN401 - as attrs.field
     """Return a field for the offset that the theorem looks at; it stands for every offset."""
     return attrs.field(default=0, metadata={"kind": "offset", "low": 0})
 
@@ -44,25 +44,25 @@ def any_record() -> Any:  # noqa: ANN401 - as attrs.field
     return attrs.field(default=UNDELIVERED, metadata={"kind": "record"})
 
 
-def situation_at(kind: type[S], state: SharePartition, at: int, /, **fields: object) -> S:
+def situation_at(kind: type[S], state: SharePartition, offset: int, /, **fields: object) -> S:
     """Return a situation at one offset of a share-partition that a run reached.
 
     Fields that are not given are read from the share-partition, each by its name.
     """
     names = {field.name for field in _fields(kind)}
-    read = {name: value for name, value in _readings(state, at).items() if name in names}
+    read = {name: value for name, value in _readings(state, offset).items() if name in names}
     return kind(**(read | fields))
 
 
-def _readings(state: SharePartition, at: int) -> dict[str, object]:
+def _readings(state: SharePartition, offset: int) -> dict[str, object]:
     """Return the values of all fields that a share-partition determines at one offset."""
     now, log, config = state.window, state.log, state.config
-    record = now.records.get(at)
+    record = now.records.get(offset)
     hole = (*log.holes, (log.end_offset + 8, log.end_offset + 8))[0]
     return {
         "start": now.start_offset,
         "end": now.end_offset,
-        "at": at,
+        "offset": offset,
         "record": record or UNDELIVERED,
         "tracked": record is not None,
         "complete": now.complete - (record is not None and is_terminal(record)),
@@ -107,18 +107,20 @@ def symbols(kind: type[S]) -> tuple[S, list[z3.BoolRef], tuple[z3.ArithRef, ...]
 
 def values(symbolic: S, model: z3.ModelRef) -> S:
     """Return the situation of Python values that a Z3 model describes."""
-    found: dict[str, Term] = {}
+    fields: dict[str, Term] = {}
     for field in _fields(type(symbolic)):
         term = getattr(symbolic, field.name)
         match field.metadata["kind"]:
             case "record":
-                found[field.name] = _record_value(term, model)
+                fields[field.name] = _record_value(term, model)
             case "marks":
-                marked = (at for at in OFFSETS if _value(has(term, z3.IntVal(at)), model))
-                found[field.name] = frozenset(marked)
+                marked = (
+                    offset for offset in OFFSETS if _value(has(term, z3.IntVal(offset)), model)
+                )
+                fields[field.name] = frozenset(marked)
             case _:
-                found[field.name] = _value(term, model)
-    return type(symbolic)(**found)
+                fields[field.name] = _value(term, model)
+    return type(symbolic)(**fields)
 
 
 def sizes(symbolic: object) -> Iterator[z3.ArithRef]:
@@ -149,11 +151,11 @@ def _symbolic_record(name: str, given: list[z3.BoolRef]) -> Record:
 
 
 def _record_value(symbolic: Record, model: z3.ModelRef) -> Record:
-    found = {f.name: _value(getattr(symbolic, f.name), model) for f in attrs.fields(Record)}
+    fields = {f.name: _value(getattr(symbolic, f.name), model) for f in attrs.fields(Record)}
     for field in attrs.fields(Record):
-        if field.default is None and found[field.name] == -1:
-            found[field.name] = None
-    return Record(**{**found, "state": RecordState(found["state"])})
+        if field.default is None and fields[field.name] == -1:
+            fields[field.name] = None
+    return Record(**{**fields, "state": RecordState(fields["state"])})
 
 
 def _value(term: z3.ExprRef, model: z3.ModelRef) -> Term:

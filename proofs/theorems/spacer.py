@@ -6,14 +6,15 @@ rules do. It is given none of the invariants of ``spec``, and shows those that i
 
 import time
 from collections.abc import Collection, Iterator
+from functools import partial
 
 import attrs
 import z3
 
 from proofs.theorems.harness import LIMIT_MS, ProofVerdict
+from proofs.theorems.record_operations import TRANSITIONS, OneRecord
 from proofs.theorems.situation import symbols
 from proofs.theorems.symbolic import branches
-from proofs.theorems.transitions import TRANSITIONS, OneRecord
 from spec import record as rules
 from spec.invariants import RECORD_INVARIANTS
 from spec.logic import Term
@@ -58,8 +59,8 @@ def infer(name: str, limit_ms: int = LIMIT_MS) -> Inference:
     verdicts = {"unsat": ProofVerdict.PROVED, "sat": ProofVerdict.REFUTED}
     verdict = verdicts.get(str(answer), ProofVerdict.UNKNOWN)
     seconds = time.perf_counter() - began
-    found = _inferred(engine, reached, situation) if verdict is ProofVerdict.PROVED else ""
-    return Inference(name, verdict, seconds, found)
+    invariant = _inferred(engine, reached, situation) if verdict is ProofVerdict.PROVED else ""
+    return Inference(name, verdict, seconds, invariant)
 
 
 def _rules(limit_ms: int) -> tuple[z3.Fixedpoint, z3.FuncDeclRef, OneRecord]:
@@ -67,7 +68,7 @@ def _rules(limit_ms: int) -> tuple[z3.Fixedpoint, z3.FuncDeclRef, OneRecord]:
     engine.set(engine="spacer", timeout=limit_ms)
     engine.set("xform.inline_eager", False)  # noqa: FBT003 - Z3's own signature
     engine.set("xform.inline_linear", False)  # noqa: FBT003 - what is inferred stays readable
-    situation, given, _offsets = symbols(OneRecord)
+    situation, given, offsets = symbols(OneRecord)
     given.append(situation.limit == situation.highest)
     sorts = [term.sort() for term in _terms(situation.record)]
     reached = z3.Function("reached", *sorts, z3.IntSort(), z3.BoolSort(), z3.BoolSort())
@@ -80,9 +81,11 @@ def _rules(limit_ms: int) -> tuple[z3.Fixedpoint, z3.FuncDeclRef, OneRecord]:
     for transition in TRANSITIONS:
         if transition.name == "enter":
             continue
-        for branch in branches(lambda t=transition: t.allows(situation), given, limit_ms):  # type: ignore[misc]
-            allowed = z3.And(*given, branch.condition, branch.value)
-            after = transition.effect(situation)
+        for branch in branches(partial(transition.after, situation), given, limit_ms, offsets):
+            after = branch.value
+            if after is None:
+                continue
+            allowed = z3.And(*given, branch.condition)
             is_final = z3.Or(final, _is_final(after))
             engine.rule(reached(*_terms(after), limit, is_final), z3.And(here, allowed))
             if transition.name in {"commit", "expire", "finish dead letter"}:
@@ -128,8 +131,8 @@ def _variables(situation: OneRecord) -> list[z3.ExprRef]:
 def _inferred(engine: z3.Fixedpoint, reached: z3.FuncDeclRef, situation: OneRecord) -> str:
     """Return what the engine found to be true of every record, in the names of its fields."""
     names = [z3.Const(name, term.sort()) for name, term in _named(situation)]
-    found = z3.substitute_vars(engine.get_cover_delta(-1, reached), *names)
-    clauses = found.children() if z3.is_and(found) else [found]
+    cover = z3.substitute_vars(engine.get_cover_delta(-1, reached), *names)
+    clauses = cover.children() if z3.is_and(cover) else [cover]
     return "; ".join(sorted(" ".join(_clause(clause).split()) for clause in clauses))
 
 
@@ -154,11 +157,11 @@ def _comparison(terms: z3.ArithRef, sign: str, bound: int) -> str:
     plus = [str(part) for part in parts if not z3.is_mul(part)]
     if not minus:
         return f"{terms} {sign} {bound}"
-    left, right = plus[0], minus[0]
-    if left > right:
-        left, right, sign, bound = right, left, {"<": ">", ">": "<"}[sign], -bound
+    subject, other = plus[0], minus[0]
+    if subject > other:
+        subject, other, sign, bound = other, subject, {"<": ">", ">": "<"}[sign], -bound
     more = "" if bound == 0 else f" {'+' if bound > 0 else '-'} {abs(bound)}"
-    return f"{left} {sign} {right}{more}"
+    return f"{subject} {sign} {other}{more}"
 
 
 def _named(situation: OneRecord) -> Iterator[tuple[str, z3.ExprRef]]:

@@ -14,7 +14,7 @@ import attrs
 import z3
 
 from model.states import RecordState
-from proofs.theorems.points import Places
+from proofs.theorems.points import Ascending, Places
 from spec import (
     aborted,
     acknowledge,
@@ -23,8 +23,12 @@ from spec import (
     coordinator,
     dead_letters,
     initialize,
+    log,
     log_start,
+    offered,
+    policies,
     ranges,
+    read,
     validation,
     window,
     writes,
@@ -40,13 +44,17 @@ _MODULES_WITH_RANGES = (
         coordinator,
         dead_letters,
         initialize,
+        log,
         log_start,
+        offered,
+        policies,
         ranges,
+        read,
         window,
+        writes,
     ),
-    writes,
 )
-_MODULES_WITH_LENGTHS = (acknowledge, validation)
+_MODULES_WITH_LENGTHS = (acknowledge, acquire, validation)
 _LONGEST_RUN = 400
 
 
@@ -87,9 +95,9 @@ def branches(
         yield Branch(z3.And(*run.conditions, z3.BoolVal(val=True)), value)
 
 
-def meaning(found: Iterable[Branch]) -> z3.BoolRef:
+def meaning(paths: Iterable[Branch]) -> z3.BoolRef:
     """Return the condition under which the function returns a true value."""
-    return z3.Or([z3.And(branch.condition, branch.value) for branch in found])
+    return z3.Or([z3.And(branch.condition, branch.value) for branch in paths])
 
 
 def is_term(value: object) -> bool:
@@ -115,9 +123,9 @@ def conjunction(*conditions: Term) -> Term:
 class _Run:
     """One run: the answers it must give first, and those that turned out to be possible."""
 
-    def __init__(self, solver: z3.Solver, told: tuple[bool, ...]) -> None:
+    def __init__(self, solver: z3.Solver, prescribed: tuple[bool, ...]) -> None:
         self.solver = solver
-        self.told = told
+        self.prescribed = prescribed
         self.answers: list[bool] = []
         self.conditions: list[z3.BoolRef] = []
         self.known: dict[z3.BoolRef, bool] = {}
@@ -143,8 +151,8 @@ class _Run:
         return answer
 
     def _answer(self, term: z3.BoolRef) -> bool:
-        if len(self.answers) < len(self.told):
-            return self.told[len(self.answers)]
+        if len(self.answers) < len(self.prescribed):
+            return self.prescribed[len(self.answers)]
         if not self._can_be(term):
             return False
         example = self.example
@@ -198,22 +206,22 @@ def _following(run: _Run, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
 
 
 def _length(values: Sized) -> Term:
-    return values.width if isinstance(values, Places) else builtins.len(values)
+    return values.width if isinstance(values, Places | Ascending) else builtins.len(values)
 
 
 def _largest(*values: Term, **how: Term) -> Term:
     """Return the largest, as ``max``; of two numbers without a question."""
     if _are_two_numbers(values, how):
-        one, other = values
-        return z3.If(one >= other, one, other)
+        value, other = values
+        return z3.If(value >= other, value, other)
     return builtins.max(*values, **how)
 
 
 def _smallest(*values: Term, **how: Term) -> Term:
     """Return the smallest, as ``min``; of two numbers without a question."""
     if _are_two_numbers(values, how):
-        one, other = values
-        return z3.If(one <= other, one, other)
+        value, other = values
+        return z3.If(value <= other, value, other)
     return builtins.min(*values, **how)
 
 

@@ -10,7 +10,7 @@ from model.profile import DRAFT_RESOLVED, KIP
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from proofs.theorems.controls import becomes, leaves
+from proofs.theorems.controls import becomes, leaves, off_by_one
 from proofs.theorems.durable_situation import is_persisted
 from proofs.theorems.operation_cases import places
 from proofs.theorems.operation_situation import (
@@ -28,8 +28,10 @@ from proofs.theorems.operation_situation import (
 )
 from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Control, Theorem, laws
+from proofs.theorems.window_theorems import ENDS, ends_with_a_record
 from spec import alter_config, initialize, log_start
 from spec import record as rules
+from spec.log import Log
 from spec.logic import Term, either, negate
 from spec.partition import SharePartition, Step
 
@@ -57,21 +59,26 @@ def _refuses_disorder(s: OneOperation) -> Term:
 
 def _log_moved(s: OneOperation) -> Term:
     """Whether the log start offset drops what lies below it, and leaves the rest as it was."""
-    before = partition_of(s)
+    log = Log(s.second, s.log_end, stable_offset=s.seq)
+    before = attrs.evolve(partition_of(s), log=log)
     after = log_start.advance_log_start(before, AdvanceLogStart(s.first)).partition
     start = either(s.first > s.start, s.first, s.start)
+    log_begins = either(s.first > s.second, s.first, s.second)
     records = after.window.records
     return conjunction(
         kept(before, after, "window", "log"),
         *(
-            same_record(records.get(p.at), p.record if p.tracked and p.at >= start else None)
+            same_record(
+                records.get(p.offset), p.record if p.tracked and p.offset >= start else None
+            )
             for p in places(s)
         ),
         negate(s.elsewhere in records),
         after.window.start_offset == start,
         after.window.end_offset == either(s.end > start, s.end, start),
-        after.log.start_offset == s.first,
-        after.log.end_offset == either(s.log_end > s.first, s.log_end, s.first),
+        after.log.start_offset == log_begins,
+        after.log.end_offset == either(s.log_end > log_begins, s.log_end, log_begins),
+        after.log.stable_offset == either(s.seq > log_begins, s.seq, log_begins),
     )
 
 
@@ -87,7 +94,7 @@ def _reset(s: OneOperation) -> Term:
     return conjunction(
         kept(before, after, "window", "outstanding", "durable"),
         step.outcome.status is ErrorCode.NONE,
-        *(negate(at in now.records) for at in (s.at, s.other, s.elsewhere)),
+        *(negate(offset in now.records) for offset in (s.offset, s.other, s.elsewhere)),
         now.start_offset == s.first,
         now.end_offset == s.first,
         conjunction(now.complete == 0, now.acquirable == 0, not now.held),
@@ -134,12 +141,16 @@ def _taken_over(s: OneOperation) -> Term:
     return conjunction(
         step.outcome.status is ErrorCode.NONE and after.ready,
         *(
-            same_record(records.get(at), recovered if s.first <= at <= s.last else None)
-            for at in (s.at, s.other)
+            same_record(records.get(offset), recovered if s.first <= offset <= s.last else None)
+            for offset in (s.offset, s.other)
         ),
         after.window.start_offset == s.start,
         after.window.end_offset >= after.window.start_offset,
-        *((at < after.window.end_offset) for at in (s.at, s.other) if at in records),
+        *(
+            (offset < after.window.end_offset)
+            for offset in (s.offset, s.other)
+            if offset in records
+        ),
         not after.outstanding,
         after.now == s.elapsed,
         after.next_write == s.next_write,
@@ -149,6 +160,12 @@ def _taken_over(s: OneOperation) -> Term:
         after.durable.state_epoch == 1,
         after.log.end_offset == s.log_end,
     )
+
+
+def _taken_over_whole(s: OneOperation) -> Term:
+    """Whether the window of a new leader ends with a record, of a batch that ends at an offset."""
+    after = initialize.initialize(partition_of(s, KIP), _read(s)).partition
+    return True if not after.ready else ends_with_a_record(after.window)
 
 
 def _is_durable(s: OneOperation) -> Term:
@@ -210,6 +227,15 @@ TAKEOVER_THEOREMS = (
         is_possible,
         _awaited,
         Control("reset_offset refuses nothing", "spec.initialize:reset_offset", becomes(_stays)),
+    ),
+    Theorem(
+        ENDS,
+        "initialize",
+        OneOperation,
+        _is_durable,
+        _taken_over_whole,
+        Control("extend goes one offset too far", "spec.window:extend", off_by_one(1)),
+        runnable=names_no_others,
     ),
     Theorem(
         _law(

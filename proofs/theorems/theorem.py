@@ -83,8 +83,7 @@ class LemmaCitation:
 class Theorem:
     """A property of one transition, in every situation of a kind where a hypothesis holds.
 
-    ``test`` states the same as lines of Python about the fields of the situation, where that is
-    shorter than naming the theorem. ``cites`` are lemmas on which the proof rests. ``runnable``
+    ``cites`` are lemmas on which the proof rests. ``runnable``
     restricts counterexamples to those that values show too; it does not restrict the proof.
     """
 
@@ -94,7 +93,6 @@ class Theorem:
     hypothesis: Callable[[Any], Term]
     claim: Callable[[Any], Term]
     control: Control
-    test: tuple[str, ...] = ()
     cites: tuple[LemmaCitation, ...] = ()
     runnable: Callable[[Any], Term] = _always
 

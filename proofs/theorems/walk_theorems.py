@@ -9,7 +9,7 @@ import attrs
 
 from proofs.theorems.controls import becomes, called_with
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, flag, number, offset, situation_at
+from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Lemma, Theorem, laws
 from spec import window
@@ -27,10 +27,10 @@ _law = laws("KIP-932, Managing the SPSO and SPEO")
 
 @attrs.frozen
 class Walk:
-    """The walk of the start offset, which has come to ``here``; and another offset, ``at``.
+    """The walk of the start offset, which has come to ``here``, and any ``offset``.
 
-    ``missing``: ``at`` is in a hole of the log. The hole from ``hole_first`` to ``hole_last`` is
-    the one that may hold ``here``.
+    ``missing``: ``offset`` is in a hole of the log. The hole from ``hole_first`` to ``hole_last``
+    is the one that may hold ``here``.
     """
 
     start: Term = number()
@@ -38,7 +38,7 @@ class Walk:
     here: Term = number()
     here_record: Record = any_record()
     here_tracked: Term = flag()
-    at: Term = offset()
+    offset: Term = any_offset()
     record: Record = any_record()
     tracked: Term = flag()
     missing: Term = flag()
@@ -51,47 +51,47 @@ class Walk:
         now, holes = state.window, state.log.holes or ((0, 0),)
         for here in range(now.start_offset, window.first_unfinished(now, state.log) + 1):
             record = now.records.get(here, UNDELIVERED)
-            for at in range(now.start_offset, now.end_offset):
+            for offset in range(now.start_offset, now.end_offset):
                 for first, last in holes:
                     yield situation_at(
-                        cls, state, at, here=here, here_record=record,
+                        cls, state, offset, here=here, here_record=record,
                         here_tracked=here in now.records,
-                        missing=hole_end(state.log, at) is not None,
+                        missing=hole_end(state.log, offset) is not None,
                         hole_first=first, hole_last=last,
                     )  # fmt: skip
 
 
 def _walked(s: Walk) -> tuple[Window, Log]:
-    entries = [(s.at, s.record)] if s.tracked else []
-    if s.here != s.at:
+    entries = [(s.offset, s.record)] if s.tracked else []
+    if s.here != s.offset:
         entries += [(s.here, s.here_record)] if s.here_tracked else []
     records: Any = Points(tuple(entries))
     return Window(s.start, s.end, records), Log(0, s.end, ((s.hole_first, s.hole_last),))
 
 
 def _passed_rightly(s: Walk) -> Term:
-    """Whether ``at``, if the walk has passed it, is finished, or not in flight and in no log."""
-    behind = conjunction(s.start <= s.at, s.at < s.here)
+    """Whether an offset that the walk has passed is finished, or not in flight and in no log."""
+    behind = conjunction(s.start <= s.offset, s.offset < s.here)
     return implies(
         behind, conjunction(implies(s.tracked, is_finished(s.record)), s.tracked | s.missing)
     )
 
 
 def _is_in_the_window(s: Walk) -> Term:
-    inside = implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end))
+    inside = implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.end))
     return conjunction(inside, s.start <= s.here)
 
 
 def _is_under_way(s: Walk) -> Term:
     """Whether the walk is before the end, and the hole is one of the log."""
-    in_hole = conjunction(s.hole_first <= s.at, s.at <= s.hole_last)
+    in_hole = conjunction(s.hole_first <= s.offset, s.offset <= s.hole_last)
     return conjunction(s.here < s.end, s.hole_first <= s.hole_last, implies(in_hole, s.missing))
 
 
 def _is_blocked(s: Walk) -> Term:
     """Whether the walk cannot go on from the start offset."""
-    there = _walked(s)[0].records.get(s.start)
-    blocked = False if there is None else negate(is_finished(there))
+    record = _walked(s)[0].records.get(s.start)
+    blocked = False if record is None else negate(is_finished(record))
     return conjunction(_is_under_way(s), s.here == s.start, blocked)
 
 
@@ -108,10 +108,10 @@ def _stopped_rightly(s: Walk) -> Term:
     after = window.passed(records, log, s.here)
     if after != s.here:
         return after > s.here
-    there = records.records.get(s.here)
-    if there is None:
+    record = records.records.get(s.here)
+    if record is None:
         return negate(conjunction(s.hole_first <= s.here, s.here <= s.hole_last))
-    return negate(is_finished(there))
+    return negate(is_finished(record))
 
 
 _STATED = _law(

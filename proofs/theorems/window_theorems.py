@@ -11,7 +11,7 @@ from model.operations import AdvanceLogStart, Produce
 from model.profile import KIP
 from proofs.theorems.controls import adds, becomes, keeps, leaves, off_by_one
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_record, flag, number, offset, situation_at
+from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, LemmaCitation, Property, Theorem, about, laws
 from proofs.theorems.walk_theorems import WALK, Walk
@@ -36,7 +36,7 @@ class OneOffset:
 
     start: Term = number()
     end: Term = number()
-    at: Term = offset()
+    offset: Term = any_offset()
     record: Record = any_record()
     tracked: Term = flag()
     complete: Term = number()
@@ -51,16 +51,23 @@ class OneOffset:
         """Yield the situations in a share-partition that a run reached."""
         now = state.window
         furthest = window.first_unfinished(now, state.log)
-        for at in range(now.start_offset, now.end_offset + 1):
+        for offset in range(now.start_offset, now.end_offset + 1):
             for target in range(now.start_offset, now.end_offset + 2):
-                yield situation_at(cls, state, at, target=target, furthest=furthest)
+                yield situation_at(cls, state, offset, target=target, furthest=furthest)
 
 
 def window_of(s: OneOffset) -> Window:
     """Return the window of the situation."""
     empty: Any = Points()
     others = Window(s.start, s.end, empty, empty, s.complete, s.acquirable)
-    return window.replace(others, {s.at: s.record}) if s.tracked else others
+    return window.replace(others, {s.offset: s.record}) if s.tracked else others
+
+
+def ends_with_a_record(now: Window) -> Term:
+    """Whether the window is empty, or its last offset holds a record."""
+    if now.start_offset >= now.end_offset:
+        return True
+    return any(offset == now.end_offset - 1 for offset in now.records)
 
 
 def _state(s: OneOffset) -> SharePartition:
@@ -73,7 +80,7 @@ def _is_ordered(s: OneOffset) -> Term:
         s.start <= s.end,
         s.end <= s.log_end,
         s.log_start <= s.log_end,
-        implies(s.tracked, conjunction(s.start <= s.at, s.at < s.end)),
+        implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.end)),
     )
 
 
@@ -85,7 +92,13 @@ def _walk_is_right(s: OneOffset) -> Term:
 def _walked(s: OneOffset) -> Walk:
     """Return the walk that has reached ``furthest``; the log is not restricted."""
     return Walk(
-        s.start, s.end, s.furthest, at=s.at, record=s.record, tracked=s.tracked, missing=True
+        s.start,
+        s.end,
+        s.furthest,
+        offset=s.offset,
+        record=s.record,
+        tracked=s.tracked,
+        missing=True,
     )
 
 
@@ -107,7 +120,7 @@ def _grown(s: OneOffset) -> Window:
 
 
 def _changed(s: OneOffset) -> Window:
-    return window.replace(window_of(s), {s.at: s.record})
+    return window.replace(window_of(s), {s.offset: s.record})
 
 
 def _dropped(s: OneOffset) -> Window:
@@ -145,6 +158,7 @@ ORDERED = _law(
     "The start offset is at most the end offset, and that at most the end of the log.",
     7,
 )
+ENDS = _law("window_ends_with_a_record", "A window that is not empty ends with a record.", 7)
 INSIDE = _law(
     "records_lie_in_the_window",
     "Records are in flight from the start offset on and before the end offset, and nowhere else.",
@@ -199,7 +213,7 @@ _START_THEOREMS = (
         _walk_is_right,
         _if_moved(
             lambda s, after: implies(
-                conjunction(s.tracked, s.at < after.start_offset), is_finished(s.record)
+                conjunction(s.tracked, s.offset < after.start_offset), is_finished(s.record)
             )
         ),
         UNGUARDED,
@@ -256,24 +270,33 @@ _ORDER_THEOREMS = (
 
 
 def _lies_inside(s: OneOffset, after: Window) -> Term:
-    if s.at not in after.records:
+    if s.offset not in after.records:
         return True
-    return conjunction(after.start_offset <= s.at, s.at < after.end_offset)
+    return conjunction(after.start_offset <= s.offset, s.offset < after.end_offset)
 
 
 def _stays(s: OneOffset, after: Window) -> Term:
-    if negate(s.tracked) or s.at < after.start_offset:
-        return s.at not in after.records
-    return s.at in after.records and _same(after.records[s.at], s.record)
+    if negate(s.tracked) or s.offset < after.start_offset:
+        return s.offset not in after.records
+    return s.offset in after.records and _same(after.records[s.offset], s.record)
 
 
-def _same(one: Record, other: Record) -> Term:
+def _same(record: Record, other: Record) -> Term:
     names = [field.name for field in attrs.fields(Record)]
-    return conjunction(*(getattr(one, n) == getattr(other, n) for n in names))
+    return conjunction(*(getattr(record, n) == getattr(other, n) for n in names))
 
 
 def _after_log_start(s: OneOffset, claim: Callable[[OneOffset, Window], Term]) -> Term:
     return claim(s, _log_moved(s).window)
+
+
+def _ends_with_it(s: OneOffset) -> Term:
+    """Whether the window ends with the record."""
+    return conjunction(_is_ordered(s), s.tracked, s.offset == s.end - 1)
+
+
+def _still_ends(_s: OneOffset, after: Window) -> Term:
+    return ends_with_a_record(after)
 
 
 KEEPS_ONE = Control("tracked begins one offset late", "spec.window:tracked", off_by_one(1))
@@ -298,18 +321,25 @@ def _content_theorems() -> Iterator[Theorem]:
             about(_after_log_start, claim),
             control,
         )
+    for name, ended in (
+        ("move start", _if_moved(_still_ends)),
+        ("advance log start", about(_after_log_start, _still_ends)),
+    ):
+        yield Theorem(ENDS, name, OneOffset, _ends_with_it, ended, DROPS_ONE)
 
 
 def _is_counted(s: OneOffset, after: Window) -> Term:
-    there = after.records.get(s.at)
-    if there is None:
+    record = after.records.get(s.offset)
+    if record is None:
         return conjunction(
-            after.complete == s.complete, after.acquirable == s.acquirable, s.at not in after.held
+            after.complete == s.complete,
+            after.acquirable == s.acquirable,
+            s.offset not in after.held,
         )
     return conjunction(
-        after.complete - s.complete == is_terminal(there) + 0,
-        after.acquirable - s.acquirable == is_acquirable(there) + 0,
-        (s.at in after.held) == bool(is_held(there)),
+        after.complete - s.complete == is_terminal(record) + 0,
+        after.acquirable - s.acquirable == is_acquirable(record) + 0,
+        (s.offset in after.held) == bool(is_held(record)),
     )
 
 

@@ -9,7 +9,7 @@ import attrs
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import CompleteWrite
-from model.outcome import Answer, Completion, Write
+from model.outcome import Answer, Completion, Composed, Write
 from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.controls import becomes, called_with, returns
@@ -60,7 +60,7 @@ def _becomes_durable(before: SharePartition, after: SharePartition, write: Write
     return known and now.write is write
 
 
-def _merging(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - any result
+def merging(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - any result
     """Run the function and note what it merges; the theorems on ``merge`` tell the rest."""
     with patch.object(writes, "merge", Merged):
         return function()
@@ -74,8 +74,10 @@ def _outstanding_write(s: OneOperation) -> Write:
 def _awaiting(s: OneOperation) -> tuple[SharePartition, Outstanding]:
     """Return a share-partition in which a write is outstanding for some of the two records."""
     before = partition_of(s)
-    named = ((s.at, s.awaited), (s.other, s.other_awaited))
-    waiting = Outstanding(_outstanding_write(s), tuple(at for at, held in named if held), s.seq)
+    named = ((s.offset, s.awaited), (s.other, s.other_awaited))
+    waiting = Outstanding(
+        _outstanding_write(s), tuple(offset for offset, held in named if held), s.seq
+    )
     outstanding = before.outstanding.set(s.write_id, waiting)
     return attrs.evolve(before, outstanding=outstanding), waiting
 
@@ -89,11 +91,13 @@ def _settled(s: OneOperation, record: Record, status: ErrorCode) -> Record:
 def _completes_each(s: OneOperation, status: ErrorCode) -> Term:
     before, waiting = _awaiting(s)
     operation = CompleteWrite(s.write_id, status)
-    step: Step = _merging(lambda: writes.complete_write(before, operation))
+    step: Step = merging(lambda: writes.complete_write(before, operation))
     after, awaited = step.partition, (s.awaited, s.other_awaited)
     return conjunction(
         *(
-            same_record(after.window.records.get(place.at), _after_answer(s, place, status, named))
+            same_record(
+                after.window.records.get(place.offset), _after_answer(s, place, status, named)
+            )
             for place, named in zip(places(s), awaited, strict=True)
         ),
         after.window.start_offset == s.start,
@@ -128,7 +132,7 @@ def _completes_nobody(s: OneOperation) -> Term:
     before, waiting = _awaiting(s)
     unnoticed = before.outstanding.set(s.write_id, attrs.evolve(waiting, seq=None))
     before = attrs.evolve(before, outstanding=unnoticed)
-    step: Step = _merging(lambda: writes.complete_write(before, CompleteWrite(s.write_id, NONE)))
+    step: Step = merging(lambda: writes.complete_write(before, CompleteWrite(s.write_id, NONE)))
     return not step.outcome.completed
 
 
@@ -136,7 +140,7 @@ def _is_refused(s: OneOperation) -> Term:
     """Whether an answer is refused exactly if no write of that id is outstanding."""
     before, _waiting = _awaiting(s)
     operation = CompleteWrite(s.elsewhere, NONE)
-    step = _merging(lambda: attempted(lambda: writes.complete_write(before, operation)))
+    step = merging(lambda: attempted(lambda: writes.complete_write(before, operation)))
     known = (s.elsewhere == s.write_id) | (s.elsewhere == s.waiting)
     if isinstance(step, Refusal):
         return conjunction(negate(known), step.guard is Guard.WRITE_IS_OUTSTANDING)
@@ -145,30 +149,30 @@ def _is_refused(s: OneOperation) -> Term:
 
 def _changed(s: OneOperation) -> dict[Term, Record]:
     """Return the change of one record to any other, ``other_record``."""
-    return {s.at: s.other_record}
+    return {s.offset: s.other_record}
 
 
 def _waits_for_it(s: OneOperation, status: ErrorCode) -> Term:
     before = partition_of(s)
     answer = Answer(status, s.write_id)
-    step: Step = _merging(lambda: writes.write_and_wait(before, _changed(s), answer, s.seq))
+    step: Step = merging(lambda: writes.write_and_wait(before, _changed(s), answer, s.seq))
     (write,) = step.outcome.writes
     after = step.partition
     expected = s.other_record if status is PENDING else _settled(s, s.other_record, status)
     return conjunction(
-        same_record(after.window.records.get(s.at), expected),
+        same_record(after.window.records.get(s.offset), expected),
         step.outcome.status is status,
         _is_made(s, before, after, write, status),
-        _has_outstanding(s, after, status, Outstanding(write, (s.at,), s.seq)),
+        _has_outstanding(s, after, status, Outstanding(write, (s.offset,), s.seq)),
     )
 
 
 def _forgets_it(s: OneOperation, status: ErrorCode) -> Term:
     before = partition_of(s)
     answer = Answer(status, s.write_id)
-    after, write = _merging(lambda: writes.write_and_forget(before, _changed(s), answer))
+    after, write = merging(lambda: writes.write_and_forget(before, _changed(s), answer))
     return conjunction(
-        same_record(after.window.records.get(s.at), s.other_record),
+        same_record(after.window.records.get(s.offset), s.other_record),
         _is_made(s, before, after, write, status),
         _has_outstanding(s, after, status, Outstanding(write)),
     )
@@ -188,7 +192,10 @@ def _is_made(
         write.start_offset == s.start,
         write.delivery_complete_count == s.complete + completes(s.other_record),
         write.status is status,
-        *(reports(write, at, _changed(s).get(at)) for at in (s.at, s.other, s.elsewhere)),
+        *(
+            reports(write, offset, _changed(s).get(offset))
+            for offset in (s.offset, s.other, s.elsewhere)
+        ),
         after.next_write == max(s.next_write, s.write_id + 1),
     )
 
@@ -198,6 +205,46 @@ def _has_outstanding(
 ) -> Term:
     waiting = after.outstanding.get(s.write_id)
     return waiting is None if status is not PENDING else waiting == expected
+
+
+def _is_made_later(s: OneOperation) -> tuple[SharePartition, Outstanding]:
+    """Return a share-partition with a write that is made after the operation ``elapsed``."""
+    before = partition_of(s)
+    waiting = Outstanding(_outstanding_write(s), (s.offset,), s.seq, s.elapsed)
+    return attrs.evolve(before, outstanding=before.outstanding.set(s.write_id, waiting)), waiting
+
+
+def _composes(s: OneOperation) -> Term:
+    """Whether a write takes its numbers after the operation that it waits for, and no other."""
+    before, waiting = _is_made_later(s)
+    now = attrs.evolve(before, window=attrs.evolve(before.window, start_offset=s.second))
+    after, composed = writes.compose(now, s.second_last)
+    if s.elapsed != s.second_last:
+        return after is now and not composed
+    numbers = s.second, before.window.complete
+    write = attrs.evolve(waiting.write, start_offset=numbers[0], delivery_complete_count=numbers[1])
+    expected = attrs.evolve(waiting, write=write, made_after=None)
+    return conjunction(
+        kept(now, after, "outstanding"),
+        others_wait(s, after),
+        after.outstanding[s.write_id] == expected,
+        composed == (Composed(s.write_id, *numbers),),
+    )
+
+
+def _waits_to_be_made(s: OneOperation) -> Term:
+    """Whether a write that is made later is outstanding so, and cannot be answered before."""
+    before, answer = partition_of(s), Answer(PENDING, s.write_id, s.elapsed)
+    step = writes.write_and_wait(before, _changed(s), answer, s.seq)
+    forgotten, _write = writes.write_and_forget(before, _changed(s), answer)
+    later = [state.outstanding[s.write_id] for state in (step.partition, forgotten)]
+    early, _waiting = _is_made_later(s)
+    operation = CompleteWrite(s.write_id, NONE)
+    refused = merging(lambda: attempted(lambda: writes.complete_write(early, operation)))
+    return conjunction(
+        *(waiting.made_after == s.elapsed for waiting in later),
+        refused == Refusal(Guard.WRITE_IS_OUTSTANDING),
+    )
 
 
 def _takes_the_next_number(s: OneOperation) -> Term:
@@ -217,7 +264,7 @@ def _number_is_free(s: OneOperation) -> Term:
 
 def _alone(s: OneOperation) -> Term:
     """Whether the second record is a change of the first, in a window that tracks one offset."""
-    inside = conjunction(s.start <= s.at, s.at < s.end, negate(s.other_tracked))
+    inside = conjunction(s.start <= s.offset, s.offset < s.end, negate(s.other_tracked))
     return conjunction(is_possible(s), inside, is_persisted(s.other_record.state))
 
 
@@ -237,15 +284,22 @@ FORGETS = _law(
 )
 NUMBERED = _law("writes_are_numbered", "A write without a number takes the next one.")
 FREE = _law("outstanding_writes_differ", "No two outstanding writes have the same number.")
+COMPOSED = _law(
+    "write_made_later_has_the_numbers_of_then",
+    "A write that is made after a later operation has the start offset and the count of then.",
+)
+LATER = _law(
+    "write_made_later_is_not_answered_before", "A write is not answered before it has been made."
+)
 COMMITS_ALL = Control(
     "_settle commits whatever the answer is",
     "spec.writes:_settle",
-    called_with(lambda state, waiting, _status: (state, waiting, NONE)),
+    called_with(lambda state, waiting, _status, *_held: (state, waiting, NONE)),
 )
 FAILS_ALL = Control(
     "_settle takes every answer for a failure",
     "spec.writes:_settle",
-    called_with(lambda state, waiting, _status: (state, waiting, FAILED)),
+    called_with(lambda state, waiting, _status, *_held: (state, waiting, FAILED)),
 )
 
 
@@ -332,6 +386,33 @@ def _request_theorems() -> Iterator[Theorem]:
     )
 
 
+def _later_theorems() -> Iterator[Theorem]:
+    yield Theorem(
+        COMPOSED,
+        "compose",
+        OneOperation,
+        is_possible,
+        _composes,
+        Control(
+            "compose makes no write",
+            "spec.writes:compose",
+            becomes(lambda state, _seq: (state, ())),
+        ),
+    )
+    yield Theorem(
+        LATER,
+        "write later",
+        OneOperation,
+        _alone,
+        _waits_to_be_made,
+        Control(
+            "complete_write takes any answer",
+            "spec.writes:complete_write",
+            becomes(lambda state, _operation: Step(state)),
+        ),
+    )
+
+
 MISCOUNTS = Control(
     "make_write leaves its change out of the delivery complete count",
     "spec.writes:make_write",
@@ -342,4 +423,4 @@ MISCOUNTS = Control(
         )
     ),
 )
-WRITE_THEOREMS = (*_answer_theorems(), *_request_theorems())
+WRITE_THEOREMS = (*_answer_theorems(), *_request_theorems(), *_later_theorems())

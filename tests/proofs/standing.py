@@ -2,8 +2,8 @@
 
 import pytest
 
+from proofs.theorems.record_operations import OneRecord
 from proofs.theorems.theorem import Control, Property, Theorem
-from proofs.theorems.transitions import OneRecord
 
 SAME = Control("nothing is changed", "spec.record:acquire", lambda rule: rule)
 HARD = Theorem(

@@ -32,12 +32,11 @@ from model.states import AcknowledgeType, RecordState
 from spec import share_broker, share_cluster
 from spec.coordinator import Durable
 from spec.log import Log
-from spec.partition import Outstanding, SharePartition
 from spec.share_broker import Handled, ShareBroker
 from spec.share_broker_invariants import violated_by
 from spec.share_cluster import SentWrite, ShareCluster, state_key
 from spec.share_coordinator import ShareCoordinator, serve
-from tests.proofs.exploration.session_world import small_record, small_session
+from tests.proofs.exploration.session_world import small_broker
 
 TOPIC = UUID(int=7)
 AT = TopicPartition(str(TOPIC), 0)
@@ -222,43 +221,8 @@ def _small(world: ClusterWorld, cluster: ShareCluster) -> ClusterWorld:
         known = set() if partition is None else set(partition.outstanding)
         ids = {id_: rank for rank, id_ in enumerate(sorted(known | {one.id for one in mine}))}
         sent |= {attrs.evolve(one, id=ids[one.id]) for one in mine}
-        brokers[number] = _small_broker(broker, ids)
+        brokers[number] = small_broker(broker, ids)
     after = attrs.evolve(
         cluster, coordinator=coordinator, brokers=Map(brokers), sent=frozenset(sent)
     )
     return attrs.evolve(world, cluster=after)
-
-
-def _small_broker(broker: ShareBroker, ids: dict[int, int]) -> ShareBroker:
-    numbers = {seq: number for number, seq in enumerate(sorted(broker.waiting))}
-    partitions = {
-        key: _small_partition(partition, ids, numbers)
-        for key, partition in broker.partitions.items()
-    }
-    sessions = {key: small_session(session) for key, session in broker.sessions.items()}
-    return attrs.evolve(
-        broker,
-        now=0,
-        next_seq=len(numbers),
-        waiting=Map({numbers[seq]: waiting for seq, waiting in broker.waiting.items()}),
-        sessions=Map(sessions),
-        partitions=Map(partitions),
-    )
-
-
-def _small_partition(
-    partition: SharePartition, ids: dict[int, int], numbers: dict[int, int]
-) -> SharePartition:
-    def small(waiting: Outstanding) -> Outstanding:
-        seq = None if waiting.seq is None else numbers.get(waiting.seq, share_broker.NOBODY)
-        write = attrs.evolve(waiting.write, id=ids[waiting.write.id])
-        return attrs.evolve(waiting, write=write, seq=seq)
-
-    records = {o: small_record(r, partition.now) for o, r in partition.window.records.items()}
-    return attrs.evolve(
-        partition,
-        now=0,
-        window=attrs.evolve(partition.window, records=Map(records)),
-        outstanding=Map({ids[id_]: small(one) for id_, one in partition.outstanding.items()}),
-        next_write=len(ids),
-    )

@@ -6,7 +6,7 @@ those of one member also later, or not well. So that the world is finite, sessio
 epoch 1, times are told by whether a lock is over, and the order of a session is forgotten.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import attrs
 from immutables import Map
@@ -100,14 +100,17 @@ def _steps(world: Session) -> Iterator[tuple[str, Session]]:
                 answered = share_broker.complete_write(
                     broker, (GROUP, at), CompleteWrite(write, status)
                 )
-                yield f"write at {at.partition}: {status.name}", Session(_small(answered.broker))
+                yield (
+                    f"write at {at.partition}: {status.name}",
+                    Session(small_broker(answered.broker)),
+                )
     for member in MEMBERS:
         yield f"{member} disconnects", _disconnected(broker, member)
         for name, request, conduct in _requests(broker, member):
             handled = share_request.handle(broker, request, broker.now, conduct)
             fault = _fault(broker, request, conduct, handled)
             if fault is not None or not _is_refused(handled):
-                yield f"{member} {name}", Session(_small(handled.broker), fault)
+                yield f"{member} {name}", Session(small_broker(handled.broker), fault)
 
 
 def _requests(broker: ShareBroker, member: str) -> Iterator[tuple[str, ShareRequest, Conduct]]:
@@ -153,12 +156,12 @@ def _conduct(everywhere: PartitionConduct) -> Conduct:
 def _expired(broker: ShareBroker) -> Session:
     after = share_broker.advance(broker, broker.now + LOCK_MS)
     left = [at for at in PARTITIONS for member in MEMBERS if holds(after, member, at)]
-    return Session(_small(after), "a lock outlasts its duration" if left else None)
+    return Session(small_broker(after), "a lock outlasts its duration" if left else None)
 
 
 def _disconnected(broker: ShareBroker, member: str) -> Session:
     after = share_broker.disconnect(broker, member, broker.now).broker
-    return Session(_small(after), _held_after_the_end(broker, after, member))
+    return Session(small_broker(after), _held_after_the_end(broker, after, member))
 
 
 def _is_refused(handled: Handled) -> bool:
@@ -186,7 +189,7 @@ def _held_after_the_end(before: ShareBroker, after: ShareBroker, member: str) ->
     session = before.sessions.get((GROUP, member))
     if session is None:
         return None
-    ats = (one.at for one in session.partitions)
+    ats = (one.topic_partition for one in session.partitions)
     held = any(holds(after, member, at) for at in ats)
     live = (GROUP, member) in after.sessions
     return "a session that ended lives or holds something" if held or live else None
@@ -195,21 +198,27 @@ def _held_after_the_end(before: ShareBroker, after: ShareBroker, member: str) ->
 def _not_in_session(request: ShareRequest, response: ShareResponse) -> str | None:
     if not isinstance(request, ShareFetch):
         return None
-    fetched = {one.at for one in response.partitions if one.acquired}
+    fetched = {one.topic_partition for one in response.partitions if one.acquired}
     return "records of a forgotten one" if fetched & set(request.forgotten) else None
 
 
 def _not_given(after: ShareBroker, request: ShareRequest, response: ShareResponse) -> str | None:
-    given = [one.at for one in response.partitions if one.acquired]
+    given = [one.topic_partition for one in response.partitions if one.acquired]
     wrong = [at for at in given if not holds(after, request.member_id, at)]
     return "records were given that the member does not hold" if wrong else None
 
 
-def _small(broker: ShareBroker) -> ShareBroker:
-    """Return the broker with its clock at 0 and its numbers as low as they can be."""
+def small_broker(broker: ShareBroker, ids: Mapping[int, int] | None = None) -> ShareBroker:
+    """Return the broker with its clock at 0 and its numbers as low as they can be.
+
+    ``ids`` are the numbers that writes get; None: those of each share-partition from 0 on.
+    """
     numbers = {seq: number for number, seq in enumerate(sorted(broker.waiting))}
-    partitions = {key: _small_partition(there, numbers) for key, there in broker.partitions.items()}
-    sessions = {key: small_session(session) for key, session in broker.sessions.items()}
+    partitions = {
+        key: _small_partition(partition, ids, numbers)
+        for key, partition in broker.partitions.items()
+    }
+    sessions = {key: _small_session(session) for key, session in broker.sessions.items()}
     return attrs.evolve(
         broker,
         now=0,
@@ -220,39 +229,45 @@ def _small(broker: ShareBroker) -> ShareBroker:
     )
 
 
-def small_session(session: ShareSession) -> ShareSession:
-    ats = sorted(one.at for one in session.partitions)
-    return ShareSession(1, session.connection, tuple(SessionPartition(at) for at in ats))
+def _small_session(session: ShareSession) -> ShareSession:
+    members = sorted(part.topic_partition for part in session.partitions)
+    parts = tuple(SessionPartition(topic_partition) for topic_partition in members)
+    return ShareSession(1, session.connection, parts)
 
 
-def _small_partition(there: SharePartition, numbers: dict[int, int]) -> SharePartition:
-    if there.now == there.next_write == 0:
-        return there
-    writes = {write: number for number, write in enumerate(sorted(there.outstanding))}
+def _small_partition(
+    partition: SharePartition, ids: Mapping[int, int] | None, numbers: Mapping[int, int]
+) -> SharePartition:
+    if ids is None:
+        if partition.now == partition.next_write == 0:
+            return partition
+        ids = {id_: number for number, id_ in enumerate(sorted(partition.outstanding))}
     outstanding = {
-        writes[write]: _small_write(waiting, writes[write], numbers)
-        for write, waiting in there.outstanding.items()
+        ids[id_]: _small_write(waiting, ids[id_], numbers)
+        for id_, waiting in partition.outstanding.items()
     }
-    records = {o: small_record(r, there.now) for o, r in there.window.records.items()}
+    records = {o: _small_record(r, partition.now) for o, r in partition.window.records.items()}
     return attrs.evolve(
-        there,
+        partition,
         now=0,
-        window=attrs.evolve(there.window, records=Map(records)),
+        window=attrs.evolve(partition.window, records=Map(records)),
         outstanding=Map(outstanding),
-        next_write=len(writes),
+        next_write=len(ids),
     )
 
 
-def _small_write(waiting: Outstanding, number: int, numbers: dict[int, int]) -> Outstanding:
+def _small_write(waiting: Outstanding, number: int, numbers: Mapping[int, int]) -> Outstanding:
     write = attrs.evolve(waiting.write, id=number)
     seq = None if waiting.seq is None else numbers.get(waiting.seq, share_broker.NOBODY)
     return attrs.evolve(waiting, write=write, seq=seq)
 
 
-def small_record(record: Record, now: int) -> Record:
-    def left(deadline: int | None) -> int | None:
+def _small_record(record: Record, now: int) -> Record:
+    def remaining(deadline: int | None) -> int | None:
         return None if deadline is None else max(0, deadline - now)
 
     return attrs.evolve(
-        record, deadline=left(record.deadline), former_deadline=left(record.former_deadline)
+        record,
+        deadline=remaining(record.deadline),
+        former_deadline=remaining(record.former_deadline),
     )

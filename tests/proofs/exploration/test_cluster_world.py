@@ -24,7 +24,8 @@ def explored(world: ClusterWorld) -> Search[ClusterWorld, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("profile", "last_epoch", "states"), [(KIP, 2, 1193), (KAFKA, 2, 1193), (KIP, 3, 8276)]
+    ("profile", "last_epoch", "states"),
+    [(KIP, 2, 1193), (KAFKA, 2, 1193), pytest.param(KIP, 3, 8276, marks=pytest.mark.long)],
 )
 def test_a_fenced_leader_acquires_nothing_and_nothing_accepted_is_lost(
     profile: Profile, last_epoch: int, states: int

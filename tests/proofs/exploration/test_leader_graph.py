@@ -42,7 +42,7 @@ def test_a_fetch_says_what_it_acquired() -> None:
     fetches = [edge for edge in expansion.edges if edge.kind is MoveKind.FETCH]
     assert [(edge.acquired, edge.actions) for edge in fetches] == [(1, ())]
     assert expansion.compared == 4
-    assert len(expansion.found) == 1
+    assert len(expansion.discovered) == 1
 
 
 def test_a_write_that_failed_is_lost_or_late() -> None:
@@ -78,5 +78,5 @@ def test_what_may_change_nothing_is_a_fault_if_it_does(monkeypatch: pytest.Monke
 
 def test_a_state_is_told_of_once() -> None:
     expander, packed = Expander(WORLD), pack(_pair())
-    assert expander.expand(packed).found
-    assert expander.expand(packed).found == []
+    assert expander.expand(packed).discovered
+    assert expander.expand(packed).discovered == []

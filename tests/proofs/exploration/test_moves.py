@@ -48,7 +48,7 @@ def test_a_held_record_is_acknowledged_in_every_way_released_and_expires() -> No
     held = _after(leader, next(m for m in _offered(world, leader) if m.kind is MoveKind.FETCH))
     names = _names(_offered(world, held))
     assert names["Acknowledge"] == 3 * 3 + 3  # types by answers; gap, renewal, another member
-    assert (names["Release"], names["AdvanceTime"]) == (3, 3)
+    assert (names["MemberLeaves"], names["AdvanceTime"]) == (3, 3)
     assert (names["AdvanceLogStart"], names["ResetOffset"]) == (1, 2)
     waiting = next(m for m in _offered(world, held) if _awaits(m))
     pending = _after(held, waiting)

@@ -61,7 +61,7 @@ def test_what_is_the_same_but_for_names(other: ExploredLeader) -> None:
         _run(_fetch("m1", 0), _fetch("m1", 1), _accept("m1", 0)),
         _run(_fetch("m1", 0), ops.AdvanceTime(1), _fetch("m2", 1), _accept("m1", 0)),
         _run(_fetch("m1", 0), _fetch("m2", 1)),
-        _run(_fetch("m1", 0), _fetch("m2", 1), ops.Release("m1")),
+        _run(_fetch("m1", 0), _fetch("m2", 1), ops.MemberLeaves("m1")),
         attrs.evolve(ONE, log=Log(0, 3, ((2, 2),))),
         attrs.evolve(ONE, partition=attrs.evolve(ONE.partition, log=Log(0, 3, ((2, 2),)))),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 from impl.partition import FastSharePartition
 from model.errors import ErrorCode
-from model.operations import Release
+from model.operations import MemberLeaves
 from model.profile import DRAFT_RESOLVED
 from proofs.exploration import durables
 from proofs.exploration.durables import Coordinator
@@ -95,7 +95,7 @@ _APPLY: Apply = FastSharePartition.apply
 
 def _forgets_releases(self: FastSharePartition, operation: object, *rest: object) -> object:
     outcome = _APPLY(self, operation, *rest)
-    if isinstance(operation, Release):
+    if isinstance(operation, MemberLeaves):
         self._members.names[0] = "nobody"
     return outcome
 
@@ -164,8 +164,8 @@ def test_a_depth_is_not_gone_beyond() -> None:
 
 def test_the_way_to_a_leader_begins_at_the_first() -> None:
     product, _ = explored(TINY)
-    steps, states = product.way_to(len(product.leaders.keys) - 1)
+    steps, states = product.path_to(len(product.leaders.keys) - 1)
     assert len(states) == len(steps) + 1
     assert states[0].leader == 0
     with pytest.raises(KeyError):
-        product.way_to(10_000)
+        product.path_to(10_000)

@@ -15,8 +15,12 @@ def test_a_run_shows_what_the_leader_and_the_coordinator_have() -> None:
     only = tuple(p for p in PROPERTIES if p.name == "available_is_not_durably_terminal")
     product, found = explored(SmallWorld(offsets=1, members=1, log_start=0), properties=only)
     rows = rows_of(product, found.expected[0].steps, found.expected[0].states)
-    assert [row.event.split(":")[0] for row in rows] == [
-        "initialize, log 0 to 0, persisted start -1, delivery complete count -1, no batches",
+    first = rows[0].event
+    assert first.startswith("initialize, delivery limit 2, window limit 2, lock 1 ms, ")
+    assert first.endswith(
+        ", log 0 to 0, persisted start -1, delivery complete count -1, no batches"
+    )
+    assert [row.event.split(":")[0] for row in rows[1:]] == [
         "produce 0, log end 1",
         "acquire by m1, batch_optimized, at most 1, read at 0",
         "acknowledge by m1",
@@ -35,10 +39,17 @@ def test_every_kind_of_step_can_be_shown() -> None:
     for level, _, _ in product.levels:
         for packed in level[:40].tolist():
             state = product.state(packed)
-            rows = rows_of(product, *product.way_to(state.leader))
+            rows = rows_of(product, *product.path_to(state.leader))
             events |= {row.event.split(" ")[0] + row.event.split(" ")[1] for row in rows}
             assert rows[-1].window.startswith(str(product.leaders.facts[state.leader].start))
-    assert events >= {"initialize,log", "produce0,", "acquireby", "anew", "logstart", "timepasses,"}
+    assert events >= {
+        "initialize,delivery",
+        "produce0,",
+        "acquireby",
+        "anew",
+        "logstart",
+        "timepasses,",
+    }
 
 
 def test_awaited_and_late_writes_arrive() -> None:
@@ -68,7 +79,7 @@ def test_a_run_for_ever_says_where_it_begins_again() -> None:
 
 def test_a_table_has_a_line_for_each_step() -> None:
     product, _ = explored(TINY)
-    rows = rows_of(product, *product.way_to(3))
+    rows = rows_of(product, *product.path_to(3))
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(table_of(rows))
     text = console.export_text()

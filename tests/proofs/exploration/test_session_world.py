@@ -6,7 +6,7 @@ import attrs
 import pytest
 from immutables import Map
 
-from model.operations import Acquire, Release
+from model.operations import Acquire, MemberLeaves
 from proofs.exploration.search import Search, search
 from spec import share_broker, share_request, share_session
 from spec.share_broker import Handled
@@ -87,7 +87,7 @@ def test_records_given_to_another_member_are_noticed(monkeypatch: pytest.MonkeyP
 
 
 def test_a_lock_that_lasts_too_long_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(share_broker, "AdvanceTime", lambda _ms: Release("nobody"))
+    monkeypatch.setattr(share_broker, "AdvanceTime", lambda _ms: MemberLeaves("nobody"))
     labels = shortest("a lock outlasts its duration")
     assert labels == ("m opens", "locks expire")
 

@@ -14,8 +14,8 @@ from model.operations import (
     Acknowledge,
     AcknowledgementBatch,
     MarkInProgress,
+    MemberLeaves,
     Operation,
-    Release,
 )
 from model.outcome import Outcome
 from model.states import AcknowledgeType, RecordState
@@ -107,7 +107,7 @@ def _counterpart(
     match operation:
         case MarkInProgress():
             return None
-        case Release(member):
+        case MemberLeaves(member):
             return _released(before, member, outcome)
         case Acknowledge(_, (batch,)) if batch.types == (AcknowledgeType.RENEW,):
             record = before.window.records.get(batch.first)
@@ -123,7 +123,7 @@ def _released(before: SharePartition, member: str, outcome: Outcome) -> Operatio
     batches = [batch for write in outcome.writes for batch in write.state_batches]
     gone = [o for o in held if any(batch.first <= o <= batch.last for batch in batches)]
     if gone == held:
-        return Release(member)
+        return MemberLeaves(member)
     kind = (AcknowledgeType.RELEASE,)
     apart = tuple(AcknowledgementBatch(offset, offset, kind) for offset in gone)
     return Acknowledge(member, apart) if apart else None

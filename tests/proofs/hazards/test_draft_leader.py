@@ -245,10 +245,10 @@ def test_a_member_that_leaves_keeps_what_it_marked_for_the_grace_time() -> None:
     desk = Desk()
     desk.fetch(2)
     desk.mark((0, 0))
-    assert desk.ask(ops.Release("B")) == Outcome()
-    assert len(desk.ask(ops.Release("A")).writes) == 1
+    assert desk.ask(ops.MemberLeaves("B")) == Outcome()
+    assert len(desk.ask(ops.MemberLeaves("A")).writes) == 1
     assert desk.states[:2] == [MARKED, "AVAILABLE(1)"]
-    assert desk.ask(ops.Release("A")) == Outcome()
+    assert desk.ask(ops.MemberLeaves("A")) == Outcome()
     desk.wait(5000)
     assert desk.states[0] == "AVAILABLE(1)"
 
@@ -257,7 +257,7 @@ def test_a_mark_that_awaits_its_write_outlasts_its_member() -> None:
     desk = Desk(marks_are_written=True, mark_waits_for_its_write=True)
     desk.fetch(1)
     desk.mark((0, 0), answer=LATER)
-    assert desk.ask(ops.Release("A")) == Outcome()
+    assert desk.ask(ops.MemberLeaves("A")) == Outcome()
     assert desk.states[0] == MARKED
 
 

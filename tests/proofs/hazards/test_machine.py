@@ -56,7 +56,7 @@ def test_the_mended_draft_and_the_specification_go_side_by_side(world: HazardWor
 
     def differ(pair: Pair) -> str | None:
         left, right = pair
-        same = left.view == right.view and left.told == right.told
+        same = left.view == right.view and left.answers == right.answers
         return None if same else f"{left.view} {right.view}"
 
     found = search([(begin(mended), begin(resolved))], both, differ)

@@ -20,7 +20,7 @@ def test_a_step_tells_its_answer_and_what_it_breaks() -> None:
         world(), lambda moment: "accepted" if moment.act.move is HazardMove.ACCEPT else None
     )
     state = play(given, fetch(), accept())
-    assert state.told == (ErrorCode.NONE,)
+    assert state.answers == (ErrorCode.NONE,)
     assert state.broken == "accepted"
 
 

@@ -9,7 +9,7 @@ def test_worlds_start_at_a_current_time() -> None:
 
 
 def test_who_is_away_is_told_since_when() -> None:
-    assert Past((0,), (None,), (None,), left=(("A", 5),)).away == {"A": 5}
+    assert Past((0,), (None,), (None,), departures=(("A", 5),)).away == {"A": 5}
 
 
 def test_states_that_were_reached_in_different_ways_are_equal() -> None:

@@ -3,26 +3,24 @@ from proofs.theorems.counterexample import as_test, fails
 from proofs.theorems.harness import changed, check_control, prove
 
 
-def test_counterexample_of_a_rule_is_a_test_of_that_rule() -> None:
+def test_counterexample_is_a_test_of_the_theorem_in_its_situation() -> None:
     theorem = theorem_named("accept owner_iff_held")
     assert check_control(theorem).test == (
-        "from model.states import AcknowledgeType, RecordState\n"
-        "from proofs.theorems.counterexample import holds\n"
-        "from spec.record import Record, acknowledge, failed_state, is_held_by\n"
+        "from model.states import RecordState\n"
+        "from proofs.theorems.catalogue import theorem_named\n"
+        "from proofs.theorems.harness import holds_of\n"
+        "from proofs.theorems.record_operations import OneRecord\n"
+        "from spec.record import Record\n"
         "\n\n"
         "def test_accept_owner_iff_held() -> None:\n"
         '    """A record has an owner exactly when it is ACQUIRED or IN_PROGRESS."""\n'
-        "    record = Record(state=RecordState.ACQUIRED, delivery_count=1, "
-        'owner="member-0", deadline=0)\n'
-        '    member = "member-0"\n'
-        "    now = 0\n"
-        "    limit = 1\n"
-        "    highest = 1\n"
-        "    dead_letter_queue = False\n"
-        "    assert is_held_by(record, member)\n"
-        "    after = acknowledge(record, AcknowledgeType.ACCEPT, limit, "
-        "failed_state(dead_letter_queue))\n"
-        '    assert holds("owner_iff_held", after, highest, now)\n'
+        "    situation = OneRecord(\n"
+        "        record=Record(state=RecordState.ACQUIRED, delivery_count=1, "
+        'owner="member-0", deadline=0),\n'
+        '        member="member-0",\n'
+        "        marks=True,\n"
+        "    )\n"
+        '    assert holds_of(theorem_named("accept owner_iff_held"), situation)\n'
     )
 
 

@@ -1,7 +1,7 @@
 import attrs
 
 from model.errors import ErrorCode
-from model.operations import Release
+from model.operations import MemberLeaves
 from model.outcome import Answer
 from model.states import RecordState
 from proofs.theorems.durable_situation import TwoWrites, first_write, second_write
@@ -10,7 +10,7 @@ from tests.spec.worlds import fetch, run, started
 
 def reached() -> list[TwoWrites]:
     partition = run(started(end=2), fetch("a", (0, 1)))
-    waiting = run(partition, Release("a"), answer=Answer(ErrorCode.PENDING))
+    waiting = run(partition, MemberLeaves("a"), answer=Answer(ErrorCode.PENDING))
     return list(TwoWrites.reached(waiting))
 
 

@@ -4,8 +4,8 @@ import pytest
 from proofs.theorems.catalogue import THEOREMS, theorem_named
 from proofs.theorems.harness import ProofVerdict, changed, check_control, holds_of, prove
 from proofs.theorems.reachable import states_of
+from proofs.theorems.record_operations import OneRecord
 from proofs.theorems.theorem import Control
-from proofs.theorems.transitions import OneRecord
 from spec import acquire
 from spec import record as rules
 from tests.proofs.standing import HARD, SAME

@@ -19,7 +19,7 @@ def held(record: rules.Record, _member_or_now: Term) -> Term:
     return rules.is_held(record)
 
 
-def commits(record: rules.Record, _now: Term, _failed: Term) -> rules.Record:
+def commits(record: rules.Record, *_rest: Term) -> rules.Record:
     return rules.commit(record)
 
 

@@ -4,8 +4,8 @@ import pytest
 from model.states import RecordState
 from proofs.theorems.catalogue import theorem_named
 from proofs.theorems.harness import ProofVerdict, prove
+from proofs.theorems.record_operations import TRANSITIONS
 from proofs.theorems.record_theorems import RECORD_THEOREMS
-from proofs.theorems.transitions import TRANSITIONS
 from spec import record as rules
 from spec.invariants import RECORD_INVARIANTS
 from spec.logic import Term, either

@@ -2,10 +2,18 @@ import json
 
 import attrs
 
-from proofs.theorems.catalogue import theorem_named
+from proofs.theorems.catalogue import THEOREMS, theorem_named
 from proofs.theorems.harness import Refutation, check_control, prove
 from proofs.theorems.reachable import witness
-from proofs.theorems.report import TheoremFinding, as_json, as_lines, is_proved, totals
+from proofs.theorems.report import (
+    TheoremFinding,
+    as_json,
+    as_lines,
+    is_proved,
+    listed,
+    summary,
+    totals,
+)
 
 THEOREM = theorem_named("accept owner_iff_held")
 FINDING = TheoremFinding(prove(THEOREM), witness(THEOREM), check_control(THEOREM))
@@ -27,7 +35,7 @@ def test_proof_whose_control_holds_does_not_count() -> None:
 def test_totals_count_proofs_witnesses_and_controls() -> None:
     line = totals([FINDING], 1.25)
     assert line == (
-        "1 of 1 proved, 1 theorems in 1 cases, 0 by Spacer, 1 witnesses, 1 controls fail; 1.2 s"
+        "1 of 1 proved, 1 theorems in 2 cases, 0 by Spacer, 1 witnesses, 1 controls fail; 1.2 s"
     )
 
 
@@ -42,3 +50,21 @@ def test_a_base_and_a_step_are_of_their_lemma() -> None:
     step = theorem_named("step a_count_follows_one_change")
     first, *_ = as_lines(TheoremFinding(prove(step), witness(step)))
     assert first.startswith("step of a_count_follows_one_change ")
+
+
+def test_properties_are_listed_once_with_all_that_they_are_of() -> None:
+    lines = list(listed(THEOREMS))
+    heads = [line for line in lines if not line.startswith(" ")]
+    assert len(heads) == len({theorem.property.name for theorem in THEOREMS})
+    assert any(line.startswith("owner_iff_held [2]") for line in heads)
+    assert max(len(line) for part in lines if part not in heads for line in part.split("\n")) <= 80
+
+
+def test_a_summary_counts_the_proofs_of_a_property() -> None:
+    other = theorem_named("renew owner_iff_held")
+    unproved = TheoremFinding(prove(other), None)
+    (line,) = summary([FINDING, unproved])
+    assert line.startswith("owner_iff_held ")
+    assert " 1 of 2    NOT PROVED: 1 " in line
+    (line,) = summary([FINDING])
+    assert " 1 of 1    proved " in line

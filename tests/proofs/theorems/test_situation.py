@@ -4,8 +4,8 @@ import z3
 from model.states import RecordState
 from proofs.theorems.count import has
 from proofs.theorems.count_lemmas import Range
+from proofs.theorems.record_operations import OneRecord
 from proofs.theorems.situation import sizes, symbols, values
-from proofs.theorems.transitions import OneRecord
 from spec.record import Record
 
 
@@ -16,7 +16,7 @@ def test_values_are_what_the_model_says() -> None:
     solver.add(situation.record.state == 1, situation.record.owner == -1, situation.limit == 3)
     assert solver.check() == z3.sat
     found = values(situation, solver.model())
-    assert offsets == ()
+    assert offsets == (situation.offset,)
     assert isinstance(found.record, Record)
     assert found.record.state is RecordState.ACQUIRED
     assert found.record.owner is None
@@ -27,7 +27,7 @@ def test_every_field_is_a_term() -> None:
     situation, _given, _offsets = symbols(OneRecord)
     parts = [getattr(situation, field.name) for field in attrs.fields(OneRecord)]
     assert all(isinstance(part, Record | z3.ExprRef) for part in parts)
-    assert len(list(sizes(situation))) == 21
+    assert len(list(sizes(situation))) == 23
 
 
 def test_marks_become_the_offsets_that_a_model_marks() -> None:

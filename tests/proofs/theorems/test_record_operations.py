@@ -1,7 +1,7 @@
 import attrs
 
 from model.states import RecordState
-from proofs.theorems.transitions import TRANSITIONS, OneRecord, is_sound
+from proofs.theorems.record_operations import TRANSITIONS, OneRecord, is_sound
 from spec.record import UNDELIVERED, Record
 from tests.spec.worlds import fetch, run, started
 

@@ -1,0 +1,301 @@
+"""The transitions of one record, each made by the operation that runs.
+
+The window holds one record, at any offset. That an operation does to each record of a window of any
+width what it does to this one is what the theorems on operations prove. Writes are proved there
+too: here they are made, and what they report is left out.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+from unittest.mock import patch
+
+import attrs
+
+from model import operations as ops
+from model.config import IsolationLevel, SharePartitionConfig
+from model.errors import ErrorCode
+from model.outcome import Answer, Choice, Write
+from model.profile import DRAFT_RESOLVED, KIP
+from model.ranges import OffsetRange, StateBatch
+from model.snapshot import DurableState
+from model.states import AcknowledgeType, AcquireMode, RecordState
+from proofs.theorems.operation_situation import FAILED, Refusal, attempted
+from proofs.theorems.points import Points
+from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
+from proofs.theorems.symbolic import conjunction
+from spec import (
+    aborted,
+    acknowledge,
+    acquire,
+    dead_letters,
+    expire,
+    initialize,
+    mark_in_progress,
+    read,
+    release,
+    window,
+    writes,
+)
+from spec import record as rules
+from spec.coordinator import Durable
+from spec.invariants import RECORD_INVARIANTS
+from spec.log import Log
+from spec.logic import Term, negate
+from spec.partition import Outstanding, SharePartition, Step, new_partition
+from spec.record import Record
+from spec.window import Window
+
+AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
+ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
+ARCHIVING, IN_PROGRESS = RecordState.ARCHIVING, RecordState.IN_PROGRESS
+ENDED = (AVAILABLE, ARCHIVING, ARCHIVED)
+NONE, WAITS = ErrorCode.NONE, Answer(ErrorCode.PENDING)
+
+
+@attrs.frozen
+class OneRecord:
+    """A record at an offset, and the arguments of the operations that it may meet.
+
+    ``limit`` is the delivery count limit in force; ``highest`` the highest that ever was.
+    ``durable_state`` and ``durable_count`` are what the share coordinator has of the record: one
+    that was never written is AVAILABLE there, with delivery count 0. ``marks``: records may be
+    marked in progress, so that an acquisition has a number; ``later`` is a time after ``now``.
+    ``lock`` is the lock duration, ``deadline`` any end of a lock.
+    """
+
+    offset: Term = any_offset()
+    record: Record = any_record()
+    member: Term = number()
+    now: Term = number()
+    lock: Term = number()
+    deadline: Term = number()
+    limit: Term = number(1)
+    highest: Term = number(1)
+    durable_state: Term = number()
+    durable_count: Term = number()
+    tracked: Term = flag()
+    acquisition: Term = number()
+    marks: Term = flag()
+    threshold: Term = number()
+    extension: Term = number()
+    grace: Term = number()
+    dead_letter_queue: Term = flag()
+    later: Term = number()
+
+    @classmethod
+    def reached(cls, partition: SharePartition) -> Iterator["OneRecord"]:
+        """Yield the situations in a share-partition that a run reached."""
+        now, new = partition.window, partition.next_acquisition
+        lock = partition.now + partition.config.record_lock_duration_ms
+        for offset in range(now.start_offset, now.end_offset + 1):
+            state, count = partition.durable.entries.get(offset, (AVAILABLE, 0))
+            acquisition = now.records.get(offset, rules.UNDELIVERED).acquisition
+            named = new if acquisition is None else acquisition
+            here = situation_at(
+                cls, partition, offset, member="a", acquisition=named, later=lock,
+                durable_state=state, durable_count=count,
+                lock=partition.config.record_lock_duration_ms,
+            )  # fmt: skip
+            yield here
+            yield attrs.evolve(here, member="b")
+            yield attrs.evolve(here, member="b", now=lock, acquisition=new)
+
+
+def partition_of(s: OneRecord) -> SharePartition:
+    """Return a share-partition whose window is the record; its write waits if it is pending."""
+    empty: Any = Points()
+    waiting: Any = empty
+    if s.record.pending:
+        waiting = Points(((0, Outstanding(Write(0, 0, 0), (s.offset,))),))
+    alone = window.replace(Window(s.offset, s.offset + 1, empty, empty), {s.offset: s.record})
+    return SharePartition(
+        DRAFT_RESOLVED if s.marks else KIP,
+        _config(s),
+        s.now,
+        Log(s.offset, s.offset + 2, known=False),
+        alone,
+        waiting,
+        next_write=1,
+        durable=Durable(leader_epoch=1),
+        ready=True,
+        next_acquisition=s.acquisition,
+    )
+
+
+def _config(s: OneRecord) -> SharePartitionConfig:
+    return SharePartitionConfig(
+        delivery_count_limit=s.limit,
+        record_lock_duration_ms=s.lock,
+        dead_letter_queue=s.dead_letter_queue,
+        isolation_level=IsolationLevel.READ_COMMITTED,
+        in_progress_staleness_threshold_ms=s.threshold,
+        in_progress_max_lock_extension_ms=s.extension,
+        in_progress_rebalance_grace_ms=s.grace,
+    )
+
+
+@attrs.frozen
+class Transition:
+    """A transition of one record: the operation that makes it, and when it makes it.
+
+    ``rule`` and ``guard`` name the functions of ``spec.record`` by which it does. ``enters`` are
+    the states that the record may have afterwards.
+    """
+
+    name: str
+    rule: str
+    guard: str
+    operate: Callable[[OneRecord, SharePartition], Step]
+    enters: tuple[RecordState, ...]
+    given: Callable[[OneRecord], Term] = lambda _s: True
+
+    def after(self, s: Any) -> Record | None:  # noqa: ANN401 - a situation with these fields
+        """Return the record after the operation, or None if that is refused or leaves it alone."""
+        if not self.given(s):
+            return None
+        before = partition_of(s)
+        with _unreported():
+            step = attempted(lambda: self.operate(s, before))
+        if isinstance(step, Refusal):
+            return None
+        record: Record | None = step.partition.window.records.get(s.offset)
+        return None if record is s.record else record
+
+    def happens(self, s: Any) -> Term:  # noqa: ANN401 - a situation with these fields
+        """Return whether the operation changes the record."""
+        return self.after(s) is not None
+
+
+def _unreported() -> ExitStack:
+    """Leave out what writes report, and what becomes durable."""
+    stack = ExitStack()
+    stack.enter_context(patch.object(writes, "coalesce", lambda _entries: ()))
+    stack.enter_context(patch.object(writes, "merge", lambda durable, *_write: durable))
+    return stack
+
+
+def _named(s: OneRecord) -> tuple[OffsetRange, ...]:
+    return (OffsetRange(s.offset, s.offset),)
+
+
+def _enter(s: OneRecord, before: SharePartition) -> Step:
+    empty: Any = Points()
+    begun = attrs.evolve(before, window=Window(s.offset, s.offset, empty, empty))
+    choice = Choice(acquired=(), entered=_named(s), start_offset=s.offset)
+    return acquire.acquire_records(begun, _fetch(s, s.offset, 0), choice)
+
+
+def _fetch(s: OneRecord, first: Term, maximum: int) -> ops.Acquire:
+    batches = (OffsetRange(first, first),)
+    return ops.Acquire(s.member, AcquireMode.RECORD_LIMIT, 1, maximum, s.offset, batches)
+
+
+def _acquire(s: OneRecord, before: SharePartition) -> Step:
+    choice = Choice(acquired=_named(s), entered=(), start_offset=s.offset)
+    return acquire.acquire_records(before, _fetch(s, s.offset, 1), choice)
+
+
+def _acknowledges(kind: AcknowledgeType) -> Callable[[OneRecord, SharePartition], Step]:
+    def operate(s: OneRecord, before: SharePartition) -> Step:
+        operation = ops.Acknowledge(
+            s.member, (ops.AcknowledgementBatch(s.offset, s.offset, (kind,)),)
+        )
+        return acknowledge.acknowledge_records(before, operation, Choice(refusal=NONE), WAITS, 0)
+
+    return operate
+
+
+def _mark(s: OneRecord, before: SharePartition) -> Step:
+    batch = ops.ProgressBatch(s.offset, s.offset, 1, s.acquisition)
+    marking = attrs.evolve(before, profile=DRAFT_RESOLVED)
+    return mark_in_progress.mark_in_progress(marking, ops.MarkInProgress(s.member, (batch,)))
+
+
+def _leave(s: OneRecord, before: SharePartition) -> Step:
+    return release.release_member(before, ops.MemberLeaves(s.member), WAITS, 0)
+
+
+def _is_fresh(s: OneRecord) -> Term:
+    """Whether the record is in progress and was lately seen to be."""
+    last = s.record.last_progress
+    fresh = False if last is None else s.now < last + s.threshold
+    return conjunction(s.record.state == IN_PROGRESS, fresh)
+
+
+def _expire(s: OneRecord, before: SharePartition) -> Step:
+    return expire.expire_locks(before, ops.Expire(_named(s)), WAITS)
+
+
+def _finish(s: OneRecord, before: SharePartition) -> Step:
+    return dead_letters.finish_dead_letters(before, ops.FinishDeadLetter(_named(s)), WAITS)
+
+
+def _vanish(s: OneRecord, before: SharePartition) -> Step:
+    return Step(read.learn(before, _fetch(s, s.offset + 1, 0)))
+
+
+def _abort(s: OneRecord, before: SharePartition) -> Step:
+    return aborted.archive_aborted_records(before, ops.ArchiveAborted(_named(s)))
+
+
+def _completes(status: ErrorCode) -> Callable[[OneRecord, SharePartition], Step]:
+    return lambda _s, before: writes.complete_write(before, ops.CompleteWrite(0, status))
+
+
+def recovered(s: OneRecord) -> Record | None:
+    """Return the record as a new leader finds it, where all that is durable is one batch."""
+    batch = StateBatch(s.offset, s.offset, s.durable_state, s.durable_count)
+    persisted = DurableState(s.offset, 0, (batch,), 1, 1)
+    operation = ops.Initialize(SharePartitionConfig(), s.offset, s.offset + 1, persisted, s.now)
+    step = initialize.initialize(new_partition(DRAFT_RESOLVED), operation)
+    record: Record | None = step.partition.window.records.get(s.offset)
+    return record
+
+
+def _acknowledged(name: str, kind: AcknowledgeType, *enters: RecordState) -> Transition:
+    return Transition(name, "acknowledge", "is_held_by", _acknowledges(kind), enters)
+
+
+TRANSITIONS = (
+    Transition("enter", "UNDELIVERED", "", _enter, (AVAILABLE,)),
+    Transition("acquire", "acquire", "is_acquirable", _acquire, (ACQUIRED,)),
+    _acknowledged("accept", AcknowledgeType.ACCEPT, ACKNOWLEDGED),
+    _acknowledged("reject", AcknowledgeType.REJECT, ARCHIVING, ARCHIVED),
+    _acknowledged("acknowledge as gap", AcknowledgeType.GAP, ARCHIVED),
+    _acknowledged("acknowledge as release", AcknowledgeType.RELEASE, *ENDED),
+    Transition("renew", "renew", "can_renew", _acknowledges(AcknowledgeType.RENEW), (ACQUIRED,)),
+    Transition("mark", "mark", "can_mark", _mark, (IN_PROGRESS,)),
+    Transition("stay for the grace", "give_grace", "can_stay", _leave, (IN_PROGRESS,), _is_fresh),
+    Transition("release", "release", "is_held_by", _leave, ENDED, lambda s: negate(_is_fresh(s))),
+    Transition("expire", "expire", "is_lock_over", _expire, ENDED),
+    Transition("finish dead letter", "finish_dead_letter", "is_dead_letter", _finish, (ARCHIVED,)),
+    Transition("vanish", "vanish", "can_vanish", _vanish, (ARCHIVED,)),
+    Transition("archive aborted", "archive_aborted", "can_archive_aborted", _abort, (ARCHIVED,)),
+    Transition(
+        "commit",
+        "commit",
+        "",
+        _completes(NONE),
+        (AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED),
+        lambda s: s.record.pending,
+    ),
+    Transition(
+        "roll back",
+        "roll_back",
+        "",
+        _completes(FAILED),
+        tuple(RecordState),
+        lambda s: s.record.pending,
+    ),
+)
+"""Every transition of a record under one leader; a new leader does ``recover``."""
+
+
+def is_sound(situation: OneRecord) -> Term:
+    """Whether every invariant holds for the record, under possible limits."""
+    holds = (
+        known.holds(situation.record, situation.highest, situation.now)
+        for known in RECORD_INVARIANTS
+    )
+    return conjunction(situation.limit <= situation.highest, *holds)

@@ -1,0 +1,64 @@
+"""Faults of the counts of progress, which the theorems notice."""
+
+from collections.abc import Callable
+
+import pytest
+
+from proofs.theorems.catalogue import theorem_named
+from proofs.theorems.harness import ProofVerdict, prove
+from spec.log import Log
+from spec.partition import Waiting
+
+BOUNDED = "finished_records_leave_a_full_window_within_the_bound"
+OFFERED = "what_a_fetch_could_acquire_is_offered"
+
+
+def counts_twice(offset: int, fetches: int) -> Waiting:
+    return Waiting(offset, fetches + 1)
+
+
+def whole_log(log: Log, _level: object) -> int:
+    return log.end_offset
+
+
+@pytest.mark.parametrize(
+    ("rule", "wrong", "theorem"),
+    [
+        (
+            "spec.offered.Waiting",
+            counts_twice,
+            "a fetch passes over a record fetch_that_passes_over_a_record_is_counted",
+        ),
+        (
+            "spec.offered.Waiting",
+            counts_twice,
+            "nothing is acquired of a full window fetch_that_finds_the_window_full_is_counted",
+        ),
+        (
+            "spec.offered.require",
+            lambda *_of: None,
+            "a fetch passes over a record record_is_passed_over_within_the_bound",
+        ),
+        (
+            "spec.offered.require",
+            lambda *_of: None,
+            f"nothing is acquired of a full window {BOUNDED}",
+        ),
+        (
+            "spec.offered.hole_end",
+            lambda *_of: None,
+            f"offer what is new (read_committed) {OFFERED}",
+        ),
+        ("spec.offered.readable_end", whole_log, f"offer what is new (read_committed) {OFFERED}"),
+        (
+            "spec.offered.overlapping",
+            lambda *_of: (),
+            f"offer what is new (read_committed) {OFFERED}",
+        ),
+    ],
+)
+def test_progress_that_is_counted_wrongly_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, rule: str, wrong: Callable[..., object], theorem: str
+) -> None:
+    monkeypatch.setattr(rule, wrong)
+    assert prove(theorem_named(theorem)).verdict is ProofVerdict.REFUTED
