@@ -1,0 +1,7 @@
+"""Whether the implementation refines the specification, for every state of a small size.
+
+A step of the implementation must do to its arrays what the specification does to the value for
+which they stand: spec after abstraction is abstraction after impl. ``abstraction`` says what arrays
+stand for; ``states`` has the states of a size, and ``steps`` what is done in each; ``check``
+compares; ``families`` lists the sizes. Of larger states nothing is shown here.
+"""

@@ -1,0 +1,92 @@
+"""Whether the square commutes, for every state of a size and every step in it.
+
+One way: the specification's step, of the value. The other: the implementation's step, of arrays
+that stand for the value, and what the arrays then stand for. Answers are compared too: the outcome
+with its writes, or the guard that refuses and the offset that it names; and what each side shows.
+"""
+
+import copy
+from collections import Counter
+from collections.abc import Iterable
+
+import attrs
+import numpy as np
+
+from judge.engine import SpecEngine
+from judge.pair import Refusal, answers_differ, attempt, states_differ
+from model.guards import Guard
+from model.operations import AdvanceTime
+from proofs.refinement.abstraction import Loaded, abstraction, comparable, concrete, malformed
+from proofs.refinement.states import CALL, is_sound
+from proofs.refinement.steps import SmallStep, steps
+from spec.partition import SharePartition
+
+_NOTHING = AdvanceTime(0)
+
+
+@attrs.frozen
+class Broken:
+    """A step after which the two differ, in words."""
+
+    before: SharePartition
+    step: SmallStep
+    wrong: str
+
+
+@attrs.define
+class Tally:
+    """What was compared: states; steps by operation; what refused how many; what differed."""
+
+    states: int = 0
+    steps: Counter[str] = attrs.Factory(Counter)
+    refused: Counter[str] = attrs.Factory(Counter)
+    broken: list[Broken] = attrs.Factory(list)
+
+
+def compare(
+    tally: Tally, partitions: Iterable[SharePartition], *names: str, worn: bool = False
+) -> None:
+    """Compare every step from every sound state; ``names`` are those of offers, or none for all."""
+    for partition in partitions:
+        if not is_sound(partition):
+            continue
+        tally.states += 1
+        impl = concrete(partition, worn=worn)
+        wrong = differ(partition, impl)
+        if wrong is not None:
+            tally.broken.append(Broken(partition, SmallStep(_NOTHING), wrong))
+            continue
+        for step in steps(partition, *names):
+            tally.steps[type(step.operation).__name__] += 1
+            wrong = _square(tally, partition, impl, step)
+            if wrong is not None:
+                tally.broken.append(Broken(partition, step, wrong))
+
+
+def _square(tally: Tally, partition: SharePartition, loaded: Loaded, step: SmallStep) -> str | None:
+    impl, spec = copy.copy(loaded), SpecEngine(partition.profile, partition)
+    call = step.operation, step.choice, step.answers, CALL
+    before, rows = impl.state, [array.copy() for array in impl.state]
+    expected = attempt(spec.apply, *call)
+    wrong = answers_differ(expected, attempt(impl.apply, *call))
+    if wrong is not None:
+        return wrong
+    if isinstance(expected, Refusal):
+        reason = expected.reason
+        tally.refused[reason.name if isinstance(reason, Guard) else reason] += 1
+        same = impl.state is before and all(map(np.array_equal, before, rows))
+        return None if same else "a refused step changes the arrays"
+    return differ(spec.partition, impl)
+
+
+def differ(partition: SharePartition, impl: Loaded) -> str | None:
+    """Return how the state differs from the value, in words; None if it stands for it."""
+    spec = SpecEngine(partition.profile, partition)
+    if wrong := states_differ(spec, impl):
+        return wrong
+    if not partition.ready:
+        return None
+    if wrong := malformed(impl, partition.config):
+        return wrong
+    meant, expected = comparable(abstraction(impl, partition)), comparable(partition)
+    return None if meant == expected else f"the arrays stand for {meant}, not for {expected}"

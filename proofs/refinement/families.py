@@ -1,0 +1,160 @@
+"""The sizes that are compared whole: states of a kind, and the steps in each of them.
+
+Each family is a product: every content of so many offsets, and in each state every step of its
+offers. ``QUICK`` is compared in seconds, ``FAMILIES`` in a minute or two.
+"""
+
+import attrs
+from immutables import Map
+
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, LAG_RESOLVED, Profile
+from model.states import RecordState
+from proofs.refinement.abstraction import MEMBERS
+from proofs.refinement.check import Tally, compare
+from proofs.refinement.states import (
+    COMMITTED,
+    CONFIG,
+    NOW,
+    PLAIN,
+    START,
+    Cell,
+    Surroundings,
+    cells,
+    states,
+)
+from proofs.refinement.steps import OFFERS
+from spec.coordinator import Durable
+from spec.partition import Waiting
+from spec.record import Record
+
+_EVERY = tuple(name for name in OFFERS if name != "initialize")
+_WRITING = (
+    "acknowledge",
+    "acknowledge all",
+    "member leaves",
+    "time",
+    "complete write",
+    "dead letters",
+)
+_READING = ("acquire", "skip acquire", "log", "settings")
+_KAFKA = ("acquire", "acknowledge all")
+_WIDE = ("acknowledge all", "member leaves", "time", "complete write", "log", "settings")
+_TIMED = ("acquire", "acknowledge", "acknowledge all", "time", "expire")
+
+AVAILABLE, ACKNOWLEDGED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED
+SWEPT = attrs.evolve(KAFKA, sweep_ms=1)
+"""The profile kafka where a timer may be late by 1 ms, less than a lock lasts here."""
+
+
+def _written(record: Record, deadline: int) -> Record:
+    return attrs.evolve(record, pending=True, former_owner=MEMBERS[0], former_deadline=deadline)
+
+
+SHORT = (
+    Cell(),
+    Cell(hole=True),
+    Cell(Record(AVAILABLE, 1)),
+    Cell(Record(RecordState.ACQUIRED, 1, MEMBERS[0], NOW + 2)),
+    Cell(Record(RecordState.ACQUIRED, 2, MEMBERS[0], NOW)),
+    Cell(Record(RecordState.ACQUIRED, 1, MEMBERS[1], NOW + 2)),
+    Cell(Record(ACKNOWLEDGED, 1)),
+    Cell(_written(Record(AVAILABLE, 1), NOW + 2), 0),
+    Cell(_written(Record(ACKNOWLEDGED, 2, exhausted=True), NOW), 0),
+)
+"""A few contents: one of each kind, and three of what is held."""
+
+FEW = tuple(SHORT[place] for place in (1, 2, 3, 7))
+"""A hole, an available record, one that is held, one that waits for its write."""
+
+_ENTRIES = Map({0: (ACKNOWLEDGED, 1), 1: (AVAILABLE, 2), 2: (AVAILABLE, 1)})
+_DURABLES = (
+    Durable(state_epoch=1, leader_epoch=1),
+    Durable(0, 1, _ENTRIES, 1, 1),
+    Durable(1, 2, Map({1: (ACKNOWLEDGED, 2), 2: (AVAILABLE, 1)}), 1, 1),
+)
+
+
+@attrs.frozen
+class Family:
+    """States of so many offsets with these contents, and what is done in each.
+
+    ``worn``: the arrays are those of a longer life (``abstraction.concrete``).
+    """
+
+    name: str
+    profile: Profile
+    contents: tuple[Cell, ...]
+    width: int = 1
+    around: Surroundings = PLAIN
+    offers: tuple[str, ...] = _EVERY
+    worn: bool = False
+
+
+def tally(family: Family) -> Tally:
+    """Compare every step from every state of a family."""
+    result = Tally()
+    candidates = states(family.profile, family.contents, family.width, family.around)
+    compare(result, candidates, *family.offers, worn=family.worn)
+    return result
+
+
+def _around(profile: Profile) -> list[Family]:
+    """Return the families of one offset of any content, in different surroundings."""
+    full = cells(profile)
+    queue = Surroundings(attrs.evolve(CONFIG, dead_letter_queue=True))
+    committed = Surroundings(COMMITTED, stable=START + 1, log_start=START)
+    unknown = Surroundings(known=False, produced=False)
+    unmade = Surroundings(forgotten=True, unmade=True)
+    past = profile.offered_within
+    waits = Surroundings(waiting=Waiting(START, past), stuck=Waiting(START, past), log_start=0)
+    alone = (
+        ("one record, with a dead-letter queue", queue, _WRITING),
+        ("one record, read committed", committed, _READING),
+        ("one record, of a log that nobody describes", unknown, _READING),
+        ("one record, passed over as often as may be", waits, _READING[:2]),
+        ("one record, and a write for which nobody waits", Surroundings(forgotten=True), _WRITING),
+        ("one record, and a write that is not made yet", unmade, _WRITING),
+    )
+    families = [Family("one record", profile, full, worn=True)]
+    for name, around, offers in alone:
+        contents = cells(profile, dead_letters=True) if around is queue else full
+        families.append(Family(name, profile, contents, 1, around, offers))
+    families += [
+        Family(f"one record, durable state {n}", profile, full, 1, around, _WRITING, worn=True)
+        for n, around in enumerate(Surroundings(durable=durable) for durable in _DURABLES)
+    ]
+    return families
+
+
+def _families() -> tuple[Family, ...]:
+    leaders = [
+        Family("a new leader", profile, (SHORT[2],), offers=("initialize",))
+        for profile in (KIP, DRAFT_RESOLVED, LAG_RESOLVED)
+    ]
+    timed = Family(
+        "one record, by a real clock", SWEPT, cells(SWEPT), 1, Surroundings(timed=True), _TIMED
+    )
+    wide = attrs.evolve(CONFIG, partition_max_record_locks=5)
+    runs = [
+        Family("an empty window", KIP, (), 0),
+        Family("two offsets", KIP, SHORT, 2),
+        Family("two offsets, worn arrays", KAFKA, SHORT, 2, Surroundings(wide), _KAFKA, worn=True),
+        Family("three offsets", KIP, FEW, 3, Surroundings(wide), _WIDE),
+    ]
+    offers = ("mark", *_WRITING, "settings")
+    marked = Family(
+        "one record that may be marked", DRAFT_RESOLVED, cells(DRAFT_RESOLVED), 1, PLAIN, offers
+    )
+    of_kafka = (family for family in _around(KAFKA) if family.offers[0] == _READING[0])
+    return (*leaders, *_around(KIP), *of_kafka, timed, marked, *runs)
+
+
+FAMILIES = _families()
+"""All that is compared."""
+
+QUICK = (
+    Family("a new leader", KIP, (SHORT[2],), offers=("initialize",)),
+    Family("one offset", KIP, SHORT),
+    Family("one offset, worn arrays", KAFKA, FEW, worn=True),
+)
+"""What is compared in seconds."""
