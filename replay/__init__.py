@@ -1,4 +1,4 @@
-"""The replay: recorded traces of any size against the rules, on Spark.
+"""The replay: recorded traces of any size against the rules, in this process or on Spark.
 
 Read in this order. ``operations`` reads traces by the same modules, one after another and without
 Spark, so nothing before ``session`` imports it:
@@ -6,11 +6,15 @@ Spark, so nothing before ``session`` imports it:
 - ``sources``: which files there are, and their form;
 - ``verdict``: what a replay reports of a file, a share-partition and a whole;
 - ``lines`` (JSON) and ``survey`` (Parquet): the events of one file;
+- ``recording``: what a recorder says of its own files;
 - ``gather``: files that are not in order, written again by buckets of share-partitions;
+- ``sequence``: the rows of one share-partition, of one leader after another;
 - ``tables`` and ``load``: the events of one share-partition;
 - ``tasks``: from the files to the tasks that read them, and to those that check them;
-- ``check``: one share-partition against the specification and the implementation; ``lag_file``;
-- ``java`` and ``session``: a Java for Spark, its session, and tasks run on it;
+- ``plan`` and ``check``: one share-partition against the specification and the implementation;
+  ``lag_file``;
+- ``runner``: what runs the tasks; ``processes``: this process and its children; ``java`` and
+  ``session``: a Java for Spark, and its workers; ``place`` chooses;
 - ``run``: a whole replay in two stages, read and check; ``report`` prints it;
 - ``synthetic`` and ``generate``: large traces to replay.
 

@@ -1,64 +1,49 @@
 """The second stage: one share-partition against the specification and the implementation."""
 
-import hashlib
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from impl.kernel import KernelResult, replay_partition
-from judge.engine import engines_for
+from impl import ahead
+from impl.jit import is_compiled, note_compiled
+from impl.kernel import KernelDivergence, KernelResult, replay_partition
+from judge.engine import whole_engines
 from judge.finding import Finding, FindingKind
-from judge.follower import DISAGREEMENT, follow
+from judge.follower import DISAGREEMENT
+from judge.segment import Ends, follow_segment
 from model.config import SharePartitionConfig
 from model.errors import InvalidValueError
 from model.operations import Initialize
 from model.outcome import Outcome
-from model.profile import Profile, profile_named
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_codec import row_from_event
 from model.trace_json import line_from_row
-from replay.lag_file import LagFile, Observed, lag_table
-from replay.load import BEGINS_LATE, BucketTask, OrderedTask, PartitionRows, loaded
+from model.whole_state import ReplayState
+from replay.lag_file import LagFile, LagRows, Observed, lag_table
+from replay.load import BucketTask, OrderedTask, PartitionRows, loaded
+from replay.plan import Plan
+from replay.sequence import BEGINNINGS, BEGINS_LATE
+from replay.state_file import Carried, diverged_before
 from replay.tables import BadRow, BadRowError, events_of, row_of
-from replay.verdict import Divergence, LogKnowledge, PartitionVerdict, Problem, Verdict
+from replay.verdict import (
+    Divergence,
+    LogKnowledge,
+    PartitionVerdict,
+    Problem,
+    RecordRow,
+    Verdict,
+)
+
+MAX_RECORDS = 1000
+"""How many ranges of records a divergence carries of each state."""
 
 MAX_EVENT_TEXT = 4000
 """How much of an event's JSON a divergence carries, in characters."""
-
-
-@attrs.frozen
-class Plan:
-    """How to check: the profile's name, what to check against, and the details of it.
-
-    ``against`` is spec, impl or both; invariants are checked after every ``invariants_every``
-    events, 0 for never; ``lag_folder`` is where lag is written, if anywhere. ``offered_within``
-    replaces the profile's bound on the fetches that an available record may wait for.
-    """
-
-    profile: str = "kafka"
-    against: tuple[str, ...] = ("spec", "impl")
-    sample: float = 1.0
-    invariants_every: int = 1
-    lag_folder: str | None = None
-    offered_within: int | None = None
-
-    @property
-    def rules(self) -> Profile:
-        """Return the profile, with the bound of this plan."""
-        profile = profile_named(self.profile)
-        if self.offered_within is None:
-            return profile
-        return attrs.evolve(profile, offered_within=self.offered_within)
-
-
-def is_sampled(partition: str, fraction: float) -> bool:
-    """Say whether a share-partition is among the fraction to check, the same in every run."""
-    digest = hashlib.blake2b(partition.encode(), digest_size=8).digest()
-    return int.from_bytes(digest) < fraction * 2**64
 
 
 def compile_ahead(plan: Plan) -> None:
@@ -67,47 +52,87 @@ def compile_ahead(plan: Plan) -> None:
         start = Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0))
         event = TraceEvent("-", 0, 0, start, Outcome(), SharePartitionSnapshot(0, 0, 0, ()))
         replay_partition(table_from_rows([row_from_event(event)]), plan.rules)
+        note_compiled()
+
+
+def compile_part(plan: Plan, part: int) -> bool:
+    """Compile a part of what the plan needs and return True, unless the cache should have it."""
+    if "impl" not in plan.against or is_compiled():
+        if part == 0:
+            compile_ahead(plan)  # To have it here, which takes long enough.
+        return False
+    ahead.compile_part(part)
+    return True
 
 
 def run_task(task: BucketTask | OrderedTask, plan: Plan) -> Iterator[PartitionVerdict]:
     """Yield the verdict on each share-partition of a task."""
-    lag_file = LagFile(plan.lag_folder, task.number)
+    lag_file = LagFile(plan.lag_folder, task.number, plan.labels)
     for rows in loaded(task):
         yield check_partition(rows, plan, lag_file)
     lag_file.close()
 
 
-def check_partition(rows: PartitionRows, plan: Plan, lag_file: LagFile) -> PartitionVerdict:
+def check_partition(rows: PartitionRows, plan: Plan, lag_file: LagRows) -> PartitionVerdict:
     """Return the verdict on one share-partition."""
-    if not rows.table.num_rows:
-        return _verdict(rows, 0, None)
-    if rows.table.column("op")[0].as_py() != "initialize":
-        reason = BEGINS_LATE
-        return PartitionVerdict(
-            rows.partition,
-            Verdict.UNREADABLE if rows.problem else Verdict.UNCHECKED,
-            rows.events,
-            0,
-            reason,
-            problem=rows.problem,
-        )
+    if verdict := unchecked(rows):
+        return verdict
     kernel = None
     if "impl" in plan.against:
-        rows, kernel = _through_kernel(rows, plan)
+        rows, kernel = through_kernel(rows, plan)
+    return with_engines(rows, plan, lag_file, kernel)
+
+
+def with_engines(
+    rows: PartitionRows,
+    plan: Plan,
+    lag_file: LagRows,
+    kernel: KernelResult | None,
+    after: ReplayState | None = None,
+) -> PartitionVerdict:
+    """Return the verdict on a share-partition that the kernel has gone through, if it had to.
+
+    ``after`` is where the kernel stood after it, if the engines must end there.
+    """
     row, finding = None, None
     if "spec" in plan.against:
-        rows, row, finding = _through_engines(rows, plan, plan.against, lag_file)
+        ends = rows.start.state if rows.start else None, after
+        rows, row, finding = through_engines(rows, plan, plan.against, lag_file, ends)
     if kernel:
         row, finding = _with_kernel(rows, plan, kernel, row, finding)
         if lag_file.wanted:
             lag_file.write(lag_table(rows.partition, rows.table, kernel))
     checked = rows.table.num_rows if row is None else row + 1
-    return _verdict(rows, checked, _divergence(rows, row or 0, finding) if finding else None)
+    return verdict_on(rows, checked, divergence_at(rows, row or 0, finding) if finding else None)
 
 
-def _through_kernel(rows: PartitionRows, plan: Plan) -> tuple[PartitionRows, KernelResult]:
-    """Replay the columns; return the rows before the first that holds no event."""
-    kernel = replay_partition(rows.table.select(SCHEMA.names), plan.rules)
+def unchecked(rows: PartitionRows) -> PartitionVerdict | None:
+    """Return the verdict on rows of which nothing can be checked; None if something can."""
+    if rows.start and rows.start.divergence:
+        return diverged_before(rows.start, rows.events)
+    if not rows.table.num_rows:
+        return verdict_on(rows, 0, None)
+    if rows.start or rows.table.column("op")[0].as_py() in BEGINNINGS:
+        return None
+    return PartitionVerdict(
+        rows.partition,
+        Verdict.UNREADABLE if rows.problem else Verdict.UNCHECKED,
+        rows.events,
+        0,
+        BEGINS_LATE,
+        problem=rows.problem,
+    )
+
+
+def through_kernel(
+    rows: PartitionRows, plan: Plan, every: int | None = None
+) -> tuple[PartitionRows, KernelResult]:
+    """Replay the columns; return the rows before the first that holds no event.
+
+    ``every`` asks for the states after so many events.
+    """
+    start = rows.start.state if rows.start else None
+    kernel = replay_partition(rows.table.select(SCHEMA.names), plan.rules, start, every)
     if kernel.unreadable:
         row = kernel.events
         rows = _cut(rows, BadRow(row, _reason(rows.table.slice(row, 1)) or kernel.unreadable))
@@ -123,16 +148,26 @@ def _reason(row: pa.Table) -> str | None:
     return None
 
 
-def _through_engines(
-    rows: PartitionRows, plan: Plan, against: tuple[str, ...], lag_file: LagFile | None = None
+def through_engines(
+    rows: PartitionRows,
+    plan: Plan,
+    against: tuple[str, ...],
+    lag_file: LagRows | None = None,
+    ends: Ends = (None, None),
 ) -> tuple[PartitionRows, int | None, Finding | None]:
-    """Replay the events one by one; return the row of the first that is wrong, and what is."""
-    engines = engines_for(against, plan.rules)
+    """Replay the events one by one; return the row of the first that is wrong, and what is.
+
+    ``ends``: where the kernel stood before and after them, if they are a segment.
+    """
+    if rows.start and ends == (None, None):
+        ends = rows.start.state, None
+    before, _after = ends
+    engines = whole_engines(against, plan.rules, before.state if before else None)
     observed = Observed() if lag_file and lag_file.wanted and "impl" not in against else None
     counted = _Counted(rows.table)
     finding = None
     try:
-        finding = follow(counted.events(), engines, plan.invariants_every, observed)
+        finding = follow_segment(counted.events(), engines, ends, plan.invariants_every, observed)
     except BadRowError as error:
         rows = _cut(rows, error.bad)
     except InvalidValueError as error:
@@ -159,30 +194,40 @@ def _with_kernel(
     rows: PartitionRows, plan: Plan, kernel: KernelResult, row: int | None, finding: Finding | None
 ) -> tuple[int | None, Finding | None]:
     """Return what the engines and the kernel find together; that they differ is a finding too."""
-    found = kernel.divergence
-    if found and found.row >= rows.table.num_rows:
-        found = None
-    if found and "spec" not in plan.against:
-        start = attrs.evolve(rows, table=rows.table.slice(0, found.row + 1))
-        _, row, finding = _through_engines(start, plan, ("impl",))
+    divergence = kernel.divergence
+    if divergence and divergence.row >= rows.table.num_rows:
+        divergence = None
+    if divergence and "spec" not in plan.against:
+        start = attrs.evolve(rows, table=rows.table.slice(0, divergence.row + 1))
+        _, row, finding = through_engines(start, plan, ("impl",))
+    return agreed(divergence, row, finding)
+
+
+def agreed(
+    divergence: KernelDivergence | None, row: int | None, finding: Finding | None
+) -> tuple[int | None, Finding | None]:
+    """Return a finding and its row, or that it is not the divergence of the kernel."""
     if finding and finding.kind is FindingKind.INVARIANT:
-        agreed = found is None or (row is not None and found.row >= row)
+        same = divergence is None or (row is not None and divergence.row >= row)
     elif finding and finding.kind is FindingKind.DISAGREEMENT:
-        agreed = True
+        same = True
     else:
-        agreed = (found and (found.row, found.kind.name)) == (finding and (row, finding.name))
-    if agreed:
+        same = (divergence and (divergence.row, divergence.kind.name)) == (
+            finding and (row, finding.name)
+        )
+    if same:
         return row, finding
-    rows_found = [row, found.row if found else None]
+    rows_found = [row, divergence.row if divergence else None]
     place = min(r for r in rows_found if r is not None)
-    return place, _kernel_disagreement(place, kernel, row, finding)
+    return place, _kernel_disagreement(place, divergence, row, finding)
 
 
 def _kernel_disagreement(
-    place: int, kernel: KernelResult, row: int | None, finding: Finding | None
+    place: int, divergence: KernelDivergence | None, row: int | None, finding: Finding | None
 ) -> Finding:
-    found = kernel.divergence
-    of_kernel = f"{found.kind.name} at event {found.row}" if found else "no divergence"
+    of_kernel = (
+        f"{divergence.kind.name} at event {divergence.row}" if divergence else "no divergence"
+    )
     of_engines = f"{finding.name} at event {row}" if finding else "no divergence"
     return Finding(
         place,
@@ -204,12 +249,16 @@ def _cut(rows: PartitionRows, bad: BadRow) -> PartitionRows:
     return attrs.evolve(rows, table=rows.table.slice(0, bad.row), problem=problem)
 
 
-def _verdict(rows: PartitionRows, checked: int, divergence: Divergence | None) -> PartitionVerdict:
+def verdict_on(
+    rows: PartitionRows, checked: int, divergence: Divergence | None
+) -> PartitionVerdict:
+    """Return the verdict on rows of which so many were checked."""
     verdict = Verdict.CONFORMS
     if divergence:
         verdict = Verdict.DIVERGES
     elif rows.problem:
         verdict = Verdict.UNREADABLE
+    gaps, lost, latest_ms = _missing(rows.table.slice(0, checked))
     return PartitionVerdict(
         rows.partition,
         verdict,
@@ -217,21 +266,41 @@ def _verdict(rows: PartitionRows, checked: int, divergence: Divergence | None) -
         checked,
         divergence=divergence,
         problem=rows.problem,
-        log=_log_knowledge(rows.table),
+        log=_log_knowledge(rows.table, rows.start),
+        gaps=gaps,
+        lost=lost,
+        latest_ms=latest_ms,
     )
 
 
-def _log_knowledge(table: pa.Table) -> LogKnowledge:
+def _missing(checked: pa.Table) -> tuple[int, int, int | None]:
+    """Return where events are missing among those that were checked, and how late timers were."""
+    gaps = checked.filter(pc.equal(checked.column("op"), "gap"))
+    late = pc.max(pc.subtract(checked.column("time_ms"), checked.column("due_ms"))).as_py()
+    lost = pc.sum(gaps.column("lost")).as_py() or 0
+    return gaps.num_rows, lost, late
+
+
+def _log_knowledge(table: pa.Table, start: Carried | None) -> LogKnowledge:
     """Return what the trace tells of the log, without which no read can be checked against it."""
-    if pc.any(pc.invert(table.column("log_known"))).as_py():
+    untold = pc.and_(
+        pc.equal(table.column("op"), "checkpoint"), pc.is_null(table.column("log_known"))
+    )
+    if pc.any(pc.or_kleene(untold, pc.invert(table.column("log_known")))).as_py():
         return LogKnowledge.NOTHING
-    start, end = (table.column(f"log_{name}_offset") for name in ("start", "end"))
-    if table.num_rows and start[0].as_py() != end[0].as_py():
+    if start:
+        return start.log
+    first, end = (table.column(f"log_{name}_offset") for name in ("start", "end"))
+    if table.num_rows and first[0].as_py() != end[0].as_py():
         return LogKnowledge.FROM_FIRST_EVENT
     return LogKnowledge.ALL
 
 
-def _divergence(rows: PartitionRows, row: int, finding: Finding) -> Divergence:
+def divergence_at(
+    rows: PartitionRows, row: int, finding: Finding, earlier: frozenset[str] = frozenset()
+) -> Divergence:
+    """Return a finding with the place and the text of its row, after ``earlier`` operations."""
+    operations = earlier | operations_in(rows.table.slice(0, row + 1))
     source, line = rows.place(row)
     event = line_from_row(row_of(rows.table, row)).decode().rstrip()
     return Divergence(
@@ -249,4 +318,42 @@ def _divergence(rows: PartitionRows, row: int, finding: Finding) -> Divergence:
         before=finding.before,
         after=finding.after,
         offset=finding.offset,
+        headline=finding.headline,
+        operation=finding.operation,
+        event_text=finding.event_text,
+        recorded_after=finding.recorded_after,
+        changed=finding.changed,
+        recorded_value=finding.recorded_value,
+        expected_value=finding.expected_value,
+        **_states(finding),
+        operations_before=tuple(sorted(operations)),
+    )
+
+
+def operations_in(table: pa.Table) -> frozenset[str]:
+    """Return the names of the operations in a table."""
+    return frozenset(table.column("op").unique().to_pylist())
+
+
+def _states(finding: Finding) -> dict[str, Any]:
+    """Return the states around a finding as data."""
+    before = finding.state_before
+    window = {
+        f"{name}_before": getattr(before, name)
+        for name in ("start_offset", "end_offset", "delivery_complete_count")
+        if before
+    }
+    return {
+        **window,
+        "records_before": _rows(before),
+        "records_expected": _rows(finding.state_expected),
+        "records_recorded": _rows(finding.state_recorded),
+    }
+
+
+def _rows(state: SharePartitionSnapshot | None) -> tuple[RecordRow, ...]:
+    records = (state.records if state else None) or ()
+    return tuple(
+        RecordRow(r.first, r.last, r.state.name, r.delivery_count, r.owner, r.pending)
+        for r in records[:MAX_RECORDS]
     )

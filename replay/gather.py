@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 
 from model.errors import InvalidValueError
 from model.trace_arrow import PLACE, SCHEMA, completed, table_from_rows
-from replay.lines import Bad, partition_hint, read_lines, strict_row
+from replay.lines import Bad, Line, partition_hint, read_lines, strict_row
+from replay.recording import Recording, is_recorded, mark_of
 from replay.sources import Form, Source
 from replay.survey import opened
 from replay.verdict import Problem
@@ -52,7 +53,8 @@ class Gathered:
 
     ``partitions`` has the first line and the number of events of each share-partition;
     ``row_groups`` has the row groups of each bucket; ``bad`` counts the lines that cannot be used,
-    and ``problems`` describes them.
+    and ``problems`` describes them. ``led`` are the share-partitions of which each row tells the
+    leader epoch; ``recording`` is what a recorder says of the file.
     """
 
     task: GatherTask
@@ -62,6 +64,8 @@ class Gathered:
     problems: tuple[Problem, ...]
     partitions: dict[str, tuple[int, int]]
     row_groups: dict[int, tuple[int, ...]]
+    led: frozenset[str] = frozenset()
+    recording: Recording = attrs.field(factory=Recording)
 
 
 def bucket_of(partition: str, buckets: int) -> int:
@@ -71,15 +75,13 @@ def bucket_of(partition: str, buckets: int) -> int:
 
 def gather(task: GatherTask) -> Gathered:
     """Run one task. No content of a file makes it fail: what cannot be used is a Problem."""
-    tally = _Tally(task)
+    tally = Tally(task)
     try:
-        tables = _from_parquet(task, tally) if _is_parquet(task) else _from_lines(task, tally)
-        _write(task, tables, tally)
+        _write(task, tables_of(task, tally), tally)
     except OSError as error:
-        tally.refuse(Bad(None, f"cannot be read: {error.strerror or error}"))
-    except InvalidValueError as error:
-        tally.refuse(Bad(None, str(error)))
-    if not tally.events and not tally.bad and task.start == 0 and task.end is None:
+        tally.refuse(Bad(None, f"cannot be written: {error.strerror or error}"))
+    empty = not (tally.events or tally.bad or tally.recording.headers)
+    if empty and task.start == 0 and task.end is None:
         tally.refuse(Bad(None, "holds no events"))
     return Gathered(
         task,
@@ -89,25 +91,44 @@ def gather(task: GatherTask) -> Gathered:
         tuple(tally.problems),
         tally.partitions,
         {bucket: tuple(groups) for bucket, groups in tally.row_groups.items()},
+        frozenset(tally.partitions.keys() - tally.leaderless),
+        tally.recording,
     )
 
 
-class _Tally:
+def tables_of(task: GatherTask, tally: "Tally") -> Iterator[pa.Table]:
+    """Yield the events of a task in the order of the file; what holds none goes to ``tally``."""
+    try:
+        yield from _from_parquet(task, tally) if _is_parquet(task) else _from_lines(task, tally)
+    except OSError as error:
+        tally.refuse(Bad(None, f"cannot be read: {error.strerror or error}"))
+    except InvalidValueError as error:
+        tally.refuse(Bad(None, str(error)))
+
+
+class Tally:
     """What a task has read so far."""
 
     def __init__(self, task: GatherTask) -> None:
+        """Start with nothing."""
         self._path = task.source.path
         self.lines = self.events = self.bad = 0
         self.problems: list[Problem] = []
         self._named: set[str | None] = set()
         self.partitions: dict[str, tuple[int, int]] = {}
         self.row_groups: dict[int, list[int]] = {}
+        self.leaderless: set[str] = set()
+        self.recording = Recording()
 
-    def accept(self, partition: str, line: int) -> None:
+    def accept(self, partition: str, line: int, leader_epoch: object) -> None:
+        """Count an event."""
+        if leader_epoch is None:
+            self.leaderless.add(partition)
         first, events = self.partitions.get(partition, (line, 0))
         self.partitions[partition] = first, events + 1
 
     def refuse(self, bad: Bad) -> None:
+        """Count a line that cannot be used, and describe it if not too many are."""
         self.bad += 1
         # Each share-partition keeps its first problem, however many others there are.
         if len(self.problems) < MAX_PROBLEMS or bad.partition not in self._named:
@@ -119,25 +140,17 @@ def _is_parquet(task: GatherTask) -> bool:
     return task.source.form is Form.PARQUET
 
 
-def _from_lines(task: GatherTask, tally: _Tally) -> Iterator[pa.Table]:
+def _from_lines(task: GatherTask, tally: Tally) -> Iterator[pa.Table]:
     """Yield the events of the lines as tables; bad lines go to ``tally``."""
     rows: list[dict[str, object]] = []
     compressed = task.source.form is Form.GZIP
+    recorded = task.start > 0 and is_recorded(task.source.path)
     for line in read_lines(task.source.path, compressed=compressed, start=task.start, end=task.end):
-        if isinstance(line, Bad):
-            tally.lines = line.number or tally.lines
-            tally.refuse(line)
-            continue
-        tally.lines = line.number
-        if not line.content.strip():
-            continue
-        try:
-            row = strict_row(line.content)
-        except InvalidValueError as error:
-            tally.refuse(Bad(line.number, str(error), partition_hint(line.content)))
+        row = _row_of(line, tally, recorded=recorded)
+        if row is None:
             continue
         row["source"], row["line"] = task.source.path, line.number
-        tally.accept(str(row["partition"]), line.number)
+        tally.accept(str(row["partition"]), int(line.number or 0), row.get("leader_epoch"))
         rows.append(row)
         if len(rows) == ROWS_AT_ONCE:
             yield table_from_rows(rows, STORED)
@@ -146,7 +159,35 @@ def _from_lines(task: GatherTask, tally: _Tally) -> Iterator[pa.Table]:
         yield table_from_rows(rows, STORED)
 
 
-def _from_parquet(task: GatherTask, tally: _Tally) -> Iterator[pa.Table]:
+def _row_of(line: Line | Bad, tally: Tally, *, recorded: bool) -> dict[str, object] | None:
+    """Return the row of a line; what is none, or cannot be used, goes to ``tally``.
+
+    The end of a recording that is still written, or whose broker died, may be cut.
+    """
+    tally.lines = line.number or tally.lines
+    recorded |= tally.recording.headers > 0
+    if isinstance(line, Bad):
+        if not (recorded and line.cut):
+            tally.refuse(line)
+        else:
+            tally.recording += Recording(cut=1)
+        return None
+    if not line.content.strip():
+        return None
+    try:
+        return strict_row(line.content)
+    except InvalidValueError as error:
+        mark = mark_of(line.content)
+        if mark is None and recorded and not line.whole:
+            mark = Recording(cut=1)
+        if mark is None:
+            tally.refuse(Bad(line.number, str(error), partition_hint(line.content)))
+        else:
+            tally.recording += mark
+        return None
+
+
+def _from_parquet(task: GatherTask, tally: Tally) -> Iterator[pa.Table]:
     """Yield the rows that name their share-partition and ``seq``; others go to ``tally``."""
     with opened(task.source.path) as file:
         for group in range(file.metadata.num_row_groups):
@@ -159,25 +200,25 @@ def _from_parquet(task: GatherTask, tally: _Tally) -> Iterator[pa.Table]:
                 tally.lines += file.metadata.row_group(group).num_rows
 
 
-def _placed(table: pa.Table, path: str, tally: _Tally) -> pa.Table:
+def _placed(table: pa.Table, path: str, tally: Tally) -> pa.Table:
     rows = np.arange(tally.lines + 1, tally.lines + 1 + table.num_rows)
     tally.lines += table.num_rows
     place = (pa.array([path]).take(pa.array(np.zeros(len(rows), dtype=np.int64))), pa.array(rows))
     for field, column in zip(PLACE, place, strict=True):
         table = table.append_column(field, column)
-    names = table.column("partition").to_pylist()
     keep = np.ones(len(rows), dtype=bool)
-    for i, (name, seq) in enumerate(zip(names, table.column("seq").to_pylist(), strict=True)):
+    columns = (table.column(name).to_pylist() for name in ("partition", "seq", "leader_epoch"))
+    for i, (name, seq, epoch) in enumerate(zip(*columns, strict=True)):
         if not name or seq is None:
             keep[i] = False
             field = "seq" if name else "partition"
             tally.refuse(Bad(int(rows[i]), f"{field} is missing", name or None))
         else:
-            tally.accept(name, int(rows[i]))
+            tally.accept(name, int(rows[i]), epoch)
     return table.filter(pa.array(keep))
 
 
-def _write(task: GatherTask, tables: Iterator[pa.Table], tally: _Tally) -> None:
+def _write(task: GatherTask, tables: Iterator[pa.Table], tally: Tally) -> None:
     """Write the tables, a row group for each bucket in each lot that memory holds."""
     draft = Path(f"{task.target}.{os.getpid()}.draft")
     groups = 0

@@ -19,7 +19,6 @@ from model.profile import KAFKA
 from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_codec import row_from_event
 from replay.survey import GENERATED
-from replay.synthetic import SyntheticPartition
 
 EVENTS_PER_FILE = 250_000
 """About how many events one file holds."""
@@ -114,6 +113,8 @@ def _write(request: Request, path: Path, indexes: range) -> int:
 
 
 def _tables(request: Request, index: int) -> Iterator[pa.Table]:
+    from replay.synthetic import SyntheticPartition  # noqa: PLC0415 - with it comes Numba
+
     name = f"generated-{request.seed}:topic-{index // 100}:{index % 100}"
     partition = SyntheticPartition(name, request.seed, KAFKA)
     rows = []

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from judge.engine import Engine
 from model.snapshot import SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
+from replay.result_schema import labelled, name_parts
 
 LAG = pa.schema(
     [
@@ -28,11 +29,14 @@ LAG = pa.schema(
         ("archived", pa.int64()),
         ("archiving", pa.int64()),
         ("in_progress", pa.int64()),
+        ("group", pa.string()),
+        ("topic", pa.string()),
+        ("topic_partition", pa.int64()),
     ]
 )
-"""The columns: offsets, ``lag`` in offsets, and the records of each state in the window."""
+"""The columns: offsets, the leader's ``lag`` in offsets, and the records of each state."""
 
-_COUNTED = (
+COUNTED = (
     RecordState.AVAILABLE,
     RecordState.ACQUIRED,
     RecordState.ACKNOWLEDGED,
@@ -40,6 +44,7 @@ _COUNTED = (
     RecordState.ARCHIVING,
     RecordState.IN_PROGRESS,
 )
+"""The states that are counted, in the order of the columns."""
 
 
 def lag_table(partition: str, events: pa.Table, result: KernelResult) -> pa.Table:
@@ -51,8 +56,10 @@ def lag_table(partition: str, events: pa.Table, result: KernelResult) -> pa.Tabl
         events.column("time_ms").slice(0, count),
         *(pa.array(np.asarray(a)[:count]) for a in (result.start_offsets, result.end_offsets)),
         pa.array(np.asarray(result.lag)[:count]),
-        *(pa.array(np.asarray(result.counts)[:count, state]) for state in _COUNTED),
+        *(pa.array(np.asarray(result.counts)[:count, state]) for state in COUNTED),
     ]
+    named = zip(name_parts(partition).values(), LAG.types[-3:], strict=True)
+    columns += [pa.array([part] * count, kind) for part, kind in named]
     return pa.table(columns, names=LAG.names).cast(LAG)
 
 
@@ -65,12 +72,13 @@ class Observed:
 
     def __call__(self, event: TraceEvent, engine: Engine, state: SharePartitionSnapshot) -> None:
         """Add the row of an event."""
-        counts = dict.fromkeys(_COUNTED, 0)
+        counts = dict.fromkeys(COUNTED, 0)
         for record in state.records or ():
             counts[record.state] += record.last - record.first + 1
         window = (state.start_offset, state.end_offset)
         head = (event.partition, event.seq, event.time_ms)
-        self._rows.append((*head, *window, engine.lag(), *counts.values()))
+        names = name_parts(event.partition).values()
+        self._rows.append((*head, *window, engine.lag(), *counts.values(), *names))
 
     def table(self) -> pa.Table:
         """Return the rows."""
@@ -79,11 +87,25 @@ class Observed:
         return pa.table(arrays, schema=LAG)
 
 
+class LagRows(Protocol):
+    """Takes the rows of one share-partition after another, if they are wanted."""
+
+    @property
+    def wanted(self) -> bool:
+        """Return whether anybody reads them."""
+
+    def write(self, table: pa.Table) -> None:
+        """Append the rows of one share-partition."""
+
+
 class LagFile:
     """A Parquet file that appears whole when it is closed, so that a task may run twice."""
 
-    def __init__(self, folder: str | None, number: int) -> None:
+    def __init__(
+        self, folder: str | None, number: int, labels: tuple[tuple[str, str], ...] = ()
+    ) -> None:
         """Write ``part-NUMBER.parquet`` in the folder; nothing if there is no folder."""
+        self._schema = labelled(LAG, labels)
         self._path = Path(folder) / f"part-{number:05}.parquet" if folder else None
         self._writer: pq.ParquetWriter | None = None
         self._draft = Path(f"{self._path}.{os.getpid()}.draft")
@@ -99,8 +121,8 @@ class LagFile:
             return
         if self._writer is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(self._draft, LAG, compression="zstd")
-        self._writer.write_table(table)
+            self._writer = pq.ParquetWriter(self._draft, self._schema, compression="zstd")
+        self._writer.write_table(table.cast(self._schema))
 
     def close(self) -> None:
         """Finish the file."""

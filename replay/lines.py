@@ -23,19 +23,27 @@ BinaryFile = io.BufferedReader | gzip.GzipFile
 
 @attrs.frozen
 class Line:
-    """A line without its line feed; ``number`` counts from 1 where reading began."""
+    """A line without its line feed; ``number`` counts from 1 where reading began.
+
+    One that is not ``whole`` had none: the file ends with it.
+    """
 
     number: int
     content: bytes
+    whole: bool = True
 
 
 @attrs.frozen
 class Bad:
-    """A line that cannot be used; without a number, the rest of the file."""
+    """A line that cannot be used; without a number, the rest of the file.
+
+    Where it is ``cut`` the file ends within it, or after the line before.
+    """
 
     number: int | None
     message: str
     partition: str | None = None
+    cut: bool = False
 
 
 def read_lines(
@@ -74,20 +82,20 @@ def _lines(file: BinaryFile, length: int | None, limit: int) -> Iterator[Line | 
                 text = f"line is {size} bytes; allowed: at most {limit} bytes"
                 yield Bad(number, text, partition_hint(content))
             else:
-                yield Line(number, content)
+                yield Line(number, content, size > len(content))
             if length is not None and done >= length:
                 return
     except _StoppedError as stopped:
         text = f"the file ends too early or is damaged: {stopped}"
-        yield Bad(number + 1, text, partition_hint(stopped.partial))
+        yield Bad(number + 1, text, partition_hint(stopped.partial), stopped.cut)
 
 
 class _StoppedError(Exception):
-    """Reading stopped within a line, of which ``partial`` had been read."""
+    """Reading stopped within a line, of which ``partial`` had been read; ``cut``: at an end."""
 
-    def __init__(self, reason: str, partial: bytes) -> None:
+    def __init__(self, reason: str, partial: bytes, *, cut: bool) -> None:
         super().__init__(reason)
-        self.partial = partial
+        self.partial, self.cut = partial, cut
 
 
 def _bounded(file: BinaryFile, limit: int) -> Iterator[tuple[bytes, int]]:
@@ -98,7 +106,8 @@ def _bounded(file: BinaryFile, limit: int) -> Iterator[tuple[bytes, int]]:
         try:
             block = file.read1(BLOCK_BYTES)
         except (EOFError, OSError, zlib.error) as error:
-            raise _StoppedError(str(error), b"".join(parts)) from None
+            cut = isinstance(error, EOFError)
+            raise _StoppedError(str(error), b"".join(parts), cut=cut) from None
         if not block:
             break
         start = 0

@@ -1,10 +1,9 @@
 """The events of share-partitions, one table each, from gathered files or the user's own."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -12,11 +11,11 @@ import pyarrow.parquet as pq
 from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA, completed
 from replay.gather import STORED
+from replay.sequence import in_sequence
+from replay.state_file import Carried
 from replay.survey import PartitionRun, opened
 from replay.tables import first_bad_row
 from replay.verdict import Problem
-
-BEGINS_LATE = "its first event is not initialize, so what came before is not known"
 
 
 @attrs.frozen
@@ -33,7 +32,8 @@ class BucketTask:
     """Share-partitions to sort and check.
 
     ``bad`` has those with a line that could not be read; ``conflicts`` those that are in more than
-    one file.
+    one file. ``unfinished`` are the files that a recorder did not close, ``carried`` has where an
+    earlier replay left share-partitions, ``events`` how many each of the chosen has.
     """
 
     number: int
@@ -41,16 +41,23 @@ class BucketTask:
     bad: Mapping[str, Problem]
     conflicts: Mapping[str, Problem]
     chosen: frozenset[str]
+    unfinished: frozenset[str] = frozenset()
+    carried: Mapping[str, Carried] = attrs.field(factory=dict)
+    events: Mapping[str, int] = attrs.field(factory=dict)
 
 
 @attrs.frozen
 class OrderedTask:
-    """Share-partitions that are in order in a Parquet file of the user; runs in file order."""
+    """Share-partitions that are in order in a Parquet file of the user; runs in file order.
+
+    ``carried`` has where an earlier replay left share-partitions.
+    """
 
     number: int
     source: str
     row_groups: tuple[int, ...]
     runs: tuple[PartitionRun, ...]
+    carried: Mapping[str, Carried] = attrs.field(factory=dict)
 
 
 @attrs.frozen
@@ -59,6 +66,7 @@ class PartitionRows:
 
     ``events`` counts all that were read. ``first_row`` is the row in the user's file of the
     table's first row; None for gathered rows, which have columns for where each was read.
+    ``start`` is where an earlier replay left the share-partition.
     """
 
     partition: str
@@ -67,6 +75,7 @@ class PartitionRows:
     problem: Problem | None
     source: str = ""
     first_row: int | None = None
+    start: Carried | None = None
 
     def place(self, row: int) -> tuple[str, int]:
         """Return the file, and the line or row counted from 1, of a row of the table."""
@@ -91,33 +100,40 @@ def loaded(task: BucketTask | OrderedTask) -> Iterator[PartitionRows]:
             yield rows
             done.add(rows.partition)
     except (pa.ArrowException, OSError, InvalidValueError) as error:
-        message = f"cannot be read: {' '.join(str(error).split())[:200]}"
         if isinstance(task, BucketTask):
             source = task.parts[0].path
-            yield from (_unread(name, 0, source, message) for name in sorted(task.chosen - done))
+            yield from (unread(name, 0, source, error) for name in sorted(task.chosen - done))
             return
         missed = [run for run in task.runs if run.partition not in done]
         if len(task.runs) == 1:
-            yield from (_unread(r.partition, r.rows, task.source, message) for r in missed)
+            yield from (unread(r.partition, r.rows, task.source, error) for r in missed)
             return
         # Damage concerns only the runs where it is: read each of the others alone.
         for run in missed:
             yield from loaded(attrs.evolve(task, runs=(run,)))
 
 
-def _unread(partition: str, events: int, source: str, message: str) -> PartitionRows:
+def unread(partition: str, events: int, source: str, error: Exception) -> PartitionRows:
+    """Return that a share-partition with so many events cannot be read, and why."""
+    message = f"cannot be read: {' '.join(str(error).split())[:200]}"
     problem = Problem(source, None, message, partition)
     return PartitionRows(partition, SCHEMA.empty_table(), events, problem)
 
 
 def _from_bucket(task: BucketTask) -> Iterator[PartitionRows]:
-    tables = [_read_part(part) for part in task.parts]
+    chosen = pa.array(sorted(task.chosen), pa.string())
+    # What is not chosen may be larger than memory: it goes row group by row group.
+    groups = (table for part in task.parts for _, table in groups_of(part)) if len(chosen) else ()
+    tables = [
+        table.filter(pc.is_in(table.column("partition"), value_set=chosen)) for table in groups
+    ]
     if not tables:
         return
     table = pa.concat_tables(tables)
-    mask = pc.is_in(table.column("partition"), value_set=pa.array(sorted(task.chosen), pa.string()))
-    table = table.filter(mask)
-    order = pc.sort_indices(table, sort_keys=[("partition", "ascending"), ("seq", "ascending")])
+    keys = ["partition", "leader_epoch", "instance", "seq"]
+    if table.column("leader_epoch").null_count == table.num_rows:
+        keys = ["partition", "seq"]
+    order = pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys])
     table = table.take(order).combine_chunks()
     suspect = first_bad_row(table) is not None
     for name, start, count in _groups(table.column("partition")):
@@ -125,19 +141,26 @@ def _from_bucket(task: BucketTask) -> Iterator[PartitionRows]:
         if name in task.conflicts:
             yield PartitionRows(name, rows.slice(0, 0), count, task.conflicts[name])
             continue
-        problem, usable = _sequence(name, rows)
-        bad = task.bad.get(name)
-        loaded_rows = PartitionRows(name, rows.slice(0, usable), count, bad or problem)
-        yield _without_bad_rows(loaded_rows) if suspect else loaded_rows
+        bad, left = task.bad.get(name), task.carried.get(name)
+        rows, problem = in_sequence(name, rows, task.unfinished, left)
+        events = max(count, rows.num_rows)
+        loaded_rows = PartitionRows(name, rows, events, bad or problem, start=left)
+        yield without_bad_rows(loaded_rows) if suspect else loaded_rows
 
 
-def _read_part(part: GatheredPart) -> pa.Table:
+def groups_of(
+    part: GatheredPart, columns: Sequence[str] = STORED.names
+) -> Iterator[tuple[GatheredPart, pa.Table]]:
+    """Yield each row group and these columns of it; lines count from the beginning of a file."""
     with pq.ParquetFile(part.path) as file:
-        table = file.read_row_groups(list(part.row_groups), use_threads=False).select(STORED.names)
-    if part.base:
-        line = pc.add(table.column("line"), part.base)
-        table = table.set_column(table.schema.get_field_index("line"), STORED.field("line"), line)
-    return table
+        for group in part.row_groups:
+            table = file.read_row_group(group, list(columns), use_threads=False)
+            table = table.select(list(columns))
+            if part.base and "line" in columns:
+                line = pc.add(table.column("line"), part.base)
+                place = table.schema.get_field_index("line")
+                table = table.set_column(place, STORED.field("line"), line)
+            yield attrs.evolve(part, row_groups=(group,)), table
 
 
 def _groups(column: pa.ChunkedArray) -> Iterator[tuple[str, int, int]]:
@@ -146,25 +169,6 @@ def _groups(column: pa.ChunkedArray) -> Iterator[tuple[str, int, int]]:
     for item in column.value_counts().to_pylist():
         yield item["values"], start, item["counts"]
         start += item["counts"]
-
-
-def _sequence(name: str, rows: pa.Table) -> tuple[Problem | None, int]:
-    """Return what is wrong with ``seq``, and how many rows before it are right."""
-    seq: npt.NDArray[np.int64] = rows.column("seq").to_numpy()
-    wrong = np.flatnonzero(seq != np.arange(len(seq)))
-    if not len(wrong):
-        return None, len(seq)
-    first = int(wrong[0])
-    source, line = (rows.column(field)[first].as_py() for field in ("source", "line"))
-    if first and seq[first] == seq[first - 1]:
-        other = rows.column("line")[first - 1].as_py()
-        text = f"seq {seq[first]} occurs twice; the other event is in line {other}"
-        # Nothing says which of the two is right, so neither is used.
-        return Problem(source, line, text, name), first - 1
-    if seq[first] < 0:
-        return Problem(source, line, f"seq is {seq[first]}; allowed: 0 or more", name), first
-    text = f"seq {first} is missing: the next is {seq[first]}"
-    return Problem(source, line, text, name), first
 
 
 def _from_file(task: OrderedTask) -> Iterator[PartitionRows]:
@@ -190,7 +194,9 @@ def _from_file(task: OrderedTask) -> Iterator[PartitionRows]:
                 loaded_rows = PartitionRows(
                     run.partition, rows, run.rows, None, task.source, run.first_row
                 )
-                yield _without_bad_rows(loaded_rows) if suspect else loaded_rows
+                if start := task.carried.get(run.partition):
+                    loaded_rows = _begun_again(loaded_rows, start)
+                yield without_bad_rows(loaded_rows) if suspect else loaded_rows
                 run = next(runs, None)
             done = held.num_rows if run is None else min(run.first_row - first, held.num_rows)
             held, first = held.slice(done), first + done
@@ -198,7 +204,16 @@ def _from_file(task: OrderedTask) -> Iterator[PartitionRows]:
         raise InvalidValueError("file", task.source, "a file that does not change while it is read")
 
 
-def _without_bad_rows(rows: PartitionRows) -> PartitionRows:
+def _begun_again(rows: PartitionRows, start: Carried) -> PartitionRows:
+    """Return rows that begin with ``seq`` 0 although an earlier replay has come further."""
+    if start.state is None:
+        return attrs.evolve(rows, start=start)
+    text = f"seq 0 is of an earlier replay, after which seq {start.state.seq} is next"
+    problem = Problem(*rows.place(0), text, rows.partition)
+    return attrs.evolve(rows, table=rows.table.slice(0, 0), problem=problem, start=start)
+
+
+def without_bad_rows(rows: PartitionRows) -> PartitionRows:
     """Return the rows up to the first in which something is missing."""
     bad = first_bad_row(rows.table)
     if bad is None:

@@ -1,9 +1,10 @@
 """The report of a replay, for people and as one line of JSON; text from files is escaped."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
+import attrs
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from judge.finding import Finding, FindingKind
 from judge.words import printable
+from replay.recording import Recording
 from replay.verdict import Counts, Divergence, PartitionVerdict, Problem, Replay, Verdict, place
 
 MAX_ROWS = 40
@@ -31,6 +33,59 @@ _STYLES = {
 _ORDER = (Verdict.DIVERGES, Verdict.UNREADABLE, Verdict.UNCHECKED, Verdict.CONFORMS)
 
 
+Label = Callable[[Divergence], str]
+"""Returns what is known of a divergence; nothing if it is new."""
+
+
+def unlabelled(_divergence: Divergence) -> str:
+    """Return that nothing is known of a divergence."""
+    return ""
+
+
+@attrs.frozen
+class Alike:
+    """Divergences with one signature: the first of them, and how many there are, and where."""
+
+    first: Divergence
+    times: int
+    partitions: int
+
+
+def alike_of(verdicts: Iterable[PartitionVerdict]) -> list[Alike]:
+    """Return the divergences by signature, in the order of their first.
+
+    A disagreement is an error of this project, so it comes before those of a broker.
+    """
+    met: dict[tuple[str, ...], list[Divergence]] = {}
+    for verdict in verdicts:
+        for each in verdict.divergences:
+            met.setdefault(each.signature, []).append(each)
+    alike = [Alike(same[0], len(same), len({d.partition for d in same})) for same in met.values()]
+    return sorted(alike, key=lambda each: each.first.kind is not FindingKind.DISAGREEMENT)
+
+
+def verdict_lines(replay: Replay, label: Label) -> Iterator[str]:
+    """Yield a line of JSON for each share-partition."""
+    for verdict in replay.verdicts:
+        line = {
+            "partition": verdict.partition,
+            "verdict": verdict.verdict,
+            "events": verdict.events,
+            "checked": verdict.checked,
+            "reason": verdict.reason,
+            "problem": verdict.problem and verdict.problem.message,
+            "divergences": [
+                {name: getattr(each, name) for name in _TOLD}
+                | {"signature": list(each.signature), "known": label(each) or None}
+                for each in verdict.divergences
+            ],
+        }
+        yield json.dumps(line)
+
+
+_TOLD = ("seq", "source", "line", "kind", "name", "headline", "offset", "recorded", "expected")
+
+
 def json_line(replay: Replay) -> str:
     """Return the totals as one line: ``events`` are those that were checked, in ``seconds``."""
     seconds = round(replay.seconds, 3)
@@ -43,22 +98,42 @@ def json_line(replay: Replay) -> str:
             "unchecked": replay.counts.unchecked,
             "log_unknown": replay.counts.log_unknown,
             "log_partly": replay.counts.log_partly,
+            "gaps": replay.counts.gaps,
+            "lost": replay.counts.lost,
+            "latest_ms": replay.counts.latest_ms,
+            **_files(replay.recordings),
+            "runner": replay.runner,
             "seconds": seconds,
             "events_per_second": round(replay.counts.checked / max(replay.seconds, 1e-9), 1),
         }
     )
 
 
-def show(replay: Replay, console: Console) -> None:
-    """Print the verdicts, the first divergences, what could not be read, and the totals."""
+def _files(recordings: Sequence[Recording]) -> dict[str, int]:
+    """Return what a recorder says of its files, in numbers."""
+    total = sum(recordings, Recording())
+    return {
+        "recordings": len(recordings),
+        "unfinished": sum(each.is_unfinished for each in recordings),
+        "cut": total.cut,
+        "dropped": total.dropped,
+        "faults": total.faults,
+    }
+
+
+def show(
+    replay: Replay, console: Console, *, label: Label = unlabelled, with_json: bool = False
+) -> None:
+    """Print the verdicts, divergences, what could not be read, and the totals.
+
+    ``label`` tells what is known of a divergence; ``with_json`` shows its row, too.
+    """
     console.print(_table(replay.verdicts))
-    divergences = [v.divergence for v in replay.verdicts if v.divergence]
-    # A disagreement is an error of this project, so it comes before those of a broker.
-    divergences.sort(key=lambda d: d.kind is not FindingKind.DISAGREEMENT)
-    for divergence in divergences[:MAX_DETAILS]:
-        console.print(_details(divergence))
-    if len(divergences) > MAX_DETAILS:
-        console.print(f"… and {len(divergences) - MAX_DETAILS} more diverging share-partitions\n")
+    alike = sorted(alike_of(replay.verdicts), key=lambda each: bool(label(each.first)))
+    for each in alike[:MAX_DETAILS]:
+        console.print(_details(each, label(each.first), with_json=with_json))
+    if len(alike) > MAX_DETAILS:
+        console.print(f"… and {len(alike) - MAX_DETAILS} more kinds of divergence\n")
     _show_problems(replay, console)
     for line in _totals(replay):
         console.print(line, soft_wrap=True)
@@ -76,7 +151,7 @@ def _table(verdicts: Sequence[PartitionVerdict]) -> Table:
         style = _STYLES[verdict.verdict]
         table.add_row(
             Text(printable(verdict.partition, 120)),
-            Text(verdict.verdict.value, style=style),
+            Text(_verdict_text(verdict), style=style),
             f"{verdict.events:,}",
             f"{verdict.checked:,}",
             Text(_what(verdict)),
@@ -86,24 +161,45 @@ def _table(verdicts: Sequence[PartitionVerdict]) -> Table:
     return table
 
 
+def _verdict_text(verdict: PartitionVerdict) -> str:
+    """Return the verdict, with the gaps of what was checked."""
+    if not verdict.gaps:
+        return verdict.verdict.value
+    return f"{verdict.verdict.value}, {verdict.gaps} gap{'s' if verdict.gaps > 1 else ''}"
+
+
 def _what(verdict: PartitionVerdict) -> str:
     if divergence := verdict.divergence:
         where = place(divergence.source, divergence.line)
-        return f"{divergence.name} at seq {divergence.seq}, {where}"
+        more = f", and {len(verdict.more):,} more" if verdict.more else ""
+        reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
+        return f"{divergence.name} at seq {divergence.seq}, {where}{more}{reason}"
     if problem := verdict.problem:
         return f"{place(problem.source, problem.line)}: {printable(problem.message, 160)}"
     return printable(verdict.reason)
 
 
-def _details(divergence: Divergence) -> Text:
-    text = Text()
+def _details(alike: Alike, known: str, *, with_json: bool) -> Text:
+    divergence, text = alike.first, Text()
     loud = divergence.kind is FindingKind.DISAGREEMENT
-    title = "SPECIFICATION AND IMPLEMENTATION DISAGREE" if loud else "First divergence"
+    title = "SPECIFICATION AND IMPLEMENTATION DISAGREE" if loud else "Divergence"
+    title = "Known divergence" if known else title
     name = printable(divergence.partition, 120)
-    text.append(f"\n{title}: {name}, seq {divergence.seq}\n", style="bold red")
     where = place(divergence.source, divergence.line)
-    _lines(text, ("where", where), ("event", divergence.event))
-    return text.append(_explained(divergence))
+    often = f", the first of {alike.times:,} alike" if alike.times > 1 else ""
+    if alike.partitions > 1:
+        often += f" in {alike.partitions:,} share-partitions"
+    text.append(f"\n{title}: {name}, seq {divergence.seq}, {where}{often}\n", style="bold red")
+    text.append(_explained(divergence))
+    _lines(text, ("known", known))
+    if with_json:
+        _lines(text, ("json", divergence.event))
+    return text
+
+
+def alarm_text(divergence: Divergence, known: str = "") -> Text:
+    """Return a divergence as the report of a replay shows it; ``known`` is what is known of it."""
+    return _details(Alike(divergence, 1, 1), known, with_json=False)
 
 
 def finding_text(finding: Finding) -> Text:
@@ -113,23 +209,31 @@ def finding_text(finding: Finding) -> Text:
 
 
 def _explained(finding: Finding | Divergence) -> Text:
+    """Return the offending value first, then the rule, the event, and the states around it."""
     text = Text()
+    if finding.headline:
+        text.append(f"  {printable(finding.headline, 300)}\n", style="bold")
+    is_applied = finding.after != finding.before
     _lines(
         text,
         (finding.kind.value, f"{finding.name}: {finding.sentence}"),
-        ("against", finding.engine),
-        ("recorded", finding.recorded),
+        ("event", finding.event_text),
+        ("answered" if finding.kind is FindingKind.GUARD else "recorded", finding.recorded),
         ("expected", finding.expected),
         ("before", finding.before),
-        ("after", finding.after),
+        ("expected after", finding.after if is_applied else ""),
+        ("recorded after", finding.recorded_after),
+        ("differs at" if is_applied else "changes at", finding.changed),
+        ("against", finding.engine),
     )
     return text
 
 
 def _lines(text: Text, *lines: tuple[str, str]) -> None:
     for name, value in lines:
-        text.append(f"  {name:<11} ", style="bold")
-        text.append(f"{printable(value, 1000)}\n", style="default")
+        if value:
+            text.append(f"  {name:<14} ", style="bold")
+            text.append(f"{printable(value, 1000)}\n", style="default")
 
 
 def _show_problems(replay: Replay, console: Console) -> None:
@@ -161,10 +265,11 @@ def _totals(replay: Replay) -> Iterator[Text]:
     yield Text(
         f"{counts.checked:,} events checked, {missed:,} not checked "
         "(sampling, unreadable, or after a divergence), "
-        f"{replay.seconds:.1f} s, {rate:,.0f} events/s",
+        f"{replay.seconds:.1f} s, {rate:,.0f} events/s, {replay.runner}",
         style="" if not missed else "yellow",
     )
     yield from _unchecked_promises(counts)
+    yield from _recorded(replay)
     if replay.passed_over:
         names = ", ".join(place(name, None) for name in replay.passed_over[:5])
         yield Text(f"{len(replay.passed_over)} files skipped, not traces by name: {names}")
@@ -189,6 +294,29 @@ def _unchecked_promises(counts: Counts) -> Iterator[Text]:
         yield Text(
             f"{counts.log_partly:,} share-partitions begin over a log that is not empty: that no "
             "record of before was lost is not checked of them.",
+            style="yellow",
+        )
+
+
+def _recorded(replay: Replay) -> Iterator[Text]:
+    counts, files = replay.counts, _files(replay.recordings)
+    if counts.gaps:
+        yield Text(
+            f"{counts.gaps:,} gaps, in which {counts.lost:,} events or more are missing: they are "
+            "not checked, and what follows begins with a state that is believed.",
+            style="yellow",
+        )
+    if counts.latest_ms is not None:
+        yield Text(f"Timers ended locks up to {counts.latest_ms:,} ms after they were due.")
+    if files["unfinished"] or files["cut"]:
+        yield Text(
+            f"{files['unfinished']:,} of {files['recordings']:,} recorded files have no trailer: "
+            f"their broker died or still writes; {files['cut']:,} end within a line.",
+            style="yellow",
+        )
+    if files["dropped"] or files["faults"]:
+        yield Text(
+            f"The recorder counts {files['dropped']:,} events dropped, {files['faults']:,} faults.",
             style="yellow",
         )
 

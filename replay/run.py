@@ -4,21 +4,28 @@ import functools
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
-from threading import Thread
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
 
-from replay.check import Plan, compile_ahead, is_sampled, run_task
 from replay.gather import Gathered, GatherTask, gather
 from replay.load import BucketTask, OrderedTask
-from replay.session import Progress, Silent, run_tasks
+from replay.plan import Plan, is_sampled
+from replay.result_schema import (
+    DIVERGENCES,
+    VERDICTS,
+    divergence_row,
+    labelled,
+    verdict_row,
+)
+from replay.runner import Progress, Runner, Silent
 from replay.sources import Form, Source, Sources
+from replay.state_file import Carried, diverged_before, read_states, write_states
 from replay.survey import Survey, survey
 from replay.tasks import (
     Inputs,
@@ -28,16 +35,39 @@ from replay.tasks import (
     inputs_of,
     problems_of,
 )
-from replay.verdict import Divergence, PartitionVerdict, Replay, Verdict, counted
+from replay.verdict import PartitionVerdict, Replay, Verdict, counted
+
+if TYPE_CHECKING:
+    from replay.segments import Segment, Segmented, SegmentVerdict
+
+LARGE_EVENTS = 20_000
+"""How many events a share-partition has at least that is checked in segments."""
+
+SEGMENTS_PER_CORE = 4
+"""How many segments each core gets of a large share-partition, about."""
 
 TASKS_PER_CORE = 2
-"""How many tasks of Spark each core gets in a stage, about: few cost little, more spread well."""
+"""How many tasks each core gets in a stage, about: few cost little, more spread well."""
+
+MAX_SOURCES = 100
+"""How many files the metadata of a result names."""
+
+COMPILED_PARTS = 2
+"""In how many parts the kernel is compiled; as in ``impl.ahead``, which who waits does not load."""
 
 T_ = TypeVar("T_")
 
 
+@attrs.frozen
+class _Part:
+    """A part to compile; a result if it had to be."""
+
+    plan: Plan
+    part: int
+
+
 def replay_sources(
-    session: SparkSession,
+    runner: Runner,
     sources: Sources,
     plan: Plan,
     out: Path | None = None,
@@ -45,30 +75,33 @@ def replay_sources(
 ) -> Replay:
     """Check every share-partition of the sources and return the verdicts.
 
-    ``out`` is a folder for ``divergences.parquet`` and ``lag/``; on a cluster, one that all
-    workers see. Raises SessionError if Spark gives up.
+    ``out`` is a folder for ``verdicts.parquet``, ``divergences.parquet`` and ``lag/``; on a
+    cluster, one that all workers see. Raises SessionError if the runner gives up, StateError for
+    states that cannot be used; then, and when interrupted, it leaves those of an earlier replay as
+    they are.
     """
     started = time.monotonic()
+    carried = read_states(Path(plan.state_folder), plan.rules) if plan.state_folder else {}
     progress = progress or Silent()
     if out:
-        plan = attrs.evolve(plan, lag_folder=str(_cleared(out)))
+        plan = attrs.evolve(plan, lag_folder=str(_cleared(out)), labels=labels_of(plan, sources))
     folder = tempfile.mkdtemp(prefix="sharespec-", dir=out)
     try:
-        ahead = Thread(target=compile_ahead, args=(plan,), daemon=True)
-        if (session.sparkContext.master or "").startswith("local["):
-            ahead.start()
-        inputs, whole = _first_stage(session, sources.files, folder, progress)
+        inputs, whole = _first_stage(runner, sources.files, plan, folder, progress)
         problems = [*sources.problems, *inputs.problems]
         verdicts: list[PartitionVerdict] = []
-        if ahead.ident is not None:
-            ahead.join()
+        left: dict[str, Carried] = {}
         if whole:
-            verdicts, whole = _second_stage(session, inputs, plan, progress)
+            verdicts, left, whole = _second_stage(runner, inputs, plan, progress, carried)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    verdicts = sorted([*verdicts, *_others(inputs, plan, verdicts)], key=lambda v: v.partition)
+    others = [*_others(inputs, plan, verdicts), *_earlier(carried, inputs, plan)]
+    verdicts = sorted([*verdicts, *others], key=lambda v: v.partition)
+    if whole and plan.state_folder:
+        states = {**carried, **after(verdicts, left)}
+        write_states(Path(plan.state_folder), plan.rules, states.values())
     if out:
-        _write_divergences(out, verdicts)
+        _write_results(out, verdicts, plan.labels)
     return Replay(
         tuple(verdicts),
         tuple(problems),
@@ -77,57 +110,138 @@ def replay_sources(
         sources.passed_over,
         any(survey.generated for survey in inputs.surveys),
         not whole,
+        tuple(each for each in inputs.recordings.values() if each.headers),
+        runner.place,
     )
 
 
 def _first_stage(
-    session: SparkSession, files: Sequence[Source], folder: str, progress: Progress
+    runner: Runner, files: Sequence[Source], plan: Plan, folder: str, progress: Progress
 ) -> tuple[Inputs, bool]:
-    """Survey the Parquet files; gather the events of all files that are not in order."""
-    parallelism = session.sparkContext.defaultParallelism
+    """Survey the Parquet files; gather the events of all files that are not in order.
+
+    Meanwhile compile what the plan needs, so that the workers of this machine have it cached.
+    """
+    parallelism = runner.parallelism
     buckets = bucket_count(files, parallelism)
     lines = [source for source in files if source.form is not Form.PARQUET]
     in_order = [source for source in files if source.form is Form.PARQUET]
-    tasks: list[tuple[Source, ...] | GatherTask] = [*_shares(in_order, parallelism)]
+    tasks: list[tuple[Source, ...] | GatherTask | _Part] = [*_shares(in_order, parallelism)]
     tasks += gather_tasks(lines, buckets, folder, 0)
-    results, whole = run_tasks(session, "read", tasks, _prepare, progress)
+    if tasks and runner.local and parallelism > 1:
+        tasks = [*(_Part(plan, part) for part in range(COMPILED_PARTS)), *tasks]
+    results, whole = runner.run("read", tasks, _prepare, progress)
+    if whole and any(isinstance(result, _Part) for result in results):
+        _, whole = runner.run("compile", [plan], _compile, progress)
     surveys = [result for result in results if isinstance(result, Survey)]
     gathered = [result for result in results if isinstance(result, Gathered)]
     unsorted = [s.source for s in surveys if s.runs is None and s.problem is None]
     if whole and unsorted:
         more = gather_tasks(unsorted, buckets, folder, len(tasks))
-        sorted_, whole = run_tasks(session, "sort", more, _prepare, progress)
+        sorted_, whole = runner.run("sort", more, _prepare, progress)
         gathered += [result for result in sorted_ if isinstance(result, Gathered)]
-    surveys.sort(key=lambda found: found.source.path)
+    surveys.sort(key=lambda survey: survey.source.path)
     return inputs_of(gathered, surveys), whole
 
 
-def _prepare(task: tuple[Source, ...] | GatherTask) -> Iterable[Survey | Gathered]:
+def _prepare(
+    task: tuple[Source, ...] | GatherTask | _Part,
+) -> Iterable[Survey | Gathered | _Part]:
     if isinstance(task, GatherTask):
         return [gather(task)]
+    if isinstance(task, _Part):
+        from replay.check import compile_part  # noqa: PLC0415 - who only waits needs no Numba
+
+        return [task] if compile_part(task.plan, task.part) else []
     return [survey(source) for source in task]
 
 
+def _compile(plan: Plan) -> Iterable[None]:
+    """Compile what is left when the parts are compiled, in one process, for all."""
+    from replay.check import compile_ahead  # noqa: PLC0415 - who only waits needs no Numba
+
+    compile_ahead(plan)
+    return []
+
+
 def _second_stage(
-    session: SparkSession, inputs: Inputs, plan: Plan, progress: Progress
-) -> tuple[list[PartitionVerdict], bool]:
-    """Check the share-partitions that are sampled."""
-    parallelism = session.sparkContext.defaultParallelism
+    runner: Runner,
+    inputs: Inputs,
+    plan: Plan,
+    progress: Progress,
+    carried: Mapping[str, Carried],
+) -> tuple[list[PartitionVerdict], dict[str, Carried], bool]:
+    """Check the share-partitions that are sampled; return also where a later replay can go on."""
+    parallelism = runner.parallelism
     chosen = [name for name in inputs.places if is_sampled(name, plan.sample)]
-    tasks = check_tasks(inputs, chosen, parallelism)
+    tasks = check_tasks(inputs, chosen, parallelism, carried)
     shares = _shares(tasks, parallelism)
-    check = functools.partial(_check, plan)
-    verdicts, whole = run_tasks(session, "check", shares, check, progress)
+    large = large_ones({name: inputs.events[name] for name in chosen}, plan, parallelism)
+    check = functools.partial(_check, plan, large)
+    results, whole = runner.run("check", shares, check, progress)
+    verdicts = [result for result in results if isinstance(result, PartitionVerdict)]
+    kept = [result for result in results if not isinstance(result, PartitionVerdict)]
+    verdicts += [each.verdict for each in kept if not each.segments]
+    if whole and (cut := [each for each in kept if each.segments]):
+        more, whole = _third_stage(runner, cut, plan, progress)
+        verdicts += more
+    left = {each.left.partition: each.left for each in kept if each.left}
     # A share-partition in two files, one of them in order, is seen by the other's task alone.
-    return list({verdict.partition: verdict for verdict in verdicts}.values()), whole
+    return list({verdict.partition: verdict for verdict in verdicts}.values()), left, whole
 
 
-def _check(plan: Plan, tasks: tuple[BucketTask | OrderedTask, ...]) -> Iterator[PartitionVerdict]:
-    return (verdict for task in tasks for verdict in run_task(task, plan))
+def _check(
+    plan: Plan, large: Mapping[str, int], tasks: tuple[BucketTask | OrderedTask, ...]
+) -> "Iterator[PartitionVerdict | Segmented]":
+    from replay.segments import run_task  # noqa: PLC0415 - who only waits needs no Numba
+
+    return (verdict for task in tasks for verdict in run_task(task, plan, large))
+
+
+def large_ones(events: Mapping[str, int], plan: Plan, parallelism: int) -> dict[str, int]:
+    """Return the share-partitions to check in segments, and of about how many events.
+
+    They are those that would keep one worker busy while others have nothing to do. The kernel's
+    states are needed for it, and the specification, which takes the time.
+    """
+    if not {"spec", "impl"} <= set(plan.against):
+        return {}
+    if plan.segment_events:
+        return {name: plan.segment_events for name, n in events.items() if n > plan.segment_events}
+    if parallelism == 1:
+        return {}
+    least = max(LARGE_EVENTS, sum(events.values()) // (SEGMENTS_PER_CORE * parallelism))
+    return {name: _segment_events(n, parallelism) for name, n in events.items() if n >= least}
+
+
+def _segment_events(events: int, parallelism: int) -> int:
+    return max(LARGE_EVENTS // SEGMENTS_PER_CORE, -(-events // (SEGMENTS_PER_CORE * parallelism)))
+
+
+def _third_stage(
+    runner: Runner, cut: "list[Segmented]", plan: Plan, progress: Progress
+) -> tuple[list[PartitionVerdict], bool]:
+    """Check the segments of the share-partitions that were cut up."""
+    from replay.segments import joined  # noqa: PLC0415 - who only waits needs no Numba
+
+    segments = [segment for each in cut for segment in each.segments]
+    check = functools.partial(_check_segment, plan)
+    results, whole = runner.run("segments", segments, check, progress)
+    parts: dict[str, list[SegmentVerdict]] = {}
+    for result in results:
+        parts.setdefault(result.partition, []).append(result)
+    verdicts = (joined(each, parts.get(each.verdict.partition, [])) for each in cut)
+    return [verdict for verdict in verdicts if verdict], whole
+
+
+def _check_segment(plan: Plan, segment: "Segment") -> "Iterable[SegmentVerdict]":
+    from replay.segments import check_segment  # noqa: PLC0415 - who only waits needs no Numba
+
+    return [check_segment(segment, plan)]
 
 
 def _shares(items: Sequence[T_], parallelism: int) -> list[tuple[T_, ...]]:
-    """Return the items in shares: short tasks one by one would cost more in Spark than they do."""
+    """Return the items in shares: short tasks one by one would cost more than they do."""
     size = max(1, len(items) // (TASKS_PER_CORE * parallelism))
     return [tuple(items[i : i + size]) for i in range(0, len(items), size)]
 
@@ -150,6 +264,27 @@ def _others(
             yield PartitionVerdict(name, Verdict.UNCHECKED, events, 0, "stopped before it was")
 
 
+def _earlier(
+    carried: Mapping[str, Carried], inputs: Inputs, plan: Plan
+) -> Iterator[PartitionVerdict]:
+    """Yield a verdict for each share-partition that diverged before and has no row now."""
+    for name, each in carried.items():
+        if each.divergence and name not in inputs.places and is_sampled(name, plan.sample):
+            yield diverged_before(each, 0)
+
+
+def after(verdicts: Iterable[PartitionVerdict], left: Mapping[str, Carried]) -> dict[str, Carried]:
+    """Return what a later replay begins with; one that was not checked whole stays as it was."""
+    states = {}
+    for verdict in verdicts:
+        name = verdict.partition
+        if verdict.verdict is Verdict.CONFORMS and name in left:
+            states[name] = left[name]
+        elif verdict.divergence:
+            states[name] = Carried(name, None, verdict.log, divergence=verdict.divergence)
+    return states
+
+
 def _cleared(out: Path) -> Path:
     """Return the folder for lag, with the files of an earlier replay removed."""
     lag = out / "lag"
@@ -159,15 +294,24 @@ def _cleared(out: Path) -> Path:
     return lag
 
 
-def _write_divergences(out: Path, verdicts: Sequence[PartitionVerdict]) -> None:
-    rows = [attrs.asdict(v.divergence) for v in verdicts if v.divergence]
-    numbers = ("seq", "line", "offset")
-    schema = pa.schema(
-        [
-            (field.name, pa.int64() if field.name in numbers else pa.string())
-            for field in attrs.fields(Divergence)
-        ]
+def labels_of(plan: Plan, sources: Sources) -> tuple[tuple[str, str], ...]:
+    """Return what the metadata of a file says: the version, what was checked, and how."""
+    named = [source.path for source in sources.files[:MAX_SOURCES]]
+    more = len(sources.files) - len(named)
+    return (
+        ("version", version("sharespec")),
+        ("profile", plan.profile),
+        ("against", ",".join(plan.against)),
+        ("source", "; ".join([*named, *([f"and {more} more"] if more else [])])),
     )
-    for row in rows:
-        row["kind"] = row["kind"].value
-    pq.write_table(pa.Table.from_pylist(rows, schema=schema), out / "divergences.parquet")
+
+
+def _write_results(
+    out: Path, verdicts: Sequence[PartitionVerdict], labels: tuple[tuple[str, str], ...]
+) -> None:
+    for name, columns, rows in (
+        ("verdicts", VERDICTS, [verdict_row(v) for v in verdicts]),
+        ("divergences", DIVERGENCES, [divergence_row(d) for v in verdicts for d in v.divergences]),
+    ):
+        table = pa.Table.from_pylist(rows, schema=labelled(columns, labels))
+        pq.write_table(table, out / f"{name}.parquet")

@@ -2,58 +2,36 @@
 
 import contextlib
 import logging
+import os
 import re
+import socket
 import tempfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
+import attrs
 from pyspark import InheritableThread, SparkConf, SparkContext
 from pyspark.accumulators import AccumulatorParam
+from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 import replay
 from replay.java import JavaNotFoundError, prepare_environment
+from replay.runner import POLL_SECONDS, TASK_ATTEMPTS, Progress, SessionError, flat
 
 T_ = TypeVar("T_")
 R_ = TypeVar("R_")
 
+_ANSWER_SECONDS = 10
+"""How long a Spark Connect server may take to accept a connection."""
+
 PACKAGES = ("model", "spec", "impl", "judge", "replay")
 """What workers need, by import name."""
-
-TASK_ATTEMPTS = 4
-"""How often a task is tried; Spark's default everywhere but in ``local[N]``, where it is 1."""
-
-
-class SessionError(RuntimeError):
-    """Spark could not be started, or it stopped; one line."""
-
-
-POLL_SECONDS = 0.05
-"""How often progress is shown."""
-
-
-class Progress(Protocol):
-    """Shows how far a stage is."""
-
-    def stage(self, name: str, total: int) -> None:
-        """Start a stage of ``total`` tasks."""
-
-    def done(self, tasks: int, results: Sequence[Any]) -> None:
-        """Show that ``tasks`` of the stage are done; ``results`` are all of the stage so far."""
-
-
-class Silent:
-    """Progress that is not shown."""
-
-    def stage(self, name: str, total: int) -> None:
-        """Show nothing."""
-
-    def done(self, tasks: int, results: Sequence[Any]) -> None:
-        """Show nothing."""
 
 
 class _Collected(AccumulatorParam[list[Any]]):
@@ -71,42 +49,100 @@ class _Collected(AccumulatorParam[list[Any]]):
 def open_session(master: str = "local[*]") -> Iterator[SparkSession]:
     """Start Spark, or use the session that is active, and stop it at the end if it was started.
 
-    Raises SessionError if there is no Java or the master cannot be used.
+    ``master`` may be the address of a Spark Connect server (``sc://host``), whose session knows
+    tables only. Under ``spark-submit`` the session is the one that this command describes. Raises
+    SessionError if there is no Java or the master cannot be used.
     """
     if active := SparkSession.getActiveSession():
         yield active
         return
+    if master.startswith("sc://"):
+        with connected(master) as session:
+            yield session
+        return
     with tempfile.TemporaryDirectory(prefix="sharespec-code-") as folder:
-        session = _started(master, Path(folder) / "spark.log")
+        if "PYSPARK_GATEWAY_PORT" in os.environ:
+            session = SparkSession.builder.getOrCreate()
+        else:
+            session = _started(master, Path(folder) / "spark.log")
         try:
-            if not master.startswith("local["):
+            if not (session.sparkContext.master or "").startswith("local["):
                 session.sparkContext.addPyFile(str(shipped_code(Path(folder))))
             yield session
         finally:
             session.stop()
 
 
-def run_tasks(
+@attrs.frozen
+class SparkRunner:
+    """Runs tasks on Spark's workers, and again if one dies or Spark loses what a task returned."""
+
+    session: SparkSession
+
+    @property
+    def place(self) -> str:
+        """Where the tasks run, as a report says it."""
+        master = self.session.sparkContext.master
+        return f"Spark local[{self.parallelism}]" if self.local else f"Spark {master}"
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at once."""
+        return self.session.sparkContext.defaultParallelism
+
+    @property
+    def local(self) -> bool:
+        """Whether tasks run on this machine, and so see its folders and its compiled code."""
+        return (self.session.sparkContext.master or "").startswith("local[")
+
+    def run(
+        self,
+        name: str,
+        tasks: Sequence[T_],
+        function: Callable[[T_], Iterable[R_]],
+        progress: Progress,
+    ) -> tuple[list[R_], bool]:
+        """Run the tasks as ``Runner.run`` says, those again whose results Spark lost.
+
+        When interrupted, cancel what is running and return the results of the tasks that are done.
+        """
+        done: dict[int, list[R_]] = {}
+        whole = True
+
+        def show(more: Mapping[int, list[R_]]) -> None:
+            progress.done(len(done) + len(more), flat({**done, **more}))
+
+        if tasks:
+            progress.stage(name, len(tasks))
+        for _ in range(TASK_ATTEMPTS):
+            # Spark drops what a task returns, without an error, if the driver is too busy for it.
+            missing = [(nth, task) for nth, task in enumerate(tasks) if nth not in done]
+            if not missing or not whole:
+                break
+            more, whole = run_job(self.session, name, missing, function, show)
+            done.update(more)
+        if whole and len(done) < len(tasks):
+            raise SessionError(f"Spark lost the results of {len(tasks) - len(done)} tasks")
+        return flat(done), whole
+
+
+def run_job(
     session: SparkSession,
     name: str,
-    tasks: Sequence[T_],
+    tasks: Sequence[tuple[int, T_]],
     function: Callable[[T_], Iterable[R_]],
-    progress: Progress,
-) -> tuple[list[R_], bool]:
-    """Run ``function`` on each task and return all results, in any order, and True.
+    show: Callable[[Mapping[int, list[R_]]], None],
+) -> tuple[dict[int, list[R_]], bool]:
+    """Run ``function`` on each task once; return the results by the tasks' numbers, and True.
 
-    When interrupted (Ctrl-C), cancel what is running and return the results of the tasks that
-    are done, and False. Raises SessionError if Spark gives up.
+    ``show`` is given those that have arrived, over and over. When interrupted, cancel the job and
+    return what is done, and False.
     """
-    if not tasks:
-        return [], True
     context = session.sparkContext
     results = context.accumulator([], _Collected())
-    finished = context.accumulator(0)
 
-    def work(task: T_) -> None:
-        results.add(list(function(task)))
-        finished.add(1)
+    def work(task: tuple[int, T_]) -> None:
+        results.add([(task[0], list(function(task[1])))])
 
     errors: list[BaseException] = []
 
@@ -117,18 +153,17 @@ def run_tasks(
         except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
             errors.append(error)
 
-    progress.stage(name, len(tasks))
     thread = InheritableThread(target=job, daemon=True)
     thread.start()
     try:
-        _wait(thread, lambda: progress.done(finished.value, results.value))
+        _wait(thread, lambda: show(dict(results.value)))
     except KeyboardInterrupt:
         context.cancelJobGroup(name)
         thread.join(10)
-        return list(results.value), False
+        return dict(results.value), False
     if errors:
         raise SessionError(f"Spark gave up: {first_line(errors[0])}") from errors[0]
-    return list(results.value), True
+    return dict(results.value), True
 
 
 def first_line(error: BaseException) -> str:
@@ -148,6 +183,28 @@ def shipped_code(folder: Path) -> Path:
             for path in sorted((root / package).rglob("*.py")):
                 archive.write(path, path.relative_to(root))
     return target
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[SparkSession]:
+    """Use a Spark Connect server, which gets the code that its workers import.
+
+    Raises SessionError if there is none, or PySpark's packages for it are not installed.
+    """
+    try:
+        place = urlsplit(address)
+        # PySpark itself tries for ten minutes.
+        with socket.create_connection((place.hostname or "", place.port or 15002), _ANSWER_SECONDS):
+            session = SparkSession.builder.remote(address).getOrCreate()
+    except (ImportError, OSError, ValueError, PySparkException) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise SessionError(f"no session at {address}: {reason}") from None
+    with tempfile.TemporaryDirectory(prefix="sharespec-code-") as folder:
+        try:
+            session.addArtifacts(str(shipped_code(Path(folder))), pyfile=True)
+            yield session
+        finally:
+            session.stop()
 
 
 def _started(master: str, log: Path) -> SparkSession:

@@ -1,6 +1,7 @@
 """Which files a replay reads, and what form each has."""
 
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -59,7 +60,8 @@ def find_sources(paths: Iterable[str | Path]) -> Sources:
                 passed_over.append(str(file))
                 continue
             try:
-                files.setdefault(str(file.resolve()), _source(file))
+                source = _source(file)
+                files.setdefault(str(Path(source.path).resolve()), source)
             except OSError as error:
                 problems.append(Problem(str(file), None, f"cannot be read: {error.strerror}"))
     if not files and not problems:
@@ -83,7 +85,7 @@ def _within(path: Path) -> Iterator[Path]:
 
 
 def _source(path: Path) -> Source:
-    if not path.is_file():
+    if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(0, "it is not a regular file")
     with path.open("rb") as file:
         magic = file.read(4)

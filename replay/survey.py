@@ -97,7 +97,12 @@ def _check_sizes(metadata: pq.FileMetaData) -> None:
 
 
 def _runs(file: pq.ParquetFile) -> tuple[PartitionRun, ...] | None:
-    """Return the runs of the file if each share-partition is one run in order, else None."""
+    """Return the runs of the file if each share-partition is one run in order, else None.
+
+    Rows of leaderships are put in order elsewhere.
+    """
+    if "leader_epoch" in file.schema_arrow.names and _has_leaders(file):
+        return None
     runs: list[PartitionRun] = []
     row = 0
     for group in range(file.metadata.num_row_groups):
@@ -112,6 +117,11 @@ def _runs(file: pq.ParquetFile) -> tuple[PartitionRun, ...] | None:
             row += batch.num_rows
     names = {run.partition for run in runs}
     return tuple(runs) if len(names) == len(runs) else None
+
+
+def _has_leaders(file: pq.ParquetFile) -> bool:
+    column = file.read(columns=["leader_epoch"], use_threads=False).column(0)
+    return bool(column.null_count < len(column))
 
 
 def _runs_of_batch(

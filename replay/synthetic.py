@@ -86,10 +86,10 @@ class SyntheticPartition:
     def events(self, number: int) -> Iterator[TraceEvent]:
         """Yield so many events, the first of them an initialize."""
         for seq in range(number):
-            if seq:
-                self._dice.weighted(OPERATIONS)(self._world)
-            else:
+            if not seq:
                 self._world.initialize(DurableState(0, 0))
+            while not self._recorder.events:  # What the rules refuse is no event.
+                self._dice.weighted(OPERATIONS)(self._world)
             event = self._recorder.events.pop()
             if seq % RECORDS_EVERY:
                 event = attrs.evolve(event, after=attrs.evolve(event.after, records=None))

@@ -6,7 +6,9 @@ import attrs
 
 from replay.gather import Gathered, GatherTask, bucket_of
 from replay.load import BucketTask, GatheredPart, OrderedTask
+from replay.recording import Recording
 from replay.sources import Form, Source
+from replay.state_file import Carried
 from replay.survey import PartitionRun, Survey
 from replay.verdict import Problem
 
@@ -35,6 +37,8 @@ class Inputs:
     """What the files hold.
 
     ``places`` has where each share-partition begins in each file, ``events`` how many it has.
+    ``leaderless`` are those of which a row tells no leader epoch; ``recordings`` is what a recorder
+    says of each file.
     """
 
     gathered: tuple[Gathered, ...]
@@ -42,12 +46,18 @@ class Inputs:
     problems: tuple[Problem, ...]
     places: dict[str, list[FirstEvent]]
     events: dict[str, int]
+    leaderless: frozenset[str] = frozenset()
+    recordings: Mapping[str, Recording] = attrs.field(factory=dict)
 
 
 def bucket_count(sources: Iterable[Source], parallelism: int) -> int:
     """Return the number of buckets: enough for all workers, each small enough for memory."""
-    text = sum(source.size * TEXT_FACTOR[source.form] for source in sources)
-    return min(MOST_BUCKETS, max(4 * parallelism, text // BUCKET_BYTES))
+    return min(MOST_BUCKETS, max(4 * parallelism, text_of(sources) // BUCKET_BYTES))
+
+
+def text_of(sources: Iterable[Source]) -> int:
+    """Return how many bytes of text the files hold, about."""
+    return sum(source.size * TEXT_FACTOR[source.form] for source in sources)
 
 
 def gather_tasks(
@@ -88,25 +98,54 @@ def inputs_of(gathered: list[Gathered], surveys: list[Survey]) -> Inputs:
             place = FirstEvent(survey.source.path, run.first_row + 1)
             places.setdefault(run.partition, []).append(place)
             events[run.partition] = events.get(run.partition, 0) + run.rows
-    return Inputs(tuple(gathered), tuple(surveys), tuple(problems), places, events)
+    leaderless = {name for part in gathered for name in part.partitions.keys() - part.led}
+    leaderless |= {run.partition for survey in surveys for run in survey.runs or ()}
+    recordings: dict[str, Recording] = {}
+    for part in gathered:
+        path = part.task.source.path
+        recordings[path] = recordings.get(path, Recording()) + part.recording
+    return Inputs(
+        tuple(gathered),
+        tuple(surveys),
+        tuple(problems),
+        places,
+        events,
+        frozenset(leaderless),
+        recordings,
+    )
 
 
 def problems_of(inputs: Inputs) -> dict[str, Problem]:
     """Return the problem of each share-partition that has one: a bad line, or several files."""
-    return _first_problems(inputs.problems) | _conflicts(inputs.places)
+    return _first_problems(inputs.problems) | _conflicts(inputs)
 
 
 def check_tasks(
-    inputs: Inputs, chosen: Iterable[str], parallelism: int
+    inputs: Inputs,
+    chosen: Iterable[str],
+    parallelism: int,
+    carried: Mapping[str, Carried] | None = None,
 ) -> list[BucketTask | OrderedTask]:
-    """Return the tasks that check the chosen share-partitions."""
-    conflicts, chosen = _conflicts(inputs.places), frozenset(chosen)
+    """Return the tasks that check the chosen share-partitions.
+
+    ``carried`` has where an earlier replay left some of them.
+    """
+    conflicts, chosen = _conflicts(inputs), frozenset(chosen)
     tasks: list[BucketTask | OrderedTask] = []
-    tasks += _bucket_tasks(inputs.gathered, _first_problems(inputs.problems), conflicts, chosen, 0)
+    tasks += _bucket_tasks(inputs, conflicts, chosen)
     # A share-partition in several files is not read from those in order.
     alone = chosen - conflicts.keys()
     tasks += _ordered_tasks(inputs.surveys, alone, parallelism, len(tasks))
-    return tasks
+    return [_going_on(task, carried) for task in tasks] if carried else tasks
+
+
+def _going_on(
+    task: BucketTask | OrderedTask, carried: Mapping[str, Carried]
+) -> BucketTask | OrderedTask:
+    """Return the task with where an earlier replay left its share-partitions."""
+    runs = task.runs if isinstance(task, OrderedTask) else ()
+    names = task.chosen if isinstance(task, BucketTask) else {run.partition for run in runs}
+    return attrs.evolve(task, carried={name: carried[name] for name in names if name in carried})
 
 
 def _line_bases(gathered: Iterable[Gathered]) -> dict[int, int]:
@@ -129,10 +168,12 @@ def _first_problems(problems: Iterable[Problem]) -> dict[str, Problem]:
     return first
 
 
-def _conflicts(places: Mapping[str, Sequence[FirstEvent]]) -> dict[str, Problem]:
-    """Return a problem for each share-partition that is in more than one file."""
+def _conflicts(inputs: Inputs) -> dict[str, Problem]:
+    """Return a problem for each share-partition in several files that tell no leader epochs."""
     conflicts: dict[str, Problem] = {}
-    for partition, events in places.items():
+    for partition, events in inputs.places.items():
+        if partition not in inputs.leaderless:
+            continue
         files = {event.source: event for event in sorted(events, key=lambda e: -e.line)}
         if len(files) > 1:
             first, other, *_ = sorted(files.values(), key=lambda e: e.source)
@@ -145,15 +186,14 @@ def _conflicts(places: Mapping[str, Sequence[FirstEvent]]) -> dict[str, Problem]
 
 
 def _bucket_tasks(
-    gathered: Sequence[Gathered],
-    bad: Mapping[str, Problem],
-    conflicts: Mapping[str, Problem],
-    chosen: Iterable[str],
-    first: int,
+    inputs: Inputs, conflicts: Mapping[str, Problem], chosen: Iterable[str]
 ) -> list[BucketTask]:
     """Return a task for each bucket that holds a chosen share-partition."""
+    gathered, bad = inputs.gathered, _first_problems(inputs.problems)
     if not gathered:
         return []
+    unfinished = (path for path, recording in inputs.recordings.items() if recording.is_unfinished)
+    open_files = frozenset(unfinished)
     buckets = gathered[0].task.buckets
     bases = _line_bases(gathered)
     names: dict[int, set[str]] = {}
@@ -167,11 +207,13 @@ def _bucket_tasks(
             parts.setdefault(bucket, []).append(part)
     return [
         BucketTask(
-            first + i,
+            i,
             tuple(parts[bucket]),
             {name: bad[name] for name in wanted if name in bad},
             {name: conflicts[name] for name in wanted if name in conflicts},
             frozenset(wanted),
+            open_files,
+            events={name: inputs.events[name] for name in wanted},
         )
         for i, (bucket, wanted) in enumerate(sorted(names.items()))
     ]

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import attrs
 
-from judge.finding import FindingKind
+from judge.finding import FindingKind, signature
 from judge.words import printable
+from replay.recording import Recording
 
 
 class Verdict(StrEnum):
@@ -40,11 +41,27 @@ class Problem:
 
 
 @attrs.frozen
+class RecordRow:
+    """Records in equal states: a row of the records in flight."""
+
+    first: int
+    last: int
+    state: str
+    delivery_count: int
+    member: str | None
+    pending: bool
+
+
+@attrs.frozen
 class Divergence:
     """The first event of a share-partition that no rule allows, and the states around it.
 
     ``name`` and ``sentence`` are those of the guard, invariant or kind of difference; ``before``
-    and ``after`` are the states that were expected.
+    and ``after`` are the states that were expected, in words. The rest is as in ``Finding``;
+    ``event`` is the row as JSON. The states as data: the window before, and the records in flight
+    before, as expected and as recorded after, at most ``MAX_RECORDS`` ranges of each.
+    ``operations_before`` are the kinds of operations up to the event, as far as they were read with
+    it: of a share-partition in segments those of its segment.
     """
 
     partition: str
@@ -61,13 +78,35 @@ class Divergence:
     before: str
     after: str
     offset: int | None = None
+    headline: str = ""
+    operation: str = ""
+    event_text: str = ""
+    recorded_after: str = ""
+    changed: str = ""
+    recorded_value: int | None = None
+    expected_value: int | None = None
+    start_offset_before: int | None = None
+    end_offset_before: int | None = None
+    delivery_complete_count_before: int | None = None
+    records_before: tuple[RecordRow, ...] = ()
+    records_expected: tuple[RecordRow, ...] = ()
+    records_recorded: tuple[RecordRow, ...] = ()
+    operations_before: tuple[str, ...] = attrs.field(default=(), eq=False)
+
+    @property
+    def signature(self) -> tuple[str, ...]:
+        """Return what is the same of divergences that look alike, as in known deviations."""
+        return signature(self.name, self.operation, self.recorded)
 
 
 @attrs.frozen
 class PartitionVerdict:
     """The verdict on one share-partition; ``checked`` of its ``events`` were compared.
 
-    ``log`` says against how much of the log they were.
+    ``divergence`` is the first and ``more`` are those after it; ``repeats`` are events at which
+    nothing but a count is still wrong. ``log`` says against how much of the log they were compared.
+    ``gaps`` are the places among them where events are missing, ``lost`` so many as is known;
+    ``latest_ms`` is how long after it was due the latest timer ended a lock, None if no timer did.
     """
 
     partition: str
@@ -78,6 +117,16 @@ class PartitionVerdict:
     divergence: Divergence | None = None
     problem: Problem | None = None
     log: LogKnowledge = LogKnowledge.ALL
+    gaps: int = 0
+    lost: int = 0
+    latest_ms: int | None = None
+    more: tuple[Divergence, ...] = ()
+    repeats: int = 0
+
+    @property
+    def divergences(self) -> tuple[Divergence, ...]:
+        """Return all divergences, in order."""
+        return (self.divergence, *self.more) if self.divergence else ()
 
 
 @attrs.frozen
@@ -85,7 +134,8 @@ class Counts:
     """Totals. ``unreadable`` counts share-partitions and, where none is known, files.
 
     In ``log_unknown`` share-partitions nothing is known of the log; in ``log_partly`` nothing of
-    what it held before the first event.
+    what it held before the first event. ``gaps`` are places where events are missing, ``lost`` so
+    many as is known. ``latest_ms`` is how late the latest timer ended a lock; None if none did.
     """
 
     events: int
@@ -97,6 +147,9 @@ class Counts:
     unchecked: int
     log_unknown: int = 0
     log_partly: int = 0
+    gaps: int = 0
+    lost: int = 0
+    latest_ms: int | None = None
 
 
 @attrs.frozen
@@ -104,7 +157,8 @@ class Replay:
     """The result of a replay. ``problems`` are those of files and lines; ``seconds`` elapsed.
 
     ``generated``: an input comes from ``sharespec generate``. ``interrupted``: the replay was
-    stopped before its end.
+    stopped before its end. ``recordings`` is what a recorder says of the files that it wrote.
+    ``runner`` is what ran it: this process or Spark.
     """
 
     verdicts: tuple[PartitionVerdict, ...]
@@ -114,6 +168,8 @@ class Replay:
     passed_over: tuple[str, ...] = ()
     generated: bool = False
     interrupted: bool = False
+    recordings: tuple[Recording, ...] = ()
+    runner: str = ""
 
 
 def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts:
@@ -131,6 +187,9 @@ def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts
         unchecked=per[Verdict.UNCHECKED],
         log_unknown=sum(v.log is LogKnowledge.NOTHING for v in verdicts),
         log_partly=sum(v.log is LogKnowledge.FROM_FIRST_EVENT for v in verdicts),
+        gaps=sum(v.gaps for v in verdicts),
+        lost=sum(v.lost for v in verdicts),
+        latest_ms=max((v.latest_ms for v in verdicts if v.latest_ms is not None), default=None),
     )
 
 

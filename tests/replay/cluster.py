@@ -14,10 +14,10 @@ from typing import Any
 
 import click
 
-from replay.check import Plan
+from replay.plan import Plan
 from replay.report import json_line
 from replay.run import replay_sources
-from replay.session import open_session
+from replay.session import SparkRunner, open_session
 from replay.sources import find_sources
 
 
@@ -65,7 +65,9 @@ def main(master: str, trace: str, kill: str) -> None:
     plan = Plan(against=("spec", "impl"), invariants_every=0)
     with open_session(master) as session:
         click.echo(session.sparkContext.parallelize([0]).map(where).first())
-        click.echo(json_line(replay_sources(session, find_sources([trace]), plan, None, progress)))
+        sources = find_sources([trace])
+        result = replay_sources(SparkRunner(session), sources, plan, None, progress)
+        click.echo(json_line(result))
     click.echo(progress.killed)
 
 

@@ -3,6 +3,7 @@
 import functools
 import gzip
 import itertools
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from model.profile import KAFKA
 from model.trace import TraceEvent
 from model.trace_arrow import PLACE, SCHEMA, table_from_rows
 from model.trace_codec import event_from_row
-from model.trace_json import line_from_row, row_from_line
+from model.trace_json import line_from_row, row_from_line, row_from_object
 from operations.local import opened_traces, share_partitions
 from operations.walk import TraceTime, Walked, walk
 
@@ -22,6 +23,7 @@ Row = dict[str, Any]
 DRAFT = Path(__file__).parents[1] / "data" / "draft.jsonl"
 ABORTED = DRAFT.with_name("aborted.jsonl")
 TRACES = Path(__file__).parents[1] / "data" / "traces"
+RECORDED = TRACES.with_name("recorded")
 
 
 @functools.cache
@@ -35,6 +37,17 @@ def kafka_rows(name: str = "core", partition: int = 0, count: int = 60) -> list[
     mine = f'"{name}:orders:{partition}"'.encode()
     lines = (line for line in _lines(name) if mine in line)
     return [row_from_line(line) for line in itertools.islice(lines, count)]
+
+
+@functools.cache
+def recorded(name: str) -> dict[str, list[Row]]:
+    """Return the rows of each share-partition that a released broker recorded."""
+    partitions: dict[str, list[Row]] = {}
+    with gzip.open(RECORDED / f"{name}.jsonl.gz", "rt") as lines:
+        for line in map(json.loads, lines):
+            if "partition" in line:  # Others are about the file itself.
+                partitions.setdefault(line["partition"], []).append(row_from_object(line))
+    return partitions
 
 
 def draft_rows() -> list[Row]:

@@ -11,9 +11,10 @@ from impl.kernel import KernelDivergence, KernelResult
 from judge.finding import FindingKind
 from model.guards import Difference, Guard
 from model.profile import KIP
-from replay.check import Plan, check_partition, is_sampled, run_task
+from replay.check import check_partition, run_task
 from replay.lag_file import LAG, LagFile
 from replay.load import OrderedTask, PartitionRows
+from replay.plan import Plan, is_sampled
 from replay.survey import PartitionRun
 from replay.verdict import LogKnowledge, PartitionVerdict, Problem, Verdict
 from tests.replay.samples import (
@@ -249,5 +250,6 @@ def test_what_a_trace_tells_of_its_log_is_part_of_the_verdict(
 
 
 def test_a_plan_may_have_a_bound_of_its_own() -> None:
-    assert Plan("kip").rules is KIP
+    assert Plan("kip").rules == KIP
     assert Plan("kip", offered_within=3).rules == attrs.evolve(KIP, offered_within=3)
+    assert Plan("kip", sweep_ms=7).rules == attrs.evolve(KIP, sweep_ms=7)

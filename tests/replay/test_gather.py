@@ -7,6 +7,7 @@ import pytest
 import replay.gather
 from model.trace_json import line_from_row
 from replay.gather import STORED, Gathered, GatherTask, bucket_of, gather
+from replay.recording import Recording
 from replay.sources import find_sources
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 
@@ -119,3 +120,53 @@ def test_memory_is_bounded_by_writing_in_lots(
     found = gathered(write_lines(tmp_path / "t.jsonl", ROWS), buckets=1)
     assert len(found.row_groups[0]) == 8
     assert len(stored(found)) == 80
+
+
+HEADER = b'{"recorder":{"version":"1"}}\n'
+TRAILER = b'{"trailer":{"written":80,"dropped":3,"faults":0}}\n'
+
+
+def test_the_header_and_the_trailer_of_a_recorder_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(HEADER + b"".join(LINES) + TRAILER)
+    found = gathered(path)
+    assert (found.lines, found.events, found.problems) == (82, 80, ())
+    assert found.recording == Recording(headers=1, trailers=1, dropped=3)
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_the_last_line_of_a_recording_may_be_cut(tmp_path: Path, packed: bool) -> None:  # noqa: FBT001 - a case
+    path = tmp_path / "t.jsonl"
+    whole = HEADER + b"".join(LINES)
+    cut = gzip.compress(whole)[:-30] if packed else whole[:-30]
+    path.write_bytes(cut)
+    found = gathered(path)
+    assert found.problems == ()
+    assert found.recording == Recording(headers=1, cut=1)
+    assert 70 < found.events < 80
+
+
+def test_a_later_part_of_a_recording_may_be_cut_too(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    whole = HEADER + b"".join(LINES)
+    path.write_bytes(whole[:-30])
+    assert gathered(path, start=len(whole) // 2).recording == Recording(cut=1)
+
+
+def test_a_file_that_no_recorder_began_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"".join(LINES)[:-30])
+    found = gathered(path)
+    assert (found.recording, len(found.problems)) == (Recording(), 1)
+
+
+def test_a_bad_line_in_the_middle_of_a_recording_is_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(HEADER + LINES[0] + b"{\n" + LINES[1])
+    assert len(gathered(path).problems) == 1
+
+
+def test_share_partitions_whose_rows_tell_their_leader_epoch_are_told(tmp_path: Path) -> None:
+    rows = [{**row, "leader_epoch": 3} for row in ROWS[:50]]
+    path = write_lines(tmp_path / "t.jsonl", [*rows, *ROWS[50:]])
+    assert gathered(path).led == {"core:orders:0"}

@@ -73,7 +73,7 @@ def test_generated_events_conform_and_reach_everything() -> None:
         operations |= {type(event.operation).__name__ for event in events}
         statuses |= {event.outcome.status.name for event in events}
     assert operations == {
-        "Initialize", "Produce", "Acquire", "SkipAcquire", "Acknowledge", "Release",
+        "Initialize", "Produce", "Acquire", "SkipAcquire", "Acknowledge", "MemberLeaves",
         "AdvanceTime", "CompleteWrite", "AdvanceLogStart", "ResetOffset",
     }  # fmt: skip
     assert statuses >= {

@@ -18,7 +18,7 @@ def read(path: Path, **options: int) -> list[Line | Bad]:
 def test_lines_are_numbered_and_the_last_needs_no_line_feed(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(b"one\n\ntwo")
-    assert read(path) == [Line(1, b"one"), Line(2, b""), Line(3, b"two")]
+    assert read(path) == [Line(1, b"one"), Line(2, b""), Line(3, b"two", whole=False)]
 
 
 @pytest.mark.parametrize("size", range(1, 14))

@@ -1,10 +1,12 @@
 import io
 import json
 
+import attrs
 import pytest
 from rich.console import Console
 
 from judge.finding import Finding, FindingKind
+from replay.recording import Recording
 from replay.report import Bar, finding_text, json_line, show
 from replay.verdict import (
     Divergence,
@@ -62,6 +64,15 @@ def test_the_totals_are_one_line_of_json() -> None:
         "unchecked": 1,
         "log_unknown": 1,
         "log_partly": 0,
+        "gaps": 0,
+        "lost": 0,
+        "latest_ms": None,
+        "recordings": 0,
+        "unfinished": 0,
+        "cut": 0,
+        "dropped": 0,
+        "faults": 0,
+        "runner": "",
         "seconds": 2.0,
         "events_per_second": 11.0,
     }
@@ -94,19 +105,44 @@ def test_text_from_files_is_escaped(width: int) -> None:
 def test_long_lists_are_shortened_but_counted() -> None:
     text = printed(sample(100))
     assert "… and 63 more" in text
-    assert "… and 90 more diverging share-partitions" in text
+    assert "the first of 100 alike" in text
+    assert text.count("Divergence: ") == 1
 
 
 def test_a_disagreement_is_loud_and_comes_first() -> None:
     verdicts = [
         PartitionVerdict("a", Verdict.DIVERGES, 9, 8, divergence=divergence("a")),
         PartitionVerdict(
-            "b", Verdict.DIVERGES, 9, 8, divergence=divergence("b", FindingKind.DISAGREEMENT)
+            "b",
+            Verdict.DIVERGES,
+            9,
+            8,
+            divergence=attrs.evolve(divergence("b", FindingKind.DISAGREEMENT), name="OTHER"),
         ),
     ]
     text = printed(Replay(tuple(verdicts), (), counted(verdicts, []), 1.0))
     loud = text.index("SPECIFICATION AND IMPLEMENTATION DISAGREE: b")
-    assert loud < text.index("First divergence: a")
+    assert loud < text.index("Divergence: a")
+
+
+def test_the_offending_value_comes_first_and_json_only_when_asked_for() -> None:
+    told = attrs.evolve(
+        divergence("p"), headline="start offset 144 → 78", event_text="time passes, 5 ms",
+        recorded_after="start 78", changed=f"71 {EVIL}", event='{"seq": 7}',
+    )  # fmt: skip
+    verdicts = [PartitionVerdict("p", Verdict.DIVERGES, 9, 8, divergence=told)]
+    result = Replay(tuple(verdicts), (), counted(verdicts, []), 1.0)
+    lines = printed(result).splitlines()
+    title = next(i for i, line in enumerate(lines) if line.startswith("Divergence: p, seq 7, "))
+    assert lines[title + 1] == "  start offset 144 → 78"
+    text = printed(result)
+    for part in ("event          time passes, 5 ms", "recorded after start 78"):
+        assert part in text
+    assert r"71 \x1b" in text
+    assert '{"seq": 7}' not in text
+    output = io.StringIO()
+    show(result, Console(file=output, width=180, highlight=False), with_json=True)
+    assert 'json           {"seq": 7}' in output.getvalue()
 
 
 def test_a_single_finding_is_shown() -> None:
@@ -124,3 +160,18 @@ def test_the_bar_shows_progress_on_a_terminal_only() -> None:
             bar.done(1, [PartitionVerdict("c", Verdict.CONFORMS, 10, 10)])
         assert ("check" in output.getvalue()) is terminal
         assert ("10 events, 0 diverging" in output.getvalue()) is terminal
+
+
+def test_gaps_and_what_a_recorder_says_of_its_files_are_told() -> None:
+    told = PartitionVerdict("p", Verdict.CONFORMS, 9, 9, gaps=2, lost=31, latest_ms=207)
+    files = (Recording(1, 1, dropped=4, faults=1), Recording(headers=1, cut=1))
+    text = printed(Replay((told,), (), counted([told], []), 1.0, recordings=files))
+    for part in (
+        "conforms, 2 gaps",
+        "2 gaps, in which 31 events or more are missing",
+        "up to 207 ms after they were due",
+        "1 of 2 recorded files have no trailer",
+        "1 end within a line",
+        "counts 4 events dropped, 1 faults",
+    ):
+        assert part in text

@@ -1,25 +1,21 @@
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from replay.session import (
-    SessionError,
-    Silent,
-    first_line,
-    open_session,
-    run_tasks,
-    shipped_code,
-)
-from tests.replay.samples import kafka_rows, write_lines
+from replay.java import prepare_environment
+from replay.runner import SessionError, Silent
+from replay.session import SparkRunner, connected, first_line, open_session, shipped_code
+from tests.replay.samples import kafka_rows, write_lines, write_parquet
+from tests.replay.watching import Watching
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -45,7 +41,7 @@ def on_cluster(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kill", ["-", "kill"])
+@pytest.mark.parametrize("kill", [pytest.param("-", marks=pytest.mark.long), "kill"])
 def test_a_cluster_gives_the_same_verdicts_even_if_a_worker_dies(tmp_path: Path, kill: str) -> None:
     rows = [row for p in range(6) for row in kafka_rows(partition=p, count=60)]
     rows[70]["after"]["delivery_complete_count"] += 1
@@ -102,33 +98,49 @@ def test_first_line_finds_the_cause(text: str, line: str) -> None:
     assert first_line(SessionError(text)) == line
 
 
-class Watching:
-    def __init__(self, stop_at: int | None = None) -> None:
-        self.stages: list[tuple[str, int]] = []
-        self.seen: list[int] = []
-        self._stop_at = stop_at
-
-    def stage(self, name: str, total: int) -> None:
-        self.stages.append((name, total))
-
-    def done(self, tasks: int, results: Sequence[Any]) -> None:  # noqa: ARG002
-        self.seen.append(tasks)
-        if self._stop_at is not None and tasks >= self._stop_at:
-            raise KeyboardInterrupt
-
-
 def test_all_results_arrive_once_and_progress_is_reported(spark: SparkSession) -> None:
     progress = Watching()
-    results, whole = run_tasks(spark, "count", range(7), range, progress)
+    results, whole = SparkRunner(spark).run("count", range(7), range, progress)
     assert whole
-    assert sorted(results) == sorted(i for n in range(7) for i in range(n))
+    assert results == [i for n in range(7) for i in range(n)]
     assert progress.stages == [("count", 7)]
     assert progress.seen[-1] == 7
 
 
+def test_a_session_says_where_its_tasks_run(spark: SparkSession) -> None:
+    runner = SparkRunner(spark)
+    assert (runner.place, runner.parallelism, runner.local) == ("Spark local[2]", 2, True)
+
+
 def test_without_tasks_there_is_no_job(spark: SparkSession) -> None:
     none: list[int] = []
-    assert run_tasks(spark, "nothing", none, range, Silent()) == ([], True)
+    assert SparkRunner(spark).run("nothing", none, range, Silent()) == ([], True)
+
+
+def test_a_task_whose_result_spark_lost_is_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[int]] = []
+
+    def losing(
+        _session: object,
+        _name: str,
+        tasks: list[tuple[int, int]],
+        function: Callable[[int], Iterable[int]],
+        show: Callable[[dict[int, list[int]]], None],
+    ) -> tuple[dict[int, list[int]], bool]:
+        asked.append([task for _, task in tasks])
+        done = {nth: list(function(task)) for nth, task in tasks[: 1 + len(asked) // 3]}
+        show(done)
+        return done, True
+
+    monkeypatch.setattr("replay.session.run_job", losing)
+    progress = Watching()
+    runner = SparkRunner(None)  # type: ignore[arg-type] # no session
+    assert runner.run("check", range(4), lambda task: [task], progress) == ([0, 1, 2, 3], True)
+    assert asked == [[0, 1, 2, 3], [1, 2, 3], [2, 3]]
+    assert (progress.stages, progress.seen) == ([("check", 4)], [1, 2, 4])
+    monkeypatch.setattr("replay.session.run_job", lambda *_: ({}, True))
+    with pytest.raises(SessionError, match="lost the results of 4 tasks"):
+        runner.run("check", range(4), lambda task: [task], Silent())
 
 
 @pytest.mark.slow
@@ -138,8 +150,8 @@ def test_results_before_an_interruption_are_kept(spark: SparkSession) -> None:
         return [task]
 
     started = time.monotonic()
-    results, whole = run_tasks(spark, "slow", range(4), work, Watching(stop_at=2))
-    assert (sorted(results), whole) == ([0, 1], False)
+    results, whole = SparkRunner(spark).run("slow", range(4), work, Watching(stop_at=2))
+    assert (results, whole) == ([0, 1], False)
     assert time.monotonic() - started < 30
 
 
@@ -149,6 +161,38 @@ def test_a_task_that_fails_every_time_is_an_error_on_one_line(spark: SparkSessio
         raise ValueError(f"task {task} is broken")
 
     with pytest.raises(SessionError) as caught:
-        run_tasks(spark, "broken", [3], work, Silent())
+        SparkRunner(spark).run("broken", [3], work, Silent())
     assert "task 3 is broken" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_spark_submit_runs_the_command_in_its_own_session(tmp_path: Path) -> None:
+    table = write_parquet(tmp_path / "events.parquet", kafka_rows())
+    prepare_environment()
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("spark-submit"),
+            *("--master", "local[1]", ROOT / "sharespec" / "__main__.py"),
+            *("replay", "--table", f"file:{table}", "--against", "spec", "--json"),
+        ],
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "NUMBA_DISABLE_JIT": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
+        timeout=400,
+    )
+    totals = json.loads(done.stdout.splitlines()[-1])
+    assert (totals["partitions"], totals["events"], totals["diverged"]) == (1, 60, 0)
+
+
+def test_a_connect_server_that_is_not_there_is_one_line_at_once() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"sc://127.0.0.1:{free.getsockname()[1]}"
+        with (
+            pytest.raises(SessionError, match=rf"^no session at {address}: .*refused$"),
+            connected(address),
+        ):
+            pytest.fail("there is no server")

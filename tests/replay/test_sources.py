@@ -36,3 +36,14 @@ def test_anything_but_a_regular_file_is_a_problem(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     found = find_sources([tmp_path])
     assert [p.message for p in found.problems] == ["cannot be read: it is not a regular file"]
+
+
+def test_a_symbolic_link_to_itself_is_a_problem_and_others_are_read(tmp_path: Path) -> None:
+    loop = tmp_path / "loop.jsonl"
+    loop.symlink_to(loop)
+    (tmp_path / "t.jsonl").write_text("{}")
+    found = find_sources([tmp_path])
+    assert [(Path(p.source).name, p.message) for p in found.problems] == [
+        ("loop.jsonl", "cannot be read: Too many levels of symbolic links")
+    ]
+    assert [Path(source.path).name for source in found.files] == ["t.jsonl"]

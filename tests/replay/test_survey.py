@@ -76,3 +76,8 @@ def test_generated_traces_are_recognized(tmp_path: Path) -> None:
     table = pq.read_table(path)
     pq.write_table(table.replace_schema_metadata({GENERATED: b"{}"}), path)
     assert look(path).generated
+
+
+def test_rows_that_tell_their_leader_epoch_are_put_in_order_elsewhere(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "t.parquet", [{**row, "leader_epoch": 3} for row in ROWS])
+    assert (look(path).runs, look(path).problem) == (None, None)

@@ -4,6 +4,7 @@ import attrs
 
 from replay.gather import Gathered, bucket_of, gather
 from replay.load import BucketTask, OrderedTask
+from replay.recording import Recording
 from replay.sources import Form, Source, find_sources
 from replay.survey import PartitionRun, Survey, survey
 from replay.tasks import (
@@ -110,3 +111,24 @@ def test_inputs_of_lines_and_parquet_are_combined(tmp_path: Path) -> None:
         "core:orders:1": [FirstEvent(str(columns), 1)],
     }
     assert [problem.line for problem in found.problems] == [4]
+
+
+def test_a_share_partition_of_several_leaders_may_be_in_several_files() -> None:
+    parts = [
+        attrs.evolve(gathered(n, path, 5, ["p"]), led=frozenset({"p"}))
+        for n, path in ((0, "a"), (1, "b"))
+    ]
+    assert problems_of(inputs_of(parts, [])) == {}
+    one_alone = [parts[0], attrs.evolve(parts[1], led=frozenset())]
+    assert set(problems_of(inputs_of(one_alone, []))) == {"p"}
+
+
+def test_tasks_know_the_files_that_a_recorder_did_not_close() -> None:
+    begun, closed = Recording(headers=1), Recording(trailers=1)
+    parts = [
+        attrs.evolve(gathered(0, "a", 5, ["p"]), recording=begun),
+        attrs.evolve(gathered(1, "b", 5, ["q"]), recording=begun),
+        attrs.evolve(gathered(2, "b", 5, ["q"]), recording=closed),
+    ]
+    tasks = check_tasks(inputs_of(parts, []), ["p", "q"], 1)
+    assert {task.unfinished for task in tasks if isinstance(task, BucketTask)} == {frozenset("a")}

@@ -1,0 +1,106 @@
+"""Recorded events from one form to another: JSON lines, gzip or not, and Parquet."""
+
+import contextlib
+import gzip
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from model.trace_arrow import SCHEMA
+from model.trace_json import line_from_row
+from replay.gather import GatherTask, Tally, tables_of
+from replay.recording import Recording
+from replay.sources import Form, Source
+from replay.survey import GENERATED, survey
+from replay.verdict import Problem
+
+if TYPE_CHECKING:
+    from io import BufferedWriter
+
+ROWS_PER_GROUP = 50_000
+"""How many rows a row group has: so many are read at once."""
+
+
+@attrs.frozen
+class Converted:
+    """How many events were written, and the lines and rows that hold none.
+
+    ``generated``: the implementation computed results of them; ``recording`` is what a recorder
+    says of the files, which no other form has.
+    """
+
+    events: int
+    problems: tuple[Problem, ...]
+    generated: bool
+    recording: Recording
+
+
+def convert(files: Sequence[Source], out: Path) -> Converted:
+    """Write the events of the files, one after another in their order, in the form of the name.
+
+    A name that ends in ``.parquet`` is Parquet, ``.gz`` compressed lines, any other plain lines.
+    The file appears whole when all is written, and not without an event. Raises OSError if it
+    cannot be written.
+    """
+    tasks = [GatherTask(0, source, 0, None, 1, "") for source in files]
+    tallies = [Tally(task) for task in tasks]
+    surveys = [survey(source) for source in files if source.form is Form.PARQUET]
+    generated = any(each.generated for each in surveys)
+    read = (tables_of(task, tally) for task, tally in zip(tasks, tallies, strict=True))
+    events = _Counted(itertools.chain.from_iterable(read))
+    draft = out.with_name(f"{out.name}.{os.getpid()}.draft")
+    try:
+        if out.suffix == ".parquet":
+            _write_parquet(draft, events, generated=generated)
+        else:
+            _write_lines(draft, events, compressed=out.suffix == ".gz")
+        if events.rows:
+            draft.replace(out)
+    finally:
+        draft.unlink(missing_ok=True)
+    recording = sum((tally.recording for tally in tallies), Recording())
+    problems = tuple(problem for tally in tallies for problem in tally.problems)
+    return Converted(events.rows, problems, generated, recording)
+
+
+class _Counted:
+    """Tables, and how many rows they had."""
+
+    def __init__(self, tables: Iterable[pa.Table]) -> None:
+        self._tables = tables
+        self.rows = 0
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        for table in self._tables:
+            self.rows += table.num_rows
+            yield table.select(SCHEMA.names)
+
+
+def _write_parquet(path: Path, tables: Iterable[pa.Table], *, generated: bool) -> None:
+    metadata = {GENERATED: b"true"} if generated else None
+    held: list[pa.Table] = []
+    with pq.ParquetWriter(path, SCHEMA.with_metadata(metadata), compression="zstd") as writer:
+        for table in tables:
+            held.append(table)
+            if sum(each.num_rows for each in held) >= ROWS_PER_GROUP:
+                writer.write_table(pa.concat_tables(held).replace_schema_metadata(metadata))
+                held = []
+        if held:
+            writer.write_table(pa.concat_tables(held).replace_schema_metadata(metadata))
+
+
+def _write_lines(path: Path, tables: Iterable[pa.Table], *, compressed: bool) -> None:
+    with contextlib.ExitStack() as stack:
+        file = raw = stack.enter_context(path.open("wb"))
+        if compressed:
+            # Without a name and a time equal events give equal files.
+            opened = gzip.GzipFile("", "wb", fileobj=raw, mtime=0)
+            file = cast("BufferedWriter", stack.enter_context(opened))
+        for table in tables:
+            file.writelines(map(line_from_row, table.to_pylist()))

@@ -1,0 +1,260 @@
+"""Check a DataFrame of Spark, whatever it was read from: verdicts, divergences and lag come back.
+
+Everything is lazy and only what Spark Connect has too. Workers must be able to import ``replay``.
+"""
+
+import functools
+import itertools
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    ByteType,
+    DataType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructType,
+)
+
+from model.errors import InvalidValueError
+from model.trace_arrow import PLACE, SCHEMA, completed
+from model.trace_schema import EVENT, Field, FieldKind
+from replay.lag_file import LAG
+from replay.load import PartitionRows
+from replay.onward import check_onward
+from replay.pieces import Pieces, begun, collected, with_last
+from replay.piecewise import checked, in_place, merged
+from replay.plan import Plan, is_sampled
+from replay.result_schema import RESULTS, divergence_row, verdict_row
+from replay.verdict import PartitionVerdict, Problem, Verdict
+
+ROWS_AT_ONCE = 256
+"""How many verdicts a worker hands over at a time."""
+
+
+@attrs.frozen
+class Checked:
+    """What a check says, computed where it is used.
+
+    ``results`` has a row for each share-partition (``RESULTS``); ``persist`` it where several of
+    these are used. Made of it are ``verdicts``, without the divergences (``VERDICTS``), and
+    ``divergences``, a row for each of them (``DIVERGENCES``). ``lag`` has a row for each
+    event (``LAG``), from a pass of its own.
+    """
+
+    results: DataFrame
+    verdicts: DataFrame
+    divergences: DataFrame
+    lag: DataFrame
+
+
+@attrs.define
+class _Lag:
+    """The lag of a share-partition, in memory."""
+
+    wanted: bool
+    tables: list[pa.Table] = attrs.field(factory=list)
+
+    def write(self, table: pa.Table) -> None:
+        self.tables.append(table)
+
+
+def check(frame: DataFrame, plan: Plan | None = None, source: str = "the table") -> Checked:
+    """Check the events of a DataFrame, in any order, share-partition by share-partition.
+
+    ``frame`` has the columns of a trace (``model/trace_schema.py``); those that may be null may be
+    absent, and others are passed over. ``source`` names it in what is reported, where a "line" is
+    the place of an event in its share-partition, from 1. A worker holds a long share-partition in
+    pieces (``Plan.piece_events``), except without the implementation.
+    Raises InvalidValueError for a column that is missing or of another type.
+    """
+    plan = plan or Plan()
+    check_columns(frame.schema)
+    names = [field.name for field in EVENT if field.name in frame.columns]
+    order = [name for name in ("leader_epoch", "instance") if name in names]
+    sorted_ = (
+        frame.select(*names)
+        .repartition("partition")
+        .sortWithinPartitions("partition", *(F.col(n).asc_nulls_last() for n in order), "seq")
+    )
+    task = functools.partial(_judged, plan, source)
+    results = sorted_.mapInArrow(task, spark_type(RESULTS))
+    return Checked(
+        results,
+        results.drop("diverging"),
+        results.select(F.explode("diverging").alias("each")).select("each.*"),
+        sorted_.mapInArrow(functools.partial(_lag, plan, source), spark_type(LAG)),
+    )
+
+
+def check_columns(schema: StructType) -> None:
+    """Raise InvalidValueError for a column of a trace that is missing or of another type."""
+    given = {field.name: field.dataType for field in schema.fields}
+    for field in EVENT:
+        allowed = f"column {field.name}", f"a column of {field.kind}"
+        if field.name not in given and not field.optional:
+            raise InvalidValueError(allowed[0], None, allowed[1])
+        if field.name in given and not _is_readable(given[field.name], field):
+            raise InvalidValueError(allowed[0], given[field.name].simpleString(), allowed[1])
+
+
+_INTEGERS = (LongType, IntegerType, ShortType, ByteType)
+_SCALARS: dict[FieldKind, tuple[type[DataType], ...]] = {
+    FieldKind.INTEGER: _INTEGERS,
+    FieldKind.TEXT: (StringType,),
+    FieldKind.FLAG: (BooleanType,),
+}
+_ITEMS = {
+    FieldKind.INTEGERS: FieldKind.INTEGER,
+    FieldKind.TEXTS: FieldKind.TEXT,
+    FieldKind.RECORDS: FieldKind.RECORD,
+    FieldKind.ROWS: FieldKind.RECORD,
+}
+
+
+def _is_readable(given: DataType, field: Field) -> bool:
+    if field.kind in _SCALARS:
+        return isinstance(given, _SCALARS[field.kind])
+    if field.kind in _ITEMS:
+        item = attrs.evolve(field, kind=_ITEMS[field.kind])
+        return isinstance(given, ArrayType) and _is_readable(given.elementType, item)
+    if not isinstance(given, StructType):
+        return False
+    parts = {part.name: part.dataType for part in given.fields}
+    return parts.keys() <= {part.name for part in field.parts} and all(
+        _is_readable(parts[part.name], part) if part.name in parts else part.optional
+        for part in field.parts
+    )
+
+
+def spark_type(schema: pa.Schema) -> str:
+    """Return columns as Spark writes them."""
+    return ", ".join(f"`{field.name}` {_spark_name(field.type)}" for field in schema)
+
+
+def _spark_name(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"array<{_spark_name(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        parts = (kind.field(i) for i in range(kind.num_fields))
+        return f"struct<{', '.join(f'`{p.name}`: {_spark_name(p.type)}' for p in parts)}>"
+    if pa.types.is_boolean(kind) or pa.types.is_binary(kind):
+        return "boolean" if pa.types.is_boolean(kind) else "binary"
+    return "bigint" if pa.types.is_integer(kind) else "string"
+
+
+def _judged(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the verdicts on share-partitions that come one after another, each in order."""
+    held: list[dict[str, Any]] = []
+    for pieces in partitions(batches, source, plan):
+        held.append(_result(_verdict(pieces, plan, _Lag(wanted=False))))
+        if len(held) == ROWS_AT_ONCE:
+            yield pa.RecordBatch.from_pylist(held, schema=RESULTS)
+            held = []
+    yield pa.RecordBatch.from_pylist(held, schema=RESULTS)
+
+
+def _lag(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the lag after each event of share-partitions that come one after another."""
+    for pieces in partitions(batches, source, plan):
+        lag = _Lag(wanted=True)
+        for _ in _verdicts(pieces, plan, lag):
+            for table in lag.tables:
+                yield from table.to_batches()
+            lag.tables.clear()
+
+
+def _verdict(pieces: Pieces, plan: Plan, lag: _Lag) -> PartitionVerdict:
+    events = 0
+
+    def counted() -> Iterator[PartitionRows]:
+        nonlocal events
+        for piece in pieces.rows():
+            events += piece.events
+            yield piece
+
+    rows = counted()
+    verdicts = list(_verdicts(attrs.evolve(pieces, rows=lambda: rows), plan, lag))
+    for _ in rows:  # Those behind a divergence are counted alone.
+        pass
+    if not verdicts:
+        reason = "not in the sample"
+        return PartitionVerdict(pieces.partition, Verdict.UNCHECKED, events, 0, reason)
+    return merged(verdicts, events)
+
+
+def _verdicts(pieces: Pieces, plan: Plan, lag: _Lag) -> Iterator[PartitionVerdict]:
+    """Yield the verdict on each piece; none if the share-partition is not in the sample.
+
+    Only one that comes in one piece is checked beyond its first divergence.
+    """
+    if not is_sampled(pieces.partition, plan.sample):
+        return
+    read = with_last(pieces.rows())
+    for first, is_last in itertools.islice(read, 1):
+        if is_last or "impl" not in plan.against:
+            yield check_onward(begun(first, None), plan, lag)
+            return
+        rest = itertools.chain([first], (piece for piece, _ in read))
+        pieces = attrs.evolve(pieces, rows=lambda: rest)  # noqa: B023 - once
+    yield from (piece.verdict for piece in checked(pieces, plan, None, in_place(plan, lag)))
+
+
+def _result(verdict: PartitionVerdict) -> dict[str, Any]:
+    diverging = [divergence_row(each) for each in verdict.divergences]
+    return verdict_row(verdict) | {"diverging": diverging}
+
+
+def partitions(batches: Iterable[pa.RecordBatch], source: str, plan: Plan) -> Iterator[Pieces]:
+    """Yield the share-partitions whose rows follow each other, however they lie in batches.
+
+    The pieces of one are there until the next is asked for.
+    """
+    most = plan.piece_events if "impl" in plan.against else sys.maxsize
+    for name, tables in itertools.groupby(_named(batches), key=lambda each: each[0]):
+        rows = _rows(name, (table for _, table in tables), source, most)
+        yield Pieces(name or "", functools.partial(iter, rows))
+
+
+def _named(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str | None, pa.Table]]:
+    """Yield rows of one share-partition at a time, with its name."""
+    for batch in batches:
+        table = completed(pa.Table.from_batches([batch]))
+        for start, end in runs_of(table.column("partition")):
+            yield table.column("partition")[start].as_py(), table.slice(start, end - start)
+
+
+def runs_of(column: pa.ChunkedArray) -> Iterator[tuple[int, int]]:
+    """Yield the first row and the row after each run of equal values."""
+    codes = column.combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
+    if len(codes):
+        starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist()]
+        yield from zip(starts, [*starts[1:], len(codes)], strict=True)
+
+
+def _rows(
+    name: str | None, tables: Iterable[pa.Table], source: str, most: int
+) -> Iterator[PartitionRows]:
+    """Yield the pieces of a share-partition, with the place of each row in it, from 1."""
+    done = 0
+    for table in collected(tables, most):
+        count = table.num_rows
+        if name is None:
+            problem = Problem(source, None, "partition is None; allowed: a value")
+            yield PartitionRows("", SCHEMA.empty_table(), count, problem)
+            continue
+        places = [pa.array([source] * count), pa.array(range(done + 1, done + count + 1))]
+        for field, column in zip(PLACE, places, strict=True):
+            table = table.append_column(field, column)  # noqa: PLW2901 - the same rows
+        yield PartitionRows(name, table, count, None)
+        done += count

@@ -1,0 +1,347 @@
+"""A share-partition beyond its first divergence: the recorded state is adopted.
+
+A stretch is what lies between two divergences. In each the specification and the implementation are
+compared as in a whole replay, from the state in which the stretch begins.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+import pyarrow as pa
+
+from impl.kernel import KernelDivergence, KernelResult, replay_partition
+from judge.adopt import Candidate, candidates, complete, forgotten
+from judge.engine import whole_engines
+from judge.finding import Finding, FindingKind
+from judge.follower import Follower
+from model.errors import InvalidValueError
+from model.guards import Difference
+from model.states import RecordState
+from model.trace import TraceEvent
+from model.trace_arrow import SCHEMA
+from model.whole_state import ReplayState, WholeState
+from replay.check import (
+    agreed,
+    check_partition,
+    divergence_at,
+    operations_in,
+    through_engines,
+    through_kernel,
+    unchecked,
+    verdict_on,
+)
+from replay.lag_file import COUNTED, LAG, LagRows, lag_table
+from replay.load import PartitionRows
+from replay.plan import Plan
+from replay.result_schema import name_parts
+from replay.state_file import Carried
+from replay.tables import BadRowError, events_of
+from replay.verdict import Divergence, PartitionVerdict
+
+_TRIED = 200
+"""How many events tell which of several states is that of the recording."""
+
+_MOST_REPEATS = 500
+"""How often one wrong delivery complete count is passed over before a share-partition stops."""
+
+_COUNTS = (Difference.DELIVERY_COMPLETE_COUNT.name, Difference.WRITTEN_DELIVERY_COMPLETE_COUNT.name)
+
+
+@attrs.frozen
+class _Stretch:
+    """Rows up to the first divergence, and the state before that row; None if none diverges.
+
+    ``closed`` are the rows that were read; without a ``before`` nothing can follow.
+    """
+
+    rows: PartitionRows
+    row: int | None
+    finding: Finding | None
+    before: ReplayState | None
+
+
+@attrs.define
+class _Course:
+    """What is known of a share-partition so far.
+
+    ``standing`` is by how much its recorded delivery complete count is wrong.
+    """
+
+    divergences: list[Divergence] = attrs.field(factory=list)
+    parts: list[PartitionVerdict] = attrs.field(factory=list)
+    operations: frozenset[str] = frozenset()
+    passed_over: int = 0
+    repeats: int = 0
+    standing: int = 0
+    stopped: str = ""
+
+
+def goes_on(plan: Plan, events: int) -> bool:
+    """Return whether a share-partition of so many events is checked beyond its first divergence.
+
+    Not where a later replay is to go on, which repeats the first divergence, nor where it is held
+    in memory in pieces.
+    """
+    return plan.max_divergences > 1 and not plan.state_folder and events < plan.piece_events
+
+
+def check_onward(rows: PartitionRows, plan: Plan, lag_file: LagRows) -> PartitionVerdict:
+    """Return the verdict on one share-partition, with the divergences after the first."""
+    if not goes_on(plan, rows.events) or unchecked(rows):
+        return check_partition(rows, plan, lag_file)
+    course, rest = _Course(), rows
+    while True:
+        stretch = _stretch(rest, plan, lag_file)
+        _note(course, stretch)
+        if stretch.finding is None or stretch.row is None:
+            break
+        following = _follow(course, stretch, plan, lag_file)
+        if following is None:
+            break
+        rest = following
+        plan = attrs.evolve(plan, invariants_every=0)
+    return _verdict(rows, course, stretch)
+
+
+def _stretch(rows: PartitionRows, plan: Plan, lag_file: LagRows) -> _Stretch:
+    if "impl" not in plan.against:
+        rows, row, finding = through_engines(rows, plan, plan.against, lag_file)
+        before = _before(rows, row, plan) if row is not None else None
+        return _Stretch(rows, row, finding, before)
+    rows, kernel = through_kernel(rows, plan)
+    divergence = kernel.divergence
+    if divergence is None:
+        if "spec" in plan.against:
+            rows, row, finding = through_engines(rows, plan, plan.against, lag_file)
+            row, finding = agreed(None, row, finding)
+        else:
+            row, finding = None, None
+        if lag_file.wanted:
+            lag_file.write(lag_table(rows.partition, rows.table, kernel))
+        return _Stretch(rows, row, finding, None)
+    return _diverging(rows, plan, divergence, lag_file)
+
+
+def _diverging(
+    rows: PartitionRows, plan: Plan, divergence: KernelDivergence, lag_file: LagRows
+) -> _Stretch:
+    """Take the engines to where the kernel diverges: they must stand there as it does.
+
+    There they must diverge as it does.
+    """
+    row = divergence.row
+    head = attrs.evolve(rows, table=rows.table.slice(0, row), problem=None)
+    before = rows.start.state if rows.start else None
+    if row:
+        kernel = _kernel(head, plan)
+        if lag_file.wanted:
+            lag_file.write(lag_table(rows.partition, head.table, kernel))
+        before = kernel.states[-1][1]
+    if row and "spec" in plan.against:
+        ends = rows.start.state if rows.start else None, _whole_end(before)
+        read, bad, finding = through_engines(head, plan, plan.against, None, ends)
+        if finding or read.problem:
+            bad, finding = agreed(divergence, bad, finding)
+            return _Stretch(attrs.evolve(rows, problem=read.problem), bad, finding, None)
+    here = attrs.evolve(rows, table=rows.table.slice(row, 1), problem=None)
+    here = _from(here, row, before)
+    read, bad, finding = through_engines(here, plan, plan.against)
+    if read.problem:
+        return _Stretch(attrs.evolve(rows, problem=read.problem), None, None, None)
+    bad, finding = agreed(attrs.evolve(divergence, row=0), bad, finding)
+    return _Stretch(rows, row, finding, before)
+
+
+def _kernel(rows: PartitionRows, plan: Plan) -> KernelResult:
+    start = rows.start.state if rows.start else None
+    table = rows.table.select(SCHEMA.names)
+    return replay_partition(table, plan.rules, start, rows.table.num_rows)
+
+
+def _whole_end(state: ReplayState | None) -> ReplayState | None:
+    """Return a state in which an engine must end: one that is whole, as a leader is known."""
+    return state if state and state.state.ready else None
+
+
+def _from(rows: PartitionRows, first: int, state: ReplayState | None) -> PartitionRows:
+    """Return rows that begin ``first`` rows later in the file, in a state."""
+    place = None if rows.first_row is None else rows.first_row + first
+    start = None if state is None else Carried(rows.partition, state)
+    return attrs.evolve(rows, first_row=place, start=start)
+
+
+def _before(rows: PartitionRows, row: int, plan: Plan) -> ReplayState | None:
+    """Return where the specification stands before a row."""
+    start = rows.start.state if rows.start else None
+    if not row:
+        return start
+    (engine,) = whole_engines(("spec",), plan.rules, start.state if start else None).values()
+    follower = Follower("spec", engine)
+    if start:
+        follower.resume(start)
+    seq = 0
+    for event in events_of(rows.table.slice(0, row)):
+        follower.step(event)
+        seq = event.seq + 1
+    return follower.standing(engine.whole(), seq)
+
+
+def _note(course: _Course, stretch: _Stretch) -> None:
+    """Note a stretch, and its divergence unless it is one that is known."""
+    rows, row, finding = stretch.rows, stretch.row, stretch.finding
+    checked = rows.table.num_rows if row is None else row + 1
+    course.parts.append(verdict_on(rows, checked, None))
+    if finding is None or row is None:
+        return
+    if course.standing and _excess(finding) == course.standing and not finding.changed:
+        course.repeats += 1
+        course.operations |= operations_in(rows.table.slice(0, row + 1))
+        return
+    if finding.kind is FindingKind.DISAGREEMENT:
+        finding = attrs.evolve(finding, seq=rows.table.column("seq")[row].as_py())
+    course.divergences.append(divergence_at(rows, row, finding, course.operations))
+    course.operations |= operations_in(rows.table.slice(0, row + 1))
+
+
+def _excess(finding: Finding) -> int | None:
+    """Return by how much a delivery complete count is wrong, if that is what is wrong."""
+    if finding.name not in _COUNTS:
+        return None
+    recorded, expected = (int(text.split()[-1]) for text in (finding.recorded, finding.expected))
+    return recorded - expected
+
+
+def _follow(
+    course: _Course, stretch: _Stretch, plan: Plan, lag_file: LagRows
+) -> PartitionRows | None:
+    """Return the rows after a divergence in the state that is adopted; None if it ends there."""
+    rows, row, finding = stretch.rows, stretch.row, stretch.finding
+    if row is None or finding is None:
+        return None
+    left = rows.table.num_rows - row - 1
+    if finding.kind in (FindingKind.INVARIANT, FindingKind.DISAGREEMENT):
+        course.stopped = f"{finding.name} is no fault of the recording alone"
+    elif len(course.divergences) >= plan.max_divergences:
+        course.stopped = f"it diverged {len(course.divergences)} times"
+    elif course.repeats > _MOST_REPEATS:
+        course.stopped = "its delivery complete count stays wrong"
+    if course.stopped or not left:
+        return None
+    (event,) = events_of(rows.table.slice(row, 1))
+    rest = attrs.evolve(rows, table=rows.table.slice(row + 1))
+    states, untold = candidates(event, stretch.before, plan.rules)
+    chosen = _chosen(states, rest, plan)
+    if chosen is None:
+        return _next_leader(course, stretch, rest, untold, plan)
+    course.standing = _standing(event, chosen.state.state)
+    if lag_file.wanted:
+        lag_file.write(_lag(event, chosen.state.state))
+    return _from(rest, row + 1, chosen.state)
+
+
+def _standing(event: TraceEvent, adopted: WholeState) -> int:
+    return event.after.delivery_complete_count - complete(adopted)
+
+
+def _chosen(states: Sequence[Candidate], rest: PartitionRows, plan: Plan) -> Candidate | None:
+    """Return the state from which the recording goes on longest, the first of several.
+
+    One that is not the recorded one is used only where the next recorded one confirms it.
+    """
+    table = rest.table.slice(0, _TRIED)
+    confirmed = _first_told(table)
+    best, reach = None, -1
+    for each in states:
+        if not _is_whole(each.state, plan):
+            continue
+        length = _reach(each.state, attrs.evolve(rest, table=table), plan)
+        is_usable = each.adopted or (confirmed is not None and length > confirmed)
+        if is_usable and length > reach:
+            best, reach = each, length
+    return best
+
+
+def _is_whole(state: ReplayState, plan: Plan) -> bool:
+    """Return whether each engine can be in a state, and shows it as it is."""
+    engines = whole_engines(plan.against, plan.rules, state.state).values()
+    return all(engine.whole() == state.state for engine in engines)
+
+
+def _first_told(table: pa.Table) -> int | None:
+    """Return the first row that tells the records in flight after it."""
+    for row, after in enumerate(table.column("after").to_pylist()):
+        if after and after.get("records") is not None:
+            return row
+    return None
+
+
+def _reach(state: ReplayState, rows: PartitionRows, plan: Plan) -> int:
+    """Return how many rows conform from a state on."""
+    if "impl" in plan.against:
+        return replay_partition(rows.table.select(SCHEMA.names), plan.rules, state).events
+    (engine,) = whole_engines(("spec",), plan.rules, state.state).values()
+    follower = Follower("spec", engine)
+    follower.resume(state)
+    conform = 0
+    try:
+        for event in events_of(rows.table):
+            if follower.step(event):
+                break
+            conform += 1
+    except (BadRowError, InvalidValueError):
+        pass
+    return conform
+
+
+def _next_leader(
+    course: _Course, stretch: _Stretch, rest: PartitionRows, untold: str, plan: Plan
+) -> PartitionRows | None:
+    """Return the rows from the next leader on: what lies before it cannot be checked."""
+    ops = rest.table.column("op").to_pylist()
+    following = next((i for i, op in enumerate(ops) if op == "initialize"), None)
+    if following is None or stretch.before is None or stretch.row is None:
+        course.stopped = untold or "no state after it explains what follows"
+        return None
+    course.passed_over += following
+    seq = rest.table.column("seq")[following].as_py()
+    rest = attrs.evolve(rest, table=rest.table.slice(following))
+    state = forgotten(stretch.before, seq, plan.rules)
+    return _from(rest, stretch.row + 1 + following, state)
+
+
+def _lag(event: TraceEvent, adopted: WholeState) -> pa.Table:
+    """Return the row of an event after which a state was adopted."""
+    counts = dict.fromkeys(COUNTED, 0)
+    for known in adopted.records:
+        counts[RecordState(known.state)] += known.last - known.first + 1
+    window = adopted.start_offset, adopted.end_offset
+    lag = adopted.log.end_offset - adopted.start_offset - complete(adopted)
+    names = name_parts(event.partition).values()
+    row = event.partition, event.seq, event.time_ms, *window, lag, *counts.values(), *names
+    return pa.Table.from_pylist([dict(zip(LAG.names, row, strict=True))], schema=LAG)
+
+
+def _verdict(rows: PartitionRows, course: _Course, last: _Stretch) -> PartitionVerdict:
+    """Return the verdict on all stretches together."""
+    first = course.divergences[0] if course.divergences else None
+    whole = verdict_on(attrs.evolve(rows, problem=last.rows.problem), 0, first)
+    latest = [part.latest_ms for part in course.parts if part.latest_ms is not None]
+    return attrs.evolve(
+        whole,
+        checked=sum(part.checked for part in course.parts),
+        gaps=sum(part.gaps for part in course.parts),
+        lost=sum(part.lost for part in course.parts),
+        latest_ms=max(latest, default=None),
+        more=tuple(course.divergences[1:]),
+        repeats=course.repeats,
+        reason="; ".join(_reasons(course, whole.events)),
+    )
+
+
+def _reasons(course: _Course, events: int) -> Iterator[str]:
+    missed = events - sum(part.checked for part in course.parts)
+    if course.passed_over:
+        yield f"{course.passed_over:,} events up to the next leader are not checked"
+    if missed > course.passed_over and course.stopped:
+        missed -= course.passed_over
+        yield f"{missed:,} events after the last are not checked: {course.stopped}"

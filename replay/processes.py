@@ -1,0 +1,234 @@
+"""Tasks in this process or in children of it, for inputs that are not worth a JVM."""
+
+import multiprocessing
+import signal
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar
+
+import attrs
+
+from replay.runner import POLL_SECONDS, TASK_ATTEMPTS, Progress, SessionError, flat
+
+T_ = TypeVar("T_")
+R_ = TypeVar("R_")
+
+_CONTEXT = multiprocessing.get_context("spawn")
+"""A fork would copy the locks of threads that it does not copy: those of Arrow and of a bar."""
+
+
+@attrs.frozen
+class HereRunner:
+    """Runs one task after another in this process."""
+
+    place = "in this process"
+    parallelism = 1
+    local = True
+
+    def run(
+        self,
+        name: str,
+        tasks: Sequence[T_],
+        function: Callable[[T_], Iterable[R_]],
+        progress: Progress,
+    ) -> tuple[list[R_], bool]:
+        """Run the tasks as ``Runner.run`` says, but each once: one that fails would fail again.
+
+        When interrupted, return the results so far of the task that was running too.
+        """
+        results: list[R_] = []
+        if tasks:
+            progress.stage(name, len(tasks))
+        try:
+            for done, task in enumerate(tasks):
+                shown = time.monotonic()
+                for result in function(task):
+                    results.append(result)
+                    if time.monotonic() >= shown + POLL_SECONDS:
+                        progress.done(done, results)
+                        shown = time.monotonic()
+                progress.done(done + 1, results)
+        except KeyboardInterrupt:
+            return results, False
+        except Exception as error:
+            raise SessionError(_gave_up(name, _text(error))) from error
+        return results, True
+
+
+@attrs.define(eq=False)
+class _Child:
+    """A process that runs tasks, and the number of the one that it is running."""
+
+    process: BaseProcess
+    connection: "Connection[Any, Any]"
+    task: int | None = None
+
+
+class ProcessRunner:
+    """Runs tasks in children of this process, and again if one of them dies."""
+
+    local = True
+
+    def __init__(self, parallelism: int, modules: Iterable[str] = ()) -> None:
+        """Start the children, which import the modules while this process does something else."""
+        self.parallelism = parallelism
+        self._modules = tuple(modules)
+        self._children = [self._started() for _ in range(parallelism)]
+
+    @property
+    def place(self) -> str:
+        """Where the tasks run, as a report says it."""
+        return f"in this process and {self.parallelism} children"
+
+    def run(
+        self,
+        name: str,
+        tasks: Sequence[T_],
+        function: Callable[[T_], Iterable[R_]],
+        progress: Progress,
+    ) -> tuple[list[R_], bool]:
+        """Run the tasks as ``Runner.run`` says; a task that ends its child has failed.
+
+        When interrupted, end the children that work and return the results of the tasks that are
+        done.
+        """
+        done: dict[int, list[R_]] = {}
+        if tasks:
+            progress.stage(name, len(tasks))
+        try:
+            for nth, results in self._results(name, tasks, function):
+                if nth is not None:
+                    done[nth] = results
+                progress.done(len(done), flat(done))
+        except KeyboardInterrupt:
+            return flat(done), False
+        finally:  # The next run would take a late answer for one of its own.
+            self._end([child for child in self._children if child.task is not None])
+        return flat(done), True
+
+    def close(self) -> None:
+        """End the children."""
+        self._end(list(self._children))
+
+    def _end(self, children: Iterable[_Child]) -> None:
+        for child in children:
+            self._children.remove(child)
+            child.connection.close()
+            child.process.kill()
+            child.process.join()
+
+    def _results(
+        self, name: str, tasks: Sequence[T_], function: Callable[[T_], Iterable[R_]]
+    ) -> Iterator[tuple[int | None, list[R_]]]:
+        """Yield the number and the results of each task, and None every POLL_SECONDS."""
+        waiting, failures = deque(range(len(tasks))), Counter[int]()
+        missing = len(tasks)
+        while missing:
+            self._hand_out(tasks, function, waiting)
+            answers = list(self._answers())
+            for nth, results, failure in answers:
+                if failure is None:
+                    missing -= 1
+                    yield nth, results
+                    continue
+                failures[nth] += 1
+                if failures[nth] == TASK_ATTEMPTS:
+                    raise SessionError(_gave_up(name, failure))
+                waiting.append(nth)
+            if not answers:
+                yield None, []
+
+    def _hand_out(
+        self,
+        tasks: Sequence[T_],
+        function: Callable[[T_], Iterable[R_]],
+        waiting: deque[int],
+    ) -> None:
+        """Give each idle child a task."""
+        while len(self._children) < self.parallelism:
+            self._children.append(self._started())
+        for child in self._children:
+            if child.task is None and waiting:
+                child.task = waiting.popleft()
+                try:
+                    child.connection.send((function, tasks[child.task]))
+                except OSError:
+                    continue  # It is dead, which is seen when its answer is awaited.
+
+    def _answers(self) -> Iterator[tuple[int, list[Any], str | None]]:
+        """Yield the number of each task that has ended, its results, and why it failed."""
+        busy = {child.connection: child for child in self._children if child.task is not None}
+        for ready in wait(list(busy), POLL_SECONDS):
+            child = busy[ready]  # type: ignore[index] # wait returns what it was given
+            nth, child.task = child.task, None
+            if nth is None:
+                continue
+            try:
+                results, failure = child.connection.recv()
+            except (EOFError, OSError):
+                self._end([child])
+                results, failure = [], _death(child.process)
+            yield nth, results, failure
+
+    def _started(self) -> _Child:
+        ours, theirs = _CONTEXT.Pipe()
+        # Ctrl-C reaches all processes of a terminal; a child learns of it from this one.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            process = _CONTEXT.Process(target=_serve, args=(theirs, self._modules), daemon=True)
+            process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+        return _Child(process, ours)
+
+
+@contextmanager
+def open_processes(parallelism: int, modules: Iterable[str] = ()) -> Iterator[ProcessRunner]:
+    """Start the children of a ProcessRunner, and end them at the end."""
+    runner = ProcessRunner(parallelism, modules)
+    try:
+        yield runner
+    finally:
+        runner.close()
+
+
+def _serve(connection: "Connection[Any, Any]", modules: Sequence[str]) -> None:
+    """Run tasks in a child until its parent closes the connection or is gone."""
+    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type] # Arrow would import it, unused.
+    for module in modules:
+        import_module(module)
+    while True:
+        try:
+            function, task = connection.recv()
+        except EOFError:
+            return
+        try:
+            answer: tuple[list[Any], str | None] = list(function(task)), None
+        except Exception as error:  # noqa: BLE001 - the parent tries the task again
+            answer = [], _text(error)
+        try:
+            connection.send(answer)
+        except OSError:
+            return
+
+
+def _death(process: BaseProcess) -> str:
+    code = process.exitcode or 0
+    how = f"by signal {-code}" if code < 0 else f"with status {code}"
+    return f"the process that ran it ended {how}"
+
+
+def _gave_up(name: str, why: str) -> str:
+    return f"a task of the stage {name!r} failed: {why}"
+
+
+def _text(error: BaseException) -> str:
+    lines = str(error).split("\n", maxsplit=1)
+    return f"{type(error).__name__}: {lines[0]}"[:300]

@@ -1,0 +1,175 @@
+"""Where a replay left each share-partition, as an Arrow file from which the next one goes on."""
+
+import hashlib
+import json
+import types
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import attrs
+import pyarrow as pa
+
+from model.errors import InvalidValueError
+from model.profile import Profile
+from model.whole_state import ReplayState
+from replay.verdict import Divergence, LogKnowledge, PartitionVerdict, Verdict
+
+VERSION = 2
+"""The version of the format: of a file with other columns it is another."""
+
+NAME = "states.arrow"
+_METADATA = b"sharespec.state"
+
+
+class StateError(RuntimeError):
+    """A file of states that cannot be used; one line."""
+
+
+@attrs.frozen
+class Carried:
+    """Where an earlier replay left a share-partition.
+
+    ``state`` is None where it diverged; then ``divergence`` is what it answers from then on.
+    ``leader_epoch`` and ``instance`` are those of the last row, None where rows tell none;
+    ``unfinished``: the end of the file of that row may be missing.
+    """
+
+    partition: str
+    state: ReplayState | None
+    log: LogKnowledge = LogKnowledge.ALL
+    leader_epoch: int | None = None
+    instance: int | None = None
+    unfinished: bool = False
+    divergence: Divergence | None = None
+
+
+def diverged_before(carried: Carried, events: int) -> PartitionVerdict:
+    """Return the verdict on a share-partition that diverged in an earlier replay."""
+    return PartitionVerdict(
+        carried.partition,
+        Verdict.DIVERGES,
+        events,
+        0,
+        "it diverged in an earlier replay",
+        divergence=carried.divergence,
+        log=carried.log,
+    )
+
+
+def read_states(folder: Path, rules: Profile) -> dict[str, Carried]:
+    """Return what an earlier replay left in the folder, by share-partition; nothing if none did.
+
+    Raises StateError for a file of another version or of other rules, or one that was altered.
+    """
+    return read_left(folder, rules)[0]
+
+
+def read_left(folder: Path, rules: Profile) -> tuple[dict[str, Carried], dict[str, Any] | None]:
+    """Return the states, and what a stream says of itself beside them; None if no stream wrote."""
+    path = folder / NAME
+    if not path.exists() and (folder.is_dir() or not folder.exists()):
+        return {}, None
+    try:
+        with pa.OSFile(str(path)) as file:
+            table = pa.ipc.open_file(file).read_all()
+        table.validate(full=True)
+        metadata = dict(json.loads((table.schema.metadata or {})[_METADATA]))
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
+        raise StateError(f"{path} is no file of states") from None
+    if metadata.get("version") != VERSION:
+        raise StateError(f"{path} is of version {metadata.get('version')}; allowed: {VERSION}")
+    if metadata.get("rules") != _plain(rules):
+        raise StateError(f"{path} is of other rules; allowed: those of this replay, {rules.name}")
+    try:
+        rows, stream = table.to_pylist(), metadata.get("stream")
+        digest = _digest([*rows, *([stream] if stream else [])])
+        if not table.schema.equals(_schema()) or metadata.get("digest") != digest:
+            raise StateError(f"{path} was altered: it has not the digest of its rows")
+        return {row["partition"]: _value(row, Carried) for row in rows}, stream
+    except (InvalidValueError, pa.ArrowException, LookupError, TypeError, ValueError) as error:
+        raise StateError(f"{path} was altered: {' '.join(str(error).split())[:200]}") from None
+
+
+def write_states(
+    folder: Path,
+    rules: Profile,
+    states: Iterable[Carried],
+    stream: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the file, whole or not at all; ``stream`` is what a stream says of itself."""
+    rows = [_plain(each) for each in sorted(states, key=lambda each: each.partition)]
+    digest = _digest([*rows, *([stream] if stream else [])])
+    metadata = {"version": VERSION, "rules": _plain(rules), "digest": digest}
+    metadata |= {"stream": stream} if stream else {}
+    schema = _schema().with_metadata({_METADATA: json.dumps(metadata).encode()})
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f"{NAME}.draft"
+    with pa.OSFile(str(draft), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+        writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+    draft.replace(folder / NAME)
+
+
+def text_of_state(carried: Carried) -> str:
+    """Return where a share-partition was left as text, to hand it to another process."""
+    return json.dumps(_plain(carried))
+
+
+def state_of_text(text: str) -> Carried:
+    """Return where a share-partition was left, from its text."""
+    carried: Carried = _value(json.loads(text), Carried)
+    return carried
+
+
+def _digest(rows: list[Mapping[str, Any]]) -> str:
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(json.dumps(row, sort_keys=True).encode() + b"\n")
+    return digest.hexdigest()
+
+
+def _schema() -> pa.Schema:
+    return pa.schema(list(_type(Carried)))
+
+
+def _type(hint: Any) -> pa.DataType:  # noqa: ANN401 - a type, or an expression of one
+    """Return the Arrow type of a type of the model: its fields decide the columns."""
+    hint = _present(hint)
+    if get_origin(hint) is tuple:
+        return pa.list_(_type(get_args(hint)[0]))
+    if attrs.has(hint):
+        return pa.struct([(name, _type(part)) for name, part in get_type_hints(hint).items()])
+    if issubclass(hint, Enum):
+        return pa.string()
+    return {bool: pa.bool_(), int: pa.int64(), str: pa.string()}[hint]
+
+
+def _present(hint: Any) -> Any:  # noqa: ANN401 - a type, or an expression of one
+    """Return the type of a value that may be None."""
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = (part for part in get_args(hint) if part is not type(None))
+    return hint
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - any part of a state
+    if attrs.has(type(value)):
+        return {
+            field.name: _plain(getattr(value, field.name)) for field in attrs.fields(type(value))
+        }
+    if isinstance(value, tuple):
+        return [_plain(part) for part in value]
+    return value.name if isinstance(value, Enum) else value
+
+
+def _value(plain: Any, hint: Any) -> Any:  # noqa: ANN401 - any part of a state
+    if plain is None:
+        return None
+    hint = _present(hint)
+    if get_origin(hint) is tuple:
+        part = get_args(hint)[0]
+        return tuple(_value(each, part) for each in plain)
+    if attrs.has(hint):
+        hints = get_type_hints(hint)
+        return hint(**{name: _value(plain[name], part) for name, part in hints.items()})
+    return hint[plain] if issubclass(hint, Enum) else plain

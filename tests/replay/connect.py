@@ -1,0 +1,30 @@
+"""Run in a process of its own: a Spark Connect server, and a table that is checked through it.
+
+Argument: the table's address. Prints its verdicts as JSON, and how many rows of lag there are.
+"""
+
+import json
+import sys
+
+import click
+from pyspark.sql import SparkSession
+
+from replay.frame import check
+from replay.java import prepare_environment
+from replay.plan import Plan
+
+
+def main(address: str) -> None:
+    prepare_environment()
+    session = SparkSession.builder.remote("local[1]").getOrCreate()
+    try:
+        plan = Plan(against=("spec",), invariants_every=0)
+        checked = check(session.read.parquet(address), plan)
+        rows = checked.verdicts.select("partition", "verdict", "checked").collect()
+        click.echo(json.dumps([sorted(map(list, rows)), checked.lag.count()]))
+    finally:
+        session.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,248 @@
+"""A DataFrame is checked as files are, in whatever order and types its rows come."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
+
+from model.errors import InvalidValueError
+from model.trace_arrow import SCHEMA, table_from_rows
+from replay.frame import _judged, _lag, check, partitions
+from replay.lag_file import LAG
+from replay.plan import Plan
+from replay.result_schema import DIVERGENCES, VERDICTS, divergence_row
+from replay.run import replay_sources
+from replay.session import SparkRunner
+from replay.sources import find_sources
+from tests.replay.samples import TRACES, Row, kafka_rows, renamed, write_parquet
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+ROOT = Path(__file__).parents[2]
+SPEC = Plan(against=("spec",), invariants_every=0)
+
+
+def frame_of(spark: SparkSession, folder: Path, rows: list[Row]) -> DataFrame:
+    return spark.read.parquet(str(write_parquet(folder / "table.parquet", rows, 50)))
+
+
+def wrong(row: Row) -> Row:
+    """The event with another start offset after it."""
+    return {**row, "after": {**row["after"], "start_offset": row["after"]["start_offset"] + 1}}
+
+
+def told(frame: DataFrame) -> list[dict[str, Any]]:
+    return sorted((row.asDict() for row in frame.collect()), key=lambda row: row["partition"])
+
+
+def five_kinds() -> list[Row]:
+    """Share-partitions that conform, diverge, lack an event, lack the first, and hold a bad row."""
+    rows = [renamed(kafka_rows(count=30), name) for name in "abcde"]
+    rows[1][20] = wrong(rows[1][20])
+    del rows[2][10]
+    del rows[3][0]
+    rows[4][5] = {**rows[4][5], "time_ms": None}
+    return [row for part in rows for row in part]
+
+
+def test_verdicts_and_divergences_of_rows_in_any_order(spark: SparkSession, tmp_path: Path) -> None:
+    checked = check(frame_of(spark, tmp_path, five_kinds()[::-1]), SPEC, "lake.events")
+    verdicts = told(checked.verdicts)
+    assert checked.verdicts.columns == VERDICTS.names
+    assert [(v["partition"], v["verdict"], v["events"], v["checked"]) for v in verdicts] == [
+        ("a", "conforms", 30, 30),
+        ("b", "diverges", 30, 21),
+        ("c", "unreadable", 29, 10),
+        ("d", "unreadable", 29, 0),
+        ("e", "unreadable", 30, 5),
+    ]
+    assert verdicts[2]["problem"] == "seq 10 is missing: the next is 11"
+    assert verdicts[4]["problem"] == "time_ms is None; allowed: a value"
+    (divergence,) = told(checked.divergences)
+    assert checked.divergences.columns == DIVERGENCES.names
+    place = divergence["partition"], divergence["seq"], divergence["source"], divergence["line"]
+    assert place == ("b", 20, "lake.events", 21)
+    assert divergence["name"] == "START_STOPS_AT_UNFINISHED"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("against", [("spec",), ("impl",), ("spec", "impl")])
+def test_the_verdicts_are_those_of_a_replay_of_the_file(
+    spark: SparkSession, tmp_path: Path, against: tuple[str, ...]
+) -> None:
+    plan = Plan(against=against)
+    frame = frame_of(spark, tmp_path, five_kinds())
+    found = replay_sources(SparkRunner(spark), find_sources([tmp_path]), plan, tmp_path / "out")
+    checked = check(frame, plan)
+    assert [(v["partition"], v["verdict"], v["checked"]) for v in told(checked.verdicts)] == [
+        (v.partition, v.verdict.value, v.checked) for v in found.verdicts
+    ]
+    (divergence,) = told(checked.divergences)
+    ours = divergence_row(next(v.divergence for v in found.verdicts if v.divergence))
+    same = ours.keys() - {"source", "line"}
+    divergence |= {
+        name: [each if isinstance(each, str) else each.asDict() for each in value]
+        for name, value in divergence.items()
+        if isinstance(value, list)
+    }
+    assert json.dumps({name: divergence[name] for name in sorted(same)}) == json.dumps(
+        {name: ours[name] for name in sorted(same)}
+    )
+    assert ours["records_before"]
+    lag = told(checked.lag.select(*LAG.names))
+    kept = pq.read_table(tmp_path / "out" / "lag")
+    assert sorted(map(repr, lag)) == sorted(map(repr, kept.to_pylist()))
+    assert lag
+
+
+@pytest.mark.slow
+def test_the_recorded_traces_conform_as_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [row for partition in range(3) for row in kafka_rows(partition=partition, count=10**6)]
+    assert len(rows) > 100, TRACES
+    found = told(check(frame_of(spark, tmp_path, rows)).verdicts)
+    assert [(v["verdict"], v["checked"] == v["events"]) for v in found] == [("conforms", True)] * 3
+
+
+@pytest.mark.slow
+def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
+    pytest.importorskip("grpc", reason="Spark Connect needs grpcio: install sharespec[connect]")
+    done = subprocess.run(
+        [
+            sys.executable,
+            *("-m", "tests.replay.connect"),
+            f"file:{write_parquet(tmp_path / 'events.parquet', five_kinds(), 50)}",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=400,
+    )
+    verdicts, lag = json.loads(done.stdout.splitlines()[-1])
+    assert verdicts == [
+        ["a", "conforms", 30],
+        ["b", "diverges", 21],
+        ["c", "unreadable", 10],
+        ["d", "unreadable", 0],
+        ["e", "unreadable", 5],
+    ]
+    assert lag == 65
+
+
+@pytest.mark.slow
+def test_a_sample_leaves_the_others_unchecked(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [row for n in range(12) for row in renamed(kafka_rows(count=2), f"p{n}")]
+    found = told(check(frame_of(spark, tmp_path, rows), attrs.evolve(SPEC, sample=0.5)).verdicts)
+    reasons = {v["reason"] for v in found}
+    assert reasons == {"", "not in the sample"}
+    assert len(found) == 12
+
+
+@pytest.mark.slow
+def test_rows_without_a_share_partition_are_one_problem(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = kafka_rows(count=3)
+    spoiled = [{**row, "partition": None} for row in rows]
+    found = told(check(frame_of(spark, tmp_path, [*spoiled, *rows]), SPEC).verdicts)
+    assert [(v["partition"], v["verdict"], v["problem"]) for v in found] == [
+        ("", "unreadable", "partition is None; allowed: a value"),
+        (rows[0]["partition"], "conforms", None),
+    ]
+
+
+@pytest.mark.slow
+def test_nothing_in_is_nothing_out(spark: SparkSession, tmp_path: Path) -> None:
+    checked = check(frame_of(spark, tmp_path, []), SPEC)
+    assert told(checked.verdicts) == told(checked.divergences) == []
+    assert checked.lag.count() == 0
+
+
+@pytest.mark.slow
+def test_columns_may_be_narrower_absent_or_more(spark: SparkSession, tmp_path: Path) -> None:
+    frame = frame_of(spark, tmp_path, kafka_rows(count=5))
+    other = (
+        frame.withColumn("seq", F.col("seq").cast("int"))
+        .drop("leader_epoch", "due_ms")
+        .withColumn("day", F.lit("2026-01-01"))
+    )
+    assert [v["verdict"] for v in told(check(other, SPEC).verdicts)] == ["conforms"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda f: f.drop("seq"), r"^column seq is None; allowed: a column of integer$"),
+        (
+            lambda f: f.withColumn("seq", F.lit("1")),
+            r"^column seq is 'string'; allowed: a column of integer$",
+        ),
+        (
+            lambda f: f.withColumn("after", F.struct(F.lit(1).alias("end"))),
+            r"^column after is 'struct<end:int>'; allowed: a column of record$",
+        ),
+        (
+            lambda f: f.withColumn("writes", F.lit(1)),
+            r"^column writes is 'int'; allowed: a column of list of records$",
+        ),
+    ],
+)
+def test_a_column_that_no_trace_has_is_refused_before_anything_runs(
+    spark: SparkSession,
+    tmp_path: Path,
+    spoil: Callable[[DataFrame], DataFrame],
+    message: str,
+) -> None:
+    with pytest.raises(InvalidValueError, match=message):
+        check(spoil(frame_of(spark, tmp_path, kafka_rows(count=2))))
+
+
+@pytest.mark.parametrize("sizes", [[1] * 9, [2, 3, 4], [9], [4, 0, 5]])
+def test_share_partitions_are_put_together_across_batches(sizes: Sequence[int]) -> None:
+    rows = [row for name in "abc" for row in renamed(kafka_rows(count=3), name)]
+    table = table_from_rows(rows, SCHEMA).combine_chunks()
+    batches: list[pa.RecordBatch] = []
+    start = 0
+    for size in sizes:
+        batches += table.slice(start, size).to_batches() or [
+            pa.RecordBatch.from_pylist([], schema=SCHEMA)
+        ]
+        start += size
+    found = [
+        (pieces.partition, [(rows.events, rows.place(0)) for rows in pieces.rows()])
+        for pieces in partitions(batches, "it", Plan())
+    ]
+    assert found == [(name, [(3, ("it", 1))]) for name in "abc"]
+
+
+def test_a_long_share_partition_is_held_in_pieces() -> None:
+    rows = five_kinds()
+    table = table_from_rows(rows, SCHEMA).combine_chunks()
+    batches = table.to_batches(max_chunksize=3)
+    whole, pieces = (
+        pa.Table.from_batches(_judged(Plan(piece_events=size), "it", batches)).to_pylist()
+        for size in (1000, 7)
+    )
+    assert pieces == whole
+    assert len({row["verdict"] for row in whole}) == 3
+    lag, in_pieces = (
+        pa.Table.from_batches(_lag(Plan(piece_events=size), "it", batches)) for size in (1000, 7)
+    )
+    assert in_pieces.equals(lag)
+    long = [
+        [piece.events for piece in pieces.rows()]
+        for pieces in partitions(batches, "it", Plan(piece_events=7))
+    ]
+    assert max(max(sizes) for sizes in long) < 14
+    assert min(len(sizes) for sizes in long) >= 3

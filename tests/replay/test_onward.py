@@ -1,0 +1,210 @@
+"""Beyond the first divergence: every fault is reported, and none that follows from another."""
+
+from pathlib import Path
+
+import attrs
+import pyarrow.parquet as pq
+import pytest
+
+from judge.finding import Finding, FindingKind
+from replay.lag_file import LAG, LagFile
+from replay.load import PartitionRows, without_bad_rows
+from replay.onward import check_onward, goes_on
+from replay.plan import Plan
+from replay.processes import HereRunner
+from replay.run import replay_sources
+from replay.sources import find_sources
+from replay.verdict import PartitionVerdict, Verdict
+from tests.lockstep.spoiled import cases
+from tests.replay.faulty import SPOILED, WRONG, broker, first_place, spoiled
+from tests.replay.samples import Row, kafka_rows, placed, recorded, write_lines, write_parquet
+from tests.replay.test_segments import plan_for, with_places
+
+BOTH, SPEC, IMPL = ("spec", "impl"), ("spec",), ("impl",)
+NOWHERE = LagFile(None, 0)
+MOST = 100
+MANY = 80
+
+
+def check(
+    rows: list[Row], against: tuple[str, ...] = BOTH, most: int = MOST, lag: LagFile = NOWHERE
+) -> PartitionVerdict:
+    given = PartitionRows(rows[0]["partition"], placed(rows), len(rows), None)
+    return check_onward(given, Plan(against=against, max_divergences=most), lag)
+
+
+def places(verdict: PartitionVerdict) -> list[tuple[int, str]]:
+    return [(each.seq, each.name) for each in verdict.divergences]
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_row_that_was_spoiled_is_all_that_is_reported(name: str) -> None:
+    rows, seq = spoiled(name, kafka_rows(count=MANY))
+    verdict = check(rows)
+    assert places(verdict) == [(seq, name)]
+    assert (verdict.checked, verdict.reason) == (MANY, "")
+
+
+_PAIRS = list(zip(SPOILED, [*SPOILED][3:] + [*SPOILED][:3], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [_PAIRS[4], *(pytest.param(*p, marks=pytest.mark.slow) for p in _PAIRS if p != _PAIRS[4])],
+)
+def test_two_independent_faults_are_both_reported(first: str, second: str) -> None:
+    rows, seq = spoiled(first, kafka_rows(count=450))
+    rows, later = spoiled(second, rows, 150)
+    assert places(check(rows)) == [(seq, first), (later, second)]
+
+
+TOLD = [name for name in WRONG if name != "gives a lock away"]
+
+
+@pytest.mark.parametrize(
+    "name", [TOLD[0], *(pytest.param(n, marks=pytest.mark.slow) for n in TOLD[1:])]
+)
+def test_a_broker_that_goes_on_in_a_wrong_state_is_reported_once(name: str) -> None:
+    place = first_place(WRONG[name], 100)
+    rows = broker({place: WRONG[name]})
+    verdict = check(rows)
+    assert [seq for seq, _name in places(verdict)] == [place]
+    assert verdict.checked == len(rows)
+
+
+def test_two_faults_of_a_broker_are_both_reported() -> None:
+    first, second = WRONG["counts a delivery twice"], WRONG["lets go of a lock"]
+    place = first_place(first, 60)
+    later = place + 30
+    rows = broker({place: first, later: second})
+    assert [seq for seq, _name in places(check(rows))] == [place, later]
+
+
+def test_what_the_recording_does_not_tell_ends_a_share_partition_with_the_reason() -> None:
+    place = first_place(WRONG["gives a lock away"], 100)
+    rows = broker({place: WRONG["gives a lock away"]})
+    verdict = check(rows)
+    assert [seq for seq, _name in places(verdict)] == [place]
+    assert verdict.checked == place + 1
+    missed = len(rows) - place - 1
+    assert verdict.reason.startswith(f"{missed} events after the last are not checked: it does not")
+    assert "when the lock of offset" in verdict.reason
+
+
+def test_without_a_state_after_it_a_divergence_is_the_last() -> None:
+    (rows,) = recorded("kafka-4.1.2").values()
+    verdict = check(rows)
+    assert (len(verdict.divergences), verdict.checked) == (1, 287)
+    assert "315 events after the last are not checked: it is recorded without" in verdict.reason
+
+
+def test_a_new_leader_is_checked_where_nothing_else_is_known() -> None:
+    change = WRONG["gives a lock away"]
+    place = first_place(change, 75, "write-faults")
+    rows = broker({place: change}, "write-faults")
+    leader = next(row["seq"] for row in rows[place:] if row["op"] == "initialize")
+    verdict = check(rows)
+    assert [seq for seq, _name in places(verdict)] == [place]
+    missed = leader - place - 1
+    assert verdict.checked == len(rows) - missed
+    assert verdict.reason == f"{missed} events up to the next leader are not checked"
+
+
+def test_a_state_that_is_not_recorded_is_used_where_the_next_one_confirms_it() -> None:
+    rows, seq = spoiled("END_OFFSET", kafka_rows(count=120))
+    del rows[seq]["after"]["records"]
+    assert (places(check(rows)), check(rows).checked) == ([(seq, "END_OFFSET")], 120)
+    for row in rows[seq:]:
+        row["after"].pop("records", None)
+    assert check(rows).checked == seq + 1
+
+
+def test_a_count_that_stays_wrong_is_one_divergence() -> None:
+    rows, seq = spoiled("DELIVERY_COMPLETE_COUNT", kafka_rows(count=50))
+    for row in rows[seq + 1 :]:
+        row["after"]["delivery_complete_count"] += 1
+    verdict = check(rows, IMPL)
+    assert places(verdict) == [(seq, "DELIVERY_COMPLETE_COUNT")]
+    assert (verdict.checked, verdict.repeats) == (50, 50 - seq - 1)
+    rows[seq + 20]["after"]["delivery_complete_count"] += 1
+    found = places(check(rows, IMPL))
+    assert found[:2] == [(s, "DELIVERY_COMPLETE_COUNT") for s in (seq, seq + 20)]
+
+
+def test_a_share_partition_that_diverges_too_often_stops() -> None:
+    rows = kafka_rows(count=250)
+    for row in rows[100:200:20]:
+        row["after"]["end_offset"] += 1
+    assert len(check(rows, IMPL).divergences) == 5
+    verdict = check(rows, IMPL, most=3)
+    assert (len(verdict.divergences), verdict.checked) == (3, 141)
+    assert verdict.reason == "109 events after the last are not checked: it diverged 3 times"
+    assert check(rows, IMPL, most=1).divergences == verdict.divergences[:1]
+
+
+def test_a_disagreement_ends_a_share_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, seq = spoiled("END_OFFSET", kafka_rows(count=60))
+    disagreement = Finding(0, "spec", FindingKind.DISAGREEMENT, "n", "s", "r", "e", "b", "a")
+    monkeypatch.setattr("replay.onward.agreed", lambda *_: (0, disagreement))
+    verdict = check(rows)
+    assert [(d.kind, d.seq) for d in verdict.divergences] == [(FindingKind.DISAGREEMENT, seq)]
+    assert "no fault of the recording alone" in verdict.reason
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2, 3))])
+def test_specification_and_implementation_agree_on_all_divergences(seed: int) -> None:
+    diverged = 0
+    for case in cases(seed, stories=1, spoilings=8):
+        table = with_places(case.table)
+        rows = PartitionRows("lockstep", table, table.num_rows, None)
+        rows = without_bad_rows(rows)
+        plans = [
+            attrs.evolve(plan_for(case.profile), against=against, max_divergences=10)
+            for against in (BOTH, SPEC, IMPL)
+        ]
+        both, spec, impl = (check_onward(rows, plan, NOWHERE) for plan in plans)
+        assert places(both) == places(spec) == places(impl), case.spoiled
+        assert (both.checked, both.reason) == (spec.checked, spec.reason), case.spoiled
+        assert FindingKind.DISAGREEMENT not in {each.kind for each in both.divergences}
+        diverged += both.verdict is Verdict.DIVERGES
+    assert diverged > 1
+
+
+@pytest.mark.parametrize("write", [write_lines, write_parquet])
+def test_segments_answer_alike(write: object, tmp_path: Path) -> None:
+    rows, _seq = spoiled("END_OFFSET", kafka_rows(count=120), 40)
+    rows[90]["after"]["end_offset"] += 1
+    rows = [*kafka_rows(partition=1, count=20), *rows]
+    name = "t.jsonl" if write is write_lines else "t.parquet"
+    ordered = sorted(rows, key=lambda r: (r["partition"], r["seq"]))
+    path = (write_lines if write is write_lines else write_parquet)(tmp_path / name, ordered)
+    whole, parts = (
+        replay_sources(
+            HereRunner(), find_sources([path]), Plan(segment_events=n, max_divergences=9)
+        )
+        for n in (None, 17)
+    )
+    assert parts.verdicts == whole.verdicts
+    assert [len(each.divergences) for each in whole.verdicts] == [2, 0]
+
+
+def test_lag_goes_on_with_a_row_for_each_event(tmp_path: Path) -> None:
+    place = first_place(WRONG["loses a record"], 100)
+    rows = broker({place: WRONG["loses a record"]})
+    tables = []
+    for number, against in enumerate((BOTH, IMPL, SPEC)):
+        lag = LagFile(str(tmp_path), number)
+        assert len(check(rows, against, lag=lag).divergences) == 1
+        lag.close()
+        tables.append(pq.read_table(tmp_path / f"part-{number:05}.parquet"))
+    assert tables[0].schema.equals(LAG)
+    assert tables[0].column("seq").to_pylist() == list(range(len(rows)))
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+
+
+def test_what_a_later_replay_goes_on_from_is_checked_up_to_the_first() -> None:
+    assert goes_on(Plan(max_divergences=2), 10)
+    assert not goes_on(Plan(), 10)
+    assert not goes_on(Plan(max_divergences=2, state_folder="states"), 10)
+    assert not goes_on(Plan(max_divergences=2), 10_000_000)

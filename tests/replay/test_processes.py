@@ -1,0 +1,182 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from replay.processes import HereRunner, ProcessRunner, open_processes
+from replay.runner import Runner, SessionError, Silent
+from tests.replay.watching import Watching
+
+ROOT = Path(__file__).parents[2]
+
+
+def numbers(task: int) -> Iterator[tuple[int, int]]:
+    for number in range(task):
+        yield number, os.getpid()
+
+
+def broken(folder: Path, task: int) -> list[int]:
+    folder.joinpath(f"{task}-{time.monotonic_ns()}").touch()
+    if task == 3:
+        raise ValueError(f"task {task} is broken\nand more")
+    return [task]
+
+
+def deadly(folder: Path, times: int, task: int) -> list[int]:
+    """End the process that runs task 3, so often."""
+    folder.joinpath(f"{task}-{time.monotonic_ns()}").touch()
+    if task == 3 and len(list(folder.glob("3-*"))) <= times:
+        signal.raise_signal(signal.SIGKILL)
+    return [task]
+
+
+def slow(task: int) -> list[int]:
+    time.sleep(0 if task < 2 else 60)
+    return [task]
+
+
+def stopped(task: int) -> Iterator[int]:
+    yield task
+    if task == 1:
+        raise KeyboardInterrupt
+    yield -task
+
+
+@pytest.fixture(scope="module")
+def children() -> Iterator[ProcessRunner]:
+    with open_processes(2, ["tests.replay.test_processes"]) as runner:
+        yield runner
+
+
+def test_all_results_arrive_in_order_from_this_process() -> None:
+    here, progress = HereRunner(), Watching()
+    results, whole = here.run("count", range(4), numbers, progress)
+    assert whole
+    assert results == [(number, os.getpid()) for task in range(4) for number in range(task)]
+    assert progress.stages == [("count", 4)]
+    assert progress.seen[-1] == 4
+    assert (here.place, here.parallelism, here.local) == ("in this process", 1, True)
+
+
+def test_all_results_arrive_in_order_from_children(children: ProcessRunner) -> None:
+    progress = Watching()
+    results, whole = children.run("count", range(9), numbers, progress)
+    assert whole
+    assert [number for number, _ in results] == [n for task in range(9) for n in range(task)]
+    assert os.getpid() not in {process for _, process in results}
+    assert progress.stages == [("count", 9)]
+    assert progress.seen[-1] == 9
+    place = "in this process and 2 children"
+    assert (children.place, children.parallelism, children.local) == (place, 2, True)
+
+
+def test_without_tasks_there_is_no_stage(children: ProcessRunner) -> None:
+    runners: tuple[Runner, ...] = (HereRunner(), children)
+    for runner in runners:
+        progress = Watching()
+        assert runner.run("nothing", [], numbers, progress) == ([], True)
+        assert progress.stages == []
+
+
+def test_a_task_that_fails_is_an_error_on_one_line(tmp_path: Path, children: ProcessRunner) -> None:
+    message = "a task of the stage 'check' failed: ValueError: task 3 is broken"
+    for runner, times in ((HereRunner(), 1), (children, 4)):
+        folder = tmp_path / str(times)
+        folder.mkdir()
+        with pytest.raises(SessionError) as caught:
+            runner.run("check", range(5), partial(broken, folder), Silent())
+        assert str(caught.value) == message
+        assert len(list(folder.glob("3-*"))) == times
+
+
+def late(task: int) -> list[str]:
+    """Fail, or answer when the run has failed."""
+    if task == 0:
+        raise ValueError
+    time.sleep(1)
+    return ["of the run before"]
+
+
+def test_after_a_run_that_failed_no_answer_to_it_is_taken() -> None:
+    with open_processes(2, ["tests.replay.test_processes"]) as runner:
+        with pytest.raises(SessionError):
+            runner.run("fails", range(2), late, Silent())
+        assert runner.run("count", range(5), itself, Silent()) == (list(range(5)), True)
+
+
+def itself(task: int) -> list[int]:
+    time.sleep(0.5)
+    return [task]
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_child_that_dies_is_replaced_and_its_task_run_again(
+    tmp_path: Path, children: ProcessRunner, times: int
+) -> None:
+    work = partial(deadly, tmp_path, times)
+    assert children.run("check", range(6), work, Silent()) == (list(range(6)), True)
+    assert len(list(tmp_path.glob("3-*"))) == times + 1
+    assert len(list(tmp_path.iterdir())) == 6 + times
+
+
+def test_a_task_that_ends_every_child_is_an_error_on_one_line(
+    tmp_path: Path, children: ProcessRunner
+) -> None:
+    with pytest.raises(SessionError) as caught:
+        children.run("check", range(6), partial(deadly, tmp_path, 9), Silent())
+    assert str(caught.value) == (
+        "a task of the stage 'check' failed: the process that ran it ended by signal 9"
+    )
+    assert children.run("check", range(3), partial(deadly, tmp_path, 9), Silent())[1]
+
+
+def test_an_interruption_keeps_what_is_done(children: ProcessRunner) -> None:
+    started = time.monotonic()
+    results, whole = children.run("slow", range(4), slow, Watching(stop_at=2))
+    assert (results, whole) == ([0, 1], False)
+    assert time.monotonic() - started < 30
+    assert HereRunner().run("slow", range(3), stopped, Silent()) == ([0, 0, 1], False)
+
+
+def test_children_end_with_their_parent_and_leave_ctrl_c_to_it(tmp_path: Path) -> None:
+    code = f"""
+import os, signal, sys
+from functools import partial
+from pathlib import Path
+from replay.processes import open_processes
+from replay.runner import Silent
+from tests.replay.test_processes import pids, slow
+with open_processes(2) as runner:
+    found, _ = runner.run("who", [Path({str(tmp_path)!r})] * 2, pids, Silent())
+    print(*found, flush=True)
+    for pid in found:
+        os.kill(pid, signal.SIGINT)
+    print(runner.run("slow", [0, 1], slow, Silent()), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
+    )
+    pids_line, results = done.stdout.splitlines()
+    assert results == "([0, 1], True)"
+    assert done.returncode == -signal.SIGKILL
+    until = time.monotonic() + 30
+    alive = {int(pid) for pid in pids_line.split()}
+    while alive and time.monotonic() < until:
+        alive = {pid for pid in alive if Path(f"/proc/{pid}").exists()}
+        time.sleep(0.05)
+    assert not alive
+
+
+def pids(folder: Path) -> list[int]:
+    """Return this process once both children have come here."""
+    folder.joinpath(str(os.getpid())).touch()
+    while len(list(folder.iterdir())) < 2:
+        time.sleep(0.01)
+    return [os.getpid()]

@@ -1,0 +1,159 @@
+"""Traces under a real clock: what a timer may do, and what is found where it does otherwise."""
+
+import copy
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from model.guards import Guard
+from model.profile import KAFKA
+from replay.check import check_partition
+from replay.lag_file import LagFile
+from replay.load import PartitionRows
+from replay.plan import Plan
+from replay.verdict import PartitionVerdict, Verdict
+from tests.impl.by_hand import fetched, spans, story
+from tests.replay.samples import Row, placed
+
+SWEEP = KAFKA.sweep_ms
+NOW = 5_000_000
+"""What the clock shows at first: a real one does not begin at 0."""
+
+
+def _after(start: int, end: int, records: Sequence[tuple[int, int, str, int, str | None]]) -> Row:
+    names = ("first", "last", "state", "delivery_count", "member")
+    return {
+        "start_offset": start,
+        "end_offset": end,
+        "delivery_complete_count": 0,
+        "records": [{**dict(zip(names, r, strict=True)), "pending": False} for r in records],
+    }
+
+
+def _expiry(time: int, due: int, first: int, last: int, after: Row) -> Row:
+    batch = {"first": first, "last": last, "state": 0, "delivery_count": 1}
+    write = {
+        "id": first,
+        "start_offset": 0,
+        "delivery_complete_count": 0,
+        "state_batches": [batch],
+        "status": "NONE",
+    }
+    return {
+        "time_ms": time,
+        "op": "expire",
+        "ranges": spans((first, last)),
+        "due_ms": due,
+        "writes": [write],
+        "after": after,
+    }
+
+
+def rows() -> list[Row]:
+    """Two members hold 0 to 2 and 3 to 5 for 1000 ms; a renews 0; timers end the others late."""
+    held = [(0, 2, "ACQUIRED", 1, "m"), (3, 5, "ACQUIRED", 1, "n")]
+    ended = [(0, 0, "ACQUIRED", 1, "m"), (1, 2, "AVAILABLE", 1, None)]
+    later = NOW + 1003
+    made = story(
+        {"op": "produce", "log_batches": spans((0, 2), (3, 5)), "log_end_offset": 6},
+        {**fetched((0, 2)), "after": _after(0, 3, held[:1]), "time_ms": NOW + 3},
+        {**fetched((3, 5)), "member": "n", "after": _after(0, 6, held), "time_ms": NOW + 5},
+        {
+            "op": "acknowledge",
+            "member": "m",
+            "batches": [{"first": 0, "last": 0, "types": [4]}],
+            "after": _after(0, 6, held),
+            "time_ms": NOW + 900,
+            "deadline_ms": NOW + 1899,
+        },
+        _expiry(later, later - 1, 1, 2, _after(0, 6, [*ended, held[1]])),
+        _expiry(later + 7, later + 2, 3, 5, _after(0, 6, [*ended, (3, 5, "AVAILABLE", 1, None)])),
+        _expiry(NOW + 1899, NOW + 1899, 0, 0, _after(0, 6, [(0, 5, "AVAILABLE", 1, None)])),
+    )
+    made[0].update(timed=True, time_ms=NOW)
+    made[1].update(time_ms=NOW)
+    made[2].update(deadline_ms=NOW + 1001)
+    made[2]["result"]["acquired"] = [{"first": 0, "last": 2, "delivery_count": 1}]
+    made[3]["result"]["acquired"] = [{"first": 3, "last": 5, "delivery_count": 1}]
+    return made
+
+
+def check(table: list[Row], sweep: int | None = None) -> PartitionVerdict:
+    plan = Plan(sweep_ms=sweep)
+    rows = PartitionRows("g:t:0", placed(table), len(table), None)
+    return check_partition(rows, plan, LagFile(None, 0))
+
+
+def test_timers_that_are_late_conform() -> None:
+    verdict = check(rows())
+    assert (verdict.verdict, verdict.checked) == (Verdict.CONFORMS, 8)
+
+
+def _moved(by: int, *places: int) -> Callable[[list[Row]], object]:
+    def move(table: list[Row]) -> None:
+        for place in places:
+            table[place]["time_ms"] += by
+
+    return move
+
+
+def _claimed(place: int, deadline: int) -> Callable[[list[Row]], object]:
+    return lambda table: table[place].update(deadline_ms=deadline)
+
+
+FAULTS = (
+    (5, Guard.LOCK_LASTS_ITS_DURATION, _moved(-3, 5)),
+    (5, Guard.LOCK_LASTS_ITS_DURATION, lambda t: t[5].update(due_ms=NOW + 1000)),
+    (5, Guard.LOCK_LASTS_ITS_DURATION, lambda t: t[5].update(due_ms=NOW + 1004)),
+    (5, Guard.LOCK_LASTS_ITS_DURATION, lambda t: t[5].update(ranges=spans((0, 2)))),
+    (7, Guard.LOCK_LASTS_ITS_DURATION, _moved(-1, 7)),
+    (2, Guard.LOCK_LASTS_ITS_DURATION, _claimed(2, NOW + 999)),
+    (2, Guard.LOCK_ENDS_ON_TIME, _claimed(2, NOW + 1004)),
+    (4, Guard.LOCK_LASTS_ITS_DURATION, _claimed(4, NOW + 1004)),
+    (7, Guard.LOCK_ENDS_ON_TIME, _moved(SWEEP + 1, 7)),
+    (5, Guard.LOCK_ENDS_ON_TIME, _moved(SWEEP, 5, 6, 7)),
+)
+
+
+@pytest.mark.parametrize(
+    ("seq", "guard", "spoil"),
+    FAULTS,
+    ids=[f"{number}-{guard.name}" for number, (_, guard, _) in enumerate(FAULTS)],
+)
+def test_a_lock_that_ends_too_early_or_too_late_is_found(
+    seq: int, guard: Guard, spoil: Callable[[list[Row]], object]
+) -> None:
+    table = copy.deepcopy(rows())
+    spoil(table)
+    divergence = check(table).divergence
+    assert divergence is not None
+    assert (divergence.seq, divergence.name) == (seq, guard.name)
+    assert divergence.engine == "spec, impl"
+
+
+def test_a_lock_that_never_ends_is_found_at_the_next_event() -> None:
+    table = [row for row in rows() if row["seq"] < 6]
+    table.append({**table[1], "seq": 6, "log_batches": [], "after": table[5]["after"]})
+    table[6]["time_ms"] = NOW + 1005 + SWEEP
+    assert check(table).verdict is Verdict.CONFORMS
+    table[6]["time_ms"] += 1
+    divergence = check(table).divergence
+    assert divergence is not None
+    assert (divergence.seq, divergence.name) == (6, Guard.LOCK_ENDS_ON_TIME.name)
+    assert divergence.expected.startswith("not allowed: offset 3 is held 5001 ms past")
+
+
+def test_the_tolerance_is_an_option() -> None:
+    assert check(rows(), sweep=5).verdict is Verdict.CONFORMS
+    divergence = check(rows(), sweep=4).divergence
+    assert divergence is not None
+    assert (divergence.seq, divergence.name) == (6, Guard.LOCK_ENDS_ON_TIME.name)
+
+
+def test_a_real_clock_never_goes_back() -> None:
+    table = rows()
+    table[6]["time_ms"] = table[5]["time_ms"] - 1
+    verdict = check(table)
+    assert (verdict.verdict, verdict.checked) == (Verdict.UNREADABLE, 6)
+    assert verdict.problem is not None
+    assert "time_ms" in verdict.problem.message

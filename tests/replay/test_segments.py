@@ -1,0 +1,241 @@
+"""A replay in segments gives what a whole one gives."""
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from impl.kernel import KernelDivergence, KernelResult, replay_partition
+from judge.finding import FindingKind
+from model.guards import Guard
+from model.profile import Profile
+from model.trace_arrow import PLACE
+from model.whole_state import WholeState
+from replay.check import check_partition
+from replay.lag_file import LagFile
+from replay.load import BucketTask, GatheredPart, PartitionRows, without_bad_rows
+from replay.pieces import Pieces
+from replay.plan import Plan
+from replay.processes import HereRunner, open_processes
+from replay.run import large_ones, replay_sources
+from replay.segments import Segmented, check_segment, cut_up, joined
+from replay.sources import find_sources
+from replay.verdict import PartitionVerdict, Verdict
+from tests.lockstep.spoiled import cases
+from tests.replay.samples import (
+    TRACES,
+    Row,
+    first_of,
+    kafka_rows,
+    placed,
+    write_lines,
+    write_parquet,
+)
+from tests.traces import NAMES, QUICK
+from tests.whole_states import altered
+
+NAME = "core:orders:0"
+RECORDED = sorted((TRACES.parent / "recorded").glob("*.gz"))
+
+
+def plan_for(profile: Profile) -> Plan:
+    fetches, sweep = profile.offered_within, profile.sweep_ms
+    return Plan(profile.name, offered_within=fetches, sweep_ms=sweep)
+
+
+def cut(rows: PartitionRows, plan: Plan, every: int, folder: Path) -> Segmented:
+    """Return the segments of a share-partition that was gathered in a folder."""
+    parts = (GatheredPart(str(folder / "gathered.parquet"), (0,), 0),)
+    task = BucketTask(0, parts, {}, {}, frozenset({rows.partition}))
+    pieces = Pieces(rows.partition, lambda: [in_order(rows)], rows.events)
+    return cut_up(pieces, plan, LagFile(None, 0), every, task)
+
+
+def in_order(rows: PartitionRows) -> PartitionRows:
+    """Return rows as a file in order has them, whatever their seq."""
+    source = rows.table.column("source")[0].as_py() if rows.table.num_rows else ""
+    return attrs.evolve(rows, source=source, first_row=0)
+
+
+def in_segments(
+    rows: PartitionRows, plan: Plan, every: int, folder: Path
+) -> PartitionVerdict | None:
+    segmented = cut(rows, plan, every, folder)
+    # They may come in any order.
+    parts = [check_segment(segment, plan) for segment in reversed(segmented.segments)]
+    return joined(segmented, parts)
+
+
+def rows_of(rows: list[Row]) -> PartitionRows:
+    return PartitionRows(NAME, placed(rows), len(rows), None)
+
+
+def with_places(table: pa.Table) -> pa.Table:
+    columns = ["trace.jsonl"] * table.num_rows, range(1, table.num_rows + 1)
+    for field, values in zip(PLACE, columns, strict=True):
+        table = table.append_column(field, pa.array(values, field.type))
+    return table
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
+)
+def test_what_is_spoiled_anywhere_is_told_alike(seed: int, tmp_path: Path) -> None:
+    verdicts = dict.fromkeys(Verdict, 0)
+    for number, case in enumerate(cases(seed, stories=1, spoilings=12)):
+        table = with_places(case.table)
+        rows = PartitionRows("lockstep", table, table.num_rows, None)
+        rows, plan = without_bad_rows(rows), plan_for(case.profile)
+        whole = check_partition(rows, plan, LagFile(None, 0))
+        assert in_segments(rows, plan, 1 + number % 9, tmp_path) == whole, case.spoiled
+        verdicts[whole.verdict] += 1
+    assert min(verdicts[Verdict.DIVERGES], verdicts[Verdict.UNREADABLE]) > 5
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(pytest.param(p, marks=pytest.mark.slow, id=p.name) for p in RECORDED),
+        *(
+            pytest.param(TRACES / n, marks=[] if n == QUICK else pytest.mark.slow, id=n)
+            for n in NAMES
+        ),
+    ],
+)
+def test_every_recorded_trace_is_told_alike(path: Path, tmp_path: Path) -> None:
+    sources = find_sources([path])
+    whole, parts = (
+        replay_sources(
+            HereRunner(),
+            sources,
+            Plan(invariants_every=20, segment_events=events),
+            tmp_path / str(events),
+        )
+        for events in (None, 61)
+    )
+    assert parts.verdicts == whole.verdicts
+    assert parts.counts == whole.counts
+    tables = (pq.read_table(tmp_path / name / "lag") for name in ("None", "61"))
+    assert next(tables).sort_by("partition").equals(next(tables).sort_by("partition"))
+
+
+@pytest.mark.parametrize("write", [write_lines, write_parquet])
+def test_a_divergence_has_the_place_that_it_has_in_the_file(write: Any, tmp_path: Path) -> None:  # noqa: ANN401 - either function
+    rows = [*kafka_rows(partition=1, count=30), *kafka_rows(count=50)]
+    row = first_of(rows[60:], lambda r: r["op"] == "acquire" and r["result"]["acquired"])
+    row["after"]["end_offset"] += 1
+    name = "t.jsonl" if write is write_lines else "t.parquet"
+    path = write(tmp_path / name, sorted(rows, key=lambda r: (r["partition"], r["seq"])))
+    sources = find_sources([path])
+    whole, parts = (
+        replay_sources(HereRunner(), sources, Plan(segment_events=events)) for events in (None, 7)
+    )
+    assert whole.counts.diverged == 1
+    assert parts.verdicts == whole.verdicts
+
+
+def test_a_segment_that_does_not_close_is_a_disagreement(tmp_path: Path) -> None:
+    """Whatever the kernel hands out otherwise, the engines notice at the end of the segment."""
+    plan = Plan(invariants_every=0)
+    segmented = cut(rows_of(kafka_rows(count=40)), plan, 20, tmp_path)
+    first, last = segmented.segments
+    seen = set()
+    for path, other in altered(first.after):
+        if "[" in path:
+            continue
+        part = check_segment(attrs.evolve(first, after=other), plan)
+        verdict = joined(segmented, [part, check_segment(last, plan)])
+        assert verdict
+        assert (verdict.verdict, verdict.checked) == (Verdict.DIVERGES, 20)
+        assert verdict.divergence
+        assert verdict.divergence.kind is FindingKind.DISAGREEMENT
+        assert (verdict.divergence.seq, verdict.divergence.engine) == (19, "impl kernel, spec")
+        assert f"state{path} " in verdict.divergence.expected
+        seen.add(".".join(path.split(".")[:3]))
+    fields = {f".state.{field.name}" for field in attrs.fields(WholeState)}
+    assert seen >= {".seq", ".time_ms", *fields} - {".state.waiting", ".state.stuck"}
+
+
+def test_a_segment_that_begins_elsewhere_does_not_close(tmp_path: Path) -> None:
+    """What stands before a segment is used: from another state it ends in another."""
+    plan = Plan(invariants_every=0)
+    segmented = cut(rows_of(kafka_rows(count=40)), plan, 20, tmp_path)
+    last = segmented.segments[-1]
+    assert last.before
+    state = attrs.evolve(last.before.state, next_write=99)
+    part = check_segment(attrs.evolve(last, before=attrs.evolve(last.before, state=state)), plan)
+    assert part.verdict.divergence
+    assert "state.state.next_write" in part.verdict.divergence.expected
+
+
+@pytest.mark.parametrize("row", [7, 33])
+def test_a_kernel_that_differs_is_told_alike(
+    monkeypatch: pytest.MonkeyPatch, row: int, tmp_path: Path
+) -> None:
+    divergence = KernelDivergence(row, Guard.CAN_ACQUIRE, None)
+
+    def diverges(table: pa.Table, profile: Profile, *more: Any) -> KernelResult:  # noqa: ANN401 - passed on
+        result = replay_partition(table, profile, *more)
+        states = tuple(each for each in result.states if each[0] <= row)
+        return attrs.evolve(result, events=row, divergence=divergence, states=states)
+
+    monkeypatch.setattr("replay.check.replay_partition", diverges)
+    rows = rows_of(kafka_rows(count=40))
+    whole = check_partition(rows, Plan(), LagFile(None, 0))
+    assert whole.divergence
+    assert in_segments(rows, Plan(), 10, tmp_path) == whole
+
+
+def test_a_verdict_needs_all_segments_before_the_first_that_diverges(tmp_path: Path) -> None:
+    rows = kafka_rows(count=40)
+    rows[25]["after"]["end_offset"] += 1
+    segmented = cut(rows_of(rows), Plan(), 10, tmp_path)
+    parts = [check_segment(segment, Plan()) for segment in segmented.segments]
+    assert len(parts) == 3, "what follows the kernel's divergence is in one segment"
+    assert joined(segmented, parts[1:]) is None
+    assert joined(segmented, parts[:2]) is None
+    verdict = joined(segmented, parts)
+    assert verdict
+    assert (verdict.verdict, verdict.checked) == (Verdict.DIVERGES, 26)
+
+
+def test_a_share_partition_that_begins_late_is_not_cut(tmp_path: Path) -> None:
+    rows = rows_of(kafka_rows(count=20)[1:])
+    segmented = cut(rows, Plan(), 5, tmp_path)
+    assert not segmented.segments
+    assert segmented.verdict.verdict is Verdict.UNCHECKED
+
+
+@pytest.mark.slow
+def test_segments_are_checked_by_processes(tmp_path: Path) -> None:
+    rows = kafka_rows(count=300)
+    rows[200]["after"]["end_offset"] += 1
+    sources = find_sources([write_lines(tmp_path / "t.jsonl", rows)])
+    whole = replay_sources(HereRunner(), sources, Plan())
+    with open_processes(2) as runner:
+        parts = replay_sources(runner, sources, Plan(segment_events=40))
+    assert parts.verdicts == whole.verdicts
+    assert whole.counts.diverged == 1
+
+
+def test_what_one_worker_would_do_alone_is_cut() -> None:
+    events = {"hot": 800_000, "large": 50_000, "small": 300}
+    cut_after = large_ones(events, Plan(), 2)
+    assert set(cut_after) == {"hot"}
+    assert cut_after["hot"] * 8 >= 800_000
+    assert large_ones({"few": 1000}, Plan(), 2) == {}
+    assert large_ones(events, Plan(), 1) == {}
+    assert large_ones(events, Plan(against=("spec",)), 8) == {}
+    assert large_ones(events, Plan(against=("impl",)), 8) == {}
+    assert large_ones(events, Plan(segment_events=300), 1) == {"hot": 300, "large": 300}
+
+
+def test_a_file_of_rows_is_written_whole(tmp_path: Path) -> None:
+    """A task that runs twice leaves what it leaves when it runs once."""
+    rows = rows_of(kafka_rows(count=40))
+    first = cut(rows, Plan(), 10, tmp_path)
+    assert cut(rows, Plan(), 10, tmp_path) == first
+    assert not list(tmp_path.glob("*.draft"))
