@@ -1,0 +1,71 @@
+"""Everything that was observed of the partitions of some topics, judged group by group."""
+
+from collections.abc import Iterable, Iterator
+
+from replay.observed.facts import Facts, Gap, LogExtent
+from replay.observed.judge import judge
+from replay.observed.known import Given
+from replay.observed.log_view import log_view
+from replay.observed.observation import OF_LOG, OF_TOPIC, Kind, Observation
+from replay.observed.record import ALWAYS, NEVER
+from replay.observed.sessions import sessions_of
+from replay.observed.settings import Settings
+from replay.observed.state_topic import in_order
+from replay.observed.verdict import ObservedVerdict
+
+_OF_COORDINATOR = frozenset({Kind.WRITE, Kind.READ, Kind.INITIALIZE})
+
+
+def judged(
+    seen: Iterable[Observation], facts: Facts, gaps: Iterable[Gap], settings: Settings
+) -> Iterator[ObservedVerdict]:
+    """Yield a verdict on each share-partition of the observations."""
+    names = dict(facts.names)
+    ids = {name: topic for topic, name in facts.names}
+    logs: dict[str, list[Observation]] = {}
+    share_partitions: dict[tuple[str, str], list[Observation]] = {}
+    dumped: dict[tuple[str, str], list[Observation]] = {}
+    for each in seen:
+        if each.kind in OF_LOG:
+            logs.setdefault(each.log, []).append(each)
+        elif each.kind in OF_TOPIC:
+            dumped.setdefault((each.group, each.log), []).append(each)
+        else:
+            share_partitions.setdefault((each.group, each.log), []).append(each)
+    for each in facts.named:
+        logs.setdefault(f"{ids.get(each.topic, each.topic)}:{each.partition}", []).append(each)
+    gaps = list(gaps)
+    complete = bool(facts.nodes) and len(facts.nodes) <= len(
+        {extent.broker for extent in facts.logs}
+    )
+    since, until = _reach(facts.logs)
+    for (group, log), some in sorted(share_partitions.items()):
+        topic, _, partition = log.rpartition(":")
+        brokers = {each.broker for each in some}
+        given = Given(
+            settings,
+            log_view(logs.get(log, ()), settings.slack_ms),
+            sessions_of(
+                (event for event in facts.sessions if event.group == group),
+                some,
+                settings.slack_ms,
+            ),
+            tuple(event for event in facts.settings if event.group == group),
+            writes_seen=any(each.kind in _OF_COORDINATOR for each in some),
+            complete=complete,
+            since=since,
+            until=until,
+            dump=in_order(dumped.get((group, log), ())),
+        )
+        name = f"{group}:{names.get(topic, topic)}:{partition}"
+        yield judge(name, some, given, [gap for gap in gaps if gap.broker in brokers])
+
+
+def _reach(logs: Iterable[LogExtent]) -> tuple[float, float]:
+    """Return the times between which the log of each broker has lines."""
+    firsts: dict[str, float] = {}
+    lasts: dict[str, float] = {}
+    for each in logs:
+        firsts[each.broker] = min(each.first, firsts.get(each.broker, NEVER))
+        lasts[each.broker] = max(each.last, lasts.get(each.broker, ALWAYS))
+    return max(firsts.values(), default=ALWAYS), min(lasts.values(), default=NEVER)

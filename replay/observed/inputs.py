@@ -1,0 +1,167 @@
+"""Which files hold requests of brokers, and what is in them."""
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from pathlib import Path
+
+import attrs
+
+from model.errors import InvalidValueError
+from replay.lines import Bad, Line, read_lines
+from replay.observed.facts import Facts
+from replay.observed.observation import Observation
+from replay.observed.rows import facts_of, observation_of
+from replay.request_log.entry import MARK
+from replay.request_log.scan import MAX_LINE_BYTES, Tally, Trouble, scan
+
+LINES_LOOKED_AT = 50
+"""In how many lines a file shows what it is."""
+
+CHUNK_BYTES = 32 << 20
+"""How much of a file of plain lines one task reads."""
+
+
+class Form(StrEnum):
+    """What a file holds."""
+
+    REQUEST_LOG = "request log"
+    OBSERVED = "observations"
+
+
+@attrs.frozen
+class Input:
+    """A file, and its size in bytes."""
+
+    path: str
+    form: Form
+    compressed: bool
+    size: int
+
+
+@attrs.frozen
+class Part:
+    """The lines of a file that begin in [start, end), in bytes; ``end`` None: up to its end."""
+
+    number: int
+    input: Input
+    start: int = 0
+    end: int | None = None
+
+
+def sorted_out(paths: Iterable[Path]) -> tuple[list[Input], list[Path]]:
+    """Return the inputs that hold requests, and the paths that may hold something else."""
+    inputs: dict[str, Input] = {}
+    others: list[Path] = []
+    for path in paths:
+        some = []
+        rest = not path.is_dir()
+        for file in _within(path):
+            input_file = _input(file)
+            if input_file is not None:
+                some.append(input_file)
+                rest = False
+            else:
+                rest = rest or file.name.endswith((".gz", ".jsonl", ".ndjson", ".parquet"))
+        inputs.update((input_file.path, input_file) for input_file in some)
+        if rest or not some:
+            others.append(path)
+    return list(inputs.values()), others
+
+
+def parts_of(inputs: Iterable[Input]) -> list[Part]:
+    """Return the parts to read, numbered; long files of plain lines in several."""
+    parts: list[Part] = []
+    for input_file in inputs:
+        step = max(1, input_file.size) if input_file.compressed else CHUNK_BYTES
+        for start in range(0, max(1, input_file.size), step):
+            end = None if start + step >= input_file.size else start + step
+            parts.append(Part(len(parts), input_file, start, end))
+    return parts
+
+
+def read(part: Part, tally: Tally) -> Iterator[Observation]:
+    """Yield the observations of a part; what else it shows goes to the tally."""
+    source = part.input
+    kwargs = {"compressed": source.compressed, "start": part.start, "end": part.end}
+    try:
+        if source.form is Form.REQUEST_LOG:
+            yield from scan(source.path, tally, **kwargs)  # type: ignore[arg-type] # as named
+        else:
+            yield from _observed(part, tally)
+    except OSError as error:
+        tally.unusable += 1
+        text = f"cannot be read: {error.strerror or error}"
+        tally.troubles.append(Trouble(source.path, tally.lines + 1, text))
+
+
+def _observed(part: Part, tally: Tally) -> Iterator[Observation]:
+    source = part.input
+    lines = read_lines(source.path, compressed=source.compressed, start=part.start, end=part.end)
+    facts = Facts()
+    for line in lines:
+        if isinstance(line, Bad):
+            tally.unusable += 1
+            tally.troubles.append(Trouble(source.path, line.number or 0, line.message))
+            continue
+        tally.lines = line.number
+        try:
+            row = json.loads(line.content)
+            if not isinstance(row, dict):
+                raise InvalidValueError("line", row, "an object")
+            fact = facts_of(row)
+            each = None if fact is not None else observation_of(row)
+        except (ValueError, RecursionError) as error:
+            tally.unusable += 1
+            tally.troubles.append(Trouble(source.path, line.number, str(error)[:200]))
+            continue
+        tally.requests += 1
+        if fact is not None:
+            facts = facts.joined(fact)
+        elif each is not None and each.named:
+            tally.named.append(each)
+        elif each is not None:
+            yield each
+    tally.more = tally.more.joined(facts)
+
+
+def _input(path: Path) -> Input | None:
+    """Return the file as an input; None if it holds something else or cannot be read."""
+    if not path.is_file():
+        return None
+    try:
+        with path.open("rb") as raw:
+            compressed = raw.read(2) == b"\x1f\x8b"
+        form = _form(path, compressed=compressed)
+        size = path.stat().st_size
+    except (OSError, EOFError, gzip.BadGzipFile):
+        return None
+    return Input(str(path.absolute()), form, compressed, size) if form else None
+
+
+def _form(path: Path, *, compressed: bool) -> Form | None:
+    looked = 0
+    for line in read_lines(str(path), compressed=compressed, limit=MAX_LINE_BYTES):
+        if not isinstance(line, Line):
+            return None
+        content = line.content.strip()
+        if MARK in content and b'"requestHeader"' in content:
+            return Form.REQUEST_LOG
+        if content.startswith(b'{"observed":'):
+            return Form.OBSERVED
+        looked += bool(content)
+        if looked >= LINES_LOOKED_AT:
+            return None
+    return None
+
+
+def _within(path: Path) -> Iterator[Path]:
+    """Yield the files of a folder and its folders in order, hidden ones aside; or the file."""
+    if not path.is_dir():
+        yield path
+        return
+    for folder, folders, names in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        yield from (Path(folder) / n for n in sorted(names) if not n.startswith((".", "_")))

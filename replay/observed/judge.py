@@ -1,0 +1,412 @@
+"""The judge of one share-partition: goes through what was observed of it in time.
+
+A request may take effect at any time while it is under way. When it ends, the configurations stay
+in which it did; hidden events may come between. No configuration: no legal broker answers so.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+
+import attrs
+
+from model.guards import Difference, Guard
+from model.states import AcknowledgeType, RecordState
+from replay.observed.acquired import check_acquire
+from replay.observed.durable import Durables
+from replay.observed.facts import Gap
+from replay.observed.known import Given, Known, Piece
+from replay.observed.observation import OF_LOG, Kind, Observation
+from replay.observed.offers import Offers
+from replay.observed.record import (
+    ANYTHING,
+    Allowance,
+    Configurations,
+    Effect,
+    Lock,
+    Rules,
+    is_unsaved,
+    may_be_finished,
+    passed,
+    recovered,
+)
+from replay.observed.requests import (
+    JUDGED,
+    Request,
+    bounds,
+    lock_of,
+    received_by,
+    requests_of,
+)
+from replay.observed.state_topic import Joined, join, learn
+from replay.observed.verdict import (
+    DivergedError,
+    Doubt,
+    Evidence,
+    ObservedVerdict,
+    Outcome,
+    Wrong,
+)
+from replay.observed.writes import check_write
+from spec.record import UNDELIVERED, is_acquirable, is_held_by
+
+MOST_EVIDENCE = 8
+"""How many requests a divergence names."""
+
+Happening = tuple[float, int, int, Callable[[], None]]
+
+
+def judge(
+    partition: str, seen: Sequence[Observation], given: Given, gaps: Sequence[Gap] = ()
+) -> ObservedVerdict:
+    """Return the verdict on a share-partition.
+
+    What diverges if all is seen is judged again with what may have happened unseen: if that
+    explains it, it is undetermined.
+    """
+    verdict = _Judge(partition, seen, given, gaps).verdict()
+    if verdict.wrong is None:
+        return verdict
+    unseen = list(_unseen(given))
+    for some in [*((cause,) for cause in unseen), tuple(unseen)]:
+        again = _Judge(partition, seen, given, gaps, frozenset(some)).verdict()
+        if again.wrong is None:
+            reasons = tuple(cause.value for cause in some)
+            return attrs.evolve(
+                again, outcome=Outcome.UNDETERMINED, doubt=Doubt(reasons, verdict.wrong)
+            )
+    return again
+
+
+def _unseen(given: Given) -> Iterator[Allowance]:
+    """Yield what may have happened unseen, as far as anything shows that it may."""
+    if given.sessions.losses:
+        yield Allowance.LOST_REQUEST
+    if not (given.writes_seen and given.complete):
+        yield Allowance.NEW_LEADER
+    if given.settings.compacted is None:
+        yield Allowance.COMPACTION
+    yield Allowance.LOG_START
+    yield Allowance.REPEATED_APPEND
+
+
+def leader_of(seen: Iterable[Observation]) -> str:
+    """Return the broker that answers most of the members' requests."""
+    brokers: dict[str, int] = {}
+    for each in seen:
+        brokers[each.broker] = brokers.get(each.broker, 0) + (1 if each.member else 0)
+    return max(brokers, key=lambda name: (brokers[name], name), default="")
+
+
+class _Judge:
+    def __init__(
+        self,
+        partition: str,
+        seen: Sequence[Observation],
+        given: Given,
+        gaps: Sequence[Gap],
+        allowed: frozenset[Allowance] = frozenset(),
+    ) -> None:
+        self._partition, self._given, self._gaps = partition, given, gaps
+        self._seen = [each for each in seen if each.kind not in OF_LOG]
+        self._leader = leader_of(self._seen)
+        settings = given.settings
+        self._requests = requests_of(self._seen, settings, gaps, self._leader)
+        self._known = Known(given, _locks(self._requests, given), allowed)
+        self._durables = Durables(self._known, self._leader)
+        self._judged = self._writes = self._unchecked = 0
+        self._offers = Offers(self._known)
+        self._reads: list[tuple[float, float]] = []
+        self._joined = Joined()
+        self._learnt = False
+
+    def verdict(self) -> ObservedVerdict:
+        wrong = None
+        try:
+            self._joined = join(self._given.dump, self._seen, self._given.settings)
+            for _, _, _, happen in sorted(self._happenings(), key=lambda happening: happening[:3]):
+                happen()
+        except DivergedError as error:
+            wrong = attrs.evolve(error.wrong, evidence=self._evidence(error.wrong))
+        judged = self._judged + self._writes
+        outcome = Outcome.CONFORMS if judged else Outcome.UNDETERMINED
+        return ObservedVerdict(
+            self._partition,
+            Outcome.DIVERGES if wrong else outcome,
+            self._judged,
+            self._writes,
+            wrong,
+            unchecked=self._unchecked,
+            widened=self._known.widened,
+            durable=len(self._joined.places),
+        )
+
+    def _happenings(self) -> Iterable[Happening]:
+        settings = self._given.settings
+        two_clocks = any(each.broker != self._leader for each in self._seen)
+        for request in self._requests:
+            begin, end = request.begin, request.end
+            yield begin, 0, request.number, partial(self._known.under_way.begin, request)
+            yield end, 2, request.turn, partial(self._ended, request)
+            if _is_saved_by_write(request) and self._shows_writes(request):
+                later = end + settings.slack_ms + settings.skew_ms * two_clocks + 3
+                yield later, 3, request.number, partial(self._check_saved, request)
+        for nth, each in enumerate(self._seen):
+            if each.kind is Kind.WRITE:
+                time = received_by(each, settings, self._leader)
+                yield time, 1, nth, partial(self._wrote, each, time)
+                if each in self._joined.places:
+                    _, time = bounds(each, settings, self._leader)
+                    yield time, 1, nth, partial(self._learn, each, time)
+            elif each.kind in (Kind.READ, Kind.INITIALIZE, Kind.DELETE, Kind.SUMMARY):
+                begin, time = bounds(each, settings, self._leader)
+                yield time, 1, nth, partial(self._take, each, time)
+                if each.kind is Kind.READ:
+                    self._reads.append((begin, time))
+                    yield begin, 0, 0, partial(self._durables.begin_reading, each, begin)
+        for nth, gap in enumerate(self._gaps):
+            yield gap.end, 4, nth, self._begin_anew
+
+    def _shows_writes(self, request: Request) -> bool:
+        """Whether the logs have each write that came between a request and its answer.
+
+        What came before a log begins, or after one ends, is not in it.
+        """
+        given, settings = self._given, self._given.settings
+        margin = settings.slack_ms + 1
+        if any(each.broker != self._leader for each in self._seen):
+            margin += settings.skew_ms
+        seen = request.seen
+        within = seen.begin - margin > given.since and seen.end + margin < given.until
+        return given.writes_seen and within and not request.blind
+
+    def _begin_anew(self) -> None:
+        self._known.begin_anew()
+        self._durables.begin_anew()
+        self._learnt = False
+
+    def _learn(self, each: Observation, now: float) -> None:
+        """Take what was durable once a write was, where nothing from before it is known.
+
+        Unless the share-partition was made anew while the write was under way.
+        """
+        skew = self._given.settings.skew_ms
+        anew = (event for event in self._seen if event.kind in (Kind.INITIALIZE, Kind.DELETE))
+        begin = each.begin - self._given.settings.slack_ms - skew
+        if self._learnt or any(event.end >= begin and event.begin <= now + skew for event in anew):
+            return
+        self._learnt = True
+        durable = self._joined.durable_after(self._joined.places[each])
+        self._durables.learn(durable)
+        learn(self._known, durable, now)
+
+    def _ended(self, request: Request) -> None:
+        rules = self._known.rules(request.end)
+        if request.blind:
+            self._unchecked += 1
+            for first, last, _ in request.ranges:
+                self._known.records.change(first, last, lambda _: ANYTHING)
+        else:
+            self._judged += 1
+            if request.seen.status in JUDGED:
+                self._check_refused(request, rules)
+            if request.acquires:
+                check_acquire(self._known, request)
+            if request.changes:
+                for first, last in _joined(request):
+                    self._effect(request, first, last, rules)
+            if request.acquires:
+                self._offers.note(request)
+            elif request.changes and request.effect is Effect.UNDONE:
+                for first, last, _ in request.ranges:
+                    self._known.undo(first, last)
+        self._known.under_way.end(request)
+
+    def _effect(self, request: Request, first: int, last: int, rules: Rules) -> None:
+        changed: list[tuple[int, int, Configurations]] = []
+        known = self._known
+        for piece in known.pieces(first, last, request):
+            if all(act.number != request.number for act in piece[3]):
+                changed.append(piece[:3])
+                continue
+            after = known.complete(piece, request, rules)
+            if not request.acquires:
+                after |= self._ignored(piece, request, rules)
+            if not after and self._overlaps_read(request):
+                # The leader of before may have served it.
+                after = recovered(piece[2], [each.record for each in piece[2] if each.record])
+            if not after:
+                raise _refused(piece, request, known, rules)
+            changed.append((piece[0], piece[1], after))
+        known.records.put(changed)
+        if request.acquires:
+            known.reached = max(known.reached, last)
+            known.lowest = first if known.lowest is None else min(known.lowest, first)
+
+    def _ignored(self, piece: Piece, request: Request, rules: Rules) -> Configurations:
+        """Return the configurations in which an acknowledgement does not concern the records.
+
+        They are before the start offset, or were never in flight.
+        """
+        known, last = self._known, piece[1]
+        if request.effect is not Effect.CERTAIN:
+            return frozenset()
+        others = [each for each in known.reach(piece, rules) if request.number not in each.done]
+        fresh = frozenset(
+            attrs.evolve(each, record=UNDELIVERED)
+            for each in others
+            if each.record is None or each.record == UNDELIVERED
+        )
+        if fresh and not known.may_be_in_window(last, rules.now):
+            fresh = frozenset()
+        ended = frozenset(each for each in others if may_be_finished(each))
+        if ended and known.may_have_passed(last, rules):
+            fresh |= passed(ended, deleted=False, compacted=False)
+        return fresh
+
+    def _overlaps_read(self, request: Request) -> bool:
+        return any(begin < request.begin <= end for begin, end in self._reads)
+
+    def _check_refused(self, request: Request, rules: Rules) -> None:
+        """Refuse an acknowledgement that was refused though all its records were held.
+
+        Only where each record was held by the member in every configuration, all the time.
+        """
+        if any(kind == AcknowledgeType.RENEW for _, _, kind in request.ranges):
+            return
+        if not request.ranges:
+            return
+        member = request.seen.member
+        for first, last, _ in request.ranges:
+            for piece in self._known.pieces(first, last):
+                for each in self._known.reach(piece, rules):
+                    if each.record is None or not is_held_by(each.record, member):
+                        return
+        first, last, _ = request.ranges[0]
+        detail = f"{member} was refused ({request.seen.status}) while it held every record"
+        raise DivergedError(Guard.ACKNOWLEDGEMENT_JUDGED, first, last, detail)
+
+    def _wrote(self, each: Observation, now: float) -> None:
+        in_gap = any(gap.begin <= now and gap.end >= each.begin for gap in self._gaps)
+        if not in_gap:
+            self._durables.wrote(each)
+        if in_gap or not each.timed:
+            self._unchecked += 1
+            return
+        self._writes += 1
+        check_write(self._known, each, now)
+        if each.status != 0:
+            for first, last, _, _ in each.ranges:
+                self._known.undo(first, last)
+
+    def _take(self, each: Observation, now: float) -> None:
+        if any(gap.begin <= now and gap.end >= each.begin for gap in self._gaps):
+            self._unchecked += 1
+        else:
+            self._durables.take(each)
+
+    def _check_saved(self, request: Request) -> None:
+        """Refuse an answer that came before the state it reports was written."""
+        if Allowance.NEW_LEADER in self._known.allowed:
+            return
+        for first, last, kind in request.ranges:
+            if kind == AcknowledgeType.RENEW:
+                continue
+            for low, high, configurations in self._known.records.pieces(first, last):
+                if is_unsaved(configurations, request.number):
+                    detail = "it was answered with NONE, and no write of it had been received"
+                    raise DivergedError(Difference.COMPLETED, low, high, detail)
+
+    def _evidence(self, wrong: Wrong) -> tuple[Evidence, ...]:
+        """Return the requests that concern the offset, up to the one that was refused."""
+        some: list[tuple[float, Observation, tuple[int, ...]]] = []
+        for each in self._seen:
+            some += (
+                (each.end, each, part)
+                for part in each.ranges
+                if part[0] <= wrong.first <= part[1] and each.kind is not Kind.READ
+            )
+        some.sort(key=lambda row: row[0])
+        return tuple(
+            Evidence(_text(each, part), end, each.place) for end, each, part in some[:MOST_EVIDENCE]
+        )
+
+
+def _locks(requests: Sequence[Request], given: Given) -> dict[int, Lock]:
+    """Return the lock that each request grants, should it grant one."""
+    durations = [request.seen.lock_ms for request in requests]
+    locks = {}
+    for nth, request in enumerate(requests):
+        around = [
+            duration for duration in durations[max(0, nth - 1) : nth + 2] if duration is not None
+        ]
+        shortest, longest = (min(around), max(around)) if around else (0, 2**40)
+        locks[request.number] = lock_of(
+            request, (shortest, longest), given.sessions, given.settings.sweep_ms
+        )
+    return locks
+
+
+def _is_saved_by_write(request: Request) -> bool:
+    return not request.acquires and request.accepted
+
+
+def _joined(request: Request) -> list[tuple[int, int]]:
+    """Return the offsets of a request as the fewest ranges."""
+    joined: list[tuple[int, int]] = []
+    for first, last, _ in request.ranges:
+        if joined and joined[-1][1] + 1 == first:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _refused(
+    piece: Piece,
+    request: Request,
+    known: Known,
+    rules: Rules,
+) -> DivergedError:
+    first, last, configurations, acts = piece
+    others = tuple(act for act in acts if act.number != request.number)
+    reached = known.reach((first, last, configurations, others), rules)
+    states = ", ".join(sorted({_state(each.record) for each in reached}))
+    member = request.seen.member
+    value = next(value for low, high, value in request.ranges if low <= first <= high)
+    if request.acquires:
+        free = any(each.record is not None and is_acquirable(each.record) for each in reached)
+        detail = f"{member} acquires with delivery count {value}; possible: {states}"
+        if free:
+            return DivergedError(Difference.ACQUIRED, first, last, detail)
+        return DivergedError(Guard.ONLY_AVAILABLE_IS_ACQUIRED, first, last, detail)
+    kind = AcknowledgeType(value).name
+    detail = f"{kind} by {member} was accepted; possible: {states}"
+    never = all(each.record == UNDELIVERED for each in reached)
+    rule = Guard.ACKNOWLEDGED_WAS_DELIVERED if never else Guard.ACKNOWLEDGEMENT_JUDGED
+    return DivergedError(rule, first, last, detail)
+
+
+def _state(record: object) -> str:
+    state = getattr(record, "state", None)
+    if state is None:
+        return "anything"
+    owner = getattr(record, "owner", None)
+    count = getattr(record, "delivery_count", 0)
+    if count < 0:
+        return "passed by the start offset"
+    pending = ", its write outstanding" if getattr(record, "pending", False) else ""
+    return f"{RecordState(state).name}({count}){f' of {owner}' if owner else ''}{pending}"
+
+
+def _text(each: Observation, part: tuple[int, ...]) -> str:
+    who = each.member or each.group
+    first, last = part[0], part[1]
+    match each.kind:
+        case Kind.ACQUIRE:
+            what = f"acquires {first}-{last}, delivery count {part[2]}"
+        case Kind.ACKNOWLEDGE:
+            what = f"{AcknowledgeType(part[2]).name} of {first}-{last}"
+        case _:
+            what = f"{each.kind}: {first}-{last} {RecordState(part[2]).name}({part[3]})"
+    answer = "no answer" if each.status is None else f"error {each.status}"
+    return f"{who}: {what}{'' if each.status == 0 else f', {answer}'}"

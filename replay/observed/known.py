@@ -1,0 +1,261 @@
+"""What is known of the records of a share-partition at a moment of its history."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import attrs
+
+from model.states import AcknowledgeType
+from replay.observed.facts import SettingEvent
+from replay.observed.log_view import LogView
+from replay.observed.observation import Observation
+from replay.observed.record import (
+    ALWAYS,
+    ANYTHING,
+    NEVER,
+    Act,
+    Allowance,
+    Configuration,
+    Configurations,
+    Lock,
+    Rules,
+    completed,
+    passed,
+    reachable,
+)
+from replay.observed.requests import REFUSALS, Request, UnderWay
+from replay.observed.sessions import Sessions
+from replay.observed.settings import DELIVERY_LIMITS, Settings
+from replay.observed.spans import Spans
+
+_OF_RECORDS = frozenset({Allowance.LOST_REQUEST, Allowance.NEW_LEADER})
+"""What changes a record whatever its offset is."""
+
+WIDTH = "share.partition.max.record.locks"
+_LIMIT = "share.delivery.count.limit"
+_SETTLES_MS = 10_000
+"""How long after its answer an altered configuration may not be in force everywhere (ms)."""
+
+Piece = tuple[int, int, Configurations, tuple[Act, ...]]
+
+
+@attrs.frozen
+class Given:
+    """What is known before the judging begins.
+
+    ``writes_seen``: a log of a share coordinator's broker is among the files. ``complete``: the
+    logs of all brokers are. ``dump`` has the records of the share-partition in the state topic.
+    ``since`` and ``until``: between these times the log of every broker has lines.
+    """
+
+    settings: Settings
+    log: LogView
+    sessions: Sessions
+    altered: tuple[SettingEvent, ...] = ()
+    writes_seen: bool = False
+    complete: bool = False
+    dump: tuple[Observation, ...] = ()
+    since: float = ALWAYS
+    until: float = NEVER
+
+
+class Known:
+    """The configurations of every record, and the requests under way."""
+
+    def __init__(
+        self, given: Given, locks: Mapping[int, Lock], allowed: frozenset[Allowance]
+    ) -> None:
+        """Begin in the middle of a history: everything is possible.
+
+        ``allowed`` is what may have happened unseen.
+        """
+        self.given, self.allowed = given, allowed
+        self.locks = dict(locks)
+        self.records: Spans[Configurations] = Spans(ANYTHING)
+        self.under_way = UnderWay()
+        self.undone: Spans[bool] = Spans(value=False)
+        self.widened = 0
+        self.floor = 0
+        self.reached = -1
+        self.lowest: int | None = None
+        self._start: int | None = None
+        self._acts: dict[tuple[int, int, frozenset[int]], Act] = {}
+        self._memory: dict[object, Configurations] = {}
+
+    def rules(self, now: float) -> Rules:
+        """Return what is known of the configuration at a time."""
+        self._memory.clear()
+        self._start = self.given.log.start_at_most(now)
+        lost = self.given.sessions.lost(now) if Allowance.LOST_REQUEST in self.allowed else 0
+        return Rules(
+            now,
+            self.locks,
+            self.limits(now),
+            writes_seen=self.given.writes_seen,
+            allowed=self.allowed & _OF_RECORDS,
+            lost=lost,
+        )
+
+    def limits(self, now: float) -> tuple[int, ...]:
+        """Return the delivery count limits that may be in force, the least and the greatest."""
+        known = set(self.given.settings.limits)
+        for event in self.given.altered:
+            if event.name != _LIMIT or event.begin > now:
+                continue
+            value = event.value or ""
+            new = {int(value)} if value.isdecimal() else set(DELIVERY_LIMITS)
+            known = new if event.end + _SETTLES_MS < now else known | new
+        return tuple(sorted({min(known), max(known)}))
+
+    def pieces(self, first: int, last: int, request: Request | None = None) -> Iterator[Piece]:
+        """Yield each part of the offsets with its configurations and what is under way there.
+
+        No part is both before and after where the log may start.
+        """
+        start = self._start
+        if start is not None and first < start <= last:
+            yield from self._pieces(first, start - 1, request)
+            yield from self._pieces(start, last, request)
+        else:
+            yield from self._pieces(first, last, request)
+
+    def _pieces(self, first: int, last: int, request: Request | None) -> Iterator[Piece]:
+        others = self.under_way.over(first, last)
+        if not others:
+            for low, high, configurations in self.records.pieces(first, last):
+                yield low, high, configurations, ()
+            return
+        if request is not None and others == [request] and request.seen.status not in REFUSALS:
+            for low, high, value in request.parameter(first, last):
+                act = self._act(request, value, frozenset())
+                for begin, end, configurations in self.records.pieces(low, high):
+                    yield begin, end, configurations, (act,)
+            return
+        for low, high, acts in self._divided(first, last, others):
+            for begin, end, configurations in self.records.pieces(low, high):
+                yield begin, end, configurations, acts
+
+    def _divided(
+        self, first: int, last: int, others: Sequence[Request]
+    ) -> Iterator[tuple[int, int, tuple[Act, ...]]]:
+        cuts = {first, last + 1}
+        named: list[tuple[Request, list[tuple[int, int, int]]]] = []
+        for request in others:
+            parts = list(request.parameter(first, last))
+            named.append((request, parts))
+            for low, high, _ in parts:
+                cuts |= {low, high + 1}
+        places = [0] * len(named)
+        ordered = sorted(cuts)
+        for low, after in pairwise(ordered):
+            here = []
+            for nth, (request, parts) in enumerate(named):
+                while places[nth] < len(parts) and parts[places[nth]][1] < low:
+                    places[nth] += 1
+                if places[nth] < len(parts) and parts[places[nth]][0] <= low:
+                    here.append((request, parts[places[nth]][2]))
+            yield low, after - 1, self._acts_of(here)
+
+    def _acts_of(self, here: list[tuple[Request, int]]) -> tuple[Act, ...]:
+        acts = []
+        for request, value in here:
+            if not _has_effect(request, value):
+                continue
+            before = frozenset(
+                other.number
+                for other, _ in here
+                if other.accepted and other.changes and _comes_before(other, request)
+            )
+            acts.append(self._act(request, value, before))
+        return tuple(acts)
+
+    def _act(self, request: Request, value: int, after: frozenset[int]) -> Act:
+        key = (request.number, value, after)
+        if key not in self._acts:
+            self._acts[key] = request.act(value, after)
+        return self._acts[key]
+
+    def reach(self, piece: Piece, rules: Rules) -> Configurations:
+        """Return what the records may have become; anything, where that is too much to follow."""
+        first, _, configurations, acts = piece
+        deleted = self.may_be_deleted(first)
+        key = (configurations, acts, deleted)
+        if key not in self._memory:
+            if deleted:
+                rules = attrs.evolve(rules, allowed=rules.allowed | {Allowance.LOG_START})
+            reached = reachable(configurations, acts, rules)
+            if reached is None:
+                self.widened += 1
+                # Any state stands for those after all that is under way, too.
+                done = frozenset(act.number for act in acts)
+                reached = frozenset({Configuration(None, done)})
+            self._memory[key] = reached
+        return self._memory[key]
+
+    def complete(self, piece: Piece, request: Request, rules: Rules) -> Configurations:
+        """Return the configurations that are left when a request is answered; none: no rule is."""
+        reached = self.reach(piece, rules)
+        key = (request.number, reached)
+        if key not in self._memory:
+            act = next(act for act in piece[3] if act.number == request.number)
+            self._memory[key] = completed(reached, act)
+        return self._memory[key]
+
+    def may_be_deleted(self, first: int) -> bool:
+        """Whether the log may have lost an offset by the time of the rules.
+
+        Where nothing later shows where it starts, that is something unseen.
+        """
+        if self._start is None:
+            return Allowance.LOG_START in self.allowed
+        return self._start > first
+
+    @property
+    def compacted(self) -> bool:
+        """Whether records may have vanished from the log."""
+        return self.given.settings.compacted or Allowance.COMPACTION in self.allowed
+
+    def may_have_passed(self, offset: int, rules: Rules) -> bool:
+        """Whether everything up to an offset may be finished, so that the start offset is past."""
+        for piece in self.pieces(self.floor, offset):
+            if not passed(self.reach(piece, rules), deleted=False, compacted=self.compacted):
+                return False
+        return True
+
+    def may_be_in_window(self, offset: int, now: float) -> bool:
+        """Whether the window may reach over an offset that was never acquired."""
+        reached = self.reached
+        for other in self.under_way.acquiring():
+            reached = max(reached, other.ranges[-1][1])
+        end = self.given.log.base_after(reached)
+        if end is None or self.given.log.shrank:
+            end = self.end_at_most(now)
+        return end is None or offset < end
+
+    def end_at_most(self, now: float) -> int | None:
+        """Return an offset at which the log ended, or earlier; None where that is not known."""
+        if Allowance.REPEATED_APPEND in self.allowed:
+            return self.given.log.listed_end_at_most(now)
+        return self.given.log.end_at_most(now)
+
+    def undo(self, first: int, last: int) -> None:
+        """Note that records may have been complete for a while: a write of it failed.
+
+        A leader reads the delivery complete count of another write some time before that arrives.
+        """
+        self.undone.put([(first, last, True)])
+
+    def begin_anew(self) -> None:
+        """Forget everything: a part of the log is missing."""
+        self.records, self.lowest = Spans(ANYTHING), None
+
+
+def _has_effect(request: Request, value: int) -> bool:
+    """Whether a request may change a record; where it was refused only its renewals do."""
+    refused = request.seen.status in REFUSALS
+    return request.changes and (not refused or value == AcknowledgeType.RENEW)
+
+
+def _comes_before(other: Request, request: Request) -> bool:
+    mine = (request.seen.member, request.seen.broker)
+    return (other.seen.member, other.seen.broker) == mine and other.turn < request.turn

@@ -1,0 +1,169 @@
+"""The report of what was observed, for people and as one line of JSON."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from judge.words import printable, span
+from replay.observed.run import Observed
+from replay.observed.verdict import ObservedVerdict, Outcome
+from replay.verdict import place
+
+MAX_ROWS, MAX_DETAILS, MAX_TROUBLES = 40, 10, 20
+
+_STYLES = {
+    Outcome.DIVERGES: "bold red",
+    Outcome.UNDETERMINED: "yellow",
+    Outcome.CONFORMS: "green",
+}
+
+
+def json_line(result: Observed) -> str:
+    """Return the totals as one line."""
+    return json.dumps(
+        {
+            "partitions": len(result.verdicts),
+            "conforms": result.count(Outcome.CONFORMS),
+            "diverged": result.count(Outcome.DIVERGES),
+            "undetermined": result.count(Outcome.UNDETERMINED),
+            "lines": result.lines,
+            "requests": result.requests,
+            "judged": sum(verdict.requests + verdict.writes for verdict in result.verdicts),
+            "unchecked": sum(verdict.unchecked for verdict in result.verdicts),
+            "unusable_lines": result.unusable,
+            "gaps": len(result.gaps),
+            "durable": sum(verdict.durable for verdict in result.verdicts),
+            "runner": result.runner,
+            "seconds": round(result.seconds, 3),
+        }
+    )
+
+
+def show(result: Observed, console: Console) -> None:
+    """Print the verdicts, what diverges and what is in doubt, and the totals."""
+    console.print(_table(result))
+    order = list(_STYLES)
+    shown = sorted(
+        result.verdicts, key=lambda verdict: (order.index(verdict.outcome), verdict.partition)
+    )
+    for verdict in [verdict for verdict in shown if verdict.wrong][:MAX_DETAILS]:
+        console.print(_divergence(verdict), soft_wrap=True)
+    for verdict in [verdict for verdict in shown if verdict.doubt][:MAX_DETAILS]:
+        console.print(_doubt(verdict), soft_wrap=True)
+    for line in _reading(result):
+        console.print(line, soft_wrap=True)
+
+
+def _table(result: Observed) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("share-partition", overflow="fold")
+    table.add_column("verdict")
+    for name in ("requests", "writes", "not judged"):
+        table.add_column(name, justify="right")
+    table.add_column("what", overflow="fold")
+    order = list(_STYLES)
+    rows = sorted(
+        result.verdicts, key=lambda verdict: (order.index(verdict.outcome), verdict.partition)
+    )
+    for verdict in rows[:MAX_ROWS]:
+        numbers = (
+            f"{number:,}" for number in (verdict.requests, verdict.writes, verdict.unchecked)
+        )
+        table.add_row(
+            Text(printable(verdict.partition, 120)),
+            Text(verdict.outcome.value, style=_STYLES[verdict.outcome]),
+            *numbers,
+            Text(_what(verdict)),
+        )
+    if len(rows) > MAX_ROWS:
+        table.add_row(f"… and {len(rows) - MAX_ROWS:,} more", "", "", "", "", "")
+    return table
+
+
+def _what(verdict: ObservedVerdict) -> str:
+    if verdict.wrong:
+        return f"{verdict.wrong.name} at {span(verdict.wrong.first, verdict.wrong.last)}"
+    if verdict.doubt:
+        return f"{verdict.doubt.seen.name}, unless something unseen happened"
+    return "" if verdict.requests + verdict.writes else "no request could be judged"
+
+
+def _divergence(verdict: ObservedVerdict) -> Text:
+    wrong = verdict.wrong
+    text = Text()
+    if wrong is None:
+        return text
+    text.append(f"\nNo legal broker: {printable(verdict.partition, 120)}\n", style="bold red")
+    rows = [
+        ("rule", f"{wrong.name}: {wrong.sentence}"),
+        ("offsets", span(wrong.first, wrong.last)),
+        ("seen", wrong.detail),
+    ]
+    for name, value in rows:
+        text.append(f"  {name:<9} ", style="bold")
+        text.append(f"{printable(value, 1000)}\n")
+    for each in wrong.evidence:
+        text.append(f"  {_clock(each.end)}  ", style="bold")
+        text.append(f"{printable(each.what, 300)}  ({_shown(each.place)})\n")
+    return text
+
+
+def _doubt(verdict: ObservedVerdict) -> Text:
+    text = Text()
+    if verdict.doubt is None:
+        return text
+    text.append(f"\nUndetermined: {printable(verdict.partition, 120)}\n", style="yellow")
+    wrong = verdict.doubt.seen
+    for name, value in (
+        ("seen", f"{wrong.name} at {span(wrong.first, wrong.last)}: {wrong.detail}"),
+        *(("unless", reason) for reason in verdict.doubt.reasons),
+    ):
+        text.append(f"  {name:<9} ", style="bold")
+        text.append(f"{printable(value, 1000)}\n")
+    return text
+
+
+def _reading(result: Observed) -> Iterator[Text]:
+    counts = "   ".join(f"{result.count(outcome):,} {outcome.value}" for outcome in _STYLES)
+    yield Text(f"\n{counts}   of {len(result.verdicts):,} share-partitions")
+    judged = sum(verdict.requests + verdict.writes for verdict in result.verdicts)
+    other = sum(result.passed_over.values())
+    rate = result.requests / max(result.seconds, 1e-9)
+    yield Text(
+        f"{result.lines:,} lines, {result.requests:,} requests, {other:,} of kinds that show "
+        f"nothing of share groups; {judged:,} judged, {result.seconds:.1f} s, {rate:,.0f}/s, "
+        f"{result.runner}"
+    )
+    if result.unusable:
+        yield Text(f"{result.unusable:,} lines cannot be used:", style="bold magenta")
+        for trouble in result.troubles[:MAX_TROUBLES]:
+            yield Text(
+                f"  {place(trouble.source, trouble.line)}: {printable(trouble.message, 200)}"
+            )
+    if result.backward:
+        yield Text(f"The clock goes back {result.backward:,} times.", style="yellow")
+    for gap in result.gaps[:MAX_TROUBLES]:
+        times = f"from {_clock(gap.begin)} to {_clock(gap.end)}"
+        yield Text(f"Not judged {times}: {printable(gap.reason, 200)}", style="yellow")
+    if durable := sum(verdict.durable for verdict in result.verdicts):
+        yield Text(f"{durable:,} writes have their record in the dump of the state topic.")
+    if widened := sum(verdict.widened for verdict in result.verdicts):
+        yield Text(f"{widened:,} times a record had too many possible states to follow.")
+    if not result.whole:
+        yield Text("Stopped before the end; these are the results so far.", style="bold yellow")
+
+
+def _clock(ms: float) -> str:
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    except (OverflowError, ValueError, OSError):
+        return f"{ms:.0f} ms"
+
+
+def _shown(where: str) -> str:
+    source, _, line = where.rpartition(":")
+    return place(source, int(line)) if line.isdecimal() else printable(where)

@@ -1,0 +1,195 @@
+"""The requests that concern one share-partition, with the times between which they took effect."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import attrs
+
+from model.states import AcknowledgeType
+from replay.observed.facts import Gap
+from replay.observed.observation import Kind, Observation
+from replay.observed.record import Act, Effect, Lock
+from replay.observed.sessions import Sessions, moment_of
+from replay.observed.settings import Settings
+
+NONE = 0
+REFUSALS = frozenset({29, 30, 42, 100, 112, 121, 122, 123, 133})
+"""Errors that an acknowledgement gets before it changes anything: authorization, an invalid
+request, an unknown topic, a wrong record state, and those of share sessions."""
+
+JUDGED = frozenset({42, 121})
+"""INVALID_REQUEST and INVALID_RECORD_STATE: what the records' own states decide."""
+
+_BLOCK = 512
+
+
+@attrs.frozen(eq=False)
+class Request:
+    """A request that acquires or acknowledges, numbered from 1 in the order of beginnings.
+
+    It took effect after ``begin`` and before ``end`` (ms). ``changes`` says whether it has an
+    effect at all. ``blind``: a part of the log is missing in that time. ``turn`` orders the
+    requests of one member at one broker.
+    """
+
+    number: int
+    turn: int
+    seen: Observation
+    begin: float
+    end: float
+    effect: Effect
+    changes: bool
+    blind: bool
+    ranges: tuple[tuple[int, int, int], ...]
+    firsts: tuple[int, ...]
+
+    @property
+    def acquires(self) -> bool:
+        """Whether it is the fetch, and not an acknowledgement."""
+        return self.seen.kind is Kind.ACQUIRE
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it was answered with success."""
+        return self.seen.status == NONE
+
+    def parameter(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
+        """Yield (first, last, delivery count or acknowledge type) within offsets."""
+        nth = max(0, bisect_right(self.firsts, first) - 1)
+        while nth < len(self.ranges) and self.ranges[nth][0] <= last:
+            begin, end, value = self.ranges[nth]
+            if end >= first:
+                yield max(begin, first), min(end, last), value
+            nth += 1
+
+    def act(self, value: int, after: frozenset[int]) -> Act:
+        """Return what it does to a record."""
+        kind, count = (None, value) if self.acquires else (value, 0)
+        member = self.seen.member
+        return Act(self.number, member, self.begin, self.effect, kind, count, after)
+
+
+def requests_of(
+    seen: Iterable[Observation], settings: Settings, gaps: Sequence[Gap], leader: str
+) -> list[Request]:
+    """Return the requests of members, in the order of their beginnings."""
+    asked = [each for each in seen if each.kind in (Kind.ACQUIRE, Kind.ACKNOWLEDGE)]
+    asked.sort(key=lambda each: (each.begin, each.epoch or 0, each.line, each.kind is Kind.ACQUIRE))
+    turns = {each: turn for turn, each in enumerate(sorted(asked, key=_turn))}
+    requests = []
+    for number, each in enumerate(asked, start=1):
+        begin, end = bounds(each, settings, leader)
+        blind = any(gap.begin <= end and gap.end >= begin for gap in gaps)
+        ranges = tuple(sorted((first, last, value) for first, last, value in each.ranges))
+        overlaps = any(a[1] >= b[0] for a, b in pairwise(ranges))
+        requests.append(
+            Request(
+                number,
+                turns[each],
+                each,
+                begin,
+                end,
+                _effect(each),
+                _changes(each),
+                blind or each.malformed or overlaps,
+                ranges,
+                tuple(first for first, _, _ in ranges),
+            )
+        )
+    return requests
+
+
+def bounds(each: Observation, settings: Settings, leader: str) -> tuple[float, float]:
+    """Return the times before and after which a request had no effect, on the leader's clock."""
+    skew = 0 if each.broker == leader else settings.skew_ms
+    return each.begin - settings.slack_ms - 1 - skew, each.end + 1 + skew
+
+
+def received_by(each: Observation, settings: Settings, leader: str) -> float:
+    """Return a time by which a request had been received, on the leader's clock."""
+    return each.begin + 1 + (0 if each.broker == leader else settings.skew_ms)
+
+
+def lock_of(request: Request, others: tuple[int, int], sessions: Sessions, sweep: float) -> Lock:
+    """Return when the lock that a request grants may end.
+
+    ``others`` are the shortest and the longest duration that answers around it had (ms).
+    """
+    key = request.seen.member, request.seen.broker
+    moment = moment_of(request.seen)
+    alive = sessions.alive_until(key, moment)
+    # That the session was closed does not end it: the session may have forgotten the partition.
+    latest = request.end + others[1] + sweep
+    return Lock(request.begin + others[0], latest, alive, sessions.closed(key, moment))
+
+
+def _turn(each: Observation) -> tuple[float, float, float, bool]:
+    return *moment_of(each), each.kind is Kind.ACQUIRE
+
+
+def _effect(each: Observation) -> Effect:
+    if each.status == NONE:
+        return Effect.CERTAIN
+    return Effect.POSSIBLE if each.status is None else Effect.UNDONE
+
+
+def _changes(each: Observation) -> bool:
+    if each.kind is Kind.ACQUIRE or each.status not in REFUSALS:
+        return True
+    return any(kind == AcknowledgeType.RENEW for _, _, kind in each.ranges)
+
+
+class UnderWay:
+    """The requests that have begun and not ended, by the offsets that they name."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._blocks: dict[int, set[Request]] = {}
+        self._wide: set[Request] = set()
+        self._acquiring: dict[int, Request] = {}
+
+    def acquiring(self) -> Iterable[Request]:
+        """Return the fetches under way that acquire."""
+        return self._acquiring.values()
+
+    def begin(self, request: Request) -> None:
+        """Add a request."""
+        if request.acquires:
+            self._acquiring[request.number] = request
+        for block in self._of(request):
+            block.add(request)
+
+    def end(self, request: Request) -> None:
+        """Remove a request."""
+        self._acquiring.pop(request.number, None)
+        for block in self._of(request):
+            block.discard(request)
+
+    def over(self, first: int, last: int) -> list[Request]:
+        """Return the requests that may name any of the offsets, by number."""
+        some = set(self._wide)
+        if last - first >= _BLOCK * 64:
+            for block in self._blocks.values():
+                some |= block
+        else:
+            for number in range(first // _BLOCK, last // _BLOCK + 1):
+                some |= self._blocks.get(number, set())
+        return sorted(
+            (each for each in some if _touches(each, first, last)), key=lambda each: each.number
+        )
+
+    def _of(self, request: Request) -> Iterator[set[Request]]:
+        numbers: set[int] = set()
+        for first, last, _ in request.ranges:
+            if last - first >= _BLOCK * 64:
+                yield self._wide
+            else:
+                numbers.update(range(first // _BLOCK, last // _BLOCK + 1))
+        for number in numbers:
+            yield self._blocks.setdefault(number, set())
+
+
+def _touches(request: Request, first: int, last: int) -> bool:
+    nth = bisect_left(request.firsts, last + 1)
+    return nth > 0 and request.ranges[nth - 1][1] >= first

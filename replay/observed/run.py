@@ -1,0 +1,214 @@
+"""Judging logs of requests: what is read goes to buckets of topic-partitions, each judged alone."""
+
+import functools
+import tempfile
+import time
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import attrs
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from replay.observed.bundle import judged
+from replay.observed.facts import Facts, Gap
+from replay.observed.gaps import gaps_of
+from replay.observed.inputs import Input, Part, parts_of, read
+from replay.observed.observation import Observation
+from replay.observed.rows import SCHEMA, observation_of, row_of
+from replay.observed.settings import Settings
+from replay.observed.verdict import ObservedVerdict, Outcome
+from replay.processes import HereRunner
+from replay.request_log.scan import Tally, Trouble
+from replay.runner import Progress, Runner, Silent
+
+BUCKET_BYTES = 48 << 20
+GZIP_FACTOR = 20
+MOST_BUCKETS = 2048
+ROWS_AT_ONCE = 20_000
+"""How many observations a task holds before it writes them."""
+
+
+@attrs.frozen
+class Observed:
+    """The result: verdicts, what was read, and what ran it. ``seconds`` elapsed."""
+
+    verdicts: tuple[ObservedVerdict, ...]
+    troubles: tuple[Trouble, ...]
+    gaps: tuple[Gap, ...]
+    lines: int
+    requests: int
+    unusable: int
+    backward: int
+    passed_over: Counter[str]
+    seconds: float
+    whole: bool = True
+    runner: str = ""
+
+    def count(self, outcome: Outcome) -> int:
+        """Return how many share-partitions have an outcome."""
+        return sum(verdict.outcome is outcome for verdict in self.verdicts)
+
+
+@attrs.frozen
+class _Read:
+    part: Part
+    tally: Tally
+    target: str
+    row_groups: dict[int, tuple[int, ...]]
+
+
+@attrs.frozen
+class _Bucket:
+    number: int
+    files: tuple[tuple[str, int, tuple[int, ...]], ...]
+
+
+def judge_inputs(
+    inputs: Sequence[Input],
+    settings: Settings,
+    runner: Runner | None = None,
+    progress: Progress | None = None,
+) -> Observed:
+    """Judge every share-partition of the inputs, in this process unless a runner is given.
+
+    Raises SessionError if the runner gives up.
+    """
+    started = time.monotonic()
+    runner, progress = runner or HereRunner(), progress or Silent()
+    with tempfile.TemporaryDirectory(prefix="sharespec-") as folder:
+        buckets = min(
+            MOST_BUCKETS, max(4 * runner.parallelism, text_of_logs(inputs) // BUCKET_BYTES)
+        )
+        work = functools.partial(_gather, buckets, folder)
+        results, whole = runner.run("read", parts_of(inputs), work, progress)
+        bases = _bases(results)
+        tallies = [result.tally for result in results]
+        facts = joined(tallies)
+        gaps = gaps_of(facts)
+        verdicts: list[ObservedVerdict] = []
+        if whole:
+            check = functools.partial(_judge_bucket, facts, gaps, settings)
+            tasks = _buckets(results, bases, buckets)
+            verdicts, whole = runner.run("check", tasks, check, progress)
+    passed: Counter[str] = Counter()
+    for tally in tallies:
+        passed += tally.passed_over
+    return Observed(
+        tuple(sorted(verdicts, key=lambda verdict: verdict.partition)),
+        tuple(trouble for tally in tallies for trouble in tally.troubles),
+        tuple(gaps),
+        sum(tally.lines for tally in tallies),
+        sum(tally.requests for tally in tallies),
+        sum(tally.unusable for tally in tallies),
+        sum(tally.backward for tally in tallies),
+        passed,
+        time.monotonic() - started,
+        whole,
+        runner.place,
+    )
+
+
+def text_of_logs(inputs: Iterable[Input]) -> int:
+    """Return how many bytes of text the inputs hold, about."""
+    return sum(
+        input_file.size * (GZIP_FACTOR if input_file.compressed else 1) for input_file in inputs
+    )
+
+
+def read_all(inputs: Sequence[Input]) -> tuple[list[Tally], list[Observation]]:
+    """Read the inputs in this process."""
+    tallies: list[Tally] = []
+    seen: list[Observation] = []
+    for input_file in inputs:
+        tally = Tally(input_file.path)
+        seen += read(Part(0, input_file), tally)
+        tallies.append(tally)
+    return tallies, seen
+
+
+def joined(tallies: Iterable[Tally]) -> Facts:
+    """Return the facts of all files."""
+    facts = [tally.facts() for tally in tallies]
+    while len(facts) > 1:
+        # In pairs, so that none is copied more often than there are powers of two of them.
+        facts = [
+            facts[nth].joined(facts[nth + 1]) if nth + 1 < len(facts) else facts[nth]
+            for nth in range(0, len(facts), 2)
+        ]
+    return facts[0] if facts else Facts()
+
+
+def _buckets(results: Sequence[_Read], bases: Mapping[int, int], buckets: int) -> list[_Bucket]:
+    """Return the buckets that hold anything, each with where its observations are."""
+    tasks = [
+        _Bucket(
+            bucket,
+            tuple(
+                (result.target, bases[result.part.number], result.row_groups[bucket])
+                for result in results
+                if bucket in result.row_groups
+            ),
+        )
+        for bucket in range(buckets)
+    ]
+    return [task for task in tasks if task.files]
+
+
+def _bases(results: Sequence[_Read]) -> dict[int, int]:
+    """Return how many lines of its file come before each part; correct its troubles."""
+    bases: dict[int, int] = {}
+    lines: Counter[str] = Counter()
+    for result in results:
+        base = lines[result.part.input.path]
+        bases[result.part.number] = base
+        result.tally.troubles = [
+            attrs.evolve(trouble, line=trouble.line + base) for trouble in result.tally.troubles
+        ]
+        lines[result.part.input.path] += result.tally.lines
+    return bases
+
+
+def _gather(buckets: int, folder: str, part: Part) -> Iterable[_Read]:
+    """Read a part and write its observations, a row group for each bucket of each lot."""
+    tally = Tally(part.input.path)
+    target = Path(folder) / f"{part.number:06}.parquet"
+    groups: dict[int, list[int]] = {}
+    written = 0
+    with pq.ParquetWriter(target, SCHEMA, compression="lz4") as writer:
+        for lot in _lots(read(part, tally)):
+            split: dict[int, list[Observation]] = {}
+            for each in lot:
+                split.setdefault(zlib.crc32(each.log.encode()) % buckets, []).append(each)
+            for bucket, some in sorted(split.items()):
+                table = pa.Table.from_pylist([row_of(each) for each in some], SCHEMA)
+                writer.write_table(table, row_group_size=table.num_rows)
+                groups.setdefault(bucket, []).append(written)
+                written += 1
+    return [_Read(part, tally, str(target), {b: tuple(some) for b, some in groups.items()})]
+
+
+def _lots(seen: Iterator[Observation]) -> Iterator[list[Observation]]:
+    lot: list[Observation] = []
+    for each in seen:
+        lot.append(each)
+        if len(lot) == ROWS_AT_ONCE:
+            yield lot
+            lot = []
+    if lot:
+        yield lot
+
+
+def _judge_bucket(
+    facts: Facts, gaps: list[Gap], settings: Settings, bucket: _Bucket
+) -> Iterator[ObservedVerdict]:
+    seen: list[Observation] = []
+    for path, base, groups in bucket.files:
+        with pq.ParquetFile(path) as file:
+            rows = file.read_row_groups(list(groups), use_threads=False).to_pylist()
+        for row in rows:
+            row["line"] += base
+            seen.append(observation_of(row))
+    yield from judged(seen, facts, gaps, settings)

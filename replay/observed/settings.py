@@ -1,0 +1,31 @@
+"""How a log of requests is judged, and what is known besides it."""
+
+import attrs
+
+DELIVERY_LIMITS = (2, 25)
+"""The least and the greatest delivery count limit that Apache Kafka lets anybody configure."""
+
+
+@attrs.frozen
+class Settings:
+    """Times in ms. None stands for what is not known; then everything that it allows is legal.
+
+    ``slack_ms``: how much later than a request was answered its line may be written. ``sweep_ms``:
+    how late a lock may end. ``skew_ms``: how far the clocks of two brokers may differ.
+    ``offered_within``: how many fetches may pass over an available record.
+    """
+
+    slack_ms: float = 100
+    sweep_ms: float = 2000
+    skew_ms: float = 1000
+    delivery_limit: int | None = None
+    max_record_locks: int | None = None
+    compacted: bool | None = None
+    offered_within: int = 40
+
+    @property
+    def limits(self) -> tuple[int, ...]:
+        """Return the least and the greatest delivery count limit."""
+        if self.delivery_limit is None:
+            return DELIVERY_LIMITS
+        return (self.delivery_limit,)

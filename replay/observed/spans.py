@@ -1,0 +1,74 @@
+"""A value for every offset, kept by ranges."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+END = 2**63
+"""The offset after all offsets."""
+
+
+class Spans(Generic[T]):
+    """Every offset from 0 on has a value; neighbours of equal value are one range."""
+
+    def __init__(self, value: T) -> None:
+        """Begin with the same value everywhere."""
+        self._starts = [0]
+        self._values = [value]
+
+    def __len__(self) -> int:
+        """Return the number of ranges."""
+        return len(self._starts)
+
+    def value_at(self, offset: int) -> T:
+        """Return the value of one offset."""
+        return self._values[bisect_right(self._starts, offset) - 1]
+
+    def pieces(self, first: int = 0, last: int = END - 1) -> Iterator[tuple[int, int, T]]:
+        """Yield (first, last, value) of each range in the offsets; both ends inclusive."""
+        nth = bisect_right(self._starts, first) - 1
+        starts, values = self._starts, self._values
+        while nth < len(starts) and starts[nth] <= last:
+            end = starts[nth + 1] - 1 if nth + 1 < len(starts) else END - 1
+            yield max(first, starts[nth]), min(last, end), values[nth]
+            nth += 1
+
+    def put(self, parts: Iterable[tuple[int, int, T]]) -> None:
+        """Replace what contiguous, ascending ranges have by their values."""
+        parts = list(parts)
+        if not parts:
+            return
+        first, after = parts[0][0], parts[-1][1] + 1
+        low = bisect_right(self._starts, first) - 1
+        high = bisect_right(self._starts, after) - 1
+        starts: list[int] = []
+        values: list[T] = []
+        if self._starts[low] < first:
+            _extend(starts, values, self._starts[low], self._values[low])
+        elif low:
+            low -= 1
+            _extend(starts, values, self._starts[low], self._values[low])
+        for begin, _, value in parts:
+            _extend(starts, values, begin, value)
+        if after < END:
+            _extend(starts, values, after, self._values[high])
+            self._starts[low : high + 1], self._values[low : high + 1] = starts, values
+            self._join(low + len(starts))
+        else:
+            self._starts[low:], self._values[low:] = starts, values
+
+    def change(self, first: int, last: int, changed: Callable[[T], T]) -> None:
+        """Replace every value in the offsets by what it changes to."""
+        self.put([(a, b, changed(value)) for a, b, value in self.pieces(first, last)])
+
+    def _join(self, nth: int) -> None:
+        if nth < len(self._values) and self._values[nth] == self._values[nth - 1]:
+            del self._starts[nth], self._values[nth]
+
+
+def _extend(starts: list[int], values: list[T], start: int, value: T) -> None:
+    if not values or values[-1] != value:
+        starts.append(start)
+        values.append(value)

@@ -1,0 +1,74 @@
+"""The verdict on a share-partition that was judged from outside."""
+
+from enum import Enum, StrEnum
+
+import attrs
+
+
+class Outcome(StrEnum):
+    """What is known of a share-partition."""
+
+    CONFORMS = "conforms"
+    DIVERGES = "diverges"
+    UNDETERMINED = "undetermined"
+
+
+@attrs.frozen
+class Evidence:
+    """A request that is part of a divergence: what it was, when it was answered, and where."""
+
+    what: str
+    end: float
+    place: str
+
+
+@attrs.frozen
+class Wrong:
+    """What no legal broker does. ``name`` and ``sentence`` are those of the rule.
+
+    ``first`` and ``last`` are the offsets, ``detail`` what was seen and what was possible.
+    """
+
+    name: str
+    sentence: str
+    first: int
+    last: int
+    detail: str
+    evidence: tuple[Evidence, ...] = ()
+
+
+@attrs.frozen
+class Doubt:
+    """What only something unseen explains; each of ``reasons`` says what would have told."""
+
+    reasons: tuple[str, ...]
+    seen: Wrong
+
+
+@attrs.frozen
+class ObservedVerdict:
+    """The verdict on a share-partition; ``requests`` and ``writes`` count what was judged.
+
+    ``unchecked`` counts requests in times of which the log misses a part, ``widened`` the ranges of
+    records that had too many configurations to follow, ``durable`` the writes whose record is known
+    in a dump of the state topic.
+    """
+
+    partition: str
+    outcome: Outcome
+    requests: int
+    writes: int
+    wrong: Wrong | None = None
+    doubt: Doubt | None = None
+    unchecked: int = 0
+    widened: int = 0
+    durable: int = 0
+
+
+class DivergedError(Exception):
+    """No legal broker explains what was seen."""
+
+    def __init__(self, rule: Enum, first: int, last: int, detail: str) -> None:
+        """Take the rule, the offsets, and what was seen."""
+        super().__init__(detail)
+        self.wrong = Wrong(rule.name, str(rule.value), first, last, detail)

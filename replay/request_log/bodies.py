@@ -1,0 +1,433 @@
+"""A request and its response as observations of share-partitions, and facts about many.
+
+Which fields mean what is the protocol's; only these versions are read.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from model.checks import MAX_INT64, MAX_RANGE, whole
+from model.errors import InvalidValueError
+from replay.observed.facts import SessionChange, SessionEvent, SettingEvent
+from replay.observed.observation import Kind, Observation, Ranges
+from replay.request_log.entry import Entry
+
+Seen = Observation | SessionEvent | SettingEvent | tuple[str, str] | int
+"""What a request shows; a pair is the id of a topic and its name, a number the id of a broker."""
+
+MOST_BATCHES = 100_000
+"""How many ranges one partition of a request may have."""
+
+_GROUP_CONFIG = 32
+_EARLIEST, _LATEST = -2, -1
+_READ_COMMITTED = 1
+
+
+@attrs.frozen
+class Place:
+    """Where an entry was read: the broker whose log it is, the file and the line."""
+
+    broker: str
+    source: str
+    line: int
+
+
+def observed(entry: Entry, place: Place) -> list[Seen]:
+    """Return what an entry shows. Raises InvalidValueError where it is not as the protocol is."""
+    known, read = _READERS[entry.api]
+    if entry.version not in known:
+        allowed = f"{known.start} to {known.stop - 1}"
+        raise InvalidValueError(f"version of {entry.api}", entry.version, allowed)
+    return list(read(entry, place))
+
+
+def _base(
+    entry: Entry, place: Place, item: dict[str, Any], partition: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what every observation of a partition of a request has."""
+    index = next(name for name in ("partitionIndex", "partition", "index") if name in partition)
+    topic = item.get("topicId") or item.get("name") or item.get("topic")
+    return {
+        "topic": _string("topic", topic),
+        "named": not item.get("topicId"),
+        "partition": whole("partition", partition[index], 0, 2**31 - 1),
+        "source": place.source,
+        "line": place.line,
+        "begin": entry.begin,
+        "end": entry.end,
+        "broker": place.broker,
+    }
+
+
+def _partitions(
+    topics: list[dict[str, Any]] | None, name: str = "partitions"
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    for topic in _list("topics", topics):
+        for partition in _list(name, topic[name]):
+            yield topic, partition
+
+
+def _answers(
+    topics: list[dict[str, Any]] | None, name: str = "partitions"
+) -> dict[tuple[str, int], dict[str, Any]]:
+    answers = {}
+    for topic, partition in _partitions(topics, name):
+        index = next(key for key in ("partitionIndex", "partition", "index") if key in partition)
+        answers[topic.get("topicId") or topic.get("name") or "", partition[index]] = partition
+    return answers
+
+
+def _share_fetch(entry: Entry, place: Place) -> Iterator[Seen]:
+    request, response = entry.request, entry.response
+    yield from _session(entry, place)
+    if response["errorCode"]:
+        return
+    member = _member(request)
+    answers = _answers(response["responses"])
+    for topic, partition in _partitions(request["topics"]):
+        answer = answers.get((topic["topicId"], partition["partitionIndex"]))
+        status = answer["acknowledgeErrorCode"] if answer else None
+        yield from _acknowledged(entry, place, topic, partition, status)
+    for topic, partition in _partitions(response["responses"]):
+        ranges = tuple(
+            _range(batch, "deliveryCount")
+            for batch in _list("acquired", partition["acquiredRecords"])
+        )
+        if ranges:
+            yield Observation(
+                Kind.ACQUIRE,
+                **_base(entry, place, topic, partition),
+                **member,
+                lock_ms=_lock(response),
+                status=_error(partition["errorCode"]),
+                offset=whole("maxRecords", request.get("maxRecords", MAX_INT64), -1),
+                exact=request.get("shareAcquireMode") == 1,
+                ranges=ranges,
+            )
+
+
+def _share_acknowledge(entry: Entry, place: Place) -> Iterator[Seen]:
+    request, response = entry.request, entry.response
+    yield from _session(entry, place)
+    if response["errorCode"]:
+        return
+    answers = _answers(response["responses"])
+    for topic, partition in _partitions(request["topics"]):
+        answer = answers.get((topic["topicId"], partition["partitionIndex"]))
+        yield from _acknowledged(
+            entry, place, topic, partition, answer["errorCode"] if answer else None
+        )
+
+
+def _acknowledged(
+    entry: Entry, place: Place, topic: dict[str, Any], partition: dict[str, Any], status: int | None
+) -> Iterator[Observation]:
+    batches = _list("acknowledgementBatches", partition.get("acknowledgementBatches"))
+    if not batches:
+        return
+    ranges: list[tuple[int, ...]] = []
+    malformed, reached = False, -1
+    for batch in batches:
+        runs = _typed(batch)
+        malformed |= runs is None or batch["firstOffset"] <= reached
+        reached = batch["lastOffset"]
+        ranges += runs or ()
+    yield Observation(
+        Kind.ACKNOWLEDGE,
+        **_base(entry, place, topic, partition),
+        **_member(entry.request),
+        lock_ms=_lock(entry.response),
+        status=None if status is None else _error(status),
+        exact=bool(entry.request.get("isRenewAck")),
+        malformed=malformed,
+        ranges=tuple(ranges),
+    )
+
+
+def _typed(batch: dict[str, Any]) -> list[tuple[int, int, int]] | None:
+    """Return runs of one acknowledge type; None if the batch is malformed."""
+    first, last, types = batch["firstOffset"], batch["lastOffset"], batch["acknowledgeTypes"]
+    numbers = (first, last, *types)
+    if not all(type(number) is int for number in numbers):
+        raise InvalidValueError("acknowledgement batch", numbers, "integers")
+    in_order = 0 <= first <= last < MAX_INT64 and all(0 <= kind <= 4 for kind in types)  # noqa: PLR2004 - the acknowledge types
+    if not in_order or len(types) not in (1, last - first + 1):
+        return None
+    if len(types) == 1:
+        return [(first, _last(first, last), types[0])]
+    runs: list[tuple[int, int, int]] = []
+    for offset, kind in enumerate(types, start=first):
+        if runs and runs[-1][2] == kind:
+            runs[-1] = (runs[-1][0], offset, kind)
+        else:
+            runs.append((offset, offset, kind))
+    return runs
+
+
+def _session(entry: Entry, place: Place) -> Iterator[SessionEvent]:
+    epoch = whole("shareSessionEpoch", entry.request["shareSessionEpoch"], -1, 2**31 - 1)
+    error = _error(entry.response["errorCode"])
+    if epoch > 0 and not error:
+        return
+    change = SessionChange.CLOSED if epoch == -1 else SessionChange.OPENED
+    if error:
+        change = SessionChange.REFUSED
+    group, member = entry.request["groupId"], entry.request["memberId"]
+    yield SessionEvent(
+        _string("groupId", group),
+        _string("memberId", member),
+        place.broker,
+        change,
+        entry.begin,
+        entry.end,
+    )
+
+
+def _heartbeat(entry: Entry, place: Place) -> Iterator[Seen]:
+    request = entry.request
+    if request["memberEpoch"] == -1 and not entry.response["errorCode"]:
+        group, member = request["groupId"], request["memberId"]
+        yield SessionEvent(
+            _string("groupId", group),
+            _string("memberId", member),
+            place.broker,
+            SessionChange.LEFT,
+            entry.begin,
+            entry.end,
+        )
+
+
+def _write_state(entry: Entry, place: Place) -> Iterator[Seen]:
+    answers = _answers(entry.response["results"])
+    for topic, partition in _partitions(entry.request["topics"]):
+        yield Observation(
+            Kind.WRITE,
+            **_base(entry, place, topic, partition),
+            **_of_state(entry, topic, partition, answers),
+            **_numbers(
+                partition, "leaderEpoch", "stateEpoch", "startOffset", "deliveryCompleteCount"
+            ),
+            ranges=_states(partition["stateBatches"]),
+        )
+
+
+def _read_state(entry: Entry, place: Place) -> Iterator[Seen]:
+    answers = _answers(entry.response["results"])
+    for topic, partition in _partitions(entry.request["topics"]):
+        answer = answers.get((topic["topicId"], partition["partition"])) or {}
+        numbers = _numbers(partition, "leaderEpoch") | _numbers(answer, "stateEpoch", "startOffset")
+        yield Observation(
+            Kind.READ,
+            **_base(entry, place, topic, partition),
+            **_of_state(entry, topic, partition, answers),
+            **numbers,
+            ranges=_states(answer.get("stateBatches")),
+        )
+
+
+def _summary(entry: Entry, place: Place) -> Iterator[Seen]:
+    answers = _answers(entry.response["results"])
+    for topic, partition in _partitions(entry.request["topics"]):
+        answer = answers.get((topic["topicId"], partition["partition"])) or {}
+        names = ("stateEpoch", "leaderEpoch", "startOffset", "deliveryCompleteCount")
+        yield Observation(
+            Kind.SUMMARY,
+            **_base(entry, place, topic, partition),
+            **_of_state(entry, topic, partition, answers),
+            **_numbers(answer, *names),
+        )
+
+
+def _initialize_state(entry: Entry, place: Place) -> Iterator[Seen]:
+    answers = _answers(entry.response["results"])
+    for topic, partition in _partitions(entry.request["topics"]):
+        yield Observation(
+            Kind.INITIALIZE,
+            **_base(entry, place, topic, partition),
+            **_of_state(entry, topic, partition, answers),
+            **_numbers(partition, "stateEpoch", "startOffset"),
+        )
+
+
+def _delete_state(entry: Entry, place: Place) -> Iterator[Seen]:
+    answers = _answers(entry.response["results"])
+    for topic, partition in _partitions(entry.request["topics"]):
+        yield Observation(
+            Kind.DELETE,
+            **_base(entry, place, topic, partition),
+            **_of_state(entry, topic, partition, answers),
+        )
+
+
+def _of_state(
+    entry: Entry,
+    topic: dict[str, Any],
+    partition: dict[str, Any],
+    answers: dict[tuple[str, int], dict[str, Any]],
+) -> dict[str, Any]:
+    answer = answers.get((topic["topicId"], partition["partition"]))
+    return {
+        "group": _string("groupId", entry.request["groupId"]),
+        "status": None if answer is None else _error(answer["errorCode"]),
+    }
+
+
+def _produce(entry: Entry, place: Place) -> Iterator[Seen]:
+    plain = entry.request.get("transactionalId") is None
+    for topic, partition in _partitions(entry.response["responses"], "partitionResponses"):
+        if partition["errorCode"]:
+            continue
+        base = _base(entry, place, topic, partition)
+        offset = whole("baseOffset", partition["baseOffset"], -1)
+        if offset >= 0:
+            yield Observation(Kind.APPENDED, **base, offset=offset, exact=plain)
+        start = whole("logStartOffset", partition["logStartOffset"], -1)
+        if start >= 0:
+            yield Observation(Kind.LOG_START, **base, offset=start, exact=True)
+
+
+def _fetch(entry: Entry, place: Place) -> Iterator[Seen]:
+    for topic, partition in _partitions(entry.response["responses"]):
+        if partition["errorCode"]:
+            continue
+        base = _base(entry, place, topic, partition)
+        start = whole("logStartOffset", partition["logStartOffset"], -1)
+        if start >= 0:
+            yield Observation(Kind.LOG_START, **base, offset=start)
+
+
+def _list_offsets(entry: Entry, place: Place) -> Iterator[Seen]:
+    asked = {
+        key: partition["timestamp"] for key, partition in _answers(entry.request["topics"]).items()
+    }
+    committed = entry.request.get("isolationLevel") == _READ_COMMITTED
+    for topic, partition in _partitions(entry.response["topics"]):
+        timestamp = asked.get((topic["name"], partition["partitionIndex"]))
+        if partition["errorCode"] or partition["offset"] < 0:
+            continue
+        base = _base(entry, place, topic, partition)
+        offset = whole("offset", partition["offset"], 0)
+        if timestamp == _EARLIEST:
+            yield Observation(Kind.LOG_START, **base, offset=offset, exact=True)
+        elif timestamp == _LATEST and not committed:
+            yield Observation(Kind.LOG_END, **base, offset=offset)
+
+
+def _delete_records(entry: Entry, place: Place) -> Iterator[Seen]:
+    for topic, partition in _partitions(entry.response["topics"]):
+        if not partition["errorCode"] and partition["lowWatermark"] >= 0:
+            offset = whole("lowWatermark", partition["lowWatermark"], 0)
+            base = _base(entry, place, topic, partition)
+            yield Observation(Kind.DELETED_RECORDS, **base, offset=offset)
+
+
+def _alter_configs(entry: Entry, _place: Place) -> Iterator[Seen]:
+    refused = {
+        (answer["resourceType"], answer["resourceName"])
+        for answer in _list("responses", entry.response["responses"])
+        if answer["errorCode"]
+    }
+    if entry.request.get("validateOnly"):
+        return
+    for resource in _list("resources", entry.request["resources"]):
+        key = resource["resourceType"], resource["resourceName"]
+        if key[0] != _GROUP_CONFIG or key in refused:
+            continue
+        for config in _list("configs", resource["configs"]):
+            deleted = config["configOperation"] == 1
+            value = None if deleted else config["value"]
+            yield SettingEvent(key[1], config["name"], value, entry.begin, entry.end)
+
+
+def _names(entry: Entry, _place: Place) -> Iterator[Seen]:
+    for topic in _list("topics", entry.response["topics"]):
+        if topic.get("topicId") and topic.get("name") and not topic["errorCode"]:
+            yield _string("topicId", topic["topicId"]), _string("name", topic["name"])
+    for node in _list("brokers", entry.response.get("brokers")):
+        yield whole("nodeId", node["nodeId"], 0, 2**31 - 1)
+
+
+def _member(request: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "group": _string("groupId", request["groupId"]),
+        "member": _string("memberId", request["memberId"]),
+        "epoch": whole("shareSessionEpoch", request["shareSessionEpoch"], -1, 2**31 - 1),
+    }
+
+
+def _lock(response: dict[str, Any]) -> int | None:
+    value = response.get("acquisitionLockTimeoutMs")
+    return None if value is None else whole("acquisitionLockTimeoutMs", value, 0, 2**31 - 1)
+
+
+_FIELDS = {
+    "leaderEpoch": "leader_epoch",
+    "stateEpoch": "state_epoch",
+    "startOffset": "start_offset",
+    "deliveryCompleteCount": "complete_count",
+}
+
+
+def _numbers(data: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {_FIELDS[name]: whole(name, data[name], -1) if name in data else None for name in names}
+
+
+def _states(batches: list[dict[str, Any]] | None) -> Ranges:
+    return tuple(
+        _range(batch, "deliveryState", "deliveryCount") for batch in _list("batches", batches)
+    )
+
+
+def _range(batch: dict[str, Any], *names: str) -> tuple[int, ...]:
+    first = whole("firstOffset", batch["firstOffset"], 0)
+    last = _last(first, batch["lastOffset"])
+    return (first, last, *(whole(name, batch[name], 0, 2**15 - 1) for name in names))
+
+
+def _last(first: int, last: object) -> int:
+    return whole("lastOffset", last, first, min(first + MAX_RANGE - 1, MAX_INT64 - 2))
+
+
+def _error(value: object) -> int:
+    return whole("errorCode", value, -1, 2**15 - 1)
+
+
+def _string(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise InvalidValueError(name, value, "a string that is not empty")
+    return value
+
+
+def _list(name: str, value: object) -> list[Any]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > MOST_BATCHES:
+        raise InvalidValueError(name, value, f"a list of at most {MOST_BATCHES}")
+    return value
+
+
+_READERS: dict[str, tuple[range, Callable[[Entry, Place], Iterator[Seen]]]] = {
+    "PRODUCE": (range(3, 15), _produce),
+    "FETCH": (range(4, 20), _fetch),
+    "LIST_OFFSETS": (range(1, 13), _list_offsets),
+    "METADATA": (range(10, 15), _names),
+    "CREATE_TOPICS": (range(7, 9), _names),
+    "DELETE_RECORDS": (range(3), _delete_records),
+    "INCREMENTAL_ALTER_CONFIGS": (range(2), _alter_configs),
+    "SHARE_GROUP_HEARTBEAT": (range(3), _heartbeat),
+    "SHARE_FETCH": (range(3), _share_fetch),
+    "SHARE_ACKNOWLEDGE": (range(3), _share_acknowledge),
+    "INITIALIZE_SHARE_GROUP_STATE": (range(2), _initialize_state),
+    "READ_SHARE_GROUP_STATE": (range(2), _read_state),
+    "WRITE_SHARE_GROUP_STATE": (range(2), _write_state),
+    "DELETE_SHARE_GROUP_STATE": (range(2), _delete_state),
+    "READ_SHARE_GROUP_STATE_SUMMARY": (range(2), _summary),
+}
+
+APIS = frozenset(_READERS)
+"""The requests that are read; others are counted."""
+
+NEEDED = frozenset(name for name in APIS if "SHARE_" in name)
+"""The requests without which nothing is known of a share-partition at that time."""

@@ -1,0 +1,204 @@
+"""A file of request-log lines, or a part of it, as observations and facts."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import attrs
+
+from model.errors import InvalidValueError
+from replay.lines import Bad, read_lines
+from replay.observed.facts import (
+    EpochRun,
+    Facts,
+    Gap,
+    LogExtent,
+    SessionEvent,
+    SettingEvent,
+)
+from replay.observed.gaps import LOST_MS, QUIET_MS, quiet
+from replay.observed.observation import Observation
+from replay.request_log.bodies import APIS, NEEDED, Place, Seen, observed
+from replay.request_log.entry import Entry, Other, Unusable, entries
+
+MAX_LINE_BYTES = 64 << 20
+MOST_PROBLEMS = 100
+"""How many unusable lines of one file are described; all are counted."""
+
+_ROTATED = re.compile(r"^(.*?\.log)(?:[.-].*)?$")
+
+
+@attrs.frozen
+class Trouble:
+    """A line that could not be used."""
+
+    source: str
+    line: int
+    message: str
+
+
+@attrs.define
+class Tally:
+    """What a file held, besides observations."""
+
+    source: str
+    lines: int = 0
+    requests: int = 0
+    passed_over: Counter[str] = attrs.field(factory=Counter)
+    unusable: int = 0
+    backward: int = 0
+    troubles: list[Trouble] = attrs.field(factory=list)
+    first: float | None = None
+    last: float | None = None
+    sessions: list[SessionEvent] = attrs.field(factory=list)
+    settings: list[SettingEvent] = attrs.field(factory=list)
+    runs: list[EpochRun] = attrs.field(factory=list)
+    gaps: list[Gap] = attrs.field(factory=list)
+    names: dict[str, str] = attrs.field(factory=dict)
+    named: list[Observation] = attrs.field(factory=list)
+    nodes: set[int] = attrs.field(factory=set)
+    logs: dict[str, LogExtent] = attrs.field(factory=dict)
+    more: Facts = attrs.field(factory=Facts)
+
+    def facts(self) -> Facts:
+        """Return the facts."""
+        facts = Facts(
+            tuple(self.sessions),
+            tuple(self.settings),
+            tuple(self.runs),
+            tuple(self.gaps),
+            tuple(self.names.items()),
+            tuple(self.named),
+            frozenset(self.nodes),
+            tuple(self.logs.values()),
+        )
+        return facts.joined(self.more)
+
+
+@lru_cache(maxsize=1024)
+def broker_of(source: str, host: str) -> str:
+    """Return the broker whose log a line is of: the host that answered, and the log's own name."""
+    path = Path(source)
+    name = _ROTATED.match(path.name)
+    return f"{host}@{path.parent / (name[1] if name else path.name)}"
+
+
+def scan(
+    source: str, tally: Tally, *, compressed: bool, start: int = 0, end: int | None = None
+) -> Iterator[Observation]:
+    """Yield what a file shows of share-partitions; the rest goes to the tally.
+
+    No content of a file makes it fail.
+    """
+    stage = _Scan(source, tally)
+    lines = read_lines(source, compressed=compressed, start=start, end=end, limit=MAX_LINE_BYTES)
+    for line in lines:
+        if isinstance(line, Bad):
+            stage.lost(line.number or tally.lines + 1, Unusable(line.message))
+            continue
+        tally.lines = line.number
+        for entry in entries(line.content, APIS):
+            yield from stage.take(entry, line.number)
+    stage.finish()
+
+
+class _Scan:
+    def __init__(self, source: str, tally: Tally) -> None:
+        self._source, self._tally = source, tally
+        self._broker = ""
+        self._runs: dict[tuple[str, str, str], EpochRun] = {}
+
+    def take(self, entry: Entry | Other | Unusable, line: int) -> Iterator[Observation]:
+        tally = self._tally
+        if isinstance(entry, Unusable):
+            self.lost(line, entry)
+            return
+        self._time(entry.end)
+        tally.requests += 1
+        if isinstance(entry, Other):
+            tally.passed_over[entry.api] += 1
+            return
+        self._broker = broker_of(self._source, entry.local)
+        self._extend(entry.end)
+        try:
+            seen = observed(entry, Place(self._broker, self._source, line))
+        except InvalidValueError as error:
+            self.lost(line, Unusable(str(error), entry.api, entry.end))
+            return
+        except (KeyError, TypeError, AttributeError, StopIteration, ValueError) as error:
+            text = f"{entry.api} is not as the protocol has it: {error!r}"
+            self.lost(line, Unusable(text[:200], entry.api, entry.end))
+            return
+        self._follow(entry)
+        for each in seen:
+            if isinstance(each, Observation) and not each.named:
+                yield each
+            else:
+                self._note(each)
+
+    def _note(self, each: Seen) -> None:
+        """Keep what concerns many share-partitions."""
+        tally = self._tally
+        match each:
+            case Observation():
+                tally.named.append(each)
+            case SessionEvent():
+                tally.sessions.append(each)
+            case SettingEvent():
+                tally.settings.append(each)
+            case int():
+                tally.nodes.add(each)
+            case (topic_id, name):
+                tally.names[topic_id] = name
+
+    def lost(self, line: int, unusable: Unusable) -> None:
+        """Note a line that cannot be used; what it may have shown is missing."""
+        tally = self._tally
+        tally.unusable += 1
+        if len(tally.troubles) < MOST_PROBLEMS:
+            tally.troubles.append(Trouble(self._source, line, unusable.message))
+        if unusable.api is not None and unusable.api not in NEEDED:
+            return
+        end = unusable.end if unusable.end is not None else tally.last
+        if end is not None:
+            gap = Gap(self._broker, end - LOST_MS, end, "a line cannot be used")
+            tally.gaps.append(gap)
+
+    def _extend(self, end: float) -> None:
+        """Note that the broker's log goes on; where it was quiet, lines may be missing."""
+        logs = self._tally.logs
+        before = logs.get(self._broker)
+        if before is None:
+            logs[self._broker] = LogExtent(self._broker, end, end)
+            return
+        if end - before.last > QUIET_MS:
+            self._tally.gaps.append(quiet(self._broker, before.last, end))
+        extent = LogExtent(self._broker, min(before.first, end), max(before.last, end))
+        logs[self._broker] = extent
+
+    def _time(self, end: float) -> None:
+        tally = self._tally
+        if tally.last is not None and end < tally.last:
+            tally.backward += 1
+        tally.first = end if tally.first is None else min(tally.first, end)
+        tally.last = end if tally.last is None else max(tally.last, end)
+
+    def _follow(self, entry: Entry) -> None:
+        """Note the session epoch of a request that succeeded: a missing one is a missing line."""
+        if entry.api not in ("SHARE_FETCH", "SHARE_ACKNOWLEDGE") or entry.response["errorCode"]:
+            return
+        epoch = entry.request["shareSessionEpoch"]
+        key = entry.request["groupId"], entry.request["memberId"], self._broker
+        run = self._runs.get(key)
+        if run is not None and epoch == run.last + 1 and epoch > 0:
+            self._runs[key] = attrs.evolve(run, last=epoch, end=entry.end)
+            return
+        if run is not None:
+            self._tally.runs.append(run)
+        self._runs[key] = EpochRun(*key, epoch, epoch, entry.begin, entry.end)
+
+    def finish(self) -> None:
+        """Hand over what was being followed."""
+        self._tally.runs += self._runs.values()

@@ -1,0 +1,58 @@
+"""A dump of __share_group_state as a file: opened, and as observations beside request logs."""
+
+import gzip
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+from zlib import error as ZlibError  # noqa: N812 - an exception
+
+import click
+
+from model.checks import MAX_RANGE
+from model.state_topic import ShareSnapshot, StateRecord
+from operations.state_topic_file import RecordAt, read_records
+from replay.observed.inputs import Form, Input
+from replay.observed.rows import line_of
+from replay.observed.state_topic import observations_of
+from sharespec.exit import fail
+
+
+@contextmanager
+def opened_dump(file: str) -> Iterator[BinaryIO]:
+    """Open a dump, gzip if its name ends in .gz; - is the standard input. Raises OSError."""
+    with click.open_file(file, "rb") as raw:
+        if file.endswith(".gz"):
+            with gzip.GzipFile(fileobj=raw) as unpacked:
+                yield unpacked  # type: ignore[misc] # it has the read method of a BinaryIO
+        else:
+            yield raw  # type: ignore[misc] # opened in binary mode
+
+
+@contextmanager
+def observed_dump(file: str) -> Iterator[Input]:
+    """Write the records of a dump as observations; exit with one line where it is not one."""
+    try:
+        with opened_dump(file) as opened:
+            records = [_record(file, item) for item in read_records(opened)]
+    except (OSError, EOFError, ZlibError) as error:
+        fail(f"{file}: {getattr(error, 'strerror', None) or error}")
+    if not records:
+        fail(f"{file}: no record of __share_group_state was found")
+    with tempfile.NamedTemporaryFile("w", suffix=".observed", encoding="utf-8") as out:
+        out.writelines(f"{line_of(each)}\n" for each in observations_of(records, file))
+        out.flush()
+        yield Input(out.name, Form.OBSERVED, compressed=False, size=Path(out.name).stat().st_size)
+
+
+def _record(file: str, item: object) -> StateRecord:
+    if not isinstance(item, RecordAt):
+        place, message = getattr(item, "place", 0), getattr(item, "message", "")
+        fail(f"{file}: at byte {place:,}: {message}")
+    value = item.record.value
+    if value is not None:
+        batches = (value.state if isinstance(value, ShareSnapshot) else value).state_batches
+        if sum(batch.last - batch.first + 1 for batch in batches) > MAX_RANGE:
+            fail(f"{file}: at byte {item.place:,}: more than {MAX_RANGE} offsets have a state")
+    return item.record

@@ -1,0 +1,98 @@
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from model.errors import InvalidValueError
+from replay.observed.facts import (
+    EpochRun,
+    Facts,
+    Gap,
+    LogExtent,
+    SessionChange,
+    SessionEvent,
+    SettingEvent,
+)
+from replay.observed.inputs import sorted_out
+from replay.observed.rows import SCHEMA, fact_lines, facts_of, line_of, observation_of, row_of
+from replay.observed.run import read_all
+from tests.replay.observed.real import LOG
+
+PLAIN = {
+    "observed": "acquire",
+    "topic": "t",
+    "partition": 0,
+    "source": "log",
+    "line": 1,
+    "begin": 1.0,
+    "end": 2.0,
+}
+
+
+def test_observations_survive_lines_and_columns() -> None:
+    _, seen = read_all(sorted_out([LOG])[0])
+    rows = [row_of(each) for each in seen]
+    assert [row_of(observation_of(json.loads(line_of(each)))) for each in seen] == rows
+    table = pa.Table.from_pylist(rows, SCHEMA)
+    assert [row_of(observation_of(row)) for row in table.to_pylist()] == rows
+
+
+def test_facts_survive_lines() -> None:
+    facts = Facts(
+        (SessionEvent("g", "m", "b", SessionChange.OPENED, 1.0, 2.0),),
+        (SettingEvent("g", "share.delivery.count.limit", None, 1.0, 2.0),),
+        (EpochRun("g", "m", "b", 0, 7, 1.0, 2.0),),
+        (Gap("b", 1.0, 2.0, "why"),),
+        (("id", "name"),),
+        (),
+        frozenset({1, 2}),
+        (LogExtent("b", 1.0, 2.0),),
+    )
+    again = Facts()
+    for line in fact_lines(facts):
+        one = facts_of(json.loads(line))
+        assert one is not None
+        again = again.joined(one)
+    assert again == facts
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"observed": "nothing"},
+        {"partition": "0"},
+        {"begin": "now"},
+        {"begin": None},
+        {"line": None},
+        {"status": "NONE"},
+        {"ranges": [[1, 2]]},
+        {"ranges": [[2, 1, 1]]},
+        {"ranges": [[-1, 1, 1]]},
+        {"ranges": 7},
+        {"named": 1},
+        {"offset": 2**64},
+        {"another": 1},
+    ],
+    ids=str,
+)
+def test_a_row_that_is_no_observation_is_refused(change: dict[str, Any]) -> None:
+    assert observation_of(PLAIN).line == 1
+    with pytest.raises(InvalidValueError):
+        observation_of({**PLAIN, **change})
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"observed": "gap", "broker": "b"},
+        {"observed": "gap", "broker": "b", "begin": "1", "end": 2, "reason": ""},
+        {"observed": "session", "change": "moved"},
+        {"observed": "node", "node": "x"},
+        {"observed": "name"},
+    ],
+    ids=str,
+)
+def test_a_row_that_is_no_fact_is_refused(row: dict[str, Any]) -> None:
+    with pytest.raises(InvalidValueError):
+        facts_of(row)

@@ -1,0 +1,126 @@
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from pyspark.sql import SparkSession
+
+from replay.observed.inputs import sorted_out
+from replay.observed.run import judge_inputs
+from replay.observed.settings import Settings
+from replay.observed.verdict import Outcome
+from replay.processes import HereRunner, open_processes
+from replay.session import SparkRunner
+from tests.replay.observed.real import KNOWN, LOG, Change, altered, judged, lines
+from tests.replay.observed.volume import write_log
+
+
+@pytest.mark.parametrize("settings", [Settings(), KNOWN], ids=["little known", "much known"])
+def test_a_log_of_a_released_broker_conforms(settings: Settings) -> None:
+    inputs, others = sorted_out([LOG])
+    result = judge_inputs(inputs, settings)
+    assert not others
+    assert not result.troubles
+    assert not result.gaps
+    assert [(one.partition, one.outcome, one.requests, one.writes) for one in result.verdicts] == [
+        ("g1:orders:0", Outcome.CONFORMS, 140, 98)
+    ]
+
+
+def _counted_twice(data: dict[str, Any]) -> None:
+    acquired = data["response"]["responses"][0]["partitions"][0]["acquiredRecords"]
+    acquired[0]["deliveryCount"] += 1
+
+
+def _another_state(data: dict[str, Any]) -> None:
+    data["request"]["topics"][0]["partitions"][0]["stateBatches"][1]["deliveryState"] = 4
+
+
+def _further_start(data: dict[str, Any]) -> None:
+    data["request"]["topics"][0]["partitions"][0]["startOffset"] = 60
+
+
+def _many_complete(data: dict[str, Any]) -> None:
+    data["request"]["topics"][0]["partitions"][0]["deliveryCompleteCount"] = 2000
+
+
+def _another_member(data: dict[str, Any]) -> None:
+    data["request"]["memberId"] = "somebody else"
+
+
+@pytest.mark.parametrize(
+    ("api", "nth", "change", "rule"),
+    [
+        ("SHARE_FETCH", 2, _counted_twice, "ACQUIRED"),
+        ("WRITE_SHARE_GROUP_STATE", 0, _another_state, "WRITTEN_STATE"),
+        ("WRITE_SHARE_GROUP_STATE", 4, _further_start, "START_STOPS_AT_UNFINISHED"),
+        ("WRITE_SHARE_GROUP_STATE", 3, _many_complete, "WRITTEN_DELIVERY_COMPLETE_COUNT"),
+        ("SHARE_ACKNOWLEDGE", 0, _another_member, "WRITTEN_STATE"),
+    ],
+    ids=["count", "state", "start", "complete", "member"],
+)
+def test_an_altered_log_diverges(
+    tmp_path: Path, api: str, nth: int, change: Change, rule: str
+) -> None:
+    [verdict] = judged(tmp_path, altered(api, nth, change)).verdicts
+    assert verdict.wrong is not None
+    assert verdict.wrong.name == rule
+    assert verdict.wrong.evidence
+
+
+def test_lines_that_are_put_together_anew_are_the_same(tmp_path: Path) -> None:
+    text = altered("SHARE_FETCH", 0, lambda _: None)
+    assert text != list(lines())
+    [verdict] = judged(tmp_path, text).verdicts
+    assert verdict.outcome is Outcome.CONFORMS
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_children_and_spark_judge_a_log_in_parts_as_one_process_does(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "kafka-request.log"
+    written = write_log(path, partitions=10, cycles=200)
+    inputs, _ = sorted_out([path])
+    here = judge_inputs(inputs, KNOWN)
+    monkeypatch.setattr("replay.observed.inputs.CHUNK_BYTES", 1 << 20)
+    with open_processes(2) as children:
+        others = [judge_inputs(inputs, KNOWN, each) for each in (children, SparkRunner(spark))]
+    for other in others:
+        assert other.verdicts == here.verdicts
+        assert (other.requests, here.requests) == (written, written)
+    assert here.count(Outcome.CONFORMS) == 10
+    assert not here.gaps
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_children_and_spark_name_the_line_of_a_divergence_in_its_file(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = altered("SHARE_FETCH", 2, _counted_twice)
+    [here] = judged(tmp_path, text).verdicts
+    monkeypatch.setattr("replay.observed.inputs.CHUNK_BYTES", 100_000)
+    with open_processes(2) as children:
+        for runner in (children, SparkRunner(spark)):
+            assert judged(tmp_path, text, KNOWN, runner).verdicts == (here,)
+    assert here.wrong is not None
+    assert all(text[int(one.place.rpartition(":")[2]) - 1] for one in here.wrong.evidence)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("settings", [Settings(), KNOWN], ids=["little known", "much known"])
+def test_every_way_judges_the_recorded_log_alike(spark: SparkSession, settings: Settings) -> None:
+    inputs, _ = sorted_out([LOG])
+    with open_processes(2) as children:
+        runners = (HereRunner(), children, SparkRunner(spark))
+        results = [judge_inputs(inputs, settings, runner) for runner in runners]
+    assert [result.runner for result in results] == [
+        "in this process",
+        "in this process and 2 children",
+        "Spark local[2]",
+    ]
+    alike = [attrs.evolve(result, seconds=0, runner="") for result in results]
+    assert alike[0] == alike[1] == alike[2]

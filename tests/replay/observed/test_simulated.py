@@ -1,0 +1,137 @@
+"""A legal broker never diverges, and a faulty one does, by the rule that it breaks."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tools.promises
+from replay.observed.settings import Settings
+from replay.observed.verdict import ObservedVerdict, Outcome
+from tests.doubles.broker_faults import WireFault
+from tests.replay.observed.real import judged
+from tests.replay.observed.simulated import CONFIG, Simulated
+
+TABLES = tomllib.loads(
+    Path(tools.promises.__file__).with_name("request_logs.toml").read_text("utf-8")
+)
+KNOWN = Settings(
+    slack_ms=10,
+    sweep_ms=300,
+    delivery_limit=CONFIG.delivery_count_limit,
+    max_record_locks=CONFIG.partition_max_record_locks,
+    compacted=False,
+    offered_within=4,
+)
+LITTLE_KNOWN = Settings()
+QUICK = ("COUNT_STAYS", "DELIVERED_TWICE", "PIGGYBACKED_IS_LOST", "LATER_BATCH_IS_LOST")
+SEEDS = 6
+
+
+def verdict_of(
+    folder: Path, seed: int, fault: WireFault, known: Settings, ms: float = 10_000
+) -> ObservedVerdict | None:
+    crashes = 0.01 if seed % 2 else 0
+    lines = Simulated(seed, fault, crashes=crashes).run(3, ms)
+    verdicts = judged(folder, lines, known).verdicts
+    return verdicts[0] if verdicts else None
+
+
+def rule_of(folder: Path, fault: WireFault) -> str | None:
+    """Return the rule by which the first of some logs of a broker diverges."""
+    for seed in range(SEEDS):
+        verdict = verdict_of(folder, seed, fault, KNOWN)
+        if verdict and verdict.wrong:
+            return verdict.wrong.name
+    return None
+
+
+def test_the_table_has_every_faulty_broker_once() -> None:
+    names = [*TABLES["seen"], *TABLES["unseen"]]
+    assert sorted(names) == sorted(fault.name for fault in WireFault if fault is not WireFault.NONE)
+
+
+@given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
+@settings(max_examples=4)
+def test_a_legal_broker_does_not_diverge(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
+) -> None:
+    verdict = verdict_of(tmp_path_factory.mktemp("log"), seed, WireFault.NONE, known, ms=4000)
+    assert verdict is None or verdict.outcome is not Outcome.DIVERGES, verdict
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
+@settings(max_examples=60)
+def test_a_legal_broker_does_not_diverge_for_long(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
+) -> None:
+    verdict = verdict_of(tmp_path_factory.mktemp("log"), seed, WireFault.NONE, known, ms=20_000)
+    assert verdict is None or verdict.outcome is not Outcome.DIVERGES, verdict
+
+
+@pytest.mark.parametrize(("seed", "sixths"), [(4, 4), (7, 2), (12, 2)])
+def test_a_log_of_which_the_beginning_is_missing_does_not_diverge(
+    tmp_path: Path, seed: int, sixths: int
+) -> None:
+    lines = Simulated(seed, crashes=0.01 if seed % 2 else 0).run(3, 6000)
+    [verdict] = judged(tmp_path, lines[sixths * len(lines) // 6 :], KNOWN).verdicts
+    assert verdict.wrong is None
+
+
+@pytest.mark.parametrize("seed", [101, 118, 135, 314])
+def test_a_legal_broker_whose_writes_fail_does_not_diverge(tmp_path: Path, seed: int) -> None:
+    crashes = 0.01 if seed % 2 else 0
+    lines = Simulated(seed, crashes=crashes, failures=0.4).run(4, 8000)
+    [verdict] = judged(tmp_path, lines, KNOWN if seed % 3 else LITTLE_KNOWN).verdicts
+    assert verdict.wrong is None
+    assert verdict.requests > 50
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 10**6), known=st.sampled_from([KNOWN, LITTLE_KNOWN]))
+@settings(max_examples=60)
+def test_a_legal_broker_whose_writes_fail_does_not_diverge_for_long(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
+) -> None:
+    lines = Simulated(seed, crashes=0.01 * (seed % 2), failures=0.3).run(4, 8000)
+    for verdict in judged(tmp_path_factory.mktemp("log"), lines, known).verdicts:
+        assert verdict.wrong is None, verdict
+
+
+def test_a_legal_broker_conforms_where_no_member_crashes(tmp_path: Path) -> None:
+    verdict = verdict_of(tmp_path, 2, WireFault.NONE, KNOWN)
+    assert verdict is not None
+    assert verdict.outcome is Outcome.CONFORMS
+    assert verdict.requests > 50
+    assert verdict.unchecked == 0
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_faulty_broker_is_found(tmp_path: Path, name: str) -> None:
+    assert rule_of(tmp_path, WireFault[name]) in TABLES["seen"][name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in TABLES["seen"] if name not in QUICK])
+def test_every_other_faulty_broker_of_the_table_is_found(tmp_path: Path, name: str) -> None:
+    assert rule_of(tmp_path, WireFault[name]) in TABLES["seen"][name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TABLES["unseen"])
+def test_a_faulty_broker_that_is_listed_as_unseen_is_not_found(tmp_path: Path, name: str) -> None:
+    assert rule_of(tmp_path, WireFault[name]) is None
+
+
+def test_a_seed_gives_one_log_whatever_the_order_of_sets() -> None:
+    code = f"from {Simulated.__module__} import Simulated; print(Simulated(9).run(3, 9000))"
+    logs = {
+        subprocess.check_output([sys.executable, "-c", code], env={"PYTHONHASHSEED": seed})
+        for seed in ("0", "11")
+    }
+    assert len(logs) == 1

@@ -1,0 +1,232 @@
+"""A dump of the state topic beside a log: what it adds, and where the two must agree."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.profile import KAFKA_4_4
+from model.ranges import StateBatch
+from model.state_topic import ShareSnapshot, ShareUpdate, StateRecord
+from model.states import RecordState
+from replay.observed.settings import Settings
+from replay.observed.verdict import ObservedVerdict, Outcome
+from spec.coordinator import durable_state
+from spec.state_topic import replay_held
+from tests.replay.observed.real import KNOWN, dump, judged, lines
+from tests.replay.observed.simulated import Simulated
+from tests.replay.observed.test_simulated import KNOWN as SIMULATED
+from tests.replay.observed.test_simulated import LITTLE_KNOWN
+
+HALF = 326
+"""The lines before were lost when the log was rotated."""
+FINISHED = 503
+"""An offset that was acknowledged in them."""
+
+
+def verdict(
+    folder: Path, text: list[str], records: list[StateRecord] | tuple[StateRecord, ...] = ()
+) -> ObservedVerdict:
+    [one] = judged(folder, text, KNOWN, records=records).verdicts
+    return one
+
+
+def delivered_again(text: list[str]) -> list[str]:
+    """Let the first fetch that acquires offsets 182 and 188 again acquire a finished one too."""
+    changed = []
+    for line in text:
+        before, mark, rest = line.partition("Completed request:")
+        data, end = json.JSONDecoder().raw_decode(rest)
+        if '"firstOffset":182,"lastOffset":182,"deliveryCount":4' in line.replace(" ", ""):
+            acquired = data["response"]["responses"][0]["partitions"][0]["acquiredRecords"]
+            acquired.append({**acquired[0], "firstOffset": FINISHED, "lastOffset": FINISHED})
+            acquired[-1]["deliveryCount"] = 2
+            line = before + mark + json.dumps(data) + rest[end:]  # noqa: PLW2901 - altered
+        changed.append(line)
+    assert changed != text
+    return changed
+
+
+def test_each_write_of_the_log_is_a_record_of_the_dump(tmp_path: Path) -> None:
+    one = verdict(tmp_path, list(lines()), dump())
+    assert (one.outcome, one.durable, one.writes) == (Outcome.CONFORMS, 98, 98)
+
+
+def test_a_log_without_its_first_half_conforms_with_a_dump(tmp_path: Path) -> None:
+    one = verdict(tmp_path, list(lines()[HALF:]), dump())
+    assert one.outcome is Outcome.CONFORMS
+    assert one.durable == one.writes > 10
+
+
+def test_a_log_without_its_first_half_is_judged_with_a_dump(tmp_path: Path) -> None:
+    text = delivered_again(list(lines()[HALF:]))
+    assert verdict(tmp_path, text).wrong is None
+    one = verdict(tmp_path, text, dump())
+    assert one.wrong is not None
+    assert (one.wrong.name, one.wrong.first) == ("ONLY_AVAILABLE_IS_ACQUIRED", FINISHED)
+
+
+def with_update(
+    nth: int, change: Callable[[ShareUpdate], ShareUpdate], whole: tuple[StateRecord, ...] = ()
+) -> list[StateRecord]:
+    records = list(whole or dump())
+    value = records[nth].value
+    assert isinstance(value, ShareUpdate)
+    records[nth] = attrs.evolve(records[nth], value=change(value))
+    return records
+
+
+def _other_count(value: ShareUpdate) -> ShareUpdate:
+    return attrs.evolve(value, delivery_complete_count=value.delivery_complete_count + 1)
+
+
+def _other_start(value: ShareUpdate) -> ShareUpdate:
+    return attrs.evolve(value, start_offset=value.start_offset + 1)
+
+
+def _other_state(value: ShareUpdate) -> ShareUpdate:
+    batch = value.state_batches[-1]
+    other = attrs.evolve(batch, delivery_count=batch.delivery_count + 1)
+    return attrs.evolve(value, state_batches=(*value.state_batches[:-1], other))
+
+
+def _other_leader(value: ShareUpdate) -> ShareUpdate:
+    return attrs.evolve(value, leader_epoch=value.leader_epoch + 1)
+
+
+@pytest.mark.parametrize("begin", [0, HALF])
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (_other_count, "RECORD_IS_THE_WRITE"),
+        (_other_start, "RECORD_IS_THE_WRITE"),
+        (_other_state, "WRITE_IS_DURABLE"),
+        (_other_leader, "WRITE_IS_DURABLE"),
+    ],
+)
+def test_an_altered_dump_diverges(
+    tmp_path: Path, change: Callable[[ShareUpdate], ShareUpdate], rule: str, begin: int
+) -> None:
+    one = verdict(tmp_path, list(lines()[begin:]), with_update(90, change))
+    assert one.wrong is not None
+    assert one.wrong.name == rule
+    assert one.wrong.evidence
+
+
+def test_a_dump_that_begins_with_another_start_offset_diverges(tmp_path: Path) -> None:
+    first = dump()[0]
+    assert isinstance(first.value, ShareSnapshot)
+    state = attrs.evolve(first.value.state, start_offset=5)
+    records = [attrs.evolve(first, value=attrs.evolve(first.value, state=state)), *dump()[1:]]
+    one = verdict(tmp_path, list(lines()), records)
+    assert one.wrong is not None
+    assert one.wrong.name == "RECORD_IS_THE_WRITE"
+
+
+def test_a_dump_that_lacks_a_record_diverges(tmp_path: Path) -> None:
+    one = verdict(tmp_path, list(lines()), [*dump()[:40], *dump()[41:]])
+    assert one.wrong is not None
+    assert one.wrong.name == "WRITE_IS_DURABLE"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"topic_id": UUID(int=7)},
+        {"group_id": "another"},
+        {"partition": 1},
+    ],
+    ids=str,
+)
+def test_a_dump_of_other_share_partitions_changes_nothing(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
+    records = [
+        attrs.evolve(each, key=attrs.evolve(each.key, **change))  # type: ignore[arg-type] # any
+        for each in with_update(90, _other_count)
+    ]
+    text = list(lines())
+    assert (
+        judged(tmp_path, text, KNOWN, records=records).verdicts == judged(tmp_path, text).verdicts
+    )
+
+
+def snapshot_of(records: list[StateRecord] | tuple[StateRecord, ...]) -> StateRecord:
+    """Return one record that holds all that others hold."""
+    held = None
+    for each in records:
+        held = replay_held(held, each, KAFKA_4_4)
+    assert held is not None
+    value = ShareSnapshot(held.durable.snapshot_epoch + 1, durable_state(held.durable))
+    return StateRecord(records[0].key, value)
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 60), (30, 99), (30, 60), (0, 1), (98, 99)])
+def test_a_dump_need_not_reach_over_the_whole_log(tmp_path: Path, first: int, last: int) -> None:
+    begin = [snapshot_of(dump()[: first + 1])] if first else [dump()[0]]
+    one = verdict(tmp_path, list(lines()), [*begin, *dump()[first + 1 : last]])
+    assert one.outcome is Outcome.CONFORMS
+    assert one.durable == max(0, last - first - 1)
+
+
+def test_a_write_may_be_recorded_as_a_snapshot(tmp_path: Path) -> None:
+    snapshot = snapshot_of(dump()[:51])
+    later = [
+        attrs.evolve(each, value=attrs.evolve(each.value, snapshot_epoch=1))
+        for each in dump()[51:]
+        if isinstance(each.value, ShareUpdate)
+    ]
+    records = [*dump()[:50], snapshot, *later]
+    assert verdict(tmp_path, list(lines()), records).outcome is Outcome.CONFORMS
+    assert isinstance(snapshot.value, ShareSnapshot)
+    state = attrs.evolve(snapshot.value.state, state_batches=())
+    records[50] = attrs.evolve(snapshot, value=attrs.evolve(snapshot.value, state=state))
+    one = verdict(tmp_path, list(lines()), records)
+    assert one.wrong is not None
+    assert one.wrong.name == "WRITE_IS_DURABLE"
+
+
+def test_what_is_durable_as_finished_is_finished(tmp_path: Path) -> None:
+    batch = StateBatch(600, 600, RecordState.ARCHIVED, 3)
+    more = StateRecord(dump()[0].key, ShareUpdate(0, 0, -1, -1, (batch,)))
+    records = [dump()[0], more, *dump()[1:]]
+    one = verdict(tmp_path, list(lines()), records)
+    assert one.wrong is not None
+    assert one.wrong.name in {"DURABLE_IS_FINISHED", "ONLY_AVAILABLE_IS_ACQUIRED", "ACQUIRED"}
+
+
+def legal(folder: Path, seed: int, known: Settings, ms: float) -> ObservedVerdict | None:
+    """Judge a legal broker's log, of which a part may be missing, with its dump, or part of that.
+
+    Members that crash, and snapshots every few writes.
+    """
+    made = Simulated(seed, crashes=0.01 if seed % 2 else 0, updates_per_snapshot=2 + seed % 9)
+    text = made.run(3, ms)
+    text = text[seed % 5 * len(text) // 6 :]
+    records = made.dump[: max(1, len(made.dump) * (1 + seed % 7) // 7)]
+    verdicts = judged(folder, text, known, records=records).verdicts
+    return verdicts[0] if verdicts else None
+
+
+@given(seed=st.integers(0, 10**6), known=st.sampled_from([SIMULATED, LITTLE_KNOWN]))
+@settings(max_examples=4)
+def test_a_legal_broker_does_not_diverge(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
+) -> None:
+    one = legal(tmp_path_factory.mktemp("log"), seed, known, 4000)
+    assert one is None or one.outcome is not Outcome.DIVERGES, one
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 10**6), known=st.sampled_from([SIMULATED, LITTLE_KNOWN]))
+@settings(max_examples=60)
+def test_a_legal_broker_does_not_diverge_for_long(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
+) -> None:
+    one = legal(tmp_path_factory.mktemp("log"), seed, known, 15_000)
+    assert one is None or one.outcome is not Outcome.DIVERGES, one
