@@ -1,0 +1,277 @@
+"""``sharespec watch``: check recorded events as they come into a folder."""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+import click
+from rich.text import Text
+
+from judge.words import printable
+from replay.place import DEFAULT_MASTER
+from replay.plan import Plan
+from replay.runner import SessionError
+from replay.sources import NoSuchTraceError
+from replay.state_file import StateError
+from replay.verdict import Divergence, Problem, place
+from sharespec.commands.options import JSON, OFFERED_WITHIN, PROFILE, SECONDS, SWEEP
+from sharespec.console import output, progress_console
+from sharespec.exit import MAX_PROBLEMS, Exit, exits_on, fail
+from sharespec.known_faults import default_known, known_of
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from replay.stream import Batch
+
+POLL_SECONDS = 0.5
+"""How soon the command notices that it is interrupted."""
+
+
+@attrs.define
+class _Totals:
+    """What this run has seen."""
+
+    checked: int = 0
+    wrong: int = 0
+    waiting: int = 0
+    batches: int = 0
+
+
+@click.command("watch")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option(
+    "--state",
+    required=True,
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Keep in DIR where each share-partition was left: a later run goes on there.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the divergences, and what cannot be read or is missing, into DIR: a file of JSON "
+    "lines for each batch that has some.",
+)
+@click.option(
+    "--metrics",
+    "metrics_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write metrics for Prometheus to FILE after each batch.",
+)
+@click.option("--once", is_flag=True, help="Check what is there and end, as for a daily job.")
+@click.option(
+    "--every",
+    type=SECONDS,
+    metavar="SECONDS",
+    help="How often a batch begins, at most; default: when the one before is done.",
+)
+@click.option(
+    "--wait",
+    default=3,
+    show_default=True,
+    type=click.IntRange(0),
+    metavar="BATCHES",
+    help="For how many batches events wait for those that are missing before them.",
+)
+@PROFILE
+@OFFERED_WITHIN
+@SWEEP
+@click.option("--master", default=DEFAULT_MASTER, show_default=True, help="Spark's master.")
+@JSON
+@exits_on(NoSuchTraceError, SessionError, StateError)
+def watch_command(  # noqa: PLR0913 - one argument for each option
+    *,
+    source: Path,
+    state: str,
+    out: Path | None,
+    metrics_file: Path | None,
+    once: bool,
+    every: float | None,
+    wait: int,
+    profile: str,
+    offered_within: int | None,
+    sweep: int | None,
+    master: str,
+    json_lines: bool,
+) -> None:
+    """Check the files that come into the folder SOURCE, and write each divergence once.
+
+    A file is read when it appears: write it elsewhere, or with a name that begins with a dot, and
+    move it when it is whole. Needs Java.
+
+    Exits with 0 if all that was checked conforms, 1 if something diverged or is unreadable or
+    missing, 2 if it could not run or checked nothing, 130 if interrupted, as is the usual end
+    without --once.
+    """
+    plan = Plan(profile, offered_within=offered_within, sweep_ms=sweep, state_folder=state)
+    trigger: dict[str, bool | str] | None = {"availableNow": True} if once else None
+    if every and not once:
+        trigger = {"processingTime": f"{round(every * 1000)} milliseconds"}
+    totals = _Totals()
+    teller = _teller(profile, totals, metrics_file, json_lines=json_lines)
+    whole = _watched(source, plan, (out, wait, trigger, master), teller)
+    if not json_lines:
+        click.echo(_last_line(totals))
+    if not whole:
+        sys.exit(Exit.INTERRUPTED)
+    if totals.wrong:
+        sys.exit(Exit.WRONG)
+    if not totals.checked:
+        fail("nothing was checked, so nothing is known")
+
+
+def _watched(
+    source: Path,
+    plan: Plan,
+    how: tuple[Path | None, int, dict[str, bool | str] | None, str],
+    teller: "Callable[[Batch], None]",
+) -> bool:
+    """Check until the stream ends and return True, or False when interrupted."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - help needs no Spark
+
+    from replay.arrivals import Patience  # noqa: PLC0415 - as above
+    from replay.session import open_session  # noqa: PLC0415 - as above
+    from replay.stream import check_stream, reason_of  # noqa: PLC0415 - as above
+    from replay.stream_file import read_stream  # noqa: PLC0415 - as above
+    from replay.stream_source import folder_stream  # noqa: PLC0415 - as above
+
+    out, wait, trigger, master = how
+    if not source.is_dir():
+        raise NoSuchTraceError(f"{source} is no folder")
+    read_stream(Path(plan.state_folder or ""), plan.rules)  # Before anybody waits for Spark.
+    with ExitStack() as stack:
+        session = stack.enter_context(open_session(master))
+        try:
+            query = check_stream(
+                folder_stream(session, source),
+                plan,
+                out,
+                each=teller,
+                trigger=trigger,
+                patience=Patience(wait),
+                source=str(source),
+            )
+            return _awaited(query)
+        except PySparkException as error:
+            raise SessionError(f"the stream ended: {reason_of(error)}") from error
+
+
+def _awaited(query: "StreamingQuery") -> bool:
+    """Wait for the stream to end, not in a call to Java, which an interrupt would break off."""
+    errors: list[Exception] = []
+
+    def wait() -> None:
+        try:
+            query.awaitTermination()
+        except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
+            errors.append(error)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(POLL_SECONDS)
+    except KeyboardInterrupt:
+        query.stop()
+        return False
+    if errors:
+        raise errors[0]
+    return True
+
+
+def _teller(
+    profile: str, totals: _Totals, metrics_file: Path | None, *, json_lines: bool
+) -> "Callable[[Batch], None]":
+    """Return what is told each batch."""
+    faults = default_known(profile)
+
+    def label(divergence: Divergence) -> str:
+        known = known_of(divergence, faults)
+        return known.text if known else ""
+
+    def tell(batch: "Batch") -> None:
+        from replay.stream_metrics import write_metrics  # noqa: PLC0415 - help needs no Spark
+
+        summary, counts = batch.summary, batch.summary.counts
+        totals.batches += 1
+        totals.waiting = summary.waiting
+        totals.checked += counts.checked
+        totals.wrong += summary.alarms + summary.problems
+        if json_lines:
+            click.echo(_json_of(batch, label))
+        elif not batch.again:
+            _show(batch, label)
+        progress_console().print(_line(batch), soft_wrap=True)
+        if metrics_file:
+            write_metrics(metrics_file, batch, time.time())
+
+    return tell
+
+
+def _show(batch: "Batch", label: Callable[[Divergence], str]) -> None:
+    from replay.report import alarm_text  # noqa: PLC0415 - what tells alarms imports this
+
+    console = output()
+    for divergence in batch.alarms:
+        console.print(alarm_text(divergence, label(divergence)), soft_wrap=True)
+    _show_problems(batch.problems)
+
+
+def _show_problems(problems: Sequence[Problem]) -> None:
+    console = output()
+    for problem in problems[:MAX_PROBLEMS]:
+        about = f"{printable(problem.partition, 120)}: " if problem.partition else ""
+        where = place(problem.source, problem.line)
+        text = f"Unreadable: {about}{where}: {printable(problem.message, 300)}"
+        console.print(Text(text), soft_wrap=True)
+    if len(problems) > MAX_PROBLEMS:
+        console.print(f"… and {len(problems) - MAX_PROBLEMS:,} more places")
+
+
+def _line(batch: "Batch") -> Text:
+    summary, counts = batch.summary, batch.summary.counts
+    done = ", done before" if batch.again else ""
+    rate = counts.checked / max(summary.seconds, 1e-9)
+    lag = "" if summary.lag_seconds is None else f", {summary.lag_seconds:.1f} s after they came"
+    text = (
+        f"batch {summary.batch}{done}: {counts.checked:,} events checked of "
+        f"{summary.partitions:,} share-partitions, {summary.alarms:,} diverge; "
+        f"{counts.late + counts.twice:,} came again, {summary.waiting:,} wait, "
+        f"{counts.passed:,} passed over, {counts.unreadable:,} unreadable; "
+        f"{summary.seconds:.1f} s, {rate:,.0f} events/s{lag}"
+    )
+    return Text(text)
+
+
+def _json_of(batch: "Batch", label: Callable[[Divergence], str]) -> str:
+    alarms = [
+        {
+            "partition": each.partition,
+            "seq": each.seq,
+            "source": each.source,
+            "line": each.line,
+            "name": each.name,
+            "headline": each.headline,
+            "known": label(each) or None,
+        }
+        for each in batch.alarms
+    ]
+    problems = [attrs.asdict(each) for each in batch.problems]
+    told = {"again": batch.again, "divergences": alarms, "unreadable": problems}
+    return json.dumps(attrs.asdict(batch.summary) | told)
+
+
+def _last_line(totals: _Totals) -> str:
+    if not totals.batches:
+        return "The stream read nothing."
+    waiting = f", {totals.waiting:,} wait for events that are missing" if totals.waiting else ""
+    return f"{totals.checked:,} events checked in {totals.batches:,} batches{waiting}"

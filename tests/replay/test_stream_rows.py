@@ -1,0 +1,70 @@
+"""What workers read of a stream: the events of files, and what is none."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from model.trace_arrow import table_from_rows
+from replay.arrivals import ARRIVED
+from replay.stream_rows import completed_rows, file_rows, read_file
+from tests.replay.samples import kafka_rows, write_lines, write_parquet
+
+
+def listed(batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
+    found = list(batches)
+    assert all(batch.schema.equals(ARRIVED) for batch in found)
+    return [row for batch in found for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("name", ["a b.jsonl", "t.jsonl.gz", "t.parquet"])
+def test_the_events_of_a_file_with_their_places(tmp_path: Path, name: str) -> None:
+    write = write_parquet if name.endswith("parquet") else write_lines
+    path = write(tmp_path / name, kafka_rows(count=30))
+    batch = pa.RecordBatch.from_pylist([{"path": f"file:{path}", "came": 5}])
+    rows = listed(file_rows([batch]))
+    assert [(row["seq"], row["line"]) for row in rows] == [(i, i + 1) for i in range(30)]
+    assert {(row["source"], row["arrived_ms"], row["unreadable"]) for row in rows} == {
+        (str(path), 5, None)
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "messages"),
+    [
+        (b"", ["holds no events"]),
+        (b"PAR1", ["is not Parquet"]),
+        (b"\x1f\x8b\x08", ["ends too early"]),
+        (b'{"partition": "p", "op": 3\n{}\n', ["line", "event.partition"]),
+        (b'{"recorder": {"version": "1"}}\n', []),
+    ],
+)
+def test_what_is_no_event_is_a_row_that_says_so(
+    tmp_path: Path, content: bytes, messages: list[str]
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(content)
+    rows = listed(read_file(str(path), 0))
+    assert len(rows) == len(messages), rows
+    assert {row["seq"] for row in rows} <= {None}
+    for row, message in zip(rows, messages, strict=True):
+        assert row["source"] == str(path)
+        assert row["unreadable"]
+        assert message.split()[0] in row["unreadable"] or message in row["unreadable"]
+
+
+def test_a_file_that_has_gone_is_a_row_that_says_so(tmp_path: Path) -> None:
+    (row,) = listed(read_file(str(tmp_path / "t.jsonl"), 0))
+    assert row["unreadable"].endswith("does not exist")
+
+
+def test_a_row_without_a_place_has_that_of_its_seq() -> None:
+    table = table_from_rows(kafka_rows(count=5)).drop(["leader_epoch"])
+    rows = listed(completed_rows("lake", table.to_batches(max_chunksize=2)))
+    assert [(row["source"], row["line"], row["arrived_ms"]) for row in rows] == [
+        ("lake", seq, None) for seq in range(5)
+    ]
+    with_line = table.append_column("line", pa.array([7] * 5, pa.int32()))
+    assert {row["line"] for row in listed(completed_rows("l", with_line.to_batches()))} == {7}
