@@ -1,0 +1,204 @@
+"""A released broker with the recorder in it, and members of share groups that are real."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import attrs
+import pytest
+
+from conformance.build import Recipe, build
+from conformance.target import TargetError
+from tests.conformance.unbuilt import skip_without_kafka
+
+PROJECT = Path(__file__).parents[2] / "recorder"
+JAR = PROJECT / "target" / "sharespec-recorder.jar"
+
+_RECIPE = Recipe(
+    "the recorder",
+    "Maven",
+    ("mvn", "--quiet", "--batch-mode", "package"),
+    ("pom.xml", "src/**/*.*"),
+    "target",
+    900,
+    error_mark="ERROR",
+)
+BREAKER = PROJECT / "target" / "sharespec-recorder-tests.jar"
+"""An agent that alters a broker on purpose; its option is what (see Breaker.java)."""
+
+_VERSION = os.environ.get("SHARESPEC_KAFKA", "4.4.0")
+_CLASSES = f"{PROJECT / 'target' / 'test-classes'}{os.pathsep}{PROJECT}/target/kafka-{_VERSION}/*"
+_JAVA = ("java", "-Xms128m", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
+_START_SECONDS, _STOP_SECONDS, _PAUSE_S = 120, 60, 0.1
+_STARTED = b"Kafka Server started"
+_SETTINGS = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+log.dirs={data}
+auto.create.topics.enable=false
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.share.min.heartbeat.interval.ms=500
+group.share.heartbeat.interval.ms=500
+group.share.min.session.timeout.ms=3000
+group.share.session.timeout.ms=3000
+group.share.min.record.lock.duration.ms=1000
+group.share.record.lock.duration.ms=2000
+"""
+
+
+@cache
+def recorder() -> Path:
+    """Build the recorder, and skip the test where Java or Maven is missing."""
+    if shutil.which("java") is None:
+        pytest.skip("the recorder needs Java 17 or newer: there is no java on the path")
+    try:
+        build(PROJECT, _RECIPE)
+    except TargetError as error:
+        skip_without_kafka(error)
+    return JAR
+
+
+@attrs.define
+class Broker:
+    """A broker that runs in a folder, whose trace is in ``trace``."""
+
+    folder: Path
+    port: int
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def trace(self) -> Path:
+        """Where the recorder writes."""
+        return self.folder / "trace"
+
+    @property
+    def log(self) -> str:
+        """What the broker has said."""
+        return self.folder.joinpath("log").read_text(errors="replace")
+
+    @property
+    def said(self) -> list[str]:
+        """What the recorder has said."""
+        return [line for line in self.log.splitlines() if "sharespec recorder:" in line]
+
+    def stop(self) -> None:
+        """Stop in order."""
+        self.process.communicate(b"stop\n", timeout=_STOP_SECONDS)
+
+    def kill(self) -> None:
+        """Stop as a crash does."""
+        self.process.kill()
+        self.process.communicate()
+
+    def attach(self, options: str) -> None:
+        """Attach the recorder to it, or switch the one that is there."""
+        command = [*_JAVA, "-jar", str(recorder()), "attach", str(self.process.pid), options]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+
+    def run(self, program: str, *arguments: str) -> str:
+        """Run a program of the tests against it and return what it prints."""
+        main = [f"sharespec.recorder.{program}", f"127.0.0.1:{self.port}", *arguments]
+        command = [*_JAVA[:-2], _QUIET, "-cp", _CLASSES, *main]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
+        return done.stdout
+
+    def work(self, words: str, seconds: int, *settings: str, topic: str = "t") -> dict[str, int]:
+        """Run members and others (see Workload.java) and return what they counted."""
+        done = self.start_work(words, seconds, *settings, topic=topic)
+        out, err = done.communicate(timeout=seconds + 180)
+        assert done.returncode == 0, err.decode(errors="replace")
+        counted = json.loads(out.splitlines()[-1])
+        assert counted["failures"] == 0, err.decode(errors="replace")
+        return dict(counted)
+
+    def start_work(
+        self, words: str, seconds: int, *settings: str, topic: str = "t", group: str = "g"
+    ) -> "subprocess.Popen[bytes]":
+        """Start members and others."""
+        arguments = (f"127.0.0.1:{self.port}", group, topic, str(seconds), "1", words, *settings)
+        return subprocess.Popen(
+            [*_JAVA, _QUIET, "-cp", _CLASSES, "sharespec.recorder.Workload", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+
+@contextmanager
+def broker(  # noqa: PLR0913 - each is one thing in which brokers differ
+    folder: Path,
+    options: str | None = "",
+    *,
+    features: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    broken: str = "",
+    java: Sequence[str] = (),
+) -> Iterator[Broker]:
+    """Run a broker with the recorder; without options, one without it. A folder may be used again.
+
+    ``options`` are those of the recorder besides its folder and the room that the disk must have.
+    ``broken`` is what an agent before it alters, ``java`` another command for Java.
+    """
+    jar = recorder()
+    folder.mkdir(exist_ok=True)
+    port, controller = _free_ports()
+    text = _SETTINGS.format(port=port, controller=controller, data=folder / "data")
+    folder.joinpath("server.properties").write_text("\n".join((text, *settings, "")))
+    breaker = [f"-javaagent:{BREAKER}={broken}"] if broken else []
+    agent = [] if options is None else [f"-javaagent:{jar}={_options(folder, options)}"]
+    main = ["sharespec.recorder.Broker", str(folder / "server.properties"), *features]
+    folder.joinpath("log").touch()
+    started = folder.joinpath("log").read_bytes().count(_STARTED)
+    with folder.joinpath("log").open("ab") as log:
+        process = subprocess.Popen(
+            [*(java or _JAVA), *breaker, *agent, "-cp", _CLASSES, *main],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+        )
+    running = Broker(folder, port, process)
+    try:
+        _await(running, started)
+        yield running
+    finally:
+        if process.poll() is None:
+            running.kill()
+
+
+def _options(folder: Path, options: str) -> str:
+    usual = [f"dir={folder / 'trace'}"] if "dir=" not in options else []
+    usual += ["min_free=0"] if "min_free=" not in options else []
+    return ",".join([*usual, *([options] if options else [])])
+
+
+def _await(running: Broker, before: int) -> None:
+    until = time.monotonic() + _START_SECONDS
+    while running.folder.joinpath("log").read_bytes().count(_STARTED) == before:
+        assert running.process.poll() is None, running.log[-4000:]
+        assert time.monotonic() < until, running.log[-4000:]
+        time.sleep(_PAUSE_S)
+
+
+def _free_ports() -> tuple[int, int]:
+    with socket.socket() as first, socket.socket() as second:
+        for bound in (first, second):
+            bound.bind(("127.0.0.1", 0))
+        return first.getsockname()[1], second.getsockname()[1]

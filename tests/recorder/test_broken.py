@@ -1,0 +1,43 @@
+"""A broker whose class is altered on purpose: the specification finds it in the trace."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.recorder.account import problems, read
+from tests.recorder.judged import findings
+from tests.recorder.released import broker
+
+MIXED = "produce,mixed,stall,sleep,mixed"
+HESITANT = "trickle,stall,stall,sleep,sleep,sleep"
+"""Members that often acknowledge when their locks are over, and another holds the records."""
+
+pytestmark = [pytest.mark.slow, pytest.mark.broker]
+
+
+@pytest.mark.parametrize(
+    ("broken", "words", "names"),
+    [
+        ("", MIXED, set()),
+        ("", HESITANT, set()),
+        ("count", MIXED, {"ACQUIRED"}),
+        ("endless", MIXED, {"LOCK_ENDS_ON_TIME"}),
+        ("anyone", HESITANT, {"ACKNOWLEDGEMENT_JUDGED"}),
+    ],
+)
+def test_a_rule_that_is_broken_is_found(
+    tmp_path: Path, broken: str, words: str, names: set[str]
+) -> None:
+    """A run in which nobody is late shows nothing of a rule for those who are: it is run again."""
+    for attempt in range(3):
+        with broker(tmp_path / str(attempt), "records=5", broken=broken) as running:
+            running.work(words, 25 if words == HESITANT else 15)
+            running.stop()
+            trace = read(running.trace)
+        assert problems(trace) == []
+        assert trace.rows
+        found = {finding.name for finding in findings(trace).values() if finding}
+        assert found <= names
+        if found == names:
+            return
+    pytest.fail(f"three runs show {found}")

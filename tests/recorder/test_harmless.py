@@ -1,0 +1,172 @@
+"""Whatever happens to the recorder, the broker serves; the trace says what it lacks."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.recorder.account import Trace, problems, read
+from tests.recorder.judged import conforms
+from tests.recorder.released import Broker, broker
+
+pytestmark = [pytest.mark.slow, pytest.mark.broker]
+
+WORDS = "produce,produce,accept,mixed"
+THREADS = 16
+"""More than a broker's threads that can be in the recorder at once: request handlers and timers."""
+
+
+def sound(trace: Trace) -> bool:
+    """Return whether the rows are as they should be, and the rules allow all of them."""
+    return problems(trace) == [] and conforms(trace)
+
+
+def serves(running: Broker, seconds: int = 4) -> bool:
+    """Return whether members work on the broker and none is refused."""
+    return running.work(WORDS, seconds)["consumed"] > 100
+
+
+def serves_until(running: Broker, reached: Callable[[], bool]) -> bool:
+    """Return whether members work until something is reached: how soon depends on the machine."""
+    return any(serves(running) and reached() for _ in range(12))
+
+
+def test_a_class_that_is_not_as_expected_is_left_alone(tmp_path: Path) -> None:
+    with broker(tmp_path, broken="renamed") as running:
+        assert serves(running)
+        running.stop()
+    assert len(running.said) == 1
+    assert "maybeUpdateCachedStateAndOffsets() occurs 0 times" in running.said[0]
+    assert not running.trace.exists()
+
+
+@pytest.mark.parametrize("options", ["sample=2", "colour=red", "quota=0", "groups="])
+def test_options_that_are_wrong_stop_nothing(tmp_path: Path, options: str) -> None:
+    with broker(tmp_path, options) as running:
+        running.stop()
+    assert [line.count("not recording") for line in running.said] == [1]
+
+
+def test_faults_of_its_own_end_recording(tmp_path: Path) -> None:
+    with broker(tmp_path, "faults=3", broken="faulty") as running:
+        assert serves(running)
+        running.stop()
+        trace = read(running.trace)
+    assert [("recording is off: 3 faults" in line) for line in running.said].count(True) == 1
+    assert "on purpose" in running.log
+    # Threads that were in the recorder when it stopped may count a fault more each.
+    assert 3 <= sum(trailer["faults"] for trailer in trace.trailers) <= 3 + THREADS
+    assert trace.count("acquire") == 0
+
+
+def test_a_queue_that_is_full_loses_rows_and_says_so(tmp_path: Path) -> None:
+    with broker(tmp_path, "queue=3,records=1") as running:
+        assert serves_until(running, lambda: read(running.trace).count("gap") > 0)
+        running.stop()
+        trace = read(running.trace)
+    dropped = sum(trailer["dropped"] for trailer in trace.trailers)
+    assert sound(trace)
+    assert dropped >= sum(row["lost"] for row in trace.rows if row["op"] == "gap") > 0
+
+
+def test_a_disk_that_is_full_is_survived(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "250k") as disk:
+        options = f"dir={disk / 'trace'},records=1"
+        with broker(tmp_path / "kafka", options) as running:
+            disk.joinpath("ballast").write_bytes(bytes(200_000))
+            working = running.start_work(WORDS, 25)
+            await_line(running, "nothing is written, the broker runs on")
+            disk.joinpath("ballast").unlink()
+            await_line(running, "writing again")
+            out, _ = working.communicate(timeout=90)
+            assert json.loads(out)["consumed"] > 100
+            running.stop()
+        trace = read(disk / "trace")
+    assert sound(trace)
+    assert trace.count("gap") > 0
+    assert len(trace.trailers) < len(trace.headers)
+
+
+def await_line(running: Broker, text: str) -> None:
+    """Wait until the recorder says something."""
+    until = time.monotonic() + 60
+    while not any(text in line for line in running.said):
+        assert time.monotonic() < until
+        time.sleep(0.2)
+
+
+def test_a_folder_that_cannot_be_made_is_survived(tmp_path: Path) -> None:
+    tmp_path.joinpath("file").touch()
+    with broker(tmp_path, f"dir={tmp_path / 'file' / 'trace'}") as running:
+        assert serves(running)
+        running.stop()
+    assert any("nothing is written" in line for line in running.said)
+
+
+def test_a_disk_that_is_nearly_full_is_left_alone(tmp_path: Path) -> None:
+    with broker(tmp_path, "min_free=100000g") as running:
+        assert serves(running)
+        running.stop()
+    assert any("less than min_free" in line for line in running.said)
+    assert list(running.trace.glob("*.gz")) == []
+
+
+def test_files_follow_one_another_within_the_quota(tmp_path: Path) -> None:
+    with broker(tmp_path, "records=1,max_file=50k,quota=300k") as running:
+        assert serves_until(running, lambda: not list(running.trace.glob("*-000000.jsonl.gz")))
+        running.stop()
+        sizes = {path.name: path.stat().st_size for path in running.trace.glob("*.gz")}
+        trace = read(running.trace)
+    assert len(sizes) > 2
+    assert sum(sizes.values()) < 400_000
+    for path in sorted(running.trace.glob("*.gz"))[:-1]:
+        assert "checkpoint" in {row["op"] for row in alone(path, tmp_path)}
+    assert len(trace.trailers) == len(trace.headers)
+
+
+def alone(path: Path, folder: Path) -> list[dict[str, object]]:
+    """Return the rows of one file."""
+    apart = folder / path.stem
+    apart.mkdir()
+    apart.joinpath(path.name).write_bytes(path.read_bytes())
+    return read(apart).rows
+
+
+def test_only_what_is_asked_for_is_recorded_and_no_name_is_told(tmp_path: Path) -> None:
+    with broker(tmp_path, "topics=o*r|x,groups=g,hash=secret") as running:
+        running.work(WORDS, 3, topic="other")
+        running.work(WORDS, 3, topic="topic")
+        running.stop()
+        trace = read(running.trace)
+    text = json.dumps(trace.rows) + json.dumps(trace.headers)
+    assert {key[0].rpartition(":")[2] for key in trace.instances} == {"0", "1"}
+    assert len({key[0].rpartition(":")[0] for key in trace.instances}) == 1
+    assert "other" not in text
+    assert '"g:' not in text
+    assert sound(trace)
+
+
+def test_a_sample_is_of_whole_share_partitions(tmp_path: Path) -> None:
+    with broker(tmp_path, "sample=0.5") as running:
+        running.work(WORDS, 3)
+        running.stop()
+        trace = read(running.trace)
+    assert sound(trace)
+    assert {key[0] for key in trace.instances} == {"g:t:1"}
+
+
+@contextmanager
+def small_disk(at: Path, size: str) -> Iterator[Path]:
+    """A disk of a size; skips where this process may not mount one."""
+    at.mkdir()
+    mount = ["/bin/mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(at)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("a full disk needs the right to mount one")
+    try:
+        yield at
+    finally:
+        subprocess.run(["/bin/umount", str(at)], check=True)

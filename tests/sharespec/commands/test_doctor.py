@@ -1,0 +1,70 @@
+"""The doctor reads, and prints what can be pasted."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.target import TargetError
+from conformance.wire.kafka_broker import kafka_broker
+from sharespec.commands.doctor import doctor_command
+from tests.conformance.unbuilt import skip_without_kafka
+from tests.conformance.wire.fake import faking
+from tests.conformance.wire.fake_cluster import FakeCluster, Guarded
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(doctor_command, arguments)
+
+
+def test_the_recipes_of_a_cluster() -> None:
+    with faking(FakeCluster()) as address:
+        result = run(address)
+    assert result.exit_code == 0, result.output
+    assert "cluster c: 1 brokers, ShareFetch 1 to 2, share.version 1" in result.stdout
+    assert "share groups: 1 (g)" in result.stdout
+    assert "2. request log: permitted" in result.stdout
+    assert f"--bootstrap-server {address}" in result.stdout
+
+
+def test_a_cluster_that_permits_nothing_fails() -> None:
+    fake = FakeCluster()
+    fake.features = {"share.version": 0}
+    with faking(fake) as address:
+        result = run(address, "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert {recipe["permitted"] for recipe in found["recipes"]} == {False}
+    assert found["cluster"]["nodes"][0]["level"] == "WARN"
+
+
+def test_a_login_comes_from_the_file_of_the_tools(tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    jaas = 'x required username="me" password="secret";'
+    path.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={jaas}\n"
+    )
+    with faking(Guarded()) as address:
+        result = run(address, "--command-config", str(path))
+    assert result.exit_code == 0, result.output
+    assert f"--command-config {path}" in result.stdout
+    assert "secret" not in result.output
+
+
+def test_a_cluster_that_does_not_answer_ends_with_2() -> None:
+    result = run("127.0.0.1:1")
+    assert result.exit_code == 2
+    assert "cannot be reached" in result.stderr
+
+
+@pytest.mark.broker
+def test_a_released_broker_is_examined() -> None:
+    try:
+        with kafka_broker() as broker:
+            result = run(str(broker.address), "--json")
+    except TargetError as error:
+        skip_without_kafka(error)
+    found = json.loads(result.stdout)
+    assert found["cluster"]["share_fetch"][1] >= 2
+    assert found["cluster"]["state_topic"]["may"]
