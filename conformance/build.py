@@ -1,7 +1,10 @@
 """Build programs in other languages when a source is newer than the last build."""
 
+import fcntl
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import attrs
@@ -33,16 +36,27 @@ class Recipe:
 def build(project: Path, recipe: Recipe) -> None:
     """Build, unless the last build is as new as every source.
 
+    Of several processes one builds and the others wait for it: Maven has no lock on its output.
     Raises TargetError if the tool is missing or fails, for example without its registry.
     """
-    stamp = project / recipe.output / "built"
+    output = project / recipe.output
+    output.mkdir(parents=True, exist_ok=True)
+    stamp = output / "built"
     sources = [path for pattern in recipe.sources for path in project.glob(pattern)]
     newest = max(source.stat().st_mtime for source in sources)
-    if stamp.exists() and stamp.stat().st_mtime >= newest:
-        return
-    _run(project, recipe)
-    stamp.parent.mkdir(parents=True, exist_ok=True)
-    stamp.touch()
+    with _alone(output / "building"):
+        if stamp.exists() and stamp.stat().st_mtime >= newest:
+            return
+        _run(project, recipe)
+        stamp.touch()
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Keep other processes out; the system lets them in when this one ends, however it ends."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _run(project: Path, recipe: Recipe) -> None:

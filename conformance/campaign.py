@@ -29,12 +29,15 @@ _WAITING = 3
 class Limits:
     """When a search ends, whichever limit is first; ``length`` is the most commands of a sequence.
 
-    ``examples``: how many sequences of one signature are shrunk, since deviations of the same
-    signature can have different causes. ``shrink_seconds``: how long shrinking one may take.
+    ``operations``: no further sequence begins after so many, those of shrinking not counted.
+
+    ``examples``: how many sequences of one signature and probable cause are shrunk, since the cause
+    is no more than probable. ``shrink_seconds``: how long shrinking one may take.
     """
 
     seconds: float = 60.0
     sequences: int = 1_000_000
+    operations: float = float("inf")
     length: int = 40
     examples: int = 6
     shrink_seconds: float = float("inf")
@@ -45,7 +48,7 @@ class Fault(Generic[C_co]):
     """A distinct deviation, with the shortest sequence found that shows it.
 
     ``kinds`` are the features of the sequence, which distinguish it from others of the same
-    signature; ``seen`` counts the sequences with this signature.
+    signature; ``seen`` counts the random sequences with this signature and probable cause.
     """
 
     deviation: Deviation
@@ -97,7 +100,11 @@ def campaign(
     began = time.monotonic()
     sequences, interrupted, failure = 0, False, ""
     try:
-        while sequences < limits.sequences and time.monotonic() - began < limits.seconds:
+        while (
+            sequences < limits.sequences
+            and sum(search.asked.values()) < limits.operations
+            and time.monotonic() - began < limits.seconds
+        ):
             search.sequence(Random(f"{seed}:{sequences}"))  # noqa: S311 - reproducible, not secret
             sequences += 1
             progress(sequences, len(search.faults))
@@ -120,6 +127,34 @@ def campaign(
         unjudged=search.unjudged,
         failure=failure,
         coverage=kit.coverage(search.exercised, hello) if search.exercised else _NO_COVERAGE,
+        judges_invariants=kit.judges_invariants,
+    )
+
+
+def alone(target: T, sequence: tuple[C, ...], kit: Kit[C, T, H, S]) -> Campaign[C]:
+    """Play one sequence, as often as the kit must to tell that it shows nothing.
+
+    Raises TargetError.
+    """
+    hello, began = kit.hello(target), time.monotonic()
+    for _try in range(kit.tries):
+        stage, index, deviation = play(target, hello, sequence, kit)
+        if deviation:
+            break
+    shown = sequence[: index + 1]
+    faults = (
+        (Fault(deviation, shown, tuple(stage.steps), features_of(kit, shown), 1),)
+        if deviation
+        else ()
+    )
+    return Campaign(
+        hello,
+        faults,
+        sequences=1,
+        steps=sum(stage.answered.values()),
+        seconds=time.monotonic() - began,
+        asked=dict(sorted(stage.answered.items())),
+        unjudged=int(stage.over),
         judges_invariants=kit.judges_invariants,
     )
 
@@ -148,15 +183,23 @@ def _staged(target: T, hello: H, kit: Kit[C, T, H, S]) -> Iterator[S]:
     stage.close()
 
 
+_Kind = tuple[Signature, tuple[str, ...]]
+
+
+def _kind(deviation: Deviation) -> _Kind:
+    """Return what deviations have in common that are shrunk as one."""
+    return deviation.signature, deviation.probable_cause
+
+
 class _Search(Generic[C, T, H, S]):
     """The results of a search so far."""
 
     def __init__(self, target: T, hello: H, limits: Limits, kit: Kit[C, T, H, S]) -> None:
         self._target, self._hello, self._limits, self._kit = target, hello, limits, kit
-        self.seen: Counter[Signature] = Counter()
+        self.seen: Counter[_Kind] = Counter()
         self.asked: Counter[str] = Counter()
         self.exercised: Counter[str] = Counter()
-        self.faults: dict[tuple[Signature, tuple[str, ...]], Fault[C]] = {}
+        self.faults: dict[tuple[_Kind, tuple[str, ...]], Fault[C]] = {}
         self.unjudged = 0
 
     def sequence(self, random: Random) -> None:
@@ -184,8 +227,8 @@ class _Search(Generic[C, T, H, S]):
         return self._fault(deviation, tuple(sequence), stage) if deviation else None
 
     def _longest(self, stage: S) -> int:
-        """Return how long a sequence may get: longer while a core's record waits to be offered."""
-        return self._limits.length * (_WAITING if getattr(stage, "waits", False) else 1)
+        """Return how long a sequence may get: longer while a record waits to be offered."""
+        return self._limits.length * (_WAITING if stage.waits else 1)
 
     def _fault(self, deviation: Deviation, sequence: tuple[C, ...], stage: S) -> Fault[C]:
         return Fault(deviation, sequence, tuple(stage.steps), features_of(self._kit, sequence))
@@ -193,15 +236,15 @@ class _Search(Generic[C, T, H, S]):
     def sorted_faults(self) -> tuple[Fault[C], ...]:
         """Return the faults, the most frequent signature first."""
         faults = (
-            attrs.evolve(fault, seen=self.seen[signature])
-            for (signature, _features), fault in self.faults.items()
+            attrs.evolve(fault, seen=self.seen[kind])
+            for (kind, _features), fault in self.faults.items()
         )
         return tuple(sorted(faults, key=lambda f: (-f.seen, f.deviation.signature, f.kinds)))
 
     def _note(self, fault: Fault[C]) -> None:
-        signature = fault.deviation.signature
-        self.seen[signature] += 1
-        if self.seen[signature] > self._limits.examples:
+        kind = _kind(fault.deviation)
+        self.seen[kind] += 1
+        if self.seen[kind] > self._limits.examples:
             return
         best, until = fault, time.monotonic() + self._limits.shrink_seconds
 
@@ -210,7 +253,7 @@ class _Search(Generic[C, T, H, S]):
             if time.monotonic() > until:
                 return None
             stage, index, deviation = play(self._target, self._hello, sequence, self._kit)
-            if deviation is None or deviation.signature != signature:
+            if deviation is None or _kind(deviation) != kind:
                 return None
             best = self._fault(deviation, sequence[: index + 1], stage)
             return index
@@ -218,6 +261,6 @@ class _Search(Generic[C, T, H, S]):
         try:
             shrunk(fault.sequence, shows, self._kit)
         finally:
-            known = self.faults.get((signature, best.kinds))
+            known = self.faults.get((kind, best.kinds))
             if known is None or len(best.sequence) < len(known.sequence):
-                self.faults[signature, best.kinds] = best
+                self.faults[kind, best.kinds] = best

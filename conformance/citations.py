@@ -1,22 +1,13 @@
 """The source of each rule: a part of a KIP or of Apache Kafka, with its statement in a sentence.
 
-One table for every rule that a deviation can name.
+One table for every rule that a deviation can name, and one for the transitions of a record: what
+is wrong with a transition is cited before the kind of difference that shows it.
 """
 
-import attrs
-
-from conformance.deviation import CRASHED, UNREADABLE
+from conformance.cores import cause
+from conformance.deviation import CRASHED, UNREADABLE, Citation, Deviation
 from judge.follower import DISAGREEMENT
 from model.guards import Difference, Guard
-
-
-@attrs.frozen
-class Citation:
-    """The source of a rule, and its statement in our words."""
-
-    source: str
-    says: str
-
 
 _RECORDS = "KIP-932, In-flight records"
 _ENDS = "KIP-932, Managing the SPSO and SPEO"
@@ -158,6 +149,10 @@ _GUARDS = {
         _QUEUE, "A record that has failed for good is ARCHIVING until the queue is done with it."
     ),
     Guard.WRITE_IS_OUTSTANDING: Citation(_WRITE, "Each write is answered once."),
+    Guard.CHECKPOINT_IS_THE_STATE: Citation(
+        "Of this project: docs/replay.md",
+        "A checkpoint is the whole state of a share-partition, as the events before it made it.",
+    ),
     Guard.PARTITION_IS_INITIALIZED: Citation(
         "KIP-932, Using the share coordinator from the share-partition leader",
         "A leader reads the durable state before it serves the first fetch.",
@@ -193,6 +188,10 @@ _DIFFERENCES = {
     Difference.COMPLETED: Citation(
         _DURABLE, "A caller is answered when the write of its change is, with the same result."
     ),
+    Difference.EXCEPTION: Citation(
+        f"{_FETCH}; {_ACKNOWLEDGE}",
+        "Every request has a response, with an error code where it cannot be served.",
+    ),
     Difference.PERSISTED: Citation(
         "KIP-932, ReadShareGroupState; Apache Kafka, PersisterStateBatchCombiner",
         "A new leader reads what the writes that succeeded come to.",
@@ -226,6 +225,7 @@ _INVARIANTS = {
     "progress_has_an_acquisition": Citation(DRAFT, "A mark names the delivery it belongs to."),
     "window_is_ordered": _HOLDING,
     "records_lie_in_the_window": _HOLDING,
+    "window_ends_with_a_record": _HOLDING,
     "counts_follow_the_records": _HOLDING,
     "complete_count_within_window": Citation(
         _LAG, "The delivery complete count is of records in flight."
@@ -316,6 +316,95 @@ CITATIONS: dict[str, Citation] = {
     **_KIT,
 }
 """Citations by the name of the rule."""
+
+
+TRANSITIONS: dict[str, Citation] = {
+    cause.AT_LIMIT: Citation(
+        _RECORDS,
+        "When a delivery attempt fails and the delivery count has reached the limit, the record "
+        "moves into Archived state and is not eligible for additional delivery attempts.",
+    ),
+    cause.BELOW_LIMIT: Citation(
+        _RECORDS,
+        "If the delivery count has not reached the limit, the record moves back into Available "
+        "state and can be delivered again.",
+    ),
+    cause.FAILS: Citation(
+        _RECORDS,
+        "If the consumer cannot process a record or its acquisition lock elapses, the delivery "
+        "attempt completes unsuccessfully and the record's next state depends on the delivery "
+        "count, which only an acquisition changes.",
+    ),
+    cause.ACQUIRED: Citation(
+        _RECORDS,
+        "Each record that a fetch finds moves into Acquired state, and its delivery count goes up "
+        "by one.",
+    ),
+    cause.ACCEPTED: Citation(
+        _RECORDS,
+        "The delivery attempt completes successfully and the records move into Acknowledged state.",
+    ),
+    cause.REJECTED: Citation(
+        _RECORDS, "A record that a consumer rejects as unprocessable moves into Archived state."
+    ),
+    cause.GAP: Citation(
+        "KIP-1226, Handling Control and Compacted Records",
+        "An offset that is acknowledged as a gap needs no delivery, and leaves the lag.",
+    ),
+    cause.RENEWED: Citation(
+        "KIP-1222", "A renewal gives a new acquisition lock, and changes no state of a record."
+    ),
+    cause.REFUSED: Citation(
+        "Of this project: docs/decisions.md, decision 19",
+        "An acknowledgement of which one record is refused changes none of them.",
+    ),
+    cause.OTHERS: Citation(
+        _ACKNOWLEDGE, "An acknowledgement changes the records that it names, and no other."
+    ),
+    cause.WRITE_FAILS: Citation(
+        "Apache Kafka, InFlightState",
+        "A state whose write fails is undone: the record is what it was before, or if its lock is "
+        "over meanwhile what becomes of a delivery that fails.",
+    ),
+    cause.WRITE_SUCCEEDS: Citation(
+        _DURABLE, "A change of state that is written takes effect, and stays."
+    ),
+    cause.WRITTEN: Citation(
+        "KIP-932, Using the share coordinator from the share-partition leader",
+        "A change of durable state, because of an acknowledgement or of a lock timeout, is written "
+        "to the share coordinator.",
+    ),
+    cause.READ: Citation(
+        "KIP-932, ReadShareGroupState", "A new leader begins with the durable state that it reads."
+    ),
+    cause.LOG_START: Citation(
+        "KIP-932, Log retention",
+        "If the start offset is within what the log deletes, it advances with the log start; the "
+        "records that the log keeps stay as they are.",
+    ),
+    cause.DEAD_LETTER: Citation(
+        _QUEUE, "A record that has failed for good is ARCHIVING until the queue is done with it."
+    ),
+    cause.ABORTED: Citation(
+        "KIP-932, Reading transactional records",
+        "Records of aborted transactions are not eligible to be in flight under read_committed.",
+    ),
+    cause.ALTERED: Citation(
+        "KIP-1240",
+        "The delivery count limit is read when a delivery attempt completes, so that an altered "
+        "limit changes no record by itself.",
+    ),
+    cause.PRODUCED: Citation(
+        _HOLDING.source, "Records after the end offset are not in flight until they are fetched."
+    ),
+}
+"""Citations by the transition that a probable cause begins with."""
+
+
+def cited(deviation: Deviation) -> Citation | None:
+    """Return the vector's own sentence, or that of the transition at fault, or that of the rule."""
+    transition = deviation.probable_cause[0]
+    return deviation.rests_on or TRANSITIONS.get(transition) or citation_of(deviation.broken)
 
 
 def citation_of(rule: str) -> Citation | None:

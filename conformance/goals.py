@@ -78,8 +78,8 @@ def recognised(goals: Iterable[Goal]) -> Callable[[object], Iterator[str]]:
 
     def names(observation: object) -> Iterator[str]:
         for views, rows in scopes.values():
-            if found := tuple(views(observation)):
-                yield from (goal.name for goal in rows if any(map(goal.covers, found)))
+            if seen := tuple(views(observation)):
+                yield from (goal.name for goal in rows if any(map(goal.covers, seen)))
 
     return names
 
@@ -94,6 +94,10 @@ def rule_goals(goals: Iterable[Goal]) -> Iterator[Goal]:
         yield Goal(Group.RULE, rule.name, any_of=tuple(some))
 
 
+CANNOT = "it cannot: "
+"""How a reason begins that names the capabilities which a target lacks."""
+
+
 def lacking(goal: Goal, can: object) -> str:
     """Return why a target, or the kit, cannot reach a goal; empty if both can.
 
@@ -104,7 +108,7 @@ def lacking(goal: Goal, can: object) -> str:
     if goal.never:
         return f"the kit does not ask for it: {goal.never}"
     missing = [need for need in goal.needs if not _has(can, need)]
-    return f"it cannot: {', '.join(missing)}" if missing else ""
+    return f"{CANNOT}{', '.join(missing)}" if missing else ""
 
 
 def _has(can: Any, need: str) -> bool:  # noqa: ANN401 - capabilities of a core or of a broker
@@ -136,9 +140,9 @@ def coverage(goals: Iterable[Goal], counts: Mapping[str, int], can: object) -> C
     counted = [
         (goal, sum(counts.get(part.name, 0) for part in goal.any_of or (goal,))) for goal in goals
     ]
-    left = [(goal, lacking(goal, can)) for goal, count in counted if not count]
+    uncovered = [(goal, lacking(goal, can)) for goal, count in counted if not count]
     return Coverage(
         tuple((goal, count) for goal, count in counted if count),
-        tuple(goal for goal, reason in left if not reason),
-        tuple((goal, reason) for goal, reason in left if reason),
+        tuple(goal for goal, reason in uncovered if not reason),
+        tuple((goal, reason) for goal, reason in uncovered if reason),
     )

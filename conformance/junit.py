@@ -12,10 +12,10 @@ from xml.etree import ElementTree as ET
 import attrs
 
 from conformance.campaign import Fault
-from conformance.citations import CITATIONS, DRAFT, citation_of
+from conformance.citations import CITATIONS, DRAFT, cited
 from conformance.deviation import CRASHED, UNREADABLE
 from conformance.goals import Group
-from conformance.report import Report, plain_steps
+from conformance.report import Report, plain_steps, reproducing, rule_text
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -91,24 +91,27 @@ def _properties(report: Report) -> dict[str, str]:
 
 def _cases(report: Report) -> Iterator[_Case]:
     campaign = report.campaign
-    kind, said = ("error" if report.unknown else ""), report.unknown
-    yield _Case("search", "operations were asked", kind, said, seconds=campaign.seconds)
+    kind, text = ("error" if report.unknown else ""), report.unknown
+    yield _Case("search", "operations were asked", kind, text, seconds=campaign.seconds)
     yield from _rules(report)
     yield from _vectors(report)
-    for said in report.cannot:
-        yield _Case("capability", said, "skipped", "it cannot be asked")
-    for one in report.replayed:
-        known = one.known
-        if one.fault is None:
+    for reason in report.cannot:
+        yield _Case("capability", reason, "skipped", "it cannot be asked")
+    for replayed in report.replayed:
+        known = replayed.known
+        if replayed.fault is None:
             gone = "the deviation is known, but it does not show any more"
             yield _Case("known", known.name, "failure", gone, known.title)
         else:
-            yield _Case("known", known.name, "skipped", f"known: {known.title}: {known.reason}")
+            again = reproducing(report, replayed.fault, known.name)
+            reason = f"known: {known.title}: {known.reason}"
+            yield _Case("known", known.name, "skipped", reason, again)
 
 
 def _rules(report: Report) -> Iterator[_Case]:
     faults: dict[str, list[Fault[object]]] = {}
-    for fault in report.new:
+    causes = _causes(report)
+    for fault in (fault for group in report.groups for fault in group.forms):
         if fault.deviation.name not in report.vectors.names:
             faults.setdefault(fault.deviation.name, []).append(fault)
     reasons = _not_at_stake(report)
@@ -118,7 +121,8 @@ def _rules(report: Report) -> Iterator[_Case]:
     for rule in dict.fromkeys((*always, *at_stake, *reasons, *faults)):
         broken = faults.get(rule, [])
         for number, fault in enumerate(broken, start=1):
-            yield _failed(rule if number == 1 else f"{rule} ({number})", fault)
+            name = rule if number == 1 else f"{rule} ({number})"
+            yield _failed(name, report, fault, causes[fault])
         if not broken:
             reason = reasons.get(rule, "")
             yield _Case("rule", rule, "skipped" if reason else "", reason)
@@ -126,13 +130,14 @@ def _rules(report: Report) -> Iterator[_Case]:
 
 def _vectors(report: Report) -> Iterator[_Case]:
     new = {fault.deviation.name: fault for fault in report.new}
+    causes = _causes(report)
     known = {fault.deviation.name for fault in report.vectors.faults} - new.keys()
     for name in report.vectors.names:
         if name in new:
-            yield _failed(name, new[name], "vector")
+            yield _failed(name, report, new[name], causes[new[name]], "vector")
         else:
-            said = "known: a known deviation names it" if name in known else ""
-            yield _Case("vector", name, "skipped" if said else "", said)
+            text = "known: a known deviation names it" if name in known else ""
+            yield _Case("vector", name, "skipped" if text else "", text)
 
 
 def _not_at_stake(report: Report) -> dict[str, str]:
@@ -146,15 +151,28 @@ def _is_rule(group: Group) -> bool:
     return group is Group.RULE
 
 
-def _failed(name: str, fault: Fault[object], suite: str = "rule") -> _Case:
+def _causes(report: Report) -> dict[Fault[object], str]:
+    """Return for each new deviation the number of its probable cause, and the cause in words."""
+    return {
+        fault: f"{number}: {group.title}"
+        for number, group in enumerate(report.groups, start=1)
+        for fault in group.forms
+    }
+
+
+def _failed(
+    name: str, report: Report, fault: Fault[object], cause: str, suite: str = "rule"
+) -> _Case:
     deviation = fault.deviation
-    citation = citation_of(deviation.broken)
+    citation = cited(deviation)
     lines = [
-        deviation.sentence,
+        f"probable cause {cause}",
+        rule_text(fault),
         f"rests on: {citation.source}: {citation.says}" if citation else "",
         f"observed: {deviation.recorded}",
         f"expected: {deviation.expected}",
         *plain_steps(fault),
+        f"again: {command}" if (command := reproducing(report, fault)) else "",
     ]
     message = f"{deviation.name} in {deviation.operation}: {deviation.recorded}"
     return _Case(suite, name, "failure", message, "\n".join(line for line in lines if line))
@@ -169,10 +187,10 @@ def _add(suite: ET.Element, case: _Case) -> None:
         time=f"{case.seconds:.3f}",
     )
     if case.kind:
-        said = ET.SubElement(element, case.kind, message=_clean(case.message))
+        detail = ET.SubElement(element, case.kind, message=_clean(case.message))
         if case.kind != "skipped":
-            said.set("type", case.suite)
-        said.text = _clean(case.text) or None
+            detail.set("type", case.suite)
+        detail.text = _clean(case.text) or None
 
 
 def _clean(text: str) -> str:

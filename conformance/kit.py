@@ -45,6 +45,10 @@ class Stage(Protocol[C_contra]):
     def over(self) -> bool:
         """Whether the judge cannot follow any more."""
 
+    @property
+    def waits(self) -> bool:
+        """Whether a longer sequence may show what this one has begun: a record that waits."""
+
     def ask(self, command: C_contra, /) -> Deviation | None:
         """Send a command and judge the answer. Raises TargetError if there is none."""
 
@@ -108,6 +112,9 @@ class Kit(Protocol[C, T_contra, H, S]):
 
     def features(self, command: C, /) -> Iterable[str]:
         """Yield what distinguishes a command: the name of its class, and what is unusual."""
+
+    def bounds(self, hello: H, /) -> tuple[str, ...]:
+        """Return the numbers that the judgement takes where the KIPs have none, in words."""
 
     def coverage(self, counts: Mapping[str, int], hello: H, /) -> Coverage:
         """Return which goals such counts cover, for what a target can do."""

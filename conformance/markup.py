@@ -21,13 +21,13 @@ _EMPTY = frozenset({"meta", "col"})
 
 def tag(name: str, /, *children: Child, **attributes: str) -> Markup:
     """Return an element; ``class_`` is the attribute class, and an underscore becomes a dash."""
-    said = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
         for key, value in attributes.items()
     )
     if name in _EMPTY:
-        return Markup(f"<{name}{said}>")
-    return Markup(f"<{name}{said}>{joined(*children).text}</{name}>")
+        return Markup(f"<{name}{written}>")
+    return Markup(f"<{name}{written}>{joined(*children).text}</{name}>")
 
 
 def joined(*children: Child) -> Markup:
@@ -40,4 +40,4 @@ def _text(child: Child) -> str:
         return child.text
     if isinstance(child, str | int):
         return html.escape(str(child))
-    return "".join(_text(one) for one in child)
+    return "".join(_text(part) for part in child)

@@ -1,48 +1,93 @@
-"""The report of a verification as one HTML page without scripts or other files."""
+"""The report of a verification as one HTML page without other files; no script is needed."""
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 
 from conformance.campaign import Fault
-from conformance.citations import citation_of
+from conformance.citations import cited
 from conformance.goals import Coverage, Group
 from conformance.known import Known
 from conformance.markup import Child, Markup, joined, tag
 from conformance.page_style import STYLE
 from conformance.picture import CODES, Cell, Picture, Row, picture
-from conformance.report import KitVerdict, Report, headline, totals_text, vectors_text
+from conformance.report import (
+    KitVerdict,
+    Report,
+    form_text,
+    has_time,
+    headline_text,
+    reproducing,
+    rule_text,
+    skipped_text,
+    step_columns,
+    step_row,
+    totals_text,
+    vectors_text,
+)
 from judge.words import printable
 
 MAX_BYTES = 2_000_000
 """The maximum size of a page; it counts the deviations that do not fit."""
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_SCRIPT = """
+for (const button of document.querySelectorAll('button.copy')) {
+  const code = button.previousElementSibling;
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    try { await navigator.clipboard.writeText(code.textContent); } catch {
+      getSelection().selectAllChildren(code);
+      document.execCommand('copy');
+    }
+    button.textContent = 'Copied';
+  });
+}
+"""
+"""What the buttons do; without it they stay hidden, and the page shows the same."""
+
+_DIGEST = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
+_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_DIGEST}'"
+"""No other script than this one runs, and nothing is loaded."""
 
 
 def as_html(report: Report, max_bytes: int = MAX_BYTES) -> str:
     """Return a page of at most ``max_bytes`` bytes: the verdict, each deviation, what was tried."""
     title = f"{report.campaign.hello.name} {report.campaign.hello.version}"
     head, tail = _top(report, title), _bottom(report)
-    left = max_bytes - _size(_page(title, head, tail)) - _RESERVE
+    remaining = max_bytes - _size(_page(title, head, tail)) - _RESERVE
     articles: list[Markup] = []
     links: list[Markup] = []
     left_out = 0
-    for number, (name, article) in enumerate(_articles(report), start=1):
+    for number, (name, article, forms) in enumerate(_articles(report), start=1):
         link = tag("li", tag("a", name, href=f"#deviation-{number}"))
-        article_ = tag("article", article, id=f"deviation-{number}")
-        left -= _size(link) + _size(article_)
-        if left_out or left < 0:
+        shown, size = _fitting(forms, remaining - _size(article) - _size(link) - _RESERVE)
+        remaining -= _size(link) + _size(article) + size + _RESERVE
+        if left_out or remaining < 0:
             left_out += 1
             continue
         links.append(link)
-        articles.append(article_)
+        articles.append(tag("article", article, shown, id=f"deviation-{number}"))
     contents = [tag("nav", tag("h2", "Deviations"), tag("ol", links))] if links else []
     if left_out:
-        said = (
+        text = (
             f"{left_out:,} more deviations are left out: the page would exceed {max_bytes:,} bytes."
         )
-        contents.append(tag("p", said, class_="note"))
+        contents.append(tag("p", text, class_="note"))
     return _page(title, head, contents, articles, tail).text
+
+
+def _fitting(forms: Sequence[Markup], remaining: int) -> tuple[list[Markup], int]:
+    """Return the first forms that fit in so many bytes, with a note on the others."""
+    shown: list[Markup] = []
+    size = 0
+    for form in forms:
+        if size + _size(form) > remaining:
+            text = f"{len(forms) - len(shown):,} more forms are left out: the page is too large."
+            return [*shown, tag("p", text, class_="note")], size
+        shown.append(form)
+        size += _size(form)
+    return shown, size
 
 
 _RESERVE = 1000
@@ -64,14 +109,16 @@ def _page(title: str, *body: Child) -> Markup:
         # The style is a constant without anything to escape.
         tag("style", Markup(STYLE)),
     )
-    page = tag("html", head, tag("body", tag("main", *body)), lang="en")
+    # The script is a constant too.
+    script = tag("script", Markup(_SCRIPT))
+    page = tag("html", head, tag("body", tag("main", *body), script), lang="en")
     return joined(Markup("<!doctype html>"), page)
 
 
 def _top(report: Report, title: str) -> Markup:
     campaign = report.campaign
     numbers = {
-        "new": f"{len(report.new):,}",
+        "new": f"{len(report.groups):,}",
         "known": f"{len(report.replayed) - len(report.gone):,}",
         "gone": f"{len(report.gone):,}",
         "sequences": f"{campaign.sequences:,}",
@@ -86,12 +133,17 @@ def _top(report: Report, title: str) -> Markup:
         "header",
         tag("p", "sharespec verify", class_="kicker"),
         tag("h1", title),
-        tag("p", tag("strong", verdict, class_=f"verdict {verdict}"), f" {_meaning(report)}"),
+        tag(
+            "p",
+            tag("strong", headline_text(report), class_=f"verdict {verdict}"),
+            f" {_meaning(report)}",
+        ),
         tag("dl", tiles, class_="tiles"),
         tag(
             "p", f"Profile {campaign.hello.profile}, seed {campaign.seed}.{stopped}", class_="note"
         ),
         tag("p", f"{vectors_text(report.vectors)}.", class_="note") if report.vectors.names else "",
+        tag("p", _sentence(skipped), class_="note") if (skipped := skipped_text(report)) else "",
     )
 
 
@@ -102,40 +154,51 @@ def _meaning(report: Report) -> str:
         return "A deviation that is known does not show any more."
     if report.verdict is KitVerdict.UNKNOWN:
         return "" if report.campaign.failure else _sentence(report.unknown)
-    return "Nothing was found that is not known."
+    return "" if report.replayed else "Nothing was found."
 
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _articles(report: Report) -> Iterator[tuple[str, Markup]]:
-    """Yield each deviation with its name: new, gone, known."""
-    for fault in report.new:
-        title = f"{headline(fault)} ({', '.join(fault.kinds)})"
-        yield title, _deviation("new", headline(fault), fault)
-    for one in report.gone:
-        said = tag("p", "Its sequence was played again and shows nothing any more.")
-        badge = tag("span", "gone", class_="badge gone")
-        yield one.known.title, joined(tag("h3", badge, f" {one.known.title}"), said)
-    for one in report.replayed:
-        if one.fault:
-            yield one.known.title, _deviation("known", one.known.title, one.fault, one.known)
+def _articles(report: Report) -> Iterator[tuple[str, Markup, Sequence[Markup]]]:
+    """Yield each deviation with its name and its further forms: new, gone, known."""
+    for group in report.groups:
+        heading = _heading("new", group.title)
+        often = tag("p", f"Shown by {group.often}.", class_="note")
+        article = joined(heading, often, _deviation(group.first, reproducing(report, group.first)))
+        yield group.title, article, [_form(report, fault) for fault in group.forms[1:]]
+    for each in report.gone:
+        text = tag("p", "Its sequence was played again and shows nothing any more.")
+        yield each.known.title, joined(_heading("gone", each.known.title), text), ()
+    for each in report.replayed:
+        if each.fault:
+            heading = _heading("known", each.known.title)
+            command = reproducing(report, each.fault, each.known.name)
+            article = joined(heading, _deviation(each.fault, command, each.known))
+            yield each.known.title, article, ()
 
 
-def _deviation(
-    kind: str, title: str, fault: Fault[object], known: Known[object] | None = None
-) -> Markup:
-    deviation, citation = fault.deviation, citation_of(fault.deviation.broken)
+def _heading(kind: str, title: str) -> Markup:
+    return tag("h3", tag("span", kind, class_=f"badge {kind}"), f" {title}")
+
+
+def _form(report: Report, fault: Fault[object]) -> Markup:
+    shown = _deviation(fault, reproducing(report, fault))
+    return tag("details", tag("summary", form_text(fault)), shown, class_="form")
+
+
+def _deviation(fault: Fault[object], command: str, known: Known[object] | None = None) -> Markup:
+    deviation, citation = fault.deviation, cited(fault.deviation)
     facts: list[tuple[str, Child]] = [
         ("Observed", deviation.recorded),
         ("Expected", deviation.expected),
-        ("Rule", [tag("code", deviation.broken), f" — {deviation.sentence}"]),
+        ("Rule", rule_text(fault)),
     ]
     if citation:
         facts.append(("Rests on", [tag("cite", citation.source), f" — {citation.says}"]))
-    if fault.kinds and not known:
-        facts.append(("Made of", ", ".join(fault.kinds)))
+    if not known:
+        facts.append(("Shown by", form_text(fault)))
     if known:
         facts += [
             ("Verdict", _prose(known.reason)),
@@ -143,30 +206,37 @@ def _deviation(
             ("Cause", _prose(known.cause)),
         ]
     shown = picture(fault)
-    badge = tag("span", kind, class_=f"badge {kind}")
     return joined(
-        tag("h3", badge, f" {title}"),
         tag(
             "dl",
-            [(tag("dt", name), tag("dd", said)) for name, said in facts if said],
+            [(tag("dt", name), tag("dd", text)) for name, text in facts if text],
             class_="facts",
         ),
         _drawn(shown) if shown else (),
         _steps(fault),
+        _command(command) if command else (),
     )
+
+
+def _command(command: str) -> Markup:
+    """Return a command, and a button that copies it, which shows where scripts run."""
+    button = tag("button", "Copy", type="button", hidden="", class_="copy")
+    return tag("p", "Again: ", tag("code", command), " ", button, class_="again")
 
 
 def _prose(text: str) -> list[Child]:
     """Return text with code between backticks as code elements."""
     parts = text.split("`")
-    return [tag("code", part) if at % 2 else part for at, part in enumerate(parts) if part]
+    return [tag("code", part) if place % 2 else part for place, part in enumerate(parts) if part]
 
 
 def _steps(fault: Fault[object]) -> Markup:
-    head = tag("tr", [tag("th", name) for name in ("", "Operation", "Answer", "State after it")])
+    timed = has_time(fault.steps)
+    names = [name[0].upper() + name[1:] for name in step_columns(timed=timed)]
+    head = tag("tr", [tag("th", name) for name in ("", *names)])
     rows = [
-        tag("tr", tag("td", number), [tag("td", said) for said in (s.asked, s.answered, s.after)])
-        for number, s in enumerate(fault.steps, start=1)
+        tag("tr", tag("td", number), [tag("td", text) for text in step_row(step, timed=timed)])
+        for number, step in enumerate(fault.steps, start=1)
     ]
     return _scrolling(tag("table", tag("thead", head), tag("tbody", rows), class_="steps"))
 
@@ -202,7 +272,7 @@ def _row(row: Row) -> Markup:
     state = row.state
     numbers = f"start {state.start_offset}, end {state.end_offset}"
     complete = f"complete {state.delivery_complete_count}"
-    title = tag("th", tag("b", row.title), [tag("small", said) for said in (numbers, complete)])
+    title = tag("th", tag("b", row.title), [tag("small", text) for text in (numbers, complete)])
     return tag("tr", title, [_cell(row, cell) for cell in row.cells])
 
 
@@ -229,13 +299,16 @@ def _cell(row: Row, cell: Cell) -> Markup:
 
 
 def _bottom(report: Report) -> Markup:
-    found = report.coverage
+    coverage = report.coverage
     parts = [
         tag("section", tag("h2", "What was asked"), _asked(report)),
-        tag("section", tag("h2", "What was covered"), _covered(found)) if found.covered else "",
+        tag("section", tag("h2", "What was covered"), _covered(coverage))
+        if coverage.covered
+        else "",
         tag("section", tag("h2", "What could not be asked"), _listed(report.cannot))
         if report.cannot
         else "",
+        tag("section", tag("h2", "Judged by"), _listed(report.bounds)) if report.bounds else "",
         tag("footer", tag("p", totals_text(report)), tag("p", "Written by sharespec verify.")),
     ]
     return joined(parts)
@@ -251,15 +324,15 @@ def _asked(report: Report) -> Markup:
     return _scrolling(tag("table", tag("thead", head), tag("tbody", cells)))
 
 
-def _covered(found: Coverage) -> Markup:
-    bars = [_bar(group, met, of) for group, met, of in found.totals()]
-    missed = [goal.name + (" (optional)" if goal.optional else "") for goal in found.missed]
-    reasons = Counter(reason for _goal, reason in found.skipped)
+def _covered(coverage: Coverage) -> Markup:
+    bars = [_bar(group, met, of) for group, met, of in coverage.totals()]
+    missed = [goal.name + (" (optional)" if goal.optional else "") for goal in coverage.missed]
+    reasons = Counter(reason for _goal, reason in coverage.skipped)
     skipped = [
-        [tag("h4", f"Skipped, {number}: {reason}"), _listed(_named(found, reason))]
+        [tag("h4", f"Skipped, {number}: {reason}"), _listed(_named(coverage, reason))]
         for reason, number in reasons.items()
     ]
-    covered = [f"{goal.name}: {count:,}" for goal, count in found.covered]
+    covered = [f"{goal.name}: {count:,}" for goal, count in coverage.covered]
     return joined(
         tag("dl", bars, class_="bars"),
         tag("h3", f"Not covered: {len(missed)}"),
@@ -278,5 +351,5 @@ def _listed(names: Sequence[str]) -> Markup:
     return tag("ul", [tag("li", name) for name in names], class_="columns")
 
 
-def _named(found: Coverage, reason: str) -> list[str]:
-    return [goal.name for goal, why in found.skipped if why == reason]
+def _named(coverage: Coverage, reason: str) -> list[str]:
+    return [goal.name for goal, why in coverage.skipped if why == reason]

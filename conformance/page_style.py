@@ -38,6 +38,11 @@ table{border-collapse:collapse;font-size:.86rem}
 th,td{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid var(--line)}
 thead th{color:var(--soft);font-weight:600}
 .steps{width:100%;min-width:36rem}.steps td:first-child{color:var(--soft)}
+.again code{user-select:all;overflow-wrap:anywhere}
+.copy{font:inherit;font-size:.8rem;border:1px solid var(--line);border-radius:.3rem;cursor:pointer;
+background:var(--panel);color:var(--ink)}
+details.form{border-top:1px solid var(--line);padding:.4rem 0}
+summary{cursor:pointer;overflow-wrap:anywhere}
 .steps tbody tr:last-child{background:var(--panel)}
 .picture th,.picture td{text-align:center;padding:.15rem .25rem}
 .picture tbody th{text-align:left;white-space:nowrap;padding-right:.7rem;font-weight:400}

@@ -1,5 +1,6 @@
 """Targets of ``sharespec verify``: cores and brokers, by name, command or address."""
 
+import shlex
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -31,7 +32,8 @@ class Subject:
 
     ``silence``: the timeout of an answer in seconds. The other fields are for an address: the
     profile that judges it, the lock duration of sequences in ms (None: the shortest that it
-    allows), and how many ms after its end a lock may be released.
+    allows), and how many ms after its end a lock may be released. ``offered_within`` is for a core:
+    how many fetches may pass over an available record (None: what its profile says).
     """
 
     name: str | None = None
@@ -41,11 +43,27 @@ class Subject:
     profile: str = "kip"
     lock_ms: int | None = None
     sweep_ms: int = 1000
+    offered_within: int | None = None
+
+    @property
+    def command_line(self) -> str:
+        """Return the command that verifies it, quoted for a shell; further options may follow."""
+        default = Subject()
+        words = [self.name] if self.name else []
+        options = {"--exec": self.command, "--bootstrap": self.bootstrap}
+        words += [word for name, value in options.items() if value for word in (name, value)]
+        for name in ("profile", "lock_ms", "sweep_ms", "offered_within", "silence"):
+            value = getattr(self, name)
+            if value != getattr(default, name):
+                words += [f"--{name.replace('_', '-')}", f"{value}"]
+        return f"sharespec verify {shlex.join(words)}"
 
     @property
     def kit(self) -> AnyKit:
         """Return the kit that drives it."""
-        return BROKERS if self.bootstrap or self.name in NAMES else CORES
+        if self.bootstrap or self.name in NAMES:
+            return BROKERS
+        return attrs.evolve(CORES, offered_within=self.offered_within)
 
     @property
     def known(self) -> Path | None:

@@ -11,6 +11,7 @@ import pytest
 from conformance.campaign import Limits, campaign
 from conformance.cores.kit import CORES
 from conformance.cores.process import ProcessTarget
+from conformance.groups import grouped
 from conformance.vectors.play import all_cases, play_vectors
 from conformance.vectors.written import DATA
 from tests.doubles.miniature import FaultKind
@@ -49,6 +50,26 @@ def test_the_example_conforms() -> None:
     assert played.faults == found.faults == ()
     assert played.number > 80
     assert found.steps > 1000
+
+
+def test_one_wrong_character_is_one_group(tmp_path: Path) -> None:
+    wrong = tmp_path / "driver.js"
+    right = (FOLDER / "driver.js").read_text()
+    wrong.write_text(right.replace("count < config.delivery", "count <= config.delivery"))
+    target = ProcessTarget(f"node {wrong}")
+    try:
+        played = play_vectors(target, target.hello(), all_cases())
+        searched = campaign(target, Limits(sequences=60, seconds=60), CORES).faults
+    finally:
+        target.close()
+    (group,) = grouped((*played.faults, *searched))
+    assert group.title == "a delivery fails at the delivery limit: AVAILABLE instead of ARCHIVED"
+    assert len(group.forms) > 12
+    assert {f.deviation.operation for f in group.forms} == {
+        "acknowledge",
+        "advance_time",
+        "release",
+    }
 
 
 def test_the_runner_agrees_and_skips_what_the_example_cannot() -> None:

@@ -22,9 +22,9 @@ __all__ = [
     "CompleteWrite",
     "Fetch",
     "FinishDeadLetter",
+    "MemberLeaves",
     "Produce",
     "ProduceAborted",
-    "Release",
     "TakeOver",
 ]
 
@@ -81,7 +81,7 @@ class Acknowledge:
 
 
 @attrs.frozen
-class Release:
+class MemberLeaves:
     """A member leaves."""
 
     member: str
@@ -132,7 +132,7 @@ Ask = (
     | Compact
     | Fetch
     | Acknowledge
-    | Release
+    | MemberLeaves
     | AdvanceTime
     | CompleteWrite
     | AdvanceLogStart

@@ -119,17 +119,17 @@ class EngineTarget:
                 self._config = asked.config
             return asked
         seen = self._engine.snapshot()
-        at = fetch_offset_of(seen, operation["log"])
+        offset = fetch_offset_of(seen, operation["log"])
         width = seen.end_offset - seen.start_offset
-        if at == seen.end_offset and width >= self._config.partition_max_record_locks:
+        if offset == seen.end_offset and width >= self._config.partition_max_record_locks:
             return SkipAcquire(operation["member"])
-        read = [OffsetRange(*batch) for batch in operation["log"] if batch[1] >= at]
+        read = [OffsetRange(*batch) for batch in operation["log"] if batch[1] >= offset]
         return Acquire(
             operation["member"],
             AcquireMode(operation["acquire_mode"]),
             operation["batch_size"],
             operation["max_fetch_records"],
-            at,
+            offset,
             tuple(read[: operation["max_batches"]]),
         )
 
@@ -151,15 +151,15 @@ class EngineTarget:
 
 def fetch_offset_of(seen: SharePartitionSnapshot, log: Sequence[Sequence[int]]) -> int:
     """Return the first offset that a fetch can acquire: available, or in the log and never read."""
-    at = seen.start_offset
+    offset = seen.start_offset
     for record in seen.records or ():
-        unread = next((max(first, at) for first, last in log if last >= at), record.first)
+        unread = next((max(first, offset) for first, last in log if last >= offset), record.first)
         if unread < record.first:
             return unread
         if record.state is RecordState.AVAILABLE and not record.pending:
             return record.first
-        at = record.last + 1
-    return at
+        offset = record.last + 1
+    return offset
 
 
 def _decoded(operation: Request, now: int) -> Operation:

@@ -26,7 +26,7 @@ DURATION = 100
 
 _ALWAYS = {asks.Produce: 3.0, asks.Fetch: 10.0, asks.Acknowledge: 10.0, asks.AdvanceTime: 3.0}
 _SOMETIMES = {
-    asks.Release: 2.0,
+    asks.MemberLeaves: 2.0,
     asks.CompleteWrite: 5.0,
     asks.Compact: 2.0,
     asks.AdvanceLogStart: 1.0,
@@ -165,7 +165,7 @@ def _acknowledge(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
 
 
 def _release(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
-    return asks.Release(random.choice(MEMBERS), _answers(random, mix))
+    return asks.MemberLeaves(random.choice(MEMBERS), _answers(random, mix))
 
 
 def _advance_time(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
@@ -217,7 +217,7 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, Scene], asks.Ask]] = {
     asks.Produce: _produce,
     asks.Fetch: _fetch,
     asks.Acknowledge: _acknowledge,
-    asks.Release: _release,
+    asks.MemberLeaves: _release,
     asks.AdvanceTime: _advance_time,
     asks.CompleteWrite: _complete_write,
     asks.Compact: _compact,

@@ -131,11 +131,11 @@ def _answers(can: Capabilities) -> Iterator[Goal]:
     yield _answer(ops.Acknowledge, ErrorCode.INVALID_REQUEST.name)
     yield _answer(ops.Acknowledge, ErrorCode.INVALID_RECORD_STATE.name, rules=(judged,))
     yield _answer(ops.Acknowledge, none, rules=(judged, *_WRITTEN))
-    yield _answer(ops.Release, none, rules=(Difference.STATUS,))
+    yield _answer(ops.MemberLeaves, none, rules=(Difference.STATUS,))
     yield _answer(ops.CompleteWrite, none, _WRITE, rules=(Difference.COMPLETED,))
-    for operation in (ops.Acknowledge, ops.Release):
+    for operation in (ops.Acknowledge, ops.MemberLeaves):
         yield _answer(operation, pending, _WRITE)
-    for writing in (ops.Acknowledge, ops.Release, ops.CompleteWrite):
+    for writing in (ops.Acknowledge, ops.MemberLeaves, ops.CompleteWrite):
         yield from (_answer(writing, error, _FAIL) for error in errors)
     for whose, needs, rules in ((_EXPIRY, (), _WRITTEN), (_DEAD_LETTER, (_DLQ,), ())):
         yield Goal(Group.ANSWER, write_name(whose, none), needs, rules=rules)
@@ -170,7 +170,11 @@ _acknowledge = _scope(ops.Acknowledge)
 _well_formed = _scope(ops.Acknowledge, lambda o: not any(map(malformed, o.operation.batches)))
 _renewal = _scope(ops.Acknowledge, lambda o: AcknowledgeType.RENEW in _types(o))
 _named = Scope[Named](_named_in)
-_release, _time, _write = _scope(ops.Release), _scope(ops.AdvanceTime), _scope(ops.CompleteWrite)
+_release, _time, _write = (
+    _scope(ops.MemberLeaves),
+    _scope(ops.AdvanceTime),
+    _scope(ops.CompleteWrite),
+)
 _log_start, _config = _scope(ops.AdvanceLogStart), _scope(ops.AlterConfig)
 _leader = _scope(ops.Initialize)
 
@@ -205,7 +209,9 @@ def _in_flight(o: Observation[ops.Acquire]) -> list[Record]:
     """Return the records that were in flight among those that the fetch read."""
     window = o.before.window
     batches = o.operation.log_batches
-    return [window.records[at] for b in batches for at in tracked(window, b.first, b.last + 1)]
+    return [
+        window.records[offset] for b in batches for offset in tracked(window, b.first, b.last + 1)
+    ]
 
 
 def _strict(o: Observation[ops.Acquire]) -> bool:
@@ -266,7 +272,7 @@ def _between(earlier: int, deadline: int | None, now: int) -> bool:
 
 def _answered_late(o: Observation[ops.CompleteWrite]) -> bool:
     records = o.before.window.records
-    deadlines = (records[at].former_deadline for at in _written(o) if at in records)
+    deadlines = (records[offset].former_deadline for offset in _written(o) if offset in records)
     return any(_between(-1, deadline, o.before.now) for deadline in deadlines)
 
 
@@ -297,7 +303,9 @@ def _passes_gap(o: Observation[Any]) -> bool:
     if isinstance(o.operation, ops.AdvanceLogStart | ops.Initialize):
         return False
     passed = range(o.before.window.start_offset, o.after.window.start_offset)
-    return any(at not in o.before.window.records and _is_gap(o.before, at) for at in passed)
+    return any(
+        offset not in o.before.window.records and _is_gap(o.before, offset) for offset in passed
+    )
 
 
 def _count_limit_falls(o: Observation[ops.AlterConfig]) -> bool:

@@ -13,15 +13,19 @@ from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Target
 from conformance.goals import Coverage, coverage
 from model.operations import AcknowledgementBatch
+from model.profile import Profile, profile_named
 
 _ALL = 500
-_WRITING = asks.Acknowledge | asks.Release | asks.AdvanceTime | asks.FinishDeadLetter
+_WRITING = asks.Acknowledge | asks.MemberLeaves | asks.AdvanceTime | asks.FinishDeadLetter
 _FIRST = "m1"
 
 
 @attrs.frozen
 class Cores:
-    """The kit for cores, as ``conformance.kit.Kit`` describes it."""
+    """The kit for cores, as ``conformance.kit.Kit`` describes it.
+
+    ``offered_within``: as in ``model.profile.Profile``; None for the number of the core's profile.
+    """
 
     commands = asks.Ask
     judges_invariants = True
@@ -29,6 +33,7 @@ class Cores:
     examples = 6
     shrink_seconds = float("inf")
     tries: int = 1
+    offered_within: int | None = None
 
     def hello(self, target: Target) -> Hello:
         """Return what a core says of itself."""
@@ -36,7 +41,7 @@ class Cores:
 
     def stage(self, target: Target, hello: Hello) -> Scene:
         """Reset a core, with an empty log."""
-        return Scene(target, hello)
+        return Scene(target, hello, self._profile(hello))
 
     def draws(self, random: Random, hello: Hello) -> tuple[asks.Ask, Callable[[Scene], asks.Ask]]:
         """Begin with a leader that takes over."""
@@ -48,7 +53,7 @@ class Cores:
         if isinstance(ask, _WRITING):
             yield attrs.evolve(ask, answers=())
             yield attrs.evolve(ask, answers=ask.answers[:-1])
-        if isinstance(ask, asks.Acknowledge | asks.Release | asks.Fetch):
+        if isinstance(ask, asks.Acknowledge | asks.MemberLeaves | asks.Fetch):
             yield attrs.evolve(ask, member=_FIRST)
         match ask:
             case asks.Produce() | asks.ProduceAborted():
@@ -86,9 +91,19 @@ class Cores:
         """Return the name of its class."""
         return (type(ask).__name__,)
 
+    def bounds(self, hello: Hello) -> tuple[str, ...]:
+        """Return how many fetches may pass over a record."""
+        fetches = self._profile(hello).offered_within
+        about = "may pass over an available record, or meet a full window of finished records"
+        return (f"at most {fetches} fetches {about}",)
+
     def coverage(self, counts: Mapping[str, int], hello: Hello) -> Coverage:
         """Return the goals for what the core can do."""
         return coverage(goals(hello.capabilities), counts, hello.capabilities)
+
+    def _profile(self, hello: Hello) -> Profile:
+        profile = profile_named(hello.profile)
+        return attrs.evolve(profile, offered_within=self.offered_within or profile.offered_within)
 
 
 CORES = Cores()
@@ -106,8 +121,8 @@ def _simpler_produces(ask: asks.Produce | asks.ProduceAborted) -> Iterator[asks.
         if ask.size > 1:
             yield asks.ProduceAborted(ask.size - 1)
         return
-    for at, (missing, size) in enumerate(ask.batches):
-        before, after = ask.batches[:at], ask.batches[at + 1 :]
+    for place, (missing, size) in enumerate(ask.batches):
+        before, after = ask.batches[:place], ask.batches[place + 1 :]
         if before or after:
             yield asks.Produce((*before, *after))
         for change in ((0, size), (missing, 1), (missing, max(1, size - 1))):
@@ -115,10 +130,10 @@ def _simpler_produces(ask: asks.Produce | asks.ProduceAborted) -> Iterator[asks.
 
 
 def _simpler_acknowledges(ask: asks.Acknowledge) -> Iterator[asks.Ask]:
-    for at, batch in enumerate(ask.batches):
-        before, after = ask.batches[:at], ask.batches[at + 1 :]
+    for place, batch in enumerate(ask.batches):
+        before, after = ask.batches[:place], ask.batches[place + 1 :]
         if before or after:
             yield attrs.evolve(ask, batches=(*before, *after))
-        for one in (batch.first, batch.last):
-            single = attrs.evolve(batch, first=one, last=one, types=batch.types[:1])
+        for bound in (batch.first, batch.last):
+            single = attrs.evolve(batch, first=bound, last=bound, types=batch.types[:1])
             yield attrs.evolve(ask, batches=(*before, single, *after))

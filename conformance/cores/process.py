@@ -90,8 +90,8 @@ class ProcessTarget:
         while (end := self._read.find(b"\n")) < 0:
             if len(self._read) > MAX_LINE_BYTES:
                 raise self._trouble(f"its answer is longer than {MAX_LINE_BYTES:,} bytes")
-            left = until - time.monotonic()
-            if left <= 0 or not self._ready.select(left):
+            remaining = until - time.monotonic()
+            if remaining <= 0 or not self._ready.select(remaining):
                 raise self._trouble(f"it was silent for {self._seconds:g} s")
             chunk = os.read(self._stdout, _CHUNK)
             if not chunk:

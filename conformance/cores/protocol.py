@@ -29,10 +29,14 @@ def decoded(line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line.decode())
     except (ValueError, RecursionError):
-        raise TargetError(f"its answer is not JSON: {line[:200]!r}") from None
+        raise TargetError(f"its answer is not JSON: {_shown(line)}") from None
     if not isinstance(value, dict):
-        raise TargetError(f"its answer is not an object: {line[:200]!r}")
+        raise TargetError(f"its answer is not an object: {_shown(line)}")
     return value
+
+
+def _shown(line: bytes) -> str:
+    return printable(line[:_MAX_NAME].decode(errors="replace"))
 
 
 def hello_from(message: dict[str, Any]) -> Hello:

@@ -6,20 +6,30 @@ from typing import Any
 import attrs
 
 from conformance.cores import asks
+from conformance.cores.cause import cause_of
 from conformance.cores.goals import covered
+from conformance.cores.malformed import is_form, malformed, sent
 from conformance.cores.target import Hello, Reply, Target
 from conformance.cores.transactions import parts_of
 from conformance.deviation import CRASHED, UNREADABLE, Deviation, StepText
 from judge.engine import SpecEngine
 from judge.finding import Finding, FindingKind
 from judge.follower import Follower
-from judge.words import operation_text, outcome_text, printable, snapshot_text, span
+from judge.words import operation_text, outcome_text, printable, ranges_text, snapshot_text, span
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
+from model.guards import Guard
 from model.operation_table import OPERATION_TABLE
-from model.operations import AcknowledgementBatch, ArchiveAborted, Compact
+from model.operations import (
+    AcknowledgementBatch,
+    Acquire,
+    ArchiveAborted,
+    Compact,
+    Initialize,
+    Operation,
+)
 from model.outcome import Outcome
-from model.profile import profile_named
+from model.profile import Profile, profile_named
 from model.ranges import OffsetRange
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.trace import TraceEvent
@@ -45,10 +55,11 @@ class Scene:
 
     over = False
 
-    def __init__(self, target: Target, hello: Hello) -> None:
-        """Reset the core. Raises TargetError if that fails."""
+    def __init__(self, target: Target, hello: Hello, profile: Profile | None = None) -> None:
+        """Reset the core; its own profile judges it, or another. Raises TargetError."""
         self._target = target
-        self._follower = Follower("spec", engine := SpecEngine(profile_named(hello.profile)), 1)
+        profile = profile or profile_named(hello.profile)
+        self._follower = Follower("spec", engine := SpecEngine(profile), 1)
         self._engine = engine
         self._waiting: list[int] = []
         self.log: list[list[int]] = []
@@ -84,16 +95,23 @@ class Scene:
 
     def _asked(self, operation: dict[str, Any], answers: asks.Answers) -> Deviation | None:
         reply = self._target.apply(len(self.events), operation, answers)
-        name = str(operation["op"])
+        name, steps = str(operation["op"]), len(self.steps)
         if "error" in reply:
-            asked = ", ".join(f"{key} {operation[key]}" for key in operation if key in _SHOWN)
-            self.steps.append(StepText(asked, printable(str(reply["error"]), _MAX_TEXT), ""))
+            self._unjudged(operation, str(reply["error"]))
             return self._failed(CRASHED, name, str(reply["error"]), "an answer")
+        before = len(self.events)
         try:
-            finding = self._judged(operation, reply)
+            finding = self._judged(operation, self._event(operation, reply))
         except InvalidValueError as error:
-            return self._failed(UNREADABLE, name, str(error), "what is possible")
-        return _deviation(name, finding, self._follower.state) if finding else None
+            if is_form(error):
+                raise malformed(name, error, reply) from None
+            if len(self.steps) == steps:
+                self._unjudged(operation, sent(reply))
+            failed = self._failed(UNREADABLE, name, str(error), "what is possible")
+            return attrs.evolve(failed, cause=(UNREADABLE, error.name))
+        if finding:
+            return _deviation(name, *finding, self._follower.state)
+        return self._not_of_the_log(self.events[before].operation)
 
     def _starts_below_the_log(self) -> bool:
         """Return whether a new leader starts where the log no longer is: its first read says so."""
@@ -108,24 +126,71 @@ class Scene:
         seq, after = len(self.events), self._follower.state
         self._follower.step(event := TraceEvent(_PARTITION, seq, self.now, gone, Outcome(), after))
         self.events.append(event)
-        self.steps.append(StepText(f"the log loses {span(first, last)}", "", ""))
+        self._step(f"the log loses {span(first, last)}")
 
-    def _judged(self, operation: dict[str, Any], reply: Reply) -> Finding | None:
+    def _judged(
+        self, operation: dict[str, Any], event: TraceEvent
+    ) -> tuple[Finding, tuple[str, ...]] | None:
+        """Return what is wrong with a reply, and the probable cause."""
         read = [OffsetRange(*part) for part in operation.get("aborted", ())]
-        for event in parts_of(self._event(operation, reply), self.partition, read):
-            again = isinstance(event.operation, ArchiveAborted)
-            self._note("archive_aborted" if again else operation["op"], event)
+        for part in parts_of(event, self.partition, read):
+            again = isinstance(part.operation, ArchiveAborted)
+            self._note("archive_aborted" if again else operation["op"], part)
             before = self.partition
-            if found := self._follower.step(event):
-                return found
-            self.exercised.update(covered(before, event, self.partition, self.log))
+            if finding := self._follower.step(part):
+                return finding, cause_of(finding, part, before, self._follower.outcome)
+            self.exercised.update(covered(before, part, self.partition, self.log))
         return None
 
     def close(self) -> None:
         """Do nothing: the next scene resets the core."""
 
-    def _failed(self, name: str, operation: str, said: str, expected: str) -> Deviation:
-        text = printable(said, _MAX_TEXT)
+    def _not_of_the_log(self, operation: Operation) -> Deviation | None:
+        """Return a deviation if the core read a log batch that the kit's log does not hold.
+
+        The relation cannot say so of a batch that was compacted: a real log may keep its header.
+        """
+        for read in operation.log_batches if isinstance(operation, Acquire) else ():
+            if any(first <= read.first and read.last <= last for first, last in self.log):
+                continue
+            guard = Guard.READ_IS_OF_THE_LOG
+            held = ranges_text(OffsetRange(first, last) for first, last in self.log)
+            texts = f"read {span(read.first, read.last)}", f"parts of {held}"
+            return Deviation(guard.name, "acquire", guard.value, *texts, "", self._follower.state)
+        return None
+
+    def _step(
+        self,
+        asked: str,
+        answered: str = "",
+        after: str = "",
+        state: SharePartitionSnapshot | None = None,
+    ) -> None:
+        words = printable(asked), printable(answered), printable(after)
+        self.steps.append(StepText(*words, state, self.now))
+
+    def _unjudged(self, request: dict[str, Any], answered: str) -> None:
+        """Add a step whose answer cannot be judged, or that has none."""
+        name = request["op"]
+        reply = _NOTHING | _UNTOLD.get(name, {})
+        if "status" in request:
+            reply |= {"result": {"status": request["status"]}}
+        operation = self._event(request, reply).operation
+        asked = self._asked_text(operation_text(operation), operation)
+        if isinstance(operation, Acquire):
+            log = ranges_text(OffsetRange(first, last) for first, last in self.log)
+            asked = f"{asked.partition(_READ)[0]}, of the log {log}"
+        elif name == "finish_dead_letter":
+            asked = f"dead letters end: number {request['nth']}"
+        self._step(asked, printable(answered, _MAX_TEXT))
+
+    def _asked_text(self, text: str, operation: Operation) -> str:
+        """Return an operation in words; a sequence begins with the profile that judges it."""
+        profile = f"profile {self.partition.profile.name}: "
+        return profile + text if isinstance(operation, Initialize) else text
+
+    def _failed(self, name: str, operation: str, observed: str, expected: str) -> Deviation:
+        text = printable(observed, _MAX_TEXT)
         return Deviation(name, operation, _SENTENCES[name], text, expected, "")
 
     def _operation(  # noqa: C901, PLR0911 - one for each class
@@ -155,7 +220,7 @@ class Scene:
             case asks.Acknowledge(member, batches):
                 rows = [_row(batch) for batch in batches]
                 return {"op": "acknowledge", "member": member, "batches": rows}
-            case asks.Release(member):
+            case asks.MemberLeaves(member):
                 return {"op": "release", "member": member}
             case asks.AdvanceTime(ms):
                 self.now += ms
@@ -177,8 +242,8 @@ class Scene:
         return {"op": "advance_log_start", "log_start_offset": self.log_start}
 
     def _aborted(self) -> dict[str, Any]:
-        there = [batch for batch in self.aborted if batch in self.log]
-        return {"aborted": there} if there else {}
+        present = [batch for batch in self.aborted if batch in self.log]
+        return {"aborted": present} if present else {}
 
     def _take_over(self, ask: asks.TakeOver) -> dict[str, Any]:
         first = ask.persisted or DurableState(0, 0)
@@ -212,15 +277,15 @@ class Scene:
     def _event(self, operation: dict[str, Any], reply: Reply) -> TraceEvent:
         """Return a request and its reply as an event of a trace; the core reports what it read."""
         arguments = {k: v for k, v in operation.items() if k in _RECORDED[operation["op"]]}
-        told = {key: reply[key] for key in REPLIED if key in reply}
-        if told.get("skipped"):
-            told |= {"fetch_offset": 0, "log_batches": []}
+        answer = {key: reply[key] for key in REPLIED if key in reply}
+        if answer.get("skipped"):
+            answer |= {"fetch_offset": 0, "log_batches": []}
         plain = {
             "partition": _PARTITION,
             "seq": len(self.events),
             "time_ms": self.now,
             **arguments,
-            **told,
+            **answer,
         }
         return event_from_row(row_from_object(plain))
 
@@ -230,12 +295,25 @@ class Scene:
         self.answered[f"{operation} {status}"] += 1
         asked, answered = operation_text(event.operation), outcome_text(event.outcome)
         after = snapshot_text(event.after)
-        words = printable(asked), printable(answered), printable(after)
-        self.steps.append(StepText(*words, event.after))
+        self._step(self._asked_text(asked, event.operation), answered, after, event.after)
         self._waiting += (w.id for w in event.outcome.writes if w.status is ErrorCode.PENDING)
 
 
-_SHOWN = ("op", "member", "acquire_mode", "max_fetch_records", "batches", "ms", "log", "id")
+_NOTHING: Reply = {
+    "result": {"status": "NONE"},
+    "writes": [],
+    "completed": [],
+    "after": {"start_offset": 0, "end_offset": 0, "delivery_complete_count": 0},
+}
+_UNTOLD: dict[str, Reply] = {
+    "acquire": {"fetch_offset": 0, "log_batches": []},
+    "finish_dead_letter": {"ranges": []},
+}
+"""A reply that is as good as none, for the words of a request, and what some operations add."""
+
+_READ = ", read at "
+"""What the words of an acquire go on with that only an answer can tell."""
+
 REPLIED = (
     "result", "writes", "completed", "after", "skipped", "fetch_offset", "log_batches", "ranges",
 )  # fmt: skip
@@ -261,7 +339,9 @@ def _config(config: SharePartitionConfig) -> dict[str, Any]:
     }
 
 
-def _deviation(operation: str, finding: Finding, state: SharePartitionSnapshot) -> Deviation:
+def _deviation(
+    operation: str, finding: Finding, cause: tuple[str, ...], state: SharePartitionSnapshot
+) -> Deviation:
     return Deviation(
         finding.name,
         operation,
@@ -270,4 +350,5 @@ def _deviation(operation: str, finding: Finding, state: SharePartitionSnapshot) 
         printable(finding.expected),
         printable(finding.before),
         None if finding.kind is FindingKind.GUARD else state,
+        cause=cause,
     )

@@ -155,7 +155,7 @@ def moved(before: SharePartition, event: TraceEvent, after: SharePartition) -> I
             return
         case ops.Acquire():
             yield from _acquired(before.window, event, after.window)
-        case ops.Acknowledge() | ops.Release():
+        case ops.Acknowledge() | ops.MemberLeaves():
             yield from _acknowledged(before.window, event, after.window)
         case ops.AdvanceTime():
             yield from _written(before.window, event, after.window, Cause.EXPIRES)

@@ -24,19 +24,19 @@ def free(before: SharePartition, event: TraceEvent) -> dict[str, Any]:
 
     ``before`` is the share-partition before the step, ``event`` the specification's answer.
     """
-    found: dict[str, Any] = {}
+    allowed_values: dict[str, Any] = {}
     match event.operation:
         case Acquire() as operation:
-            found = _of_acquire(before, operation)
+            allowed_values = _of_acquire(before, operation)
         case Acknowledge() as operation if validate(operation, before.profile) is ErrorCode.NONE:
             allowed = sorted(answer.name for answer in judge(before, operation).allowed)
-            found = {"status": allowed} if len(allowed) > 1 else {}
+            allowed_values = {"status": allowed} if len(allowed) > 1 else {}
         case AdvanceTime():
             expired = [batch for write in event.outcome.writes for batch in write.state_batches]
             if sum(batch.last - batch.first + 1 for batch in expired) > 1:
-                found = {"writes": True}
+                allowed_values = {"writes": True}
     lowest, start = _lowest_start(before, event), event.after.start_offset
-    return found | ({"start_offset": [lowest, start]} if lowest < start else {})
+    return allowed_values | ({"start_offset": [lowest, start]} if lowest < start else {})
 
 
 def _lowest_start(before: SharePartition, event: TraceEvent) -> int:
@@ -69,7 +69,7 @@ def _most(
 ) -> tuple[OffsetRange, ...]:
     """Return as many offsets of the read as a legal choice can have, from the first on."""
     chosen: list[int] = []
-    found: tuple[OffsetRange, ...] = ()
+    free: tuple[OffsetRange, ...] = ()
     read = operation.log_batches
     for offset in range(read[0].first, read[-1].last + 1) if read else ():
         more = tuple(OffsetRange(*part[:2]) for part in runs((o, True) for o in (*chosen, offset)))
@@ -78,5 +78,5 @@ def _most(
         except IllegalChoiceError:
             continue
         chosen.append(offset)
-        found = more
-    return found
+        free = more
+    return free

@@ -10,6 +10,7 @@ from conformance.campaign import Fault, play
 from conformance.cores import asks
 from conformance.cores.kit import CORES
 from conformance.cores.target import Hello, Target
+from conformance.deviation import Citation
 from conformance.target import TargetError
 from conformance.vectors.source import Case, cases
 from model.errors import ErrorCode
@@ -17,6 +18,9 @@ from model.operations import Acknowledge
 from model.profile import KIP
 from model.states import AcknowledgeType
 from spec.validation import validate
+
+NEEDS = "needs "
+"""How a reason begins that names the capability which a core lacks."""
 
 _SETTLED = (ErrorCode.NONE, ErrorCode.PENDING)
 
@@ -53,21 +57,30 @@ def play_vectors(target: Target, hello: Hello, listed: Iterable[Case]) -> Played
             skipped[reason] += 1
             continue
         try:
-            scene, at, found = play(target, hello, case.asks, CORES)
+            scene, length, deviation = play(target, hello, case.asks, CORES)
         except TargetError as error:
             if not names:
                 raise
             failure = str(error)
             break
         names.append(case.name)
-        if found:
-            pins = f"vector {case.name}, which pins {', '.join(case.pins)}"
-            sentence = f"{found.name}: {found.sentence} ({pins})"
-            named = attrs.evolve(found, name=case.name, sentence=sentence, rule=found.name)
-            asked = case.asks[: at + 1]
+        if deviation:
+            named = attrs.evolve(
+                deviation,
+                name=case.name,
+                rule=deviation.name,
+                pins=case.pins,
+                rests_on=_own(case) if length == len(case.asks) - 1 else None,
+            )
+            asked = case.asks[: length + 1]
             kinds = tuple(sorted({type(ask).__name__ for ask in asked}))
             faults.append(Fault(named, asked, tuple(scene.steps), kinds, 1))
     return Played(len(names), tuple(faults), dict(skipped), tuple(names), failure)
+
+
+def _own(case: Case) -> Citation:
+    text = case.rests_on
+    return Citation(f"KIP-{text.kip}, {text.section}", f"“{text.says}”")
 
 
 def reason_to_skip(case: Case, hello: Hello) -> str | None:
@@ -77,21 +90,23 @@ def reason_to_skip(case: Case, hello: Hello) -> str | None:
     can = attrs.asdict(hello.capabilities)
     for name, needed in needs(case.asks).items():
         if needed is True and not can[name]:
-            return f"needs {name}"
+            return f"{NEEDS}{name}"
         if needed is not True:
-            has = {getattr(one, "name", one) for one in can[name]}
-            if lacking := [one for one in needed if one not in has]:
-                return f"needs {name} {lacking[0]}"
+            has = {getattr(each, "name", each) for each in can[name]}
+            if lacking := [each for each in needed if each not in has]:
+                return f"{NEEDS}{name} {lacking[0]}"
     return None
 
 
 def needs(sequence: Sequence[asks.Ask]) -> dict[str, Any]:
     """Return the capabilities that a sequence needs, by name."""
-    said = [batch for ask in sequence if isinstance(ask, asks.Acknowledge) for batch in ask.batches]
-    types = {kind for batch in said for kind in batch.types}
+    batches = [
+        batch for ask in sequence if isinstance(ask, asks.Acknowledge) for batch in ask.batches
+    ]
+    types = {kind for batch in batches for kind in batch.types}
     statuses = {status for ask in sequence for status in _statuses(ask)}
     leaders = [ask for ask in sequence if isinstance(ask, asks.TakeOver)]
-    found: dict[str, Any] = {
+    wanted: dict[str, Any] = {
         "acquire_modes": sorted({a.mode.value for a in sequence if isinstance(a, asks.Fetch)}),
         "renew": AcknowledgeType.RENEW in types,
         "validates_requests": any(_is_malformed(ask) for ask in sequence),
@@ -107,7 +122,7 @@ def needs(sequence: Sequence[asks.Ask]) -> dict[str, Any]:
         ),
         "aborted_transactions": any(isinstance(ask, asks.ProduceAborted) for ask in sequence),
     }
-    return {name: needed for name, needed in found.items() if needed}
+    return {name: needed for name, needed in wanted.items() if needed}
 
 
 def _statuses(ask: asks.Ask) -> tuple[ErrorCode, ...]:

@@ -49,7 +49,7 @@ class Case:
     name: str
     pins: tuple[str, ...]
     rests_on: Quotation
-    said: tuple[str, ...]
+    steps: tuple[str, ...]
     asks: tuple[asks.Ask, ...]
     shows: tuple[str, ...]
     profiles: tuple[str, ...]
@@ -87,17 +87,17 @@ def cases() -> dict[str, tuple[Case, ...]]:
 def read_cases(folder: Path) -> dict[str, tuple[Case, ...]]:
     """Return the vectors of each file of a folder. Raises CaseError."""
     texts = {
-        name: _structured(said, Quotation, _TEXTS) for name, said in _read(folder / _TEXTS).items()
+        name: _structured(text, Quotation, _TEXTS) for name, text in _read(folder / _TEXTS).items()
     }
-    found = {
+    cases = {
         path.stem: tuple(_case(entry, texts, path.name) for entry in _read(path).get("vector", []))
         for path in sorted(folder.glob("*.toml"))
         if path.name != _TEXTS
     }
-    names = [case.name for listed in found.values() for case in listed]
+    names = [case.name for listed in cases.values() for case in listed]
     if doubled := {name for name in names if names.count(name) > 1}:
         raise CaseError(f"{min(doubled)} is listed twice")
-    return found
+    return cases
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -111,8 +111,8 @@ def _structured(plain: object, kind: type[T], where: str) -> T:
     try:
         return _CONVERTER.structure(plain, kind)
     except cattrs.BaseValidationError as error:
-        said = "; ".join(cattrs.transform_error(error))
-        raise CaseError(f"{where}: {said}") from None
+        problems = "; ".join(cattrs.transform_error(error))
+        raise CaseError(f"{where}: {problems}") from None
 
 
 def _case(plain: dict[str, Any], texts: Mapping[str, Quotation], where: str) -> Case:
@@ -121,20 +121,20 @@ def _case(plain: dict[str, Any], texts: Mapping[str, Quotation], where: str) -> 
     if entry.rests_on not in texts:
         raise CaseError(f"{where}: rests_on is {entry.rests_on!r}, which {_TEXTS} does not have")
     config = _structured({**attrs.asdict(_CONFIG), **entry.config}, SharePartitionConfig, where)
-    found: list[asks.Ask] = [asks.TakeOver(config, entry.persisted)]
+    commands: list[asks.Ask] = [asks.TakeOver(config, entry.persisted)]
     try:
         for step in entry.steps:
-            found.append(ask_in_words(step, config))
-            config = getattr(found[-1], "config", config)
+            commands.append(ask_in_words(step, config))
+            config = getattr(commands[-1], "config", config)
     except InvalidValueError as error:
         raise CaseError(f"{where}: {error}") from None
-    said = ("a leader begins", *entry.steps)
+    steps = ("a leader begins", *entry.steps)
     return Case(
         entry.name,
         entry.pins,
         texts[entry.rests_on],
-        said,
-        tuple(found),
+        steps,
+        tuple(commands),
         entry.shows,
         entry.profiles,
     )

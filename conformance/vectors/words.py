@@ -85,7 +85,7 @@ _STEPS: tuple[tuple[str, Maker], ...] = (
     ),
     (r"(m\d) fetches(?: (whole batches))?(?: at most (\d+))?(?: in (\d+) log batches)?", _fetch),
     (rf"(m\d) ({'|'.join(_VERBS)}) (.+)", _acknowledge),
-    (r"(m\d) leaves", lambda match, _config, answers: asks.Release(match[1], answers)),
+    (r"(m\d) leaves", lambda match, _config, answers: asks.MemberLeaves(match[1], answers)),
     (r"(\d+) ms pass", lambda match, _config, answers: asks.AdvanceTime(int(match[1]), answers)),
     (
         r"write (\d+) ends (\w+)",

@@ -96,13 +96,13 @@ class _Recorder:
 def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
     target = _Recorder(profile)
     scene = Scene(target, target.hello())
-    said: list[str] = []
+    texts: list[str] = []
     durable_before = None
-    for words, ask in zip(case.said, case.asks, strict=True):
+    for words, ask in zip(case.steps, case.asks, strict=True):
         before = scene.partition
-        if found := scene.ask(ask):
-            raise VectorError(f"{case.name}: {words}: {found.sentence}")
-        said.append(words)
+        if deviation := scene.ask(ask):
+            raise VectorError(f"{case.name}: {words}: {deviation.sentence}")
+        texts.append(words)
         if (last := target.taken()) is None:
             if not isinstance(ask, asks.Compact):
                 raise VectorError(f"{case.name}: {words}: there is nothing to ask")
@@ -110,11 +110,11 @@ def _steps(case: Case, profile: str) -> Iterator[dict[str, Any]]:
         request, reply = last
         event = scene.events[-1]
         step = {
-            "says": "; ".join(said),
+            "says": "; ".join(texts),
             "request": request,
-            "reply": {name: told for name, told in reply.items() if name not in _AS_IT_LIKES},
+            "reply": {name: value for name, value in reply.items() if name not in _AS_IT_LIKES},
         }
-        said.clear()
+        texts.clear()
         if choices := free(before, event):
             step["free"] = choices
         if (held := _durable(scene)) != durable_before:

@@ -109,12 +109,12 @@ class Admin:
         address = self._wire.address
         if len(brokers) != 1:
             raise TargetError(f"{address} is one of {len(brokers)} brokers; the kit drives one")
-        (one,) = brokers
-        same = one.host == address.host or {one.host, address.host} <= set(_LOOPBACK)
-        if not same or one.port != address.port:
-            where = f"{one.host}:{one.port}"
+        (broker,) = brokers
+        same = broker.host == address.host or {broker.host, address.host} <= set(_LOOPBACK)
+        if not same or broker.port != address.port:
+            where = f"{broker.host}:{broker.port}"
             raise TargetError(f"{address} sends clients to {where!r}, which must be given instead")
-        self._node = one.node_id
+        self._node = broker.node_id
 
     def create_topic(self, name: str, partitions: int) -> str:
         """Create a topic and wait until it has leaders; return its id."""
@@ -164,31 +164,31 @@ class Admin:
                 timeout=_TIMEOUT_MS,
                 topic_data=[{"name": topic, "partition_data": data}],
             ).body
-            one = _only(_only(body.responses).partition_responses)
-            return one.error_code, one.base_offset
+            result = _only(_only(body.responses).partition_responses)
+            return result.error_code, result.base_offset
 
         return self._settled(f"producing to {topic}", attempt)
 
     def end_offset(self, topic: str, partition: int) -> int:
         """Return the high watermark of a partition."""
-        one = {"partition_index": partition, "current_leader_epoch": -1, "timestamp": _LATEST}
+        wanted = {"partition_index": partition, "current_leader_epoch": -1, "timestamp": _LATEST}
         body = self._ask(
             "list_offsets",
             replica_id=-1,
             isolation_level=0,
-            topics=[{"name": topic, "partitions": [one]}],
+            topics=[{"name": topic, "partitions": [wanted]}],
         ).body
-        found = _only(_only(body.topics).partitions)
-        _check(f"listing offsets of {topic}", found.error_code)
-        return int(found.offset)
+        answer = _only(_only(body.topics).partitions)
+        _check(f"listing offsets of {topic}", answer.error_code)
+        return int(answer.offset)
 
     def delete_records(self, topic: str, partition: int, before: int) -> None:
         """Move the log start offset of a partition up."""
-        one = {"partition_index": partition, "offset": before}
-        topics = [{"name": topic, "partitions": [one]}]
+        wanted = {"partition_index": partition, "offset": before}
+        topics = [{"name": topic, "partitions": [wanted]}]
         body = self._ask("delete_records", topics=topics, timeout=_TIMEOUT_MS).body
-        found = _only(_only(body.topics).partitions)
-        _check(f"deleting records of {topic}", found.error_code)
+        answer = _only(_only(body.topics).partitions)
+        _check(f"deleting records of {topic}", answer.error_code)
 
     def begin(self, transactional_id: str, topic: str, partition: int) -> Transaction:
         """Begin a transaction with one partition; wait for the end of the previous one."""
@@ -214,28 +214,28 @@ class Admin:
                 v3_and_below_producer_epoch=producer.epoch,
                 v3_and_below_topics=[{"name": topic, "partitions": [partition]}],
             ).body
-            one = _only(_only(body.results_by_topic_v3_and_below).results_by_partition)
-            return one.partition_error_code, None
+            result = _only(_only(body.results_by_topic_v3_and_below).results_by_partition)
+            return result.partition_error_code, None
 
         self._settled("beginning a transaction", add)
         return Transaction(transactional_id, producer, topic, partition)
 
     def end(self, transaction: Transaction, marker: int, *, committed: bool) -> None:
         """End a transaction and wait until offset ``marker`` contains its marker."""
-        one = transaction
+        begun = transaction
 
         def attempt() -> tuple[int, None]:
             body = self._ask(
                 "end_txn",
-                transactional_id=one.id,
-                producer_id=one.producer.id,
-                producer_epoch=one.producer.epoch,
+                transactional_id=begun.id,
+                producer_id=begun.producer.id,
+                producer_epoch=begun.producer.epoch,
                 committed=committed,
             ).body
             return body.error_code, None
 
         def written() -> tuple[int, None]:
-            return (0 if self.end_offset(one.topic, one.partition) > marker else _NOT_YET), None
+            return (0 if self.end_offset(begun.topic, begun.partition) > marker else _NOT_YET), None
 
         self._settled("ending a transaction", attempt)
         self._settled("waiting for a transaction's marker", written)
@@ -268,8 +268,8 @@ class Admin:
         ]
         altered = {"resource_type": resource, "resource_name": name, "configs": configs}
         asked = {"resources": [altered], "validate_only": False}
-        one = _only(self._ask("incremental_alter_configs", **asked).body.responses)
-        _check(what, one.error_code, one.error_message)
+        result = _only(self._ask("incremental_alter_configs", **asked).body.responses)
+        _check(what, result.error_code, result.error_message)
 
     def broker_settings(self, names: tuple[str, ...]) -> dict[str, str]:
         """Return the values of those settings that the broker has."""
@@ -284,9 +284,9 @@ class Admin:
             include_synonyms=False,
             include_documentation=False,
         ).body
-        one = _only(body.results)
-        _check("describing the broker", one.error_code)
-        return {c.name: c.value for c in one.configs if c.name in names and c.value is not None}
+        result = _only(body.results)
+        _check("describing the broker", result.error_code)
+        return {c.name: c.value for c in result.configs if c.name in names and c.value is not None}
 
     def join(self, group: str, member: str, topic: str, topic_id: str, partitions: int) -> None:
         """Join a share group and wait until the member has ``partitions`` partitions."""
@@ -300,8 +300,8 @@ class Admin:
                 return body.error_code, None
             epoch = body.member_epoch
             assigned = body.assignment.topic_partitions if body.assignment else ()
-            ours = {p for one in assigned if one.topic_id == topic_uuid(topic_id)
-                    for p in one.partitions}  # fmt: skip
+            ours = {p for part in assigned if part.topic_id == topic_uuid(topic_id)
+                    for p in part.partitions}  # fmt: skip
             return (0 if len(ours) == partitions else _NOT_YET), None
 
         self._settled(f"joining group {group}", attempt)
@@ -341,10 +341,10 @@ class Admin:
         topics = [{"topic_name": topic, "partitions": [partition]}]
         groups = [{"group_id": group, "topics": topics}]
         answer = self._ask("describe_share_group_offsets", groups=groups)
-        one = _only(answer.body.groups)
-        if one.error_code:
-            return answer, one
-        return answer, _only(_only(one.topics).partitions)
+        result = _only(answer.body.groups)
+        if result.error_code:
+            return answer, result
+        return answer, _only(_only(result.topics).partitions)
 
     def _ask(self, name: str, **values: Any) -> Answer:  # noqa: ANN401 - plain values of any kind
         spoken = self.spoken(name)

@@ -125,18 +125,18 @@ def beginnings(
 
 
 def appended(
-    belief: Belief, at: TopicPartition, batches: Sequence[OffsetRange], log: WrittenLog
+    belief: Belief, topic_partition: TopicPartition, batches: Sequence[OffsetRange], log: WrittenLog
 ) -> Belief:
     """Return the belief after log batches were appended, which made the log what it is."""
     operation = Produce(tuple(batches), log.end, log.stable)
-    return attrs.evolve(belief, broker=append(belief.broker, at, operation))
+    return attrs.evolve(belief, broker=append(belief.broker, topic_partition, operation))
 
 
 def lost_records(belief: Belief, key: PartitionKey, before: int) -> Belief:
     """Return the belief after the log lost its records below ``before``, still unnoticed."""
-    broker, there = belief.broker, belief.broker.partitions[key]
-    there = attrs.evolve(there, log=attrs.evolve(there.log, start_offset=before))
-    broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
+    broker, partition = belief.broker, belief.broker.partitions[key]
+    partition = attrs.evolve(partition, log=attrs.evolve(partition.log, start_offset=before))
+    broker = attrs.evolve(broker, partitions=broker.partitions.set(key, partition))
     return attrs.evolve(belief, broker=broker)
 
 
@@ -156,9 +156,9 @@ def possible(belief: Belief, sent: float, received: float) -> Iterator[Belief]:
         for connections in _subsets(list(belief.gone)):
             if any(until <= sent and c not in connections for c, until in belief.gone.items()):
                 continue
-            left = _disconnected(timed, connections)
-            for keys in _subsets(_unnoticed(left)):
-                yield _noticed(left, keys)
+            later = _disconnected(timed, connections)
+            for keys in _subsets(_unnoticed(later)):
+                yield _noticed(later, keys)
 
 
 def merged(beliefs: Mapping[Belief, _T]) -> dict[Belief, _T]:
@@ -167,20 +167,20 @@ def merged(beliefs: Mapping[Belief, _T]) -> dict[Belief, _T]:
     How long a record has waited depends on what the broker did unseen. Of several counts for the
     same record the lowest stays, and for different records none, so that no broker is wronged.
     """
-    found: dict[Belief, tuple[Belief, _T]] = {}
+    kept: dict[Belief, tuple[Belief, _T]] = {}
     for belief, value in beliefs.items():
         rest = _with_waiting(belief, {})
-        if rest in found:
-            first, value = found[rest]  # noqa: PLW2901 - that of the first
+        if rest in kept:
+            first, value = kept[rest]  # noqa: PLW2901 - that of the first
             belief = _with_waiting(first, _shortest(first, belief))  # noqa: PLW2901 - of both
-        found[rest] = belief, value
-    return dict(found.values())
+        kept[rest] = belief, value
+    return dict(kept.values())
 
 
-def _shortest(one: Belief, other: Belief) -> dict[PartitionKey, Waiting]:
+def _shortest(first: Belief, other: Belief) -> dict[PartitionKey, Waiting]:
     shortest = {}
-    for key, there in one.broker.partitions.items():
-        waits = there.waiting, other.broker.partitions[key].waiting
+    for key, partition in first.broker.partitions.items():
+        waits = partition.waiting, other.broker.partitions[key].waiting
         if waits[0] and waits[1] and waits[0].offset == waits[1].offset:
             shortest[key] = min(waits[0], waits[1], key=lambda waiting: waiting.fetches)
     return shortest
@@ -188,9 +188,9 @@ def _shortest(one: Belief, other: Belief) -> dict[PartitionKey, Waiting]:
 
 def _with_waiting(belief: Belief, waiting: Mapping[PartitionKey, Waiting]) -> Belief:
     partitions = belief.broker.partitions
-    for key, there in partitions.items():
-        if there.waiting != waiting.get(key):
-            partitions = partitions.set(key, attrs.evolve(there, waiting=waiting.get(key)))
+    for key, partition in partitions.items():
+        if partition.waiting != waiting.get(key):
+            partitions = partitions.set(key, attrs.evolve(partition, waiting=waiting.get(key)))
     return attrs.evolve(belief, broker=attrs.evolve(belief.broker, partitions=partitions))
 
 
@@ -253,13 +253,13 @@ def _subsets(items: list[_T]) -> Iterator[tuple[_T, ...]]:
 def _ended(belief: Belief, ended: frozenset[tuple[PartitionKey, Lock]]) -> Belief:
     """Return the belief one step later, in which exactly these locks have ended."""
     broker, now = belief.broker, belief.broker.now + 1
-    partitions, left = broker.partitions, {}
+    partitions, remaining = broker.partitions, {}
     for key, locks in belief.locks.items():
         over = {offset for offset, lock in locks.items() if (key, lock) in ended}
         partitions = partitions.set(key, _timed(partitions[key], over, now))
-        left[key] = Map({offset: lock for offset, lock in locks.items() if offset not in over})
+        remaining[key] = Map({offset: lock for offset, lock in locks.items() if offset not in over})
     broker = advance(attrs.evolve(broker, partitions=partitions), now)
-    return attrs.evolve(belief, broker=broker, locks=Map(left))
+    return attrs.evolve(belief, broker=broker, locks=Map(remaining))
 
 
 def _timed(partition: SharePartition, over: set[int], now: int) -> SharePartition:
@@ -283,8 +283,8 @@ def _disconnected(belief: Belief, connections: Sequence[str]) -> Belief:
 def _unnoticed(belief: Belief) -> list[PartitionKey]:
     return [
         key
-        for key, there in belief.broker.partitions.items()
-        if there.ready and there.log.start_offset > there.window.start_offset
+        for key, partition in belief.broker.partitions.items()
+        if partition.ready and partition.log.start_offset > partition.window.start_offset
     ]
 
 

@@ -47,10 +47,15 @@ class BrokerTarget:
         self._lock_ms = lock_ms
         self._hello: WireHello | None = None
         self._token = uuid4().hex[:8]
-        self._made = 0
+        self._topics_created = 0
         self._topics: dict[Place, str] = {}
         self._connections: set[str] = set()
         self._transactions: set[tuple[Place, int]] = set()
+
+    @property
+    def address(self) -> Address:
+        """Where the broker listens."""
+        return self._wire.address
 
     def hello(self) -> WireHello:
         """Describe the broker. Raises TargetError without share groups, or in a larger cluster."""
@@ -69,8 +74,8 @@ class BrokerTarget:
     def open(self, config: SharePartitionConfig, partitions: int) -> Place:
         """Create a topic with empty partitions, and a group that can fetch from them."""
         hello = self.hello()
-        self._made += 1
-        name = f"sharespec-{self._token}-{self._made}"
+        self._topics_created += 1
+        name = f"sharespec-{self._token}-{self._topics_created}"
         topic_id = self._hooks.create_topic(name, partitions)
         place = Place(name, topic_id, partitions)
         self._topics[place] = name

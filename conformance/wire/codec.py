@@ -77,8 +77,13 @@ def message(asked: ShareRequest) -> Message:
         max_records=asked.max_records,
         batch_size=asked.batch_size,
         forgotten_topics_data=[
-            {"topic_id": topic_uuid(topic), "partitions": [at.partition for at in ats]}
-            for topic, ats in groupby(asked.forgotten, lambda at: at.topic_id)
+            {
+                "topic_id": topic_uuid(topic),
+                "partitions": [topic_partition.partition for topic_partition in topic_partitions],
+            }
+            for topic, topic_partitions in groupby(
+                asked.forgotten, lambda topic_partition: topic_partition.topic_id
+            )
         ],
     )
 
@@ -90,13 +95,13 @@ def _topics(partitions: Iterable[PartitionRequest]) -> list[dict[str, Any]]:
             "topic_id": topic_uuid(topic),
             "partitions": [
                 {
-                    "partition_index": one.at.partition,
-                    "acknowledgement_batches": [_batch(batch) for batch in one.batches],
+                    "partition_index": part.topic_partition.partition,
+                    "acknowledgement_batches": [_batch(batch) for batch in part.batches],
                 }
-                for one in ones
+                for part in parts
             ],
         }
-        for topic, ones in groupby(partitions, lambda one: one.at.topic_id)
+        for topic, parts in groupby(partitions, lambda part: part.topic_partition.topic_id)
     ]
 
 
@@ -115,11 +120,15 @@ def exchange(asked: ShareRequest, answer: Answer) -> Exchange:
     unknown: list[str] = []
     try:
         parts = [
-            (_partition(topic, one, fetch, unknown), one)
+            (_partition(topic, each, fetch, unknown), each)
             for topic in body.responses
-            for one in topic.partitions
+            for each in topic.partitions
         ]
-        batches = [(part.at, read_batches(one.records or b"")) for part, one in parts if fetch]
+        batches = [
+            (part.topic_partition, read_batches(each.records or b""))
+            for part, each in parts
+            if fetch
+        ]
         error = _error(body.error_code, unknown)
     except (InvalidValueError, MalformedError) as impossible:
         kind = type(asked).__name__
@@ -128,11 +137,15 @@ def exchange(asked: ShareRequest, answer: Answer) -> Exchange:
         ShareResponse(error, tuple(part for part, _ in parts)),
         answer.sent_ms,
         answer.received_ms,
-        tuple((at, ranges) for at, found in batches if (ranges := _ranges(found))),
         tuple(
-            (at, ranges)
-            for at, found in batches
-            if (ranges := _ranges(batch for batch in found if batch.control))
+            (topic_partition, ranges)
+            for topic_partition, read in batches
+            if (ranges := _ranges(read))
+        ),
+        tuple(
+            (topic_partition, ranges)
+            for topic_partition, read in batches
+            if (ranges := _ranges(batch for batch in read if batch.control))
         ),
         getattr(body, "acquisition_lock_timeout", None),
         tuple(unknown),
@@ -141,19 +154,21 @@ def exchange(asked: ShareRequest, answer: Answer) -> Exchange:
 
 def _partition(
     topic: SimpleNamespace,
-    one: SimpleNamespace,
+    each: SimpleNamespace,
     fetch: bool,  # noqa: FBT001 - the two kinds of response
     unknown: list[str],
 ) -> PartitionResponse:
-    at = TopicPartition(str(topic.topic_id or _NO_ID), one.partition_index)
-    error = _error(one.error_code, unknown)
+    topic_partition = TopicPartition(str(topic.topic_id or _NO_ID), each.partition_index)
+    error = _error(each.error_code, unknown)
     if not fetch:
-        return PartitionResponse(at, acknowledge_error=error)
+        return PartitionResponse(topic_partition, acknowledge_error=error)
     acquired = tuple(
         AcquiredRange(part.first_offset, part.last_offset, part.delivery_count)
-        for part in one.acquired_records
+        for part in each.acquired_records
     )
-    return PartitionResponse(at, error, _error(one.acknowledge_error_code, unknown), acquired)
+    return PartitionResponse(
+        topic_partition, error, _error(each.acknowledge_error_code, unknown), acquired
+    )
 
 
 def _error(code: int, unknown: list[str]) -> ErrorCode:
@@ -165,4 +180,4 @@ def _error(code: int, unknown: list[str]) -> ErrorCode:
 
 
 def _ranges(batches: Iterable[LogBatch]) -> tuple[OffsetRange, ...]:
-    return tuple(found for batch in batches for found in batch.ranges)
+    return tuple(read for batch in batches for read in batch.ranges)

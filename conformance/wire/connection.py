@@ -11,7 +11,9 @@ from types import SimpleNamespace
 import attrs
 
 from conformance.target import TargetError
-from conformance.wire.messages import MalformedError, Message, encoded, response
+from conformance.wire.login import exchange
+from conformance.wire.messages import MalformedError, Message, encoded, request, response
+from conformance.wire.security import Login, Security
 from conformance.wire.target import UnansweredError
 
 _MAX_PORT = 65_535
@@ -75,9 +77,12 @@ class Wire:
     Every method but ``close`` and ``disconnect`` may raise TargetError.
     """
 
-    def __init__(self, address: Address, bounds: Bounds | None = None) -> None:
+    def __init__(
+        self, address: Address, bounds: Bounds | None = None, security: Security | None = None
+    ) -> None:
         """Connect to nothing yet."""
         self.address = address
+        self._security = security or Security()
         self._bounds = bounds or Bounds()
         self._loop = asyncio.Runner()
         self._open: dict[str, _Connection] = {}
@@ -127,10 +132,19 @@ class Wire:
         if len(self._open) >= self._bounds.connections:
             raise TargetError(f"more than {self._bounds.connections} connections were needed")
         try:
-            streams = await asyncio.open_connection(self.address.host, self.address.port)
+            streams = await asyncio.open_connection(
+                self.address.host, self.address.port, ssl=self._security.tls
+            )
         except (OSError, UnicodeError) as error:
             raise TargetError(f"{self.address} cannot be reached: {error}") from None
-        return _Connection(*streams)
+        connection = _Connection(*streams)
+        if self._security.login:
+            try:
+                await _log_in(connection, self._security.login, self._bounds)
+            except BaseException:
+                await connection.close()
+                raise
+        return connection
 
 
 class _Connection:
@@ -165,3 +179,22 @@ class _Connection:
                 await self._writer.wait_closed()
         except (OSError, TimeoutError):
             self._writer.transport.abort()
+
+
+async def _log_in(connection: _Connection, login: Login, bounds: Bounds) -> None:
+    """Authenticate a new connection. Raises TargetError if the broker refuses."""
+    asked = request("sasl_handshake", 1, mechanism=login.mechanism)
+    shaken = (await connection.ask(asked, bounds)).body
+    if shaken.error_code:
+        offered = ", ".join(shaken.mechanisms[:10])
+        raise TargetError(f"the broker does not offer {login.mechanism}; it offers {offered}")
+    messages = exchange(login)
+    sent: bytes | None = next(messages)
+    while sent is not None:
+        body = (await connection.ask(request("sasl_authenticate", 2, auth_bytes=sent), bounds)).body
+        if body.error_code:
+            raise TargetError(f"the broker refuses user {login.user!r}: {body.error_message}")
+        try:
+            sent = messages.send(body.auth_bytes)
+        except StopIteration:
+            sent = None

@@ -84,7 +84,7 @@ class Mismatch:
     about: str
     observed: str
     expected: str
-    at: TopicPartition | None = None
+    topic_partition: TopicPartition | None = None
 
 
 def explained(
@@ -95,7 +95,7 @@ def explained(
     The mismatch counts only if there is no such state. ``logs`` has what was written to the
     partitions.
     """
-    found: list[ShareBroker] = []
+    states: list[ShareBroker] = []
     first: Mismatch | None = None
     for broker, asked, excused in _readings(belief, request, response):
         for conduct in _conducts(broker, asked, response, connection, logs):
@@ -110,19 +110,21 @@ def explained(
                 about = _about(broker, asked, response)
                 wrong = _difference(request, response, handled.response, excused, about)
             if wrong is None:
-                found.append(handled.broker)
+                states.append(handled.broker)
             first = first or wrong
-        if found:
+        if states:
             break
-    return found, first or Mismatch("", "", "", "", "")
+    return states, first or Mismatch("", "", "", "", "")
 
 
 def _uncounted(request: ShareRequest, response: ShareResponse, conduct: Conduct) -> ShareRequest:
     """Return the request with a higher maximum if records were kept back: they may not count."""
-    given = sum(len(_counts(one)) for one in response.partitions)
+    given = sum(len(_counts(part)) for part in response.partitions)
     if not isinstance(request, ShareFetch) or given > request.max_records:
         return request
-    kept = sum(1 for _at, chosen in conduct.partitions for _offset in offsets(chosen.aborted))
+    kept = sum(
+        1 for _partition, chosen in conduct.partitions for _offset in offsets(chosen.aborted)
+    )
     return attrs.evolve(request, max_records=request.max_records + kept)
 
 
@@ -137,24 +139,27 @@ def _readings(
     in the window yet.
     """
     yield belief.broker, request, frozenset()
-    said = {one.at: one.acknowledge_error for one in response.partitions}
+    answers = {part.topic_partition: part.acknowledge_error for part in response.partitions}
     broker, refused = belief.broker, set()
     for asked in request.partitions:
-        key = (request.group_id, asked.at)
-        there = broker.partitions.get(key)
-        if not asked.batches or there is None or asked.at not in said:
+        key = (request.group_id, asked.topic_partition)
+        partition = broker.partitions.get(key)
+        if not asked.batches or partition is None or asked.topic_partition not in answers:
             continue
-        if not there.ready and said[asked.at] is not UNKNOWN:
+        if not partition.ready and answers[asked.topic_partition] is not UNKNOWN:
             _, broker = load(broker, key, None)
-        elif said[asked.at] is ErrorCode.INVALID_RECORD_STATE and _names_passed(there, asked):
-            refused.add(asked.at)
+        elif answers[asked.topic_partition] is ErrorCode.INVALID_RECORD_STATE and _names_passed(
+            partition, asked
+        ):
+            refused.add(asked.topic_partition)
     if broker is not belief.broker or refused:
         partitions = tuple(
-            PartitionRequest(one.at) if one.at in refused else one for one in request.partitions
+            PartitionRequest(part.topic_partition) if part.topic_partition in refused else part
+            for part in request.partitions
         )
         yield broker, attrs.evolve(request, partitions=partitions), frozenset(refused)
     for asked in request.partitions:
-        for narrower in _narrower(broker, (request.group_id, asked.at), asked):
+        for narrower in _narrower(broker, (request.group_id, asked.topic_partition), asked):
             yield narrower, request, frozenset()
 
 
@@ -165,10 +170,10 @@ def past_aborted(belief: Belief, request: ShareRequest, logs: Logs) -> Belief:
     """
     broker = belief.broker
     for key in sorted(key for key in broker.partitions if key[0] == request.group_id):
-        there = load(broker, key, None)[1].partitions[key]
+        partition = load(broker, key, None)[1].partitions[key]
         log = logs.get(key[1], _EMPTY)
-        first = next(deliverable(there, log, 0), log.end)
-        for batch in free_of_aborted(there, log):
+        first = next(deliverable(partition, log, 0), log.end)
+        for batch in free_of_aborted(partition, log):
             if batch[0] > first:
                 break
             ranges = tuple(OffsetRange(*run[:2]) for run in runs((o, True) for o in batch))
@@ -179,8 +184,8 @@ def past_aborted(belief: Belief, request: ShareRequest, logs: Logs) -> Belief:
     return attrs.evolve(belief, broker=broker)
 
 
-def _names_passed(there: SharePartition, asked: PartitionRequest) -> bool:
-    first, end = there.log.start_offset, there.window.start_offset
+def _names_passed(partition: SharePartition, asked: PartitionRequest) -> bool:
+    first, end = partition.log.start_offset, partition.window.start_offset
     first = first if first <= end else 0
     return any(max(first, b.first) <= min(b.last, end - 1) for b in asked.batches)
 
@@ -189,18 +194,18 @@ def _narrower(
     broker: ShareBroker, key: PartitionKey, asked: PartitionRequest
 ) -> Iterator[ShareBroker]:
     """Yield the broker with each shorter window that ends before an acknowledged offset."""
-    there = broker.partitions.get(key)
+    partition = broker.partitions.get(key)
     last = max((batch.last for batch in asked.batches), default=-1)
-    if there is None or not there.ready:
+    if partition is None or not partition.ready:
         return
-    window = there.window
+    window = partition.window
     for end in range(window.end_offset - 1, window.start_offset, -1):
         if window.records.get(end, UNDELIVERED) != UNDELIVERED:
             return
         if end <= last:
             records = Map({o: record for o, record in window.records.items() if o < end})
             empty = Window(window.start_offset, end)
-            narrow = attrs.evolve(there, window=replace(empty, records))
+            narrow = attrs.evolve(partition, window=replace(empty, records))
             yield attrs.evolve(broker, partitions=broker.partitions.set(key, narrow))
 
 
@@ -208,32 +213,42 @@ def _conducts(
     broker: ShareBroker, request: ShareRequest, response: ShareResponse, connection: str, logs: Logs
 ) -> Iterator[Conduct]:
     """Yield the choices of the broker that the response allows."""
-    said = {one.at: one for one in response.partitions}
-    ats = sorted(at for group, at in broker.partitions if group == request.group_id)
+    answers = {part.topic_partition: part for part in response.partitions}
+    topic_partitions = sorted(
+        topic_partition for group, topic_partition in broker.partitions if group == request.group_id
+    )
     most = request.max_records if isinstance(request, ShareFetch) else 0
-    broker_then = _acknowledged(broker, request, said, connection)
-    giving, choices = {at for at, one in said.items() if one.acquired}, []
-    for at in ats:
-        key, log = (request.group_id, at), logs.get(at, _EMPTY)
-        there = load(broker_then, key, None)[1].partitions[key]
-        choices.append(list(_choices(there, log, said.get(at), most)))
-        giving |= {at} if free_of_aborted(there, log) else set()
+    broker_then = _acknowledged(broker, request, answers, connection)
+    giving, choices = (
+        {topic_partition for topic_partition, part in answers.items() if part.acquired},
+        [],
+    )
+    for topic_partition in topic_partitions:
+        key, log = (request.group_id, topic_partition), logs.get(topic_partition, _EMPTY)
+        partition = load(broker_then, key, None)[1].partitions[key]
+        choices.append(list(_choices(partition, log, answers.get(topic_partition), most)))
+        giving |= {topic_partition} if free_of_aborted(partition, log) else set()
     for order in _orders(broker, request, giving, connection):
         for chosen in product(*choices):
-            yield Conduct(tuple(zip(ats, chosen, strict=True)), order)
+            yield Conduct(tuple(zip(topic_partitions, chosen, strict=True)), order)
 
 
 def _acknowledged(
     broker: ShareBroker,
     request: ShareRequest,
-    said: Mapping[TopicPartition, PartitionResponse],
+    answers: Mapping[TopicPartition, PartitionResponse],
     connection: str,
 ) -> ShareBroker:
     """Return the broker between the acknowledgements of a fetch and its acquisitions."""
-    if isinstance(request, ShareAcknowledge) or all(not one.batches for one in request.partitions):
+    if isinstance(request, ShareAcknowledge) or all(
+        not part.batches for part in request.partitions
+    ):
         return broker
     conduct = Conduct(
-        tuple((at, PartitionConduct(acknowledge=_refusal(one))) for at, one in said.items())
+        tuple(
+            (topic_partition, PartitionConduct(acknowledge=_refusal(part)))
+            for topic_partition, part in answers.items()
+        )
     )
     with suppress(IllegalChoiceError):
         nothing = attrs.evolve(request, max_records=0)
@@ -241,11 +256,13 @@ def _acknowledged(
     return broker
 
 
-def _refusal(said: PartitionResponse | None) -> Choice:
+def _refusal(answer: PartitionResponse | None) -> Choice:
     """Return the answer to an acknowledgement as a choice; any, if the response has none."""
-    if said is None:
+    if answer is None:
         return Choice()
-    return Choice(refusal=said.acknowledge_error if said.acknowledge_error in _REFUSALS else NONE)
+    return Choice(
+        refusal=answer.acknowledge_error if answer.acknowledge_error in _REFUSALS else NONE
+    )
 
 
 def _orders(
@@ -263,58 +280,64 @@ def _orders(
     if error is not NONE or plain:
         yield None
         return
-    ats = [one.at for one in sessions[key_of(request)].partitions]
-    rest = tuple(at for at in ats if at not in giving)
-    for order in permutations(at for at in ats if at in giving):
+    topic_partitions = [part.topic_partition for part in sessions[key_of(request)].partitions]
+    rest = tuple(
+        topic_partition for topic_partition in topic_partitions if topic_partition not in giving
+    )
+    for order in permutations(
+        topic_partition for topic_partition in topic_partitions if topic_partition in giving
+    ):
         yield (*order, *rest)
 
 
 def _choices(
-    there: SharePartition, log: WrittenLog, said: PartitionResponse | None, most: int
+    partition: SharePartition, log: WrittenLog, answer: PartitionResponse | None, most: int
 ) -> Iterator[PartitionConduct]:
     """Yield the choices that the broker may have made at one share-partition.
 
     Besides the records in the response, it may have acquired data of aborted transactions and kept
     it back. And the rest of the last log batch may have entered the window or not.
     """
-    acknowledge = _refusal(said)
-    given = _sorted(OffsetRange(one.first, one.last) for one in (said.acquired if said else ()))
-    for aborted in kept_back(there, log, given, most):
+    acknowledge = _refusal(answer)
+    given = _sorted(
+        OffsetRange(part.first, part.last) for part in (answer.acquired if answer else ())
+    )
+    for aborted in kept_back(partition, log, given, most):
         ranges = _sorted((*given, *aborted))
         if not ranges:
             nothing = Choice(acquired=(), entered=())
             yield PartitionConduct(acknowledge, nothing, fetch_offset=0, log_batches=())
             continue
         last = ranges[-1].last
-        read = _read(there, log, ranges)
+        read = _read(partition, log, ranges)
         inside = (b.last + 1 for b in log.batches if b.first <= last <= b.last)
         for end in sorted({last + 1, *inside}):
-            acquire = Choice(ranges, _entered(there, log, end))
+            acquire = Choice(ranges, _entered(partition, log, end))
             first = read[0].first if read else 0
             yield PartitionConduct(
                 acknowledge, acquire, fetch_offset=first, log_batches=read, aborted=aborted
             )
 
 
-def _entered(there: SharePartition, log: WrittenLog, end: int) -> tuple[OffsetRange, ...]:
+def _entered(partition: SharePartition, log: WrittenLog, end: int) -> tuple[OffsetRange, ...]:
     """Return the records that enter the window if it ends at ``end`` (exclusive)."""
-    old_end = there.window.end_offset
+    old_end = partition.window.end_offset
     new = ((max(b.first, old_end), min(b.last, end - 1)) for b in log.batches)
-    return tuple(OffsetRange(*one) for one in new if one[0] <= one[1])
+    return tuple(OffsetRange(*extent) for extent in new if extent[0] <= extent[1])
 
 
 def _read(
-    there: SharePartition, log: WrittenLog, ranges: tuple[OffsetRange, ...]
+    partition: SharePartition, log: WrittenLog, ranges: tuple[OffsetRange, ...]
 ) -> tuple[OffsetRange, ...]:
     """Return what the fetch may have read: each readable log batch, and each acquired marker."""
-    batches = (b for b in log.batches if b.last < readable_end(there.config, log))
-    acquired = (o for one in ranges for o in range(one.first, one.last + 1))
-    markers = (OffsetRange(o, o) for o in acquired if hole_end(there.log, o) is not None)
+    batches = (b for b in log.batches if b.last < readable_end(partition.config, log))
+    acquired = (o for part in ranges for o in range(part.first, part.last + 1))
+    markers = (OffsetRange(o, o) for o in acquired if hole_end(partition.log, o) is not None)
     return _sorted((*batches, *markers))
 
 
 def _sorted(ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
-    return tuple(sorted(ranges, key=lambda one: (one.first, one.last)))
+    return tuple(sorted(ranges, key=lambda part: (part.first, part.last)))
 
 
 def _illegal(error: IllegalChoiceError, response: ShareResponse, about: str) -> Mismatch:
@@ -334,10 +357,11 @@ def _about(broker: ShareBroker, request: ShareRequest, response: ShareResponse) 
     """Detect a fetch that re-acquires records the member already holds."""
     owners = {
         record.owner
-        for one in response.partitions
-        if (there := broker.partitions.get((request.group_id, one.at))) is not None
-        for offset in _counts(one)
-        if (record := there.window.records.get(offset)) is not None
+        for part in response.partitions
+        if (partition := broker.partitions.get((request.group_id, part.topic_partition)))
+        is not None
+        for offset in _counts(part)
+        if (record := partition.window.records.get(offset)) is not None
     }
     return "fetch of what the member holds" if owners - {None} == {request.member_id} else "fetch"
 
@@ -345,7 +369,7 @@ def _about(broker: ShareBroker, request: ShareRequest, response: ShareResponse) 
 def _difference(
     request: ShareRequest,
     seen: ShareResponse,
-    made: ShareResponse,
+    produced: ShareResponse,
     excused: frozenset[TopicPartition],
     fetch: str,
 ) -> Mismatch | None:
@@ -353,45 +377,54 @@ def _difference(
 
     ``fetch`` is the ``about`` of a difference in the acquired records.
     """
-    if seen.error is not made.error:
-        about, names = f"session answered {seen.error.name}", (seen.error.name, made.error.name)
+    if seen.error is not produced.error:
+        about, names = f"session answered {seen.error.name}", (seen.error.name, produced.error.name)
         return _mismatch(WireDifference.SESSION_ERROR, about, *names)
-    acknowledged = {one.at for one in request.partitions if one.batches} - excused
-    there, possible = ({one.at: one for one in r.partitions} for r in (seen, made))
-    for at in sorted({*there, *possible}):
-        one, other = there.get(at), possible.get(at, PartitionResponse(at))
-        if at in acknowledged and (
-            one is None or one.acknowledge_error is not other.acknowledge_error
+    acknowledged = {part.topic_partition for part in request.partitions if part.batches} - excused
+    partition, possible = (
+        {part.topic_partition: part for part in r.partitions} for r in (seen, produced)
+    )
+    for topic_partition in sorted({*partition, *possible}):
+        part, other = (
+            partition.get(topic_partition),
+            possible.get(topic_partition, PartitionResponse(topic_partition)),
+        )
+        if topic_partition in acknowledged and (
+            part is None or part.acknowledge_error is not other.acknowledge_error
         ):
-            answered = "not answered" if one is None else one.acknowledge_error.name
-            about = f"acknowledge {answered}" if one is None else f"acknowledge answered {answered}"
+            answered = "not answered" if part is None else part.acknowledge_error.name
+            about = (
+                f"acknowledge {answered}" if part is None else f"acknowledge answered {answered}"
+            )
             wanted = other.acknowledge_error.name
-            return _mismatch(WireDifference.ACKNOWLEDGE_ERROR, about, answered, wanted, at)
-        one = one or PartitionResponse(at)
-        if one.error is not other.error:
-            about, names = f"fetch answered {one.error.name}", (one.error.name, other.error.name)
-            return _mismatch(WireDifference.FETCH_ERROR, about, *names, at)
-        if found := _acquired(one, other, fetch):
-            return found
+            return _mismatch(
+                WireDifference.ACKNOWLEDGE_ERROR, about, answered, wanted, topic_partition
+            )
+        part = part or PartitionResponse(topic_partition)
+        if part.error is not other.error:
+            about, names = f"fetch answered {part.error.name}", (part.error.name, other.error.name)
+            return _mismatch(WireDifference.FETCH_ERROR, about, *names, topic_partition)
+        if mismatch := _acquired(part, other, fetch):
+            return mismatch
     return None
 
 
-def _acquired(seen: PartitionResponse, made: PartitionResponse, about: str) -> Mismatch | None:
+def _acquired(seen: PartitionResponse, possible: PartitionResponse, about: str) -> Mismatch | None:
     counts = _counts(seen)
-    if counts == _counts(made):
+    if counts == _counts(possible):
         return None
-    texts = acquired_text(seen.acquired), acquired_text(made.acquired)
-    same = set(counts) == set(_counts(made))
+    texts = acquired_text(seen.acquired), acquired_text(possible.acquired)
+    same = set(counts) == set(_counts(possible))
     if same:
-        return _mismatch(WireDifference.DELIVERY_COUNT, "fetch", *texts, seen.at)
-    return _mismatch(WireDifference.ACQUIRED, about, *texts, seen.at)
+        return _mismatch(WireDifference.DELIVERY_COUNT, "fetch", *texts, seen.topic_partition)
+    return _mismatch(WireDifference.ACQUIRED, about, *texts, seen.topic_partition)
 
 
 def _counts(response: PartitionResponse) -> dict[int, int]:
     return {
-        offset: one.delivery_count
-        for one in response.acquired
-        for offset in range(one.first, one.last + 1)
+        offset: part.delivery_count
+        for part in response.acquired
+        for offset in range(part.first, part.last + 1)
     }
 
 
@@ -400,6 +433,6 @@ def _mismatch(
     about: str,
     observed: str,
     expected: str,
-    at: TopicPartition | None = None,
+    topic_partition: TopicPartition | None = None,
 ) -> Mismatch:
-    return Mismatch(kind.name, kind.value, about, observed, expected, at)
+    return Mismatch(kind.name, kind.value, about, observed, expected, topic_partition)

@@ -38,7 +38,7 @@ _TYPES = (
 )
 _ODD = (asks.Epoch.OPEN, asks.Epoch.CLOSE, asks.Epoch.CLOSE, asks.Epoch.AGAIN, asks.Epoch.SKIP)
 _BAD = tuple(shape for shape in asks.Shape if shape is not asks.Shape.WELL_FORMED)
-_STRANGERS = tuple(one for one in asks.Stranger if one is not asks.Stranger.NONE)
+_STRANGERS = tuple(each for each in asks.Stranger if each is not asks.Stranger.NONE)
 _WIDE = 50
 """Only large batches reach window limits above this."""
 
@@ -258,13 +258,13 @@ def _acknowledged(
     random: Random, mix: Mixture, scene: WireScene, member: str
 ) -> tuple[asks.Acknowledged, ...]:
     """Acknowledge mostly what the member holds, in one range or several; now and then anything."""
-    found = []
+    offers = []
     for partition in range(mix.partitions):
         held = len(scene.held(partition, member))
         if held or random.random() < 0.1:
             batches = _batches(random, mix, member, held)
-            found.append(asks.Acknowledged(partition, batches))
-    return tuple(found)
+            offers.append(asks.Acknowledged(partition, batches))
+    return tuple(offers)
 
 
 def _batches(random: Random, mix: Mixture, member: str, held: int) -> tuple[asks.Batch, ...]:

@@ -64,13 +64,15 @@ def answers_in(served: Served) -> Iterator[str]:
     yield answer_name(served.api, served.error)
     if served.error is not NONE:
         return
-    parts = {part.at: part for part in served.exchange.response.partitions}
+    parts = {part.topic_partition: part for part in served.exchange.response.partitions}
     for asked in served.request.partitions:
-        if asked.batches and asked.at in parts:
-            yield answer_name(acknowledging(served.api), parts[asked.at].acknowledge_error)
+        if asked.batches and asked.topic_partition in parts:
+            yield answer_name(
+                acknowledging(served.api), parts[asked.topic_partition].acknowledge_error
+            )
     if served.fetches:
         joined = set(served.joined()) & parts.keys()
-        yield from (answer_name(FETCHING, parts[at].error) for at in joined)
+        yield from (answer_name(FETCHING, parts[known].error) for known in joined)
 
 
 def _answers() -> Iterator[Goal]:
@@ -149,7 +151,7 @@ def _most(s: Served) -> int:
 
 def _leaves_some(s: Served) -> bool:
     """Whether a share-partition of the session has records that could be acquired afterwards."""
-    partitions = (s.partition_after(at) for at in s.joined() if s.partition(at))
+    partitions = (s.partition_after(known) for known in s.joined() if s.partition(known))
     return any(
         partition.ready and (has_available(partition) or has_more(partition))
         for partition in partitions
@@ -167,11 +169,15 @@ def _acknowledges(s: Served) -> bool:
 
 def _known(s: Served) -> set[TopicPartition]:
     """Return the partitions of the session before the request."""
-    return {known.at for known in s.session.partitions} if s.session else set()
+    return {known.topic_partition for known in s.session.partitions} if s.session else set()
 
 
 def _joins(s: Served) -> bool:
-    added = {asked.at for asked in s.request.partitions if s.partition(asked.at)} - _known(s)
+    added = {
+        asked.topic_partition
+        for asked in s.request.partitions
+        if s.partition(asked.topic_partition)
+    } - _known(s)
     return isinstance(s.request, ShareFetch) and bool(added)
 
 
@@ -353,7 +359,8 @@ _ACKNOWLEDGING = (
     _request("an acknowledgement of a record whose lock is over", lambda s: s.past.lapsed),
     _acknowledged("an acknowledgement of a record that was deleted", _deleted, _DELETE),
     _acknowledged("an acknowledgement at a share-partition outside the session",
-        lambda a: bool(a.served.session) and a.asked.at not in _known(a.served), _SESSIONS),
+        lambda a: bool(a.served.session) and a.asked.topic_partition not in _known(a.served),
+        _SESSIONS),
     _acknowledged("an acknowledgement at a share-partition that is not in memory",
         lambda a: not a.partition.ready, _SESSIONS, optional=True),
     *(_acknowledged(f"a malformed acknowledgement: {kind}", _is_malformed(kind))
@@ -390,7 +397,7 @@ _OF_SESSIONS = (
         lambda s: s.session is not None and s.connection != s.session.connection,
         _SESSIONS, optional=True),
     _continues("a session of two share-partitions goes on",
-        lambda s: len({at for at in _known(s) if s.partition(at)}) > 1),
+        lambda s: sum(s.partition(known) is not None for known in _known(s)) > 1),
     _continues("a share-partition joins a session", _joins, _SESSIONS),
     _continues("a share-partition is forgotten", lambda s: bool(_forgotten(s)), _SESSIONS),
     _continues("a share-partition is forgotten of which the member holds records",

@@ -164,17 +164,17 @@ class _OverAdmin:
         batches: Sequence[tuple[int, int]],
         within: _Open | None,
     ) -> tuple[OffsetRange, ...]:
-        at, ranges = self._admin.end_offset(topic, partition), []
+        offset, ranges = self._admin.end_offset(topic, partition), []
         for missing, size in batches:
             for _ in range(missing):
                 marking = self._admin.begin(self._marking, topic, partition)
-                self._admin.end(marking, at, committed=True)
-                at += 1
+                self._admin.end(marking, offset, committed=True)
+                offset += 1
             first = self._append(topic, partition, size, within)
-            if first != at:
-                raise TargetError(f"a batch went to offset {first} of {topic}, not to {at}")
-            ranges.append(OffsetRange(at, at + size - 1))
-            at += size
+            if first != offset:
+                raise TargetError(f"a batch went to offset {first} of {topic}, not to {offset}")
+            ranges.append(OffsetRange(offset, offset + size - 1))
+            offset += size
         return tuple(ranges)
 
     def _append(self, topic: str, partition: int, size: int, within: _Open | None) -> int:
@@ -222,7 +222,7 @@ def _limited(can: WireCapabilities, settings: dict[str, str]) -> WireCapabilitie
     def within(limit: str, wanted: tuple[int, ...]) -> tuple[int, ...]:
         low = known.get(f"group.share.min.{limit}", min(wanted))
         high = known.get(f"group.share.max.{limit}", max(wanted))
-        return tuple(one for one in wanted if low <= one <= high) or (low,)
+        return tuple(version for version in wanted if low <= version <= high) or (low,)
 
     return attrs.evolve(
         can,

@@ -114,8 +114,10 @@ class Judge:
         return max(
             sum(
                 -(-len(batch) // max(1, most))
-                for at, log in self.logs.items()
-                for batch in free_of_aborted(belief.broker.partitions[self.key(at.partition)], log)
+                for topic_partition, log in self.logs.items()
+                for batch in free_of_aborted(
+                    belief.broker.partitions[self.key(topic_partition.partition)], log
+                )
             )
             for belief in self.beliefs
         )
@@ -133,19 +135,19 @@ class Judge:
 
         They are of an ``aborted`` transaction, or of one that ``stays_open``, or of none.
         """
-        at, new = self.key(partition)[1], tuple(batches)
-        log = self.logs[at]
+        topic_partition, new = self.key(partition)[1], tuple(batches)
+        log = self.logs[topic_partition]
         log.end, log.batches = end, (*log.batches, *new)
         log.aborted += new if aborted else ()
         log.open += new if stays_open else ()
-        self.beliefs = tuple(appended(belief, at, new, log) for belief in self.beliefs)
+        self.beliefs = tuple(appended(belief, topic_partition, new, log) for belief in self.beliefs)
 
     def ended(self, partition: int, *, committed: bool) -> None:
         """Note that the open transaction has ended, with a marker at the end of the log."""
-        at = self.key(partition)[1]
-        log = self.logs[at]
+        topic_partition = self.key(partition)[1]
+        log = self.logs[topic_partition]
         log.ended(committed=committed)
-        self.beliefs = tuple(appended(belief, at, (), log) for belief in self.beliefs)
+        self.beliefs = tuple(appended(belief, topic_partition, (), log) for belief in self.beliefs)
 
     def deleted(self, partition: int, before: int) -> None:
         """Note that the log lost its records below an offset."""
@@ -201,23 +203,23 @@ class Judge:
                 if passed != before:
                     yield belief, passed
 
-    def described(self, partition: int, told: Described) -> Deviation | None:
+    def described(self, partition: int, reported: Described) -> Deviation | None:
         """Judge a reported start offset and lag, and keep the beliefs that explain them."""
-        if told.error is not ErrorCode.NONE:
+        if reported.error is not ErrorCode.NONE:
             return None
         key, log = self.key(partition), self.logs[self.key(partition)[1]]
         after: dict[Belief, tuple[Belief, Belief]] = {}
         refused: list[tuple[Belief, Mismatch]] = []
         for belief in self.beliefs:
-            blurred = uncertain(belief, told.sent_ms, told.received_ms)
+            blurred = uncertain(belief, reported.sent_ms, reported.received_ms)
             self._blurred_until = max(self._blurred_until, blurred)
-            for before in possible(belief, told.sent_ms, told.received_ms):
-                wrong = _described_wrong(before.broker.partitions[key], log, told, key[1])
+            for before in possible(belief, reported.sent_ms, reported.received_ms):
+                wrong = _described_wrong(before.broker.partitions[key], log, reported, key[1])
                 if wrong is None:
                     after.setdefault(before, (belief, before))
                 else:
                     refused.append((before, wrong))
-        return self._concluded(after, refused, told.sent_ms)
+        return self._concluded(after, refused, reported.sent_ms)
 
     def starved(self, request: ShareRequest, exchange: Exchange) -> Deviation | None:
         """Return a deviation if a fetch got nothing although a record is certainly available."""
@@ -228,14 +230,16 @@ class Judge:
             or any(p.acquired for p in response.partitions)
         ):
             return None
-        for at, log in self.logs.items():
-            free = {self._free(belief, request, at, log) for belief in self.beliefs}
+        for topic_partition, log in self.logs.items():
+            free = {self._free(belief, request, topic_partition, log) for belief in self.beliefs}
             if None in free:
                 continue
             offset = min(o for o in free if o is not None)
             kind = WireDifference.AVAILABLE_RECORDS_ARE_DELIVERED
-            wanted = f"offset {offset} of partition {at.partition}, or another"
-            wrong = Mismatch(kind.name, kind.value, "fetch", "nothing acquired", wanted, at)
+            wanted = f"offset {offset} of partition {topic_partition.partition}, or another"
+            wrong = Mismatch(
+                kind.name, kind.value, "fetch", "nothing acquired", wanted, topic_partition
+            )
             return self._deviation(wrong, self.beliefs[0])
         return None
 
@@ -252,13 +256,13 @@ class Judge:
         """Return the states of the share-partitions in a belief, in words."""
         partitions = (belief or self.beliefs[0]).broker.partitions
         texts = (
-            f"partition {at.partition}: "
+            f"partition {topic_partition.partition}: "
             + (
-                snapshot_text(snapshot(partitions[group, at]))
-                if partitions[group, at].ready
+                snapshot_text(snapshot(partitions[group, topic_partition]))
+                if partitions[group, topic_partition].ready
                 else "not in memory"
             )
-            for group, at in sorted(partitions)
+            for group, topic_partition in sorted(partitions)
         )
         text = printable("; ".join(texts))
         for id_, name in self._names.items():
@@ -286,24 +290,28 @@ class Judge:
     def _seen_wrong(self, exchange: Exchange) -> Iterator[Mismatch]:
         """Yield what no state of a broker allows: wrong offsets, records and lock durations."""
         read = dict(exchange.read)
-        told = exchange.lock_timeout_ms
+        lock_ms = exchange.lock_timeout_ms
         yield from _twice(exchange)
-        for one in exchange.response.partitions:
-            log = self.logs.get(one.at)
-            if log is None or not one.acquired:
+        for part in exchange.response.partitions:
+            log = self.logs.get(part.topic_partition)
+            if log is None or not part.acquired:
                 continue
-            yield from _outside(one, log)
+            yield from _outside(part, log)
             if committed_only(self._config):
-                yield from _uncommitted(one, log)
-                yield from _unstable(one, log)
-            yield from _missing(one, log, read.get(one.at, ()))
-            if told not in (None, self._timing.lock_ms):
+                yield from _uncommitted(part, log)
+                yield from _unstable(part, log)
+            yield from _missing(part, log, read.get(part.topic_partition, ()))
+            if lock_ms not in (None, self._timing.lock_ms):
                 kind = WireDifference.LOCK_TIMEOUT
-                texts = f"{told} ms", f"{self._timing.lock_ms} ms"
-                yield Mismatch(kind.name, kind.value, "fetch", *texts, one.at)
+                texts = f"{lock_ms} ms", f"{self._timing.lock_ms} ms"
+                yield Mismatch(kind.name, kind.value, "fetch", *texts, part.topic_partition)
 
     def _free(
-        self, belief: Belief, request: ShareRequest, at: TopicPartition, log: WrittenLog
+        self,
+        belief: Belief,
+        request: ShareRequest,
+        topic_partition: TopicPartition,
+        log: WrittenLog,
     ) -> int | None:
         """Return a record that a belief has available for the session of a request; None if none.
 
@@ -311,20 +319,26 @@ class Judge:
         is only kept back makes room for the next.
         """
         session = belief.broker.sessions.get(key_of(request))
-        there = belief.broker.partitions[self._place.group, at]
-        if session is None or not there.ready or all(one.at != at for one in session.partitions):
+        partition = belief.broker.partitions[self._place.group, topic_partition]
+        if (
+            session is None
+            or not partition.ready
+            or all(part.topic_partition != topic_partition for part in session.partitions)
+        ):
             return None
-        window = there.window
-        cap = first_unfinished(window, there.log) + self._config.partition_max_record_locks
-        for offset in range(max(window.start_offset, log.start), readable_end(there.config, log)):
+        window = partition.window
+        cap = first_unfinished(window, partition.log) + self._config.partition_max_record_locks
+        for offset in range(
+            max(window.start_offset, log.start), readable_end(partition.config, log)
+        ):
             record = window.records.get(offset, UNDELIVERED)
             room = record.delivery_count > 0 or offset < cap
-            if room and is_acquirable(record) and hole_end(there.log, offset) is None:
-                return next(deliverable(there, log, offset), None)
+            if room and is_acquirable(record) and hole_end(partition.log, offset) is None:
+                return next(deliverable(partition, log, offset), None)
         return None
 
     def _deviation(self, wrong: Mismatch, belief: Belief) -> Deviation:
-        self.refused = self._state(belief, wrong.at)
+        self.refused = self._state(belief, wrong.topic_partition)
         return Deviation(
             wrong.name,
             wrong.about,
@@ -334,13 +348,15 @@ class Judge:
             self.state_text(belief),
         )
 
-    def _state(self, belief: Belief, at: TopicPartition | None) -> SharePartitionSnapshot | None:
+    def _state(
+        self, belief: Belief, topic_partition: TopicPartition | None
+    ) -> SharePartitionSnapshot | None:
         (only, *others) = self.logs
-        key = self._place.group, only if at is None and not others else at
-        there = next((p for k, p in belief.broker.partitions.items() if k == key), None)
-        if there is None or not there.ready:
+        key = self._place.group, only if topic_partition is None and not others else topic_partition
+        partition = next((p for k, p in belief.broker.partitions.items() if k == key), None)
+        if partition is None or not partition.ready:
             return None
-        state = snapshot(there)
+        state = snapshot(partition)
         records = (
             attrs.evolve(r, owner=self._names.get(r.owner or "", r.owner))
             for r in state.records or ()
@@ -354,53 +370,55 @@ def _passing(response: ShareResponse) -> bool:
 
 
 def _twice(exchange: Exchange) -> Iterator[Mismatch]:
-    said = [one.at for one in exchange.response.partitions]
-    if doubled := next((at for at in said if said.count(at) > 1), None):
+    named = [part.topic_partition for part in exchange.response.partitions]
+    if doubled := next(
+        (topic_partition for topic_partition in named if named.count(topic_partition) > 1), None
+    ):
         kind = WireDifference.ANSWERED_ONCE
-        texts = f"partition {doubled.partition} {said.count(doubled)} times", "once"
+        texts = f"partition {doubled.partition} {named.count(doubled)} times", "once"
         yield Mismatch(kind.name, kind.value, "fetch", *texts, doubled)
-    for at, read in exchange.read:
+    for topic_partition, read in exchange.read:
         if any(after.first <= before.last for before, after in pairwise(read)):
             kind = WireDifference.SENT_ONCE
             texts = f"records {ranges_text(read)}", "each batch once, ascending"
-            yield Mismatch(kind.name, kind.value, "fetch", *texts, at)
+            yield Mismatch(kind.name, kind.value, "fetch", *texts, topic_partition)
 
 
-def _outside(said: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
+def _outside(answer: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
     kind = WireDifference.ONLY_LOGGED_IS_ACQUIRED
-    for one in said.acquired:
-        if one.first < log.start or one.last >= log.end:
+    for part in answer.acquired:
+        if part.first < log.start or part.last >= log.end:
             allowed = f"offsets of the log, {log.start} to {log.end - 1}"
-            texts = acquired_text(said.acquired), allowed
-            yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
+            texts = acquired_text(answer.acquired), allowed
+            yield Mismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
 
 
-def _uncommitted(said: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
+def _uncommitted(answer: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
     kind = WireDifference.COMMITTED_IS_DELIVERED
     aborted = set(offsets(log.aborted))
-    for offset in offsets(OffsetRange(one.first, one.last) for one in said.acquired):
+    for offset in offsets(OffsetRange(part.first, part.last) for part in answer.acquired):
         if offset in aborted:
-            texts = acquired_text(said.acquired), f"nothing of {ranges_text(log.aborted)}"
-            yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
+            texts = acquired_text(answer.acquired), f"nothing of {ranges_text(log.aborted)}"
+            yield Mismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
 
 
-def _unstable(said: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
+def _unstable(answer: PartitionResponse, log: WrittenLog) -> Iterator[Mismatch]:
     kind = WireDifference.STABLE_IS_DELIVERED
-    if any(one.last >= log.stable for one in said.acquired):
+    if any(part.last >= log.stable for part in answer.acquired):
         allowed = f"offsets below the last stable offset, which is {log.stable}"
-        texts = acquired_text(said.acquired), allowed
-        yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
+        texts = acquired_text(answer.acquired), allowed
+        yield Mismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
 
 
 def _missing(
-    said: PartitionResponse, log: WrittenLog, read: tuple[OffsetRange, ...]
+    answer: PartitionResponse, log: WrittenLog, read: tuple[OffsetRange, ...]
 ) -> Iterator[Mismatch]:
     kind = WireDifference.ACQUIRED_IS_SENT
-    for one in said.acquired:
-        for offset in _data(one, log):
+    for part in answer.acquired:
+        for offset in _data(part, log):
             if not any(batch.first <= offset <= batch.last for batch in read):
                 texts = f"records {ranges_text(read)}", f"record {offset} among them"
-                yield Mismatch(kind.name, kind.value, "fetch", *texts, said.at)
+                yield Mismatch(kind.name, kind.value, "fetch", *texts, answer.topic_partition)
 
 
 def _data(acquired: AcquiredRange, log: WrittenLog) -> Iterator[int]:
@@ -410,28 +428,31 @@ def _data(acquired: AcquiredRange, log: WrittenLog) -> Iterator[int]:
 
 
 def _described_wrong(
-    there: SharePartition, written: WrittenLog, told: Described, at: TopicPartition
+    partition: SharePartition,
+    written: WrittenLog,
+    described: Described,
+    topic_partition: TopicPartition,
 ) -> Mismatch | None:
     """Return why a broker cannot report this start offset and lag; None if it can.
 
     It may report what is durable, what is in memory, or a start offset between them, since it may
     advance later than it could. A lag may count the markers of transactions or not.
     """
-    kept, log, window = durable(there), there.log, there.window
-    if kept.start_offset == -1 and told.start_offset == -1:
+    kept, log, window = durable(partition), partition.log, partition.window
+    if kept.start_offset == -1 and described.start_offset == -1:
         return None
-    in_memory = window.start_offset if there.ready else max(kept.start_offset, log.start_offset)
+    in_memory = window.start_offset if partition.ready else max(kept.start_offset, log.start_offset)
     lowest = in_memory if kept.start_offset == -1 else min(kept.start_offset, in_memory)
-    lowest = waiting_start(there, written, lowest)
-    if not lowest <= told.start_offset <= in_memory:
-        kind, observed = WireDifference.START_OFFSET, str(told.start_offset)
+    lowest = waiting_start(partition, written, lowest)
+    if not lowest <= described.start_offset <= in_memory:
+        kind, observed = WireDifference.START_OFFSET, str(described.start_offset)
         wanted = f"{lowest} to {in_memory}" if lowest < in_memory else str(in_memory)
-        return Mismatch(kind.name, kind.value, "describe", observed, wanted, at)
-    lags = {lag(there) if there.ready else log.end_offset - in_memory}
+        return Mismatch(kind.name, kind.value, "describe", observed, wanted, topic_partition)
+    lags = {lag(partition) if partition.ready else log.end_offset - in_memory}
     lags |= {known for known in [durable_lag(log.end_offset, kept)] if known is not None}
     holes = sum(max(0, last - max(first, lowest) + 1) for first, last in log.holes)
-    if told.lag is None or min(lags) - holes <= told.lag <= max(lags) + holes:
+    if described.lag is None or min(lags) - holes <= described.lag <= max(lags) + holes:
         return None
     kind = WireDifference.LAG
-    wanted = " or ".join(str(one) for one in sorted(lags))
-    return Mismatch(kind.name, kind.value, "describe", str(told.lag), wanted, at)
+    wanted = " or ".join(str(each) for each in sorted(lags))
+    return Mismatch(kind.name, kind.value, "describe", str(described.lag), wanted, topic_partition)

@@ -8,8 +8,10 @@ import attrs
 
 from conformance.goals import Coverage, coverage
 from conformance.wire import asks
+from conformance.wire.belief import SLACK_MS
 from conformance.wire.generate import begin, next_ask
 from conformance.wire.goals import GOALS
+from conformance.wire.judge import DISCONNECT_MS
 from conformance.wire.scene import MEMBERS, WireScene
 from conformance.wire.target import WireHello, WireTarget
 from model.states import AcknowledgeType
@@ -53,6 +55,14 @@ class Brokers:
     def stage(self, target: WireTarget, hello: WireHello) -> WireScene:
         """Return a stage for one group and topic, which the first command creates."""
         return WireScene(target, hello)
+
+    def bounds(self, hello: WireHello) -> tuple[str, ...]:
+        """Return how late an event may be."""
+        sweep = hello.capabilities.sweep_ms
+        return (
+            f"a lock ends at most {sweep + SLACK_MS} ms late",
+            f"a closed connection ends its sessions within {DISCONNECT_MS} ms",
+        )
 
     def draws(
         self, random: Random, hello: WireHello
@@ -106,7 +116,7 @@ class Brokers:
             yield from (odd,) if ask.epoch is not asks.Epoch.NEXT else ()
             yield from (f"absent {ask.stranger}",) if ask.stranger else ()
             yield from ("acknowledges",) if ask.acknowledged else ()
-            for batch in (batch for one in ask.acknowledged for batch in one.batches):
+            for batch in (batch for part in ask.acknowledged for batch in part.batches):
                 yield from ("malformed", batch.shape.value) if batch.shape else ()
                 yield from ("renew",) if AcknowledgeType.RENEW in batch.types else ()
         if isinstance(ask, asks.Fetch):
@@ -129,16 +139,16 @@ def _first_member(ask: asks.Ask) -> Iterator[asks.Ask]:
 def _simpler_acknowledged(
     acknowledged: tuple[asks.Acknowledged, ...],
 ) -> Iterator[tuple[asks.Acknowledged, ...]]:
-    for at, one in enumerate(acknowledged):
-        before, after = acknowledged[:at], acknowledged[at + 1 :]
+    for index, part in enumerate(acknowledged):
+        before, after = acknowledged[:index], acknowledged[index + 1 :]
         yield (*before, *after)
-        for place, batch in enumerate(one.batches):
-            others = one.batches[:place], one.batches[place + 1 :]
+        for place, batch in enumerate(part.batches):
+            others = part.batches[:place], part.batches[place + 1 :]
             if any(others):
-                yield (*before, attrs.evolve(one, batches=(*others[0], *others[1])), *after)
+                yield (*before, attrs.evolve(part, batches=(*others[0], *others[1])), *after)
             for change in _simpler_batch(batch):
                 batches = (*others[0], change, *others[1])
-                yield (*before, attrs.evolve(one, batches=batches), *after)
+                yield (*before, attrs.evolve(part, batches=batches), *after)
 
 
 def _simpler_batch(batch: asks.Batch) -> Iterator[asks.Batch]:
@@ -152,8 +162,8 @@ def _simpler_batch(batch: asks.Batch) -> Iterator[asks.Batch]:
 def _simpler_batches(
     batches: tuple[tuple[int, int], ...],
 ) -> Iterator[tuple[tuple[int, int], ...]]:
-    for at, (missing, size) in enumerate(batches):
-        before, after = batches[:at], batches[at + 1 :]
+    for place, (missing, size) in enumerate(batches):
+        before, after = batches[:place], batches[place + 1 :]
         if before or after:
             yield (*before, *after)
         for change in ((0, size), (missing, 1), (missing, max(1, size // 2)), (missing, size - 1)):
@@ -168,13 +178,13 @@ def _with(ask: asks.Ask, member: str, other: str) -> asks.Ask:
         return ask
     acknowledged = tuple(
         attrs.evolve(
-            one,
+            part,
             batches=tuple(
                 attrs.evolve(batch, whose=other) if batch.whose == member else batch
-                for batch in one.batches
+                for batch in part.batches
             ),
         )
-        for one in ask.acknowledged
+        for part in ask.acknowledged
     )
     who = other if ask.member == member else ask.member
     return attrs.evolve(ask, member=who, acknowledged=acknowledged)

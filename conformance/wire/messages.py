@@ -5,6 +5,7 @@ kio's own decoder believes the counts in a message: one of 2**31 elements ends t
 """
 
 import io
+import struct
 from collections.abc import Iterable
 from dataclasses import fields
 from datetime import timedelta
@@ -14,7 +15,12 @@ from typing import Any, TypeAlias, get_args, get_origin
 from uuid import UUID
 
 import attrs
-from kio.index import load_entity_schema, load_response_schema
+from kio.index import (
+    KioIndexError,
+    load_entity_schema,
+    load_request_schema,
+    load_response_schema,
+)
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
 from kio.static.constants import EntityType
@@ -40,10 +46,17 @@ _KINDS = {
 _MS = ("timedelta_i32", "timedelta_i64")
 _SIZED = ("string", "bytes", "records")
 _CLIENT = "sharespec"
+_TAGS = wire.Message("header", ())
+"""What follows the fields of a flexible header, of which the client's id is as in earlier ones."""
+_KEY_AND_VERSION = struct.Struct(">hh")
 
 
 class MalformedError(ValueError):
     """Bytes that are no message of this kind."""
+
+
+class UnsupportedError(ValueError):
+    """A request of an API, or of a version of it, that is not known."""
 
 
 @attrs.frozen
@@ -95,7 +108,7 @@ def _plain(field: _Field | None, value: Message) -> Message:
     if field is None or value is None:
         return value
     if field.entity and field.array:
-        return tuple(built(field.entity, one) for one in value)
+        return tuple(built(field.entity, item) for item in value)
     if field.entity:
         return built(field.entity, value)
     if field.primitive in _MS:
@@ -132,6 +145,47 @@ def response(message: Message, frame: bytes, surplus: int = 0) -> tuple[int, Sim
     return header.correlation_id, body
 
 
+def received(frame: bytes) -> tuple[SimpleNamespace, SimpleNamespace]:
+    """Return the header and the body of a request. Raises MalformedError.
+
+    UnsupportedError for an API or a version that kio does not have.
+    """
+    if len(frame) < _KEY_AND_VERSION.size:
+        raise MalformedError(f"a request of {len(frame)} bytes")
+    key, version = _KEY_AND_VERSION.unpack_from(frame)
+    try:
+        kind: Kind = load_request_schema(key, version)
+    except KioIndexError:
+        raise UnsupportedError(f"API {key} version {version}") from None
+    header = _table(kind.__header_schema__)
+    parts = [attrs.evolve(header, flexible=False), *((_TAGS,) if header.flexible else ())]
+    read_header, *_, body = _read_tables(frame, (*parts, _table(kind)))
+    return read_header, body
+
+
+def answered(key: int, version: int, correlation_id: int, values: dict[str, Any]) -> bytes:
+    """Return a response with its header; values that this version does not have are left out."""
+    kind: Kind = load_response_schema(key, version)
+    header = built(kind.__header_schema__, {"correlation_id": correlation_id})
+    buffer = io.BytesIO()
+    for part in (header, built(kind, fitted(kind, values))):
+        entity_writer(type(part))(buffer, part)
+    return buffer.getvalue()
+
+
+def fitted(kind: Kind, values: dict[str, Any]) -> dict[str, Any]:
+    """Return values, and those within them, without the fields that a version does not have."""
+    fitting = {}
+    for field in _fields(kind):
+        if field.name in values:
+            value = values[field.name]
+            if field.entity and value is not None:
+                parts = [fitted(field.entity, part) for part in (value if field.array else [value])]
+                value = parts if field.array else parts[0]
+            fitting[field.name] = value
+    return fitting
+
+
 def decoded(kind: Kind, data: bytes) -> SimpleNamespace:
     """Return what the bytes say, by kio's names: durations and times in ms, errors as numbers.
 
@@ -142,13 +196,19 @@ def decoded(kind: Kind, data: bytes) -> SimpleNamespace:
 
 
 def _read(data: bytes, kinds: Iterable[Kind], surplus: int = 0) -> tuple[SimpleNamespace, ...]:
+    return _read_tables(data, map(_table, kinds), surplus)
+
+
+def _read_tables(
+    data: bytes, tables: Iterable[wire.Message], surplus: int = 0
+) -> tuple[SimpleNamespace, ...]:
     reader = Reader(data, _MOST_ELEMENTS)
     try:
-        parts = tuple(_named(read(reader, _table(kind))) for kind in kinds)
+        parts = tuple(_named(read(reader, table)) for table in tables)
     except InvalidValueError as error:
         raise MalformedError(str(error)) from None
-    if reader.left > surplus:
-        raise MalformedError(f"{reader.left} bytes are left over")
+    if reader.remaining > surplus:
+        raise MalformedError(f"{reader.remaining} bytes are left over")
     return parts
 
 

@@ -74,15 +74,15 @@ class Meter:
             self._note_blocked(served)
 
     def described(
-        self, explanation: tuple[Belief, Belief], key: PartitionKey, told: Described
+        self, explanation: tuple[Belief, Belief], key: PartitionKey, answer: Described
     ) -> None:
         """Count what the description of a share-partition covered."""
         was, before = explanation
-        self._unseen(was, before, told.sent_ms)
-        self.counts[answer_name(DESCRIBE, told.error)] += 1
-        if told.error is ErrorCode.NONE:
+        self._unseen(was, before, answer.sent_ms)
+        self.counts[answer_name(DESCRIBE, answer.error)] += 1
+        if answer.error is ErrorCode.NONE:
             partition = before.broker.partitions[key]
-            description = Description(partition, told.start_offset, told.lag)
+            description = Description(partition, answer.start_offset, answer.lag)
             self.counts.update(described_situations(description))
 
     def _unseen(self, was: Belief, before: Belief, sent: float) -> None:
@@ -118,7 +118,7 @@ class Meter:
         request = served.request
         lost = request.member_id, Why.LOCK_OVER
         named = (
-            ((request.group_id, asked.at), offset)
+            ((request.group_id, asked.topic_partition), offset)
             for asked in request.partitions
             for batch in asked.batches
             for offset, _type in typed(batch)
@@ -141,39 +141,41 @@ class Meter:
         else:
             self._ended.pop(key, None)
         types = {
-            ((request.group_id, asked.at), offset): type_
+            ((request.group_id, asked.topic_partition), offset): type_
             for asked in request.partitions
             for batch in asked.batches
             for offset, type_ in typed(batch)
         }
-        for at, offset in held_by(served.before, request.member_id):
-            partition = served.after.broker.partitions[at]
-            type_ = types.get((at, offset))
+        for topic_partition, offset in held_by(served.before, request.member_id):
+            partition = served.after.broker.partitions[topic_partition]
+            type_ = types.get((topic_partition, offset))
             if offset in partition.window.held:
                 continue
-            record = served.before.broker.partitions[at].window.records[offset]
+            record = served.before.broker.partitions[topic_partition].window.records[offset]
             if type_ == AcknowledgeType.RELEASE:
-                self._freed((at, offset), record, partition.config, Why.RELEASED)
+                self._freed((topic_partition, offset), record, partition.config, Why.RELEASED)
             elif type_ is None and closes:
-                self._freed((at, offset), record, partition.config, Why.CLOSED)
+                self._freed((topic_partition, offset), record, partition.config, Why.CLOSED)
 
     def _note_blocked(self, served: Served) -> None:
         """Count records that waited for the end of a transaction, and remember those that wait."""
         for part in acquired_in(served):
-            waited = self._blocked.get((served.request.group_id, part.part.at), range(0))
+            waited = self._blocked.get(
+                (served.request.group_id, part.part.topic_partition), range(0)
+            )
             self.counts[UNBLOCKED.name] += any(offset in waited for offset in part.offsets)
         for fetched in fetched_in(served):
             if fetched.blocked:
-                log, key = fetched.after.log, (served.request.group_id, fetched.at)
+                log, key = fetched.after.log, (served.request.group_id, fetched.topic_partition)
                 self._blocked[key] = range(log.stable_offset, log.end_offset)
 
     def _note_acquired(self, served: Served) -> None:
         """Count records that are delivered again, and remember the locks of all."""
         member = served.request.member_id
         for part in served.exchange.response.partitions:
-            key = served.request.group_id, part.at
+            key = served.request.group_id, part.topic_partition
             for offset in (o for r in part.acquired for o in range(r.first, r.last + 1)):
-                partition = served.partition(part.at)
+                partition = served.partition(part.topic_partition)
                 record = partition.window.records.get(offset) if partition else None
                 own = record is not None and is_held(record)
                 former = (member, Why.RELEASED) if own else self._free.pop((key, offset), None)

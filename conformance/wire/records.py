@@ -19,10 +19,10 @@ from model.errors import InvalidValueError
 from model.ranges import OffsetRange
 from model.wire import Reader
 
-_HEADER = struct.Struct(">qiibIhiqqqhii")
-_LENGTH_FROM, _CRC_FROM = 12, 21
-_MAGIC = 2
-_COMPRESSED, _TRANSACTIONAL, _CONTROL = 0b111, 1 << 4, 1 << 5
+BATCH_HEADER = struct.Struct(">qiibIhiqqqhii")
+LENGTH_FROM, CRC_FROM = 12, 21
+MAGIC = 2
+COMPRESSED, TRANSACTIONAL, CONTROL = 0b111, 1 << 4, 1 << 5
 _MOST_RANGES = 100_000
 
 
@@ -64,7 +64,7 @@ def record_batch(size: int, producer: Producer | None = None) -> bytes:
         producer_epoch=i16(who.epoch),
         base_sequence=i32(who.sequence),
         records=records,
-        attributes=i16(_TRANSACTIONAL if producer else 0),
+        attributes=i16(TRANSACTIONAL if producer else 0),
     )
     write_batch(buffer, batch)
     return buffer.getvalue()
@@ -75,46 +75,48 @@ def read_batches(data: bytes) -> tuple[LogBatch, ...]:
 
     The offsets of a compressed batch are those that its header tells. Raises MalformedError.
     """
-    found, at, most = [], 0, _MOST_RANGES
-    while len(data) - at >= _HEADER.size:
-        length = _LENGTH_FROM + int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
-        if length < _HEADER.size:
+    ranges, position, most = [], 0, _MOST_RANGES
+    while len(data) - position >= BATCH_HEADER.size:
+        length = LENGTH_FROM + int.from_bytes(
+            data[position + 8 : position + 12], "big", signed=True
+        )
+        if length < BATCH_HEADER.size:
             raise MalformedError(f"a record batch of {length} bytes")
-        if length > len(data) - at:
+        if length > len(data) - position:
             break
-        found.append(_batch(data[at : at + length], most))
-        most -= len(found[-1].ranges)
-        at += length
-    return tuple(found)
+        ranges.append(_batch(data[position : position + length], most))
+        most -= len(ranges[-1].ranges)
+        position += length
+    return tuple(ranges)
 
 
 def _batch(data: bytes, most: int) -> LogBatch:
-    base, _, _, magic, crc, attributes, delta, *_, count = _HEADER.unpack_from(data)
-    if magic != _MAGIC:
-        raise MalformedError(f"a record batch of magic {magic}, not {_MAGIC}")
-    if crc != crc32c(data[_CRC_FROM:]):
+    base, _, _, magic, crc, attributes, delta, *_, count = BATCH_HEADER.unpack_from(data)
+    if magic != MAGIC:
+        raise MalformedError(f"a record batch of magic {magic}, not {MAGIC}")
+    if crc != crc32c(data[CRC_FROM:]):
         raise MalformedError(f"the record batch at offset {base} has a wrong checksum")
     try:
         whole = OffsetRange(base, base + delta)
-        if attributes & _COMPRESSED:
+        if attributes & COMPRESSED:
             ranges: tuple[OffsetRange, ...] = (whole,)
         else:
             ranges = _ranges(base, _deltas(data, count, delta), most)
     except InvalidValueError as error:
         raise MalformedError(f"a record batch whose {error}") from None
-    return LogBatch(ranges, bool(attributes & _CONTROL))
+    return LogBatch(ranges, bool(attributes & CONTROL))
 
 
 def _deltas(data: bytes, count: int, last: int) -> list[int]:
     """Return by how much the offset of each record is above the first of the batch."""
-    reader, deltas = Reader(data[_HEADER.size :]), []
+    reader, deltas = Reader(data[BATCH_HEADER.size :]), []
     for _ in range(count):
         record = Reader(reader.take(reader.varlong("record length"), "record length"))
         record.take(1, "record attributes")
         record.varlong("timestamp delta")
         deltas.append(record.varlong("offset delta"))
-    if reader.left:
-        raise MalformedError(f"a record batch with {reader.left} bytes after its records")
+    if reader.remaining:
+        raise MalformedError(f"a record batch with {reader.remaining} bytes after its records")
     if any(high <= low for low, high in pairwise([-1, *deltas])) or max(deltas, default=0) > last:
         raise MalformedError("a record batch whose offsets do not ascend within it")
     return deltas

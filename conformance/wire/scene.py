@@ -83,6 +83,11 @@ class WireScene:
         return self._judge is not None and (late or self._judge.over)
 
     @property
+    def waits(self) -> bool:
+        """False: a fetch that gets nothing is repeated at once (``_requested``)."""
+        return False
+
+    @property
     def partitions(self) -> int:
         """How many partitions the topic has."""
         return self._place.partitions
@@ -97,10 +102,10 @@ class WireScene:
 
         The step before a deviation gets the state in which the answer is not allowed.
         """
-        found = self._asked(ask)
-        if found and self.judge.refused:
+        deviation = self._asked(ask)
+        if deviation and self.judge.refused:
             self.steps[-2] = attrs.evolve(self.steps[-2], state=self.judge.refused)
-        return found
+        return deviation
 
     def _asked(self, ask: asks.Ask) -> Deviation | None:
         match ask:
@@ -148,7 +153,7 @@ class WireScene:
         timing = Timing(self._can.lock_ms, self._can.sweep_ms)
         profile = profile_named(self._hello.profile)
         self._judge = Judge(profile, self._place, config, timing, _NAMES)
-        self._told(
+        self._note(
             "open",
             f"{partitions} partitions, delivery limit {config.delivery_count_limit}, "
             f"window limit {config.partition_max_record_locks}"
@@ -159,63 +164,68 @@ class WireScene:
         self, partition: int, batches: tuple[tuple[int, int], ...], *, aborted: bool = False
     ) -> None:
         ranges = self._target.produce(self._place, partition, batches, aborted=aborted)
-        end = max(one.last for one in ranges) + 1 + aborted
+        end = max(part.last for part in ranges) + 1 + aborted
         self.judge.produced(partition, ranges, end, aborted=aborted)
         which = " of an aborted transaction" if aborted else ""
-        self._told("produce", f"produce {ranges_text(ranges)}{which} in partition {partition}")
+        self._note("produce", f"produce {ranges_text(ranges)}{which} in partition {partition}")
 
     def _produce_open(self, partition: int, batches: tuple[tuple[int, int], ...]) -> None:
         ranges = self._target.produce_open(self._place, partition, batches)
         self.judge.produced(partition, ranges, ranges[-1].last + 1, stays_open=True)
         text = f"produce {ranges_text(ranges)} of an open transaction in partition {partition}"
-        self._told("produce", text)
+        self._note("produce", text)
 
     def _end(self, partition: int, *, committed: bool) -> None:
         if self.log(partition).open:
             self._target.end_transaction(self._place, partition, committed=committed)
             self.judge.ended(partition, committed=committed)
             verb = "commit" if committed else "abort"
-            self._told("end_transaction", f"{verb} the transaction of partition {partition}")
+            self._note("end_transaction", f"{verb} the transaction of partition {partition}")
 
     def _delete(self, partition: int, by: int) -> None:
         log = self.log(partition)
         before = min(log.stable, log.start + by)
         if before > log.start:
             self._target.delete_records(self._place, partition, before)
-            there = self.judge.partition(partition)
-            self._meter.deleted(Deletion(there, log.batches, log.end, before))
+            partition_now = self.judge.partition(partition)
+            self._meter.deleted(Deletion(partition_now, log.batches, log.end, before))
             self.judge.deleted(partition, before)
-            self._told("delete_records", f"delete records of partition {partition} before {before}")
+            self._note("delete_records", f"delete records of partition {partition} before {before}")
 
     def _disconnect(self, member: str) -> None:
         name = self._connection(member)
         self._target.disconnect(name)
         self.judge.disconnected(name, self._now)
         self._connections[member] = self._connections.get(member, 0) + 1
-        self._told("disconnect", f"{member} is disconnected")
+        self._note("disconnect", f"{member} is disconnected")
 
     def _wait(self, ms: float) -> None:
         if ms > 0:
             self._target.wait(ms)
             self._now += ms
-            self._told("wait", f"{ms:.0f} ms pass")
+            self._note("wait", f"{ms:.0f} ms pass")
 
     def _described(self, partition: int) -> Deviation | None:
         """Describe and judge; repeat for a while after a mismatch: writes may be outstanding."""
         tries = 4
         pause = (self._can.sweep_ms + SLACK_MS) / tries
-        for left in reversed(range(tries)):
+        for remaining in reversed(range(tries)):
             self._steer_clear(_MARGIN_MS)
-            told = self._target.describe(self._place, partition)
-            self._answered(told)
-            wrong = self.judge.described(partition, told)
-            if wrong is None or left == 0:
+            described = self._target.describe(self._place, partition)
+            self._answered(described)
+            wrong = self.judge.described(partition, described)
+            if wrong is None or remaining == 0:
                 break
             self._target.wait(pause)
             self._now += pause
         if not (wrong or self.judge.over):
-            self._meter.described(self.judge.explanation, self.judge.key(partition), told)
-        self._told("describe", f"describe partition {partition}", _described_text(told), told.error)
+            self._meter.described(self.judge.explanation, self.judge.key(partition), described)
+        self._note(
+            "describe",
+            f"describe partition {partition}",
+            _described_text(described),
+            described.error,
+        )
         return wrong
 
     def _requested(self, ask: asks.Fetch | asks.Acknowledge) -> Deviation | None:
@@ -260,19 +270,19 @@ class WireScene:
         if not (wrong or self.judge.over):
             beliefs = *self.judge.explanation, self.judge.beliefs[0]
             self._meter.served(Served(request, connection, exchange, *beliefs, self._can.lock_ms))
-        said = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
-        self._told(op, request_text(request, _NAMES), said, _status(exchange))
+        text = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
+        self._note(op, request_text(request, _NAMES), text, _status(exchange))
         return wrong, exchange
 
     def _unanswered(self, op: str, request: ShareRequest) -> Deviation:
         rule, closed = WireDifference.UNANSWERED, "the connection was closed"
-        self._told(op, request_text(request, _NAMES), closed, ErrorCode.UNKNOWN_SERVER_ERROR)
+        self._note(op, request_text(request, _NAMES), closed, ErrorCode.UNKNOWN_SERVER_ERROR)
         before = self.judge.state_text()
         return Deviation(rule.name, op, rule.value, closed, "an answer", before)
 
-    def _answered(self, told: Exchange | Described) -> None:
+    def _answered(self, described: Exchange | Described) -> None:
         """Read the time off an answer: the first one shows where the clock starts."""
-        self._now, self._began = told.received_ms, self._began or told.sent_ms
+        self._now, self._began = described.received_ms, self._began or described.sent_ms
 
     def _steer_clear(self, ms: float) -> None:
         """Wait until all locks are decided that may end within so many ms."""
@@ -291,15 +301,20 @@ class WireScene:
         batches: dict[TopicPartition, tuple[AcknowledgementBatch, ...]] = {}
         if isinstance(ask, asks.Fetch):
             added = ask.partitions or (range(self.partitions) if opens else ())
-            batches |= {self._at(partition): () for partition in added}
+            batches |= {self._topic_partition(partition): () for partition in added}
         if not (fetches and opens and ask.epoch is asks.Epoch.NEXT):
-            batches |= {self._at(one.partition): self._batches(one) for one in ask.acknowledged}
+            batches |= {
+                self._topic_partition(part.partition): self._batches(part)
+                for part in ask.acknowledged
+            }
         if ask.stranger is not asks.Stranger.NONE:
-            one = (AcknowledgementBatch(0, 0, (AcknowledgeType.ACCEPT,)),)
+            part = (AcknowledgementBatch(0, 0, (AcknowledgeType.ACCEPT,)),)
             batches[self._strange(ask.stranger)] = (
-                one if not fetches or any(batches.values()) else ()
+                part if not fetches or any(batches.values()) else ()
             )
-        partitions = tuple(PartitionRequest(at, given) for at, given in batches.items())
+        partitions = tuple(
+            PartitionRequest(topic_partition, given) for topic_partition, given in batches.items()
+        )
         renews = any(_RENEW in batch.types for given in batches.values() for batch in given)
         names = self._place.group, member_id(ask.member), epoch, partitions
         renewing = renews and not ask.unsaid
@@ -309,7 +324,7 @@ class WireScene:
         return ShareAcknowledge(*names, is_renew_ack=renewing, version=version)
 
     def _fetch(self, ask: asks.Fetch, plain: ShareFetch, *, renewing: bool) -> ShareFetch:
-        forgotten = dict.fromkeys(self._at(partition) for partition in ask.forgotten)
+        forgotten = dict.fromkeys(self._topic_partition(partition) for partition in ask.forgotten)
         request = attrs.evolve(
             plain,
             forgotten=tuple(forgotten),
@@ -324,7 +339,7 @@ class WireScene:
         nothing = attrs.evolve(request, max_records=0, max_bytes=0, min_bytes=0, max_wait_ms=0)
         return attrs.evolve(nothing, is_renew_ack=True)
 
-    def _at(self, partition: int) -> TopicPartition:
+    def _topic_partition(self, partition: int) -> TopicPartition:
         return TopicPartition(self._place.topic_id, partition % self.partitions)
 
     def _strange(self, stranger: asks.Stranger) -> TopicPartition:
@@ -349,16 +364,16 @@ class WireScene:
 
     def _batches(self, asked: asks.Acknowledged) -> tuple[AcknowledgementBatch, ...]:
         """Return batches that ascend and do not overlap, except those that are malformed."""
-        found: list[AcknowledgementBatch] = []
+        deviation: list[AcknowledgementBatch] = []
         partition = asked.partition % self.partitions
         placed = sorted(
             ((self._first(partition, batch), batch) for batch in asked.batches),
-            key=lambda one: one[0],
+            key=lambda part: part[0],
         )
         for first, batch in placed:
-            if batch.shape is not asks.Shape.WELL_FORMED or all(b.last < first for b in found):
-                found.append(self._batch(partition, first, batch))
-        return tuple(found)
+            if batch.shape is not asks.Shape.WELL_FORMED or all(b.last < first for b in deviation):
+                deviation.append(self._batch(partition, first, batch))
+        return tuple(deviation)
 
     def _first(self, partition: int, batch: asks.Batch) -> int:
         held = self.held(partition, batch.whose) if batch.whose else []
@@ -375,7 +390,7 @@ class WireScene:
         types = types if len(types) in (1, last - first + 1) else types[:1]
         return _misshapen(AcknowledgementBatch(first, last, types), batch.shape)
 
-    def _told(
+    def _note(
         self, op: str, asked: str, answered: str = "", error: ErrorCode = ErrorCode.NONE
     ) -> None:
         self.events.append(
@@ -403,13 +418,15 @@ def _misshapen(batch: AcknowledgementBatch, shape: asks.Shape) -> Acknowledgemen
 
 def _status(exchange: Exchange) -> ErrorCode:
     response = exchange.response
-    parts = (error for one in response.partitions for error in (one.error, one.acknowledge_error))
+    parts = (
+        error for part in response.partitions for error in (part.error, part.acknowledge_error)
+    )
     errors = (response.error, *parts)
     return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
 
 
-def _described_text(told: Described) -> str:
-    lag = "unknown" if told.lag is None else str(told.lag)
-    if told.error is not ErrorCode.NONE:
-        return told.error.name
-    return f"start offset {told.start_offset}, lag {lag}"
+def _described_text(described: Described) -> str:
+    lag = "unknown" if described.lag is None else str(described.lag)
+    if described.error is not ErrorCode.NONE:
+        return described.error.name
+    return f"start offset {described.start_offset}, lag {lag}"

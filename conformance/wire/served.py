@@ -100,13 +100,13 @@ class Served:
         fetch = isinstance(request, ShareFetch) and request.max_records > 0
         return fetch and request.session_epoch != FINAL_EPOCH
 
-    def partition(self, at: TopicPartition) -> SharePartition | None:
+    def partition(self, topic_partition: TopicPartition) -> SharePartition | None:
         """Return a share-partition of the group before the request; None if it has no such."""
-        return self.before.broker.partitions.get((self.request.group_id, at))
+        return self.before.broker.partitions.get((self.request.group_id, topic_partition))
 
-    def partition_after(self, at: TopicPartition) -> SharePartition:
+    def partition_after(self, topic_partition: TopicPartition) -> SharePartition:
         """Return a share-partition of the group after the request."""
-        return self.after.broker.partitions[self.request.group_id, at]
+        return self.after.broker.partitions[self.request.group_id, topic_partition]
 
     @property
     def api(self) -> str:
@@ -115,7 +115,10 @@ class Served:
 
     def joined(self) -> list[TopicPartition]:
         """Return the partitions of the member's session after the request."""
-        return [known.at for known in self.after.broker.sessions[key_of(self.request)].partitions]
+        return [
+            known.topic_partition
+            for known in self.after.broker.sessions[key_of(self.request)].partitions
+        ]
 
     def lapsed(self) -> list[Record]:
         """Return the records that were held under locks which are over."""
@@ -201,7 +204,9 @@ class Acknowledged:
     def renews_late(self) -> bool:
         """Whether a lock is renewed of whose duration a part is over."""
         served = self.served
-        locks = served.before.locks.get((served.request.group_id, self.asked.at), Map())
+        locks = served.before.locks.get(
+            (served.request.group_id, self.asked.topic_partition), Map()
+        )
         latest = served.exchange.sent_ms + served.lock_ms * (1 - PART)
         renewed = (o for o, type_ in self.own.items() if type_ == AcknowledgeType.RENEW)
         return any(locks[offset].earliest < latest for offset in renewed)
@@ -211,11 +216,13 @@ def acknowledged_in(served: Served) -> Iterator[Acknowledged]:
     """Yield the acknowledgements at each share-partition of the group."""
     if served.error is not ErrorCode.NONE:
         return
-    errors = {part.at: part.acknowledge_error for part in served.exchange.response.partitions}
+    errors = {
+        part.topic_partition: part.acknowledge_error for part in served.exchange.response.partitions
+    }
     for asked in served.request.partitions:
-        partition = served.partition(asked.at)
+        partition = served.partition(asked.topic_partition)
         if asked.batches and partition is not None:
-            yield Acknowledged(served, asked, partition, errors.get(asked.at))
+            yield Acknowledged(served, asked, partition, errors.get(asked.topic_partition))
 
 
 def named_in(served: Served) -> Iterator[Named]:
@@ -261,14 +268,18 @@ def acquired_in(served: Served) -> Iterator[Acquired]:
     if served.fetches and served.error is ErrorCode.NONE:
         for part in served.exchange.response.partitions:
             if part.acquired:
-                yield Acquired(part, served.partition(part.at), served.partition_after(part.at))
+                yield Acquired(
+                    part,
+                    served.partition(part.topic_partition),
+                    served.partition_after(part.topic_partition),
+                )
 
 
 @attrs.frozen
 class Fetched:
     """A share-partition in memory that a request fetches from; ``offsets`` were acquired."""
 
-    at: TopicPartition
+    topic_partition: TopicPartition
     before: SharePartition
     after: SharePartition
     offsets: list[int]
@@ -309,10 +320,15 @@ def fetched_in(served: Served) -> Iterator[Fetched]:
     if not served.fetches or served.error is not ErrorCode.NONE:
         return
     parts = served.exchange.response.partitions
-    for at in served.joined():
-        if (before := served.partition(at)) and before.ready:
-            offsets = [offset for part in parts if part.at == at for offset in _offsets(part)]
-            yield Fetched(at, before, served.partition_after(at), offsets)
+    for topic_partition in served.joined():
+        if (before := served.partition(topic_partition)) and before.ready:
+            offsets = [
+                offset
+                for part in parts
+                if part.topic_partition == topic_partition
+                for offset in _offsets(part)
+            ]
+            yield Fetched(topic_partition, before, served.partition_after(topic_partition), offsets)
 
 
 @attrs.frozen

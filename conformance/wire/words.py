@@ -31,9 +31,10 @@ def request_text(request: ShareRequest, names: Mapping[str, str]) -> str:
         parts.append(f"{request.acquire_mode.value}, at most {request.max_records}")
     if request.is_renew_ack:
         parts.append("renews")
-    parts += [text for one in request.partitions if (text := _asked_text(one))]
+    parts += [text for part in request.partitions if (text := _asked_text(part))]
     if isinstance(request, ShareFetch) and request.forgotten:
-        parts.append("forgets " + ", ".join(str(at.partition) for at in request.forgotten))
+        forgotten = ", ".join(str(forgotten.partition) for forgotten in request.forgotten)
+        parts.append(f"forgets {forgotten}")
     return "; ".join(parts)
 
 
@@ -41,12 +42,12 @@ def response_text(response: ShareResponse) -> str:
     """Return a response in one line."""
     if response.error is not ErrorCode.NONE:
         return response.error.name
-    return "; ".join(_said_text(one) for one in response.partitions) or "nothing"
+    return "; ".join(_answer_text(part) for part in response.partitions) or "nothing"
 
 
 def _asked_text(asked: PartitionRequest) -> str:
     batches = ", ".join(_batch_text(batch) for batch in asked.batches)
-    return f"partition {asked.at.partition}" + (f": {batches}" if batches else "")
+    return f"partition {asked.topic_partition.partition}" + (f": {batches}" if batches else "")
 
 
 def _batch_text(batch: AcknowledgementBatch) -> str:
@@ -54,12 +55,12 @@ def _batch_text(batch: AcknowledgementBatch) -> str:
     return f"{span(batch.first, batch.last)} {'/'.join(types) or 'nothing'}"
 
 
-def _said_text(said: PartitionResponse) -> str:
-    parts = [f"partition {said.at.partition}"]
-    if said.error is not ErrorCode.NONE:
-        parts.append(said.error.name)
-    if said.acknowledge_error is not ErrorCode.NONE:
-        parts.append(f"acknowledgement {said.acknowledge_error.name}")
-    if said.acquired:
-        parts.append(f"acquired {acquired_text(said.acquired)}")
+def _answer_text(answer: PartitionResponse) -> str:
+    parts = [f"partition {answer.topic_partition.partition}"]
+    if answer.error is not ErrorCode.NONE:
+        parts.append(answer.error.name)
+    if answer.acknowledge_error is not ErrorCode.NONE:
+        parts.append(f"acknowledgement {answer.acknowledge_error.name}")
+    if answer.acquired:
+        parts.append(f"acquired {acquired_text(answer.acquired)}")
     return " ".join(parts)

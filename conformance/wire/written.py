@@ -35,7 +35,7 @@ class WrittenLog:
     def ended(self, *, committed: bool) -> None:
         """Append the marker of the open transaction, whose batches are committed or aborted."""
         if not committed:
-            self.aborted = tuple(sorted((*self.aborted, *self.open), key=lambda one: one.first))
+            self.aborted = tuple(sorted((*self.aborted, *self.open), key=lambda part: part.first))
         self.open = ()
         self.end += 1
 
@@ -50,14 +50,14 @@ def readable_end(config: SharePartitionConfig, log: WrittenLog) -> int:
     return log.stable if committed_only(config) else log.end
 
 
-def free_of_aborted(there: SharePartition, log: WrittenLog) -> list[list[int]]:
+def free_of_aborted(partition: SharePartition, log: WrittenLog) -> list[list[int]]:
     """Return the available offsets of each aborted batch that has some, ascending.
 
     None under read_uncommitted, where no fetch keeps anything back.
     """
-    if not committed_only(there.config):
+    if not committed_only(partition.config):
         return []
-    window = there.window
+    window = partition.window
     free = (
         [
             offset
@@ -70,30 +70,30 @@ def free_of_aborted(there: SharePartition, log: WrittenLog) -> list[list[int]]:
     return [batch for batch in free if batch]
 
 
-def deliverable(there: SharePartition, log: WrittenLog, first: int) -> Iterator[int]:
+def deliverable(partition: SharePartition, log: WrittenLog, first: int) -> Iterator[int]:
     """Yield the available records from offset ``first`` on that a fetch does not keep back."""
-    window = there.window
-    aborted = set(offsets(log.aborted)) if committed_only(there.config) else set()
-    end = readable_end(there.config, log)
+    window = partition.window
+    aborted = set(offsets(log.aborted)) if committed_only(partition.config) else set()
+    end = readable_end(partition.config, log)
     for offset in range(max(first, window.start_offset, log.start), end):
         free = is_acquirable(window.records.get(offset, UNDELIVERED))
-        if free and offset not in aborted and hole_end(there.log, offset) is None:
+        if free and offset not in aborted and hole_end(partition.log, offset) is None:
             yield offset
 
 
-def waiting_start(there: SharePartition, log: WrittenLog, start: int) -> int:
+def waiting_start(partition: SharePartition, log: WrittenLog, start: int) -> int:
     """Return the lowest start offset of a broker that could have advanced it to ``start``.
 
     Only an acknowledgement has to move it past records that were kept back.
     """
-    aborted = set(offsets(log.aborted)) if committed_only(there.config) else set()
+    aborted = set(offsets(log.aborted)) if committed_only(partition.config) else set()
     while start > log.start and start - 1 in aborted:
         start -= 1
     return start
 
 
 def kept_back(
-    there: SharePartition, log: WrittenLog, given: tuple[OffsetRange, ...], most: int
+    partition: SharePartition, log: WrittenLog, given: tuple[OffsetRange, ...], most: int
 ) -> Iterator[tuple[OffsetRange, ...]]:
     """Yield what a fetch of at most ``most`` records may have kept back, the longest first.
 
@@ -103,28 +103,30 @@ def kept_back(
     filled the window.
     """
     last = given[-1].last if given else -1
-    free = free_of_aborted(there, log)
+    free = free_of_aborted(partition, log)
     certain = [offset for batch in free for offset in batch if offset < last]
-    until = next(deliverable(there, log, last + 1), readable_end(there.config, log))
+    until = next(deliverable(partition, log, last + 1), readable_end(partition.config, log))
     further = [batch for batch in free if last < batch[0] < until]
-    number = sum(one.last - one.first + 1 for one in given)
-    lengths = _lengths(there, log, further, most, number + len(certain)) if number < most else [0]
+    number = sum(part.last - part.first + 1 for part in given)
+    lengths = (
+        _lengths(partition, log, further, most, number + len(certain)) if number < most else [0]
+    )
     for length in lengths:
         taken = certain + _joined(further)[:length]
-        found = runs((offset, True) for offset in taken)
-        yield tuple(OffsetRange(first, last) for first, last, _ in found)
+        ranges = runs((offset, True) for offset in taken)
+        yield tuple(OffsetRange(first, last) for first, last, _ in ranges)
 
 
 def _lengths(
-    there: SharePartition, log: WrittenLog, batches: list[list[int]], most: int, number: int
+    partition: SharePartition, log: WrittenLog, batches: list[list[int]], most: int, number: int
 ) -> list[int]:
     """Return how many of these offsets a fetch may acquire after others, the most first."""
     flat, ends = _joined(batches), [0]
     for batch in batches:
         ends.append(ends[-1] + len(batch))
-    limit, window = there.config.partition_max_record_locks, there.window
-    waiting = waiting_start(there, log, window.start_offset)
-    starts = {waiting, window.start_offset, first_unfinished(window, there.log), *flat[:1]}
+    limit, window = partition.config.partition_max_record_locks, partition.window
+    waiting = waiting_start(partition, log, window.start_offset)
+    starts = {waiting, window.start_offset, first_unfinished(window, partition.log), *flat[:1]}
     full = [sum(offset < start + limit for offset in flat) for start in starts]
     room = limit - (window.end_offset - waiting)
     enough = [min(len(flat), max(0, many - number)) for many in (most, room)]

@@ -30,7 +30,7 @@ function failDeliveries(isMeant) {
 
 function learn(at, read) { // What a read skips is not in the log, and is not delivered any more.
   const seen = new Set(spread(read));
-  offsets(at, Math.max(at, ...seen)).filter((o) => !seen.has(o)).forEach((o) => log.delete(o));
+  offsets(at, Math.max(at - 1, ...seen)).filter((o) => !seen.has(o)).forEach((o) => log.delete(o));
   const gone = read.length ? offsets(at, read[0][0] - 1).filter((o) => records.has(o) && isFree(o)) : [];
   gone.forEach((offset) => { records.get(offset).state = 'ARCHIVED'; });
 }
@@ -44,7 +44,7 @@ const operations = {
   advance_time({ ms }) { now += ms; return failDeliveries(({ deadline }) => deadline <= now); },
   acquire({ member, log: batches, max_batches, max_fetch_records }) {
     const limit = config.partition_max_record_locks, acquired = [];
-    const at = offsets(start, end - 1).find((offset) => isFree(offset) && log.has(offset)) ?? end;
+    const at = offsets(start, end - 1).find((o) => isFree(o) && (records.has(o) || log.has(o))) ?? end;
     if (at === end && end - start >= limit) return { skipped: true, result: { can_acquire: false } };
     const read = batches.filter(([, last]) => last >= at).slice(0, max_batches);
     learn(at, read);

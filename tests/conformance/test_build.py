@@ -2,6 +2,7 @@
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,21 @@ def test_it_is_built_once_for_the_same_sources(
     os.utime(project / "more" / "deep" / "b.src", (later, later))
     build(project, RECIPE)
     assert (project / "builds").read_text() == "allall"
+
+
+def test_of_several_at_once_one_builds_and_the_others_wait(
+    monkeypatch: pytest.MonkeyPatch, project: Path
+) -> None:
+    script = "import time; open('builds', 'a').write('all'); time.sleep(0.5); open('done', 'w')"
+    tool(monkeypatch, project / "bin", script)
+
+    def built() -> bool:
+        build(project, RECIPE)
+        return (project / "done").exists()
+
+    with ThreadPoolExecutor(3) as threads:
+        assert all(one.result() for one in [threads.submit(built) for _ in range(3)])
+    assert (project / "builds").read_text() == "all"
 
 
 def test_a_missing_tool_is_reported(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:

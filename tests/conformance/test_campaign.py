@@ -1,10 +1,12 @@
 """A search ends when it should, is the same for the same seed, and finds each deviation once."""
 
 from collections.abc import Sequence
+from typing import Any
 
+import attrs
 import pytest
 
-from conformance.campaign import Limits, campaign, play
+from conformance.campaign import Limits, alone, campaign, play
 from conformance.cores import asks
 from conformance.cores.kit import CORES
 from conformance.cores.scene import Scene
@@ -32,9 +34,37 @@ def test_a_search_ends_with_its_sequences_or_its_time() -> None:
     assert campaign(Miniature(), Limits(seconds=1e-9), CORES).sequences == 0
 
 
+def test_a_budget_of_operations_ends_with_the_sequence_that_reaches_it() -> None:
+    found = campaign(Miniature(), Limits(operations=100), CORES)
+    assert found.steps >= 100
+    fewer = campaign(Miniature(), Limits(sequences=found.sequences - 1), CORES)
+    assert fewer.steps < 100
+
+
+def test_a_sequence_is_played_alone_as_often_as_the_kit_must(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fault = campaign(WRONG, Limits(sequences=40, examples=1), CORES).faults[0]
+    longer = (*fault.sequence, asks.MemberLeaves("m1"))
+    (shown,) = alone(WRONG, longer, CORES).faults
+    assert (shown.deviation, shown.sequence) == (fault.deviation, fault.sequence)
+    assert alone(Miniature(), longer, CORES).faults == ()
+    played: list[object] = []
+
+    def late(*asked: Any) -> Any:  # noqa: ANN401 - as it is called
+        played.append(asked)
+        return play(WRONG if len(played) > 1 else Miniature(), *asked[1:])
+
+    monkeypatch.setattr("conformance.campaign.play", late)
+    again = alone(WRONG, longer, attrs.evolve(CORES, tries=3))
+    assert (len(played), len(again.faults)) == (2, 1)
+
+
 def test_a_deviation_is_listed_once_with_a_sequence_that_shows_it() -> None:
     found = campaign(WRONG, Limits(sequences=60, examples=3), CORES)
-    assert len({(f.deviation.signature, f.kinds) for f in found.faults}) == len(found.faults)
+    assert len({(f.deviation.signature, f.deviation.cause, f.kinds) for f in found.faults}) == len(
+        found.faults
+    )
     for fault in found.faults:
         _scene, at, again = play(WRONG, WRONG.hello(), fault.sequence, CORES)
         assert again == fault.deviation

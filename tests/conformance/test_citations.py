@@ -1,7 +1,10 @@
 """Every rule that a deviation can name has a citation, and every citation has a rule."""
 
-from conformance.citations import CITATIONS, citation_of
-from conformance.deviation import CRASHED, UNREADABLE
+import attrs
+
+from conformance.citations import CITATIONS, TRANSITIONS, citation_of, cited
+from conformance.cores import cause
+from conformance.deviation import CRASHED, UNREADABLE, Citation, Deviation
 from judge.follower import DISAGREEMENT
 from model.guards import Difference, Guard
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
@@ -43,12 +46,31 @@ def test_a_citation_names_its_source_and_quotes_a_sentence() -> None:
     sources = ("KIP-", "KAFKA-", "Apache Kafka, ", "Kafka protocol", "Of ")
     wrong = [
         rule
-        for rule, citation in CITATIONS.items()
+        for rule, citation in (CITATIONS | TRANSITIONS).items()
         if not citation.source.startswith(sources)
         or not citation.says[0].isupper()
         or not citation.says.endswith(".")
     ]
     assert wrong == []
+
+
+def test_every_transition_has_a_citation() -> None:
+    names = {value for name, value in vars(cause).items() if name.isupper() and name[0] != "_"}
+    assert {name for name in names if isinstance(name, str)} == TRANSITIONS.keys()
+
+
+def test_the_sentence_of_the_vector_comes_before_the_transition_and_the_rule() -> None:
+    plain = Deviation("WRITTEN_STATE", "release", "s", "r", "e", "b")
+    assert cited(plain) == CITATIONS["WRITTEN_STATE"]
+    failed = attrs.evolve(plain, cause=(cause.AT_LIMIT, "AVAILABLE instead of ARCHIVED"))
+    sentence = cited(failed)
+    assert sentence == TRANSITIONS[cause.AT_LIMIT]
+    assert sentence.says.endswith(
+        "moves into Archived state and is not eligible for additional delivery attempts."
+    )
+    own = Citation("KIP-932, In-flight records", "“It is so.”")
+    vector = attrs.evolve(failed, name="v", rule="WRITTEN_STATE", rests_on=own)
+    assert cited(vector) == own
 
 
 def test_an_unknown_rule_has_no_citation() -> None:

@@ -86,7 +86,7 @@ def test_a_new_fault_fails_the_case_of_its_rule_with_its_steps(report: Report) -
     said = failure.text or ""
     assert f"observed: {deviation.recorded}" in said
     assert "rests on: KIP-" in said
-    assert "1. initialize" in said
+    assert "profile kip: initialize" in said
     assert len(case(found, "rule", "LOCK_ENDS_ON_TIME")) == 0
 
 

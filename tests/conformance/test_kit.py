@@ -19,6 +19,10 @@ class Add:
     by: int
 
 
+PATIENT = 10**9
+"""The limit of a counter of which longer sequences are asked."""
+
+
 class Counter:
     """It must not reach the limit that its target gives; it may be closed once."""
 
@@ -28,7 +32,7 @@ class Counter:
         self.steps: list[StepText] = []
         self.answered = collections.Counter[str]()
         self.exercised = collections.Counter[str]()
-        self.over = False
+        self.over = self.waits = False
         self._value, self._limit = 0, limit
 
     def ask(self, ask: Add) -> Deviation | None:
@@ -37,6 +41,7 @@ class Counter:
         if self._value >= self._limit:
             return Deviation("LIMIT", "add", "It stays below.", str(self._value), "less", "")
         self.over = self._value == 13
+        self.waits = self._limit == PATIENT
         return None
 
     def close(self) -> None:
@@ -84,6 +89,9 @@ class Counters:
     def features(self, command: Add) -> tuple[str, ...]:
         return (type(command).__name__,)
 
+    def bounds(self, _hello: Hello) -> tuple[str, ...]:
+        return ()
+
     def coverage(self, _counts: Mapping[str, int], _hello: Hello) -> Coverage:
         return Coverage()
 
@@ -104,6 +112,11 @@ def test_a_search_shrinks_what_it_finds_and_closes_every_stage() -> None:
 def test_a_sequence_ends_when_the_judge_cannot_follow() -> None:
     found = campaign(14, Limits(sequences=200), KIT)
     assert 0 < found.unjudged < 100
+
+
+def test_a_sequence_is_longer_while_something_waits() -> None:
+    lengths = [campaign(limit, Limits(sequences=40), KIT).steps for limit in (PATIENT - 1, PATIENT)]
+    assert lengths[1] > 2 * lengths[0]
 
 
 def test_shrinking_stops_at_its_time_limit() -> None:

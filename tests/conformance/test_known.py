@@ -61,6 +61,14 @@ def test_an_error_names_file_and_deviation(
     assert said in str(error.value)
 
 
+@pytest.mark.parametrize("text", ["deviation = 3", "deviation = {a = 1}", "[deviation]"])
+def test_deviations_that_are_no_list_are_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(KnownError, match=r"allowed: tables, \[\[deviation\]\]"):
+        read_known(path, CORES)
+
+
 def test_names_are_unique(tmp_path: Path, fault: Fault[Any]) -> None:
     path = tmp_path / "known.toml"
     path.write_text(2 * written(fault))

@@ -1,6 +1,9 @@
 """What is printed: a verdict, and what is new with its shortest sequence."""
 
+import html
 import json
+import re
+import shlex
 from io import StringIO
 from typing import Any, cast
 
@@ -14,9 +17,13 @@ from conformance.cores.kit import CORES
 from conformance.cores.target import Capabilities
 from conformance.goals import Coverage
 from conformance.junit import as_junit
-from conformance.known import Known, Replayed
+from conformance.known import Known, Replayed, read_sequence, sequence_text
+from conformance.markdown import as_markdown
 from conformance.page import as_html
-from conformance.report import KitVerdict, Report, as_json, as_markdown, show
+from conformance.plain import as_json
+from conformance.report import KitVerdict, Report, skipped_text, totals_text, vectors_text
+from conformance.terminal import show
+from conformance.vectors.play import Played
 from conformance.wire.target import WireHello
 from model.errors import ErrorCode
 from tests.doubles.miniature import FaultKind, Miniature
@@ -33,15 +40,18 @@ def report() -> Report:
     return Report(found, (Replayed(known, fault),), (fault,))
 
 
-def text(report: Report) -> str:
+def text(report: Report, width: int = 160) -> str:
     out = StringIO()
-    show(report, Console(file=out, width=160))
+    show(report, Console(file=out, width=width))
     return out.getvalue()
 
 
 def test_the_verdict_follows_from_the_results(report: Report) -> None:
     assert report.verdict is KitVerdict.DEVIATES
-    assert attrs.evolve(report, new=()).verdict is KitVerdict.CONFORMS
+    known = attrs.evolve(report, new=())
+    assert known.verdict is KitVerdict.KNOWN
+    assert totals_text(known).startswith("1 known deviation, nothing new; ")
+    assert attrs.evolve(known, replayed=()).verdict is KitVerdict.CONFORMS
     gone = attrs.evolve(report.replayed[0], fault=None)
     assert attrs.evolve(report, new=(), replayed=(gone,)).verdict is KitVerdict.DEVIATES
     idle = attrs.evolve(report.campaign, steps=0)
@@ -51,7 +61,8 @@ def test_the_verdict_follows_from_the_results(report: Report) -> None:
 def test_a_person_sees_the_rule_the_steps_and_both_answers(report: Report) -> None:
     said = text(report)
     fault = report.new[0]
-    assert f"1. {fault.deviation.name} in {fault.deviation.operation}" in said
+    assert "1. a record is acquired: the delivery count is less" in said
+    assert f"rule      {fault.deviation.name}: {fault.deviation.sentence}" in said
     assert "observed" in said
     assert "expected" in said
     assert "known: name: A | title" in said
@@ -69,7 +80,9 @@ def test_json_has_a_line_for_each_deviation_and_a_summary(report: Report) -> Non
     assert [line["kind"] for line in lines] == ["new", "known", "exercised", "summary"]
     assert lines[0]["sequence"][0]["ask"] == "TakeOver"
     assert lines[0]["rests_on"]["source"].startswith("KIP-")
-    assert lines[0]["steps"][0].keys() == {"asked", "answered", "after"}
+    assert lines[0]["group"] == lines[-1]["causes"] == 1
+    assert lines[0]["cause"] == "a record is acquired: the delivery count is less"
+    assert lines[0]["steps"][0].keys() == {"asked", "answered", "after", "time_ms"}
     assert lines[2]["met"]["acquire is answered NONE"] > 0
     assert lines[2]["skipped"]["DEAD_LETTER_IS_ARCHIVING"] == "it cannot: dead_letter_queue"
     assert lines[3]["verdict"] == "deviates"
@@ -77,10 +90,12 @@ def test_json_has_a_line_for_each_deviation_and_a_summary(report: Report) -> Non
 
 def test_markdown_is_a_section_for_each_deviation_new_ones_first(report: Report) -> None:
     said = as_markdown(report)
-    assert said.startswith("## New: ")
+    head, said = said.split("## New 1: a record is acquired: the delivery count is less\n")
+    assert "deviates: 1 new, 1 known, 0 gone" in head
+    assert "- known: A \\| title\n" in head
     new, known = said.split("## A | title\n")
     for section in (new, known):
-        assert "| 1 | initialize" in section
+        assert "profile kip: initialize, delivery limit " in section
         assert "- Rests on: KIP-" in section
     assert "It hurts." in known
     assert "Cause: A slip." in known
@@ -89,12 +104,91 @@ def test_markdown_is_a_section_for_each_deviation_new_ones_first(report: Report)
     assert "## Gone: A | title" in as_markdown(attrs.evolve(report, new=(), replayed=(gone,)))
 
 
+COMMAND = "sharespec verify --exec 'node driver.js'"
+
+
+def test_every_report_has_a_command_that_shows_a_deviation_again(report: Report) -> None:
+    fault = report.new[0]
+    named = attrs.evolve(fault.deviation, name="a-vector", rule=fault.deviation.name)
+    vector = attrs.evolve(fault, deviation=named)
+    vectors = Played(1, (vector,), {}, ("a-vector",))
+    found = attrs.evolve(
+        report,
+        new=(fault, vector),
+        vectors=vectors,
+        command=COMMAND,
+        known_option=" --known 'a b.toml'",
+    )
+    sequence = shlex.quote(sequence_text(fault.sequence))
+    lines = [json.loads(line) for line in as_json(found)]
+    assert [line["again"] for line in lines[:3]] == [
+        f"{COMMAND} --vector a-vector",
+        f"{COMMAND} --play {sequence}",
+        f"{COMMAND} --known 'a b.toml' --only name",
+    ]
+    page = html.unescape(as_html(found))
+    junit = html.unescape(as_junit(found))
+    shown = text(found, width=5000)
+    for line in lines[:3]:
+        assert all(line["again"] in said for said in (page, junit, as_markdown(found)))
+    assert f"   again     {COMMAND} --vector a-vector\n" in shown
+    assert f"   again     {COMMAND} --known 'a b.toml' --only name\n" in shown
+    assert read_sequence(shlex.split(sequence)[0], CORES) == fault.sequence
+
+
+def test_beyond_the_first_causes_it_says_where_the_steps_are(report: Report) -> None:
+    fault = report.new[0]
+    many = tuple(
+        attrs.evolve(fault, deviation=attrs.evolve(fault.deviation, cause=("a", f"{number:02}")))
+        for number in range(23)
+    )
+    said = text(attrs.evolve(report, new=many))
+    assert said.count("   observed ") == 20
+    assert said.count("   shown by ") == 23
+    assert "steps of 21 and the following: --json and every report to a file" in said
+    assert "steps of" not in text(report)
+
+
+def test_what_was_skipped_is_one_line_by_capability(report: Report) -> None:
+    reasons = {"needs renew": 4, "needs acquire_modes batch_optimized": 2, "is odd": 1}
+    vectors = Played(3, (), reasons)
+    found = attrs.evolve(report, vectors=vectors)
+    assert "; batch_optimized 2 goals, 2 vectors; " in skipped_text(found)
+    assert skipped_text(found).endswith("; renew 4 vectors; validates_requests 5 goals")
+    words = "3 vectors, 0 deviate; 6 need a capability that it lacks; 1 not played: is odd"
+    assert vectors_text(vectors) == words
+    assert skipped_text(Report(attrs.evolve(report.campaign, coverage=NONE), (), ())) == ""
+    for said in (text(found, width=5000), as_markdown(found), as_html(found)):
+        assert skipped_text(found).removeprefix("s") in said.replace("\\", "")
+
+
+def test_configuration_and_profile_are_in_every_report(report: Report) -> None:
+    words = r"profile kip: initialize, delivery limit \d+, window limit \d+, lock 100 ms, "
+    reports = (as_markdown(report), as_junit(report), as_html(report), "".join(as_json(report)))
+    for said in (*reports, text(report, width=400)):
+        assert re.search(words, said)
+
+
+@pytest.mark.parametrize("passes", [True, False])
+def test_the_clock_is_shown_where_time_passes(report: Report, *, passes: bool) -> None:
+    fault = report.new[0]
+    steps = [attrs.evolve(step, time_ms=0) for step in fault.steps]
+    steps[-1] = attrs.evolve(steps[-1], time_ms=70 * passes)
+    timed = attrs.evolve(fault, steps=tuple(steps))
+    found = Report(report.campaign, (), (timed,))
+    assert ("clock (ms)" in text(found)) is passes
+    assert ("| Clock (ms) |" in as_markdown(found)) is passes
+    assert f"| {len(steps)} | 70 | " in as_markdown(found) or not passes
+    assert (f"{len(steps)}. at 70 ms: " in as_junit(found)) is passes
+    assert ("<th>Clock (ms)</th>" in as_html(found)) is passes
+
+
 def test_goals_that_were_not_covered_are_listed(report: Report) -> None:
     said = text(report)
     assert "covered: " in said
     assert "not covered: " in said
-    assert "skipped: " in said
-    assert ": it cannot: dead_letter_queue" in said
+    assert said.count("skipped for want of: ") == 1
+    assert "; dead_letter_queue 24 goals; " in said
     assert "rests on  KIP-" in said
 
 

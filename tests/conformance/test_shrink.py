@@ -20,7 +20,7 @@ LONG = (
         (AcknowledgementBatch(0, 3, (1, 2, 3, 0)), AcknowledgementBatch(5, 6, (1,))),
         (ErrorCode.PENDING,),
     ),
-    asks.Release("m2"),
+    asks.MemberLeaves("m2"),
     asks.CompleteWrite(4, ErrorCode.NONE),
     asks.AdvanceLogStart(6),
 )
@@ -40,10 +40,10 @@ def needs(*kinds: type) -> tuple[asks.Ask, ...]:
 
 
 def test_needless_commands_are_removed() -> None:
-    assert [type(ask) for ask in needs(asks.Produce, asks.Release)] == [
+    assert [type(ask) for ask in needs(asks.Produce, asks.MemberLeaves)] == [
         asks.TakeOver,
         asks.Produce,
-        asks.Release,
+        asks.MemberLeaves,
     ]
 
 

@@ -1,5 +1,6 @@
 """Targets by name, command or address."""
 
+import shlex
 import sys
 
 import pytest
@@ -11,10 +12,10 @@ from conformance.wire.kit import BROKERS
 
 
 def test_a_subject_is_a_core_or_a_broker() -> None:
-    assert Subject("spec").kit is CORES
-    assert Subject(command="x").kit is CORES
-    assert Subject("kfake").kit is BROKERS
-    assert Subject(bootstrap="h:1").kit is BROKERS
+    assert Subject("spec").kit == CORES
+    assert Subject(command="x").kit == CORES
+    assert Subject("kfake").kit == BROKERS
+    assert Subject(bootstrap="h:1").kit == BROKERS
     assert len(set(SUBJECT_NAMES)) == len(SUBJECT_NAMES)
 
 
@@ -31,3 +32,17 @@ def test_targets_open_and_close() -> None:
         opened(Subject(bootstrap="127.0.0.1:9", silence=1)) as target,
     ):
         target.hello()
+
+
+def test_the_command_that_verifies_a_subject_is_quoted_for_a_shell() -> None:
+    assert Subject("kafka").command_line == "sharespec verify kafka"
+    driver = Subject(command="node 'my driver.js'; x", silence=2.5, offered_within=3)
+    assert driver.command_line.startswith("sharespec verify --exec ")
+    assert shlex.split(driver.command_line)[2:] == [
+        *("--exec", "node 'my driver.js'; x"),
+        *("--offered-within", "3", "--silence", "2.5"),
+    ]
+    broker = Subject(bootstrap="h:1", profile="kafka", lock_ms=200, sweep_ms=5)
+    assert broker.command_line == (
+        "sharespec verify --bootstrap h:1 --profile kafka --lock-ms 200 --sweep-ms 5"
+    )

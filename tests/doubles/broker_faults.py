@@ -25,10 +25,11 @@ from model.share_messages import (
     ShareResponse,
 )
 from model.states import AcknowledgeType, AcquireMode, RecordState
-from spec.record import Record, is_acquirable, is_held
+from spec.log import batch_at
+from spec.record import UNDELIVERED, Record, is_acquirable, is_held
 from spec.share_broker import Handled, PartitionKey, ShareBroker
 from spec.share_session import key_of
-from spec.window import replace
+from spec.window import extend, replace
 
 Asked = tuple[ShareBroker, ShareRequest]
 Answered = tuple[ShareBroker, ShareResponse]
@@ -157,7 +158,7 @@ def _anybody_acknowledges(broker: ShareBroker, request: ShareRequest) -> Asked:
     """Have the member own what it names."""
     for asked in request.partitions:
         named = {o for b in asked.batches for o in range(max(0, b.first), b.last + 1)}
-        key = request.group_id, asked.at
+        key = request.group_id, asked.topic_partition
         if key in broker.partitions:
 
             def owned(offset: int, record: Record, named: set[int] = named) -> Record:
@@ -171,7 +172,7 @@ def _anybody_acknowledges(broker: ShareBroker, request: ShareRequest) -> Asked:
 def _piggybacked_is_lost(broker: ShareBroker, request: ShareRequest) -> Asked:
     if not isinstance(request, ShareFetch) or request.session_epoch <= 0:
         return broker, request
-    partitions = tuple(PartitionRequest(one.at) for one in request.partitions)
+    partitions = tuple(PartitionRequest(one.topic_partition) for one in request.partitions)
     return broker, attrs.evolve(request, partitions=partitions)
 
 
@@ -202,7 +203,7 @@ def _only_delivered(broker: ShareBroker, request: ShareRequest) -> Asked:
     """Drop what an acknowledgement names past the end of the window."""
     partitions = []
     for asked in request.partitions:
-        there = broker.partitions.get((request.group_id, asked.at))
+        there = broker.partitions.get((request.group_id, asked.topic_partition))
         known = there is not None and there.ready
         end = there.window.end_offset if there is not None and known else _NEVER
         kept = tuple(_cut(one, end) for one in asked.batches if one.first < end)
@@ -269,8 +270,12 @@ def _count_stays(
 def _said_to_be_acknowledged(
     _before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
 ) -> Answered:
-    named = {one.at for one in said.partitions}
-    more = (one.at for one in request.partitions if one.batches and one.at not in named)
+    named = {one.topic_partition for one in said.partitions}
+    more = (
+        one.topic_partition
+        for one in request.partitions
+        if one.batches and one.topic_partition not in named
+    )
     if said.error is not ErrorCode.NONE:
         return after, said
     parts = (*said.partitions, *(PartitionResponse(at) for at in more))
@@ -297,11 +302,19 @@ def _cumulative(
     _before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
 ) -> Answered:
     """Acknowledge what is available below the last record that the request accepts."""
-    refused = {one.at for one in said.partitions if one.acknowledge_error is not ErrorCode.NONE}
+    refused = {
+        one.topic_partition
+        for one in said.partitions
+        if one.acknowledge_error is not ErrorCode.NONE
+    }
     for asked in request.partitions:
-        key = request.group_id, asked.at
+        key = request.group_id, asked.topic_partition
         accepts = [b.last for b in asked.batches if AcknowledgeType.ACCEPT in b.types]
-        if said.error is not ErrorCode.NONE or asked.at in refused or key not in after.partitions:
+        if (
+            said.error is not ErrorCode.NONE
+            or asked.topic_partition in refused
+            or key not in after.partitions
+        ):
             continue
 
         def finished(offset: int, record: Record, last: int = max(accepts, default=-1)) -> Record:
@@ -313,13 +326,23 @@ def _cumulative(
 
 
 def _undelivered_is_archived(
-    _before: ShareBroker, after: ShareBroker, said: ShareResponse, _request: ShareRequest
+    _before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
 ) -> Answered:
-    def archived(_offset: int, record: Record) -> Record:
-        new = is_acquirable(record) and record.delivery_count == 0
-        return attrs.evolve(record, state=RecordState.ARCHIVED) if new else record
-
-    return _mapped(after, archived), said
+    """Archive the rest of the log batch that the last acquired record is in."""
+    for part in said.partitions:
+        key = request.group_id, part.topic_partition
+        there = after.partitions.get(key)
+        batch = batch_at(there.log, part.acquired[-1].last) if there and part.acquired else None
+        if there is None or batch is None:
+            continue
+        end = max(there.window.end_offset, batch[1] + 1)
+        rest = range(part.acquired[-1].last + 1, batch[1] + 1)
+        undelivered = [o for o in rest if there.window.records.get(o, UNDELIVERED) == UNDELIVERED]
+        lost = dict.fromkeys(undelivered, attrs.evolve(UNDELIVERED, state=RecordState.ARCHIVED))
+        window = replace(extend(there.window, end), lost)
+        there = attrs.evolve(there, window=window)
+        after = attrs.evolve(after, partitions=after.partitions.set(key, there))
+    return after, said
 
 
 def _past_the_end(
@@ -328,7 +351,11 @@ def _past_the_end(
     """Have the last acquired range be longer by one, where it ends with the log."""
 
     def longer(part: PartitionResponse) -> PartitionResponse:
-        end = after.partitions[request.group_id, part.at].log.end_offset if part.acquired else 0
+        end = (
+            after.partitions[request.group_id, part.topic_partition].log.end_offset
+            if part.acquired
+            else 0
+        )
         if not part.acquired or part.acquired[-1].last != end - 1:
             return part
         *others, last = part.acquired

@@ -1,7 +1,7 @@
-"""A share-partition in two hundred naive lines, right or with one classic fault.
+"""A share-partition in two hundred naive lines, right or with classic faults.
 
 The kit's own tests let it find each fault. It is also an example of a driver:
-``python -m tests.doubles.miniature [FAULT]`` speaks the protocol on standard input and output.
+``python -m tests.doubles.miniature [FAULT]...`` speaks the protocol on standard input and output.
 """
 
 import json
@@ -52,16 +52,17 @@ class Miniature:
 
     _new: ClassVar[Record] = {"state": AVAILABLE, "count": 0, "owner": None, "write": None}
 
-    def __init__(self, fault: FaultKind = FaultKind.NONE) -> None:
-        """Do this one thing wrong."""
-        self._fault = fault
+    def __init__(self, *faults: FaultKind) -> None:
+        """Do these things wrong."""
+        self._faults = frozenset(faults)
+        self._title = ", ".join(faults) or FaultKind.NONE
         self.reset()
 
     def hello(self) -> Hello:
         """Return who this is."""
         failing = (ErrorCode.COORDINATOR_NOT_AVAILABLE,)
         can = Capabilities(("record_limit",), pending_writes=True, write_errors=failing)
-        return Hello(f"miniature: {self._fault}", "1", "kip", can)
+        return Hello(f"miniature: {self._title}", "1", "kip", can)
 
     def reset(self) -> None:
         """Forget everything."""
@@ -137,13 +138,13 @@ class Miniature:
         lowest = self._start if self._records or not read else max(self._start, read[0][0])
         for offset in (o for first, last in read for o in range(first, last + 1)):
             room = offset < lowest + self._width
-            if self._fault is FaultKind.WINDOW_HAS_NO_LIMIT:
+            if FaultKind.WINDOW_HAS_NO_LIMIT in self._faults:
                 room = True
             record = self._records.get(offset, self._new)
             if len(taken) == operation["max_fetch_records"] or offset < self._start:
                 continue
             if self._is_free(record) and (room or offset < self._end):
-                redelivered = record["count"] and self._fault is FaultKind.COUNT_STAYS
+                redelivered = record["count"] and FaultKind.COUNT_STAYS in self._faults
                 count = record["count"] + (not redelivered)
                 taken.append([offset, offset, count])
                 self._records[offset] = {
@@ -180,20 +181,20 @@ class Miniature:
                 if record is None:
                     continue
                 owns = record["owner"] == operation["member"]
-                owns = owns or self._fault is FaultKind.ANYBODY_ACKNOWLEDGES
+                owns = owns or FaultKind.ANYBODY_ACKNOWLEDGES in self._faults
                 if record["state"] != ACQUIRED or not owns or (kind == _RENEW and not self._renews):
                     return self._refused(before, changed, _INVALID)
                 if kind != _RENEW:
                     self._finish(record, kind)
                     changed.append(offset)
-                elif self._fault is not FaultKind.RENEW_IS_FORGOTTEN:
+                elif FaultKind.RENEW_IS_FORGOTTEN not in self._faults:
                     record["deadline"] = self._now + self._lock
         return self._written_and_answered(changed)
 
     def _refused(
         self, before: dict[int, Record], changed: list[int], status: str
     ) -> dict[str, Any]:
-        if self._fault is FaultKind.HALF_IS_APPLIED and changed:
+        if FaultKind.HALF_IS_APPLIED in self._faults and changed:
             self._written_and_answered(changed)
         else:
             self._records = before
@@ -204,22 +205,22 @@ class Miniature:
         record["state"] = _ENDS.get(kind) or self._after_attempt(
             record, FaultKind.RELEASE_IGNORES_LIMIT
         )
-        if kind == _RELEASE and self._fault is FaultKind.RELEASE_GIVES_ATTEMPT_BACK:
+        if kind == _RELEASE and FaultKind.RELEASE_GIVES_ATTEMPT_BACK in self._faults:
             record["count"] -= 1
-        if kind == 0 and self._fault is FaultKind.GAP_IS_RELEASED:
+        if kind == 0 and FaultKind.GAP_IS_RELEASED in self._faults:
             record["state"] = AVAILABLE
         if record["state"] == ARCHIVED and kind not in (0, _RELEASE):
-            wrong = self._fault is FaultKind.REJECT_ACKNOWLEDGES
+            wrong = FaultKind.REJECT_ACKNOWLEDGES in self._faults
             record["state"] = ACKNOWLEDGED if wrong else ARCHIVED
         record["owner"] = None
 
     def _after_attempt(self, record: Record, ignores: FaultKind | None = None) -> str:
-        over = record["count"] >= self._limit and self._fault is not ignores
+        over = record["count"] >= self._limit and ignores not in self._faults
         return ARCHIVED if over else AVAILABLE
 
     def _release(self, operation: Request) -> dict[str, Any]:
         held = [o for o, r in sorted(self._records.items()) if r["owner"] == operation["member"]]
-        if self._fault is FaultKind.LEAVING_KEEPS:
+        if FaultKind.LEAVING_KEEPS in self._faults:
             held = []
         for offset in held:
             self._finish(self._records[offset], _RELEASE)
@@ -227,13 +228,13 @@ class Miniature:
 
     def _advance_time(self, operation: Request) -> None:
         self._now += operation["ms"]
-        early = self._lock // 2 if self._fault is FaultKind.LOCK_ENDS_EARLY else 0
+        early = self._lock // 2 if FaultKind.LOCK_ENDS_EARLY in self._faults else 0
         over = [
             o
             for o, r in sorted(self._records.items())
             if r["state"] == ACQUIRED and r["deadline"] - early <= self._now
         ]
-        if self._fault is FaultKind.LOCK_NEVER_ENDS or not over:
+        if FaultKind.LOCK_NEVER_ENDS in self._faults or not over:
             return
         for offset in over:
             record = self._records[offset]
@@ -270,7 +271,7 @@ class Miniature:
 
     def _write(self, offsets: list[int]) -> str:
         start, complete = self._start, self._complete()
-        if self._fault is FaultKind.WRITE_AFTER_MOVE:
+        if FaultKind.WRITE_AFTER_MOVE in self._faults:
             start = self._passed()
         rows = [[o, o, _IDS[self._records[o]["state"]], self._records[o]["count"]] for o in offsets]
         status = self._answers.pop(0) if self._answers else "NONE"
@@ -286,7 +287,7 @@ class Miniature:
                 continue
             former = record.get("former")
             record["write"] = None
-            if status == "NONE" or former is None or self._fault is FaultKind.FAILED_WRITE_STAYS:
+            if status == "NONE" or former is None or FaultKind.FAILED_WRITE_STAYS in self._faults:
                 continue
             if former["deadline"] > self._now:
                 self._records[offset] = former
@@ -301,7 +302,7 @@ class Miniature:
             done = at not in self._log
             if record is not None:
                 done = record["state"] in (ACKNOWLEDGED, ARCHIVED) and record["write"] is None
-                if self._fault is FaultKind.START_PASSES_HELD:
+                if FaultKind.START_PASSES_HELD in self._faults:
                     done = done or record["state"] == ACQUIRED
             if not done:
                 break
@@ -313,9 +314,9 @@ class Miniature:
         self._records = {o: r for o, r in self._records.items() if o >= self._start}
 
 
-def serve(fault: str) -> None:
+def serve(*faults: str) -> None:
     """Speak the protocol until the kit says goodbye."""
-    target = Miniature(FaultKind(fault))
+    target = Miniature(*(FaultKind(fault) for fault in faults))
     for line in sys.stdin:
         asked = json.loads(line)
         reply: dict[str, Any] = {}
@@ -340,4 +341,4 @@ def serve(fault: str) -> None:
 
 
 if __name__ == "__main__":
-    serve(*(sys.argv[1:] or [FaultKind.NONE]))
+    serve(*sys.argv[1:])

@@ -345,11 +345,11 @@ class SpecBroker:
         for said in response.partitions:
             batches = tuple(
                 batch
-                for batch in self._logs.get(said.at, [])
+                for batch in self._logs.get(said.topic_partition, [])
                 if any(one.first <= batch.last and batch.first <= one.last for one in said.acquired)
             )
             cut = batches[1:] if self._fault is WireFault.RECORDS_LEFT_OUT else batches
-            found.append((said.at, cut))
+            found.append((said.topic_partition, cut))
         return tuple(found)
 
 

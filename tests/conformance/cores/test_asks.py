@@ -9,4 +9,4 @@ def test_every_ask_is_a_value() -> None:
     kinds = get_args(asks.Ask)
     assert {kind.__name__ for kind in kinds} == set(asks.__all__) - {"Ask"}
     assert asks.Produce(((0, 2),)) == asks.Produce(((0, 2),))
-    assert len({asks.Release("m1"), asks.Release("m1"), asks.Release("m2")}) == 2
+    assert len({asks.MemberLeaves("m1"), asks.MemberLeaves("m1"), asks.MemberLeaves("m2")}) == 2

@@ -81,7 +81,7 @@ FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
 
 def test_a_write_is_answered_when_one_is_outstanding() -> None:
     weights: dict[type[asks.Ask], float] = {asks.CompleteWrite: 1.0, asks.Produce: 1.0}
-    pending = asks.Release("m1", (ErrorCode.PENDING,))
+    pending = asks.MemberLeaves("m1", (ErrorCode.PENDING,))
     idle, writing = (
         sum(isinstance(ask, asks.CompleteWrite) for ask in drawn(weights, *steps))
         for steps in ((), (FETCH, pending))

@@ -35,6 +35,8 @@ NEVER = {
 ENSURED = {
     "WRITE_IS_OUTSTANDING": "the kit itself names only writes that are outstanding",
     "PARTITION_IS_INITIALIZED": "the kit itself initializes first",
+    "CHECKPOINT_IS_THE_STATE": "the kit asks for the state after each operation",
+    "EXCEPTION": "the kit reports a core that throws as one that stopped",
     "PERSISTED": "the kit itself hands over what is durable",
     "ACQUISITION": "the kit asks for no marks",
     "MARKED": "the kit asks for no marks",
@@ -292,14 +294,14 @@ def situations(*steps: asks.Ask) -> set[str]:
         ((ALL,), {"a fetch is stopped by the limit of the window"}),
         ((ALL, ALL), {"a fetch finds the window full and nothing available"}),
         (
-            (ALL, asks.Release("m1"), ONE),
+            (ALL, asks.MemberLeaves("m1"), ONE),
             {
                 "a fetch is stopped by its maximum of records",
                 "a fetch takes what is available again in a full window",
                 "a record is delivered for the last time",
             },
         ),
-        ((ALL, asks.Release("m3")), {"a member leaves that holds nothing"}),
+        ((ALL, asks.MemberLeaves("m3")), {"a member leaves that holds nothing"}),
         (
             (ONE, ALL, acknowledged(0, 1, (1,))),
             {"an acknowledgement of a record that another member holds"},

@@ -1,8 +1,18 @@
 """The kind of cores: how its asks are made simpler, and what they say of a log."""
 
+import attrs
+import pytest
+
+from conformance.campaign import play
 from conformance.cores import asks
 from conformance.cores.kit import CORES
+from model.config import SharePartitionConfig
+from model.guards import Guard
 from model.operations import AcknowledgementBatch
+from model.profile import KIP
+from model.states import AcquireMode
+from tools.promises.catalogue import BEHAVIOURS
+from tools.promises.faces import core
 
 ACKNOWLEDGE = asks.Acknowledge("m2", (AcknowledgementBatch(3, 6, (1,)),))
 
@@ -29,4 +39,20 @@ def test_offsets_move_down_but_not_below_the_log() -> None:
     assert CORES.moved_down(each, 4) == CORES.moved_down(each, 3) == moved
     lower = asks.Acknowledge("m2", (AcknowledgementBatch(1, 4, (1,)),))
     assert CORES.moved_down(ACKNOWLEDGE, 2) == lower
-    assert CORES.moved_down(asks.Release("m1"), 4) == asks.Release("m1")
+    assert CORES.moved_down(asks.MemberLeaves("m1"), 4) == asks.MemberLeaves("m1")
+
+
+@pytest.mark.parametrize("bound", [2, None])
+def test_the_bound_of_fetches_is_an_argument_that_the_report_names(bound: int | None) -> None:
+    (lazy,) = (b for b in BEHAVIOURS if b.name == "never acquires anything")
+    fetch = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 10, 10, 10)
+    begin: tuple[asks.Ask, ...] = asks.TakeOver(SharePartitionConfig()), asks.Produce(((0, 3),))
+    sequence = (*begin, *[fetch] * 20)
+    kit, target = attrs.evolve(CORES, offered_within=bound), core(lazy)
+    fetches = bound or KIP.offered_within
+    (text,) = kit.bounds(target.hello())
+    assert f"at most {fetches} fetches " in text
+    _stage, at, deviation = play(target, target.hello(), sequence, kit)
+    assert at == len(begin) + fetches
+    assert deviation
+    assert deviation.name == Guard.RECORD_IS_OFFERED.name

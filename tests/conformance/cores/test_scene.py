@@ -1,5 +1,6 @@
 """Around an implementation: the log, the clock, the judge, and what is kept of it."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from conformance.cores.builtin import EngineTarget
 from conformance.cores.scene import Scene
 from conformance.cores.target import Hello, Reply, Target
 from conformance.deviation import CRASHED, UNREADABLE
+from conformance.target import TargetError
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch, Acquire, AdvanceLogStart, Initialize
@@ -22,6 +24,8 @@ BEGIN = asks.TakeOver(SharePartitionConfig(2, 8, 100))
 FETCH = asks.Fetch("m1", AcquireMode.RECORD_LIMIT, 500, 500, 3)
 ACCEPT = AcknowledgementBatch(0, 0, (1,))
 AFTER = {"start_offset": 0, "end_offset": 0, "delivery_complete_count": 0}
+WRITE = {"id": 0, "start_offset": 0, "delivery_complete_count": 0, "status": "NONE"}
+OVERLAP = [[0, 3, 2, 1], [2, 2, 2, 1]]
 FINE = {"result": {"status": "NONE"}, "writes": [], "completed": [], "after": AFTER}
 
 
@@ -38,7 +42,7 @@ def test_a_right_implementation_is_not_blamed() -> None:
         FETCH,
         asks.Acknowledge("m1", (ACCEPT,), (ErrorCode.PENDING,)),
         asks.CompleteWrite(7, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-        asks.Release("m1"),
+        asks.MemberLeaves("m1"),
         asks.AdvanceTime(100),
         asks.Compact(0),
         asks.AdvanceLogStart(1),
@@ -53,6 +57,9 @@ def test_a_right_implementation_is_not_blamed() -> None:
     ]
     assert len(it.events) == len(sequence) + 1
     assert [step.asked for step in it.steps].count("the log loses 0–1") == 1
+    assert it.steps[0].asked.startswith("profile kip: initialize, delivery limit 2, window limit 8")
+    clocks = [step.time_ms for step in it.steps]
+    assert clocks == [0] * 6 + [100] * 6
 
 
 def test_the_first_leader_may_find_something_durable() -> None:
@@ -112,16 +119,126 @@ class Broken:
     ("reply", "name"),
     [
         ({"error": "NullPointer\x1b[2J"}, CRASHED),
-        ({"result": {"status": "NONE"}}, UNREADABLE),
-        ({"result": {"status": "ODD"}, "writes": [], "completed": [], "after": {}}, UNREADABLE),
-        ({**FINE, "after": {**AFTER, "start_offset": 1 << 63}}, UNREADABLE),
-        ({**FINE, "after": {**AFTER, "end_offset": True}}, UNREADABLE),
-        ({**FINE, "after": {**AFTER, "odd": 0}}, UNREADABLE),
+        ({**FINE, "after": {**AFTER, "start_offset": -4}}, UNREADABLE),
+        (
+            {**FINE, "writes": [{**WRITE, "state_batches": [[0, 3, 2, 1], [2, 2, 2, 1]]}]},
+            UNREADABLE,
+        ),
     ],
 )
 def test_a_failure_and_an_impossible_answer_are_deviations(reply: Reply, name: str) -> None:
-    found = scene(Broken(reply)).ask(BEGIN)
+    it = scene(Broken(reply))
+    found = it.ask(BEGIN)
     assert found is not None
     assert found.name == name
     assert "\x1b" not in found.recorded
+    assert "StateBatch" not in found.recorded
     assert found.signature[:2] == (name, "initialize")
+    (step,) = it.steps
+    assert "delivery limit 2, window limit 8, lock 100 ms" in step.asked
+    assert "\x1b" not in step.answered
+    assert name == CRASHED or f'"after": {json.dumps(reply["after"])}' in step.answered
+
+
+class Failing(Miniature):
+    """It fails in one operation."""
+
+    def __init__(self, operation: str) -> None:
+        super().__init__()
+        self._operation = operation
+
+    def apply(self, seq: int, operation: dict[str, Any], answers: Sequence[ErrorCode]) -> Reply:
+        if operation["op"] == self._operation:
+            return {"error": "it fails"}
+        return super().apply(seq, operation, answers)
+
+
+PENDING = asks.Acknowledge("m1", (ACCEPT,), (ErrorCode.PENDING,))
+FAILED_WRITE = asks.CompleteWrite(0, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+LOGGED = (BEGIN, asks.Produce(((0, 2), (1, 1))))
+HELD = (*LOGGED, FETCH)
+
+
+@pytest.mark.parametrize(
+    ("operation", "sequence", "asked"),
+    [
+        ("produce", LOGGED, "produce 0–1, 3, log end 4"),
+        ("acquire", HELD, "acquire by m1, record_limit, at most 500, of the log 0–1, 3"),
+        ("acknowledge", (*HELD, PENDING), "acknowledge by m1: 0 accept"),
+        ("release", (*LOGGED, asks.MemberLeaves("m1")), "member m1 leaves"),
+        (
+            "complete_write",
+            (*HELD, PENDING, FAILED_WRITE),
+            "write 0 ends: COORDINATOR_NOT_AVAILABLE",
+        ),
+        ("advance_time", (*LOGGED, asks.AdvanceTime(5)), "time passes, 5 ms"),
+        ("advance_log_start", (*LOGGED, asks.AdvanceLogStart(1)), "log start offset 1"),
+        (
+            "alter_config",
+            (BEGIN, asks.AlterConfig(SharePartitionConfig(3, 8, 100))),
+            "configuration: delivery limit 3, window limit 8, lock 100 ms",
+        ),
+        ("finish_dead_letter", (BEGIN, asks.FinishDeadLetter(2)), "dead letters end: number 2"),
+    ],
+)
+def test_an_operation_that_failed_is_a_step_in_words(
+    operation: str, sequence: tuple[asks.Ask, ...], asked: str
+) -> None:
+    it = scene(Failing(operation))
+    *before, found = [it.ask(ask) for ask in sequence]
+    assert before == [None] * len(before)
+    assert found is not None
+    assert found.name == CRASHED
+    assert (it.steps[-1].asked, it.steps[-1].answered) == (asked, "it fails")
+
+
+@pytest.mark.parametrize(
+    ("reply", "wrong"),
+    [
+        ({"result": {"status": "NONE"}}, "it has no writes"),
+        ({**FINE, "after": {}}, "it has no after.start_offset"),
+        ({**FINE, "result": {"status": "ODD\x1b"}}, "result.status must be UNKNOWN_SERVER_ERROR, "),
+        (
+            {**FINE, "after": {**AFTER, "start_offset": 1 << 63}},
+            "after.start_offset must be a",
+        ),
+        ({**FINE, "after": {**AFTER, "end_offset": True}}, "after.end_offset must be a whole"),
+        ({**FINE, "after": {**AFTER, "odd": 0}}, "after.odd must be one of start_offset, "),
+        ({**FINE, "after": {**AFTER, "records": [[0]]}}, "after.records must be an array of first"),
+    ],
+)
+def test_an_answer_without_the_form_of_one_ends_the_run(reply: Reply, wrong: str) -> None:
+    with pytest.raises(TargetError) as error:
+        scene(Broken(reply)).ask(BEGIN)
+    said = str(error.value)
+    assert said.startswith(f"its answer to initialize cannot be read: {wrong}")
+    assert '; it sent {"result": {"status": "' in said
+    assert said.isprintable()
+    assert len(said) < 800
+
+
+class Remembering(Miniature):
+    """It serves a fetch from the log as it was before anything was compacted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: list[list[int]] = []
+
+    def apply(self, seq: int, operation: dict[str, Any], answers: Sequence[ErrorCode]) -> Reply:
+        if operation["op"] == "acquire":
+            now = operation["log"]
+            self._seen += [batch for batch in now if batch not in self._seen]
+            operation = {**operation, "log": [list(batch) for batch in self._seen]}
+        return super().apply(seq, operation, answers)
+
+
+def test_a_core_reads_nothing_that_was_compacted() -> None:
+    one = attrs.evolve(FETCH, max_records=1, max_batches=1)
+    sequence = BEGIN, asks.Produce(((0, 1), (0, 1), (0, 1))), one, asks.Compact(1), FETCH
+    for target, rule in ((Miniature(), None), (Remembering(), "READ_IS_OF_THE_LOG")):
+        it = scene(target)
+        found = [it.ask(ask) for ask in sequence]
+        assert found[:-1] == [None] * 4
+        assert (found[-1] and found[-1].name) == rule

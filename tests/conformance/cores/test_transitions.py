@@ -54,7 +54,7 @@ def last_moves(*steps: asks.Ask) -> set[tuple[str, str, str]]:
         ((FETCH, acknowledge((4,))), {("ACQUIRED", "renew", "ACQUIRED")}),
         ((FETCH, acknowledge((9,))), set()),
         (
-            (FETCH, asks.Release("m1", (ErrorCode.PENDING,))),
+            (FETCH, asks.MemberLeaves("m1", (ErrorCode.PENDING,))),
             {("ACQUIRED", "its holder leaves", "AVAILABLE pending")},
         ),
         ((FETCH, asks.AdvanceTime(100)), {("ACQUIRED", "its lock expires", "AVAILABLE")}),

@@ -1,15 +1,19 @@
 """Implementations play the vectors: right ones pass, and each wrong one fails where it should."""
 
+from collections.abc import Sequence
+
 import attrs
 import pytest
 
 from conformance.cores.builtin import EngineTarget
 from conformance.cores.kafka import KNOWN, kafka_target
 from conformance.cores.kit import CORES
+from conformance.cores.target import Reply
 from conformance.known import read_known
 from conformance.target import TargetError
 from conformance.vectors.play import all_cases, needs, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
+from model.errors import ErrorCode
 from tests.conformance.unbuilt import skip_without_kafka
 from tests.doubles.miniature import FaultKind, Miniature
 
@@ -61,7 +65,14 @@ def test_a_wrong_miniature_fails_the_vector_about_it(fault: FaultKind) -> None:
     target, name = Miniature(fault), FOUND_BY[fault]
     (found,) = play_vectors(target, target.hello(), named(name)).faults
     assert found.deviation.name == name
-    assert f"vector {name}, which pins " in found.deviation.sentence
+    (case,) = named(name)
+    assert found.deviation.pins == case.pins
+    cited = found.deviation.rests_on
+    if len(found.sequence) < len(case.asks):
+        assert cited is None
+    else:
+        assert cited is not None
+        assert cited.says == f"“{case.rests_on.says}”"
     assert len(found.sequence) == len(found.steps) <= len(named(name)[0].asks)
 
 
@@ -111,3 +122,27 @@ def test_apache_kafka_differs_where_it_is_known_to() -> None:
     known = {name for one in read_known(KNOWN, CORES) for name in one.vectors}
     assert {fault.deviation.name for fault in played.faults} == known
     assert played.number > 190
+
+
+class Mumbling(Miniature):
+    """It answers with a state that nobody can read, from its first answer on or from a later."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self._after = after
+
+    def apply(self, seq: int, operation: dict[str, object], answers: Sequence[ErrorCode]) -> Reply:
+        self._after -= 1
+        reply = super().apply(seq, operation, answers)
+        return reply if self._after >= 0 else {**reply, "after": {}}
+
+
+def test_a_driver_that_nobody_can_read_is_told_so_once() -> None:
+    target = Mumbling(0)
+    with pytest.raises(TargetError, match=r"initialize cannot be read: it has no after.start_offs"):
+        play_vectors(target, target.hello(), all_cases())
+    later = Mumbling(40)
+    played = play_vectors(later, later.hello(), all_cases())
+    assert played.faults == ()
+    assert 2 < played.number < 20
+    assert "cannot be read: it has no after.start_offset; it sent {" in played.failure

@@ -48,7 +48,7 @@ def written(folder: Path, vector: str, texts: str = TEXTS) -> Path:
 
 def test_a_source_is_read(tmp_path: Path) -> None:
     (case,) = read_cases(written(tmp_path, VECTOR))["some"]
-    assert case.said == ("a leader begins", "produce 1")
+    assert case.steps == ("a leader begins", "produce 1")
     assert case.rests_on.says == "x"
     assert case.profiles == ("kip", "kafka")
 
@@ -105,6 +105,7 @@ def test_every_guard_of_a_choice_is_pinned() -> None:
     """Except those that the kit itself keeps to, and those that many fetches alone can break."""
     pinned = {pin for case in ALL for pin in case.pins}
     kept_by_the_kit = {
+        "CHECKPOINT_IS_THE_STATE",
         "ONLY_COMMITTED_IS_ASKED_FOR",
         "PARTITION_IS_INITIALIZED",
         "WRITE_IS_OUTSTANDING",

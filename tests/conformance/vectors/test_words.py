@@ -35,7 +35,7 @@ FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
                 (ErrorCode.PENDING, FAILED),
             ),
         ),
-        ("m1 leaves -> PENDING", asks.Release("m1", (ErrorCode.PENDING,))),
+        ("m1 leaves -> PENDING", asks.MemberLeaves("m1", (ErrorCode.PENDING,))),
         ("50 ms pass", asks.AdvanceTime(50)),
         ("write 1 ends COORDINATOR_NOT_AVAILABLE", asks.CompleteWrite(1, FAILED)),
         ("the log loses batch 2", asks.Compact(2)),

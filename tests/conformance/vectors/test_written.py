@@ -85,7 +85,7 @@ def test_the_texts_of_a_vector_must_show() -> None:
 def test_a_step_must_be_asked() -> None:
     case = named("reject")
     nothing = ask_in_words("write 0 ends NONE", SharePartitionConfig())
-    case = attrs.evolve(case, said=(*case.said, "x"), asks=(*case.asks, nothing))
+    case = attrs.evolve(case, steps=(*case.steps, "x"), asks=(*case.asks, nothing))
     with pytest.raises(VectorError, match="reject: x: there is nothing to ask"):
         list(vectors(case))
 

@@ -19,7 +19,8 @@ from tests.conformance.wire.serving import framed, serving
 
 TOPIC_ID = UUID(int=99)
 Handler = Callable[[Message], Message]
-_NAMES = {api.key: name for name, api in SPOKEN.items()}
+_OTHERS = {16: "list_groups", 17: "sasl_handshake", 36: "sasl_authenticate", 60: "describe_cluster"}
+_NAMES = _OTHERS | {api.key: name for name, api in SPOKEN.items()}
 
 
 def fitting(kind: Message, values: Message) -> Message:
@@ -58,7 +59,7 @@ class Fake:
         self.end, self.markers = 0, 1
         self.producers = count(7)
         self.said: dict[str, Handler] = {
-            name: getattr(self, name) for name in SPOKEN if hasattr(self, name)
+            name: getattr(self, name) for name in _NAMES.values() if hasattr(self, name)
         }
 
     def of(self, name: str) -> list[Message]:

@@ -80,7 +80,9 @@ def answer(response: ShareResponse, topic_id: str) -> dict[str, Any]:
     """Return a response; what is NONE or empty is left out."""
     found: dict[str, Any] = {}
     for one in response.partitions:
-        topic = {topic_id: "t", UNKNOWN: "u"}.get(one.at.topic_id, one.at.topic_id)
+        topic = {topic_id: "t", UNKNOWN: "u"}.get(
+            one.topic_partition.topic_id, one.topic_partition.topic_id
+        )
         ranges = [[part.first, part.last, part.delivery_count] for part in one.acquired]
         said = {
             "error": one.error.name,
@@ -88,7 +90,7 @@ def answer(response: ShareResponse, topic_id: str) -> dict[str, Any]:
             "acquired": ranges,
         }
         kept = {key: value for key, value in said.items() if value not in ("NONE", [])}
-        found[f"{topic}:{one.at.partition}"] = kept
+        found[f"{topic}:{one.topic_partition.partition}"] = kept
     whole = {"error": response.error.name} if response.error is not ErrorCode.NONE else {}
     return whole | ({"partitions": dict(sorted(found.items()))} if found else {})
 

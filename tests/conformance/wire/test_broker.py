@@ -120,7 +120,7 @@ def test_a_request_goes_over_its_connection(fake: Fake, target: BrokerTarget) ->
     request = ShareAcknowledge(place.group, "m", 1, (asked,))
     found = target.ask(place, request, "admin")
     (one,) = found.response.partitions
-    assert (one.at, one.acknowledge_error) == (at, ErrorCode.INVALID_RECORD_STATE)
+    assert (one.topic_partition, one.acknowledge_error) == (at, ErrorCode.INVALID_RECORD_STATE)
     assert found.lock_timeout_ms == 1000
     target.disconnect("admin")
     target.disconnect("nobody")

@@ -144,11 +144,11 @@ def test_a_fetch_is_answered_with_records_and_the_offsets_that_were_read(version
     }
     found = exchange(asked, answered(asked, [one, {"partition_index": 4, "error_code": 6}]))
     first, second = found.response.partitions
-    assert first.at == TopicPartition(A, 3)
+    assert first.topic_partition == TopicPartition(A, 3)
     assert first.acquired == (AcquiredRange(0, 2, 1), AcquiredRange(3, 3, 2))
     assert first.acknowledge_error is ErrorCode.INVALID_RECORD_STATE
     assert second.error is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert found.read == ((first.at, (OffsetRange(0, 2), OffsetRange(0, 0))),)
+    assert found.read == ((first.topic_partition, (OffsetRange(0, 2), OffsetRange(0, 0))),)
     assert found.markers == ()
     assert (found.lock_timeout_ms, found.sent_ms, found.received_ms) == (1500, 1.0, 2.0)
 

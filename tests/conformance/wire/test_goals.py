@@ -11,8 +11,11 @@ from rich.console import Console
 from conformance.campaign import Campaign, Limits, campaign, play
 from conformance.goals import Coverage, Goal, Group, coverage, recognised
 from conformance.junit import as_junit
+from conformance.markdown import as_markdown
 from conformance.page import as_html
-from conformance.report import Report, as_json, as_markdown, show
+from conformance.plain import as_json
+from conformance.report import Report
+from conformance.terminal import show
 from conformance.wire import asks, generate, meter
 from conformance.wire import goals as wire_goals
 from conformance.wire.explain import WireDifference
@@ -42,6 +45,7 @@ ENSURED = {
     Guard.DEAD_LETTER_IS_ARCHIVING: "a response does not report dead letters",
     Guard.ONLY_COMMITTED_IS_ASKED_FOR: "no aborted transactions are asked for",
     Guard.WRITE_IS_OUTSTANDING: "a response does not report writes",
+    Guard.CHECKPOINT_IS_THE_STATE: "a response does not report the whole state",
     Guard.PARTITION_IS_INITIALIZED: "a broker sees to it",
 }
 """Rules that no answer of a broker can break by itself, with the reasons."""
@@ -241,7 +245,7 @@ def test_every_rule_is_put_at_stake_by_a_goal_or_ensured_otherwise() -> None:
 
 
 def covered(
-    *sequence: asks.Ask, partitions: int = 1, config: SharePartitionConfig = CONFIG, seeds: int = 4
+    *sequence: asks.Ask, partitions: int = 1, config: SharePartitionConfig = CONFIG, seeds: int = 6
 ) -> Counter[str]:
     """Return what the last command covered that the others did not, with whatever choices."""
     counts = Counter[str]()

@@ -83,11 +83,13 @@ def chosen(request: ShareRequest, said: dict[str, Any]) -> Conduct:
     free = {"NONE", "INVALID_REQUEST", "INVALID_RECORD_STATE"}
     conducts = []
     for one in request.partitions:
-        told = said.get("partitions", {}).get(f"{one.at.topic_id}:{one.at.partition}", {})
+        told = said.get("partitions", {}).get(
+            f"{one.topic_partition.topic_id}:{one.topic_partition.partition}", {}
+        )
         name = told.get("acknowledge_error", "NONE")
         if said.get("partitions") and one.batches and name in free:
             refusal = Choice(refusal=ErrorCode[name])
-            conducts.append((one.at, PartitionConduct(acknowledge=refusal)))
+            conducts.append((one.topic_partition, PartitionConduct(acknowledge=refusal)))
     return Conduct(tuple(conducts))
 
 

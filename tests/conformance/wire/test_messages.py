@@ -19,7 +19,17 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import Records
 
-from conformance.wire.messages import MalformedError, Message, decoded, encoded, request, response
+from conformance.wire.messages import (
+    MalformedError,
+    Message,
+    UnsupportedError,
+    answered,
+    decoded,
+    encoded,
+    received,
+    request,
+    response,
+)
 
 TOPIC = UUID(int=7)
 READ = [(3, 12), (0, 11), (18, 0), (19, 7), (76, 1), (78, 1), (78, 2), (79, 1), (79, 2), (90, 1)]
@@ -189,3 +199,39 @@ def test_as_much_surplus_is_passed_over_as_is_allowed() -> None:
     assert response(request("api_versions", 0), frame + b"!", 1)[0] == 5
     with pytest.raises(MalformedError, match="2 bytes are left over"):
         response(request("api_versions", 0), frame + b"!!", 1)
+
+
+@pytest.mark.parametrize("version", [3, 9])
+def test_a_request_is_read_with_its_header(version: int) -> None:
+    data = [{"name": "t", "partition_data": [{"index": 2, "records": b"r"}]}]
+    asked = request("produce", version, transactional_id=None, acks=1, timeout=7, topic_data=data)
+    header, body = received(encoded(asked, 9))
+    assert (header.correlation_id, header.client_id) == (9, "sharespec")
+    assert (body.acks, body.timeout) == (1, 7)
+    assert body.topic_data[0].partition_data[0].records == b"r"
+
+
+@pytest.mark.parametrize("cut", range(30))
+def test_a_request_that_is_cut_off_is_malformed(cut: int) -> None:
+    frame = encoded(request("metadata", 12, topics=None, allow_auto_topic_creation=True,
+                            include_topic_authorized_operations=False), 1)  # fmt: skip
+    if cut < len(frame):
+        with pytest.raises(MalformedError):
+            received(frame[:cut])
+
+
+@pytest.mark.parametrize("frame", [b"\x03\xe7\x00\x00", b"\x00\x4e\x00\x63"])
+def test_a_request_that_kio_does_not_know_is_unsupported(frame: bytes) -> None:
+    with pytest.raises(UnsupportedError):
+        received(frame + bytes(10))
+
+
+def test_an_answer_leaves_out_what_its_version_does_not_have() -> None:
+    group = {"group_id": "g", "protocol_type": "p", "group_state": "s", "group_type": "t"}
+    values = {"throttle_time": 3, "error_code": ErrorCode.none, "groups": [group], "x": 1}
+    for version, kept in ((0, 2), (4, 3), (5, 4)):
+        asked = request("list_groups", version, **({"states_filter": []} if version > 3 else {}),
+                        **({"types_filter": []} if version > 4 else {}))  # fmt: skip
+        correlation, body = response(asked, answered(16, version, 8, values))
+        assert correlation == 8
+        assert len(vars(body.groups[0])) == kept

@@ -68,7 +68,10 @@ def test_a_member_has_an_id_as_kafka_makes_them() -> None:
 def test_a_fetch_without_a_session_opens_one_with_every_partition() -> None:
     request = sent(asks.Fetch("m1", acknowledged=(TYPES,)), partitions=2)
     assert request.session_epoch == 0
-    assert [(one.at.partition, one.batches) for one in request.partitions] == [(0, ()), (1, ())]
+    assert [(one.topic_partition.partition, one.batches) for one in request.partitions] == [
+        (0, ()),
+        (1, ()),
+    ]
     odd = sent(asks.Fetch("m1", acknowledged=(TYPES,), epoch=asks.Epoch.OPEN))
     assert odd.partitions[0].batches
 
@@ -136,8 +139,8 @@ def test_strangers_are_not_there() -> None:
         (asks.Stranger.PARTITION, (None, ABSENT_PARTITION)),
     ):
         asked = sent(asks.Fetch("m1"), asks.Acknowledge("m1", (), stranger=stranger)).partitions
-        assert asked[-1].at.partition == at[1]
-        assert at[0] in (None, asked[-1].at.topic_id)
+        assert asked[-1].topic_partition.partition == at[1]
+        assert at[0] in (None, asked[-1].topic_partition.topic_id)
         assert asked[-1].batches
 
 

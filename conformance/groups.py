@@ -1,0 +1,104 @@
+"""Deviations by their probable cause: one group for each, the simplest and gravest first."""
+
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+import attrs
+
+from conformance.campaign import Fault
+from conformance.deviation import CRASHED, UNREADABLE
+from judge.words import printable
+from model.guards import Difference, Guard
+
+C_co = TypeVar("C_co", covariant=True)
+
+_GRAVITY: tuple[frozenset[str], ...] = (
+    frozenset({CRASHED, UNREADABLE, Difference.EXCEPTION.name}),
+    frozenset(
+        {
+            *(Guard.NO_RECORD_LOST.name, Guard.NO_RECORD_SKIPPED.name),
+            *(Guard.START_STOPS_AT_UNFINISHED.name, Guard.START_NEVER_GOES_BACK.name),
+            *(Guard.ONLY_AVAILABLE_IS_ACQUIRED.name, Guard.LOCK_LASTS_ITS_DURATION.name),
+            *(Guard.ACKNOWLEDGEMENT_JUDGED.name, Guard.ACKNOWLEDGED_WAS_DELIVERED.name),
+            *(Difference.WRITTEN_STATE.name, Difference.RECORDS.name, Difference.PERSISTED.name),
+        }
+    ),
+)
+"""No answer; then what can lose a record or deliver one wrongly. Other rules come after these."""
+
+
+@attrs.frozen
+class Group(Generic[C_co]):
+    """The deviations of one probable cause, the simplest first: the forms in which it shows."""
+
+    forms: tuple[Fault[C_co], ...]
+
+    @property
+    def first(self) -> Fault[C_co]:
+        """Return the simplest form."""
+        return self.forms[0]
+
+    @property
+    def vectors(self) -> int:
+        """Return how many vectors showed it."""
+        return sum(bool(fault.deviation.rule) for fault in self.forms)
+
+    @property
+    def sequences(self) -> int:
+        """Return how many random sequences showed it."""
+        seen = {f.deviation.signature: f.seen for f in self.forms if not f.deviation.rule}
+        return sum(seen.values())
+
+    @property
+    def title(self) -> str:
+        """Return the cause in words: the transition and the difference, or the rule."""
+        deviation = self.first.deviation
+        transition, *rest = deviation.probable_cause
+        if transition == deviation.broken:
+            return f"{deviation.broken} in {deviation.operation}: {deviation.sentence}"
+        return printable(": ".join((transition, *rest)))
+
+    @property
+    def often(self) -> str:
+        """Return how often and in how many forms it showed, in words."""
+        parts = [
+            *([_number(self.vectors, "vector")] if self.vectors else []),
+            *([_number(self.sequences, "random sequence")] if self.sequences else []),
+        ]
+        return f"{' and '.join(parts)}, in {_number(len(self.forms), 'form')}"
+
+
+def grouped(faults: Sequence[Fault[C_co]]) -> tuple[Group[C_co], ...]:
+    """Return the groups of deviations, the gravest and of these the simplest first."""
+    causes: dict[tuple[str, ...], list[Fault[C_co]]] = {}
+    for fault in faults:
+        causes.setdefault(fault.deviation.probable_cause, []).append(fault)
+    groups = (Group(tuple(sorted(forms, key=_simplicity))) for forms in causes.values())
+    return tuple(sorted(groups, key=_order))
+
+
+def _simplicity(fault: Fault[object]) -> tuple[object, ...]:
+    """Return what sorts the forms: the shortest; of these a vector, at its point."""
+    deviation = fault.deviation
+    return (
+        len(fault.steps),
+        not deviation.rule,
+        deviation.rests_on is None,
+        len(fault.kinds),
+        deviation.signature,
+        fault.kinds,
+    )
+
+
+def _order(group: Group[object]) -> tuple[object, ...]:
+    first = group.first
+    grave = next(
+        (place for place, rules in enumerate(_GRAVITY) if first.deviation.broken in rules),
+        len(_GRAVITY),
+    )
+    often = group.vectors + group.sequences
+    return (grave, len(first.steps), -often, first.deviation.probable_cause)
+
+
+def _number(count: int, name: str) -> str:
+    return f"{count:,} {name}{'' if count == 1 else 's'}"

@@ -1,0 +1,85 @@
+"""The report of a verification for programs: a JSON object a line."""
+
+import json
+from collections.abc import Iterator
+
+import attrs
+
+from conformance.campaign import Fault
+from conformance.citations import cited
+from conformance.known import plain_sequence
+from conformance.report import Report, reproducing
+
+
+def as_json(report: Report) -> Iterator[str]:
+    """Yield a line for each new fault and known deviation, what was covered, and the whole.
+
+    ``group`` is the number of the probable cause, from 1; its simplest form comes first.
+    """
+    for number, group in enumerate(report.groups, start=1):
+        for fault in group.forms:
+            about = {"group": number, "cause": group.title, "again": reproducing(report, fault)}
+            yield json.dumps({"kind": "new", **about, **_plain(fault)})
+    for each in report.replayed:
+        shows = each.fault is not None
+        again = reproducing(report, each.fault, each.known.name) if each.fault else ""
+        line = {"kind": "known", "name": each.known.name, "shows": shows, "again": again}
+        yield json.dumps(line)
+    campaign, coverage = report.campaign, report.coverage
+    yield json.dumps(
+        {
+            "kind": "exercised",
+            "met": {item.name: count for item, count in coverage.covered},
+            "not_exercised": [item.name for item in coverage.missed],
+            "skipped": {item.name: reason for item, reason in coverage.skipped},
+            "cannot": report.cannot,
+            "bounds": report.bounds,
+        }
+    )
+    yield json.dumps(
+        {
+            "kind": "summary",
+            "verdict": report.verdict.value,
+            "causes": len(report.groups),
+            "target": attrs.asdict(campaign.hello, filter=lambda a, _v: a.name != "capabilities"),
+            "sequences": campaign.sequences,
+            "unjudged": campaign.unjudged,
+            "operations": campaign.steps,
+            "seconds": round(campaign.seconds, 3),
+            "seed": campaign.seed,
+            "asked": campaign.asked,
+            "vectors": {
+                "played": report.vectors.number,
+                "deviate": [fault.deviation.name for fault in report.vectors.faults],
+                "skipped": report.vectors.skipped,
+            },
+            "interrupted": campaign.interrupted,
+            "failure": campaign.failure,
+        }
+    )
+
+
+def _plain(fault: Fault[object]) -> dict[str, object]:
+    deviation, citation = fault.deviation, cited(fault.deviation)
+    return {
+        "rule": deviation.name,
+        "operation": deviation.operation,
+        "broken": deviation.broken,
+        "difference": deviation.probable_cause,
+        "sentence": deviation.sentence,
+        "pins": deviation.pins,
+        "observed": deviation.recorded,
+        "expected": deviation.expected,
+        "met": fault.seen,
+        "rests_on": attrs.asdict(citation) if citation else None,
+        "steps": [
+            {
+                "asked": step.asked,
+                "answered": step.answered,
+                "after": step.after,
+                "time_ms": step.time_ms,
+            }
+            for step in fault.steps
+        ],
+        "sequence": plain_sequence(fault.sequence),
+    }
