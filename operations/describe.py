@@ -7,7 +7,7 @@ import attrs
 
 from judge.words import printable
 from operations.local import SharePartitionName
-from spec.lag import durable_lag
+from spec.lag import durable_lag, lag
 from spec.partition import SharePartition
 from spec.view import durable
 
@@ -20,34 +20,48 @@ LEAST_WIDTH = 15
 
 @attrs.frozen
 class Offsets:
-    """One line. None: not known, because no start offset, or no count, was ever written."""
+    """One line. None: not known, because no start offset, or no count, was ever written.
+
+    ``lag`` is the reported one, ``leader_lag`` the leader's; ``note`` says how far it was followed.
+    """
 
     name: SharePartitionName
     leader_epoch: int | None
     start_offset: int | None
     lag: int | None
+    leader_lag: int | None = None
+    note: str = ""
 
 
-def described(name: SharePartitionName, partition: SharePartition) -> Offsets:
+def described(name: SharePartitionName, partition: SharePartition, note: str = "") -> Offsets:
     """Return the answer of the group coordinator to DescribeShareGroupOffsets.
 
-    Everything but the end of the log is the state of the share coordinator, not of the leader.
+    Everything but the end of the log is the state of the share coordinator, not of the leader; the
+    leader's lag is beside it.
     """
-    state = durable(partition)
+    state, leader = durable(partition), lag(partition)
     if state.start_offset == -1:
-        return Offsets(name, None, None, None)
-    lag = durable_lag(partition.log.end_offset, state)
-    return Offsets(name, state.leader_epoch, state.start_offset, lag)
+        return Offsets(name, None, None, None, leader, note)
+    reported = durable_lag(partition.log.end_offset, state)
+    return Offsets(name, state.leader_epoch, state.start_offset, reported, leader, note)
 
 
-def offsets_text(lines: Iterable[Offsets], *, verbose: bool = False) -> str:
-    """Return the lines as Kafka's command prints them, a table for each group."""
+def offsets_text(
+    lines: Iterable[Offsets], *, verbose: bool = False, leader_lag: bool = False
+) -> str:
+    """Return the lines as Kafka's command prints them, a table for each group.
+
+    ``leader_lag`` shows both lags, each under its own name.
+    """
     ordered = sorted(lines, key=lambda line: line.name)
     groups = groupby(ordered, key=lambda line: line.name.group)
-    return "".join(_table(group, list(members), verbose=verbose) for group, members in groups)
+    return "".join(
+        _table(group, list(members), verbose=verbose, leader_lag=leader_lag)
+        for group, members in groups
+    )
 
 
-def _table(group: str, lines: list[Offsets], *, verbose: bool) -> str:
+def _table(group: str, lines: list[Offsets], *, verbose: bool, leader_lag: bool) -> str:
     shown = printable(group)
     topics = [printable(line.name.topic) for line in lines]
     widths = [max(LEAST_WIDTH, len(shown)), max(LEAST_WIDTH, *map(len, topics)), 10, 13]
@@ -61,6 +75,13 @@ def _table(group: str, lines: list[Offsets], *, verbose: bool) -> str:
         head.insert(3, "LEADER-EPOCH")
         for row, line in zip(rows, lines, strict=True):
             row.insert(3, _cell(line.leader_epoch))
+    if leader_lag:
+        widths.append(13)
+        head[-1:] = ["REPORTED-LAG", "LEADER-LAG"]
+        for row, line in zip(rows, lines, strict=True):
+            row.append(_cell(line.leader_lag))
+    for row, line in zip(rows, lines, strict=True):
+        row[-1] += f" ({printable(line.note)})" if line.note else ""
     return "".join(f"\n{_row(row, widths)}" for row in (head, *rows)) + "\n"
 
 

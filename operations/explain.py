@@ -1,21 +1,22 @@
-"""One share-partition of a trace, step by step, in a table as in the KIPs."""
+"""One share-partition of a trace, step by step: what each event changed, or the whole window."""
 
+import math
+import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import attrs
-from rich.table import Table
-from rich.text import Text
 
-from judge.engine import SpecEngine
 from judge.finding import Finding
-from judge.follower import Follower
-from judge.words import marked_text, operation_text, printable, record_text, write_text
-from model.errors import InvalidValueError
+from judge.words import marked_text, operation_text, printable, record_text, span, write_text
 from model.outcome import Outcome
 from model.profile import Profile
+from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
 from model.trace import TraceEvent
+from operations.changes import change_texts, changes, window_texts
+from operations.frames import Frame, frames, lag_after, reported_lag_after
 from operations.local import opened_traces, share_partitions
 from replay.load import PartitionRows
 from replay.tables import BadRowError, events_of
@@ -24,24 +25,19 @@ from replay.verdict import Problem
 MAX_NAMES = 10
 """How many share-partitions are listed where the user has to choose."""
 
+_LABEL = 10
+"""The width of what begins a line, in characters."""
+
+_LEAST_WIDTH = 40
+"""A narrower terminal folds the lines itself."""
+
 
 class ExplainError(ValueError):
     """A trace cannot be explained; one line, with the choices or with the problem."""
 
 
-@attrs.frozen
-class ExplainedStep:
-    """An event, and its outcome by the specification; ``lag``: the leader's, after it."""
-
-    event: TraceEvent
-    outcome: Outcome
-    after: SharePartitionSnapshot
-    lag: int
-    finding: Finding | None
-
-
-def partition_events(path: Path, partition: str | None) -> list[TraceEvent]:
-    """Return the events of a share-partition in order; None: of the only one in the trace.
+def partition_rows(path: Path, partition: str | None) -> PartitionRows:
+    """Return the rows of a share-partition in order; None: of the only one in the trace.
 
     Raises NoSuchTraceError and ExplainError.
     """
@@ -56,49 +52,112 @@ def partition_events(path: Path, partition: str | None) -> list[TraceEvent]:
         for rows in share_partitions(traces, lambda name: wanted in (None, name)):
             if rows.problem:
                 raise _unexplained(rows.problem)
-            return _events(rows)
+            return rows
     raise ExplainError(f"{partition} is not in {path}; there are: {shown}")
 
 
-def steps(events: Iterable[TraceEvent], profile: Profile) -> Iterator[ExplainedStep]:
-    """Yield a step for each event, up to the first that diverges."""
-    engine = SpecEngine(profile)
-    follower = Follower("spec", engine, invariants_every=1)
-    for event in events:
-        try:
-            finding = follower.step(event)
-        except InvalidValueError as error:
-            raise ExplainError(f"seq {event.seq}: {error}") from None
-        lag = engine.lag() if event.seq or finding is None else 0
-        yield ExplainedStep(event, follower.outcome, follower.state, lag, finding)
-        if finding:
+def partition_events(path: Path, partition: str | None) -> list[TraceEvent]:
+    """Return the events of a share-partition in order; None: of the only one in the trace.
+
+    Raises NoSuchTraceError and ExplainError.
+    """
+    rows = partition_rows(path, partition)
+    try:
+        return list(events_of(rows.table))
+    except BadRowError as error:
+        problem = Problem(*rows.place(error.bad.row), error.bad.message)
+        raise _unexplained(problem) from None
+
+
+def steps(events: Iterable[TraceEvent], profile: Profile) -> Iterator[Frame]:
+    """Yield a frame for each event, up to the first that diverges."""
+    for frame in frames(events, profile):
+        if frame.problem is not None:
+            raise ExplainError(f"seq {frame.event.seq}: {frame.problem}")
+        yield frame
+        if frame.finding:
             return
 
 
-def table_of(shown: Iterable[ExplainedStep]) -> Table:
-    """Return the steps as a table."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("seq", "ms"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("operation", overflow="fold", ratio=3)
-    table.add_column("answer", overflow="fold", ratio=2)
-    for name in ("SPSO", "SPEO"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("records", overflow="fold", ratio=4)
-    table.add_column("writes", overflow="fold", ratio=3)
-    table.add_column("lag", justify="right", no_wrap=True)
-    for step in shown:
-        style = "bold red" if step.finding else ""
-        table.add_row(*(Text(printable(cell)) for cell in _cells(step)), style=style)
-    return table
+@attrs.frozen
+class Wanted:
+    """Which steps to show: from ``first`` to ``last`` (seq, inclusive), the last ``count``."""
+
+    first: int = 0
+    last: int | None = None
+    count: int | None = None
+
+    def chosen(self, shown: list[Frame]) -> list[Frame]:
+        """Return the frames to show; the one that diverges always."""
+        last = math.inf if self.last is None else self.last
+        inside = [f for f in shown if f.finding or self.first <= f.event.seq <= last]
+        return inside if self.count is None else inside[-self.count :]
 
 
-def _cells(step: ExplainedStep) -> tuple[str, ...]:
-    event, after = step.event, step.after
-    outcome = event.outcome if step.finding else step.outcome
+def step_text(frame: Frame, width: int, *, full: bool = False) -> str:
+    """Return a step in lines of at most ``width`` characters, words unbroken."""
+    event = frame.event
+    head = f"seq {event.seq}, {event.time_ms} ms: {operation_text(event.operation)}"
+    lines = [wrapped(head, width, "", " " * 4)]
+    lines += [_fact(name, text, width) for name, text in _facts(frame, full=full)]
+    return "\n".join(lines)
+
+
+def window_text(state: SharePartitionSnapshot, width: int) -> str:
+    """Return the whole window before the first step that is shown."""
+    ends = f"SPSO {state.start_offset}, SPEO {state.end_offset}"
+    lines = [_fact("before", ends, width)]
+    return "\n".join([*lines, *(_fact("", text, width) for text in window_texts(state))])
+
+
+def step_json(frame: Frame, *, full: bool = False) -> dict[str, Any]:
+    """Return a step as an object for JSON; ``full``: with all records of the window."""
+    event, state, outcome = frame.event, frame.state, frame.outcome or frame.event.outcome
+    changed = [
+        {
+            "first": each.first,
+            "last": each.last,
+            "before": _record_json(each.before),
+            "after": _record_json(each.after),
+        }
+        for each in changes(frame.before, state)
+    ]
+    records = [
+        {"first": r.first, "last": r.last, **(_record_json(r) or {})} for r in state.records or ()
+    ]
+    return {
+        "seq": event.seq,
+        "time_ms": event.time_ms,
+        "operation": operation_text(event.operation),
+        "answer": answer_text(outcome),
+        "start_offset": state.start_offset,
+        "end_offset": state.end_offset,
+        "delivery_complete_count": state.delivery_complete_count,
+        "lag": lag_after(frame),
+        "reported_lag": reported_lag_after(frame),
+        "writes": [write_text(write) for write in outcome.writes],
+        "changes": changed,
+        **({"records": records} if full else {}),
+        "divergence": frame.finding and _finding_json(frame.finding),
+    }
+
+
+def _finding_json(finding: Finding) -> dict[str, object]:
+    """Return a finding in words and numbers; the states stand in the step."""
+    return {
+        field.name: getattr(finding, field.name)
+        for field in attrs.fields(Finding)
+        if not field.name.startswith("state_")
+    }
+
+
+def answer_text(outcome: Outcome) -> str:
+    """Return what an operation answered, without its writes."""
     answer = outcome.status.name if outcome.can_acquire else "can acquire nothing"
     if outcome.acquired:
-        acquired = ", ".join(f"{r.first}–{r.last} ({r.delivery_count})" for r in outcome.acquired)
+        acquired = ", ".join(
+            f"{span(r.first, r.last)} ({r.delivery_count})" for r in outcome.acquired
+        )
         answer = f"{answer}, {acquired}"
     if outcome.acquisition is not None:
         answer = f"{answer}, acquisition {outcome.acquisition}"
@@ -106,25 +165,59 @@ def _cells(step: ExplainedStep) -> tuple[str, ...]:
         answer = f"{answer}, {marked_text(outcome.marked)}"
     for completion in outcome.completed:
         answer += f"; to seq {completion.seq}: {completion.status.name}"
-    return (
-        str(event.seq),
-        str(event.time_ms),
-        operation_text(event.operation),
-        answer,
-        str(after.start_offset),
-        str(after.end_offset),
-        ", ".join(record_text(r) for r in after.records or ()) or "–",
-        "; ".join(write_text(write) for write in outcome.writes) or "–",
-        str(step.lag),
+    return answer
+
+
+def _facts(frame: Frame, *, full: bool) -> Iterator[tuple[str, str]]:
+    before, state = frame.before, frame.state
+    outcome = frame.outcome or frame.event.outcome
+    yield "answer", answer_text(outcome)
+    ends = [
+        f"{name} {old} → {new}"
+        for name, old, new in (
+            ("SPSO", before.start_offset, state.start_offset),
+            ("SPEO", before.end_offset, state.end_offset),
+        )
+        if old != new
+    ]
+    if ends:
+        yield "window", ", ".join(ends)
+    for number, text in enumerate(change_texts(changes(before, state), state)):
+        yield "" if number else "records", text
+    for number, write in enumerate(outcome.writes):
+        yield "" if number else "writes", write_text(write)
+    if full:
+        yield "state", f"SPSO {state.start_offset}, SPEO {state.end_offset}"
+        yield from (("", record_text(record)) for record in state.records or ())
+    if (lag := lag_after(frame)) is not None:
+        yield "lag", str(lag)
+
+
+def wrapped(text: str, width: int, first: str, others: str) -> str:
+    """Return text in lines that begin with ``first`` and ``others``, with no word broken."""
+    return textwrap.fill(
+        printable(text),
+        max(width, _LEAST_WIDTH),
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
-def _events(rows: PartitionRows) -> list[TraceEvent]:
-    try:
-        return list(events_of(rows.table))
-    except BadRowError as error:
-        problem = Problem(*rows.place(error.bad.row), error.bad.message)
-        raise _unexplained(problem) from None
+def _fact(name: str, text: str, width: int) -> str:
+    return wrapped(text, width, f"    {name:<{_LABEL}}", " " * (_LABEL + 6))
+
+
+def _record_json(record: RecordRange | None) -> dict[str, Any] | None:
+    if record is None:
+        return None
+    return {
+        "state": record.state.name,
+        "delivery_count": record.delivery_count,
+        "member": record.owner,
+        "pending": record.pending,
+    }
 
 
 def _unexplained(problem: Problem) -> ExplainError:

@@ -19,7 +19,7 @@ from model.states import AcknowledgeType
 from model.trace import TraceEvent
 from operations.walk import TraceTime, walk
 from replay.load import PartitionRows
-from replay.tables import BadRowError, events_of
+from replay.tables import events_of
 from replay.verdict import Problem
 from spec.partition import SharePartition
 
@@ -212,17 +212,17 @@ class _Expected:
 def measured(
     rows: PartitionRows, profile: Profile, interval: Interval
 ) -> tuple[Measured, Problem | None]:
-    """Return the figures of one share-partition, and the problem that makes them incomplete."""
-    recorded, end = Counter(interval), TraceTime(interval.last_ms)
-    try:
-        for event in events_of(rows.table.slice(0, end.rows(rows.table))):
-            after = event.after
-            width = after.end_offset - after.start_offset if after.records != () else 0
-            recorded.note(event, event.outcome, width)
-    except BadRowError:
-        pass  # The walk below reports it.
-    expected = _Expected(interval)
+    """Return the figures of one share-partition, and the problem that makes them incomplete.
+
+    Both are of the same events: those that could be followed.
+    """
+    end, expected = TraceTime(interval.last_ms), _Expected(interval)
     walked = walk(rows, profile, end, expected)
+    recorded = Counter(interval)
+    for event in events_of(rows.table.slice(0, walked.events)):
+        after = event.after
+        width = after.end_offset - after.start_offset if after.records != () else 0
+        recorded.note(event, event.outcome, width)
     figures = Measured(recorded.figures, expected.counter.figures, expected.pending_locks)
     return figures, walked.problem
 

@@ -104,10 +104,10 @@ def _record(piece: bytes) -> StateRecord | None:
         if "key" not in data or "value" not in data:
             raise InvalidValueError("the object", data, "one with key and value")
         return record_from_json(data["key"], data["value"])
-    at = text.find(_KEY)
-    if at < 0 or _PAYLOAD not in text:
+    place = text.find(_KEY)
+    if place < 0 or _PAYLOAD not in text:
         return None
-    key, end = _DECODER.raw_decode(text, at + len(_KEY))
+    key, end = _DECODER.raw_decode(text, place + len(_KEY))
     payload = text[end:]
     if not payload.startswith(_PAYLOAD):
         raise InvalidValueError(

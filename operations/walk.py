@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from judge.engine import SpecEngine
-from judge.follower import Follower, checked_clock
+from judge.follower import Follower
 from model.errors import InvalidValueError
 from model.outcome import Outcome
 from model.profile import Profile
 from model.trace import TraceEvent
-from replay.load import BEGINS_LATE, PartitionRows
+from replay.load import PartitionRows
+from replay.sequence import BEGINNINGS, BEGINS_LATE
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 from spec.partition import SharePartition
@@ -63,14 +64,13 @@ def walk(
     """
     engine = SpecEngine(profile)
     follower = Follower("spec", engine)
-    followed, clock, count = 0, 0, end.rows(rows.table)
+    followed, count = 0, end.rows(rows.table)
     problem = rows.problem if count == rows.table.num_rows else None
-    if rows.table.num_rows and rows.table.column("op")[0].as_py() != "initialize":
+    if rows.table.num_rows and rows.table.column("op")[0].as_py() not in BEGINNINGS:
         problem = problem or Problem(*rows.place(0), BEGINS_LATE, rows.partition)
         return Walked(rows.partition, engine.partition, 0, problem)
     try:
         for event in events_of(rows.table.slice(0, count)):
-            clock = checked_clock(event, clock)
             finding = follower.step(event)
             if finding:
                 text = f"diverges at seq {finding.seq}: {finding.name}, {finding.sentence}"

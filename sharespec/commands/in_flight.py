@@ -53,7 +53,7 @@ _MS = click.IntRange(0)
 def in_flight_command(  # noqa: PLR0913 - one argument for each option
     *,
     traces: tuple[Path, ...],
-    at: int | None,
+    at_ms: int | None,
     seq: int | None,
     group: str | None,
     partition: str | None,
@@ -77,7 +77,7 @@ def in_flight_command(  # noqa: PLR0913 - one argument for each option
         problems = list(opened.problems)
         for rows in share_partitions(opened, lambda n: belongs(n) and partition in (None, n)):
             holds = Holds()
-            walked = walk(rows, profile_named(profile), TraceTime(at, seq), holds)
+            walked = walk(rows, profile_named(profile), TraceTime(at_ms, seq), holds)
             if walked.problem:
                 problems.append(walked.problem)
             if name := named(rows, problems):

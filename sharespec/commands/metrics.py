@@ -58,8 +58,8 @@ def metrics_command(  # noqa: PLR0913 - one argument for each option
     """Compute from TRACES the metrics that a broker should report of its share groups.
 
     Times are in ms on the trace's clock, inclusive. Column "recorded" counts what the trace holds;
-    "expected" has the figure of the specification where that differs. It counts nothing after a
-    divergence.
+    "expected" has the figure of the specification where that differs. Both count the same events:
+    nothing from a divergence on.
 
     Exits with 0, 1 if a share-partition diverges or cannot be read, 2 if there is no trace.
     """

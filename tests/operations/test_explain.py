@@ -1,12 +1,21 @@
-import io
+import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
-from operations.explain import ExplainError, partition_events, steps, table_of
+from model.trace import TraceEvent
+from operations.explain import (
+    ExplainError,
+    Wanted,
+    partition_events,
+    step_json,
+    step_text,
+    steps,
+    window_text,
+)
 from tests.replay.samples import (
+    Row,
     aborted_rows,
     draft_rows,
     kafka_rows,
@@ -63,49 +72,117 @@ def test_a_bad_line_of_another_share_partition_is_ignored(tmp_path: Path) -> Non
         partition_events(path, "core:orders:0")
 
 
-def _printed(rows: list[dict[str, object]], tmp_path: Path, profile: Profile = KAFKA) -> str:
+def _printed(
+    rows: list[Row], tmp_path: Path, profile: Profile = KAFKA, *, full: bool = False
+) -> str:
     events = partition_events(write_lines(tmp_path / "t.jsonl", rows), None)
-    output = io.StringIO()
-    Console(file=output, width=200).print(table_of(steps(events, profile)))
-    return output.getvalue()
+    return "\n".join(step_text(frame, 80, full=full) for frame in steps(events, profile))
 
 
-def test_the_table_has_the_columns_of_the_kips_tables(tmp_path: Path) -> None:
-    text = _printed(kafka_rows(partition=1, count=7), tmp_path)
-    for cell in (
-        "SPSO",
-        "SPEO",
+def test_a_step_shows_what_it_changed_and_full_the_whole_window(tmp_path: Path) -> None:
+    rows = kafka_rows(partition=1, count=7)
+    text = _printed(rows, tmp_path)
+    for part in (
         "acquire by m4, batch_optimized, at most 20",
-        "NONE, 0–5 (1)",
+        "answer    NONE, 0–5 (1)",
+        "window    SPEO 0 → 6",
+        "new → ACQUIRED(1) m4: 0–5",
+        "ACQUIRED(1) m4 → below the start offset: 0–4",
         "0–4 accept, 5 renew",
-        "5 ACQUIRED(1) m4",
-        "6–38 ACQUIRED(1) m3",
+        "lag       ",
     ):
-        assert cell in text
+        assert part in text
+    assert "\n              5 ACQUIRED(1) m4" not in text
+    assert "\n              5 ACQUIRED(1) m4" in _printed(rows, tmp_path, full=True)
+
+
+def test_a_step_that_changes_nothing_repeats_nothing(tmp_path: Path) -> None:
+    shown = list(steps(_events(kafka_rows(count=20), tmp_path), KAFKA))
+    unchanged = [frame for frame in shown if frame.before == frame.state]
+    assert 0 < len(unchanged) < len(shown)
+    texts = "".join(step_text(frame, 80) for frame in unchanged)
+    assert "    records " not in texts
+    assert "    window " not in texts
+
+
+def test_lines_are_narrow_and_no_word_is_broken(tmp_path: Path) -> None:
+    rows = kafka_rows(count=30)
+    wide, narrow = (
+        "\n".join(step_text(frame, width) for frame in steps(_events(rows, tmp_path), KAFKA))
+        for width in (10_000, 80)
+    )
+    assert wide.split() == narrow.split()
+    assert max(map(len, narrow.splitlines())) <= 80 < max(map(len, wide.splitlines()))
+
+
+def test_the_steps_to_show_are_chosen_by_seq_and_number(tmp_path: Path) -> None:
+    rows = kafka_rows(count=20)
+    rows[15]["after"]["end_offset"] += 1
+    shown = list(steps(_events(rows, tmp_path), KAFKA))
+
+    def chosen(wanted: Wanted) -> list[int]:
+        return [frame.event.seq for frame in wanted.chosen(shown)]
+
+    assert chosen(Wanted(3, 5)) == [3, 4, 5, 15]
+    assert chosen(Wanted(count=3)) == [13, 14, 15]
+    assert chosen(Wanted(count=99)) == list(range(16))
+    assert chosen(Wanted(14)) == [14, 15]
+
+
+def test_a_step_is_an_object_with_its_changes(tmp_path: Path) -> None:
+    rows = kafka_rows(count=20)
+    rows[15]["after"]["end_offset"] += 1
+    objects = [step_json(frame) for frame in steps(_events(rows, tmp_path), KAFKA)]
+    assert json.loads(json.dumps(objects)) == objects
+    assert [each["seq"] for each in objects] == list(range(16))
+    taken = {"state": "ACQUIRED", "delivery_count": 1, "member": "m1", "pending": False}
+    assert objects[2]["changes"] == [{"first": 0, "last": 3, "before": None, "after": taken}]
+    assert objects[15]["divergence"]["name"] == "END_OFFSET"
+    assert objects[14]["divergence"] is None
+    frame = list(steps(_events(rows, tmp_path), KAFKA))[2]
+    assert step_json(frame, full=True)["records"] == [{"first": 0, "last": 3, **taken}]
+
+
+def test_the_window_before_the_first_step_is_listed_by_state(tmp_path: Path) -> None:
+    *_, last = steps(_events(kafka_rows(count=46), tmp_path), KAFKA)
+    text = window_text(last.before, 80)
+    assert text.startswith("    before    SPSO 24, SPEO 99\n")
+    assert "ACQUIRED(1) m1: 40–43, 65–69\n" in text
+
+
+def test_an_operation_that_makes_no_sense_is_one_line(tmp_path: Path) -> None:
+    rows = kafka_rows(count=6)
+    rows[4]["time_ms"] += 7
+    with pytest.raises(ExplainError, match="seq 4: time_ms is 7"):
+        list(steps(_events(rows, tmp_path), KAFKA))
+
+
+def _events(rows: list[Row], tmp_path: Path) -> list[TraceEvent]:
+    return partition_events(write_lines(tmp_path / "t.jsonl", rows), None)
 
 
 def test_records_in_progress_and_dead_letters_are_shown(tmp_path: Path) -> None:
     text = _printed(draft_rows(), tmp_path, DRAFT_RESOLVED)
-    for cell in (
+    for part in (
         "acquisition 0",
-        "0–1 IN_PROGRESS(1) m1",
-        "0 ARCHIVING(1)",
+        "IN_PROGRESS(1) m1: 0–1",
+        "ARCHIVING(1)",
         "INVALID_REQUEST",
         "dead letters end: 0",
     ):
-        assert cell in text
+        assert part in text
     events = partition_events(tmp_path / "t.jsonl", None)
     assert not any(step.finding for step in steps(events, DRAFT_RESOLVED))
 
 
 def test_records_withheld_as_aborted_are_shown(tmp_path: Path) -> None:
     text = _printed(aborted_rows(), tmp_path)
-    for cell in (
+    for part in (
         "of aborted transactions: 2–4",
-        "2–4 ARCHIVED(1)",
+        "ARCHIVED(1): 2–4",
         "isolation_level read_committed",
     ):
-        assert cell in text
+        assert part in " ".join(text.split())
     events = partition_events(tmp_path / "t.jsonl", None)
     assert not any(step.finding for step in steps(events, KAFKA))
 

@@ -11,10 +11,10 @@ from model.operations import (
     AlterConfig,
     Initialize,
     MarkInProgress,
+    MemberLeaves,
     Operation,
     Produce,
     ProgressBatch,
-    Release,
 )
 from model.outcome import Answer, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
@@ -141,7 +141,7 @@ def test_a_new_delivery_restarts_the_ages_and_a_new_leader_has_none() -> None:
     world = World()
     world.acquire("m1", 0, 9)
     world.do(AdvanceTime(1000))
-    world.do(Release("m1"))
+    world.do(MemberLeaves("m1"))
     assert brief(world.seen()) == [(0, 9, None, None, None, False)]
     world.acquire("m2", 0, 9)
     world.do(AdvanceTime(10))

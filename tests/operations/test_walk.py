@@ -6,7 +6,8 @@ from model.outcome import Outcome
 from model.profile import KAFKA
 from model.trace import TraceEvent
 from operations.walk import TraceTime, Walked, walk
-from replay.load import BEGINS_LATE, PartitionRows
+from replay.load import PartitionRows
+from replay.sequence import BEGINS_LATE
 from spec.partition import SharePartition
 from spec.view import snapshot
 from tests.replay.samples import Row, events, kafka_rows, placed

@@ -60,3 +60,17 @@ def test_no_trace_is_an_error(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert "there is no trace" in done.stderr
     assert run(TRACES, "--at", -1).exit_code == 2
+
+
+def test_both_lags_have_their_names_and_a_divergence_is_noted(tmp_path: Path) -> None:
+    rows = kafka_rows()
+    rows[30]["after"]["end_offset"] += 1
+    path = write_lines(tmp_path / "t.jsonl", rows)
+    done = run(path, "--leader-lag")
+    assert done.exit_code == 1
+    head, line = done.stdout.strip().splitlines()
+    assert head.split()[-2:] == ["REPORTED-LAG", "LEADER-LAG"]
+    assert line.endswith(" (after 30 events: see the error)")
+    done = run(path, "--seq", 29)
+    assert (done.exit_code, done.stdout.split()[4]) == (0, "LAG")
+    assert "(" not in done.stdout

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 from click.testing import CliRunner, Result
@@ -37,3 +38,48 @@ def test_a_trace_that_does_not_exist_exits_with_2() -> None:
     done = run("/nowhere")
     assert done.exit_code == 2
     assert done.stderr == "sharespec: /nowhere does not exist\n"
+
+
+def test_steps_around_an_event_and_the_last_ones_are_shown(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "a.jsonl", kafka_rows())
+    done = run(path, "--around", "20")
+    seqs = [int(line.split()[1].rstrip(",")) for line in done.stdout.splitlines() if "ms:" in line]
+    assert seqs == list(range(15, 26))
+    assert "before    SPSO" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert run(path, "--last", "2").stdout.count("answer") == 2
+    assert run(path, "--around", "20", "--last", "2").exit_code == 2
+    assert "before" not in run(path, "--full", "--around", "20").stdout
+
+
+def test_a_divergence_is_an_object_too(tmp_path: Path) -> None:
+    rows = kafka_rows()
+    rows[30]["after"]["end_offset"] += 1
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    done = run(path, "--last", "2", "--json")
+    objects = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["seq"] for each in objects] == [29, 30]
+    assert objects[1]["divergence"]["name"] == "END_OFFSET"
+    assert done.exit_code == 1
+
+
+def test_the_life_of_a_record_is_told(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "a.jsonl", kafka_rows())
+    done = run(path, "--offset", "5")
+    assert done.exit_code == 0
+    assert "seq 4, 0 ms: acquire by m1" in done.stdout
+    assert "now   ACQUIRED(1) m1, locked until 30000 ms" in done.stdout
+    assert "rule  spec.record.acquire: Give the record to a member (KIP-932" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    objects = [json.loads(line) for line in run(path, "--offset", 5, "--json").stdout.splitlines()]
+    assert [each["seq"] for each in objects] == [1, 4, 10, 10, 12]
+    assert "no event concerns offset 99999" in run(path, "--offset", "99999").stdout
+    assert run(path, "--offset", "5", "--full").exit_code == 2
+
+
+def test_a_divergence_ends_the_checked_part_of_a_life(tmp_path: Path) -> None:
+    rows = kafka_rows()
+    rows[2]["after"]["end_offset"] += 1
+    done = run(write_lines(tmp_path / "a.jsonl", rows), "--offset", "5")
+    assert "recorded after the divergence, not checked" in " ".join(done.stdout.split())
+    assert done.exit_code == 1

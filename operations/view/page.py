@@ -1,0 +1,157 @@
+"""One or many share-partitions as one HTML page without other files, of a bounded size.
+
+The data is JSON in which no character can end its element, and the script sets text only as text.
+The policy of the page lets nothing but this script and this style run, and nothing load.
+"""
+
+import hashlib
+import html
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+import attrs
+
+from judge.words import printable
+from operations.view.drawing import MAX_NAME, MAX_TEXT, Drawing, as_json
+from operations.view.rules import transition_texts
+
+MAX_BYTES = 6_000_000
+"""The maximum size of a page."""
+
+MAX_PARTITIONS = 500
+"""How many share-partitions the overview lists."""
+
+_ROWS_PART = 4
+"""A page keeps at most this part of its size for the rows of events."""
+
+
+@attrs.frozen
+class Listed:
+    """A share-partition in the overview; ``lag`` are values of the leader's lag over time."""
+
+    name: str
+    verdict: str
+    events: int
+    checked: int
+    fault: str = ""
+    lag: tuple[int, ...] = ()
+
+
+def page(
+    title: str,
+    listed: Sequence[Listed],
+    drawings: Sequence[Drawing],
+    max_bytes: int = MAX_BYTES,
+) -> str:
+    """Return a page of at most ``max_bytes`` bytes; it says what it leaves out.
+
+    Where it would be larger, the drawings become coarser together, and the last go.
+    """
+    rows = max_bytes // _ROWS_PART
+    drawn, halvings = list(drawings), 0
+    while True:
+        share = rows // (len(drawn) or 1) >> halvings
+        left_out = " ".join(_left_out(listed, drawn, len(drawings), halvings))
+        text = _page(title, listed, drawn, share, left_out)
+        if len(text.encode()) <= max_bytes or not (drawn or listed):
+            return text
+        if halvings >= _MOST_HALVINGS:
+            drawn, halvings = drawn[: len(drawn) // 2], 0
+            listed = listed if drawn else listed[: len(listed) // 2]
+            continue
+        for drawing in drawn:
+            drawing.smaller()
+        halvings += 1
+
+
+_MOST_HALVINGS = 5
+
+
+def embedded(value: object) -> str:
+    """Return JSON for a script element: no text in it can end the element or begin a comment."""
+    text = json.dumps(value, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _page(
+    title: str,
+    listed: Sequence[Listed],
+    drawn: Sequence[Drawing],
+    row_bytes: int,
+    left_out: str,
+) -> str:
+    names = {drawing.name: number for number, drawing in enumerate(drawn)}
+    verdicts = {each.name: each.verdict for each in listed}
+    data = {
+        "transitions": transition_texts(),
+        "left_out": left_out,
+        "partitions": [_partition(each, names) for each in listed[:MAX_PARTITIONS]],
+        "drawings": [
+            {**as_json(drawing, row_bytes), "verdict": verdicts.get(drawing.name, "")}
+            for drawing in drawn
+        ],
+    }
+    script, style = _source("page.js"), _source("page.css")
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    )
+    values = {
+        "policy": html.escape(policy),
+        "title": html.escape(printable(title, MAX_TEXT)),
+        "style": style,
+        "script": script,
+        "data": embedded(data),
+    }
+    parts = _source("page.html").split("%%")
+    return "".join(values[part] if i % 2 else part for i, part in enumerate(parts))
+
+
+def _partition(listed: Listed, drawings: dict[str, int]) -> dict[str, Any]:
+    return {
+        "name": printable(listed.name, MAX_NAME),
+        "verdict": listed.verdict,
+        "events": listed.events,
+        "checked": listed.checked,
+        "fault": printable(listed.fault, MAX_TEXT),
+        "lag": listed.lag,
+        "drawing": drawings.get(listed.name),
+    }
+
+
+def _left_out(
+    listed: Sequence[Listed], drawn: Sequence[Drawing], wanted: int, halvings: int
+) -> list[str]:
+    """Return a sentence for each thing that the page does not show."""
+    notes = []
+    if len(listed) > MAX_PARTITIONS:
+        notes.append(f"{len(listed) - MAX_PARTITIONS:,} more share-partitions are not listed.")
+    undrawn = len({each.name for each in listed} - {drawing.name for drawing in drawn})
+    if undrawn:
+        notes.append(f"{undrawn:,} share-partitions are listed and not drawn.")
+    if wanted > len(drawn):
+        notes.append(f"{wanted - len(drawn):,} drawings are left out: the page would be too large.")
+    if halvings:
+        notes.append(f"Drawn {2**halvings} times coarser: the page would be too large.")
+    coarse = [d for d in drawn if len(d.detail) < d.events]
+    if coarse:
+        most = max(d.events - len(d.detail) for d in coarse)
+        notes.append(
+            f"Of long traces the events around one are shown one by one (blue bar), and up to "
+            f"{most:,} others in columns of several; where a column changes much, neighbouring "
+            "offsets are drawn as one."
+        )
+    return notes
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _source(name: str) -> str:
+    return files(__name__.rpartition(".")[0]).joinpath(name).read_text(encoding="utf-8")

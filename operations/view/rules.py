@@ -1,0 +1,116 @@
+"""Where a rule comes from: its sentence, its part of a KIP, and the lines of ``spec`` for it."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import attrs
+
+import spec
+from model import operations as ops
+from model.operation_table import OPERATION_TABLE, operation_row
+from operations.life import rule_text
+from spec import (
+    aborted,
+    acknowledge,
+    acquire,
+    alter_config,
+    checkpoint,
+    dead_letters,
+    expire,
+    initialize,
+    log_start,
+    mark_in_progress,
+    produce,
+    release,
+    writes,
+)
+
+Cite = Callable[[str], tuple[str, str] | None]
+"""Returns the source of a rule and its statement; None if neither is known."""
+
+MAX_PLACES = 8
+"""How many places of one rule are listed."""
+
+TRANSITIONS: Mapping[type, Callable[..., Any]] = {
+    ops.Initialize: initialize.initialize,
+    ops.Produce: produce.produce,
+    ops.Acquire: acquire.acquire_records,
+    ops.SkipAcquire: acquire.skip_acquire,
+    ops.Acknowledge: acknowledge.acknowledge_records,
+    ops.MemberLeaves: release.release_member,
+    ops.AdvanceTime: expire.advance_time,
+    ops.Expire: expire.expire_locks,
+    ops.CompleteWrite: writes.complete_write,
+    ops.AdvanceLogStart: log_start.advance_log_start,
+    ops.ResetOffset: initialize.reset_offset,
+    ops.MarkInProgress: mark_in_progress.mark_in_progress,
+    ops.FinishDeadLetter: dead_letters.finish_dead_letters,
+    ops.AlterConfig: alter_config.alter_config,
+    ops.ArchiveAborted: aborted.archive_aborted_records,
+    ops.Compact: produce.compact,
+    ops.Checkpoint: checkpoint.take_checkpoint,
+    ops.Gap: checkpoint.lose_events,
+}
+"""The transition of ``spec`` for each operation."""
+
+
+@attrs.frozen
+class BrokenRule:
+    """A rule that an event breaks. ``places`` are lines of ``spec``, as ``spec/acquire.py:105``."""
+
+    name: str
+    sentence: str
+    source: str
+    says: str
+    places: tuple[str, ...]
+
+
+def broken_rule(name: str, sentence: str, operation: ops.Operation, cite: Cite) -> BrokenRule:
+    """Return a rule with its source, and where ``spec`` enforces it.
+
+    Of a kind of difference that is the transition that computes what was expected.
+    """
+    source, says = cite(name) or ("", "")
+    places = tuple(_named(name))[:MAX_PLACES]
+    return BrokenRule(name, sentence, source, says, places or (place_of(operation),))
+
+
+def place_of(operation: ops.Operation) -> str:
+    """Return the place of an operation's transition, as ``spec/acquire.py:24``."""
+    transition = TRANSITIONS[type(operation)]
+    line = inspect.unwrap(transition).__code__.co_firstlineno
+    return f"{transition.__module__.replace('.', '/')}.py:{line}"
+
+
+def transition_texts() -> dict[str, str]:
+    """Return the transition of each operation by its name, with its first sentence."""
+    names = {row.operation: row.name for row in OPERATION_TABLE}
+    return {names[kind]: rule_text(transition) for kind, transition in TRANSITIONS.items()}
+
+
+def operation_name(operation: ops.Operation) -> str:
+    """Return the name of an operation, as in ``transition_texts``."""
+    return operation_row(operation).name
+
+
+def _named(name: str) -> Iterator[str]:
+    """Yield the lines of ``spec`` that name a guard, or an invariant."""
+    word = re.compile(rf"(\bGuard\.{re.escape(name)}\b|\"{re.escape(name)}\")")
+    for path, lines in _sources():
+        for number, line in enumerate(lines, start=1):
+            if word.search(line):
+                yield f"spec/{path}:{number}"
+
+
+@cache
+def _sources() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    modules = sorted(files(spec).iterdir(), key=lambda entry: entry.name)
+    return tuple(
+        (entry.name, tuple(entry.read_text(encoding="utf-8").splitlines()))
+        for entry in modules
+        if entry.name.endswith(".py")
+    )

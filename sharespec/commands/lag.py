@@ -1,0 +1,37 @@
+"""``sharespec lag``: the lag that a replay wrote, as a plot."""
+
+from pathlib import Path
+
+import click
+import pyarrow as pa
+
+from operations.lag_plot import NoLagError, lag_picture, lag_series
+from sharespec.exit import exits_on
+
+
+@click.command("lag")
+@click.argument("out", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--partition",
+    "partitions",
+    multiple=True,
+    metavar="GROUP:TOPIC:PARTITION",
+    help="Only this share-partition; may be given several times.",
+)
+@click.option(
+    "--svg",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where to write the plot; default: lag.svg in OUT.",
+)
+@exits_on(NoLagError, pa.ArrowException)
+def lag_command(*, out: Path, partitions: tuple[str, ...], file: Path | None) -> None:
+    """Draw the leader's lag over time as SVG, from what `sharespec replay --out OUT` wrote.
+
+    Exits with 0, 2 if OUT has no lag or cannot be read.
+    """
+    series, total = lag_series(out, set(partitions))
+    written = file or out / "lag.svg"
+    written.write_text(lag_picture(series, total), encoding="utf-8")
+    click.echo(f"{written}: {len(series)} of {total:,} share-partitions")

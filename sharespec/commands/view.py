@@ -1,0 +1,84 @@
+"""``sharespec view``: one share-partition of a trace as a page."""
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from conformance.citations import citation_of
+from model.profile import profile_named
+from operations.explain import ExplainError
+from operations.view.page import MAX_BYTES, page
+from operations.view.trace import drawn_trace
+from replay.sources import NoSuchTraceError
+from sharespec.commands.options import PROFILE
+from sharespec.exit import Exit, exits_on
+
+LEAST_BYTES = 100_000
+"""The least ``--max-bytes``: the page without any data is smaller."""
+
+
+@click.command("view")
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--partition",
+    metavar="GROUP:TOPIC:PARTITION",
+    help="Which share-partition; needed if the trace has several.",
+)
+@click.option(
+    "--html",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where to write the page; default: the share-partition's name with .html, here.",
+)
+@click.option(
+    "--around",
+    type=click.IntRange(0),
+    metavar="SEQ",
+    help="Show each event around this one; default: around the one that diverges, or the last.",
+)
+@click.option(
+    "--max-bytes",
+    type=click.IntRange(LEAST_BYTES),
+    default=MAX_BYTES,
+    show_default=True,
+    help="How large the page may be; it says what it leaves out.",
+)
+@PROFILE
+@exits_on(ExplainError, NoSuchTraceError)
+def view_command(  # noqa: PLR0913 - one argument for each option
+    *,
+    trace: Path,
+    partition: str | None,
+    file: Path | None,
+    around: int | None,
+    max_bytes: int,
+    profile: str,
+) -> None:
+    """Draw one share-partition of TRACE as an HTML page that needs no network.
+
+    Offsets over time, coloured by state; lag, records in flight and delivery counts; the life of
+    each offset; and what diverges, with its rule.
+
+    Exits with 0, 1 if an event diverges, 2 if the trace cannot be read.
+    """
+    drawn = drawn_trace(trace, partition, profile_named(profile), cited, around)
+    written = file or Path(f"{file_name(drawn.drawing.name)}.html")
+    text = page(f"{drawn.drawing.name}, {trace.name}", [drawn.listed], [drawn.drawing], max_bytes)
+    written.write_text(text, encoding="utf-8")
+    click.echo(f"{written}: {drawn.listed.verdict}, {drawn.listed.events:,} events")
+    if drawn.drawing.divergence:
+        sys.exit(Exit.WRONG)
+
+
+def cited(rule: str) -> tuple[str, str] | None:
+    """Return the source of a rule and its statement; None if neither is known."""
+    citation = citation_of(rule)
+    return None if citation is None else (citation.source, citation.says)
+
+
+def file_name(partition: str) -> str:
+    """Return a share-partition's name with nothing in it that a file's name may not have."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", partition).strip("-.")[:100] or "share-partition"

@@ -1,0 +1,196 @@
+import html
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from model.profile import KAFKA
+from operations.frames import frames
+from operations.view.columns import Column
+from operations.view.drawing import Divergence, Drawing, EventText, drawing_of
+from operations.view.page import Listed, embedded, page
+from operations.view.rules import BrokenRule
+from tests.operations.view.browser import needs_chromium, opened
+from tests.replay.samples import Row, events, kafka_rows
+
+HOSTILE = (
+    "</script><script>document.title='pwned'</script>"
+    "<img src=x onerror=document.title='pwned'><!--<script>"
+)
+
+
+def drawn(rows: list[Row], name: str = "core:orders:0") -> Drawing:
+    return drawing_of(name, frames(events(rows), KAFKA), lambda _name: ("KIP-932", "It says so."))
+
+
+def wrong_rows() -> list[Row]:
+    rows = kafka_rows(count=30)
+    rows[12]["after"]["end_offset"] += 1
+    return rows
+
+
+def data_of(text: str) -> Any:  # noqa: ANN401 - JSON
+    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text)
+    return json.loads(data)
+
+
+def of_one(drawing: Drawing, max_bytes: int = 10**9) -> str:
+    listed = Listed(drawing.name, "diverges", drawing.events, 13, "END_OFFSET at seq 12", (1, 2))
+    return page(drawing.name, [listed], [drawing], max_bytes)
+
+
+def test_a_page_needs_nothing_but_itself() -> None:
+    text = of_one(drawn(wrong_rows()))
+    assert re.findall(r"""(?:src|href)=["']?|@import|url\(|fetch\(|XMLHttp""", text) == []
+    [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+    assert policy.startswith("default-src &#x27;none&#x27;; script-src &#x27;sha256-")
+    assert "unsafe-inline" not in policy.partition("style-src-attr")[0]
+    assert data_of(text)["drawings"][0]["divergence"]["rule"]["name"] == "END_OFFSET"
+
+
+def test_the_script_writes_no_markup() -> None:
+    [script] = re.findall(r"<script>(.*?)</script>", of_one(drawn(wrong_rows())), re.DOTALL)
+    for way in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function("):
+        assert way not in script
+
+
+def hostile() -> Drawing:
+    rows = wrong_rows()
+    for row in rows:
+        row["partition"] = f"{HOSTILE}:{HOSTILE}:0"
+        if row.get("member"):
+            row["member"] = HOSTILE + row["member"]
+        for record in row["after"]["records"]:
+            record["member"] = record["member"] and HOSTILE + record["member"]
+    drawing = drawn(rows, f"{HOSTILE}:{HOSTILE}:0")
+    drawing.row = lambda _number: HOSTILE
+    drawing.notes.append(HOSTILE)
+    return drawing
+
+
+def test_no_text_of_a_trace_ends_its_element() -> None:
+    drawing = hostile()
+    text = of_one(drawing)
+    assert "<img" not in text
+    assert text.count("</script>") == 2
+    shown = data_of(text)["drawings"][0]
+    assert any(member.startswith(HOSTILE) for member in shown["members"])
+    assert json.loads(embedded([HOSTILE, "\u2028&"])) == [HOSTILE, "\u2028&"]
+
+
+@needs_chromium
+def test_a_browser_shows_hostile_text_as_text(tmp_path: Path) -> None:
+    listed = Listed(HOSTILE, "diverges", 30, 13, HOSTILE, (1, 2))
+    drawing = hostile()
+    text = page(HOSTILE, [listed, listed], [drawing, drawing])
+    document = opened(tmp_path, text, script=_PROBE)
+    assert 'data-ready="true"' in document
+    assert "<title>pwned" not in document
+    assert "<img" not in document
+    assert "&lt;/script&gt;&lt;script&gt;document.title" in document
+    assert _probed(document)["announced"].startswith("seq 12")
+    # A page that does not escape is seen to be one.
+    unescaped = text.replace("\\u003c", "<").replace("\\u003e", ">")
+    assert "<title>pwned" in opened(tmp_path, unescaped, script=" ")
+
+
+_PROBE = """
+const key = (key) => $("strip").dispatchEvent(new KeyboardEvent("keydown", { key }));
+const texts = () => ({ announced: $("announced").textContent, event: $("event").textContent,
+  offset: $("offset").textContent, rule: $("rule").textContent });
+const seen = { ...texts() };
+key("ArrowLeft"); seen.left = texts();
+$("number").value = 5; $("number").dispatchEvent(new Event("change")); seen.five = texts();
+key("ArrowUp"); seen.six = texts();
+key("+"); seen.zoomed = view; key("0"); seen.whole = view; key("d"); seen.fault = texts();
+$("axis").value = "time"; $("axis").dispatchEvent(new Event("change")); seen.time = view;
+$("table").open = true; showTable(); seen.rows = $("rows").children.length;
+seen.caption = $("caption").textContent;
+draw();
+const pixels = $("strip").getContext("2d").getImageData(0, 0, $("strip").width, $("strip").height);
+seen.colours = new Set(new Uint32Array(pixels.data.buffer)).size;
+const note = el("pre", JSON.stringify(seen), { id: "probe" });
+document.body.append(note);
+"""
+
+
+def _probed(document: str) -> Any:  # noqa: ANN401 - JSON
+    [text] = re.findall(r'<pre id="probe">(.*?)</pre>', document, re.DOTALL)
+    return json.loads(html.unescape(text))
+
+
+@pytest.mark.slow
+@needs_chromium
+def test_keys_and_fields_choose_what_is_shown(tmp_path: Path) -> None:
+    seen = _probed(opened(tmp_path, of_one(drawn(wrong_rows())), script=_PROBE))
+    assert "Event: seq 12" in seen["event"]
+    assert "END_OFFSET (difference)" in seen["rule"]
+    assert "KIP-932" in seen["rule"]
+    assert seen["left"]["announced"].startswith("seq 11")
+    assert "Life of offset 5" in seen["five"]["offset"]
+    assert "acquire by m1" in seen["five"]["offset"]
+    assert "Life of offset 6" in seen["six"]["offset"]
+    assert seen["zoomed"][1] - seen["zoomed"][0] < seen["whole"][1] - seen["whole"][0] == 30
+    assert "Event: seq 12" in seen["fault"]["event"]
+    assert seen["rows"] == 30
+    assert seen["caption"] == "Events 1 to 30 of 30"
+    assert seen["colours"] > 5
+
+
+def large(columns: int, pieces: int, name: str = "large") -> Drawing:
+    """Return a drawing as a long trace fills it: all limits reached, texts as long as allowed."""
+
+    def filled() -> Iterator[Column]:
+        for n in range(columns):
+            changed = [(n + 7 * p, n + 7 * p + 3, p % 50) for p in range(pieces)]
+            values = tuple(n + v for v in range(11))
+            yield Column(n, n, n, n * 10, n, n + 900, n, n, 0, values, changed)
+
+    text = EventText("acquire", "x" * 600, "y" * 600, ("z" * 600,) * 8, tuple(range(400)))
+    every = list(filled())
+    kinds = [(1, n, n % 7, 0) for n in range(50)]
+    members = [f"member-{n}" for n in range(7)]
+    detail = [(column, text) for column in every]
+    drawing = Drawing(name, 10 * columns, every, detail, [], kinds, members, columns // 2, None, [])
+    drawing.row = lambda number: f"{number}" * 800
+    return drawing
+
+
+@pytest.mark.parametrize("max_bytes", [200_000, 2_000_000])
+def test_a_page_stays_under_its_size_and_says_what_is_left_out(max_bytes: int) -> None:
+    text = page("t", [Listed("large", "conforms", 1, 1)], [large(500, 20)], max_bytes)
+    assert len(text.encode()) <= max_bytes
+    assert "coarser: the page would be too large" in data_of(text)["left_out"]
+    assert "coarser" not in data_of(of_one(drawn(kafka_rows(count=5))))["left_out"]
+
+
+def test_drawings_that_do_not_fit_are_counted() -> None:
+    drawings = [large(300, 20, f"large-{n}") for n in range(8)]
+    listed = [Listed(drawing.name, "conforms", 1, 1, "f" * 300) for drawing in drawings]
+    text = page("t", listed, drawings, 150_000)
+    assert len(text.encode()) <= 150_000
+    data = data_of(text)
+    assert f"{8 - len(data['drawings'])} drawings are left out" in data["left_out"]
+    assert [each["drawing"] for each in data["partitions"]][-1] is None
+
+
+def test_more_share_partitions_than_can_be_listed_are_counted() -> None:
+    listed = [Listed(f"g:t:{n}", "conforms", 1, 1) for n in range(600)]
+    data = data_of(page("t", listed, []))
+    assert len(data["partitions"]) == 500
+    assert "100 more share-partitions are not listed." in data["left_out"]
+    data = data_of(page("t", listed, [], 60_000))
+    assert len(data["partitions"]) < 500
+
+
+def test_a_divergence_reaches_the_page_as_it_is() -> None:
+    rule = BrokenRule("N", "s", "KIP", "says", ("spec/a.py:1",))
+    wrong = Divergence(3, 3, "guard", rule, "r", "e", "b", "a", "ra", 7)
+    drawing = attrs.evolve(large(5, 1), divergence=wrong)
+    shown = data_of(of_one(drawing))["drawings"][0]["divergence"]
+    assert shown["rule"]["places"] == ["spec/a.py:1"]
+    assert (shown["recorded_after"], shown["offset"]) == ("ra", 7)

@@ -1,0 +1,88 @@
+from pathlib import Path
+
+import pytest
+
+from model.profile import KAFKA
+from operations.explain import ExplainError, partition_rows
+from operations.view import drawing as module
+from operations.view.drawing import UNCHECKED
+from operations.view.trace import Drawn, drawn_rows, drawn_trace
+from tests.replay.samples import Row, kafka_rows, write_lines
+
+
+def cite(_rule: str) -> None:
+    return None
+
+
+def of(tmp_path: Path, rows: list[Row], *, large: int = 10**6, around: int | None = None) -> Drawn:
+    path = write_lines(tmp_path / "t.jsonl", rows)
+    return drawn_rows(partition_rows(path, None), KAFKA, cite, around, large)
+
+
+def wrong_rows() -> list[Row]:
+    rows = kafka_rows(count=120)
+    rows[90]["after"]["end_offset"] += 1
+    return rows
+
+
+def test_a_trace_is_drawn_with_its_line_in_the_overview(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", wrong_rows())
+    drawn = drawn_trace(path, None, KAFKA, cite)
+    listed = drawn.listed
+    assert (listed.verdict, listed.events, listed.checked) == ("diverges", 120, 91)
+    assert listed.fault == "END_OFFSET at seq 90"
+    assert len(listed.lag) > 20
+    assert drawn.drawing.row is not None
+    assert '"seq":7' in drawn.drawing.row(7)
+
+
+def test_a_large_one_is_drawn_as_a_small_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = of(tmp_path, wrong_rows())
+    for room in ("drawing", "trace"):
+        monkeypatch.setattr(f"operations.view.{room}.MAX_EVENTS", 40)
+        monkeypatch.setattr(f"operations.view.{room}.EVENTS_AFTER", 10)
+    large = of(tmp_path, wrong_rows(), large=100)
+    assert large.listed.verdict == small.listed.verdict
+    assert large.listed.checked == small.listed.checked
+    assert large.drawing.divergence == small.drawing.divergence
+    begin = large.drawing.detail[0][0].first
+    assert 0 < begin <= 90 <= large.drawing.detail[-1][0].last
+    for (column, text), (other, same) in zip(
+        large.drawing.detail, small.drawing.detail[begin:], strict=False
+    ):
+        assert text == same
+        assert (column.first, column.flags, column.values) == (
+            other.first,
+            other.flags,
+            other.values,
+        )
+    for column, other in zip(large.drawing.overview, small.drawing.overview, strict=True):
+        assert (column.start_offset, column.end_offset) == (other.start_offset, other.end_offset)
+        assert column.flags & UNCHECKED == other.flags & UNCHECKED
+    assert large.drawing.notes[0].startswith("Drawn as it was recorded.")
+
+
+def test_a_large_one_is_shown_around_an_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for room in ("drawing", "trace"):
+        monkeypatch.setattr(f"operations.view.{room}.MAX_EVENTS", 40)
+        monkeypatch.setattr(f"operations.view.{room}.EVENTS_AFTER", 10)
+    drawing = of(tmp_path, kafka_rows(count=120), large=100, around=60).drawing
+    assert drawing.focus == 60
+    assert drawing.divergence is None
+    assert len(drawing.detail) <= module.MAX_EVENTS
+    assert 60 in [column.first for column, _ in drawing.detail]
+
+
+def test_what_cannot_be_drawn_is_one_line(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", [{**kafka_rows(count=2)[1], "seq": 0}])
+    with pytest.raises(ExplainError, match="its first event is not initialize"):
+        drawn_trace(path, None, KAFKA, cite)
+    rows = kafka_rows(count=9)
+    rows[5]["time_ms"] += 7
+    drawn = of(tmp_path, rows)
+    assert drawn.listed.verdict == "unreadable"
+    assert "From seq 5 on nothing is checked: time_ms is 7" in drawn.drawing.notes[0]
