@@ -1,0 +1,86 @@
+"""Fetch: reading a log from an offset, without a group; librdkafka needs to see that it is there.
+
+No fetch session is opened, which a broker may refuse to do (KIP-227): every request names all.
+"""
+
+from types import SimpleNamespace
+
+from kio.schema.errors import ErrorCode as KafkaError
+
+from serve.asked import Asked, Values
+from serve.node import LEADER_EPOCH, Node, Topic
+from serve.record_log import batches_from
+from serve.waiting import wait_until
+
+_NONE = KafkaError.none
+
+
+async def fetch(node: Node, asked: Asked) -> Values:
+    """Return batches from offsets on, once there are enough or the time is over."""
+    body = asked.body
+    if getattr(body, "session_id", 0):
+        error = KafkaError.fetch_session_id_not_found
+        return {"throttle_time": 0, "error_code": error, "session_id": 0, "responses": []}
+
+    def enough() -> bool:
+        parts = [part for topic in _responses(node, body) for part in topic["partitions"]]
+        size = sum(len(part["records"]) for part in parts)
+        failed = any(part["error_code"] is not _NONE for part in parts)
+        return failed or not parts or size >= body.min_bytes
+
+    await wait_until(enough, body.max_wait, node, asked)
+    return {
+        "throttle_time": 0,
+        "error_code": _NONE,
+        "session_id": 0,
+        "responses": _responses(node, body),
+    }
+
+
+def _responses(node: Node, body: SimpleNamespace) -> list[Values]:
+    room, responses = min(body.max_bytes, node.options.limits.response_bytes), []
+    for wanted in body.topics:
+        by_id = not hasattr(wanted, "topic")
+        topic = node.topic_of(wanted.topic_id) if by_id else node.topics.get(wanted.topic)
+        unknown = KafkaError.unknown_topic_id if by_id else KafkaError.unknown_topic_or_partition
+        parts = []
+        for part in wanted.partitions:
+            parts.append(_read(topic, part, unknown, room))
+            room -= len(parts[-1]["records"])
+        named = {"topic_id": wanted.topic_id} if by_id else {"topic": wanted.topic}
+        responses.append({**named, "partitions": parts})
+    return responses
+
+
+def _read(topic: Topic | None, part: SimpleNamespace, unknown: KafkaError, room: int) -> Values:
+    """Read one partition; the first batch comes whole, unless the response is full."""
+    answer: Values = {
+        "partition_index": part.partition,
+        "error_code": unknown,
+        "high_watermark": -1,
+        "last_stable_offset": -1,
+        "log_start_offset": -1,
+        "aborted_transactions": None,
+        "records": b"",
+    }
+    if topic is None or not 0 <= part.partition < len(topic.logs):
+        return answer
+    log = topic.logs[part.partition]
+    answer |= {
+        "error_code": _NONE,
+        "high_watermark": log.end,
+        "last_stable_offset": log.end,
+        "log_start_offset": log.start,
+    }
+    if getattr(part, "current_leader_epoch", -1) > LEADER_EPOCH:
+        return {**answer, "error_code": KafkaError.unknown_leader_epoch}
+    if not log.start <= part.fetch_offset <= log.end:
+        return {**answer, "error_code": KafkaError.offset_out_of_range}
+    data: list[bytes] = []
+    size, most = 0, min(room, part.partition_max_bytes)
+    for batch in batches_from(log, part.fetch_offset) if room > 0 else ():
+        if data and size + len(batch.data) > most:
+            break
+        data.append(batch.data)
+        size += len(batch.data)
+    return {**answer, "records": b"".join(data)}

@@ -1,0 +1,320 @@
+"""Share groups: heartbeats, descriptions, and their offsets as administrators see them."""
+
+from types import SimpleNamespace
+from uuid import UUID
+
+from kio.schema.errors import ErrorCode as KafkaError
+
+from model.errors import ErrorCode, InvalidValueError
+from model.share_messages import TopicPartition
+from serve.asked import Asked, Values
+from serve.batches import RefusedError
+from serve.coordination import (
+    JOIN,
+    LEAVE,
+    Beat,
+    alter_offsets,
+    delete_group,
+    delete_offsets,
+    heartbeat,
+    leave,
+    setting,
+)
+from serve.limits import Limits
+from serve.members import Group, Member
+from serve.node import LEADER_EPOCH, NODE_ID, Node
+from spec.group_lifecycle import describe_offsets
+from spec.lag import durable_lag
+from spec.view import durable
+
+_NONE = KafkaError.none
+_GROUP_KEY = 0
+_EVERY_OPERATION = -2147483648
+_ASSIGNOR = "simple"
+_UNKNOWN_OFFSET = -1
+_LONGEST_ID = 1000
+
+
+def find_coordinator(node: Node, asked: Asked) -> Values:
+    """Name the one broker as the coordinator of groups; transactions have none."""
+    body = asked.body
+    served = getattr(body, "key_type", _GROUP_KEY) == _GROUP_KEY
+    host, port = node.address
+    answer = {
+        "node_id": NODE_ID if served else -1,
+        "host": host if served else "",
+        "port": port if served else -1,
+        "error_code": _NONE if served else KafkaError.invalid_request,
+        "error_message": None if served else "only groups have a coordinator here",
+    }
+    keys = getattr(body, "coordinator_keys", ())
+    return {
+        "throttle_time": 0,
+        **answer,
+        "coordinators": [{"key": key, **answer} for key in keys],
+    }
+
+
+def share_group_heartbeat(node: Node, asked: Asked) -> Values:
+    """Serve a heartbeat."""
+    body = asked.body
+    names = body.subscribed_topic_names
+    answer: Values = {
+        "throttle_time": 0,
+        "error_code": _NONE,
+        "error_message": None,
+        "member_id": body.member_id,
+        "member_epoch": body.member_epoch,
+        "heartbeat_interval": 0,
+        "assignment": None,
+    }
+    try:
+        _check_heartbeat(body, node.options.limits)
+        topics = None if names is None else frozenset(names)
+        beat = Beat(
+            body.group_id,
+            body.member_id,
+            body.member_epoch,
+            topics,
+            body.rack_id,
+            asked.client_id,
+            asked.host,
+        )
+        if beat.epoch == LEAVE:
+            leave(node, beat)
+            return answer
+        member, told = heartbeat(node, beat)
+    except RefusedError as refused:
+        return {**answer, "error_code": refused.error, "error_message": refused.why}
+    answer["member_epoch"] = member.epoch
+    answer["heartbeat_interval"] = setting(node, beat.group, "heartbeat.interval.ms")
+    if told:
+        answer["assignment"] = {"topic_partitions": _by_topic(node, member)}
+    return answer
+
+
+def _check_heartbeat(body: SimpleNamespace, limits: Limits) -> None:
+    """Refuse what no member sends (Kafka: throwIfShareGroupHeartbeatRequestIsInvalid)."""
+    if not body.group_id or not body.group_id.strip():
+        raise RefusedError(KafkaError.invalid_request, "GroupId can't be empty.")
+    if not body.member_id or not body.member_id.strip():
+        raise RefusedError(KafkaError.invalid_request, "MemberId can't be empty.")
+    if max(len(body.group_id), len(body.member_id), len(body.rack_id or "")) > _LONGEST_ID:
+        raise RefusedError(KafkaError.invalid_request, f"an id of over {_LONGEST_ID} characters")
+    if body.rack_id is not None and not body.rack_id.strip():
+        raise RefusedError(KafkaError.invalid_request, "RackId can't be empty.")
+    names = body.subscribed_topic_names or ()
+    if sum(len(name or "") for name in names) > limits.subscription_characters or None in names:
+        text = f"topics with more than {limits.subscription_characters} characters together"
+        raise RefusedError(KafkaError.invalid_request, text)
+    if body.member_epoch < LEAVE:
+        raise RefusedError(KafkaError.invalid_request, "MemberEpoch is invalid.")
+    if body.member_epoch == JOIN and not body.subscribed_topic_names:
+        text = "SubscribedTopicNames must be set in first request."
+        raise RefusedError(KafkaError.invalid_request, text)
+
+
+def _by_topic(node: Node, member: Member) -> list[Values]:
+    topics: dict[str, list[int]] = {}
+    for place in sorted(member.assigned):
+        topics.setdefault(place.topic_id, []).append(place.partition)
+    parts = []
+    for topic_id, partitions in topics.items():
+        topic = node.topic_of(topic_id)
+        name = topic.name if topic else ""
+        parts.append({"topic_id": UUID(topic_id), "topic_name": name, "partitions": partitions})
+    return parts
+
+
+def share_group_describe(node: Node, asked: Asked) -> Values:
+    """Describe groups with their members."""
+    groups = [_described(node, group_id) for group_id in asked.body.group_ids]
+    return {"throttle_time": 0, "groups": groups}
+
+
+def _described(node: Node, group_id: str) -> Values:
+    group = node.groups.get(group_id)
+    answer = {
+        "error_code": _NONE,
+        "error_message": None,
+        "group_id": group_id,
+        "group_state": state_of(group),
+        "group_epoch": group.epoch if group else 0,
+        "assignment_epoch": group.target_epoch if group else 0,
+        "assignor_name": _ASSIGNOR if group else "",
+        "members": [_member(node, member) for member in group.members.values()] if group else [],
+        "authorized_operations": _EVERY_OPERATION,
+    }
+    if group is None:
+        text = f"Group {group_id} not found."
+        return {**answer, "error_code": KafkaError.group_id_not_found, "error_message": text}
+    return answer
+
+
+def state_of(group: Group | None) -> str:
+    """Return the state of a group by Kafka's name."""
+    if group is None:
+        return "Dead"
+    return "Stable" if group.members else "Empty"
+
+
+def _member(node: Node, member: Member) -> Values:
+    return {
+        "member_id": member.id,
+        "rack_id": member.rack,
+        "member_epoch": member.epoch,
+        "client_id": member.client_id,
+        "client_host": f"/{member.host}",
+        "subscribed_topic_names": sorted(member.topics),
+        "assignment": {"topic_partitions": _by_topic(node, member)},
+    }
+
+
+def list_groups(node: Node, asked: Asked) -> Values:
+    """List groups, of the states and types that are asked for."""
+    states = {state.lower() for state in getattr(asked.body, "states_filter", ())}
+    types = {kind.lower() for kind in getattr(asked.body, "types_filter", ())}
+    groups = [
+        {
+            "group_id": group.id,
+            "protocol_type": "share",
+            "group_state": state_of(group),
+            "group_type": "share",
+        }
+        for group in node.groups.values()
+        if (not states or state_of(group).lower() in states) and (not types or "share" in types)
+    ]
+    return {"throttle_time": 0, "error_code": _NONE, "groups": groups}
+
+
+def delete_groups(node: Node, asked: Asked) -> Values:
+    """Delete groups without members."""
+    results = []
+    for group_id in asked.body.groups_names:
+        group, error = node.groups.get(group_id), ErrorCode.GROUP_ID_NOT_FOUND
+        if group is not None:
+            error = delete_group(node, group).error
+        results.append({"group_id": group_id, "error_code": KafkaError(error.value)})
+    return {"throttle_time": 0, "results": results}
+
+
+def describe_share_group_offsets(node: Node, asked: Asked) -> Values:
+    """Return the durable start offsets and the reported lag."""
+    groups = [_offsets(node, wanted) for wanted in asked.body.groups]
+    return {"throttle_time": 0, "groups": groups}
+
+
+def _offsets(node: Node, wanted: SimpleNamespace) -> Values:
+    group = node.groups.get(wanted.group_id)
+    answer = {"group_id": wanted.group_id, "error_code": _NONE, "error_message": None}
+    if group is None:
+        text = f"Group {wanted.group_id} not found."
+        missing = {"error_code": KafkaError.group_id_not_found, "error_message": text}
+        return {**answer, **missing, "topics": []}
+    known = describe_offsets(group.coordinators)
+    asked = [(t.topic_name, list(t.partitions)) for t in wanted.topics or ()]
+    if wanted.topics is None:
+        places: dict[str, list[int]] = {}
+        for place in sorted(known):
+            if topic := node.topic_of(place.topic_id):
+                places.setdefault(topic.name, []).append(place.partition)
+        asked = list(places.items())
+    topics = [
+        {
+            "topic_name": name,
+            "topic_id": node.topics[name].id if name in node.topics else None,
+            "partitions": [_offset(node, group, name, part) for part in partitions],
+        }
+        for name, partitions in asked
+    ]
+    return {**answer, "topics": topics}
+
+
+def _offset(node: Node, group: Group, name: str, partition: int) -> Values:
+    topic = node.topics.get(name)
+    answer = {
+        "partition_index": partition,
+        "start_offset": _UNKNOWN_OFFSET,
+        "leader_epoch": LEADER_EPOCH,
+        "lag": -1,
+        "error_code": _NONE,
+        "error_message": None,
+    }
+    if topic is None or not 0 <= partition < len(topic.logs):
+        error = KafkaError.unknown_topic_or_partition
+        return {**answer, "error_code": error, "error_message": "no such partition"}
+    known = node.share.partitions.get((group.id, TopicPartition(str(topic.id), partition)))
+    if known is None or known.durable.start_offset == _UNKNOWN_OFFSET:
+        return answer
+    state = durable(known)
+    lag = durable_lag(topic.logs[partition].end, state)
+    return {**answer, "start_offset": state.start_offset, "lag": -1 if lag is None else lag}
+
+
+def alter_share_group_offsets(node: Node, asked: Asked) -> Values:
+    """Set start offsets of a group without members."""
+    body, offsets, names = asked.body, {}, {}
+    for topic in body.topics:
+        known = node.topics.get(topic.topic_name)
+        names[topic.topic_name] = known.id if known else None
+        for part in topic.partitions:
+            if known and 0 <= part.partition_index < len(known.logs):
+                offsets[TopicPartition(str(known.id), part.partition_index)] = part.start_offset
+    try:
+        error, why = alter_offsets(node, body.group_id, offsets).error, None
+    except InvalidValueError as wrong:
+        error, why = ErrorCode.INVALID_REQUEST, str(wrong)
+    except RefusedError as refused:
+        error, why = ErrorCode.UNKNOWN_SERVER_ERROR, refused.why
+    return {
+        "throttle_time": 0,
+        "error_code": KafkaError(error.value),
+        "error_message": why,
+        "responses": []
+        if error is not ErrorCode.NONE
+        else [
+            {
+                "topic_name": topic.topic_name,
+                "topic_id": names[topic.topic_name],
+                "partitions": [_altered(node, topic.topic_name, p) for p in topic.partitions],
+            }
+            for topic in body.topics
+        ],
+    }
+
+
+def _altered(node: Node, name: str, part: SimpleNamespace) -> Values:
+    topic = node.topics.get(name)
+    known = topic is not None and 0 <= part.partition_index < len(topic.logs)
+    return {
+        "partition_index": part.partition_index,
+        "error_code": _NONE if known else KafkaError.unknown_topic_or_partition,
+        "error_message": None if known else "no such partition",
+    }
+
+
+def delete_share_group_offsets(node: Node, asked: Asked) -> Values:
+    """Remove topics from a group without members."""
+    body = asked.body
+    group = node.groups.get(body.group_id)
+    ids = {t.topic_name: node.topics.get(t.topic_name) for t in body.topics}
+    error, refused = ErrorCode.GROUP_ID_NOT_FOUND, {}
+    if group is not None:
+        known = frozenset(str(topic.id) for topic in ids.values() if topic)
+        plan = delete_offsets(node, group, known)
+        error, refused = plan.error, dict(plan.refused)
+    responses = []
+    for name, topic in ids.items():
+        code = _NONE if topic and str(topic.id) not in refused else _UNKNOWN_TOPIC
+        topic_id = topic.id if topic else None
+        named = {"topic_name": name, "topic_id": topic_id}
+        responses.append({**named, "error_code": code, "error_message": None})
+    return {
+        "throttle_time": 0,
+        "error_code": KafkaError(error.value),
+        "error_message": None,
+        "responses": responses if error is ErrorCode.NONE else [],
+    }
+
+
+_UNKNOWN_TOPIC = KafkaError.unknown_topic_or_partition

@@ -1,0 +1,130 @@
+"""The log of one partition: batches as they were sent, and what producers wrote last."""
+
+from bisect import bisect_left
+from collections import OrderedDict
+
+import attrs
+from kio.schema.errors import ErrorCode as KafkaError
+
+from serve.batches import Batch, RefusedError, Stored, stored
+from serve.limits import Limits
+
+_REMEMBERED = 5
+"""How many batches of a producer are known again when it sends them twice, as in Kafka."""
+_SEQUENCES = 1 << 31
+NO_PRODUCER = -1
+
+
+@attrs.frozen
+class Written:
+    """The last batches of one producer: (first sequence, last sequence, first offset) of each."""
+
+    epoch: int
+    batches: tuple[tuple[int, int, int], ...] = ()
+
+
+@attrs.define
+class RecordLog:
+    """Batches from ``start`` (inclusive) to ``end`` (exclusive); ``size`` in bytes."""
+
+    start: int = 0
+    end: int = 0
+    size: int = 0
+    batches: list[Stored] = attrs.field(factory=list)
+    producers: OrderedDict[int, Written] = attrs.field(factory=OrderedDict)
+
+
+def append(log: RecordLog, batch: Batch, limits: Limits) -> tuple[int, Stored | None]:
+    """Append a batch; return its first offset, and no batch if it was there already.
+
+    Raises RefusedError if the producer's sequence has a hole, its epoch is old, or the log is full.
+    """
+    known = _known(log, batch)
+    if known is not None:
+        return known, None
+    full = log.size + len(batch.data) > limits.partition_bytes
+    if full or len(log.batches) >= limits.partition_batches:
+        text = f"the partition is full: it holds {log.size:,} bytes in {len(log.batches):,} batches"
+        raise RefusedError(KafkaError.policy_violation, text)
+    kept = stored(batch, log.end)
+    log.batches.append(kept)
+    log.end, log.size = kept.last + 1, log.size + len(kept.data)
+    if batch.producer_id != NO_PRODUCER:
+        _remember(log, batch, kept.first, limits)
+    return kept.first, kept
+
+
+def _known(log: RecordLog, batch: Batch) -> int | None:
+    """Return where a batch is that the producer sent before, or None. Raises RefusedError."""
+    written = log.producers.get(batch.producer_id)
+    if written is None or batch.producer_id == NO_PRODUCER:
+        return None
+    if batch.producer_epoch < written.epoch:
+        raise RefusedError(KafkaError.invalid_producer_epoch, f"epoch {batch.producer_epoch}")
+    if batch.producer_epoch > written.epoch:
+        _check_first(batch.sequence)
+        return None
+    ends = batch.sequence, (batch.sequence + batch.size - 1) % _SEQUENCES
+    for first, last, offset in written.batches:
+        if (first, last) == ends:
+            return offset
+    if batch.sequence != (written.batches[-1][1] + 1) % _SEQUENCES:
+        text = f"sequence {batch.sequence} after {written.batches[-1][1]}"
+        raise RefusedError(KafkaError.out_of_order_sequence_number, text)
+    return None
+
+
+def _check_first(sequence: int) -> None:
+    if sequence:
+        text = f"sequence {sequence} is the first of a new epoch"
+        raise RefusedError(KafkaError.out_of_order_sequence_number, text)
+
+
+def _remember(log: RecordLog, batch: Batch, first: int, limits: Limits) -> None:
+    written = log.producers.pop(batch.producer_id, None)
+    if written is None or written.epoch != batch.producer_epoch:
+        written = Written(batch.producer_epoch)
+    last = (batch.sequence + batch.size - 1) % _SEQUENCES
+    batches = (*written.batches, (batch.sequence, last, first))[-_REMEMBERED:]
+    log.producers[batch.producer_id] = attrs.evolve(written, batches=batches)
+    if len(log.producers) > limits.partition_producers:
+        log.producers.popitem(last=False)
+
+
+def delete_below(log: RecordLog, start: int) -> None:
+    """Move the start of the log up; a batch goes once all of it lies below."""
+    log.start = max(log.start, start)
+    gone = bisect_left(log.batches, log.start, key=_last)
+    log.size -= sum(len(batch.data) for batch in log.batches[:gone])
+    del log.batches[:gone]
+
+
+def batches_from(log: RecordLog, offset: int) -> list[Stored]:
+    """Return the batches from the one on that holds ``offset``."""
+    return log.batches[bisect_left(log.batches, offset, key=_last) :]
+
+
+def batches_within(log: RecordLog, first: int, last: int) -> list[Stored]:
+    """Return the batches that share an offset with first..last."""
+    low = bisect_left(log.batches, first, key=_last)
+    high = bisect_left(log.batches, last + 1, key=_first)
+    return log.batches[low:high]
+
+
+def offset_at(log: RecordLog, timestamp: int) -> tuple[int, int] | None:
+    """Return the first batch as late as ``timestamp``: its first offset and its newest time.
+
+    Batches may be packed, so that single records are not looked at.
+    """
+    for batch in log.batches:
+        if batch.max_timestamp >= timestamp:
+            return max(batch.first, log.start), batch.max_timestamp
+    return None
+
+
+def _first(batch: Stored) -> int:
+    return batch.first
+
+
+def _last(batch: Stored) -> int:
+    return batch.last

@@ -1,0 +1,216 @@
+"""Connections: frames in, answers out, in order; limits, and what becomes of rubbish."""
+
+import asyncio
+import logging
+import struct
+import time
+from inspect import isawaitable
+from itertools import count
+
+import attrs
+from kio.schema.errors import ErrorCode as KafkaError
+
+from conformance.wire.messages import MalformedError, UnsupportedError, answered, received
+from serve.apis import API_VERSIONS, APIS, advertised
+from serve.asked import Asked
+from serve.coordination import expel
+from serve.node import Node, Options
+from spec import share_broker
+
+LOG = logging.getLogger("sharespec.serve")
+_TICK_SECONDS = 0.02
+_HEARTBEAT_TICKS = 25
+_HEAD = struct.Struct(">hhi")
+_SIZE = 4
+_LONGEST_LINE = 200
+
+
+@attrs.define
+class Server:
+    """A broker on a socket. ``speed``: how many times faster than time acquisition locks end."""
+
+    options: Options = attrs.field(factory=Options)
+    speed: float = 1.0
+    node: Node = attrs.field(init=False)
+    _started: float = attrs.field(factory=time.monotonic)
+    _numbers: "count[int]" = attrs.field(factory=lambda: count(1))
+    _connections: set["asyncio.Task[None]"] = attrs.field(factory=set)
+    _server: asyncio.Server | None = None
+    _ticker: "asyncio.Task[None] | None" = None
+
+    def __attrs_post_init__(self) -> None:
+        """Hold nothing yet."""
+        self.node = Node(
+            self.options,
+            lambda: int(self._elapsed_ms() * self.speed),
+            lambda: int(self._elapsed_ms()),
+            lambda: int(time.time() * 1000),
+        )
+
+    def _elapsed_ms(self) -> float:
+        return (time.monotonic() - self._started) * 1000
+
+    async def start(self, host: str, port: int) -> tuple[str, int]:
+        """Listen, and return the address; port 0 takes a free one. Raises OSError."""
+        self._server = await asyncio.start_server(self._accept, host, port)
+        self.node.address = (host, self._server.sockets[0].getsockname()[1])
+        self._ticker = asyncio.create_task(self._tick())
+        return self.node.address
+
+    async def serve_until(self, over: asyncio.Event) -> None:
+        """Serve until ``over`` is set; raise what keeps locks from ending, as a full disk does."""
+        if self._ticker is None:
+            return
+        waiting = asyncio.create_task(over.wait())
+        await asyncio.wait({waiting, self._ticker}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if self._ticker.done():
+            self._ticker.result()
+
+    async def stop(self) -> None:
+        """Close every connection, and the trace. Raises OSError where that cannot be written."""
+        if self._server is not None:
+            self._server.close()
+        tasks = (*self._connections, *((self._ticker,) if self._ticker else ()))
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        if self.node.trace is not None:
+            self.node.trace.close()
+
+    async def _tick(self) -> None:
+        """Let locks and memberships end when nobody asks anything."""
+        for nth in count():
+            await asyncio.sleep(_TICK_SECONDS)
+            now = self.node.clock()
+            due = any(
+                partition.window.records[offset].deadline <= now
+                for partition in self.node.share.partitions.values()
+                for offset in partition.window.held
+            )
+            if due:
+                self.node.put(share_broker.advance(self.node.share, now))
+            if nth % _HEARTBEAT_TICKS == 0:
+                expel(self.node)
+                if self.node.trace is not None:
+                    self.node.trace.flush()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = (writer.get_extra_info("peername") or ("?", 0))[:2]
+        task = asyncio.current_task()
+        if task is None or len(self._connections) >= self.options.limits.connections:
+            LOG.warning("%s:%s: refused, %d connections are open", *peer, len(self._connections))
+            writer.close()
+            return
+        self._connections.add(task)
+        connection = _Connection(self.node, f"c{next(self._numbers)}", peer[0], reader, writer)
+        try:
+            await connection.serve()
+        except _ClosedError as closed:
+            LOG.warning("%s:%s: closed, %s", *peer, _line(str(closed)))
+        except (OSError, asyncio.CancelledError):
+            pass  # The client is gone, or the server stops.
+        finally:
+            self._connections.discard(task)
+            self._end(connection.name)
+            writer.close()
+
+    def _end(self, connection: str) -> None:
+        """End the share sessions of a connection."""
+        handled = share_broker.disconnect(self.node.share, connection, self.node.clock())
+        self.node.put(handled.broker)
+
+
+def _line(text: str) -> str:
+    """Return a text as one short line: a client may have chosen parts of it."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text[:_LONGEST_LINE])
+
+
+class _ClosedError(Exception):
+    """Why the broker closes a connection."""
+
+
+@attrs.define
+class _Connection:
+    """One connection: its requests are answered one after the other."""
+
+    node: Node
+    name: str
+    host: str
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    gone: asyncio.Event = attrs.field(factory=asyncio.Event)
+
+    async def serve(self) -> None:
+        """Serve until the client closes; _ClosedError where the broker does."""
+        most = self.node.options.limits.queued_requests
+        frames: asyncio.Queue[bytes | None] = asyncio.Queue(most)
+        reading = asyncio.create_task(self._read(frames))
+        try:
+            while (frame := await frames.get()) is not None:
+                await self._answer(frame)
+            await reading
+        finally:
+            reading.cancel()
+            await asyncio.wait({reading})
+
+    async def _read(self, frames: "asyncio.Queue[bytes | None]") -> None:
+        """Read requests until there are no more; what came before is answered all the same."""
+        wrong: Exception | None = None
+        try:
+            while True:
+                await frames.put(await self._frame())
+        except asyncio.IncompleteReadError as rest:
+            wrong = _ClosedError("it ended within a request") if rest.partial else None
+        except (OSError, _ClosedError) as error:
+            wrong = error
+        self.gone.set()
+        await frames.put(None)
+        if wrong is not None:
+            raise wrong
+
+    async def _frame(self) -> bytes:
+        most = self.node.options.limits.request_bytes
+        size = int.from_bytes(await self.reader.readexactly(_SIZE), "big", signed=True)
+        if not _HEAD.size <= size <= most:
+            raise _ClosedError(f"a request of {size:,} bytes; at most {most:,} are read")
+        return await self.reader.readexactly(size)
+
+    async def _answer(self, frame: bytes) -> None:
+        key, version, correlation = _HEAD.unpack_from(frame)
+        api = APIS.get(key)
+        if api is None or not api.lowest <= version <= api.highest:
+            if key != API_VERSIONS:
+                raise _ClosedError(f"API {key} version {version} is not served")
+            unsupported = advertised(KafkaError.unsupported_version)
+            await self._send(answered(API_VERSIONS, 0, correlation, unsupported))
+            return
+        try:
+            header, body = received(frame)
+        except (MalformedError, UnsupportedError) as error:
+            raise _ClosedError(f"no {api.name} request of version {version}: {error}") from None
+        client_id = str(getattr(header, "client_id", None) or "")[:_LONGEST_LINE]
+        asked = Asked(body, version, self.name, client_id, self.host, self.gone)
+        try:
+            values = api.handler(self.node, asked)
+            if isawaitable(values):
+                values = await values
+            answer = None if values is None else answered(key, version, correlation, values)
+        except Exception as error:
+            LOG.debug("%s", api.name, exc_info=True)
+            text = f"{api.name} version {version}: {type(error).__name__} {error}"
+            raise _ClosedError(text) from error
+        if answer is not None:
+            await self._send(answer)
+
+    async def _send(self, data: bytes) -> None:
+        """Send an answer; a client that does not read it in time is dropped."""
+        seconds = self.node.options.limits.stalled_seconds
+        self.writer.write(len(data).to_bytes(_SIZE, "big") + data)
+        try:
+            async with asyncio.timeout(seconds):
+                await self.writer.drain()
+        except TimeoutError:
+            self.writer.transport.abort()
+            raise _ClosedError(f"the client read nothing for {seconds:g} s") from None

@@ -1,0 +1,162 @@
+"""``sharespec serve``: the specification as a Kafka broker."""
+
+import asyncio
+import logging
+import signal
+from ipaddress import ip_address
+from pathlib import Path
+
+import click
+
+from model.errors import InvalidValueError
+from model.profile import profile_named
+from serve.batches import RefusedError
+from serve.node import Options, create_topic
+from serve.server import Server
+from serve.settings import group_values, value_of
+from sharespec.commands.options import Number
+from sharespec.exit import exits_on
+
+_MOST_PORT = 65_535
+_GROUP, _BROKER = "share.", "group.share."
+
+
+def _address(_context: click.Context, _option: click.Parameter, text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdecimal() or int(port[:6]) > _MOST_PORT:
+        raise click.BadParameter(f"{text[:80]!r} is not HOST:PORT; port 0 takes a free one")
+    return host, int(port)
+
+
+def _settings(
+    _context: click.Context, _option: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for name, equals, _value in pairs:
+        if not equals or not name.startswith((_GROUP, _BROKER)):
+            raise click.BadParameter(f"{name[:80]!r} is not share.NAME=VALUE of a group")
+    return {name: value for name, _equals, value in pairs}
+
+
+def _topics(
+    _context: click.Context, _option: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, int | None]:
+    topics: dict[str, int | None] = {}
+    for text in texts:
+        name, colon, count = text.partition(":")
+        if colon and not (count.isdecimal() and len(count) < len(str(_MOST_PORT))):
+            raise click.BadParameter(f"{text[:80]!r} is not NAME or NAME:PARTITIONS")
+        topics[name] = int(count) if colon else None
+    return topics
+
+
+@click.command("serve")
+@click.option(
+    "--listen",
+    default="127.0.0.1:9092",
+    show_default=True,
+    metavar="HOST:PORT",
+    callback=_address,
+    help="Where to listen; port 0 takes a free one.",
+)
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="NAME[:PARTITIONS]",
+    callback=_topics,
+    help="Create a topic at once; may be given several times.",
+)
+@click.option(
+    "--partitions",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    help="How many partitions a topic has that does not say.",
+)
+@click.option(
+    "--auto-create/--no-auto-create",
+    default=True,
+    show_default=True,
+    help="Create a topic when a client asks for it by name.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(["kip", "kafka"]),
+    default="kafka",
+    show_default=True,
+    help="The rules that the broker follows.",
+)
+@click.option(
+    "--config",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    callback=_settings,
+    help="share.NAME of every group, or group.share.NAME of the broker; several times.",
+)
+@click.option(
+    "--speed",
+    type=Number(0.001, 100_000),
+    default=1.0,
+    show_default=True,
+    help="How many times faster than time acquisition locks end.",
+)
+@click.option(
+    "--trace",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Write what happens as a trace, which `sharespec replay FILE` judges.",
+)
+@exits_on(InvalidValueError, RefusedError)
+def serve_command(  # noqa: PLR0913 - one for each option
+    *,
+    listen: tuple[str, int],
+    topics: dict[str, int | None],
+    partitions: int,
+    auto_create: bool,
+    profile: str,
+    settings: dict[str, str],
+    speed: float,
+    trace: Path | None,
+) -> None:
+    """Serve share groups over Kafka's protocol, every answer computed by the specification.
+
+    One broker, in memory, until it is interrupted (Ctrl-C). It prints its address once it is ready.
+    """
+    logging.basicConfig(format="%(message)s")
+    broker = {name: value_of(value) for name, value in settings.items() if name.startswith(_BROKER)}
+    group = {name: value for name, value in settings.items() if not name.startswith(_BROKER)}
+    rules = profile_named(profile)
+    group_values(broker, group, rules)
+    options = Options(
+        rules, partitions=partitions, auto_create=auto_create, broker=broker, group=group
+    )
+    server = Server(options, speed)
+    for name, count in topics.items():
+        create_topic(server.node, name, partitions if count is None else count)
+    if not _is_loopback(listen[0]):
+        click.echo("warning: who reaches this address can write and read everything", err=True)
+    asyncio.run(_serve(server, listen, trace))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+async def _serve(server: Server, listen: tuple[str, int], trace: Path | None) -> None:
+    over, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, over.set)
+    if trace is not None:
+        server.node.start_trace(trace.open("wb"))
+    try:
+        host, port = await server.start(*listen)
+        click.echo(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+        await server.serve_until(over)
+    finally:
+        await server.stop()

@@ -1,0 +1,189 @@
+"""A server for tests on a free port, in a thread, and requests to it by the kit's own client."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from uuid import UUID
+
+from conformance.wire.codec import exchange, message
+from conformance.wire.connection import Address, Bounds, Wire
+from conformance.wire.messages import Message, request
+from conformance.wire.records import record_batch
+from conformance.wire.target import Exchange
+from model.operations import AcknowledgementBatch
+from model.share_messages import (
+    PartitionRequest,
+    ShareAcknowledge,
+    ShareFetch,
+    ShareRequest,
+    TopicPartition,
+)
+from serve.node import Options
+from serve.server import Server
+
+EARLIEST = {"share.auto.offset.reset": "earliest"}
+HIGHEST = {
+    "produce": 12,
+    "metadata": 13,
+    "share_group_heartbeat": 1,
+    "share_group_describe": 1,
+    "describe_share_group_offsets": 1,
+    "alter_share_group_offsets": 0,
+    "delete_share_group_offsets": 0,
+    "create_topics": 7,
+    "delete_topics": 6,
+    "delete_records": 2,
+    "delete_groups": 2,
+    "describe_configs": 4,
+    "incremental_alter_configs": 1,
+    "init_producer_id": 5,
+    "list_offsets": 10,
+    "list_groups": 5,
+    "describe_cluster": 2,
+    "find_coordinator": 6,
+    "fetch": 12,
+}
+
+
+class Client:
+    """Requests to a server."""
+
+    def __init__(self, address: str) -> None:
+        self.wire = Wire(Address.parse(address), Bounds(seconds=10))
+
+    def ask(self, name: str, version: int | None = None, **values: Message) -> SimpleNamespace:
+        chosen = HIGHEST[name] if version is None else version
+        return self.send(request(name, chosen, **values))
+
+    def send(self, asked: Message, connection: str = "c", wait_ms: int = 0) -> SimpleNamespace:
+        return self.wire.ask(connection, asked, wait_ms).body
+
+    def share(self, asked: ShareRequest, connection: str = "c") -> Exchange:
+        wait_ms = asked.max_wait_ms if isinstance(asked, ShareFetch) else 0
+        return exchange(asked, self.wire.ask(connection, message(asked), wait_ms))
+
+    def topic(self, name: str) -> UUID:
+        """Return the id of a topic, which is created if it is missing."""
+        body = self.ask(
+            "metadata",
+            topics=[{"topic_id": None, "name": name}],
+            allow_auto_topic_creation=True,
+            include_topic_authorized_operations=False,
+        )
+        (topic,) = body.topics
+        assert topic.error_code == 0
+        return UUID(str(topic.topic_id))
+
+    def produce(
+        self, topic: str, batch: bytes, partition: int = 0, acks: int = -1
+    ) -> SimpleNamespace:
+        data = [{"index": partition, "records": batch}]
+        asked = request(
+            "produce",
+            12,
+            transactional_id=None,
+            acks=acks,
+            timeout=1000,
+            topic_data=[{"name": topic, "partition_data": data}],
+        )
+        (answer,) = self.send(asked).responses
+        appended: SimpleNamespace = answer.partition_responses[0]
+        return appended
+
+    def fill(self, topic: str, *sizes: int, partition: int = 0) -> None:
+        for size in sizes:
+            assert self.produce(topic, record_batch(size), partition).error_code == 0
+
+    def beat(
+        self, epoch: int, topics: Sequence[str] | None = None, member: str = "m", group: str = "g"
+    ) -> SimpleNamespace:
+        return self.ask(
+            "share_group_heartbeat",
+            group_id=group,
+            member_id=member,
+            member_epoch=epoch,
+            rack_id=None,
+            subscribed_topic_names=topics,
+        )
+
+    def fetch(
+        self, epoch: int, *parts: PartitionRequest, member: str = "m", **how: Message
+    ) -> Exchange:
+        connection = how.pop("connection", "c")
+        how = {"max_wait_ms": 0, **how}
+        return self.share(ShareFetch("g", member, epoch, parts, **how), connection)
+
+    def acknowledge(
+        self, epoch: int, *parts: PartitionRequest, member: str = "m", **how: Message
+    ) -> Exchange:
+        return self.share(ShareAcknowledge("g", member, epoch, parts, **how))
+
+
+def part(topic: UUID, *batches: tuple[int, int, int], partition: int = 0) -> PartitionRequest:
+    """Return a share-partition of a request, with acknowledgements (first, last, type)."""
+    given = tuple(AcknowledgementBatch(first, last, (type_,)) for first, last, type_ in batches)
+    return PartitionRequest(TopicPartition(str(topic), partition), given)
+
+
+def acquired(answer: Exchange) -> list[tuple[int, int, int]]:
+    """Return (first, last, delivery count) of what was acquired."""
+    return [
+        (one.first, one.last, one.delivery_count)
+        for answered in answer.response.partitions
+        for one in answered.acquired
+    ]
+
+
+@contextmanager
+def raw(address: str) -> Iterator[socket.socket]:
+    """Connect without a client, to send anything."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        yield connection
+
+
+@contextmanager
+def serving(
+    options: Options | None = None,
+    speed: float = 1.0,
+    trace: Path | None = None,
+) -> Iterator[str]:
+    """Serve until the block ends; yield the address."""
+    ready, addresses, stops = threading.Event(), [], []
+
+    async def run() -> None:
+        server = Server(options or Options(group=EARLIEST), speed)
+        if trace is not None:
+            server.node.start_trace(trace.open("wb"))
+        host, port = await server.start("127.0.0.1", 0)
+        over = asyncio.Event()
+        addresses.append(f"{host}:{port}")
+        stops.append((asyncio.get_running_loop(), over))
+        ready.set()
+        await over.wait()
+        await server.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    assert ready.wait(10)
+    loop, over = stops[0]
+    try:
+        yield addresses[0]
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join()
+
+
+@contextmanager
+def client_of(
+    options: Options | None = None, speed: float = 1.0, trace: Path | None = None
+) -> Iterator[Client]:
+    """Serve, and connect."""
+    with serving(options, speed, trace) as address:
+        client = Client(address)
+        with closing(client.wire):
+            yield client

@@ -1,0 +1,191 @@
+import logging
+import socket
+import time
+from contextlib import suppress
+from random import Random
+
+import pytest
+from kio.schema.errors import ErrorCode as KafkaError
+
+from conformance.target import TargetError
+from conformance.wire.messages import encoded, request, response
+from conformance.wire.records import record_batch
+from serve.apis import APIS
+from serve.limits import Limits
+from serve.node import Options
+from tests.conformance.wire.serving import framed
+from tests.serve.served import Client, client_of, part, raw, serving
+
+
+def closed(connection: socket.socket) -> bool:
+    """Whether the server closes a connection without an answer."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+RUBBISH = {
+    "negative size": b"\xff\xff\xff\xff",
+    "huge size": b"\x7f\xff\xff\xff",
+    "no header": framed(b"1234567"),
+    "unknown API": framed(b"\x03\xe7\x00\x00\x00\x00\x00\x01"),
+    "API without its version": framed(b"\x00\x4e\x00\x63\x00\x00\x00\x01"),
+    "API that is not served": framed(b"\x00\x0b\x00\x00\x00\x00\x00\x01\x00\x00"),
+    "body of noise": framed(b"\x00\x03\x00\x0c\x00\x00\x00\x01\xff\xff" + bytes(range(99))),
+    "array of billions": framed(b"\x00\x03\x00\x01\x00\x00\x00\x01\xff\xff\x7f\xff\xff\xff"),
+    "HTTP": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("name", RUBBISH)
+def test_rubbish_costs_its_connection_and_one_line(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "sharespec.serve"), serving() as address:
+        with raw(address) as connection:
+            connection.sendall(RUBBISH[name])
+            assert closed(connection)
+        client = Client(address)
+        assert client.send(request("api_versions", 0)).error_code == 0
+        client.wire.close()
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 1
+    assert len(lines[0]) < 250
+
+
+def test_an_unknown_version_of_api_versions_is_answered_with_what_is_served() -> None:
+    with serving() as address, raw(address) as connection:
+        connection.sendall(framed(b"\x00\x12\x00\x63\x00\x00\x00\x07"))
+        connection.shutdown(socket.SHUT_WR)
+        data = b"".join(iter(lambda: connection.recv(10_000), b""))
+    correlation, body = response(request("api_versions", 0), data[4:])
+    assert correlation == 7
+    assert body.error_code == KafkaError.unsupported_version
+    assert {api.api_key for api in body.api_keys} == set(APIS)
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_every_version_of_api_versions_is_served(version: int) -> None:
+    names = {"client_software_name": "x", "client_software_version": "1"} if version > 2 else {}
+    with client_of() as client:
+        body = client.send(request("api_versions", version, **names))
+        served = {api.api_key: (api.min_version, api.max_version) for api in body.api_keys}
+        assert served == {key: (api.lowest, api.highest) for key, api in APIS.items()}
+
+
+def test_requests_that_come_at_once_are_answered_in_order() -> None:
+    with serving() as address, raw(address) as connection:
+        asked = [framed(encoded(request("api_versions", 0), number)) for number in range(1, 31)]
+        connection.sendall(b"".join(asked))
+        connection.shutdown(socket.SHUT_WR)
+        data = b"".join(iter(lambda: connection.recv(65_536), b""))
+    numbers = []
+    while data:
+        size = int.from_bytes(data[:4], "big")
+        numbers.append(int.from_bytes(data[4:8], "big"))
+        data = data[4 + size :]
+    assert numbers == list(range(1, 31))
+
+
+def test_there_are_so_many_connections() -> None:
+    with serving(Options(limits=Limits(connections=1))) as address, raw(address) as first:
+        first.sendall(framed(encoded(request("api_versions", 0), 1)))
+        assert first.recv(1)
+        with raw(address) as second:
+            assert closed(second)
+
+
+def test_a_request_may_be_so_long() -> None:
+    limits = Limits(request_bytes=2000)
+    with client_of(Options(limits=limits)) as client:
+        client.topic("t")
+        with pytest.raises(TargetError):
+            client.fill("t", 1000)
+        client.fill("t", 1)
+
+
+def test_a_client_that_does_not_read_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    limits = Limits(stalled_seconds=0.2)
+    with serving(Options(limits=limits)) as address:
+        client = Client(address)
+        client.topic("t")
+        big = record_batch(5000)
+        for _ in range(10):
+            assert client.produce("t", big).error_code == 0
+        wanted = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 2**30}
+        asked = request(
+            "fetch",
+            4,
+            replica_id=-1,
+            max_wait=0,
+            min_bytes=1,
+            max_bytes=2**30,
+            isolation_level=0,
+            topics=[{"topic": "t", "partitions": [wanted]}],
+        )
+        with raw(address) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(framed(encoded(asked, 1)) * 24)
+            for _ in range(600):
+                if any("read nothing" in record.getMessage() for record in caplog.records):
+                    break
+                time.sleep(0.05)
+        client.wire.close()
+    assert any("read nothing" in record.getMessage() for record in caplog.records)
+
+
+def altered(frame: bytes, dice: Random) -> bytes:
+    """Return a request of which some bytes are others, or which ends too early."""
+    data = bytearray(frame)
+    for _ in range(dice.randrange(1, 6)):
+        data[dice.randrange(4, len(data))] = dice.choice((0, 1, 2, 255, dice.randrange(256)))
+    return bytes(data[: dice.choice((len(data), dice.randrange(8, len(data) + 1)))])
+
+
+def test_no_altered_request_costs_more_than_its_connection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    topics = [{"topic_id": None, "name": "t"}]
+    whole = [
+        encoded(asked, 1)
+        for asked in (
+            request("metadata", 12, topics=topics, allow_auto_topic_creation=True,
+                    include_topic_authorized_operations=False),
+            request("share_group_heartbeat", 1, group_id="g", member_id="m", member_epoch=0,
+                    rack_id=None, subscribed_topic_names=["t"]),
+            request("describe_share_group_offsets", 1, groups=[{"group_id": "g", "topics": None}]),
+            request("delete_topics", 6, topics=topics, timeout=1),
+            request("share_acknowledge", 2, group_id="g", member_id="m", share_session_epoch=1,
+                    is_renew_ack=False, topics=[]),
+        )
+    ]  # fmt: skip
+    dice = Random(1)  # noqa: S311 - no secret
+    with serving() as address:
+        for number in range(150):
+            frame = altered(whole[number % len(whole)], dice)
+            with raw(address) as connection:
+                connection.sendall(framed(frame))
+                connection.shutdown(socket.SHUT_WR)
+                with suppress(ConnectionResetError):
+                    while connection.recv(65_536):
+                        pass
+        client = Client(address)
+        assert client.send(request("api_versions", 0)).error_code == 0
+        client.wire.close()
+    lines = [record.getMessage() for record in caplog.records]
+    assert 10 < len(lines) <= 150
+    assert all(len(line) < 250 and line.isprintable() for line in lines)
+
+
+def test_a_session_and_a_subscription_have_their_limits() -> None:
+    limits = Limits(session_partitions=1, subscription_characters=5, members=1)
+    with client_of(Options(limits=limits)) as client:
+        topic = client.topic("t")
+        invalid = KafkaError.invalid_request
+        assert client.beat(0, ["t" * 6]).error_code == invalid
+        assert client.beat(0, ["t"]).error_code == 0
+        assert client.beat(0, ["t"], "n", "h").error_code == KafkaError.group_max_size_reached
+        client.fetch(0, part(topic))
+        more = client.fetch(1, part(topic, partition=1))
+        assert more.response.error.value == invalid

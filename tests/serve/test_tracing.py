@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import attrs
+import pytest
+from click.testing import CliRunner
+
+import spec.acquire
+from conformance.wire.messages import Message
+from serve.node import Options
+from sharespec.cli import cli
+from spec.record import Record, acquire
+from tests.serve.served import EARLIEST, client_of, part
+
+
+def lived(trace: Path, **how: Message) -> None:
+    """Let a group live through much of what can happen to it, and trace it."""
+    with client_of(Options(group={**EARLIEST}), trace=trace, **how) as client:
+        topic = client.topic("t")
+        client.fill("t", 3, 2)
+        client.beat(0, ["t"])
+        client.fetch(0, part(topic))
+        client.acknowledge(1, part(topic, (0, 1, 1), (2, 3, 2), (4, 4, 3)))
+        client.fill("t", 4)
+        client.fetch(2, max_wait_ms=10)
+        client.acknowledge(3, part(topic, (2, 2, 9)))
+        client.fetch(0, part(topic), member="n", connection="n")
+        client.wire.disconnect("n")
+        wanted = {"partition_index": 0, "offset": 3}
+        topics = [{"name": "t", "partitions": [wanted]}]
+        client.ask("delete_records", topics=topics, timeout=100)
+        client.acknowledge(-1, part(topic, (3, 3, 2)))
+        client.fill("t", 2)
+        client.fetch(0, part(topic))
+        client.acknowledge(-1)
+        client.beat(-1)
+        start = {"partition_index": 0, "start_offset": 4}
+        altered: dict[str, Message] = {
+            "group_id": "g",
+            "topics": [{"topic_name": "t", "partitions": [start]}],
+        }
+        client.ask("alter_share_group_offsets", **altered)
+        client.beat(0, ["t"])
+        client.fetch(0, part(topic))
+        client.acknowledge(-1)
+        client.beat(-1)
+        client.ask("delete_groups", groups_names=["g"])
+        client.beat(0, ["t"])
+        client.fetch(0, part(topic))
+
+
+def judged(trace: Path) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, ["replay", str(trace), "--against", "spec"])
+    return result.exit_code, result.output
+
+
+def test_what_was_served_conforms(tmp_path: Path) -> None:
+    lived(tmp_path / "t.jsonl")
+    status, output = judged(tmp_path / "t.jsonl")
+    assert status == 0, output
+    assert "2 conform" in output
+    assert "g:t:0" in output
+    assert "g:t:0~1" in output
+
+
+def test_locks_that_end_are_in_the_trace(tmp_path: Path) -> None:
+    with client_of(speed=1000, trace=tmp_path / "t.jsonl") as client:
+        topic = client.topic("t")
+        client.fill("t", 2)
+        client.beat(0, ["t"])
+        client.fetch(0, part(topic))
+        client.fetch(0, part(topic), member="n", max_wait_ms=5000)
+    assert judged(tmp_path / "t.jsonl")[0] == 0
+    assert '"op":"advance_time"' in (tmp_path / "t.jsonl").read_text()
+
+
+def uncounted(record: Record, *how: Message) -> Record:
+    """Acquire a record that was delivered before without counting that."""
+    after = acquire(record, *how)
+    return attrs.evolve(after, delivery_count=max(1, int(record.delivery_count)))
+
+
+def test_a_broker_that_does_not_count_deliveries_diverges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as wrong:
+        wrong.setattr(spec.acquire, "acquire", uncounted)
+        lived(tmp_path / "t.jsonl")
+    status, output = judged(tmp_path / "t.jsonl")
+    assert status == 1
+    assert "diverge" in output

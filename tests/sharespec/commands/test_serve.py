@@ -1,0 +1,84 @@
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.wire.connection import Address, Wire
+from conformance.wire.messages import request
+from sharespec.cli import cli
+from tests.serve.served import Client, part
+
+EARLIEST = "share.auto.offset.reset=earliest"
+
+
+@contextmanager
+def started(*options: str) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+    """Start a server of its own, give it with its address, and kill it if it goes on."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "sharespec", "serve", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as server:
+        assert server.stdout is not None
+        try:
+            yield server, server.stdout.readline().decode().strip()
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
+def test_it_says_where_it_listens_and_ends_when_told(number: int, tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    options = ["--listen", "127.0.0.1:0", "--topic", "t:3", "--trace", str(trace)]
+    with started(*options) as (server, address):
+        wire = Wire(Address.parse(address))
+        metadata = request("metadata", 1, topics=None)
+        (topic,) = wire.ask("c", metadata).body.topics
+        assert (topic.name, len(topic.partitions)) == ("t", 3)
+        server.send_signal(number)
+        assert server.wait(20) == 0
+        assert server.communicate()[1] == b""
+        wire.close()
+    assert trace.read_bytes() == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_trace_that_cannot_be_written_ends_it_with_one_line() -> None:
+    options = ["--listen", "127.0.0.1:0", "--trace", "/dev/full", "--config", EARLIEST]
+    with started(*options) as (server, address):
+        client = Client(address)
+        topic = client.topic("t")
+        client.beat(0, ["t"])
+        client.fetch(0, part(topic))
+        assert server.wait(20) == 2
+        assert server.communicate()[1] == b"sharespec: No space left on device\n"
+        client.wire.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--listen", "here"], "HOST:PORT"),
+        (["--listen", "127.0.0.1:99999"], "HOST:PORT"),
+        (["--topic", "t:many"], "NAME:PARTITIONS"),
+        (["--topic", "a b"], "a topic has"),
+        (["--topic", "t:0"], "0 partitions"),
+        (["--config", "retention.ms=1"], "share.NAME=VALUE"),
+        (["--config", "share.nothing=1"], "share.nothing"),
+        (["--config", "share.record.lock.duration.ms=1"], "allowed"),
+        (["--speed", "0"], "speed"),
+        (["--speed", "nan"], "speed"),
+        (["--listen", "192.0.2.1:1"], "warning: who reaches"),
+    ],
+)
+def test_what_it_cannot_do_it_says(options: list[str], text: str) -> None:
+    result = CliRunner().invoke(cli, ["serve", *options])
+    assert result.exit_code == 2
+    assert text in result.output
