@@ -1,12 +1,18 @@
 """The public interface of sharespec; the command is in ``sharespec.cli``.
 
+>>> replay = replay_sources(HereRunner(), find_sources(["traces"]), Plan())
 >>> with open_session() as session:
-...     replay = replay_sources(session, find_sources(["traces"]), Plan())
+...     replay = replay_sources(SparkRunner(session), find_sources(["traces"]), Plan())
+
+A DataFrame with the columns of a trace, however Spark came by it, gives DataFrames:
+
+>>> check(spark.table("lake.share_events"), Plan()).verdicts.where("verdict != 'conforms'").show()
 
 Single operations are in ``spec.step`` and ``impl.partition``, the vocabulary in ``model``.
 """
 
 from importlib import import_module
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,4 +21,6 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     """Return a name of ``sharespec.api``: only who uses one waits for Spark and Numba."""
+    if name == "__version__":
+        return version("sharespec")
     return getattr(import_module("sharespec.api"), name)

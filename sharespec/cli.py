@@ -1,21 +1,33 @@
 """The command ``sharespec``: which commands there are, each imported when it is called."""
 
+import os
+import sys
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 COMMANDS = {
     "replay": "Check recorded traces against the rules.",
+    "watch": "Check recorded traces as they come into a folder.",
+    "convert": "Write a recording in another form.",
     "explain": "Step through one share-partition of a trace.",
+    "view": "Draw one share-partition of a trace as a page.",
+    "lag": "Draw the lag that a replay wrote, as SVG.",
     "describe": "Print offsets and lag as Kafka's own command should.",
     "in-flight": "Show the records in flight and those that seem stuck.",
     "metrics": "Compute the share group metrics of a broker.",
     "state-topic": "Read and check a dump of __share_group_state.",
+    "doctor": "Ask a cluster how its share groups can be recorded.",
     "generate": "Write large synthetic traces.",
     "verify": "Search an implementation for what no rule allows.",
+    "serve": "Serve the specification as a Kafka broker on this machine.",
     "vectors": "Write the test vectors, or check that they are current.",
     "prove": "Prove the theorems about the rules with Z3.",
+    "refine": "Compare implementation and specification for whole small sizes.",
     "explore": "Visit every state of a small world.",
+    "profiles": "Show where the rules of profiles differ.",
+    "drift": "Show what a newer text of a KIP changes.",
     "hazards": "Show the hazards of the draft KIP for IN_PROGRESS.",
 }
 """The commands as ``--help`` lists them; each is a module of ``sharespec.commands``."""
@@ -42,10 +54,14 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sharespec", message="%(prog)s %(version)s")
 def cli() -> None:
     """Check share groups of Apache Kafka against an executable specification."""
 
 
 def main() -> None:
     """Run the command line; the entry point of the console script."""
+    if sys.stdin is None:
+        # Who closed it gave no input.
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open to the end
     cli.main(prog_name="sharespec")

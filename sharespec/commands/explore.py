@@ -20,7 +20,7 @@ from proofs.exploration.product import Product
 from proofs.exploration.report import ExplorationReport, PropertyVerdict, listed, report_on
 from proofs.exploration.run_table import table_of
 from proofs.exploration.world import SmallWorld
-from sharespec.commands.options import JSON, profile_option
+from sharespec.commands.options import JSON, Number, profile_option
 from sharespec.console import output
 from sharespec.exit import Exit, exits_on
 
@@ -77,7 +77,7 @@ def _sized(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option(
     "--memory",
-    type=click.FloatRange(min=0.1),
+    type=Number(0.1, 10**6),
     default=4.0,
     show_default=True,
     metavar="GIB",

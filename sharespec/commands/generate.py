@@ -14,14 +14,14 @@ from sharespec.exit import exits_on
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--partitions",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 10_000_000),
     default=100,
     show_default=True,
     help="How many share-partitions.",
 )
 @click.option(
     "--events",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 10**12),
     default=100_000,
     show_default=True,
     help="How many events in all share-partitions together.",

@@ -1,11 +1,33 @@
 """The options that several commands share."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from model.profile import PROFILES
+
+
+class Number(click.FloatRange):
+    """A number of a range, and no NaN, which lies neither in it nor out of it."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - as click has it
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """Return the number, or fail as click does."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{number} is not a number.", param, ctx)
+        return number
+
+
+SECONDS = Number(0, 7 * 86_400, min_open=True)
+"""A time in seconds, up to a week: more is a mistake, and too long for the system's timers."""
 
 
 def profile_option(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -23,6 +45,7 @@ TRACES = click.argument("traces", nargs=-1, required=True, type=click.Path(path_
 GROUP = click.option("--group", help="Only this share group.")
 AT = click.option(
     "--at",
+    "at_ms",
     type=click.IntRange(0),
     metavar="MS",
     help="As of the last event up to this time, on the trace's clock in ms; default: the end.",
@@ -32,3 +55,17 @@ SEQ = click.option(
 )
 PROFILE = profile_option("kafka")
 JSON = click.option("--json", "json_lines", is_flag=True, help="Print JSON, one object to a line.")
+OFFERED_WITHIN = click.option(
+    "--offered-within",
+    type=click.IntRange(1),
+    metavar="FETCHES",
+    help="How many fetches may pass over an available record, or find the window full of what is "
+    "finished; default: as the profile has it.",
+)
+SWEEP = click.option(
+    "--sweep",
+    type=click.IntRange(0),
+    metavar="MS",
+    help="How long after its deadline a timer may end a lock, where a trace has a real clock; "
+    "default: as the profile has it, and for request logs 2000.",
+)

@@ -1,10 +1,8 @@
 """``sharespec state-topic``: read and check the records of __share_group_state."""
 
-import gzip
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, BinaryIO
 from zlib import error as ZlibError  # noqa: N812 - an exception
 
@@ -20,6 +18,7 @@ from operations.state_topic import Topic
 from operations.state_topic_file import RecordAt, read_records
 from sharespec.commands.options import JSON
 from sharespec.console import output
+from sharespec.dump import opened_dump
 from sharespec.exit import Exit, exits_on, fail
 from spec.coordinator import durable_state
 from spec.share_coordinator import Held
@@ -43,7 +42,7 @@ def state_topic_command(file: str, *, json_lines: bool) -> None:
     """
     topic, problems = Topic(), 0
     try:
-        with _opened(file) as opened:
+        with opened_dump(file) as opened:
             for place, message in _problems(opened, topic):
                 problems += 1
                 if problems <= MAX_PROBLEMS:
@@ -54,16 +53,6 @@ def state_topic_command(file: str, *, json_lines: bool) -> None:
     if not topic.records and not problems:
         fail("no record of __share_group_state was found")
     sys.exit(Exit.WRONG if problems else Exit.WELL)
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[BinaryIO]:
-    with click.open_file(file, "rb") as raw:
-        if file.endswith(".gz"):
-            with gzip.GzipFile(fileobj=raw) as unpacked:
-                yield unpacked  # type: ignore[misc] # it has the read method of a BinaryIO
-        else:
-            yield raw  # type: ignore[misc] # opened in binary mode
 
 
 def _problems(file: BinaryIO, topic: Topic) -> Iterator[tuple[int, str]]:

@@ -1,7 +1,10 @@
 """``sharespec verify``: check an implementation against the specification."""
 
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +12,29 @@ import attrs
 import click
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-from conformance.campaign import Campaign, Limits, campaign
+from conformance.campaign import Campaign, Limits, alone, campaign
 from conformance.junit import as_junit
 from conformance.kit import AnyKit
-from conformance.known import Known, KnownError, Replayed, read_known, replayed, unknown
+from conformance.known import (
+    Known,
+    KnownError,
+    Replayed,
+    read_known,
+    read_sequence,
+    replayed,
+    unknown,
+)
+from conformance.markdown import as_markdown
 from conformance.page import as_html
-from conformance.report import KitVerdict, Report, as_json, as_markdown, show, show_known
+from conformance.plain import as_json
+from conformance.report import KitVerdict, Report
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
-from conformance.vectors.play import all_cases, play_vectors
-from sharespec.commands.options import JSON
+from conformance.terminal import show, show_known
+from conformance.vectors.play import all_cases, play_vectors, reason_to_skip
+from conformance.vectors.source import Case
+from conformance.write_known import as_toml, known_now
+from sharespec.commands.options import JSON, SECONDS
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on, fail
 
@@ -63,24 +79,33 @@ def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callab
     help="With --bootstrap: how late a lock may expire, in ms.",
 )
 @click.option(
+    "--offered-within",
+    type=click.IntRange(1),
+    metavar="FETCHES",
+    help="With a core: how many fetches may pass over an available record, or find the window full "
+    "of what is finished; default: as its profile has it.",
+)
+@click.option(
     "--seconds",
-    type=click.FloatRange(0, min_open=True),
-    default=60,
-    show_default=True,
-    help="How long to search.",
+    type=SECONDS,
+    help="How long to search; default: 60, or where --sequences or --operations is given no limit.",
 )
 @click.option(
     "--sequences",
     type=click.IntRange(0),
-    default=1_000_000,
     help="Try at most this many sequences.",
+)
+@click.option(
+    "--operations",
+    type=click.IntRange(1),
+    help="Begin no further sequence after so many operations: the same search on any machine.",
 )
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Seed of the random sequences."
 )
 @click.option(
     "--silence",
-    type=click.FloatRange(0, min_open=True),
+    type=SECONDS,
     default=10,
     show_default=True,
     help="How long the target may take for one answer, in seconds.",
@@ -88,7 +113,10 @@ def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callab
 @click.option(
     "--known", type=click.Path(dir_okay=False, path_type=Path), help="File of known deviations."
 )
+@_file_option("--write-known", "Write what shows as a file for --known: nothing in it is new then.")
 @click.option("--only", metavar="NAME", help="Run only this known deviation and show its steps.")
+@click.option("--vector", metavar="NAME", help="Play only this vector, and take nothing as known.")
+@click.option("--play", metavar="JSON", help="Play only this sequence, as reports have it.")
 @_file_option("--markdown", "Write every deviation to this file as Markdown.")
 @_file_option("--junit", "Write JUnit XML to this file, one test case per rule.")
 @_file_option("--html", "Write the whole report to this file as one HTML page.")
@@ -102,12 +130,17 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     profile: str,
     lock_ms: int | None,
     sweep_ms: int,
-    seconds: float,
-    sequences: int,
+    offered_within: int | None,
+    seconds: float | None,
+    sequences: int | None,
+    operations: int | None,
     seed: int,
     silence: float,
     known: Path | None,
+    write_known: Path | None,
     only: str | None,
+    vector: str | None,
+    play: str | None,
     markdown: Path | None,
     junit: Path | None,
     html: Path | None,
@@ -124,22 +157,83 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     if sum(target is not None for target in (name, command, bootstrap)) != 1:
         names = ", ".join(SUBJECT_NAMES)
         raise click.UsageError(f"give one of {names}, --exec COMMAND, or --bootstrap HOST:PORT")
-    subject = Subject(name, command, bootstrap, silence, profile, lock_ms, sweep_ms)
+    subject = Subject(name, command, bootstrap, silence, profile, lock_ms, sweep_ms, offered_within)
     kit = subject.kit
-    limits = Limits(seconds, sequences, examples=kit.examples, shrink_seconds=kit.shrink_seconds)
-    known = known or subject.known
-    listed = _chosen(read_known(known, kit) if known else (), only)
+    limits = _limits(kit, seconds, sequences, operations)
+    _check_alone((only, vector, play), write_known)
+    cases = _cases(vector, kit)
+    sequence = read_sequence(play, kit) if play is not None else None
+    path = known or subject.known
+    listed = _chosen(read_known(path, kit) if path else (), only)
     with opened(subject) as target:
         if only:
             sys.exit(_shown(replayed(target, target.hello(), listed, kit)[0]))
-        report = _verified(target, listed, limits, seed, kit)
+        if sequence is not None:
+            report = _one(alone(target, sequence, kit), kit)
+        elif vector is not None:
+            report = _one_vector(target, cases, kit)
+        else:
+            report = _verified(target, _Plan(listed, cases, limits, seed), kit)
+    option = f" --known {shlex.quote(str(known))}" if known else ""
+    report = attrs.evolve(report, command=subject.command_line, known_option=option)
+    for file, written in ((markdown, as_markdown), (junit, as_junit), (html, as_html)):
+        if file:
+            file.write_text(written(report), encoding="utf-8")
+    if write_known and not report.unknown:
+        write_known.write_text(as_toml(known_now(report)), encoding="utf-8")
     _printed(report, json_lines=json_lines)
-    for path, written in ((markdown, as_markdown), (junit, as_junit), (html, as_html)):
-        if path:
-            path.write_text(written(report), encoding="utf-8")
     if report.unknown:
         fail(report.unknown)
     sys.exit(Exit.WRONG if report.verdict is KitVerdict.DEVIATES else Exit.WELL)
+
+
+def _check_alone(alone: Sequence[str | None], write_known: Path | None) -> None:
+    given = sum(name is not None for name in alone)
+    if given > 1:
+        raise click.UsageError("give one of --only, --vector and --play")
+    if given and write_known:
+        raise click.UsageError("--write-known is for a whole run, without --only, --vector, --play")
+
+
+def _limits(
+    kit: AnyKit, seconds: float | None, sequences: int | None, operations: int | None
+) -> Limits:
+    """Return the limits of a search: of time only where nothing else ends it."""
+    if seconds is None:
+        seconds = 60.0 if sequences is operations is None else inf
+    return Limits(
+        seconds,
+        1_000_000 if sequences is None else sequences,
+        inf if operations is None else operations,
+        examples=kit.examples,
+        shrink_seconds=kit.shrink_seconds,
+    )
+
+
+def _cases(vector: str | None, kit: AnyKit) -> tuple[Case, ...]:
+    """Return the vectors to play: all, or the one of this name."""
+    cases = all_cases() if kit.plays_vectors else ()
+    if vector is None:
+        return cases
+    chosen = tuple(case for case in cases if case.name == vector)
+    if not chosen:
+        names = [case.name for case in cases]
+        near = ", ".join(get_close_matches(vector, names, 3, 0.3)) or f"{len(names)} others"
+        raise KnownError(f"there is no vector {vector!r} for this target; there is {near}")
+    return chosen
+
+
+def _one(searched: Campaign[Any], kit: AnyKit) -> Report:
+    return Report(searched, (), searched.faults, bounds=kit.bounds(searched.hello))
+
+
+def _one_vector(target: Any, cases: tuple[Case, ...], kit: AnyKit) -> Report:  # noqa: ANN401 - a core
+    hello = target.hello()
+    if reason := reason_to_skip(cases[0], hello):
+        raise KnownError(f"it cannot play {cases[0].name}: the vector {reason}")
+    played = play_vectors(target, hello, cases)
+    searched: Campaign[Any] = Campaign(hello, (), 0, 0, 0.0, {})
+    return Report(searched, (), played.faults, played, kit.bounds(hello))
 
 
 def _chosen(listed: tuple[Known[Any], ...], only: str | None) -> tuple[Known[Any], ...]:
@@ -155,21 +249,25 @@ def _shown(again: Replayed[Any]) -> Exit:
     return Exit.WRONG if again.fault else Exit.WELL
 
 
-def _verified(
-    target: Any,  # noqa: ANN401 - of the kit, which is known only at run time
-    known: tuple[Known[Any], ...],
-    limits: Limits,
-    seed: int,
-    kit: AnyKit,
-) -> Report:
-    hello, cases = target.hello(), all_cases() if kit.plays_vectors else ()
-    played = play_vectors(target, hello, cases)
+@attrs.frozen
+class _Plan:
+    """What is known, the vectors to play, and how to search."""
+
+    known: tuple[Known[Any], ...]
+    cases: tuple[Case, ...]
+    limits: Limits
+    seed: int
+
+
+def _verified(target: Any, plan: _Plan, kit: AnyKit) -> Report:  # noqa: ANN401 - of the kit
+    hello, known, seed = target.hello(), plan.known, plan.seed
+    played = play_vectors(target, hello, plan.cases)
     if played.failure:
         searched: Campaign[Any] = Campaign(
             hello, (), 0, 0, 0.0, {}, seed=seed, failure=played.failure
         )
     else:
-        searched = _searched(target, limits, seed, kit)
+        searched = _searched(target, plan.limits, seed, kit)
     again: list[Replayed[Any]] = []
     try:
         for deviation in known if not searched.failure else ():
@@ -177,7 +275,7 @@ def _verified(
     except TargetError as error:
         searched = attrs.evolve(searched, failure=str(error))
     new = tuple(unknown((*played.faults, *searched.faults), known))
-    return Report(searched, tuple(again), new, played)
+    return Report(searched, tuple(again), new, played, kit.bounds(hello))
 
 
 def _searched(target: object, limits: Limits, seed: int, kit: AnyKit) -> Campaign[Any]:

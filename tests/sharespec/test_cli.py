@@ -1,3 +1,4 @@
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +42,11 @@ def test_help_loads_nothing_that_is_slow_to_load() -> None:
         [sys.executable, "-c", LOADED, "--help"], check=True, capture_output=True, text=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_children_may_import_the_file_that_spark_submit_runs() -> None:
+    path = Path(sharespec.__path__[0], "__main__.py")
+    assert "main" in runpy.run_path(str(path), run_name="__mp_main__")
 
 
 def test_the_public_names_can_be_imported() -> None:

@@ -59,7 +59,7 @@ def test_properties_are_listed() -> None:
         (("--limit", "-1"), "limit is -1; allowed: an integer from 1 to 5"),
         (("--offsets", "50"), "offsets is 50; allowed: an integer from 1 to 6"),
         (("--property", "none"), "--property is 'none'; allowed: durable_start_never_ahead"),
-        (("--memory", "0"), "0.0 is not in the range x>=0.1"),
+        (("--memory", "0"), "0.0 is not in the range 0.1<=x<=1000000."),
         (("--processes", "0"), "0 is not in the range x>=1"),
     ],
 )

@@ -1,10 +1,11 @@
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
 
+from proofs.theorems.catalogue import theorems_about
 from sharespec.commands.prove import prove_command
-from spec import record as rules
 from spec.record import Record
 from tests.proofs.standing import HARD
 
@@ -14,8 +15,8 @@ def test_one_line_for_each_transition_and_property() -> None:
     lines = result.output.splitlines()
     assert result.exit_code == 0
     assert lines[2].startswith("accept preserves owner_iff_held ")
-    assert " proved 0." in lines[2]
-    assert lines[-1].startswith("18 of 18 proved, 17 theorems in 17 cases, 1 by Spacer, 17 wit")
+    assert re.search(r" proved \d+\.", lines[2])
+    assert lines[-1].startswith("18 of 18 proved, 17 theorems in 42 cases, 1 by Spacer, 17 wit")
 
 
 def test_controls_are_shown() -> None:
@@ -38,7 +39,8 @@ def test_json_has_one_object_a_line() -> None:
 
 
 def test_wrong_rule_exits_1_and_prints_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "renew", lambda record, _deadline: Record(1, record.delivery_count))
+    wrong = "spec.acknowledge.renew"
+    monkeypatch.setattr(wrong, lambda record, _deadline: Record(1, record.delivery_count))
     result = CliRunner().invoke(prove_command, ["--only", "renew owner_iff_held"])
     assert result.exit_code == 1
     assert "NOT TRUE" in result.output
@@ -58,3 +60,28 @@ def test_unknown_name_exits_2_with_one_line() -> None:
     assert result.exit_code == 2
     assert len(result.output.splitlines()) == 1
     assert "--only is 'nothing'" in result.output
+
+
+def test_a_number_names_its_properties() -> None:
+    result = CliRunner().invoke(prove_command, ["--list", "--only", "43"])
+    heads = [line for line in result.output.splitlines() if not line.startswith(" ")]
+    assert result.exit_code == 0
+    assert heads
+    assert all(" [43]" in head.partition(":")[0] for head in heads)
+
+
+def test_without_only_there_is_a_line_for_each_property(monkeypatch: pytest.MonkeyPatch) -> None:
+    two = tuple(theorems_about("owner_iff_held")[:2])
+    monkeypatch.setattr("sharespec.commands.prove.THEOREMS", two)
+    monkeypatch.setattr("sharespec.commands.prove.inferences", lambda *_of: iter(()))
+    short, whole = (CliRunner().invoke(prove_command, more).stdout for more in ([], ["--all"]))
+    assert [line.split()[0] for line in short.splitlines()] == ["owner_iff_held", "2"]
+    assert len(whole.splitlines()) == 3
+
+
+def test_what_is_not_proved_is_shown_in_a_summary_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sharespec.commands.prove.THEOREMS", (HARD,))
+    monkeypatch.setattr("sharespec.commands.prove.inferences", lambda *_of: iter(()))
+    lines = CliRunner().invoke(prove_command, ["--limit-ms", "1"]).stdout.splitlines()
+    assert "undecided: " in lines[1]
+    assert "0 of 1    NOT PROVED: 1" in lines[-2]

@@ -1,14 +1,15 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from replay.session import SessionError
+from replay.runner import SessionError
 from replay.verdict import PartitionVerdict, Problem, Replay, Verdict, counted
 from sharespec.cli import cli
 from tests.replay.conftest import spark
-from tests.replay.samples import kafka_rows, write_lines
+from tests.replay.samples import kafka_rows, write_lines, write_parquet
 
 __all__ = ["spark"]
 
@@ -24,8 +25,8 @@ def test_a_trace_that_conforms(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", kafka_rows())
     done = run("replay", path, "--against", "spec", "--json", "--out", tmp_path / "out")
     assert done.exit_code == 0
-    (line,) = done.stdout.splitlines()
-    totals = json.loads(line)
+    partition, totals = map(json.loads, done.stdout.splitlines())
+    assert (partition["partition"], partition["verdict"]) == ("core:orders:0", "conforms")
     assert (totals["events"], totals["diverged"]) == (60, 0)
     assert (tmp_path / "out" / "divergences.parquet").exists()
     assert "1 conform" in run("replay", path, "--against", "spec").output
@@ -42,6 +43,44 @@ def test_a_divergence_and_an_unreadable_share_partition_exit_with_1(tmp_path: Pa
     done = run("replay", write_lines(tmp_path / "a.jsonl", rows), "--against", "spec")
     assert done.exit_code == 1
     assert "seq 20 is missing" in done.output
+
+
+def test_what_follows_a_divergence_is_checked_but_with_first(tmp_path: Path) -> None:
+    rows = kafka_rows()
+    for seq in (30, 40):
+        rows[seq]["after"]["end_offset"] += 1
+    path = write_lines(tmp_path / "a.jsonl", rows)
+    for options, divergences, checked in (([], 2, 60), (["--first"], 1, 31)):
+        done = run("replay", path, "--against", "spec", "--json", *options)
+        partition, totals = map(json.loads, done.stdout.splitlines())
+        assert (done.exit_code, len(partition["divergences"])) == (1, divergences)
+        assert (partition["checked"], totals["events"]) == (checked, checked)
+    assert partition["divergences"][0]["seq"] == 30
+    assert "and 1 more" in run("replay", path, "--against", "spec").output
+
+
+def test_a_divergence_that_a_file_names_is_known_and_reports_are_written(tmp_path: Path) -> None:
+    rows = kafka_rows()
+    rows[30]["after"]["end_offset"] += 1
+    path, known = write_lines(tmp_path / "a.jsonl", rows), tmp_path / "known.toml"
+    entry = '[[deviation]]\nname = "{}"\nreason = "Seen."\nsignature = ["{}", "{}"]\n'
+    known.write_text(entry.format("seen", "END_OFFSET", rows[30]["op"]))
+    reports = ("--junit", tmp_path / "r.xml", "--markdown", tmp_path / "r.md")
+    done = run("replay", path, "--against", "spec", "--known", known, *reports)
+    assert done.exit_code == 0, done.output
+    assert "Known divergence: core:orders:0" in done.output
+    assert "0 new divergences, 1 known ones" in done.output
+    assert "known: seen" in (tmp_path / "r.xml").read_text()
+    assert "- Known: seen: seen" in (tmp_path / "r.md").read_text()
+    known.write_text(entry.format("other", "END_OFFSET", "compact"))
+    done = run("replay", path, "--against", "spec", "--known", known, "--json")
+    partition, totals = map(json.loads, done.stdout.splitlines())
+    assert done.exit_code == 1
+    assert (totals["known"], totals["new"], totals["gone"]) == (0, 1, ["other"])
+    assert partition["divergences"][0]["known"] is None
+    known.write_text("[[")
+    done = run("replay", path, "--known", known)
+    assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1)
 
 
 @pytest.mark.usefixtures("spark")
@@ -62,7 +101,7 @@ def test_a_run_that_checked_nothing_exits_with_2(tmp_path: Path) -> None:
         (["replay", "x", "--sample", "0"], "allowed: more than 0, at most 1"),
         (["replay", "x", "--sample", "nan"], "allowed: more than 0, at most 1"),
         (["replay", "x", "--profile", "other"], "'other' is not one of"),
-        (["replay"], "Missing argument"),
+        (["replay"], "give TRACES, or --table TABLE"),
     ],
 )
 def test_bad_arguments_exit_with_2_and_one_line(
@@ -116,3 +155,85 @@ def test_an_error_of_spark_or_the_disk_is_one_line(
     done = run("replay", tmp_path)
     assert done.exit_code == 2
     assert done.stderr.startswith(message)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark")
+def test_a_table_is_replayed_as_a_file_is(tmp_path: Path) -> None:
+    rows = kafka_rows()
+    rows[30]["after"]["end_offset"] += 1
+    address = f"file:{write_parquet(tmp_path / 'events.parquet', rows)}"
+    done = run("replay", "--table", address, "--against", "spec", "--out", f"{tmp_path}/out")
+    assert done.exit_code == 1
+    assert f"{address}:31" in done.output
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "divergences",
+        "lag",
+        "verdicts",
+    ]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_table_that_is_not_there_is_one_line() -> None:
+    done = run("replay", "--table", "no_such_table")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("sharespec: no_such_table: [TABLE_OR_VIEW_NOT_FOUND] ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["trace.jsonl", "--table", "events"]])
+def test_either_traces_or_a_table_is_replayed(arguments: list[str]) -> None:
+    done = run("replay", *arguments)
+    assert done.exit_code == 2
+    assert "give TRACES, or --table TABLE" in done.stderr
+
+
+def test_a_replay_goes_on_where_the_one_before_left_off(tmp_path: Path) -> None:
+    rows, states = kafka_rows(), tmp_path / "states"
+    first = write_lines(tmp_path / "1.jsonl", rows[:25])
+    second = write_lines(tmp_path / "2.jsonl", rows[25:])
+    assert run("replay", second).exit_code == 2
+    for path, events in ((first, 25), (second, 35)):
+        done = run("replay", path, "--state", states, "--json")
+        assert (done.exit_code, json.loads(done.stdout.splitlines()[-1])["events"]) == (0, events)
+    done = run("replay", second, "--state", states)
+    assert done.exit_code == 2
+    (states / "states.arrow").write_bytes(b"altered")
+    done = run("replay", second, "--state", states)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"sharespec: {states}/states.arrow is no file of states\n"
+
+
+@pytest.mark.parametrize("arguments", [("--table", "events"), ("t.jsonl", "--against", "spec")])
+def test_states_are_those_of_the_implementation_and_of_files(arguments: tuple[str, ...]) -> None:
+    done = run("replay", *arguments, "--state", "states")
+    assert done.exit_code == 2
+    assert "--state needs TRACES, and the implementation" in done.stderr
+
+
+def test_a_page_shows_the_verdicts_and_draws_what_diverges(tmp_path: Path) -> None:
+    rows = [*kafka_rows(count=20), *kafka_rows(partition=1, count=20)]
+    rows[12]["after"]["end_offset"] += 1
+    path, file = write_lines(tmp_path / "a.jsonl", rows), tmp_path / "p.html"
+    assert run("replay", path, "--against", "spec", "--html", file).exit_code == 1
+    [data] = re.findall(r'id="data">(.*?)</script>', file.read_text())
+    shown = json.loads(data)
+    assert [(each["name"], each["verdict"]) for each in shown["partitions"]] == [
+        ("core:orders:0", "diverges"),
+        ("core:orders:1", "conforms"),
+    ]
+    assert len(shown["partitions"][0]["lag"]) == 20, "the event that diverges has a lag, too"
+    assert shown["partitions"][0]["fault"].startswith("END_OFFSET at seq 12: ")
+    assert "; new" in shown["partitions"][0]["fault"]
+    assert shown["drawings"][0]["divergence"]["seq"] == 12
+    assert shown["drawings"][1]["divergence"] is None
+    assert "<h1>a.jsonl: 1 of 2 share-partitions diverge, profile kafka</h1>" in file.read_text()
+    out = tmp_path / "out"
+    assert run("replay", path, "--against", "spec", "--html", file, "--out", out).exit_code == 1
+    assert (out / "divergences.parquet").exists()
+
+
+def test_a_page_needs_files() -> None:
+    done = run("replay", "--table", "t", "--html", "p.html")
+    assert done.exit_code == 2
+    assert "--html needs TRACES" in done.stderr

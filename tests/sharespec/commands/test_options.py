@@ -1,0 +1,65 @@
+"""Numbers that no range holds, places that take no output, and an input that is closed."""
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sharespec import commands
+from sharespec.cli import COMMANDS, cli
+from sharespec.exit import Exit
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e300", "1e9", "0", "-1"])
+def test_times_are_bounded(value: str) -> None:
+    result = CliRunner().invoke(cli, ["verify", "--exec", "true", f"--silence={value}"])
+    assert result.exit_code == 2
+    assert "Invalid value for '--silence'" in result.output
+
+
+@pytest.mark.parametrize("option", ["--partitions", "--events"])
+def test_what_is_generated_is_bounded(option: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli, ["generate", str(tmp_path / "x"), f"{option}={10**15}"])
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}'" in result.output
+
+
+def test_every_command_ends_with_one_line_for_an_error_of_the_system() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(commands.__path__)} - {"options"}
+    assert modules == {name.replace("-", "_") for name in COMMANDS}
+    for name in modules:
+        module = importlib.import_module(f"sharespec.commands.{name}")
+        command = getattr(module, f"{name}_command")
+        # contextlib has the decorated function so; click wraps nothing.
+        assert hasattr(command.callback, "__wrapped__"), f"{name} has no exits_on"
+
+
+def test_an_output_that_is_full_is_one_line() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("the system has no /dev/full")
+    with full.open("w") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "sharespec", "profiles"],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == Exit.COULD_NOT_RUN
+    assert done.stderr == "sharespec: No space left on device\n"
+
+
+def test_a_closed_input_has_nothing_in_it() -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"exec {sys.executable} -m sharespec state-topic - <&-"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == Exit.COULD_NOT_RUN, done
+    assert len(done.stderr.splitlines()) == 1

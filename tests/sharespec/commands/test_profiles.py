@@ -1,0 +1,40 @@
+import json
+
+from click.testing import CliRunner
+
+from sharespec.cli import cli
+
+
+def shown(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, ["profiles", *arguments])
+    return result.exit_code, result.output
+
+
+def test_two_profiles_and_their_differences() -> None:
+    status, output = shown("kip", "kafka")
+    assert status == 0
+    assert "renewal_survives_refusal" in output
+    assert "defect_" not in output
+    assert "kafka_4_4" not in output
+
+
+def test_without_names_all_are_compared() -> None:
+    status, output = shown("--json")
+    rows = [json.loads(line) for line in output.splitlines()]
+    assert status == 0
+    assert {len(row["values"]) for row in rows} == {5}
+    assert {"rule", "sentence", "values"} == set(rows[0])
+
+
+def test_one_profile_and_one_that_there_is_not() -> None:
+    assert shown("kip", "kip") == (0, "They have the same rules.\n")
+    status, output = shown("kfka")
+    assert status == 2
+    assert "kafka_4_4" in output
+
+
+def test_the_version_of_the_package() -> None:
+    from sharespec import __version__  # noqa: PLC0415 - computed when it is asked for
+
+    result = CliRunner().invoke(cli, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"cli {__version__}\n")
