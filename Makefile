@@ -9,13 +9,14 @@ READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help replay kafka-broker kfake crabka crabka-core test test-slow test-all cover lint bench \
-	clean
+.PHONY: help replay kafka-broker kfake crabka crabka-core recorder test test-slow test-all search cover \
+	lint bench clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-replay: $(READY) ## Replay the recorded Kafka traces against the specification
+replay: $(READY) ## Judge a broker's request log and recorded traces against the specification
+	$(BIN)/sharespec replay tests/data/observed/kafka-request.log.gz
 	$(BIN)/sharespec replay tests/data/traces --profile kafka
 
 kafka-broker: $(READY) ## Verify a whole Apache Kafka broker, started for it (Java and Maven)
@@ -30,20 +31,31 @@ crabka: $(READY) ## Verify crabka, a broker in Rust, started for it (cargo; buil
 crabka-core: $(READY) ## Verify the core of crabka's share-partitions, in virtual time (cargo)
 	$(BIN)/sharespec verify crabka-core
 
+recorder: ## Build the recorder of a broker's share-partitions, a Java agent (Java 17 and Maven)
+	mvn --quiet --batch-mode --file recorder/pom.xml package
+	@ls recorder/target/sharespec-recorder.jar
+
 # Two workers, which suits two cores. Tests that share something costly, such as a Spark session,
 # stay on one worker through the mark xdist_group; tests/conftest.py says which come first.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
+# The same examples everywhere: whether a change passes is no matter of luck.
+test test-slow test-all cover: export PYTHONHASHSEED ?= 0
+
 test: $(READY) ## Run the tests that a change needs, in minutes
 	$(PYTEST)
 
-test-slow test-all: export SHARESPEC_STEPS ?= 120000
+test-slow: export SHARESPEC_STEPS ?= 40000
+test-all search: export SHARESPEC_STEPS ?= 120000
 
 test-slow: $(READY) ## Run what `make test` leaves out: searches, clusters, brokers, long runs
-	$(PYTEST) -m "slow or broker or volume"
+	$(PYTEST) -m "(slow or broker or volume) and not long" --durations 25
 
 test-all: $(READY) ## Run every test
 	$(PYTEST) -m ""
+
+search: $(READY) ## Run every test with examples drawn anew; what it finds becomes a test
+	$(PYTEST) -m "" --hypothesis-profile=search
 
 cover: $(READY) ## Check that the tests of model and spec cover all of both
 	$(PYTEST) -m "" tests/model tests/spec --cov

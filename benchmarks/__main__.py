@@ -2,10 +2,12 @@
 
 Everything runs on the same files in one run, since machines differ. The events are generated;
 so that this does not take an hour, each generated share-partition stands in the files several
-times under other names. The specification and the implementation's object take a prefix.
+times under other names. The specification and the implementation's object take a prefix. Before
+that come the times of commands from the prompt, as ratios too.
 """
 
 import argparse
+import functools
 import gzip
 import statistics
 import tempfile
@@ -18,18 +20,23 @@ import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.startup import show_startup
 from impl.kernel import replay_partition
 from impl.partition import FastSharePartition
 from judge.choices import recorded_answers, recorded_choice
+from model.config import SharePartitionConfig
+from model.operations import AdvanceTime, Initialize, Produce
 from model.outcome import Answer, Choice
 from model.profile import KAFKA
+from model.ranges import OffsetRange
+from model.snapshot import DurableState
 from model.trace import TraceEvent
 from model.trace_codec import event_from_row
 from model.trace_json import row_from_line
-from replay.check import Plan
 from replay.generate import Request, generate_traces
+from replay.plan import Plan
 from replay.run import replay_sources
-from replay.session import open_session
+from replay.session import SparkRunner, open_session
 from replay.sources import find_sources
 from replay.tables import events_of
 from replay.verdict import Replay
@@ -42,6 +49,9 @@ Prepared = tuple[TraceEvent, Choice, tuple[Answer, ...]]
 PREFIX = 50_000
 """How many events the specification and the object take."""
 
+TICKS = 20_000
+"""How many operations are measured behind a log that was read long ago."""
+
 ROUNDS = 3
 """How often each measurement is made; the median counts."""
 
@@ -52,6 +62,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=5_000_000)
     parser.add_argument("--generated", type=int, default=250_000, help="of which are generated")
     options = parser.parse_args()
+    show_startup()
     with tempfile.TemporaryDirectory(prefix="sharespec-bench-") as name:
         folder = Path(name)
         copies = max(1, options.events // options.generated)
@@ -71,14 +82,17 @@ def _measure(files: list[Path], events: int) -> None:
     _show("impl kernel, 1 core", kernel, read, "to reach: 0.4")
     prefix = list(_prefix(files))
     _show("impl object", _median(lambda: _impl(prefix), len(prefix)), read, _said(prefix))
+    alone, behind = (_median(functools.partial(_ticks, batches), TICKS) for batches in (1, 4_000))
+    note = f"{alone / behind:.2f} of the time behind one; to reach: 1"
+    _show("impl object, 4,000 log batches", behind, read, note)
     _show("spec", _median(lambda: _spec(prefix), len(prefix)), read, _said(prefix))
     recorded = _prepared(_kafka_events())
     rate = _median(lambda: _spec(recorded), len(recorded))
     _show(f"spec, {KAFKA_TRACE.name}", rate, read, "to reach: 10 000 events/s")
     with open_session("local[2]") as session:
         sources = find_sources([files[0].parent])
-        plan = Plan(against=("impl",))
-        spark = _median(lambda: _checked(replay_sources(session, sources, plan)), events)
+        runner, plan = SparkRunner(session), Plan(against=("impl",))
+        spark = _median(lambda: _checked(replay_sources(runner, sources, plan)), events)
     share = f"{spark / (2 * kernel):.2f} of two kernels; to reach: 0.5"
     _show("Spark replay, impl, local[2]", spark, read, share)
 
@@ -177,6 +191,16 @@ def _kafka_events() -> Iterator[TraceEvent]:
 
 def _prepared(events: Iterator[TraceEvent]) -> list[Prepared]:
     return [(event, recorded_choice(event), recorded_answers(event)) for event in events]
+
+
+def _ticks(batches: int) -> None:
+    """Let time pass for a share-partition behind whose start offset so many log batches lie."""
+    partition = FastSharePartition(KAFKA)
+    partition.apply(Initialize(SharePartitionConfig(), 0, 0, DurableState(0, 0)))
+    produced = tuple(OffsetRange(10 * nth, 10 * nth + 9) for nth in range(batches))
+    partition.apply(Produce(produced, 10 * batches))
+    for _ in range(TICKS):
+        partition.apply(AdvanceTime(1))
 
 
 def _spec(prepared: list[Prepared]) -> None:

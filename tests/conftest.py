@@ -1,11 +1,15 @@
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# A machine may be busy with something else: how long one example takes says nothing.
-settings.register_profile("sharespec", deadline=None)
-settings.load_profile("sharespec")
+# A machine may be busy with something else: how long one example takes says nothing. A change is
+# judged by the same examples everywhere; `make search` draws others.
+settings.register_profile(
+    "search", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False
+)
+settings.register_profile("same", settings.get_profile("search"), derandomize=True)
+settings.load_profile("same")
 
 COMPILING, PLAIN = "compile", ("tests/model/", "tests/spec/")
 """The group of tests that compile nearly everything, and folders that need nothing compiled."""

@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "operations": {"model", "spec", "impl", "judge", "replay"},
     "proofs": {"model", "spec", "impl", "judge"},
     "conformance": {"model", "spec", "impl", "judge"},
+    "serve": {"model", "spec", "conformance"},
     "sharespec": {
         "model",
         "spec",
@@ -26,10 +27,11 @@ MAY_IMPORT = {
         "operations",
         "proofs",
         "conformance",
+        "serve",
     },
     "tools": {
         *("model", "spec", "impl", "judge"),
-        *("replay", "operations", "proofs", "conformance"),
+        *("replay", "operations", "proofs", "conformance", "serve"),
     },
 }
 """The packages of the project that each may import, besides itself."""

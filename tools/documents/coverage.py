@@ -74,10 +74,10 @@ def wrong(item: CoverageItem, root: Path = _ROOT) -> Iterator[str]:
     if not (item.functions and item.tests) and not item.reason:
         yield "it has neither functions and tests nor a reason"
     for function in item.functions:
-        found = _named(function)
-        if found is None:
+        named = _named(function)
+        if named is None:
             yield f"there is no {function}"
-        elif item.mark == "data" and not callable(found):
+        elif item.mark == "data" and not callable(named):
             yield f"{function} is a constant, which does nothing"
     proved = {theorem.property.name for theorem in THEOREMS}
     yield from (f"no theorem is about {name}" for name in item.properties if name not in proved)
@@ -90,9 +90,9 @@ def wrong(item: CoverageItem, root: Path = _ROOT) -> Iterator[str]:
 def document() -> str:
     """Return the document, a table for each section."""
     parts = [_HEAD, _totals()]
-    for section, found in groupby(items(), key=lambda item: item.section):
+    for section, rows in groupby(items(), key=lambda item: item.section):
         head = f"## {section}\n\n| What | Where | Mark | Functions | Proved | Tests |\n"
-        parts.append(f"{head}|---|---|---|---|---|---|\n" + "".join(map(_row, found)))
+        parts.append(f"{head}|---|---|---|---|---|---|\n" + "".join(map(_row, rows)))
     rest = (item for item in items() if not covered(item))
     return "\n".join((*parts, _NOT_COVERED + "".join(map(_missing_row, rest))))
 
@@ -101,10 +101,10 @@ def _named(function: str) -> object | None:
     """Return what has that name; None if nothing has."""
     module, _, name = function.partition(":")
     try:
-        found: object = getattr(importlib.import_module(module), name, None)
+        named: object = getattr(importlib.import_module(module), name, None)
     except ModuleNotFoundError:
         return None
-    return found
+    return named
 
 
 @cache
@@ -118,8 +118,8 @@ def _tests_in(path: Path) -> frozenset[str]:
 def _totals() -> str:
     counts = []
     for mark in MARKS:
-        found = [item for item in items() if item.mark == mark]
-        counts.append(f"{sum(map(covered, found))} of {len(found)} {mark}")
+        marked = [item for item in items() if item.mark == mark]
+        counts.append(f"{sum(map(covered, marked))} of {len(marked)} {mark}")
     return f"Covered by functions and tests: {', '.join(counts)} items.\n"
 
 

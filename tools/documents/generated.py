@@ -7,10 +7,12 @@ from proofs.hazards.catalogue import HAZARDS
 from proofs.hazards.hazard import examine
 from proofs.hazards.review import review
 from proofs.hazards.together import all_together
-from tools.documents import coverage, promises
+from tools.documents import coverage, profiles, promises
 from tools.documents.findings import with_findings, with_track_record
 from tools.documents.pictures import packages_picture, states_picture
+from tools.documents.proof_scores import with_scores
 from tools.documents.properties import with_summary, with_table
+from tools.documents.served import with_served
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,7 +22,7 @@ Rewrite = Callable[[str], str]
 
 def _proofs(text: str) -> str:
     register = ROOT.joinpath("docs", "properties.md").read_text(encoding="utf-8")
-    return with_table(with_summary(text, register))
+    return with_scores(with_table(with_summary(text, register)))
 
 
 DOCUMENTS: Mapping[str, Rewrite] = {
@@ -28,8 +30,10 @@ DOCUMENTS: Mapping[str, Rewrite] = {
     "docs/coverage.md": lambda _text: coverage.document(),
     "docs/findings/README.md": with_findings,
     "docs/packages.svg": lambda _text: packages_picture(),
+    "docs/profiles.md": lambda _text: profiles.document(),
     "docs/promises.md": lambda _text: promises.document(),
     "docs/proofs.md": _proofs,
+    "docs/serve.md": with_served,
     "docs/states.svg": lambda _text: states_picture(),
 }
 """The documents with generated parts that take no search, by path."""

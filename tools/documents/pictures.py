@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import attrs
 
 from model.states import RecordState
-from proofs.theorems.transitions import TRANSITIONS, OneRecord, Transition
+from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition
 from spec.record import Record
 
 ROOT = Path(__file__).parents[2]
@@ -84,15 +84,16 @@ def _applied(
         record=record,
         member="m",
         now=_NOW,
-        deadline=_NOW + _LONG,
+        lock=_LONG,
         limit=_LIMIT,
         acquisition=1,
         marks=True,
-        threshold=_LONG,
+        threshold=0,
         extension=_LONG,
         dead_letter_queue=queue,
     )
-    return RecordState(transition.effect(situation).state) if transition.allows(situation) else None
+    after = transition.after(situation)
+    return None if after is None else RecordState(after.state)
 
 
 def _only(ends: set[tuple[int, bool]]) -> str:
@@ -107,7 +108,7 @@ def _only(ends: set[tuple[int, bool]]) -> str:
     return ", ".join(filter(None, conditions))
 
 
-# Where each state lies (left, top), and for each pair of places how its arrow runs and where its
+# Where each state lies (x, y), and for each pair of places how its arrow runs and where its
 # words begin. An arrow for which there is no place is an error, so that none can be left out.
 _WIDTH, _HEIGHT = 140, 36
 _PLACES = {
@@ -119,7 +120,7 @@ _PLACES = {
     RecordState.ARCHIVING: (600, 340),
 }
 _HELD = (320, 34, 200, 210)
-"""The frame around the two states in which a record is held: left, top, width, height."""
+"""The frame around the two states in which a record is held: x, y, width, height."""
 
 _ROUTES = {
     ("AVAILABLE", "ACQUIRED"): ("M160 172 H336", (176, 165)),
@@ -142,18 +143,18 @@ _ROUTES = {
 def states_picture() -> str:
     """Return the states of a record and the transitions between them, as SVG."""
     svg = _canvas(940, 424)
-    left, top, width, height = _HELD
-    ET.SubElement(svg, "rect", _box(left, top, width, height, "held"))
-    _text(svg, left + 6, top - 8, "held by a member, under an acquisition lock", "note")
-    for state, (left, top) in _PLACES.items():
+    x, y, width, height = _HELD
+    ET.SubElement(svg, "rect", _box(x, y, width, height, "held"))
+    _text(svg, x + 6, y - 8, "held by a member, under an acquisition lock", "note")
+    for state, (x, y) in _PLACES.items():
         terminal = state in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
-        ET.SubElement(svg, "rect", _box(left, top, _WIDTH, _HEIGHT, "end" if terminal else ""))
-        _text(svg, left + 12, top + 23, state.name, "name")
+        ET.SubElement(svg, "rect", _box(x, y, _WIDTH, _HEIGHT, "end" if terminal else ""))
+        _text(svg, x + 12, y + 23, state.name, "name")
     for (before, after), words in _labels().items():
-        route, (left, top) = _ROUTES[before, after]
+        route, (x, y) = _ROUTES[before, after]
         ET.SubElement(svg, "path", {"d": route, "marker-end": "url(#arrow)"})
         for line, text in enumerate(words):
-            _text(svg, left, top + 15 * line, text, "note")
+            _text(svg, x, y + 15 * line, text, "note")
     return _written(svg)
 
 
@@ -183,6 +184,7 @@ _WHERE = {
     "replay": (0, 2),
     "proofs": (1, 2),
     "conformance": (2, 2),
+    "serve": (3, 1),
     "judge": (1, 3),
     "spec": (0.5, 4),
     "impl": (1.5, 4),
@@ -198,6 +200,7 @@ _ABOUT = {
     "replay": "recorded traces, on Spark",
     "proofs": "theorems, exploration, hazards",
     "conformance": "other implementations",
+    "serve": "the broker on a socket",
     "operations": "what an operator asks",
     "sharespec": "the commands",
     "tools": "mutants, documents",
@@ -230,13 +233,13 @@ def packages_picture() -> str:
     box, high = 216, 50
     centres = {name: (150 + 300 * x, 10 + 81 * y) for name, (x, y) in _WHERE.items()}
     for above, below in sorted(_direct(imports())):
-        (left, top), (right, bottom) = centres[above], centres[below]
-        route = f"M{left:g} {top + high:g} L{right:g} {bottom - 3:g}"
+        (x, y), (to_x, to_y) = centres[above], centres[below]
+        route = f"M{x:g} {y + high:g} L{to_x:g} {to_y - 3:g}"
         ET.SubElement(svg, "path", {"d": route, "marker-end": "url(#arrow)"})
-    for name, (centre, top) in centres.items():
-        ET.SubElement(svg, "rect", _box(centre - box / 2, top, box, high))
-        _text(svg, centre - box / 2 + 12, top + 21, name, "name")
-        _text(svg, centre - box / 2 + 12, top + 39, _ABOUT[name], "note")
+    for name, (centre, y) in centres.items():
+        ET.SubElement(svg, "rect", _box(centre - box / 2, y, box, high))
+        _text(svg, centre - box / 2 + 12, y + 21, name, "name")
+        _text(svg, centre - box / 2 + 12, y + 39, _ABOUT[name], "note")
     return _written(svg)
 
 
@@ -261,14 +264,14 @@ def _canvas(width: int, height: int) -> ET.Element:
     return svg
 
 
-def _box(left: float, top: float, width: float, height: float, kind: str = "") -> dict[str, str]:
-    sizes = {"x": left, "y": top, "width": width, "height": height, "rx": 6}
+def _box(x: float, y: float, width: float, height: float, kind: str = "") -> dict[str, str]:
+    sizes = {"x": x, "y": y, "width": width, "height": height, "rx": 6}
     drawn = {key: f"{size:g}" for key, size in sizes.items()}
     return drawn | ({"class": kind} if kind else {})
 
 
-def _text(svg: ET.Element, left: float, top: float, text: str, kind: str) -> None:
-    ET.SubElement(svg, "text", {"x": f"{left:g}", "y": f"{top:g}", "class": kind}).text = text
+def _text(svg: ET.Element, x: float, y: float, text: str, kind: str) -> None:
+    ET.SubElement(svg, "text", {"x": f"{x:g}", "y": f"{y:g}", "class": kind}).text = text
 
 
 def _written(svg: ET.Element) -> str:

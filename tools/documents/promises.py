@@ -19,7 +19,8 @@ implementations that break it: the specification with its guards off, altered in
 let replay find each in a recording (face `trace`), and the search of `sharespec verify` find each
 as a live core (face `core`), by one of these rules. `python -m tools.promises --face core` shows
 the rule for each and how short a sequence shows it. A dash: not shown on that face. A promise
-without a faulty implementation is **not covered**. The last section has the faulty brokers.
+without a faulty implementation is **not covered**. The last two sections have the faulty
+brokers.
 """
 
 _BROKERS_HEAD = """\
@@ -31,6 +32,16 @@ verify` finds each through the protocol, by one of the rules.
 | Promise | Source | Rules | Faulty brokers |
 |---|---|---|---|
 """
+_LOGS_HEAD = """\
+## As a request log shows them
+
+What replay finds of the same faulty brokers in the request logs that they write
+([observed.md](observed.md)), where the settings of the group are known.
+
+| Faulty broker | Found by, or why not |
+|---|---|
+"""
+_LOGS = Path(tools.promises.__file__).with_name("request_logs.toml")
 _BROKERS = Path(tools.promises.__file__).with_name("brokers.toml")
 
 
@@ -45,14 +56,22 @@ def document() -> str:
         f"{len(PROMISES)} promises.\n"
     )
     sections = [_HEAD, summary, *map(_section, PROMISES)]
-    return (
-        "\n".join(sections) + "\n" + _BROKERS_HEAD + "".join(map(_broker_row, _broker_promises()))
-    )
+    brokers = _BROKERS_HEAD + "".join(map(_broker_row, _broker_promises()))
+    return "\n".join(sections) + "\n" + brokers + "\n" + _logs_section()
 
 
 def _broker_promises() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = tomllib.loads(_BROKERS.read_text("utf-8"))["promise"]
     return rows
+
+
+def _logs_section() -> str:
+    tables = tomllib.loads(_LOGS.read_text("utf-8"))
+    seen, unseen = tables["seen"], tables["unseen"]
+    rows = [(name, ", ".join(f"`{rule}`" for rule in rules)) for name, rules in seen.items()]
+    rows += ((name, f"not found: {reason}") for name, reason in unseen.items())
+    lines = (f"| {name.replace('_', ' ').lower()} | {text} |\n" for name, text in rows)
+    return _LOGS_HEAD + "".join(lines)
 
 
 def _broker_row(promise: dict[str, Any]) -> str:
@@ -76,7 +95,7 @@ def _table(promise: Promise) -> Iterator[str]:
     yield "|---|---|---|---|"
     for behaviour in behaviours:
         trace, core = (_mark(behaviour, face) for face in Face)
-        yield f"| {behaviour.name} | {behaviour.way} | {trace} | {core} |"
+        yield f"| {behaviour.name} | {behaviour.manner} | {trace} | {core} |"
 
 
 def _mark(behaviour: Behaviour, face: Face) -> str:

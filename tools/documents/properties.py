@@ -3,8 +3,8 @@
 import re
 
 from proofs.theorems.catalogue import THEOREMS
+from proofs.theorems.record_operations import TRANSITIONS
 from proofs.theorems.theorem import Theorem
-from proofs.theorems.transitions import TRANSITIONS
 from tools.documents.parts import with_part
 
 BEGIN = "<!-- begin: proved properties -->"

@@ -7,6 +7,7 @@ are imported by name and late, because they import the mutant themselves.
 import contextlib
 import importlib
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.abc import Loader, MetaPathFinder
@@ -14,6 +15,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from itertools import islice
 from pathlib import Path
+from random import Random
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -31,8 +33,8 @@ _BELOW = {
 _SHORT_STEPS, _LONG_STEPS, _SEED = 1_600, 20_000, 7
 _STORIES, _SPOILINGS = 12, 14
 _EXPLORED_OFFSETS, _EXPLORED_DEPTH = 2, 6
-_PROOF_LIMIT_MS = 1_000
-_TRACED_STATES, _TRACED_SITUATIONS = 40, 200
+_PROOF_LIMIT_MS, _PROOFS_CPU_S = 1_000, 30
+_TRACED_STATES, _TRACED_SITUATIONS, _TRACED = 40, 200, 8
 _PYTEST = (
     *("-x", "-q", "--hypothesis-profile=mutants", "--assert=plain"),
     *("-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:unraisableexception"),
@@ -49,13 +51,13 @@ class NoCheckoutError(Exception):
 class Check:
     """A check of a mutant of a module.
 
-    ``notices`` takes the module's name and returns what failed, or an empty text; an exception
-    fails too. ``cpu_s`` limits its CPU seconds, at many times what it needs. ``prepare`` is
-    called before a mutant replaces its module.
+    ``notices`` takes the names of the mutant's module and function, and returns what failed, or an
+    empty text; an exception fails too. ``cpu_s`` limits its CPU seconds, at many times what it
+    needs. ``prepare`` is called before a mutant replaces its module.
     """
 
     name: str
-    notices: Callable[[str], str]
+    notices: Callable[[str, str], str]
     cpu_s: float
     packages: tuple[str, ...] = ("spec", "impl", "proofs")
     prepare: Callable[[], object] = lambda: None
@@ -77,13 +79,13 @@ def warm_up() -> None:
     for name in ("pytest", "pyarrow", "numpy"):
         _import(name)
     hypothesis = _import("hypothesis")
-    found = hypothesis.Phase.explicit, hypothesis.Phase.generate
+    phases = hypothesis.Phase.explicit, hypothesis.Phase.generate
     hypothesis.settings.register_profile(
         "mutants",
         deadline=None,
         derandomize=True,
         database=None,
-        phases=found,
+        phases=phases,
         suppress_health_check=list(hypothesis.HealthCheck),  # They look at the clock.
     )
 
@@ -107,10 +109,10 @@ class _Finder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         if name != self._module:
             return None
-        found = spec_from_loader(name, self, origin=self._code.co_filename)
-        if found:
-            found.has_location = True
-        return found
+        spec = spec_from_loader(name, self, origin=self._code.co_filename)
+        if spec:
+            spec.has_location = True
+        return spec
 
     def exec_module(self, module: ModuleType) -> None:
         exec(self._code, vars(module))  # noqa: S102 - this is how a module is loaded
@@ -123,13 +125,13 @@ def _is_in_lockstep(module: str) -> bool:
     return module in sys.modules
 
 
-def _imports(module: str) -> str:
+def _imports(module: str, _function: str) -> str:
     _is_in_lockstep(module)
     return ""
 
 
-def _lockstep(steps: int) -> Callable[[str], str]:
-    def drive(module: str) -> str:
+def _lockstep(steps: int) -> Callable[[str, str], str]:
+    def drive(module: str, _function: str) -> str:
         if _is_in_lockstep(module):
             _import("tests.lockstep.driver").drive(seed=_SEED, steps=steps)
         return ""
@@ -145,17 +147,17 @@ def _recorded() -> tuple[tuple[Any, Any], ...]:
     return tuple((case, spoiled.found_by_specification(case)) for case in cases)
 
 
-def _recorded_events(_module: str) -> str:
+def _recorded_events(_module: str, _function: str) -> str:
     """Return the first event on which the kernel and the specification disagree."""
     found_by_kernel = _import("tests.lockstep.spoiled").found_by_kernel
     for case, expected in _recorded():
-        found = found_by_kernel(case)
-        if found != expected:
-            return f"{case.profile.name}, {case.spoiled}: {found[:2]}, expected {expected[:2]}"
+        finding = found_by_kernel(case)
+        if finding != expected:
+            return f"{case.profile.name}, {case.spoiled}: {finding[:2]}, expected {expected[:2]}"
     return ""
 
 
-def _own_tests(module: str) -> str:
+def _own_tests(module: str, _function: str) -> str:
     """Return the first failing test; outside the lockstep the kernel's tests run too."""
     *folders, name = module.split(".")
     names = [name]
@@ -164,15 +166,15 @@ def _own_tests(module: str) -> str:
     return _pytest(*(f"tests/{'/'.join(folders)}/test_{name}.py" for name in dict.fromkeys(names)))
 
 
-def _golden(_module: str) -> str:
+def _golden(_module: str, _function: str) -> str:
     return _pytest("tests/spec/test_golden.py")
 
 
-def _all_tests(module: str) -> str:
+def _all_tests(module: str, _function: str) -> str:
     return _pytest(f"tests/{module.split('.', maxsplit=1)[0]}")
 
 
-def _exploration(module: str) -> str:
+def _exploration(module: str, _function: str) -> str:
     """Return the first violation in a small world that is explored to a few steps."""
     explored, world = (
         _import("tests.proofs.explored").explored,
@@ -180,26 +182,47 @@ def _exploration(module: str) -> str:
     )
     if module not in sys.modules:
         return ""
-    _, found = explored(world(offsets=_EXPLORED_OFFSETS), _EXPLORED_DEPTH)
-    return found.violation.sentence if found.violation else ""
+    _, result = explored(world(offsets=_EXPLORED_OFFSETS), _EXPLORED_DEPTH)
+    return result.violation.sentence if result.violation else ""
 
 
-def _proofs(module: str) -> str:
+def _proofs(module: str, function: str) -> str:
     """Return the first theorem that the mutant refutes; a timeout of Z3 does not count.
 
-    Only theorems that run code of the module can; those whose control is a rule of it come first.
+    What is not refuted in so much time has not been noticed.
     """
-    harness, catalogue = _import("proofs.theorems.harness"), _import("proofs.theorems.catalogue")
-    reaching = [t for t in catalogue.THEOREMS if module in _modules_of_theorems()[t.name()]]
-    for theorem in sorted(reaching, key=lambda t: not t.control.target.startswith(f"{module}:")):
+    harness = _import("proofs.theorems.harness")
+    until = time.process_time() + _PROOFS_CPU_S
+    for theorem in theorems_about(module, function):
+        if time.process_time() > until:
+            break
         if harness.prove(theorem, _PROOF_LIMIT_MS).verdict is harness.ProofVerdict.REFUTED:
             return str(theorem.name())
     return ""
 
 
+def theorems_about(module: str, function: str) -> list[Any]:
+    """Return the theorems that run the function; of a class or a constant, those of its module.
+
+    Those whose control is the function come first, then those that run little else.
+    """
+    known, target = _functions_of_theorems(), f"{module}:{function.partition('.')[0]}"
+
+    def runs(theorem: Any) -> bool:  # noqa: ANN401 - a theorem
+        return (module, function) in known[theorem.name()]
+
+    def distance(theorem: Any) -> tuple[bool, int]:  # noqa: ANN401 - a theorem
+        return theorem.control.target != target, len(known[theorem.name()])
+
+    every = _import("proofs.theorems.catalogue").THEOREMS
+    of_function = [theorem for theorem in every if runs(theorem)]
+    of_module = (t for t in every if module in {name for name, _function in known[t.name()]})
+    return sorted(of_function or of_module, key=distance)
+
+
 @cache
-def _modules_of_theorems() -> dict[str, set[str]]:
-    """Return for each theorem the modules whose code runs for some states that runs reach.
+def _functions_of_theorems() -> dict[str, set[tuple[str, str]]]:
+    """Return for each theorem the functions that run for some states that runs reach.
 
     Before a mutant: the theorems are those of the unchanged modules.
     """
@@ -207,34 +230,42 @@ def _modules_of_theorems() -> dict[str, set[str]]:
         _import("proofs.theorems.catalogue"),
         _import("proofs.theorems.reachable"),
     )
-    found: dict[str, set[str]] = {}
+    functions: dict[str, set[tuple[str, str]]] = {}
     for theorem in catalogue.THEOREMS:
         states = reachable.states_of(theorem.situation)
         some = states[:: len(states) // _TRACED_STATES + 1]
-        situations = (s for _depth, state in some for s in theorem.situation.reached(state))
-        found[theorem.name()] = modules_run(theorem, islice(situations, _TRACED_SITUATIONS))
-    return found
+        every = (s for _depth, state in some for s in theorem.situation.reached(state))
+        situations = list(islice(every, _TRACED_SITUATIONS))
+        Random(_SEED).shuffle(situations)  # noqa: S311 - the same each time; nothing secret
+        traced = functions_run(theorem, situations)
+        functions[theorem.name()] = traced or functions_run(theorem, _witnesses(theorem))
+    return functions
 
 
-def modules_run(theorem: Any, situations: Iterable[Any]) -> set[str]:  # noqa: ANN401 - a theorem
-    """Return the modules whose functions a theorem calls; all, if none of the situations fits."""
-    modules: set[str] = set()
-    fitting = [situation for situation in situations if theorem.hypothesis(situation)]
-    if not fitting:
-        return set(sys.modules)
+def _witnesses(theorem: Any) -> Iterator[Any]:  # noqa: ANN401 - a theorem
+    """Yield the first situation that a run reaches and that fits the theorem."""
+    witness = _import("proofs.theorems.reachable").witness(theorem)
+    if witness:
+        yield witness.situation
+
+
+def functions_run(theorem: Any, situations: Iterable[Any]) -> set[tuple[str, str]]:  # noqa: ANN401 - a theorem
+    """Return module and name of each function that a theorem calls, in a few that fit it."""
+    called: set[tuple[str, str]] = set()
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
         if event == "call":
-            modules.add(str(frame.f_globals.get("__name__")))
+            name = frame.f_code.co_qualname.partition(".<locals>")[0]
+            called.add((str(frame.f_globals.get("__name__")), name))
 
-    sys.setprofile(note)
-    try:
-        for situation in fitting:
+    for situation in islice(filter(theorem.hypothesis, situations), _TRACED):
+        sys.setprofile(note)
+        try:
             theorem.hypothesis(situation)
             theorem.claim(situation)
-    finally:
-        sys.setprofile(None)
-    return modules
+        finally:
+            sys.setprofile(None)
+    return called
 
 
 def _pytest(*paths: str) -> str:
@@ -269,7 +300,7 @@ CHECKS = (
     Check("golden vectors", _golden, 10, ("spec",)),
     Check("long lockstep", _lockstep(_LONG_STEPS), 40),
     Check("exploration", _exploration, 10),
-    Check("proofs", _proofs, 300, ("spec",), _modules_of_theorems),
+    Check("proofs", _proofs, 300, ("spec",), _functions_of_theorems),
     Check("all tests", _all_tests, 120),
 )
 """Quick checks that kill most mutants come first."""

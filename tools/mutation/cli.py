@@ -83,18 +83,20 @@ def mutate_command(  # noqa: PLR0913 - one argument for each option
     listed = equivalents()
     interrupted = False
     try:
-        left = _left(mutants, judged, listed)
-        for judgement in _judged(left, listed, results, processes, names):
+        remaining = _remaining(mutants, judged, listed)
+        for judgement in _judged(remaining, listed, results, processes, names):
             judged[judgement.mutant.key] = judgement
     except KeyboardInterrupt:
         interrupted = True
-    found = scores(mutants_in, judged.values(), listed)
-    click.echo("\n".join(as_json(s) if json_lines else "\n".join(as_lines(s)) for s in found))
+    module_scores = scores(mutants_in, judged.values(), listed)
+    click.echo(
+        "\n".join(as_json(s) if json_lines else "\n".join(as_lines(s)) for s in module_scores)
+    )
     if interrupted:
         sys.exit(INTERRUPTED)
     if document:
-        document.write_text(with_scores(document.read_text(), found, _commit()))
-    if any(score.survivors or score.refuted for score in found):
+        document.write_text(with_scores(document.read_text(), module_scores, _commit()))
+    if any(score.survivors or score.refuted for score in module_scores):
         sys.exit(SURVIVED)
 
 
@@ -149,11 +151,13 @@ def _earlier(
     if results is None:
         return {}
     results.touch()
-    found = from_lines(results.read_text().splitlines(), mutants)
-    return {k: j for k, j in found.items() if names is None or not j.killed or j.by in names}
+    judgements_by_key = from_lines(results.read_text().splitlines(), mutants)
+    return {
+        k: j for k, j in judgements_by_key.items() if names is None or not j.killed or j.by in names
+    }
 
 
-def _left(
+def _remaining(
     mutants: list[Mutant], judged: dict[Key, MutantJudgement], listed: Collection[Key]
 ) -> list[Mutant]:
     """Return the mutants still to run: unlisted survivors run again."""
@@ -162,21 +166,21 @@ def _left(
 
 
 def _judged(
-    left: list[Mutant],
+    remaining: list[Mutant],
     listed: Collection[Key],
     results: Path | None,
     processes: int,
     names: Sequence[str] | None,
 ) -> Iterator[MutantJudgement]:
     """Write each result to the file, then yield it; show progress on stderr."""
-    telling = [mutant for mutant in left if mutant.key not in listed]
-    alike = [mutant for mutant in left if mutant.key in listed]
-    unchanged = {m.module.split(".")[0]: Mutant(m.module, "", "", "", 0, 1, -1) for m in left}
+    telling = [mutant for mutant in remaining if mutant.key not in listed]
+    alike = [mutant for mutant in remaining if mutant.key in listed]
+    unchanged = {m.module.split(".")[0]: Mutant(m.module, "", "", "", 0, 1, -1) for m in remaining}
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
     with ExitStack() as stack:
         file = stack.enter_context(results.open("a")) if results else None
         bar = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
-        task = bar.add_task("mutants", total=len(left))
+        task = bar.add_task("mutants", total=len(remaining))
         every = judgements([*unchanged.values(), *telling], processes, names)
         quick = [name for name in QUICK if names is None or name in names]
         for judgement in chain(every, judgements(alike, processes, quick)):

@@ -73,14 +73,14 @@ def source_of(module: str) -> Path:
 def mutants_of(module: str) -> list[Mutant]:
     """Return every mutant of a module, always in the same order."""
     seen: Counter[tuple[str, str, str]] = Counter()
-    found = []
+    mutants = []
     for index, edit in enumerate(_edits_of(module)[1]):
         before, after = _shown(_text(edit.old), _text(edit.new))
         looks = (edit.function, before, after)
         line = int(getattr(edit.old, "lineno", getattr(edit.owner, "lineno", 1)))
-        found.append(Mutant(module, *looks, seen[looks], line, index))
+        mutants.append(Mutant(module, *looks, seen[looks], line, index))
         seen[looks] += 1
-    return found
+    return mutants
 
 
 def sampled(mutants: Iterable[Mutant], number: int, seed: int) -> list[Mutant]:
@@ -182,6 +182,6 @@ def _shown(before: str, after: str) -> tuple[str, str]:
     if max(len(before), len(after)) <= _LONGEST:
         return before, after
     pairs = enumerate(zip(before, after, strict=False))
-    same = next((i for i, (one, other) in pairs if one != other), min(len(before), len(after)))
+    same = next((i for i, (old, new) in pairs if old != new), min(len(before), len(after)))
     start = max(same - _LONGEST // 4, 0)
     return before[start:][:_LONGEST], after[start:][:_LONGEST]

@@ -38,9 +38,9 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 }
 _LOGICAL = (ast.BitAnd, ast.BitOr)
 _TWINS = {
-    one: other
+    name: twin
     for pair in (("first", "last"), ("start_offset", "end_offset"), ("min", "max"), ("any", "all"))
-    for one, other in (pair, pair[::-1])
+    for name, twin in (pair, pair[::-1])
 }
 _SYMMETRIC = {"max", "min"}
 """Functions for which the order of arguments says nothing."""
@@ -125,8 +125,8 @@ def _comparisons(node: ast.Compare) -> Iterator[ast.AST]:
 def _boolean(node: ast.BoolOp) -> Iterator[ast.AST]:
     yield _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
     for i in range(len(node.values)):
-        left = _without(node.values, i)
-        yield _with(node, values=left) if len(left) > 1 else left[0]
+        others = _without(node.values, i)
+        yield _with(node, values=others) if len(others) > 1 else others[0]
 
 
 def _arithmetic(node: ast.BinOp) -> Iterator[ast.AST]:
@@ -163,11 +163,11 @@ def _other_names(name: str, names: dict[str, Any]) -> Iterator[str]:
         yield next((other for other in alike if other > name), alike[0])
 
 
-def _differ(one: object, other: object) -> bool:
+def _differ(value: object, other: object) -> bool:
     try:
-        return bool(one != other)
+        return bool(value != other)
     except ValueError:  # Arrays are compared element by element.
-        return one is not other
+        return value is not other
 
 
 def _attributes(node: ast.Attribute, names: dict[str, Any]) -> Iterator[ast.AST]:
@@ -184,9 +184,9 @@ def _attributes(node: ast.Attribute, names: dict[str, Any]) -> Iterator[ast.AST]
 def _calls(node: ast.Call) -> Iterator[ast.AST]:
     called, arguments = ast.unparse(node.func), node.args
     for i in range(len(arguments) - 1 if called not in _SYMMETRIC else 0):
-        one, other = arguments[i : i + 2]
-        if ast.dump(one) != ast.dump(other):
-            yield _with(node, args=[*arguments[:i], other, one, *arguments[i + 2 :]])
+        argument, following = arguments[i : i + 2]
+        if ast.dump(argument) != ast.dump(following):
+            yield _with(node, args=[*arguments[:i], following, argument, *arguments[i + 2 :]])
     if len(arguments) > 1 and called[0].isupper():
         yield _with(node, args=arguments[:-1])
     for i in range(len(node.keywords)):

@@ -117,7 +117,7 @@ def rows_of(document: str) -> dict[str, str]:
     }
 
 
-def with_scores(document: str, found: Iterable[Score], commit: str) -> str:
+def with_scores(document: str, scores: Iterable[Score], commit: str) -> str:
     """Return the document with these scores in its table; rows of other modules stay."""
     rows = rows_of(document) | {
         score.module: (
@@ -125,7 +125,7 @@ def with_scores(document: str, found: Iterable[Score], commit: str) -> str:
             f" | {len(score.equivalent)} | {len(score.survivors)} | {score.percent}"
             f" | {score.by} | {commit} |"
         )
-        for score in found
+        for score in scores
     }
     order = sorted(rows, key=lambda module: (not module.startswith("spec."), module))
     return with_part(document, BEGIN, END, "\n".join([*_HEAD, *(rows[module] for module in order)]))

@@ -16,16 +16,16 @@ EQUIVALENTS = Path(__file__).with_name("equivalent.json")
 
 def equivalents(path: Path = EQUIVALENTS) -> dict[Key, str]:
     """Return the mutants that are listed as equivalent, each with its reason."""
-    found: dict[Key, str] = {}
+    reasons: dict[Key, str] = {}
     for group in json.loads(path.read_text()):
         if not group["reason"]:
             raise InvalidValueError("reason", group["reason"], "why the mutants change nothing")
         for module, function, before, after, occurrence in group["mutants"]:
             key = (module, function, before, after, occurrence)
-            if key in found:
+            if key in reasons:
                 raise InvalidValueError("mutant", key, "each listed once")
-            found[key] = group["reason"]
-    return found
+            reasons[key] = group["reason"]
+    return reasons
 
 
 def unknown_keys(listed: Iterable[Key], mutants: Iterable[Mutant]) -> list[Key]:
@@ -55,18 +55,18 @@ def from_lines(lines: Iterable[str], mutants: Iterable[Mutant]) -> Mapping[Key, 
     """
     known = {mutant.key: mutant for mutant in mutants}
     digests = {module: _digest(module) for module in {mutant.module for mutant in known.values()}}
-    found: dict[Key, MutantJudgement] = {}
+    judgements: dict[Key, MutantJudgement] = {}
     for line in lines:
         try:
             fields = json.loads(line)
             module, function, before, after, occurrence = fields["key"]
             key = (module, function, before, after, occurrence)
             if key in known and fields["source"] == digests[module]:
-                told = fields["by"], fields["detail"], fields["seconds"]
-                found[key] = MutantJudgement(known[key], *told)
+                outcome = fields["by"], fields["detail"], fields["seconds"]
+                judgements[key] = MutantJudgement(known[key], *outcome)
         except (ValueError, KeyError, TypeError):
             continue
-    return found
+    return judgements
 
 
 def _digest(module: str) -> str:

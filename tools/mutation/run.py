@@ -79,13 +79,13 @@ def _judge(mutant: Mutant, checks: Sequence[str] | None) -> MutantJudgement:
     os.close(write)
     try:
         with os.fdopen(read) as pipe:
-            said = pipe.read().splitlines()
+            lines = pipe.read().splitlines()
     except BaseException:
         os.kill(child, signal.SIGKILL)
         raise
     finally:
         status = os.waitpid(child, 0)[1]
-    check, _, detail = said[-1].partition("\t") if said else ("import", "", "")
+    check, _, detail = lines[-1].partition("\t") if lines else ("import", "", "")
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         detail = "too much time" if name == "SIGPROF" else f"ended by {name}"
@@ -107,12 +107,12 @@ def _run(mutant: Mutant, checks: Sequence[str] | None, write: int) -> NoReturn:
             os.write(write, f"{check.name}\n".encode())
             signal.setitimer(signal.ITIMER_PROF, check.cpu_s)
             try:
-                noticed = check.notices(mutant.module)
+                noticed = check.notices(mutant.module, mutant.function)
             except BaseException as error:  # noqa: BLE001 - a mutant may raise anything
                 noticed = f"{type(error).__name__}: {error}"
             if noticed:
-                told = " ".join(noticed.split())[:_LONGEST]
-                os.write(write, f"{check.name}\t{told}\n".encode())
+                detail = " ".join(noticed.split())[:_LONGEST]
+                os.write(write, f"{check.name}\t{detail}\n".encode())
                 break
     finally:
         os._exit(0)

@@ -133,8 +133,8 @@ def changed_records(old: SharePartition, step: Step) -> dict[int, Record]:
 
 def replaced(step: Step, records: Mapping[int, Record]) -> Step:
     """Return the step with these records in the state after."""
-    there = {o: r for o, r in records.items() if o in step.partition.window.records}
-    window = replace(step.partition.window, there)
+    tracked = {o: r for o, r in records.items() if o in step.partition.window.records}
+    window = replace(step.partition.window, tracked)
     return attrs.evolve(step, partition=attrs.evolve(step.partition, window=window))
 
 

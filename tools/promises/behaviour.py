@@ -17,10 +17,10 @@ from model.snapshot import DurableState, SharePartitionSnapshot
 from spec.lag import lag
 from spec.partition import SharePartition, Step, new_partition
 from spec.step import apply
-from spec.view import durable, snapshot
+from spec.view import durable, readable, snapshot
 
 
-class Way(StrEnum):
+class Manner(StrEnum):
     """How an implementation breaks a promise."""
 
     LOSSY = "lossy"
@@ -66,7 +66,7 @@ class Behaviour:
 
     name: str
     promise: str
-    way: Way
+    manner: Manner
     reads: Reads = _same_operation
     does: Reads = _same_operation
     goes_by: GoesBy = lambda config: config
@@ -78,7 +78,7 @@ class Behaviour:
     faces: tuple[Face, ...] = tuple(Face)
 
 
-HONEST = Behaviour("does as specified", "", Way.LAZY)
+HONEST = Behaviour("does as specified", "", Manner.LAZY)
 """The control: nothing is altered."""
 
 
@@ -116,6 +116,10 @@ class FaultyEngine:
     def durable(self) -> DurableState:
         """Return what the share coordinator holds."""
         return durable(self.partition)
+
+    def readable(self, read: DurableState) -> DurableState:
+        """Return what a new leader may read that comes nearest to what it read."""
+        return readable(self.partition, read)
 
     def lag(self) -> int:
         """Return the share-partition lag in offsets."""

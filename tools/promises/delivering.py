@@ -24,9 +24,9 @@ from tools.promises.altering import (
     starting,
     taking,
 )
-from tools.promises.behaviour import Behaviour, GoesBy, Way
+from tools.promises.behaviour import Behaviour, GoesBy, Manner
 
-LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Way
+LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Manner
 _MANY = 10**6
 _FREE = Record(RecordState.AVAILABLE, 1)
 

@@ -168,7 +168,7 @@ def traced(
             shown.append(Shown(finding.name, finding.seq + 1, seed + 1))
         if len(shown) == enough:
             break
-    return min(shown, key=lambda one: one.length, default=None)
+    return min(shown, key=lambda case: case.length, default=None)
 
 
 def core(behaviour: Behaviour, profile: Profile = KIP) -> EngineTarget:
@@ -187,12 +187,12 @@ def searched(
     behaviour: Behaviour, profile: Profile = KIP, searches: int = 40, sequences: int = 8
 ) -> Shown | None:
     """Return what the first of some short searches of the faulty core finds, shrunk."""
-    limits = Limits(sequences=sequences, examples=1, shrink_seconds=5)
+    limits = Limits(sequences=sequences, examples=1, shrink_seconds=60)
     for seed in range(searches):
-        found = campaign(core(behaviour, profile), limits, CORES, seed)
-        faults = [f for f in found.faults if f.deviation.name in rules_of(behaviour)]
+        result = campaign(core(behaviour, profile), limits, CORES, seed)
+        faults = [f for f in result.faults if f.deviation.name in rules_of(behaviour)]
         if faults:
             shortest = min(faults, key=lambda fault: len(fault.sequence))
-            number = seed * sequences + found.sequences
+            number = seed * sequences + result.sequences
             return Shown(shortest.deviation.name, len(shortest.sequence), number)
     return None

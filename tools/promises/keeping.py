@@ -14,8 +14,8 @@ from model.operations import (
     CompleteWrite,
     FinishDeadLetter,
     Initialize,
+    MemberLeaves,
     Operation,
-    Release,
     ResetOffset,
 )
 from model.outcome import Choice, Completion, Expiry, Write
@@ -44,9 +44,9 @@ from tools.promises.altering import (
     retyped,
     writing,
 )
-from tools.promises.behaviour import Behaviour, Ends, Face, GoesBy, Way
+from tools.promises.behaviour import Behaviour, Ends, Face, GoesBy, Manner
 
-LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Way
+LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Manner
 _MANY = 10**6
 AVAILABLE, ARCHIVED = RecordState.AVAILABLE, RecordState.ARCHIVED
 ACKNOWLEDGED, ARCHIVING = RecordState.ACKNOWLEDGED, RecordState.ARCHIVING
@@ -152,7 +152,7 @@ def _first_type(request: Acknowledge) -> tuple[AcknowledgementBatch, ...]:
 
 
 def _of_nobody(_partition: SharePartition, operation: Operation) -> Operation:
-    return Release("nobody") if isinstance(operation, Release) else operation
+    return MemberLeaves("nobody") if isinstance(operation, MemberLeaves) else operation
 
 
 def _everybodys(operation: Operation) -> Change:
@@ -208,7 +208,7 @@ def _taken_for(status: ErrorCode, instead: ErrorCode) -> Callable[..., Operation
     return does
 
 
-def _told_truly(_old: SharePartition, operation: Operation, step: Step) -> Step:
+def _answered_truly(_old: SharePartition, operation: Operation, step: Step) -> Step:
     if not isinstance(operation, CompleteWrite):
         return step
     status = operation.status
@@ -371,19 +371,19 @@ KEEPING = (
         does=acknowledging(_first_type)),
     Behaviour("keeps the records of a member that leaves", _LEAVING, LAZY, does=_of_nobody),
     Behaviour("releases everybody's records when a member leaves", _LEAVING, GREEDY,
-        begins=before(Release, _everybodys)),
+        begins=before(MemberLeaves, _everybodys)),
     Behaviour("archives the records of a member that leaves", _LEAVING, LOSSY,
-        ends=after(Release, _released(_archived))),
+        ends=after(MemberLeaves, _released(_archived))),
     Behaviour("gives the attempt back when a member leaves", "delivery count", FORGETFUL,
-        ends=after(Release, _released(_less))),
+        ends=after(MemberLeaves, _released(_less))),
     Behaviour("gives the attempt back when a lock expires", "delivery count", FORGETFUL,
         ends=after(AdvanceTime, _released(_less))),
     Behaviour("archives what expires", _LIMIT, LOSSY,
         ends=after(AdvanceTime, _released(_archived))),
     Behaviour("keeps a change whose write failed", _ANSWERS, LYING,
-        does=_taken_for(_FAILED, _DONE), ends=_told_truly),
+        does=_taken_for(_FAILED, _DONE), ends=_answered_truly),
     Behaviour("undoes a change whose write succeeded", _ANSWERS, LOSSY,
-        does=_taken_for(_DONE, _FAILED), ends=_told_truly),
+        does=_taken_for(_DONE, _FAILED), ends=_answered_truly),
     Behaviour("does not tell the caller how its write ended", _ANSWERS, LAZY,
         ends=after(CompleteWrite, answering(lambda out: attrs.evolve(out, completed=())))),
     Behaviour("tells the caller that a failed write succeeded", _ANSWERS, LYING,

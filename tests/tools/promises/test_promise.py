@@ -5,6 +5,8 @@ from tools.promises.promise import PROMISE, PROMISES
 STAND_FOR_NONE = {
     "WRITE_IS_OUTSTANDING": "whoever records names only writes that are outstanding",
     "PARTITION_IS_INITIALIZED": "whoever records initializes first",
+    "CHECKPOINT_IS_THE_STATE": "whoever records tells the state as it is",
+    "EXCEPTION": "no rule gives an exception: it is no answer at all",
     "ACQUISITION": "of a draft, not of a KIP",
     "MARKED": "of a draft, not of a KIP",
 }
