@@ -6,7 +6,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -37,7 +37,8 @@ _VERSION = os.environ.get("SHARESPEC_KAFKA", "4.4.0")
 _CLASSES = f"{PROJECT / 'target' / 'test-classes'}{os.pathsep}{PROJECT}/target/kafka-{_VERSION}/*"
 _JAVA = ("java", "-Xms128m", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
-_START_SECONDS, _STOP_SECONDS, _PAUSE_S = 120, 60, 0.1
+_START_SECONDS, _STOP_SECONDS, _PAUSE_S = 300, 120, 0.2
+_REACHED_SECONDS, _ENDLESS_SECONDS, _LOOK_S, _RUNS = 240, 3600, 0.5, 6
 _STARTED = b"Kafka Server started"
 _SETTINGS = """\
 process.roles=broker,controller
@@ -84,6 +85,7 @@ class Broker:
     folder: Path
     port: int
     process: "subprocess.Popen[bytes]"
+    _workers: "list[subprocess.Popen[bytes]]" = attrs.field(factory=list)
 
     @property
     def trace(self) -> Path:
@@ -106,13 +108,18 @@ class Broker:
 
     def kill(self) -> None:
         """Stop as a crash does."""
-        self.process.kill()
-        self.process.communicate()
+        end(self.process)
+
+    def close(self) -> None:
+        """End what still runs of it and of its members."""
+        for process in (*self._workers, self.process):
+            if process.poll() is None:
+                end(process)
 
     def attach(self, options: str) -> None:
         """Attach the recorder to it, or switch the one that is there."""
         command = [*_JAVA, "-jar", str(recorder()), "attach", str(self.process.pid), options]
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        subprocess.run(command, check=True, capture_output=True, timeout=_START_SECONDS)
 
     def run(self, program: str, *arguments: str) -> str:
         """Run a program of the tests against it and return what it prints."""
@@ -133,13 +140,46 @@ class Broker:
     def start_work(
         self, words: str, seconds: int, *settings: str, topic: str = "t", group: str = "g"
     ) -> "subprocess.Popen[bytes]":
-        """Start members and others."""
+        """Start members and others; they end with the broker at the latest."""
         arguments = (f"127.0.0.1:{self.port}", group, topic, str(seconds), "1", words, *settings)
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*_JAVA, _QUIET, "-cp", _CLASSES, "sharespec.recorder.Workload", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        self._workers.append(process)
+        return process
+
+    def work_on(self, words: str, *settings: str) -> "subprocess.Popen[bytes]":
+        """Start members and others that work until they are ended, and await their first record."""
+        process = self.start_work(words, _ENDLESS_SECONDS, *settings)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"working\n"
+        return process
+
+    def work_until(
+        self, reached: Callable[[], bool], words: str, seconds: int, *settings: str
+    ) -> None:
+        """Let members work until something is reached: how soon depends on the machine."""
+        for _ in range(_RUNS):
+            self.work(words, seconds, *settings)
+            if reached():
+                return
+        pytest.fail(f"not reached in {_RUNS} runs of {seconds} s")
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a process, and close what it was connected with."""
+    process.kill()
+    process.communicate()
+
+
+def eventually(reached: Callable[[], bool]) -> None:
+    """Wait until something is reached; how long depends on the machine, and is bounded."""
+    until = time.monotonic() + _REACHED_SECONDS
+    while not reached():
+        assert time.monotonic() < until
+        time.sleep(_LOOK_S)
 
 
 @contextmanager
@@ -179,8 +219,7 @@ def broker(  # noqa: PLR0913 - each is one thing in which brokers differ
         _await(running, started)
         yield running
     finally:
-        if process.poll() is None:
-            running.kill()
+        running.close()
 
 
 def _options(folder: Path, options: str) -> str:

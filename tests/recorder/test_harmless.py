@@ -2,8 +2,7 @@
 
 import json
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from tests.recorder.account import Trace, problems, read
 from tests.recorder.judged import conforms
-from tests.recorder.released import Broker, broker
+from tests.recorder.released import Broker, broker, end, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.broker]
 
@@ -28,11 +27,6 @@ def sound(trace: Trace) -> bool:
 def serves(running: Broker, seconds: int = 4) -> bool:
     """Return whether members work on the broker and none is refused."""
     return running.work(WORDS, seconds)["consumed"] > 100
-
-
-def serves_until(running: Broker, reached: Callable[[], bool]) -> bool:
-    """Return whether members work until something is reached: how soon depends on the machine."""
-    return any(serves(running) and reached() for _ in range(12))
 
 
 def test_a_class_that_is_not_as_expected_is_left_alone(tmp_path: Path) -> None:
@@ -65,7 +59,7 @@ def test_faults_of_its_own_end_recording(tmp_path: Path) -> None:
 
 def test_a_queue_that_is_full_loses_rows_and_says_so(tmp_path: Path) -> None:
     with broker(tmp_path, "queue=3,records=1") as running:
-        assert serves_until(running, lambda: read(running.trace).count("gap") > 0)
+        running.work_until(lambda: read(running.trace).count("gap") > 0, WORDS, 10)
         running.stop()
         trace = read(running.trace)
     dropped = sum(trailer["dropped"] for trailer in trace.trailers)
@@ -78,12 +72,13 @@ def test_a_disk_that_is_full_is_survived(tmp_path: Path) -> None:
         options = f"dir={disk / 'trace'},records=1"
         with broker(tmp_path / "kafka", options) as running:
             disk.joinpath("ballast").write_bytes(bytes(200_000))
-            working = running.start_work(WORDS, 25)
-            await_line(running, "nothing is written, the broker runs on")
+            working = running.work_on(WORDS)
+            eventually(lambda: says(running, "nothing is written, the broker runs on"))
             disk.joinpath("ballast").unlink()
-            await_line(running, "writing again")
-            out, _ = working.communicate(timeout=90)
-            assert json.loads(out)["consumed"] > 100
+            eventually(lambda: says(running, "writing again"))
+            eventually(lambda: read(disk / "trace").count("gap") > 0)
+            end(working)
+            assert serves(running)
             running.stop()
         trace = read(disk / "trace")
     assert sound(trace)
@@ -91,12 +86,9 @@ def test_a_disk_that_is_full_is_survived(tmp_path: Path) -> None:
     assert len(trace.trailers) < len(trace.headers)
 
 
-def await_line(running: Broker, text: str) -> None:
-    """Wait until the recorder says something."""
-    until = time.monotonic() + 60
-    while not any(text in line for line in running.said):
-        assert time.monotonic() < until
-        time.sleep(0.2)
+def says(running: Broker, text: str) -> bool:
+    """Return whether the recorder says something."""
+    return any(text in line for line in running.said)
 
 
 def test_a_folder_that_cannot_be_made_is_survived(tmp_path: Path) -> None:
@@ -117,7 +109,7 @@ def test_a_disk_that_is_nearly_full_is_left_alone(tmp_path: Path) -> None:
 
 def test_files_follow_one_another_within_the_quota(tmp_path: Path) -> None:
     with broker(tmp_path, "records=1,max_file=50k,quota=300k") as running:
-        assert serves_until(running, lambda: not list(running.trace.glob("*-000000.jsonl.gz")))
+        running.work_until(lambda: not list(running.trace.glob("*-000000.jsonl.gz")), WORDS, 10)
         running.stop()
         sizes = {path.name: path.stat().st_size for path in running.trace.glob("*.gz")}
         trace = read(running.trace)

@@ -221,6 +221,7 @@ public final class Workload {
                     consumer.acknowledge(record, answer(word, random));
                     if (consumed.getAndIncrement() == 0) {
                         firstNs.set(System.nanoTime());
+                        System.out.println("working");
                     }
                 }
                 if (word.equals("stall") && random.nextInt(6) == 0) {
