@@ -15,11 +15,28 @@ COMPILING, PLAIN = "compile", ("tests/model/", "tests/spec/")
 """The group of tests that compile nearly everything, and folders that need nothing compiled."""
 
 
+RERUNS = 1
+"""How often a test with a real broker, in real time, may fail on a machine that stalls."""
+
+
 def pytest_configure() -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         from tests.one_compiler import take_turns  # noqa: PLC0415 - Numba takes a second
 
         take_turns()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.get_closest_marker("broker"):
+        item.add_marker(pytest.mark.flaky(reruns=RERUNS))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show also the failures after which a test was run again: nothing that failed is hidden."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.write_sep("=", f"FAILED, AND RUN AGAIN: {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,0 +1,47 @@
+"""What fails once in real time runs again and is shown; what fails otherwise has failed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TESTS = """
+import pytest
+from pathlib import Path
+
+def fails_at_first(name):
+    path = Path(__file__).with_name(name)
+    first = not path.exists()
+    path.touch()
+    assert not first, "the first time of " + name
+
+@pytest.mark.broker
+def test_of_a_broker():
+    fails_at_first("a broker")
+
+@pytest.mark.broker
+def test_of_a_broken_broker():
+    assert False, "always"
+
+def test_of_nothing_else():
+    fails_at_first("nothing else")
+"""
+
+
+def test_only_a_test_with_a_broker_runs_again_and_its_failure_is_shown(tmp_path: Path) -> None:
+    tests = tmp_path / "test_reruns.py"
+    tests.write_text(TESTS)
+    options = ("-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, "-p", "tests.conftest")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", "-m", "", tests],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    *_, last = done.stdout.splitlines()
+    assert "2 failed, 1 passed, 2 rerun" in last
+    assert "FAILED, AND RUN AGAIN: test_reruns.py::test_of_a_broker" in done.stdout
+    assert "the first time of a broker" in done.stdout
+    assert "the first time of nothing else" in done.stdout
