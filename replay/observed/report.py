@@ -145,7 +145,8 @@ def _reading(result: Observed) -> Iterator[Text]:
                 f"  {place(trouble.source, trouble.line)}: {printable(trouble.message, 200)}"
             )
     if result.backward:
-        yield Text(f"The clock goes back {result.backward:,} times.", style="yellow")
+        often = "once" if result.backward == 1 else f"{result.backward:,} times"
+        yield Text(f"The clock goes back {often}.", style="yellow")
     for gap in result.gaps[:MAX_TROUBLES]:
         times = f"from {_clock(gap.begin)} to {_clock(gap.end)}"
         yield Text(f"Not judged {times}: {printable(gap.reason, 200)}", style="yellow")
