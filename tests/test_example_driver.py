@@ -33,7 +33,7 @@ def run_vectors(driver: str, *files: str) -> tuple[int, list[str], dict[str, int
         ["node", str(FOLDER / "run-vectors.js"), driver, *paths],  # noqa: S607 - where it is found
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     *wrong, counts = done.stdout.splitlines()

@@ -21,7 +21,7 @@ from model.operations import AcknowledgementBatch
 from model.share_messages import PartitionRequest, ShareAcknowledge, ShareFetch, TopicPartition
 
 _HOST = "127.0.0.1"
-_START_SECONDS, _STOP_SECONDS, _PAUSE_S = 90, 10, 0.1
+_START_SECONDS, _STOP_SECONDS, _PAUSE_S = 300, 30, 0.1
 _TAIL_BYTES = 2000
 _FLAGS = "-Xms128m -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SWEEP_MS = 250

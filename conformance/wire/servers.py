@@ -45,7 +45,7 @@ class Server:
     its standard error.
     """
 
-    def __init__(self, command: Sequence[str], seconds: float = 30.0) -> None:
+    def __init__(self, command: Sequence[str], seconds: float = 120.0) -> None:
         """Start it. Raises TargetError if it does not listen on 127.0.0.1 within ``seconds``."""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close
         try:

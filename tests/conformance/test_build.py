@@ -77,7 +77,7 @@ def test_a_silent_failure_shows_its_status(monkeypatch: pytest.MonkeyPatch, proj
 
 
 def test_a_build_times_out(monkeypatch: pytest.MonkeyPatch, project: Path) -> None:
-    tool(monkeypatch, project / "bin", "import time; time.sleep(60)")
+    tool(monkeypatch, project / "bin", "import time; time.sleep(900)")
     slow = Recipe("it", "a tool", ("tool",), ("*.src",), "out", 0.2)
     with pytest.raises(TargetError, match=r"tool was not done after 0\.2 s"):
         build(project, slow)

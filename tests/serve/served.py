@@ -142,7 +142,7 @@ def acquired(answer: Exchange) -> list[tuple[int, int, int]]:
 def raw(address: str) -> Iterator[socket.socket]:
     """Connect without a client, to send anything."""
     host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=120) as connection:
         yield connection
 
 
@@ -169,7 +169,7 @@ def serving(
 
     thread = threading.Thread(target=lambda: asyncio.run(run()))
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(120)
     loop, over = stops[0]
     try:
         yield addresses[0]

@@ -134,10 +134,10 @@ def test_a_fetch_waits_for_records_and_no_longer() -> None:
         writer = Client(str(client.wire.address))
         timer = threading.Timer(0.1, writer.fill, ("t", 1))
         timer.start()
-        assert acquired(client.fetch(1, max_wait_ms=60_000)) == [(0, 0, 1)]
+        assert acquired(client.fetch(1, max_wait_ms=600_000)) == [(0, 0, 1)]
         timer.join()
         writer.wire.close()
-        assert time.monotonic() - began < 50
+        assert time.monotonic() - began < 300
 
 
 def test_a_fetch_waits_for_its_least_bytes() -> None:

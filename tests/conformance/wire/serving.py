@@ -44,7 +44,7 @@ def serving(script: Script) -> Iterator[str]:
 
     thread = threading.Thread(target=lambda: asyncio.run(run()))
     thread.start()
-    assert ready.wait(5)
+    assert ready.wait(120)
     port, loop, over = found[0]
     try:
         yield f"127.0.0.1:{port}"

@@ -243,8 +243,8 @@ def test_a_broker_that_does_not_end_is_killed(
     fake_java: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_STOP_SECONDS", 0.1)
-    does(fake_java, "import time; time.sleep(60)")
+    does(fake_java, "import time; time.sleep(900)")
     began = time.monotonic()
     with pytest.raises(TargetError, match="it does not answer"), kafka_broker():
         pass
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 300

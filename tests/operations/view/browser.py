@@ -27,5 +27,5 @@ def opened(folder: Path, text: str, *, script: str = "") -> str:
     profile = f"--user-data-dir={folder / 'profile'}"
     assert CHROMIUM is not None
     command = [CHROMIUM, *_QUIET, profile, "--dump-dom", path.as_uri()]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600)
     return done.stdout

@@ -311,7 +311,7 @@ def test_a_reader_who_closes_the_pipe_has_the_reports(tmp_path: Path) -> None:
     with subprocess.Popen([*command, *options], stdout=write, stderr=subprocess.PIPE) as process:
         os.close(write)
         os.close(read)
-        _out, errors = process.communicate(timeout=60)
+        _out, errors = process.communicate(timeout=300)
     assert process.returncode == 1
     assert errors == b""
     for path in files.values():

@@ -74,7 +74,7 @@ class Query:
     def awaitTermination(self) -> None:  # noqa: N802 - as Spark has it
         if self._error:
             raise self._error
-        self.ended.wait(60)
+        self.ended.wait(300)
 
     def stop(self) -> None:
         self.ended.set()
