@@ -31,10 +31,23 @@ class ErrorCode(Enum):
     PENDING = "PENDING"
 
 
+_MAX_SHOWN = 80
+"""How many characters of a value an error shows."""
+
+
 def _plain(given: object) -> object:
     """Return a range as its two offsets: a reader of data need not know the class."""
     ends = getattr(given, "first", None), getattr(given, "last", None)
     return given if None in ends else list(ends)
+
+
+def value_text(given: object) -> str:
+    """Return a value as one line of an error: shortened, and never too deep to be shown."""
+    try:
+        shown = repr(_plain(given))
+    except RecursionError:
+        return f"a {type(given).__name__} too deep to be shown"
+    return shown if len(shown) <= _MAX_SHOWN else f"{shown[: _MAX_SHOWN - 3]}..."
 
 
 class InvalidValueError(ValueError):
@@ -42,10 +55,7 @@ class InvalidValueError(ValueError):
 
     def __init__(self, name: str, given: object, allowed: str) -> None:
         """Take the name of the value, the value, which is shown shortened, and what is allowed."""
-        shown = repr(_plain(given))
-        if len(shown) > 80:  # noqa: PLR2004 - a line of text, not a rule
-            shown = shown[:77] + "..."
-        super().__init__(f"{name} is {shown}; allowed: {allowed}")
+        super().__init__(f"{name} is {value_text(given)}; allowed: {allowed}")
         self.name = name
 
 

@@ -55,3 +55,21 @@ def test_an_illegal_choice_names_its_guard() -> None:
     error = IllegalChoiceError(Guard.CAN_ACQUIRE, "3 are available")
     assert str(error) == "CAN_ACQUIRE: 3 are available"
     assert (error.guard, error.detail) == (Guard.CAN_ACQUIRE, "3 are available")
+
+
+def nested(depth: int) -> list[object]:
+    """A list in a list, so many deep: deeper than any JSON decoder returns it."""
+    value: list[object] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("depth", "text"), [(200, "seq is [[[[[["), (100_000, "seq is a list too deep to be shown; ")]
+)
+def test_a_value_of_any_depth_is_one_line(depth: int, text: str) -> None:
+    error = InvalidValueError("seq", nested(depth), "a number")
+    assert str(error).startswith(text)
+    assert str(error).endswith("; allowed: a number")
+    assert len(str(error)) < 120
