@@ -9,7 +9,7 @@ from typing import Any
 from conformance.cores.target import Capabilities, Hello
 from conformance.target import TargetError
 from judge.words import printable
-from model.errors import ErrorCode
+from model.errors import ErrorCode, value_text
 from model.profile import PROFILES
 from model.states import AcquireMode
 
@@ -41,8 +41,9 @@ def _shown(line: bytes) -> str:
 
 def hello_from(message: dict[str, Any]) -> Hello:
     """Return a driver's description of itself. Raises TargetError that names the wrong field."""
-    if message.get("protocol") != VERSION:
-        raise TargetError(f"it speaks protocol {message.get('protocol')!r}, and not {VERSION}")
+    spoken = message.get("protocol")
+    if type(spoken) is not int or spoken != VERSION:
+        raise TargetError(f"it speaks protocol {value_text(spoken)}, and not {VERSION}")
     name, version, profile = (_text(message, key) for key in ("name", "version", "profile"))
     if profile not in PROFILES:
         raise TargetError(f"its profile is {profile!r}, and not one of {', '.join(PROFILES)}")
@@ -63,6 +64,8 @@ _LISTS: dict[str, dict[str, Any]] = {
     "acquire_modes": {mode.value: mode.value for mode in AcquireMode},
     "write_errors": dict(ErrorCode.__members__),
 }
+_NOT_EMPTY = ("acquire_modes",)
+"""Without a mode there is no fetch."""
 
 
 _MAX_NAME = 200
@@ -77,12 +80,16 @@ def _text(message: dict[str, Any], key: str) -> str:
 
 def _flag(key: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise TargetError(f"its capability {key} is {value!r}, and not true or false")
+        raise TargetError(f"its capability {key} is {value_text(value)}, and not true or false")
     return value
 
 
 def _named(key: str, value: object) -> Any:  # noqa: ANN401 - a tuple of what the key lists
     allowed = _LISTS[key]
-    if not isinstance(value, list) or any(item not in allowed for item in value):
-        raise TargetError(f"its capability {key} is {value!r}; allowed are {', '.join(allowed)}")
+    names = value if isinstance(value, list) else [value]
+    known = all(isinstance(name, str) and name in allowed for name in names)
+    if names is not value or not known or (not names and key in _NOT_EMPTY):
+        some = "one or more of" if key in _NOT_EMPTY else "of a list"
+        text = f"its capability {key} is {value_text(value)}; allowed are, {some}: "
+        raise TargetError(text + ", ".join(allowed))
     return tuple(allowed[item] for item in value)

@@ -50,6 +50,12 @@ def test_a_hello_describes_capabilities() -> None:
         ({"capabilities": {"renew": 1}}, "its capability renew is 1, and not true or false"),
         ({"capabilities": {"write_errors": ["OOPS"]}}, "its capability write_errors is"),
         ({"capabilities": {"acquire_modes": "all"}}, "its capability acquire_modes is 'all'"),
+        ({"capabilities": {"acquire_modes": []}}, "its capability acquire_modes is []; allowed"),
+        ({"capabilities": {"acquire_modes": [[1]]}}, "its capability acquire_modes is [[1]]"),
+        ({"capabilities": {"write_errors": [{}]}}, "its capability write_errors is [{}]"),
+        ({"protocol": True}, "it speaks protocol True, and not 1"),
+        ({"protocol": 1.0}, "it speaks protocol 1.0, and not 1"),
+        ({"protocol": [[]] * 99}, "it speaks protocol [[], [], [], "),
     ],
     ids=str,
 )
