@@ -3,10 +3,12 @@
 import os
 import selectors
 import shlex
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from conformance.cores.protocol import MAX_LINE_BYTES, VERSION, decoded, encoded, hello_from
 from conformance.cores.target import Hello, Reply, Request
@@ -22,7 +24,7 @@ class ProcessTarget:
     """A target that speaks the protocol over a command's standard input and output.
 
     ``seconds`` is the timeout of an answer. Standard error goes to a file, and errors quote its
-    end.
+    end. The process has a group of its own, which ends with it.
     """
 
     def __init__(self, command: str, seconds: float = 10.0) -> None:
@@ -37,12 +39,21 @@ class ProcessTarget:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 bufsize=0,
+                start_new_session=True,
             )
         except (OSError, ValueError, IndexError) as error:
             self._errors.close()
             raise TargetError(f"{command!r} cannot be started: {error}") from None
         self._ready = selectors.DefaultSelector()
         self._ready.register(self._stdout, selectors.EVENT_READ)
+        os.set_blocking(self._stdin, False)
+        self._room = selectors.DefaultSelector()
+        self._room.register(self._stdin, selectors.EVENT_WRITE)
+
+    @property
+    def _stdin(self) -> int:
+        assert self._process.stdin is not None  # noqa: S101 - opened above
+        return self._process.stdin.fileno()
 
     @property
     def _stdout(self) -> int:
@@ -70,20 +81,33 @@ class ProcessTarget:
             self._asked({"do": "goodbye"})
             self._process.wait(1)
         except (TargetError, subprocess.TimeoutExpired):
-            self._process.kill()
-            self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._errors, self._ready):
+            pass
+        # Also what it started and left behind, which would keep its pipes open.
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        files = self._process.stdin, self._process.stdout, self._errors
+        for stream in (self._ready, self._room, *files):
             if stream is not None:
                 stream.close()
 
     def _asked(self, message: dict[str, object]) -> Reply:
-        stdin = self._process.stdin
-        assert stdin is not None  # noqa: S101 - opened above
-        try:
-            stdin.write(encoded(message))
-        except (OSError, ValueError):
-            raise self._trouble("it is gone") from None
+        self._send(encoded(message))
         return decoded(self._line())
+
+    def _send(self, line: bytes) -> None:
+        """Write a line; a driver that does not read must not stop the kit."""
+        until = time.monotonic() + self._seconds
+        while line:
+            remaining = until - time.monotonic()
+            if remaining <= 0 or not self._room.select(remaining):
+                raise self._trouble(f"it did not read for {self._seconds:g} s")
+            try:
+                line = line[os.write(self._stdin, line) :]
+            except BlockingIOError:
+                continue
+            except (OSError, ValueError):
+                raise self._trouble("it is gone") from None
 
     def _line(self) -> bytes:
         until = time.monotonic() + self._seconds

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +83,59 @@ def test_a_driver_that_cannot_reset_is_reported() -> None:
     with pytest.raises(TargetError, match="it cannot reset: 1"):
         target.reset()
     target.close()
+
+
+NEVER_READS = """
+import sys, time
+sys.stdin.readline()
+for _ in range(20000):
+    sys.stdout.write(chr(123) + chr(125) + chr(10))
+sys.stdout.flush()
+time.sleep(600)
+"""
+
+
+def reset_often(target: ProcessTarget) -> None:
+    for _ in range(20_000):
+        target.reset()
+
+
+def test_a_driver_that_answers_and_does_not_read_is_stopped() -> None:
+    target = driver(NEVER_READS, 1.0)
+    with pytest.raises(TargetError, match="it did not read for 1 s"):
+        reset_often(target)
+    target.close()
+
+
+LEAVES_A_CHILD = """
+import os, sys, time
+child = os.fork()
+if child == 0:
+    time.sleep(600)
+sys.stdin.readline()
+print(chr(123) + chr(34) + "error" + chr(34) + ": " + str(child) + chr(125), flush=True)
+sys.stdin.readline()
+"""
+
+
+def is_running(process: int) -> bool:
+    """Return whether a process is there and no zombie."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
+def test_what_a_driver_leaves_behind_ends_with_it() -> None:
+    target = driver(LEAVES_A_CHILD)
+    with pytest.raises(TargetError, match="it cannot reset") as error:
+        target.reset()
+    child = int(str(error.value).rpartition(" ")[2])
+    assert is_running(child)
+    target.close()
+    until = time.monotonic() + 60
+    while is_running(child) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not is_running(child)
