@@ -109,7 +109,9 @@ def test_offsets_of_a_log_are_listed_and_its_start_moves() -> None:
         client.topic("t")
         client.fill("t", 3, 2)
         offsets = [listed(client, timestamp)[1] for timestamp in (-2, -1, -3, 0, 2**60)]
-        assert offsets == [0, 5, 4, 0, -1]
+        newest = offsets.pop(2)
+        assert offsets == [0, 5, 0, -1]
+        assert newest in (2, 4)  # Both batches may be of the same millisecond.
         assert listed(client, -1, "u") == (UNKNOWN, -1)
         for offset, answer in ((4, (0, 4)), (9, (1, -1)), (-1, (0, 5))):
             wanted = {"partition_index": 0, "offset": offset}
