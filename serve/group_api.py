@@ -23,6 +23,7 @@ from serve.coordination import (
 from serve.limits import Limits
 from serve.members import Group, Member
 from serve.node import LEADER_EPOCH, NODE_ID, Node
+from serve.rare import Habit
 from spec.group_lifecycle import describe_offsets
 from spec.lag import durable_lag
 from spec.view import durable
@@ -38,14 +39,18 @@ _LONGEST_ID = 1000
 def find_coordinator(node: Node, asked: Asked) -> Values:
     """Name the one broker as the coordinator of groups; transactions have none."""
     body = asked.body
-    served = getattr(body, "key_type", _GROUP_KEY) == _GROUP_KEY
     host, port = node.address
+    error, why = _NONE, None
+    if getattr(body, "key_type", _GROUP_KEY) != _GROUP_KEY:
+        error, why = KafkaError.invalid_request, "only groups have a coordinator here"
+    elif node.rare.takes(Habit.NO_COORDINATOR):
+        error, why = KafkaError.coordinator_not_available, "it is not available now"
     answer = {
-        "node_id": NODE_ID if served else -1,
-        "host": host if served else "",
-        "port": port if served else -1,
-        "error_code": _NONE if served else KafkaError.invalid_request,
-        "error_message": None if served else "only groups have a coordinator here",
+        "node_id": -1 if why else NODE_ID,
+        "host": "" if why else host,
+        "port": -1 if why else port,
+        "error_code": error,
+        "error_message": why,
     }
     keys = getattr(body, "coordinator_keys", ())
     return {

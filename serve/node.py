@@ -18,9 +18,11 @@ from model.share_messages import TopicPartition
 from serve.batches import Batch, RefusedError
 from serve.limits import Limits
 from serve.members import Group
+from serve.rare import Rare
 from serve.record_log import RecordLog, append, delete_below
 from serve.settings import group_values, partition_config
 from serve.tracing import Trace
+from serve.witness import Witness
 from spec import share_broker
 from spec.coordinator import Durable
 from spec.log import Log
@@ -58,7 +60,8 @@ class Node:
     """What the broker holds. ``clock`` gives the time of acquisition locks, in ms.
 
     ``real_clock`` gives that of heartbeats: clients keep theirs. ``wall_clock`` is that of records'
-    timestamps.
+    timestamps. ``rare`` is what it does next that is allowed and unusual, ``witness``
+    who is told of requests and answers.
     """
 
     options: Options
@@ -72,6 +75,8 @@ class Node:
     settings: dict[str, dict[str, str]] = attrs.field(factory=dict)
     producers: "count[int]" = attrs.field(factory=lambda: count(1))
     trace: Trace | None = None
+    rare: Rare = attrs.field(factory=Rare)
+    witness: Witness | None = None
     cluster_id: str = attrs.field(factory=lambda: uuid4().hex[:22])
     _changed: asyncio.Event = attrs.field(factory=asyncio.Event)
 

@@ -11,10 +11,12 @@ import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
 from conformance.wire.messages import MalformedError, UnsupportedError, answered, received
-from serve.apis import API_VERSIONS, APIS, advertised
+from model.share_messages import FINAL_EPOCH
+from serve.apis import API_VERSIONS, APIS, Api, advertised
 from serve.asked import Asked
 from serve.coordination import expel
 from serve.node import Node, Options
+from serve.rare import TAKES_EFFECT
 from spec import share_broker
 
 LOG = logging.getLogger("sharespec.serve")
@@ -23,6 +25,7 @@ _HEARTBEAT_TICKS = 25
 _HEAD = struct.Struct(">hhi")
 _SIZE = 4
 _LONGEST_LINE = 200
+_SHARE_APIS = ("share_fetch", "share_acknowledge")
 
 
 @attrs.define
@@ -34,6 +37,7 @@ class Server:
     node: Node = attrs.field(init=False)
     _started: float = attrs.field(factory=time.monotonic)
     _numbers: "count[int]" = attrs.field(factory=lambda: count(1))
+    _requests: "count[int]" = attrs.field(factory=lambda: count(1))
     _connections: set["asyncio.Task[None]"] = attrs.field(factory=set)
     _server: asyncio.Server | None = None
     _ticker: "asyncio.Task[None] | None" = None
@@ -42,7 +46,7 @@ class Server:
         """Hold nothing yet."""
         self.node = Node(
             self.options,
-            lambda: int(self._elapsed_ms() * self.speed),
+            lambda: int(self._elapsed_ms() * self.speed) + self.node.rare.skipped_ms,
             lambda: int(self._elapsed_ms()),
             lambda: int(time.time() * 1000),
         )
@@ -104,13 +108,14 @@ class Server:
             writer.close()
             return
         self._connections.add(task)
-        connection = _Connection(self.node, f"c{next(self._numbers)}", peer[0], reader, writer)
+        name = f"c{next(self._numbers)}"
+        connection = _Connection(self.node, name, peer[0], self._requests, reader, writer)
         try:
             await connection.serve()
         except _ClosedError as closed:
             LOG.warning("%s:%s: closed, %s", *peer, _line(str(closed)))
-        except (OSError, asyncio.CancelledError):
-            pass  # The client is gone, or the server stops.
+        except (OSError, asyncio.CancelledError, _CutError):
+            pass  # The client is gone, or the server stops, or it was told to cut.
         finally:
             self._connections.discard(task)
             self._end(connection.name)
@@ -120,6 +125,8 @@ class Server:
         """End the share sessions of a connection."""
         handled = share_broker.disconnect(self.node.share, connection, self.node.clock())
         self.node.put(handled.broker)
+        if self.node.witness is not None:
+            self.node.witness.ended(connection)
 
 
 def _line(text: str) -> str:
@@ -131,6 +138,10 @@ class _ClosedError(Exception):
     """Why the broker closes a connection."""
 
 
+class _CutError(Exception):
+    """The broker cuts a connection, as ``rare`` has it."""
+
+
 @attrs.define
 class _Connection:
     """One connection: its requests are answered one after the other."""
@@ -138,6 +149,7 @@ class _Connection:
     node: Node
     name: str
     host: str
+    requests: "count[int]"
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     gone: asyncio.Event = attrs.field(factory=asyncio.Event)
@@ -192,6 +204,8 @@ class _Connection:
             raise _ClosedError(f"no {api.name} request of version {version}: {error}") from None
         client_id = str(getattr(header, "client_id", None) or "")[:_LONGEST_LINE]
         asked = Asked(body, version, self.name, client_id, self.host, self.gone)
+        number = next(self.requests)
+        cut = self._noticed(number, api, asked)
         try:
             values = api.handler(self.node, asked)
             if isawaitable(values):
@@ -201,8 +215,31 @@ class _Connection:
             LOG.debug("%s", api.name, exc_info=True)
             text = f"{api.name} version {version}: {type(error).__name__} {error}"
             raise _ClosedError(text) from error
+        if self.node.witness is not None:
+            if cut:
+                self.node.witness.cut(number, took_effect=True)
+            else:
+                self.node.witness.answered(number, api.name, values or {})
+        if cut:
+            raise _CutError
         if answer is not None:
             await self._send(answer)
+
+    def _noticed(self, number: int, api: Api, asked: Asked) -> bool:
+        """Tell of a request, and return whether its answer is to be cut; _CutError before that."""
+        witness, share = self.node.witness, api.name in _SHARE_APIS
+        if witness is not None:
+            witness.asked(number, self.name, api.name, asked.body)
+        fetches = api.name == "share_fetch" and asked.body.share_session_epoch != FINAL_EPOCH
+        acknowledges = share and any(
+            part.acknowledgement_batches for topic in asked.body.topics for part in topic.partitions
+        )
+        habit = self.node.rare.cut(fetches=fetches, acknowledges=acknowledges)
+        if habit is None or habit in TAKES_EFFECT:
+            return habit is not None
+        if witness is not None:
+            witness.cut(number, took_effect=False)
+        raise _CutError
 
     async def _send(self, data: bytes) -> None:
         """Send an answer; a client that does not read it in time is dropped."""

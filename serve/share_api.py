@@ -26,10 +26,11 @@ from serve.asked import Asked, Values
 from serve.batches import Stored
 from serve.coordination import setting
 from serve.node import LEADER_EPOCH, NODE_ID, Node, settings_of
+from serve.rare import ACQUIRING, with_acquired
 from serve.record_log import RecordLog, batches_from, batches_within, offset_at
 from serve.settings import reset_duration_ms
 from serve.waiting import wait_until
-from spec.share_broker import ShareBroker, advance, load, locate
+from spec.share_broker import Handled, ShareBroker, advance, load, locate
 from spec.share_request import Received, complete, readable, receive
 from spec.share_session import key_of, rotated
 
@@ -195,8 +196,25 @@ def _completed(node: Node, request: ShareFetch, received: Received) -> ShareResp
     except IllegalChoiceError:
         most = node.options.limits.response_bytes
         handled = complete(received, now, _conduct(node, broker, request, most))
+    handled = _rarely(node, request, attrs.evolve(received, broker=broker), handled)
     node.put(handled.broker)
     return handled.response or ShareResponse()
+
+
+def _rarely(node: Node, request: ShareFetch, received: Received, usual: Handled) -> Handled:
+    """Acquire what ``rare`` has it, in place of the usual, where the rules allow that."""
+    habit = node.rare.next_of(ACQUIRING)
+    if habit is None or usual.response is None:
+        return usual
+    acquired = node.rare.acquired(habit, usual.response)
+    if not acquired:
+        return usual
+    node.rare.happened(habit)
+    conduct = _conduct(node, received.broker, request, request.max_bytes)
+    try:
+        return complete(received, node.clock(), with_acquired(conduct, acquired))
+    except IllegalChoiceError:
+        return usual
 
 
 def _conduct(node: Node, broker: ShareBroker, request: ShareFetch, most: int) -> Conduct:

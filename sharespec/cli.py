@@ -21,6 +21,7 @@ COMMANDS = {
     "doctor": "Ask a cluster how its share groups can be recorded.",
     "generate": "Write large synthetic traces.",
     "verify": "Search an implementation for what no rule allows.",
+    "verify-client": "Search a share consumer for what no client may do.",
     "serve": "Serve the specification as a Kafka broker on this machine.",
     "vectors": "Write the test vectors, or check that they are current.",
     "prove": "Prove the theorems about the rules with Z3.",

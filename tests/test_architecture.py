@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "proofs": {"model", "spec", "impl", "judge"},
     "conformance": {"model", "spec", "impl", "judge"},
     "serve": {"model", "spec", "conformance"},
+    "clients": {"model", "spec", "judge", "conformance", "serve"},
     "sharespec": {
         "model",
         "spec",
@@ -28,10 +29,11 @@ MAY_IMPORT = {
         "proofs",
         "conformance",
         "serve",
+        "clients",
     },
     "tools": {
         *("model", "spec", "impl", "judge"),
-        *("replay", "operations", "proofs", "conformance", "serve"),
+        *("replay", "operations", "proofs", "conformance", "serve", "clients"),
     },
 }
 """The packages of the project that each may import, besides itself."""

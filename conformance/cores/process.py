@@ -62,23 +62,23 @@ class ProcessTarget:
 
     def hello(self) -> Hello:
         """Ask the driver to describe itself."""
-        return hello_from(self._asked({"do": "hello", "protocol": VERSION}))
+        return hello_from(self.ask({"do": "hello", "protocol": VERSION}))
 
     def reset(self) -> None:
         """Reset the driver to an empty share-partition."""
-        reply = self._asked({"do": "reset"})
+        reply = self.ask({"do": "reset"})
         if "error" in reply:
             raise TargetError(f"it cannot reset: {str(reply['error'])[:200]}")
 
     def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
         """Apply one operation."""
         statuses = [answer.name for answer in answers]
-        return self._asked({"do": "apply", "seq": seq, "operation": operation, "answers": statuses})
+        return self.ask({"do": "apply", "seq": seq, "operation": operation, "answers": statuses})
 
     def close(self) -> None:
         """Send goodbye, and kill the process if it does not end."""
         try:
-            self._asked({"do": "goodbye"})
+            self.ask({"do": "goodbye"})
             self._process.wait(1)
         except (TargetError, subprocess.TimeoutExpired):
             pass
@@ -91,7 +91,8 @@ class ProcessTarget:
             if stream is not None:
                 stream.close()
 
-    def _asked(self, message: dict[str, object]) -> Reply:
+    def ask(self, message: dict[str, object]) -> Reply:
+        """Send a message, and return the answer to it. Raises TargetError if there is none."""
         self._send(encoded(message))
         return decoded(self._line())
 

@@ -43,8 +43,11 @@ class LogBatch:
     control: bool
 
 
-def record_batch(size: int, producer: Producer | None = None) -> bytes:
-    """Return one batch of ``size`` small records, of a transaction if there is a producer."""
+def record_batch(size: int, producer: Producer | None = None, first: int = 0) -> bytes:
+    """Return one batch of ``size`` small records, of a transaction if there is a producer.
+
+    The values count up from ``first``.
+    """
     who = producer or Producer()
     now = TZAwareMicros.parse(datetime.now(UTC))  # Older records would be removed, or roll a log.
     records = tuple(
@@ -53,7 +56,7 @@ def record_batch(size: int, producer: Producer | None = None) -> bytes:
             timestamp=now,
             offset=i64(nth),
             key=None,
-            value=b"%d" % nth,
+            value=b"%d" % (first + nth),
             headers=(),
         )
         for nth in range(size)

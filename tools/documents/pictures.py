@@ -178,17 +178,18 @@ def _labels() -> dict[tuple[str, str], list[str]]:
 
 
 _WHERE = {
-    "sharespec": (1, 0),
-    "tools": (2, 0),
+    "sharespec": (0.5, 0),
+    "tools": (1.5, 0),
     "operations": (0, 1),
+    "clients": (2, 1),
     "replay": (0, 2),
     "proofs": (1, 2),
-    "conformance": (2, 2),
-    "serve": (3, 1),
-    "judge": (1, 3),
-    "spec": (0.5, 4),
-    "impl": (1.5, 4),
-    "model": (1, 5),
+    "serve": (2, 2),
+    "conformance": (2, 3),
+    "judge": (1, 4),
+    "spec": (0.5, 5),
+    "impl": (1.5, 5),
+    "model": (1, 6),
 }
 """The column and the row of each package."""
 
@@ -201,6 +202,7 @@ _ABOUT = {
     "proofs": "theorems, exploration, hazards",
     "conformance": "other implementations",
     "serve": "the broker on a socket",
+    "clients": "duties of share consumers",
     "operations": "what an operator asks",
     "sharespec": "the commands",
     "tools": "mutants, documents",
@@ -229,7 +231,7 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 
 def packages_picture() -> str:
     """Return the packages, with each import that no longer chain of imports implies, as SVG."""
-    svg = _canvas(900, 480)
+    svg = _canvas(900, 561)
     box, high = 216, 50
     centres = {name: (150 + 300 * x, 10 + 81 * y) for name, (x, y) in _WHERE.items()}
     for above, below in sorted(_direct(imports())):

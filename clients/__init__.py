@@ -1,0 +1,11 @@
+"""Clients of share groups, judged from two sides: what they send, and what their application sees.
+
+campaign    random scripts, each run against a broker; what is found is shrunk
+  scripts   what an application and the broker do, as values; drawn at random
+  play      runs a script: a broker of ``serve``, a client behind a driver, and a journal
+    broker, journal, drivers, process
+  judge     a pure function from a journal to violations of duties
+    held, reported, sessions     records in the client's hands; what it is told; session epochs
+  duties    the register: each duty with its sentence
+  events    what a journal holds
+"""

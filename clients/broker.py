@@ -1,0 +1,149 @@
+"""A broker of ``serve`` in a thread of its own, for one run of a client."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import attrs
+
+from clients.events import Place
+from clients.journal import Journal
+from conformance.wire.records import record_batch
+from serve.batches import produced_batch
+from serve.node import Node, Options, create_topic, produce
+from serve.server import Server
+from spec import share_broker
+from spec.share_broker import advance
+from spec.share_request import readable
+from spec.share_session import next_epoch
+
+_T = TypeVar("_T")
+_SECONDS = 30.0
+_SETTINGS = {"share.auto.offset.reset": "earliest"}
+EVICTED, LAPSED = "the broker ended its session", "its acquisition locks ended"
+
+
+@attrs.frozen
+class Broker:
+    """A broker that runs; its methods may be called from any thread but its own."""
+
+    address: str
+    node: Node
+    journal: Journal
+    _loop: asyncio.AbstractEventLoop
+
+    def do(self, what: Callable[[Node], _T]) -> _T:
+        """Run a function in the broker's thread, between two requests."""
+
+        async def run() -> _T:
+            return what(self.node)
+
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result(_SECONDS)
+
+    def topic(self, name: str, partitions: int) -> None:
+        """Create a topic."""
+        self.do(lambda node: create_topic(node, name, partitions))
+
+    def produce(self, place: Place, count: int) -> None:
+        """Append one batch of records, each with its offset as its value."""
+
+        def append(node: Node) -> None:
+            topic = node.topics[place[0]]
+            first = topic.logs[place[1]].end
+            batch = produced_batch(record_batch(count, first=first), node.options.limits)
+            produce(node, topic, place[1], batch)
+
+        self.do(append)
+
+    def has_available(self) -> bool:
+        """Whether a fetch could get records, or where it begins is not known yet."""
+
+        def any_readable(node: Node) -> bool:
+            share = advance(node.share, node.clock())
+            parts = tuple(share.partitions.values())
+            return not parts or any(not part.ready or readable(part, 1) for part in parts)
+
+        return self.do(any_readable)
+
+    def evict(self) -> None:
+        """End every share session, as if it had been the one too many: its records are released."""
+
+        def end(node: Node) -> None:
+            if not node.share.sessions:
+                return
+            from_here = {session.connection for session in node.share.sessions.values()}
+            for connection in from_here:
+                handled = share_broker.disconnect(node.share, connection, node.clock())
+                node.put(handled.broker)
+            self.journal.lose(EVICTED)
+
+        self.do(end)
+
+    def misnumber(self) -> None:
+        """Let the epoch of every session move on, as if a request had been taken twice."""
+
+        def move(node: Node) -> None:
+            sessions = node.share.sessions
+            for key, session in sessions.items():
+                later = attrs.evolve(session, epoch=next_epoch(session.epoch))
+                sessions = sessions.set(key, later)
+            node.put(attrs.evolve(node.share, sessions=sessions))
+
+        self.do(move)
+
+    def lapse(self) -> None:
+        """Put the clock of acquisition locks forward, until all have ended."""
+
+        def skip(node: Node) -> None:
+            now = node.clock()
+            ends = [
+                part.window.records[offset].deadline or now
+                for part in node.share.partitions.values()
+                for offset in part.window.held
+            ]
+            node.rare.skipped_ms += max([0, *(end - now + 1 for end in ends)])
+            node.put(advance(node.share, node.clock()))
+            self.journal.lose(LAPSED)
+
+        self.do(skip)
+
+
+@contextmanager
+def running(options: Options | None = None) -> Iterator[Broker]:
+    """Serve on a free port of 127.0.0.1 until the block ends. Raises OSError."""
+    server = Server(options or Options(group=_SETTINGS))
+    started = threading.Event()
+    failed: list[OSError] = []
+    brokers: list[Broker] = []
+    stops: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    async def run() -> None:
+        over, loop = asyncio.Event(), asyncio.get_running_loop()
+        journal = Journal(server.node)
+        server.node.witness = journal
+        try:
+            host, port = await server.start("127.0.0.1", 0)
+        except OSError as error:
+            failed.append(error)
+            started.set()
+            return
+        brokers.append(Broker(f"{host}:{port}", server.node, journal, loop))
+        stops.append((loop, over))
+        started.set()
+        await over.wait()
+        await server.stop()
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), name="broker")
+    thread.start()
+    started.wait()
+    if failed:
+        thread.join()
+        raise failed[0]
+    try:
+        yield brokers[0]
+    finally:
+        loop, over = stops[0]
+        loop.call_soon_threadsafe(over.set)
+        thread.join()

@@ -1,0 +1,134 @@
+"""Random scripts against one client: what each violates, once, with its shortest script."""
+
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+
+import attrs
+
+from clients.drivers import Driver, Hello, hello
+from clients.duties import Duty
+from clients.events import Record
+from clients.judge import Violation, judge
+from clients.play import Pace, play
+from clients.scripts import Script, drawn
+from conformance.target import TargetError
+
+SHRINKING = 3
+"""How many times a shorter script is played before it is said not to show a violation any more:
+a client with threads does not do the same twice."""
+
+
+@attrs.frozen
+class Limits:
+    """How long to search, in seconds, how many scripts to play, and how long to shrink one."""
+
+    seconds: float = 60.0
+    runs: int = 1_000_000
+    shrink_seconds: float = 60.0
+
+
+@attrs.frozen
+class Shown:
+    """A violated duty, with the shortest script that showed it, and what happened in it."""
+
+    violation: Violation
+    script: Script
+    record: Record
+
+
+@attrs.frozen
+class Campaign:
+    """What was played and shown; ``failure`` is why it ended early, ``full`` how many runs were."""
+
+    client: Hello
+    runs: int
+    events: int
+    shown: tuple[Shown, ...]
+    full: int = 0
+    failure: str | None = None
+
+
+def campaign(
+    start: Callable[[], Driver],
+    limits: Limits,
+    seed: int = 0,
+    pace: Pace | None = None,
+    progress: Callable[[int, int], None] = lambda _runs, _shown: None,
+) -> Campaign:
+    """Play random scripts until a limit. Raises TargetError where the client is not told of."""
+    client = described(start)
+    until = time.monotonic() + limits.seconds
+    shown: dict[Duty, Shown] = {}
+    runs = events = full = 0
+    failure = None
+    while runs < limits.runs and time.monotonic() < until and failure is None:
+        random = Random(f"{seed}:{runs}")  # noqa: S311 - chance, no secret
+        script = drawn(random, client.acquire_modes, callbacks=client.callbacks)
+        runs += 1
+        try:
+            record = play(script, start, pace)
+            events, full = events + len(record.events), full + record.full
+            for violation in judge(record):
+                if violation.duty not in shown:
+                    first = Shown(violation, script, record)
+                    shown[violation.duty] = shrunk(first, start, limits.shrink_seconds, pace)
+        except TargetError as error:
+            failure = str(error)
+        progress(runs, len(shown))
+    return Campaign(client, runs, events, tuple(shown.values()), full, failure)
+
+
+def described(start: Callable[[], Driver]) -> Hello:
+    """Start a driver, ask it for its client, and end it. Raises TargetError."""
+    driver = start()
+    try:
+        return hello(driver)
+    finally:
+        driver.close()
+
+
+def alone(start: Callable[[], Driver], script: Script, pace: Pace | None = None) -> Campaign:
+    """Play one script. Raises TargetError."""
+    client = described(start)
+    settings = attrs.evolve(script.settings, callbacks=client.callbacks)
+    script = attrs.evolve(script, settings=settings)
+    record = play(script, start, pace)
+    first: dict[Duty, Shown] = {}
+    for violation in judge(record):
+        first.setdefault(violation.duty, Shown(violation, script, record))
+    return Campaign(client, 1, len(record.events), tuple(first.values()), int(record.full))
+
+
+def shrunk(
+    shown: Shown, start: Callable[[], Driver], seconds: float, pace: Pace | None = None
+) -> Shown:
+    """Leave out steps, one after the other, as long as the duty is violated."""
+    until, position = time.monotonic() + seconds, 0
+    while position < len(shown.script.steps):
+        steps = shown.script.steps
+        shorter = attrs.evolve(shown.script, steps=steps[:position] + steps[position + 1 :])
+        smaller = next(_again(shown.violation.duty, shorter, start, until, pace), None)
+        position += smaller is None
+        shown = smaller or shown
+        if time.monotonic() >= until:
+            break
+    return shown
+
+
+def _again(
+    duty: Duty,
+    script: Script,
+    start: Callable[[], Driver],
+    until: float,
+    pace: Pace | None,
+) -> Iterator[Shown]:
+    """Yield each play of a script that violates a duty; it is played a few times."""
+    for _ in range(SHRINKING):
+        if time.monotonic() >= until:
+            return
+        record = play(script, start, pace)
+        for violation in judge(record):
+            if violation.duty is duty:
+                yield Shown(violation, script, record)
+                break

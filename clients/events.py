@@ -1,0 +1,156 @@
+"""What a journal holds: what a broker saw of one client, and what its application did.
+
+Times are in ms since the journal began; error codes are Kafka's numbers, and names where a driver
+gives them.
+"""
+
+from typing import TypeAlias
+
+import attrs
+
+Place: TypeAlias = tuple[str, int]
+"""The name of a topic, and a partition of it."""
+
+ACCEPT, RELEASE, REJECT = 1, 2, 3
+
+
+@attrs.frozen
+class Acknowledgement:
+    """A batch of acknowledgements: one type for all of its offsets, or one for each."""
+
+    place: Place
+    first: int
+    last: int
+    types: tuple[int, ...]
+
+
+@attrs.frozen
+class Granted:
+    """Offsets that an answer says are acquired, with their delivery count."""
+
+    place: Place
+    first: int
+    last: int
+    count: int
+
+
+@attrs.frozen
+class Asked:
+    """A ShareFetch or a ShareAcknowledge, before it takes effect.
+
+    ``fetches``: it asks for records, at most ``max_records`` of them.
+    """
+
+    at_ms: int
+    number: int
+    member: str
+    epoch: int
+    fetches: bool
+    max_records: int = 0
+    acknowledgements: tuple[Acknowledgement, ...] = ()
+
+
+@attrs.frozen
+class Answered:
+    """The answer to a request: its error, what it acquired, and how acknowledgements fared."""
+
+    at_ms: int
+    number: int
+    error: int = 0
+    granted: tuple[Granted, ...] = ()
+    refused: tuple[tuple[Place, int], ...] = ()
+
+
+@attrs.frozen
+class Cut:
+    """A connection that was cut in place of an answer."""
+
+    at_ms: int
+    number: int
+    took_effect: bool
+
+
+@attrs.frozen
+class Lost:
+    """What the member held it holds no more: its session ended, or its locks did."""
+
+    at_ms: int
+    why: str
+
+
+@attrs.frozen
+class Left:
+    """A heartbeat by which the member leaves the group."""
+
+    at_ms: int
+
+
+@attrs.frozen
+class Called:
+    """The application begins a call; ``record`` and ``type`` are what it acknowledges."""
+
+    at_ms: int
+    call: str
+    timeout_ms: int = 0
+    place: Place = ("", 0)
+    offset: int = -1
+    type: int = 0
+
+
+@attrs.frozen
+class Delivered:
+    """A record as a poll returned it. The harness writes its offset as the value."""
+
+    place: Place
+    offset: int
+    count: int
+    value: str | None
+
+
+@attrs.frozen
+class Completed:
+    """What a callback said of acknowledgements; None is success."""
+
+    place: Place
+    offsets: tuple[int, ...]
+    error: str | None
+
+
+@attrs.frozen
+class Returned:
+    """A call has returned: with an error, with records, with results of a commit.
+
+    ``completed`` is what callbacks said meanwhile.
+    """
+
+    at_ms: int
+    call: str
+    error: str | None = None
+    records: tuple[Delivered, ...] = ()
+    results: tuple[tuple[Place, str | None], ...] = ()
+    completed: tuple[Completed, ...] = ()
+
+
+Event: TypeAlias = Asked | Answered | Cut | Lost | Left | Called | Returned
+
+
+@attrs.frozen
+class Settings:
+    """How the client is set up: explicit or implicit, its acquire mode, and max.poll.records.
+
+    ``callbacks``: its driver tells what callbacks said of acknowledgements.
+    """
+
+    explicit: bool = False
+    record_limit: bool = False
+    max_poll_records: int = 500
+    callbacks: bool = True
+
+
+@attrs.frozen
+class Record:
+    """Everything that happened, in order; ``full`` where more happened than was kept."""
+
+    settings: Settings
+    events: tuple[Event, ...]
+    full: bool = False

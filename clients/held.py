@@ -1,0 +1,85 @@
+"""Acquisitions of records, as the judge follows them through a client."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from enum import Enum
+
+import attrs
+
+from clients.events import Granted, Place
+
+
+class Fate(Enum):
+    """What became of the acknowledgement of an acquisition that was sent last."""
+
+    UNSENT = "was never sent"
+    OPEN = "was not answered yet"
+    DONE = "succeeded"
+    REFUSED = "was refused"
+    REQUEST_REFUSED = "was refused with its whole request"
+    CUT = "was cut off"
+
+
+REPEATABLE = (Fate.UNSENT, Fate.REQUEST_REFUSED, Fate.CUT)
+FAILED = (Fate.REFUSED, Fate.REQUEST_REFUSED, Fate.CUT)
+
+
+@attrs.define(eq=False)
+class Held:
+    """One acquisition of one record. Positions are those of events in the record.
+
+    ``moved_on``: where the client sent its next fetch, and so had the answer. ``due``: the type
+    that is to be sent, by what the application said. ``lost``: where its lock or session ended.
+    """
+
+    place: Place
+    offset: int
+    count: int
+    moved_on: int | None = None
+    delivered: int | None = None
+    due: int | None = None
+    lost: int | None = None
+    sent: int | None = None
+    fate: Fate = Fate.UNSENT
+    told_failure: bool = False
+    reported: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether the application has it and has not said what becomes of it."""
+        return self.delivered is not None and self.due is None
+
+
+@attrs.define
+class Holdings:
+    """Every acquisition, by share-partition and offset, oldest first."""
+
+    _by_offset: dict[tuple[Place, int], list[Held]] = attrs.field(factory=lambda: defaultdict(list))
+    _fresh: list[Held] = attrs.field(factory=list)
+
+    def grant(self, granted: Granted) -> None:
+        """Take note of what an answer gives to the client."""
+        for offset in range(granted.first, granted.last + 1):
+            held = Held(granted.place, offset, granted.count)
+            self._by_offset[granted.place, offset].append(held)
+            self._fresh.append(held)
+
+    def move_on(self, position: int) -> None:
+        """Take note that the client has read every answer so far."""
+        for held in self._fresh:
+            held.moved_on = position
+        self._fresh.clear()
+
+    def lose(self, position: int) -> None:
+        """Take note that nothing is held any more."""
+        for held in self.every():
+            held.lost = position if held.lost is None else held.lost
+
+    def of(self, place: Place, offset: int) -> list[Held]:
+        """Return the acquisitions of a record, oldest first."""
+        return self._by_offset.get((place, offset), [])
+
+    def every(self) -> Iterator[Held]:
+        """Yield every acquisition."""
+        for held in self._by_offset.values():
+            yield from held

@@ -1,0 +1,140 @@
+"""A journal of one client: what the broker sees and what the application says, in one order."""
+
+import threading
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import attrs
+
+from clients.events import (
+    Acknowledgement,
+    Answered,
+    Asked,
+    Cut,
+    Event,
+    Granted,
+    Left,
+    Lost,
+    Place,
+    Record,
+    Settings,
+)
+from clients.judge import DISCONNECTED
+from model.share_messages import FINAL_EPOCH
+from serve.asked import Values
+from serve.node import Node
+
+MOST_EVENTS = 50_000
+"""How many events of a run are kept."""
+
+MOST_ACKNOWLEDGEMENTS = 200_000
+"""How many batches of acknowledgements of a run are kept, and as many types within them."""
+
+_SHARE = ("share_fetch", "share_acknowledge")
+_LEAVES = -1
+
+
+@attrs.define
+class Journal:
+    """Is told by the broker in its thread, and by the harness in its own.
+
+    Beyond its limits nothing more is kept.
+    """
+
+    node: Node
+    most: int = MOST_EVENTS
+    full: bool = False
+    _events: list[Event] = attrs.field(factory=list)
+    _room: int = MOST_ACKNOWLEDGEMENTS
+    _connection: str | None = None
+    _lock: threading.Lock = attrs.field(factory=threading.Lock)
+    _began: float = attrs.field(factory=time.monotonic)
+
+    def now(self) -> int:
+        """Return the time of an event, in ms."""
+        return int((time.monotonic() - self._began) * 1000)
+
+    def note(self, event: Event) -> None:
+        """Keep an event, as long as there is room."""
+        with self._lock:
+            if len(self._events) >= self.most:
+                self.full = True
+            if not self.full:
+                self._events.append(event)
+
+    def record(self, settings: Settings) -> Record:
+        """Return everything so far."""
+        with self._lock:
+            return Record(settings, tuple(self._events), self.full)
+
+    def asked(self, number: int, connection: str, api: str, body: SimpleNamespace) -> None:
+        """Take note of a request."""
+        if api == "share_group_heartbeat" and body.member_epoch == _LEAVES:
+            self.note(Left(self.now()))
+        if api not in _SHARE:
+            return
+        self._connection = connection
+        epoch = body.share_session_epoch
+        most = getattr(body, "max_records", 0)
+        fetches = api == "share_fetch" and epoch != FINAL_EPOCH and most > 0
+        batches = tuple(self._batches(body))
+        self.note(Asked(self.now(), number, str(body.member_id), epoch, fetches, most, batches))
+
+    def _batches(self, body: SimpleNamespace) -> "list[Acknowledgement]":
+        """Return the acknowledgements of a request; the run is full where they are too many."""
+        batches = []
+        for topic in body.topics:
+            for part in topic.partitions:
+                for batch in part.acknowledgement_batches:
+                    self._room -= 1 + len(batch.acknowledge_types)
+                    if self._room < 0:
+                        self.full = True
+                        return []
+                    place = self._place(topic.topic_id, part.partition_index)
+                    types = tuple(batch.acknowledge_types)
+                    batches.append(
+                        Acknowledgement(place, batch.first_offset, batch.last_offset, types)
+                    )
+        return batches
+
+    def _place(self, topic_id: object, partition: int) -> Place:
+        topic = self.node.topic_of(str(topic_id))
+        return (topic.name if topic else "?", partition)
+
+    def answered(self, number: int, api: str, values: Values) -> None:
+        """Take note of an answer."""
+        if api not in _SHARE:
+            return
+        granted: list[Granted] = []
+        refused: list[tuple[Place, int]] = []
+        for topic in values["responses"]:
+            for part in topic["partitions"]:
+                place = self._place(topic["topic_id"], part["partition_index"])
+                granted += _granted(place, part)
+                error = part["acknowledge_error_code" if api == "share_fetch" else "error_code"]
+                if int(getattr(error, "value", error)):
+                    refused.append((place, int(getattr(error, "value", error))))
+        error = values["error_code"].value
+        self.note(Answered(self.now(), number, error, tuple(granted), tuple(refused)))
+
+    def cut(self, number: int, *, took_effect: bool) -> None:
+        """Take note of a connection that the broker cuts."""
+        self.note(Cut(self.now(), number, took_effect))
+
+    def lose(self, why: str) -> None:
+        """Take note that the member holds nothing more."""
+        self.note(Lost(self.now(), why))
+
+    def ended(self, connection: str) -> None:
+        """Take note of the end of the connection that has the share session."""
+        if connection == self._connection:
+            self._connection = None
+            self.lose(DISCONNECTED)
+
+
+def _granted(place: Place, part: dict[str, Any]) -> list[Granted]:
+    return [
+        Granted(place, one["first_offset"], one["last_offset"], one["delivery_count"])
+        for one in part.get("acquired_records", ())
+    ]

@@ -1,0 +1,360 @@
+"""Judging a record: a pure function from what happened to the duties that were violated."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from clients.duties import Duty
+from clients.events import (
+    ACCEPT,
+    RELEASE,
+    Acknowledgement,
+    Answered,
+    Asked,
+    Called,
+    Completed,
+    Cut,
+    Delivered,
+    Event,
+    Left,
+    Lost,
+    Place,
+    Record,
+    Returned,
+    Settings,
+)
+from clients.held import FAILED, REPEATABLE, Fate, Held, Holdings
+from clients.sessions import Session
+from model.share_messages import INITIAL_EPOCH
+
+MOST_VIOLATIONS = 100
+"""How many violations are kept of one record."""
+
+LONGEST_BATCH = 100_000
+"""The offsets of one batch of acknowledgements that are looked at."""
+
+EMPTY_FETCHES = 50
+"""How many fetches that bring nothing a poll may send, and how many more each second."""
+
+COMMITS = ("commit", "commit_async")
+DISCONNECTED = "its connection ended"
+_SECOND = 1000
+
+
+@attrs.frozen
+class Violation:
+    """A duty that was not kept: at which event of the record, and how."""
+
+    duty: Duty
+    position: int
+    text: str
+
+
+def judge(record: Record) -> tuple[Violation, ...]:
+    """Return the violations, in order. What is known only at the end is left out of a full record.
+
+    Memory: a bounded amount for each event and each acquired record.
+    """
+    judging = _Judging(record.settings)
+    for position, event in enumerate(record.events):
+        judging.position = position
+        judging.take(event)
+    if not record.full:
+        judging.end()
+    return tuple(judging.violations)
+
+
+@attrs.define
+class _Judging:
+    """A record as far as it was read."""
+
+    settings: Settings
+    position: int = 0
+    holdings: Holdings = attrs.field(factory=Holdings)
+    session: Session = attrs.field(factory=Session)
+    violations: list[Violation] = attrs.field(factory=list)
+    requests: dict[int, tuple[Asked, list[Held]]] = attrs.field(factory=dict)
+    call: Called | None = None
+    began: int = 0
+    unfinished: list[Held] = attrs.field(factory=list)
+    empty_fetches: int = 0
+    closing: bool = False
+    closed: bool = False
+    has_left: bool = False
+    was_cut: bool = False
+    hung_up: bool = False
+
+    def take(self, event: Event) -> None:
+        """Take note of one event."""
+        _TAKES[type(event)](self, event)
+
+    def violated(self, duty: Duty, text: str) -> None:
+        """Keep a violation, unless there are many already."""
+        if len(self.violations) < MOST_VIOLATIONS:
+            self.violations.append(Violation(duty, self.position, text))
+
+    def asked(self, event: Asked) -> None:
+        """Judge a request: its epoch, what it asks for, and what it acknowledges."""
+        allowed = self.session.allowed()
+        if event.epoch not in allowed:
+            epochs = " or ".join(map(str, sorted(allowed)))
+            self.violated(Duty.EPOCHS, f"session epoch {event.epoch}, where {epochs} is due")
+        if event.epoch == INITIAL_EPOCH and event.acknowledgements:
+            text = "a request that opens a session acknowledges records"
+            self.violated(Duty.EPOCHS, text)
+        self.session.asked(event.number, event.epoch)
+        if event.fetches:
+            self.holdings.move_on(self.position)
+            most = self.settings.max_poll_records
+            if event.max_records > most:
+                text = f"a fetch asks for {event.max_records} records, max.poll.records is {most}"
+                self.violated(Duty.AT_MOST, text)
+        sent = [held for batch in event.acknowledgements for held in self._acknowledged(batch)]
+        for held in sent:
+            held.sent, held.fate = self.position, Fate.OPEN
+        self.requests[event.number] = (event, sent)
+
+    def _acknowledged(self, batch: Acknowledgement) -> Iterator[Held]:
+        """Judge a batch of acknowledgements; yield the acquisitions that it is about."""
+        if not 0 <= batch.last - batch.first < LONGEST_BATCH or not batch.types:
+            text = f"a batch of acknowledgements from {batch.first} to {batch.last}"
+            self.violated(Duty.HELD, f"{text} of {_name(batch.place)}")
+            return
+        for nth, offset in enumerate(range(batch.first, batch.last + 1)):
+            given = batch.types[min(nth, len(batch.types) - 1)]
+            where = f"{_name(batch.place)} offset {offset}"
+            known = self.holdings.of(batch.place, offset)
+            if not known:
+                self.violated(Duty.HELD, f"{where} is acknowledged and was never acquired for it")
+                continue
+            fitting = next((held for held in reversed(known) if self._fits(held, given)), None)
+            if fitting is None:
+                fitting = next((held for held in reversed(known) if held.sent is None), known[-1])
+                self._misfit(fitting, given, where)
+            yield fitting
+
+    def _fits(self, held: Held, given: int) -> bool:
+        if held.fate not in REPEATABLE:
+            return False
+        released = given == RELEASE and (held.delivered is None or self.closing)
+        return held.due == given or (released and held.due is None)
+
+    def _misfit(self, held: Held, given: int, where: str) -> None:
+        """Name the duty that an acknowledgement violates."""
+        explicit = self.settings.explicit
+        if held.fate not in REPEATABLE:
+            self.violated(
+                Duty.HELD, f"{where} is acknowledged again: the one before {held.fate.value}"
+            )
+        elif held.due is None:
+            had = "the application has" if held.delivered is not None else "was never delivered"
+            text = f"{where}, which {had}, is acknowledged with type {given} and nobody said so"
+            self.violated(Duty.NOTHING_UNSAID if explicit else Duty.IMPLICIT, text)
+        else:
+            text = f"{where} is acknowledged with type {given}, and not {held.due}"
+            self.violated(Duty.AS_SAID if explicit else Duty.IMPLICIT, text)
+
+    def answered(self, event: Answered) -> None:
+        """Take note of what an answer gives, and of how acknowledgements fared."""
+        self.session.answered(event.number, event.error)
+        request, sent = self.requests.pop(event.number, (None, []))
+        refused = {place for place, _ in event.refused}
+        for held in sent:
+            held.fate = Fate.REFUSED if held.place in refused else Fate.DONE
+            if event.error:
+                held.fate = Fate.REQUEST_REFUSED
+        for granted in event.granted:
+            self.holdings.grant(granted)
+        if request and request.fetches and not request.acknowledgements and not event.granted:
+            self.empty_fetches += 1
+
+    def cut(self, event: Cut) -> None:
+        """Take note of a connection that was cut in place of an answer."""
+        self.session.cut(event.number)
+        self.was_cut = True
+        for held in self.requests.pop(event.number, (None, []))[1]:
+            held.fate = Fate.CUT
+
+    def lost(self, event: Lost) -> None:
+        """Take note that the member holds nothing more.
+
+        A client that ends its own connection while it closes has lost nothing by that.
+        """
+        if event.why != DISCONNECTED:
+            self.holdings.lose(self.position)
+            return
+        if self.was_cut or not self.closing:
+            self.holdings.lose(self.position)
+        else:
+            self.hung_up = self.hung_up or self.session.is_open
+        self.was_cut = False
+        self.session.disconnected()
+
+    def left(self, _event: Left) -> None:
+        """Take note that the member leaves the group."""
+        self.has_left = True
+
+    def called(self, event: Called) -> None:
+        """Take note of what the application says by a call."""
+        self.call, self.began, self.empty_fetches = event, self.position, 0
+        self.closing = self.closing or event.call == "close"
+        if event.call == "acknowledge":
+            held = self._delivered(event.place, event.offset)
+            if held is not None:
+                held.due = event.type
+        elif event.call in ("poll", *COMMITS):
+            waiting = [held for held in self.holdings.every() if held.waits]
+            self.unfinished = [held for held in waiting if held.lost is None]
+            for held in waiting if not self.settings.explicit else ():
+                held.due = ACCEPT
+
+    def _delivered(self, place: Place, offset: int) -> Held | None:
+        known = reversed(self.holdings.of(place, offset))
+        return next((held for held in known if held.delivered is not None), None)
+
+    def returned(self, event: Returned) -> None:
+        """Judge what a call returned."""
+        if event.call == "poll":
+            self._polled(event)
+        elif event.call == "close":
+            self.closed = event.error is None
+        elif event.call == "acknowledge" and event.error is not None and self.call is not None:
+            held = self._delivered(self.call.place, self.call.offset)
+            if held is not None and held.sent is None:
+                held.due = None
+        for completed in event.completed:
+            self._completed(completed)
+        for place, error in event.results:
+            self._result(place, error)
+        if event.error is not None and event.call in COMMITS:
+            for held in self.holdings.every():
+                held.told_failure = held.told_failure or held.fate in FAILED
+
+    def _polled(self, event: Returned) -> None:
+        explicit, most = self.settings.explicit, self.settings.max_poll_records
+        if explicit and self.unfinished and event.error is None:
+            first = self.unfinished[0]
+            text = f"{_name(first.place)} offset {first.offset} is unacknowledged, and poll returns"
+            self.violated(Duty.UNFINISHED_POLL, text)
+        if self.settings.record_limit and len(event.records) > most:
+            text = f"a poll returns {len(event.records)} records, max.poll.records is {most}"
+            self.violated(Duty.AT_MOST, text)
+        self._ordered(event.records)
+        for record in event.records:
+            self._receive(record)
+        if event.error is None and not event.records:
+            self._empty_handed()
+        self._paused(event)
+
+    def _ordered(self, records: tuple[Delivered, ...]) -> None:
+        last: dict[Place, int] = {}
+        for record in records:
+            before = last.get(record.place, -1)
+            if record.offset < before:
+                text = f"{_name(record.place)} offset {record.offset} comes after {before}"
+                self.violated(Duty.IN_ORDER, text)
+            last[record.place] = record.offset
+
+    def _receive(self, record: Delivered) -> None:
+        """Judge a record that a poll returned, by the acquisition that it must be of."""
+        where = f"{_name(record.place)} offset {record.offset}"
+        known = self.holdings.of(record.place, record.offset)
+        waiting = [held for held in known if held.delivered is None]
+        held = next((held for held in waiting if held.count == record.count), None)
+        if held is None and waiting:
+            held = waiting[-1]
+            text = f"{where} has delivery count {record.count}, it was acquired with {held.count}"
+            self.violated(Duty.AS_ACQUIRED, text)
+        elif held is None and known:
+            self.violated(
+                Duty.ONCE, f"{where} is delivered again, it was acquired {len(known)} times"
+            )
+        elif held is None:
+            self.violated(Duty.ONLY_ACQUIRED, f"{where} is delivered and was never acquired for it")
+        if held is None:
+            return
+        held.delivered = self.position
+        if record.value != str(record.offset):
+            self.violated(Duty.AS_ACQUIRED, f"{where} has the value of another record")
+
+    def _empty_handed(self) -> None:
+        """Judge a poll that returned nothing by what the client had in hand when it began."""
+        for held in self.holdings.every():
+            known = held.moved_on is not None and held.moved_on < self.began
+            idle = held.delivered is None and held.sent is None and held.lost is None
+            if known and idle and not held.reported:
+                held.reported = True
+                text = f"{_name(held.place)} offset {held.offset} was acquired, and poll is empty"
+                self.violated(Duty.NONE_DROPPED, text)
+
+    def _paused(self, event: Returned) -> None:
+        called = self.call.at_ms if self.call else event.at_ms
+        timeout = self.call.timeout_ms if self.call else 0
+        elapsed = max(timeout, event.at_ms - called)
+        most = EMPTY_FETCHES + EMPTY_FETCHES * elapsed // _SECOND
+        if self.empty_fetches > most:
+            text = f"{self.empty_fetches} fetches in {elapsed} ms brought nothing; at most {most}"
+            self.violated(Duty.NOT_BUSY, text)
+
+    def _completed(self, completed: Completed) -> None:
+        """Judge what a callback said of acknowledgements."""
+        for offset in completed.offsets:
+            known = self.holdings.of(completed.place, offset)
+            if completed.error is not None:
+                for held in known:
+                    held.told_failure = True
+            elif not any(held.fate is Fate.DONE for held in known):
+                what = known[-1].fate.value if known else "is of no record that it had"
+                where = f"{_name(completed.place)} offset {offset}"
+                text = f"a callback tells success of {where}, whose acknowledgement {what}"
+                self.violated(Duty.REFUSAL_TOLD, text)
+
+    def _result(self, place: Place, error: str | None) -> None:
+        """Judge what a commit returned for a share-partition, by what was sent during it."""
+        for held in self.holdings.every():
+            if held.place != place or held.fate not in FAILED:
+                continue
+            if error is not None:
+                held.told_failure = True
+            elif held.sent is not None and held.sent > self.began and held.due is not None:
+                text = f"a commit tells success of {_name(place)}, where offset {held.offset}"
+                self.violated(Duty.REFUSAL_TOLD, f"{text} {held.fate.value}")
+
+    def end(self) -> None:
+        """Judge what is known once the client has closed without an error."""
+        if not self.closed:
+            return
+        if self.session.is_open or self.hung_up:
+            text = "the client has closed, and sent no final epoch for the session that it had"
+            self.violated(Duty.CLOSES, text)
+        if not self.has_left:
+            self.violated(Duty.LEAVES, "the client has closed, and its member is in the group")
+        for held in self.holdings.every():
+            self._settled(held)
+
+    def _settled(self, held: Held) -> None:
+        where = f"{_name(held.place)} offset {held.offset}"
+        if held.due is None or held.told_failure:
+            return
+        if held.fate is Fate.UNSENT and held.lost is None:
+            text = f"{where} was to be acknowledged with type {held.due}, which was never sent"
+            self.violated(Duty.ALL_SENT, text)
+        if held.fate in FAILED and self.settings.callbacks:
+            text = f"the acknowledgement of {where} {held.fate.value}, and nobody was told"
+            self.violated(Duty.REFUSAL_KNOWN, text)
+
+
+_TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
+    Asked: _Judging.asked,
+    Answered: _Judging.answered,
+    Cut: _Judging.cut,
+    Lost: _Judging.lost,
+    Left: _Judging.left,
+    Called: _Judging.called,
+    Returned: _Judging.returned,
+}
+
+
+def _name(place: Place) -> str:
+    return f"{place[0]}-{place[1]}"

@@ -1,0 +1,162 @@
+"""Plays a script: a broker of its own, a client behind a driver, and a journal of both."""
+
+import time
+from collections.abc import Callable
+
+import attrs
+
+from clients.broker import Broker, running
+from clients.drivers import Driver, opened, returned
+from clients.events import ACCEPT, REJECT, RELEASE, Called, Delivered, Record, Returned
+from clients.scripts import HABITS, Do, Script
+from conformance.target import TargetError
+
+TOPIC = "t"
+_TYPES = {Do.ACCEPT: ACCEPT, Do.RELEASE: RELEASE, Do.REJECT: REJECT}
+_EMPTY_POLLS = 2
+"""A client has nothing more once so many polls in a row brought nothing, and nothing is left."""
+_MOST_POLLS = 200
+
+
+@attrs.frozen
+class Pace:
+    """How long a poll may wait, in ms, and how long polls go on while there is a record, in s."""
+
+    poll_ms: int = 500
+    patience_seconds: float = 10.0
+
+
+def play(script: Script, start: Callable[[], Driver], pace: Pace | None = None) -> Record:
+    """Play a script and return what happened. Raises TargetError where the driver fails."""
+    with running() as broker:
+        broker.topic(TOPIC, script.partitions)
+        driver = start()
+        try:
+            _Application(broker, driver, script, pace or Pace()).run()
+        finally:
+            driver.close()
+        return broker.journal.record(script.settings)
+
+
+@attrs.define
+class _Application:
+    """The application of a script. ``pending`` are records that the last poll returned."""
+
+    broker: Broker
+    driver: Driver
+    script: Script
+    pace: Pace
+    pending: list[Delivered] = attrs.field(factory=list)
+    turn: int = 0
+
+    def run(self) -> None:
+        """Open the client, take every step, and close it."""
+        opened(self.driver, self.broker.address, self.script.settings)
+        self.call("subscribe", topics=[TOPIC])
+        for do, number in self.script.steps:
+            if self.broker.journal.full:
+                return
+            self.step(do, number)
+        self.call("close")
+
+    def step(self, do: Do, number: int) -> None:
+        """Take one step."""
+        if do in HABITS:
+            self.broker.do(lambda node: node.rare.arm(HABITS[do]))
+        elif do in _TYPES:
+            self.acknowledge(_TYPES[do], number)
+        elif do is Do.PRODUCE:
+            self.broker.produce((TOPIC, self.turn % self.script.partitions), number)
+            self.turn += 1
+        elif do is Do.IDLE:
+            time.sleep(number / 1000)
+        else:
+            _STEPS[do](self)
+
+    def call(self, name: str, event: Called | None = None, **arguments: object) -> Returned:
+        """Make a call of the application, and keep what it returned."""
+        journal = self.broker.journal
+        journal.note(event or Called(journal.now(), name))
+        answer = self.driver.ask({"do": name, **arguments})
+        result = returned(name, answer, journal.now())
+        journal.note(result)
+        return result
+
+    def poll(self) -> Returned:
+        """Poll once; what was pending before is pending on where that failed."""
+        wait = self.pace.poll_ms
+        event = Called(self.broker.journal.now(), "poll", timeout_ms=wait)
+        result = self.call("poll", event, timeout_ms=wait)
+        if result.error is None:
+            self.pending = list(result.records)
+        return result
+
+    def poll_once(self) -> None:
+        """Poll once."""
+        self.poll()
+
+    def poll_on(self) -> None:
+        """Poll until something comes, as long as there may be something."""
+        until = time.monotonic() + self.pace.patience_seconds
+        for _ in range(_MOST_POLLS):
+            result = self.poll()
+            over = time.monotonic() > until or not self.broker.has_available()
+            if result.records or result.error is not None or over:
+                return
+
+    def acknowledge(self, type_: int, number: int) -> None:
+        """Acknowledge so many of the pending records, 0 for all."""
+        if not self.script.settings.explicit:
+            return
+        count = number or len(self.pending)
+        chosen, self.pending = self.pending[:count], self.pending[count:]
+        for record in chosen:
+            event = Called(
+                self.broker.journal.now(),
+                "acknowledge",
+                place=record.place,
+                offset=record.offset,
+                type=type_,
+            )
+            topic, partition = record.place
+            self.call(
+                "acknowledge",
+                event,
+                topic=topic,
+                partition=partition,
+                offset=record.offset,
+                type=type_,
+            )
+
+    def drain(self) -> None:
+        """Take and accept whatever there is."""
+        until, empty = time.monotonic() + self.pace.patience_seconds, 0
+        for _ in range(_MOST_POLLS):
+            if empty >= _EMPTY_POLLS or self.broker.journal.full or time.monotonic() > until:
+                return
+            self.acknowledge(ACCEPT, 0)
+            result = self.poll()
+            nothing = not result.records and not self.broker.has_available()
+            empty = empty + 1 if nothing else 0
+
+    def commit(self) -> None:
+        """Commit, and wait for the outcome."""
+        self.call("commit", timeout_ms=int(self.pace.patience_seconds * 1000))
+
+    def commit_async(self) -> None:
+        """Commit without waiting."""
+        self.call("commit_async")
+
+
+_STEPS: dict[Do, Callable[[_Application], None]] = {
+    Do.POLL: _Application.poll_on,
+    Do.POLL_ONCE: _Application.poll_once,
+    Do.COMMIT: _Application.commit,
+    Do.COMMIT_ASYNC: _Application.commit_async,
+    Do.DRAIN: _Application.drain,
+    Do.EVICT: lambda application: application.broker.evict(),
+    Do.MISNUMBER: lambda application: application.broker.misnumber(),
+    Do.LAPSE: lambda application: application.broker.lapse(),
+}
+
+__all__ = ["Pace", "TargetError", "play"]

@@ -1,0 +1,76 @@
+"""A campaign as lines of text or of JSON."""
+
+import json
+from collections.abc import Iterator
+
+from clients.campaign import Campaign, Shown
+from clients.duties import RULES
+from clients.events import Event
+from clients.scripts import as_json
+
+LAST_EVENTS = 12
+"""How many events up to a violation are shown."""
+
+
+def lines(campaign: Campaign, command: str) -> Iterator[str]:
+    """Yield a report for people; ``command`` plays a script again, with the script after it."""
+    for shown in campaign.shown:
+        violation, rule = shown.violation, RULES[shown.violation.duty]
+        yield f"{violation.duty.value}: {violation.text}"
+        yield f"  at event {violation.position} of"
+        yield f"    {command} --play '{as_json(shown.script)}'"
+        yield f"  {rule.source}: “{rule.sentence}”"
+        yield "  what happened up to it:"
+        yield from (f"    {line}" for line in _last(shown))
+        yield ""
+    kept = "conforms" if not campaign.shown else f"violates {len(campaign.shown)} duties"
+    yield f"{campaign.client.name}: {kept}; {campaign.runs} scripts, {campaign.events:,} events"
+    if campaign.full:
+        yield f"{campaign.full} scripts had more events than are kept, and were judged in part"
+
+
+def _last(shown: Shown) -> Iterator[str]:
+    events, end = shown.record.events, shown.violation.position + 1
+    first = max(0, end - LAST_EVENTS)
+    for position, event in enumerate(events[first:end], first):
+        yield f"{position:4} {event.at_ms:6} ms  {said(event)}"
+
+
+def said(event: Event) -> str:
+    """Return an event as text: its kind, and what of it is not as usual."""
+    fields = []
+    for field in event.__attrs_attrs__:
+        value = getattr(event, field.name)
+        if field.name not in ("at_ms", "member") and value not in (field.default, (), None):
+            fields.append(f"{field.name}={value}")
+    text = f"{type(event).__name__.lower()} {' '.join(fields)}"
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+_LONGEST = 400
+
+
+def json_lines(campaign: Campaign) -> Iterator[str]:
+    """Yield an object for each violated duty, and one for the whole."""
+    for shown in campaign.shown:
+        violation, rule = shown.violation, RULES[shown.violation.duty]
+        yield json.dumps(
+            {
+                "duty": violation.duty.value,
+                "text": violation.text,
+                "event": violation.position,
+                "script": json.loads(as_json(shown.script)),
+                "sentence": rule.sentence,
+                "source": rule.source,
+            }
+        )
+    yield json.dumps(
+        {
+            "client": campaign.client.name,
+            "verdict": "violates" if campaign.shown else "conforms",
+            "runs": campaign.runs,
+            "events": campaign.events,
+            "full": campaign.full,
+            "failure": campaign.failure,
+        }
+    )

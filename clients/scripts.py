@@ -1,0 +1,177 @@
+"""Scripts: what an application does, and what its broker does meanwhile, as values and as JSON."""
+
+import json
+from enum import Enum
+from random import Random
+from typing import Any, TypeAlias
+
+import attrs
+
+from clients.events import Settings
+from serve.rare import Habit
+
+MOST_STEPS = 200
+MOST_PARTITIONS = 8
+MOST_COUNT = 10_000
+"""The largest number in a step: records of a batch, or ms of a pause."""
+
+
+class Do(Enum):
+    """A step of a script; those with a number need it.
+
+    ``POLL`` polls until there is something, as long as there may be; ``POLL_ONCE`` polls once
+    whatever comes. ``ACCEPT``, ``RELEASE`` and ``REJECT`` acknowledge, where the number says how
+    many of what the last poll returned, 0 for all.
+    """
+
+    PRODUCE = "produce"
+    POLL = "poll"
+    POLL_ONCE = "poll-once"
+    ACCEPT = "accept"
+    RELEASE = "release"
+    REJECT = "reject"
+    COMMIT = "commit"
+    COMMIT_ASYNC = "commit-async"
+    IDLE = "idle"
+    DRAIN = "drain"
+    EVICT = "evict"
+    MISNUMBER = "misnumber"
+    LAPSE = "lapse"
+    FEWER = "fewer"
+    HOLES = "holes"
+    NOTHING = "nothing"
+    CUT_FETCH = "cut-fetch"
+    CUT_FETCHED = "cut-fetched"
+    CUT_ACKNOWLEDGEMENT = "cut-acknowledgement"
+    CUT_ACKNOWLEDGED = "cut-acknowledged"
+    NO_COORDINATOR = "no-coordinator"
+
+
+NUMBERED = frozenset({Do.PRODUCE, Do.IDLE, Do.ACCEPT, Do.RELEASE, Do.REJECT})
+HABITS = {Do[habit.name]: habit for habit in Habit}
+
+Step: TypeAlias = tuple[Do, int]
+
+
+class ScriptError(ValueError):
+    """A text that is no script."""
+
+
+@attrs.frozen
+class Script:
+    """How the client is set up, the partitions of its topic, and the steps; then it closes."""
+
+    settings: Settings
+    partitions: int
+    steps: tuple[Step, ...]
+
+
+def as_json(script: Script) -> str:
+    """Return a script as one line."""
+    settings = script.settings
+    steps = [[do.value, number] if do in NUMBERED else [do.value] for do, number in script.steps]
+    document = {
+        "mode": "explicit" if settings.explicit else "implicit",
+        "acquire_mode": "record_limit" if settings.record_limit else "batch_optimized",
+        "max_poll_records": settings.max_poll_records,
+        "partitions": script.partitions,
+        "steps": steps,
+    }
+    return json.dumps(document, separators=(",", ":"))
+
+
+def from_json(text: str) -> Script:
+    """Return the script in a line. Raises ScriptError that says what is wrong and allowed."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ScriptError("a script is JSON, as reports have it") from None
+    if not isinstance(document, dict):
+        raise ScriptError("a script is a JSON object, as reports have it")
+    explicit = _choice(document, "mode", ("implicit", "explicit")) == "explicit"
+    limit = _choice(document, "acquire_mode", ("batch_optimized", "record_limit"))
+    settings = Settings(explicit, limit == "record_limit", _number(document, "max_poll_records"))
+    partitions = _number(document, "partitions", MOST_PARTITIONS)
+    steps = document.get("steps")
+    if not isinstance(steps, list) or len(steps) > MOST_STEPS:
+        raise ScriptError(f"steps: a list of at most {MOST_STEPS} steps is allowed")
+    return Script(settings, partitions, tuple(_step(nth, step) for nth, step in enumerate(steps)))
+
+
+def _choice(document: dict[str, Any], name: str, allowed: tuple[str, ...]) -> str:
+    value = document.get(name, allowed[0])
+    if value not in allowed:
+        raise ScriptError(f"{name} is {value!r:.80}; allowed: {', '.join(allowed)}")
+    return str(value)
+
+
+def _number(document: dict[str, Any], name: str, most: int = MOST_COUNT) -> int:
+    value = document.get(name, 1)
+    if type(value) is not int or not 1 <= value <= most:
+        raise ScriptError(f"{name} is {value!r:.80}; allowed: a whole number from 1 to {most}")
+    return value
+
+
+def _step(nth: int, step: object) -> Step:
+    names = {do.value: do for do in Do}
+    if not isinstance(step, list) or not step or str(step[0]) not in names:
+        raise ScriptError(f"step {nth} is {step!r:.80}; allowed: [NAME], of {', '.join(names)}")
+    do = names[str(step[0])]
+    if do not in NUMBERED:
+        if len(step) != 1:
+            raise ScriptError(f"step {nth} is {step!r:.80}; {do.value} has no number")
+        return do, 0
+    number = step[1] if len(step) == 2 else None  # noqa: PLR2004 - a name and a number
+    least = 1 if do is Do.PRODUCE else 0
+    if type(number) is not int or not least <= number <= MOST_COUNT:
+        raise ScriptError(
+            f"step {nth} is {step!r:.80}; {do.value} needs a number from {least} to {MOST_COUNT}"
+        )
+    return do, number
+
+
+_TROUBLE = (
+    *(Do.EVICT, Do.MISNUMBER, Do.LAPSE, Do.FEWER, Do.HOLES, Do.NOTHING),
+    *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
+    Do.NO_COORDINATOR,
+)
+_ACKNOWLEDGE = (Do.ACCEPT, Do.ACCEPT, Do.RELEASE, Do.REJECT)
+
+
+def drawn(random: Random, acquire_modes: tuple[str, ...], *, callbacks: bool) -> Script:
+    """Draw a script: rounds of an application, with trouble between and within them."""
+    limit = random.choice(acquire_modes) == "record_limit"
+    most = random.choice((1, 3, 5, 500))
+    settings = Settings(random.random() < _EXPLICIT, limit, most, callbacks)
+    steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
+    for _ in range(random.randint(1, 3)):
+        steps += _round(random, explicit=settings.explicit)
+    if random.random() < _DRAINS:
+        steps.append((Do.DRAIN, 0))
+    return Script(settings, random.choice((1, 1, 2)), tuple(steps))
+
+
+_EXPLICIT, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.7, 0.35, 300
+
+
+def _round(random: Random, *, explicit: bool) -> list[Step]:
+    """Draw one round: maybe more records, a poll, what is said of its records, maybe a commit."""
+    steps: list[Step] = []
+    if random.random() < _TROUBLED:
+        steps.append((random.choice(_TROUBLE), 0))
+    if random.random() < _EXPLICIT:
+        steps.append((Do.PRODUCE, random.randint(1, 8)))
+    steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
+    if random.random() < _TROUBLED:
+        steps.append((random.choice(_TROUBLE), 0))
+    if explicit:
+        steps += [
+            (random.choice(_ACKNOWLEDGE), random.choice((0, 0, 1, 2)))
+            for _ in range(random.randint(1, 3))
+        ]
+    if random.random() < _TROUBLED:
+        steps.append((random.choice(_TROUBLE), 0))
+    commit = random.choice((Do.COMMIT, Do.COMMIT, Do.COMMIT_ASYNC, Do.IDLE, None))
+    if commit is not None:
+        steps.append((commit, _IDLE_MS if commit is Do.IDLE else 0))
+    return steps

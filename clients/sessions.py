@@ -1,0 +1,60 @@
+"""The share session of a client, by the epochs that its requests carry."""
+
+import attrs
+
+from model.share_messages import FINAL_EPOCH, INITIAL_EPOCH
+from spec.share_session import next_epoch
+
+NOT_FOUND, WRONG_EPOCH = 122, 123
+"""SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH: the client knows its session is gone."""
+
+
+@attrs.define
+class Session:
+    """What the client knows of its session: the next epoch, None where it has none.
+
+    ``sure`` is False where a connection was cut, or a request failed for another reason: then the
+    epoch may have moved on or not.
+    """
+
+    epoch: int | None = None
+    sure: bool = True
+    ended: bool = False
+    _asked: dict[int, int] = attrs.field(factory=dict)
+
+    def allowed(self) -> set[int]:
+        """Return the epochs that the next request may carry."""
+        if self.epoch is None:
+            return {INITIAL_EPOCH, *((FINAL_EPOCH,) if self.ended else ())}
+        if self.sure:
+            return {self.epoch, FINAL_EPOCH}
+        return {INITIAL_EPOCH, FINAL_EPOCH, self.epoch, max(INITIAL_EPOCH, self.epoch - 1)}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client knows that it has a session."""
+        return self.epoch is not None and self.sure
+
+    def asked(self, number: int, epoch: int) -> None:
+        """Take note of a request."""
+        self._asked[number] = epoch
+
+    def answered(self, number: int, error: int) -> None:
+        """Take note of an answer that was sent."""
+        epoch = self._asked.pop(number, INITIAL_EPOCH)
+        if error in (NOT_FOUND, WRONG_EPOCH) or (not error and epoch == FINAL_EPOCH):
+            self.epoch, self.sure, self.ended = None, True, True
+        elif error:
+            self.sure = False
+        else:
+            self.epoch, self.sure = next_epoch(epoch), True
+
+    def cut(self, number: int) -> None:
+        """Take note of a connection that was cut in place of an answer."""
+        epoch = self._asked.pop(number, INITIAL_EPOCH)
+        self.epoch = INITIAL_EPOCH if epoch == FINAL_EPOCH else next_epoch(epoch)
+        self.sure = False
+
+    def disconnected(self) -> None:
+        """Take note of the end of a connection, which the client may know of."""
+        self.sure, self.ended = self.epoch is None, True

@@ -1,0 +1,70 @@
+"""The clients that the harness knows by name, and those behind a command."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import attrs
+
+from clients.drivers import Values
+from conformance.cores.kafka import kafka_java
+from conformance.cores.process import ProcessTarget
+from conformance.target import TargetError
+
+NAMES = ("librdkafka", "kafka")
+_JAVA = Path(__file__).parent / "targets" / "KafkaShare.java"
+_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+@attrs.define
+class Kept:
+    """A driver in a process that goes on to the next script, unless the last one went wrong."""
+
+    command: str
+    seconds: float
+    _process: ProcessTarget | None = None
+    _is_clean: bool = True
+
+    def ask(self, command: Values) -> Values:
+        """Pass a command on; the process is started for the first. Raises TargetError."""
+        if self._process is None:
+            self._process = ProcessTarget(self.command, self.seconds)
+        self._is_clean = False
+        answer = self._process.ask(command)
+        self._is_clean = command["do"] in ("hello", "close") and answer.get("error") is None
+        return answer
+
+    def close(self) -> None:
+        """Keep the process if its client was closed well, end it otherwise."""
+        if not self._is_clean:
+            self.end()
+
+    def end(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+
+def driver_of(name: str | None, command: str | None, seconds: float) -> Kept:
+    """Return the driver of a client, by its name or by a command. Raises TargetError.
+
+    ``seconds``: how long it may take for one answer.
+    """
+    if command is None:
+        command = _librdkafka() if name == "librdkafka" else _kafka()
+    return Kept(command, seconds)
+
+
+def _librdkafka() -> str:
+    try:
+        from confluent_kafka import ShareConsumer  # noqa: F401, PLC0415 - an extra of the package
+    except ImportError:
+        text = "librdkafka's share consumer needs: pip install 'sharespec[mock]'"
+        raise TargetError(text) from None
+    return f"{shlex.quote(sys.executable)} -m clients.targets.librdkafka"
+
+
+def _kafka() -> str:
+    java, path = kafka_java()
+    return f"{java} {_FLAGS} -cp {shlex.quote(path)} {shlex.quote(str(_JAVA))}"

@@ -1,0 +1,144 @@
+"""What a broker may do and a real one does rarely: each is armed, and happens once.
+
+Only what the broker chooses is chosen here; what then becomes of records ``spec`` computes.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from enum import Enum
+from random import Random
+
+import attrs
+
+from model.ranges import AcquiredRange, OffsetRange
+from model.share_messages import (
+    Conduct,
+    PartitionResponse,
+    ShareResponse,
+    TopicPartition,
+)
+
+MOST_ARMED = 1000
+"""How many may be armed at a time."""
+
+
+class Habit(Enum):
+    """What the broker does once, at the next request that it fits."""
+
+    FEWER = "acquire only the first records of what is sent"
+    HOLES = "acquire ranges with holes between them"
+    NOTHING = "answer a fetch without records although there are some"
+    CUT_FETCH = "cut the connection before a fetch is looked at"
+    CUT_FETCHED = "cut the connection after a fetch took effect, in place of its answer"
+    CUT_ACKNOWLEDGEMENT = "cut the connection before acknowledgements are looked at"
+    CUT_ACKNOWLEDGED = "cut the connection after acknowledgements took effect"
+    NO_COORDINATOR = "say that the coordinator of a group is not available"
+
+
+ACQUIRING = (Habit.FEWER, Habit.HOLES, Habit.NOTHING)
+CUTS_FETCHES = (Habit.CUT_FETCH, Habit.CUT_FETCHED)
+CUTS_ACKNOWLEDGEMENTS = (Habit.CUT_ACKNOWLEDGEMENT, Habit.CUT_ACKNOWLEDGED)
+TAKES_EFFECT = (Habit.CUT_FETCHED, Habit.CUT_ACKNOWLEDGED)
+
+
+@attrs.define
+class Rare:
+    """What is armed, in order, and the chance by which offsets are chosen.
+
+    ``skipped_ms`` is by how much the clock of acquisition locks was put forward.
+    """
+
+    random: Random = attrs.field(factory=lambda: Random(0))  # noqa: S311 - chance, no secret
+    skipped_ms: int = 0
+    _armed: deque[Habit] = attrs.field(factory=deque)
+
+    def arm(self, habit: Habit) -> None:
+        """Let something happen once; beyond the most that may be armed, nothing more is."""
+        if len(self._armed) < MOST_ARMED:
+            self._armed.append(habit)
+
+    def next_of(self, habits: Iterable[Habit]) -> Habit | None:
+        """Return the first of these that is armed, which stays armed, or None."""
+        wanted = frozenset(habits)
+        return next((habit for habit in self._armed if habit in wanted), None)
+
+    def happened(self, habit: Habit) -> None:
+        """Disarm what has happened."""
+        self._armed.remove(habit)
+
+    def cut(self, *, fetches: bool, acknowledges: bool) -> Habit | None:
+        """Return how the connection of this request is cut, which then has happened, or None."""
+        fitting = (
+            *(CUTS_FETCHES if fetches else ()),
+            *(CUTS_ACKNOWLEDGEMENTS if acknowledges else ()),
+        )
+        habit = self.next_of(fitting)
+        if habit is not None:
+            self.happened(habit)
+        return habit
+
+    def takes(self, habit: Habit) -> bool:
+        """Whether this is armed; then it has happened."""
+        armed = self.next_of((habit,)) is not None
+        if armed:
+            self.happened(habit)
+        return armed
+
+    def acquired(
+        self, habit: Habit, usual: ShareResponse
+    ) -> dict[TopicPartition, tuple[OffsetRange, ...]]:
+        """Return what to acquire in place of the usual, of each share-partition it differs in."""
+        return {
+            part.topic_partition: self._part(habit, part)
+            for part in usual.partitions
+            if sum(map(_count, part.acquired)) >= _LEAST[habit]
+        }
+
+    def _part(self, habit: Habit, part: PartitionResponse) -> tuple[OffsetRange, ...]:
+        """Return fewer offsets; with holes the first and the last stay, the second does not."""
+        offsets = [offset for taken in part.acquired for offset in _offsets(taken)]
+        if habit is Habit.NOTHING:
+            return ()
+        if habit is Habit.FEWER:
+            return _ranges(offsets[: self.random.randint(1, len(offsets) - 1)])
+        first, _second, *others, last = offsets
+        stays = [offset for offset in others if self.random.random() < _STAYS]
+        return _ranges([first, *stays, last])
+
+
+_STAYS = 0.6
+_LEAST = {Habit.NOTHING: 1, Habit.FEWER: 2, Habit.HOLES: 3}
+"""How many acquired records of a share-partition each needs."""
+
+
+def _count(taken: AcquiredRange) -> int:
+    return taken.last - taken.first + 1
+
+
+def _offsets(taken: AcquiredRange) -> range:
+    return range(taken.first, taken.last + 1)
+
+
+def _ranges(offsets: list[int]) -> tuple[OffsetRange, ...]:
+    ranges: list[OffsetRange] = []
+    for offset in offsets:
+        if ranges and ranges[-1].last == offset - 1:
+            ranges[-1] = OffsetRange(ranges[-1].first, offset)
+        else:
+            ranges.append(OffsetRange(offset, offset))
+    return tuple(ranges)
+
+
+def with_acquired(
+    conduct: Conduct, acquired: dict[TopicPartition, tuple[OffsetRange, ...]]
+) -> Conduct:
+    """Return the conduct that acquires these offsets, where it says any."""
+    return attrs.evolve(
+        conduct,
+        partitions=tuple(
+            (place, attrs.evolve(chosen, acquire=attrs.evolve(chosen.acquire, acquired=taken)))
+            if (taken := acquired.get(place)) is not None
+            else (place, chosen)
+            for place, chosen in conduct.partitions
+        ),
+    )

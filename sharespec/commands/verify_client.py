@@ -1,0 +1,104 @@
+"""``sharespec verify-client``: hold a share consumer to the duties of a client."""
+
+import shlex
+import sys
+from collections.abc import Callable
+from math import inf
+
+import click
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+from clients.campaign import Campaign, Limits, alone, campaign
+from clients.drivers import Driver
+from clients.report import json_lines as as_json_lines
+from clients.report import lines
+from clients.scripts import Script, ScriptError, from_json
+from clients.subjects import NAMES, driver_of
+from conformance.target import TargetError
+from sharespec.commands.options import JSON, SECONDS
+from sharespec.console import progress_console
+from sharespec.exit import Exit, exits_on, fail
+
+
+def _script(_context: click.Context, _option: click.Parameter, text: str | None) -> Script | None:
+    try:
+        return None if text is None else from_json(text)
+    except ScriptError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command("verify-client")
+@click.argument("name", required=False, type=click.Choice(NAMES))
+@click.option(
+    "--exec",
+    "command",
+    metavar="COMMAND",
+    help="Start this command and drive it (docs/verify-client.md).",
+)
+@click.option(
+    "--seconds",
+    type=SECONDS,
+    help="How long to search; default: 60, or where --runs is given no limit.",
+)
+@click.option("--runs", type=click.IntRange(0), help="Play at most this many scripts.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random scripts.")
+@click.option(
+    "--silence",
+    type=SECONDS,
+    default=90,
+    show_default=True,
+    help="How long the client may take for one call, in seconds.",
+)
+@click.option("--play", metavar="JSON", callback=_script, help="Play only this script.")
+@JSON
+@exits_on(TargetError)
+def verify_client_command(  # noqa: PLR0913 - one for each option
+    *,
+    name: str | None,
+    command: str | None,
+    seconds: float | None,
+    runs: int | None,
+    seed: int,
+    silence: float,
+    play: Script | None,
+    json_lines: bool,
+) -> None:
+    """Search a share consumer for what no client may do.
+
+    NAME is librdkafka or kafka; or give --exec. Each script has a broker of its own, whose answers
+    the specification computes, and in which rare things happen that are allowed. What goes over
+    the wire and what the application is told are judged together (docs/client-rules.md).
+
+    Exits with 0 if no duty is violated, 1 if one is, 2 if the client could not be driven or stopped
+    responding: results so far are still reported.
+    """
+    if (name is None) == (command is None):
+        raise click.UsageError(f"give one of {', '.join(NAMES)}, or --exec COMMAND")
+    driver = driver_of(name, command, silence)
+    if seconds is None:
+        seconds = 60.0 if runs is None else inf
+    limits = Limits(seconds, 1_000_000 if runs is None else runs)
+    try:
+        result = (
+            _searched(lambda: driver, limits, seed) if play is None else alone(lambda: driver, play)
+        )
+    finally:
+        driver.end()
+    given = name or f"--exec {shlex.quote(command or '')}"
+    again = f"sharespec verify-client {given}"
+    for line in as_json_lines(result) if json_lines else lines(result, again):
+        click.echo(line)
+    if result.failure:
+        fail(result.failure)
+    sys.exit(Exit.WRONG if result.shown else Exit.WELL)
+
+
+def _searched(start: Callable[[], Driver], limits: Limits, seed: int) -> Campaign:
+    text = TextColumn("{task.description}")
+    with Progress(text, TimeElapsedColumn(), console=progress_console(), transient=True) as bar:
+        task = bar.add_task("verify-client")
+
+        def progress(runs: int, shown: int) -> None:
+            bar.update(task, description=f"{runs:,} scripts, {shown} duties violated")
+
+        return campaign(start, limits, seed, progress=progress)

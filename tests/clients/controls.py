@@ -1,0 +1,65 @@
+"""Each fault of the double, a script that shows it, and the duty that it violates."""
+
+from clients.duties import Duty
+from clients.events import Settings
+from clients.scripts import Do, Script, Step
+from tests.doubles.share_client import Fault
+
+IMPLICIT, EXPLICIT = Settings(), Settings(explicit=True)
+FEW = Settings(max_poll_records=2)
+LIMITED = Settings(record_limit=True, max_poll_records=2)
+
+
+def script(settings: Settings, *steps: Do | Step, partitions: int = 1) -> Script:
+    """Return a script; steps without a number have 0."""
+    whole = tuple(step if isinstance(step, tuple) else (step, 0) for step in steps)
+    return Script(settings, partitions, whole)
+
+
+FIVE = (Do.PRODUCE, 5)
+HOLES = script(IMPLICIT, FIVE, Do.HOLES, Do.POLL, Do.DRAIN)
+TWO_POLLS = script(IMPLICIT, FIVE, Do.POLL, FIVE, Do.POLL, Do.DRAIN)
+RELEASED = script(EXPLICIT, FIVE, Do.POLL, Do.RELEASE, Do.COMMIT, Do.POLL, Do.ACCEPT, Do.COMMIT)
+REJECTED = script(EXPLICIT, FIVE, Do.POLL, (Do.REJECT, 2), Do.ACCEPT, Do.COMMIT, Do.DRAIN)
+LAPSED = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.LAPSE, Do.COMMIT)
+LAPSED_POLL = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.LAPSE, Do.POLL_ONCE)
+CUT = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.CUT_ACKNOWLEDGED, Do.COMMIT)
+PART = script(EXPLICIT, FIVE, Do.POLL, (Do.ACCEPT, 2), Do.COMMIT, Do.POLL_ONCE)
+AT_ONCE = script(IMPLICIT, FIVE, Do.POLL)
+PENDING = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT)
+EVICTED = script(
+    EXPLICIT, FIVE, Do.POLL, (Do.ACCEPT, 2), Do.EVICT, Do.COMMIT, Do.ACCEPT, Do.POLL_ONCE
+)
+EMPTY = script(IMPLICIT, Do.POLL_ONCE)
+LIMIT = script(LIMITED, FIVE, Do.POLL, Do.DRAIN)
+
+CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
+    (Fault.WHOLE_BATCH, Duty.ONLY_ACQUIRED, HOLES),
+    (Fault.TWICE, Duty.ONCE, TWO_POLLS),
+    (Fault.COUNTS_ONE, Duty.AS_ACQUIRED, RELEASED),
+    (Fault.WRONG_VALUE, Duty.AS_ACQUIRED, AT_ONCE),
+    (Fault.BACKWARDS, Duty.IN_ORDER, AT_ONCE),
+    (Fault.DROPS, Duty.NONE_DROPPED, TWO_POLLS),
+    (Fault.ASKS_MORE, Duty.AT_MOST, AT_ONCE),
+    (Fault.RETURNS_MORE, Duty.AT_MOST, LIMIT),
+    (Fault.ALWAYS_ACCEPTS, Duty.AS_SAID, REJECTED),
+    (Fault.UNSAID, Duty.NOTHING_UNSAID, PART),
+    (Fault.EAGER, Duty.IMPLICIT, AT_ONCE),
+    (Fault.ACCEPTS_AT_CLOSE, Duty.IMPLICIT, AT_ONCE),
+    (Fault.REJECTS, Duty.IMPLICIT, TWO_POLLS),
+    (Fault.REPEATS, Duty.HELD, TWO_POLLS),
+    (Fault.BEYOND, Duty.HELD, HOLES),
+    (Fault.FORGETS, Duty.ALL_SENT, REJECTED),
+    (Fault.FORGETS_AT_CLOSE, Duty.ALL_SENT, PENDING),
+    (Fault.TELLS_SUCCESS, Duty.REFUSAL_TOLD, LAPSED),
+    (Fault.TELLS_SUCCESS, Duty.REFUSAL_TOLD, LAPSED_POLL),
+    (Fault.CUT_IS_SUCCESS, Duty.REFUSAL_TOLD, CUT),
+    (Fault.SILENT, Duty.REFUSAL_KNOWN, LAPSED_POLL),
+    (Fault.POLLS_ON, Duty.UNFINISHED_POLL, PART),
+    (Fault.EPOCH_STAYS, Duty.EPOCHS, TWO_POLLS),
+    (Fault.REOPENS, Duty.EPOCHS, TWO_POLLS),
+    (Fault.OPENS_WITH_ACKNOWLEDGEMENTS, Duty.EPOCHS, EVICTED),
+    (Fault.HANGS_UP, Duty.CLOSES, AT_ONCE),
+    (Fault.STAYS, Duty.LEAVES, AT_ONCE),
+    (Fault.BUSY, Duty.NOT_BUSY, EMPTY),
+)

@@ -1,0 +1,74 @@
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from uuid import UUID
+
+import pytest
+
+from clients.broker import EVICTED, LAPSED, Broker, running
+from clients.events import Lost, Settings
+from model.errors import ErrorCode
+from tests.serve.served import Client, acquired, part
+
+
+@contextmanager
+def holding() -> Iterator[tuple[Broker, Client, UUID]]:
+    """Serve, and let a member acquire three records with its first fetch."""
+    with running() as broker:
+        broker.topic("t", 1)
+        broker.produce(("t", 0), 3)
+        client = Client(broker.address)
+        with closing(client.wire):
+            topic = client.topic("t")
+            assert client.beat(0, ["t"]).error_code == 0
+            assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
+            yield broker, client, topic
+
+
+def lost(broker: Broker) -> list[str]:
+    events = broker.journal.record(Settings()).events
+    return [event.why for event in events if isinstance(event, Lost)]
+
+
+def test_a_session_that_is_ended_is_not_found_and_its_records_are_given_again() -> None:
+    with holding() as (broker, client, topic):
+        broker.evict()
+        assert lost(broker) == [EVICTED]
+        assert client.fetch(1).response.error is ErrorCode.SHARE_SESSION_NOT_FOUND
+        assert acquired(client.fetch(0, part(topic))) == [(0, 2, 2)]
+
+
+def test_without_a_session_none_is_ended() -> None:
+    with running() as broker:
+        broker.evict()
+        assert lost(broker) == []
+
+
+def test_an_epoch_that_moved_on_refuses_the_next_request_and_keeps_the_records() -> None:
+    with holding() as (broker, client, topic):
+        broker.misnumber()
+        assert client.fetch(1).response.error is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+        assert acquired(client.fetch(0, part(topic))) == []
+        answer = client.acknowledge(1, part(topic, (0, 2, 1)))
+        assert answer.response.partitions[0].acknowledge_error is ErrorCode.NONE
+        assert lost(broker) == []
+
+
+def test_locks_that_ended_refuse_an_acknowledgement_and_give_the_records_again() -> None:
+    with holding() as (broker, client, topic):
+        assert not broker.has_available()
+        broker.lapse()
+        assert broker.has_available()
+        answer = client.acknowledge(1, part(topic, (0, 2, 1)))
+        refused = answer.response.partitions[0].acknowledge_error
+        assert refused is ErrorCode.INVALID_RECORD_STATE
+        assert acquired(client.fetch(2)) == [(0, 2, 2)]
+        assert lost(broker) == [LAPSED]
+
+
+def test_an_address_that_is_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def taken(*_args: object) -> tuple[str, int]:
+        raise OSError("address in use")
+
+    monkeypatch.setattr("serve.server.Server.start", taken)
+    with pytest.raises(OSError, match="address in use"), running():
+        pass

@@ -1,0 +1,92 @@
+import json
+
+import pytest
+
+from clients.campaign import Campaign, Limits, alone, campaign, described
+from clients.drivers import Driver, Values
+from clients.duties import Duty
+from clients.play import Pace
+from clients.report import json_lines, lines
+from clients.scripts import Do
+from conformance.target import TargetError
+from tests.clients.controls import PART, REJECTED
+from tests.doubles.share_client import Fault, ShareClient
+
+FAST = Pace(poll_ms=20)
+
+
+def searched(fault: Fault | None, runs: int, seed: int = 0) -> Campaign:
+    return campaign(lambda: ShareClient(fault), Limits(600, runs), seed, FAST)
+
+
+def test_a_faulty_client_is_found_by_chance_and_its_script_has_no_step_too_many() -> None:
+    result = searched(Fault.ALWAYS_ACCEPTS, 12)
+    (shown,) = result.shown
+    assert shown.violation.duty is Duty.AS_SAID
+    names = [do for do, _ in shown.script.steps]
+    assert names[:1] == [Do.PRODUCE]
+    assert len(names) == 3
+    assert names[1] in (Do.POLL, Do.POLL_ONCE)
+    assert names[2] in (Do.RELEASE, Do.REJECT)
+
+
+def test_the_same_seed_draws_the_same_scripts_and_another_seed_others() -> None:
+    limits = Limits(600, 1, shrink_seconds=0)
+    results = [campaign(lambda: ShareClient(Fault.STAYS), limits, seed, FAST) for seed in (1, 1, 2)]
+    first, again, other = (shown.script for result in results for shown in result.shown)
+    assert first == again != other
+
+
+def test_no_run_is_played_where_none_is_allowed() -> None:
+    assert searched(Fault.DROPS, 0).shown == ()
+
+
+class Broken(ShareClient):
+    """A driver that ends at its first poll."""
+
+    def ask(self, command: Values) -> Values:
+        if command["do"] == "poll":
+            raise TargetError("it ended")
+        return super().ask(command)
+
+
+def test_a_driver_that_ends_ends_the_search_and_is_reported() -> None:
+    result = campaign(Broken, Limits(600, 50), 0, FAST)
+    assert (result.failure, result.shown) == ("it ended", ())
+    assert result.runs < 50
+
+
+def test_a_driver_that_describes_nothing_is_refused() -> None:
+    class Silent(ShareClient):
+        def ask(self, command: Values) -> Values:  # noqa: ARG002 - it says nothing to anything
+            return {}
+
+    with pytest.raises(TargetError, match="protocol"):
+        described(Silent)
+
+
+def test_one_script_is_played_alone() -> None:
+    def start() -> Driver:
+        return ShareClient(Fault.UNSAID)
+
+    result = alone(start, PART, FAST)
+    assert [shown.violation.duty for shown in result.shown] == [Duty.NOTHING_UNSAID]
+    assert alone(ShareClient, REJECTED, FAST).shown == ()
+
+
+def test_a_report_has_the_duty_its_sentence_and_the_command_that_shows_it_again() -> None:
+    result = alone(lambda: ShareClient(Fault.UNSAID), PART, FAST)
+    text = "\n".join(lines(result, "sharespec verify-client X"))
+    assert "acknowledges-nothing-unsaid: t-0 offset" in text
+    assert """sharespec verify-client X --play '{"mode":"explicit",""" in text
+    assert "The application must acknowledge all records returned" in text
+    assert "violates 1 duties; 1 scripts" in text
+    shown, whole = map(json.loads, json_lines(result))
+    assert (shown["duty"], shown["script"]["mode"]) == ("acknowledges-nothing-unsaid", "explicit")
+    assert (whole["verdict"], whole["runs"]) == ("violates", 1)
+
+
+def test_a_report_of_a_client_that_conforms_is_one_line() -> None:
+    result = searched(None, 2)
+    (line,) = lines(result, "x")
+    assert line.startswith("the double: conforms; 2 scripts, ")

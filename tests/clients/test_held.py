@@ -1,0 +1,30 @@
+from clients.events import Granted
+from clients.held import Holdings
+
+PLACE = ("t", 0)
+
+
+def test_an_acquisition_of_a_record_follows_the_one_before() -> None:
+    holdings = Holdings()
+    holdings.grant(Granted(PLACE, 3, 5, 1))
+    holdings.grant(Granted(PLACE, 4, 4, 2))
+    assert [held.count for held in holdings.of(PLACE, 4)] == [1, 2]
+    assert [held.count for held in holdings.of(PLACE, 5)] == [1]
+    assert holdings.of(PLACE, 6) == holdings.of(("t", 1), 4) == []
+
+
+def test_only_what_was_granted_before_the_client_went_on_is_known_to_be_in_hand() -> None:
+    holdings = Holdings()
+    holdings.grant(Granted(PLACE, 0, 0, 1))
+    holdings.move_on(7)
+    holdings.grant(Granted(PLACE, 1, 1, 1))
+    assert [held.moved_on for held in holdings.every()] == [7, None]
+
+
+def test_what_is_lost_is_lost_where_it_was_first() -> None:
+    holdings = Holdings()
+    holdings.grant(Granted(PLACE, 0, 0, 1))
+    holdings.lose(4)
+    holdings.grant(Granted(PLACE, 0, 0, 2))
+    holdings.lose(9)
+    assert [held.lost for held in holdings.of(PLACE, 0)] == [4, 9]

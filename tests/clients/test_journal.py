@@ -1,0 +1,72 @@
+from types import SimpleNamespace
+from uuid import uuid4
+
+from clients.duties import Duty
+from clients.events import Asked, Called, Left, Lost, Returned, Settings
+from clients.journal import MOST_ACKNOWLEDGEMENTS, Journal
+from clients.judge import judge
+from serve.node import Node, Options, create_topic
+
+
+def node() -> Node:
+    return Node(Options(), int, int, int)
+
+
+def acknowledging(topic: object, types: int, batches: int = 1) -> SimpleNamespace:
+    batch = SimpleNamespace(first_offset=0, last_offset=0, acknowledge_types=(1,) * types)
+    part = SimpleNamespace(partition_index=0, acknowledgement_batches=(batch,) * batches)
+    return SimpleNamespace(
+        share_session_epoch=1,
+        member_id="m",
+        topics=(SimpleNamespace(topic_id=topic, partitions=(part,)),),
+    )
+
+
+def test_only_so_many_events_are_kept_and_the_record_says_so() -> None:
+    journal = Journal(node(), most=3)
+    for _ in range(5):
+        journal.note(Lost(0, "x"))
+    record = journal.record(Settings())
+    assert len(record.events) == 3
+    assert record.full
+
+
+def test_a_request_of_very_many_acknowledgements_fills_the_record() -> None:
+    journal = Journal(node())
+    journal.asked(1, "c", "share_acknowledge", acknowledging(uuid4(), MOST_ACKNOWLEDGEMENTS))
+    record = journal.record(Settings())
+    assert record.full
+    assert record.events == ()
+
+
+def test_a_full_record_is_not_judged_by_what_is_missing_at_its_end() -> None:
+    journal = Journal(node(), most=2)
+    journal.note(Called(0, "close"))
+    journal.note(Returned(0, "close"))
+    assert [v.duty for v in judge(journal.record(Settings()))] == [Duty.LEAVES]
+    journal.note(Left(0))
+    assert judge(journal.record(Settings())) == ()
+
+
+def test_topics_have_their_names_and_unknown_ones_a_sign() -> None:
+    broker = node()
+    topic = create_topic(broker, "t", 1)
+    journal = Journal(broker)
+    journal.asked(1, "c", "share_acknowledge", acknowledging(topic.id, 1))
+    journal.asked(2, "c", "share_acknowledge", acknowledging(uuid4(), 1))
+    places = [
+        event.acknowledgements[0].place
+        for event in journal.record(Settings()).events
+        if isinstance(event, Asked)
+    ]
+    assert places == [("t", 0), ("?", 0)]
+
+
+def test_only_the_end_of_the_connection_with_the_session_loses_records() -> None:
+    journal = Journal(node())
+    journal.asked(1, "c", "share_acknowledge", acknowledging(uuid4(), 1))
+    journal.ended("other")
+    journal.asked(2, "other", "metadata", SimpleNamespace())
+    assert len(journal.record(Settings()).events) == 1
+    journal.ended("c")
+    assert isinstance(journal.record(Settings()).events[-1], Lost)

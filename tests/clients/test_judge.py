@@ -1,0 +1,51 @@
+"""Faulty clients of ours, which the judge finds and names; the same without a fault conforms."""
+
+from random import Random
+
+import pytest
+
+from clients.duties import Duty
+from clients.judge import judge
+from clients.play import Pace, play
+from clients.scripts import Script, as_json, drawn
+from tests.clients.controls import CONTROLS
+from tests.doubles.share_client import Fault, ShareClient
+
+FAST = Pace(poll_ms=20)
+
+
+def violated(script: Script, fault: Fault | None) -> dict[Duty, str]:
+    """Play a script with the double; return what is violated, with what is said of it first."""
+    record = play(script, lambda: ShareClient(fault), FAST)
+    duties: dict[Duty, str] = {}
+    for violation in judge(record):
+        duties.setdefault(violation.duty, violation.text)
+    return duties
+
+
+@pytest.mark.parametrize(
+    ("fault", "duty", "script"),
+    CONTROLS,
+    ids=[f"{fault.name}-{duty.name}-{nth}" for nth, (fault, duty, _) in enumerate(CONTROLS)],
+)
+def test_a_faulty_client_is_found_and_its_duty_named(
+    fault: Fault, duty: Duty, script: Script
+) -> None:
+    assert duty in violated(script, fault)
+
+
+@pytest.mark.parametrize("script", dict.fromkeys(script for *_, script in CONTROLS), ids=as_json)
+def test_the_same_client_without_a_fault_conforms(script: Script) -> None:
+    assert violated(script, None) == {}
+
+
+def test_every_duty_and_every_fault_has_a_control() -> None:
+    assert {duty for _, duty, _ in CONTROLS} == set(Duty)
+    assert {fault for fault, *_ in CONTROLS} == set(Fault)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_client_without_a_fault_conforms_whatever_happens(seed: int) -> None:
+    chance = Random(seed)  # noqa: S311 - chance, no secret
+    script = drawn(chance, ("batch_optimized", "record_limit"), callbacks=True)
+    assert violated(script, None) == {}, as_json(script)

@@ -1,0 +1,61 @@
+import re
+from random import Random
+
+import pytest
+
+from clients.events import Settings
+from clients.scripts import MOST_STEPS, Do, Script, ScriptError, as_json, drawn, from_json
+
+
+def draw(seed: int) -> Script:
+    chance = Random(seed)  # noqa: S311 - chance, no secret
+    return drawn(chance, ("batch_optimized", "record_limit"), callbacks=True)
+
+
+def test_a_script_as_json_is_the_same_script() -> None:
+    scripts = [draw(seed) for seed in range(300)]
+    assert [from_json(as_json(script)) for script in scripts] == scripts
+
+
+def test_every_step_and_every_setting_is_drawn() -> None:
+    scripts = [draw(seed) for seed in range(300)]
+    assert {do for script in scripts for do, _ in script.steps} == set(Do)
+    assert {script.settings.explicit for script in scripts} == {False, True}
+    assert {script.settings.record_limit for script in scripts} == {False, True}
+    assert {script.partitions for script in scripts} == {1, 2}
+
+
+def test_a_client_is_asked_only_for_the_acquire_modes_that_it_has() -> None:
+    chance = Random(0)  # noqa: S311 - chance, no secret
+    scripts = [drawn(chance, ("batch_optimized",), callbacks=False) for _ in range(50)]
+    assert {script.settings.record_limit for script in scripts} == {False}
+    assert {script.settings.callbacks for script in scripts} == {False}
+
+
+def test_what_a_script_leaves_out_has_a_default() -> None:
+    assert from_json('{"steps":[]}') == Script(Settings(max_poll_records=1), 1, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[", "a script is JSON"),
+        ("[" * 100_000, "a script is JSON"),
+        ("[]", "a JSON object"),
+        ('{"mode":"fast"}', "mode is 'fast'; allowed: implicit, explicit"),
+        ('{"acquire_mode":1}', "acquire_mode is 1; allowed: batch_optimized, record_limit"),
+        ('{"max_poll_records":0}', "max_poll_records is 0; allowed: a whole number from 1"),
+        ('{"partitions":9}', "partitions is 9; allowed: a whole number from 1 to 8"),
+        ('{"partitions":true}', "partitions is True"),
+        ("{}", f"steps: a list of at most {MOST_STEPS}"),
+        ('{"steps":[["poll"],["dance"]]}', "step 1 is ['dance']; allowed: [NAME], of produce,"),
+        ('{"steps":[["produce"]]}', "step 0 is ['produce']; produce needs a number from 1"),
+        ('{"steps":[["produce",0]]}', "produce needs a number from 1 to 10000"),
+        ('{"steps":[["poll",1]]}', "poll has no number"),
+        ('{"steps":[[{}]]}', "step 0 is [{}]"),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_a_text_that_is_no_script_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ScriptError, match=re.escape(said)):
+        from_json(text)

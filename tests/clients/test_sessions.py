@@ -1,0 +1,51 @@
+import pytest
+
+from clients.sessions import NOT_FOUND, WRONG_EPOCH, Session
+from model.share_messages import FINAL_EPOCH, MAX_EPOCH
+
+
+def after(*exchanges: tuple[int, int]) -> Session:
+    """Return the session after requests (epoch, error)."""
+    session = Session()
+    for number, (epoch, error) in enumerate(exchanges):
+        session.asked(number, epoch)
+        session.answered(number, error)
+    return session
+
+
+def test_a_session_begins_at_0_counts_up_and_ends_at_minus_1() -> None:
+    assert Session().allowed() == {0}
+    assert after((0, 0)).allowed() == {1, FINAL_EPOCH}
+    assert after((0, 0), (1, 0)).allowed() == {2, FINAL_EPOCH}
+    assert after((0, 0), (MAX_EPOCH, 0)).allowed() == {1, FINAL_EPOCH}
+    ended = after((0, 0), (FINAL_EPOCH, 0))
+    assert ended.allowed() == {0, FINAL_EPOCH}
+    assert not ended.is_open
+
+
+@pytest.mark.parametrize("error", [NOT_FOUND, WRONG_EPOCH])
+def test_a_client_that_is_told_that_its_session_is_gone_opens_one(error: int) -> None:
+    assert after((0, 0), (1, error)).allowed() == {0, FINAL_EPOCH}
+
+
+def test_another_error_leaves_open_whether_the_epoch_moved() -> None:
+    session = after((0, 0), (1, 42))
+    assert session.allowed() == {0, 1, FINAL_EPOCH}
+    assert not session.is_open
+
+
+def test_a_cut_leaves_open_whether_the_request_was_served() -> None:
+    session = after((0, 0))
+    session.asked(9, 1)
+    session.cut(9)
+    assert session.allowed() == {0, 1, 2, FINAL_EPOCH}
+    assert not session.is_open
+
+
+def test_the_end_of_a_connection_says_nothing_of_a_session_that_never_was() -> None:
+    session = Session()
+    session.disconnected()
+    assert session.allowed() == {0, FINAL_EPOCH}
+    opened = after((0, 0))
+    opened.disconnected()
+    assert opened.allowed() == {0, 1, FINAL_EPOCH}

@@ -1,0 +1,95 @@
+"""Drivers in processes, and the share consumers that others wrote."""
+
+import sys
+
+import pytest
+
+from clients.campaign import Limits, alone, campaign
+from clients.duties import Duty
+from clients.judge import judge
+from clients.play import Pace, play
+from clients.scripts import Do
+from clients.subjects import Kept, driver_of
+from conformance.target import TargetError
+from tests.clients.controls import EXPLICIT, FIVE, IMPLICIT, RELEASED, TWO_POLLS, script
+from tests.conformance.unbuilt import skip_without_kafka
+
+DOUBLE = f"{sys.executable} -m tests.doubles.share_client"
+
+
+def test_a_driver_goes_on_to_the_next_script_in_the_same_process() -> None:
+    driver = Kept(DOUBLE, 60)
+    processes = []
+    for _ in range(2):
+        assert judge(play(RELEASED, lambda: driver, Pace(poll_ms=20))) == ()
+        processes.append(driver._process)  # noqa: SLF001 - whether it is the same one
+    driver.end()
+    assert processes[0] is processes[1] is not None
+
+
+def test_a_driver_whose_script_broke_off_is_started_anew() -> None:
+    driver = Kept(DOUBLE, 60)
+    driver.ask({"do": "hello", "protocol": 1})
+    first = driver._process  # noqa: SLF001 - whether it is the same one
+    driver.ask({"do": "open", "bootstrap": "127.0.0.1:1", "mode": "implicit"})
+    driver.close()
+    assert driver._process is None  # noqa: SLF001 - as above
+    driver.ask({"do": "hello", "protocol": 1})
+    assert driver._process is not first  # noqa: SLF001 - as above
+    driver.end()
+
+
+def test_a_command_that_cannot_be_started_is_said() -> None:
+    driver = driver_of(None, "/no/such/command", 1)
+    with pytest.raises(TargetError, match="cannot be started"):
+        driver.ask({"do": "hello"})
+    driver.end()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chosen", [RELEASED, TWO_POLLS], ids=["released", "two-polls"])
+def test_librdkafka_conforms(chosen: object) -> None:
+    driver = driver_of("librdkafka", None, 90)
+    try:
+        result = alone(lambda: driver, chosen)  # type: ignore[arg-type] # of the parameters
+    finally:
+        driver.end()
+    assert result.client.name.startswith("librdkafka ")
+    assert result.shown == ()
+
+
+@pytest.mark.slow
+def test_librdkafka_does_not_accept_at_close_as_the_javadoc_has_it() -> None:
+    driver = driver_of("librdkafka", None, 90)
+    try:
+        result = alone(lambda: driver, script(IMPLICIT, FIVE, Do.POLL))
+    finally:
+        driver.end()
+    assert result.shown == ()
+
+
+@pytest.mark.slow
+def test_librdkafka_stays_in_the_group_where_the_coordinator_is_not_found_as_it_closes() -> None:
+    driver = driver_of("librdkafka", None, 90)
+    away = [Do.NO_COORDINATOR] * 20
+    cut = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, *away, Do.CUT_ACKNOWLEDGEMENT, Do.COMMIT)
+    try:
+        result = alone(lambda: driver, cut)
+    finally:
+        driver.end()
+    assert [shown.violation.duty for shown in result.shown] == [Duty.LEAVES]
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+def test_apache_kafkas_share_consumer_conforms() -> None:
+    try:
+        driver = driver_of("kafka", None, 90)
+    except TargetError as error:
+        skip_without_kafka(error)
+    try:
+        result = campaign(lambda: driver, Limits(600, 4))
+    finally:
+        driver.end()
+    assert result.client.name.startswith("Apache Kafka ")
+    assert (result.failure, result.shown) == (None, ())

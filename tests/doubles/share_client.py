@@ -1,0 +1,465 @@
+"""A small share consumer over the wire, behind the protocol of drivers, with faults to switch on.
+
+It does one thing after the other in the thread of its caller, so that a script always goes the same
+way.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+import attrs
+from kio.records.readers import read_batch
+
+from clients.drivers import Values
+from clients.events import ACCEPT, Place
+from conformance.target import TargetError
+from conformance.wire.connection import Address, Bounds, Wire
+from conformance.wire.messages import Message, request
+from conformance.wire.records import BATCH_HEADER, LENGTH_FROM
+
+GROUP, MEMBER = "g", "m"
+SESSION_ERRORS = {122: "SHARE_SESSION_NOT_FOUND", 123: "INVALID_SHARE_SESSION_EPOCH"}
+CUT = "DISCONNECTED"
+NEVER = -1
+MANY = 2000
+
+
+class Fault(Enum):
+    """What this client does wrong."""
+
+    WHOLE_BATCH = "it delivers every record of the batches that it is sent"
+    TWICE = "it delivers the last record of a poll with the next one again"
+    COUNTS_ONE = "it tells the delivery count 1 of every record"
+    WRONG_VALUE = "it delivers a record with the value of the next"
+    BACKWARDS = "it delivers the records of a fetch in descending order"
+    DROPS = "it drops the last record of every fetch"
+    ASKS_MORE = "it asks for twice as many records as max.poll.records"
+    RETURNS_MORE = "it returns all it has where share.acquire.mode is record_limit"
+    ALWAYS_ACCEPTS = "it accepts what the application releases or rejects"
+    UNSAID = "it accepts with a commit what the application has not acknowledged"
+    EAGER = "it accepts records as it delivers them"
+    ACCEPTS_AT_CLOSE = "it accepts what the last poll returned as it closes"
+    REJECTS = "it rejects what it is to accept implicitly"
+    REPEATS = "it sends every acknowledgement again with the next ones"
+    BEYOND = "it acknowledges from the first to the last of what it has, with what lies between"
+    FORGETS = "it loses the last acknowledgement of each commit"
+    FORGETS_AT_CLOSE = "it closes without sending what is pending"
+    TELLS_SUCCESS = "it tells success of acknowledgements that are refused"
+    CUT_IS_SUCCESS = "it tells success of acknowledgements whose connection was cut"
+    SILENT = "it tells nobody of a failed acknowledgement that was sent with a fetch"
+    POLLS_ON = "it polls although records are unacknowledged"
+    EPOCH_STAYS = "it sends the same session epoch twice"
+    REOPENS = "it opens a session with every fetch"
+    OPENS_WITH_ACKNOWLEDGEMENTS = "it acknowledges in the request that opens a session"
+    HANGS_UP = "it closes its connection and not its session"
+    STAYS = "it does not leave the group"
+    BUSY = "it fetches without waiting while there is nothing"
+
+
+@attrs.define
+class Got:
+    """A record in hand."""
+
+    place: Place
+    offset: int
+    count: int
+    value: str
+
+
+class FailureError(Exception):
+    """Why acknowledgements or a fetch came to nothing."""
+
+
+class ShareClient:
+    """A share consumer; ``fault`` is what it does wrong."""
+
+    def __init__(self, fault: Fault | None = None) -> None:
+        """Connect to nothing yet."""
+        self.fault = fault
+        self.wire: Wire | None = None
+        self.epoch, self.member_epoch = 0, 0
+        self.assigned: list[tuple[UUID, str, int]] = []
+        self.topics: list[str] = []
+        self.buffer: list[Got] = []
+        self.current: dict[tuple[Place, int], Got] = {}
+        self.pending: dict[tuple[Place, int], int] = {}
+        self.sent_before: dict[tuple[Place, int], int] = {}
+        self.again: list[Got] = []
+        self.completed: list[Values] = []
+        self.settings: Values = {}
+
+    def ask(self, command: Values) -> Values:
+        """Carry out a command."""
+        calls: dict[str, Callable[[Values], Values]] = {
+            "hello": self.hello,
+            "open": self.open,
+            "subscribe": self.subscribe,
+            "poll": self.poll,
+            "acknowledge": self.acknowledge,
+            "commit": self.commit,
+            "commit_async": self.commit_async,
+            "close": self.end,
+        }
+        try:
+            answer = calls[command["do"]](command)
+        except FailureError as failure:
+            answer = {"error": str(failure)}
+        answer["completed"], self.completed = self.completed, []
+        return answer
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self.wire is not None:
+            self.wire.close()
+            self.wire = None
+
+    def has(self, fault: Fault) -> bool:
+        """Whether this is what it does wrong."""
+        return self.fault is fault
+
+    @property
+    def explicit(self) -> bool:
+        """Whether the application acknowledges."""
+        return bool(self.settings["mode"] == "explicit")
+
+    def hello(self, _command: Values) -> Values:
+        """Describe it."""
+        modes = ["batch_optimized", "record_limit"]
+        name = self.fault.value if self.fault else "the double"
+        return {"protocol": 1, "name": name, "callbacks": True, "acquire_modes": modes}
+
+    def open(self, command: Values) -> Values:
+        """Take the settings."""
+        self.settings = command
+        self.wire = Wire(Address.parse(command["bootstrap"]), Bounds(seconds=60))
+        return {}
+
+    def send(self, message: Message, wait_ms: int = 0) -> Any:  # noqa: ANN401 - a response
+        """Send a request. Raises FailureError where the connection is cut."""
+        assert self.wire is not None
+        try:
+            return self.wire.ask("c", message, wait_ms).body
+        except TargetError:
+            raise FailureError(CUT) from None
+
+    def subscribe(self, command: Values) -> Values:
+        """Subscribe; the next poll joins."""
+        self.topics = command["topics"]
+        return {}
+
+    def join(self) -> None:
+        """Join the group and learn the assignment."""
+        beat = self.beat(0)
+        self.member_epoch = beat.member_epoch
+        names = self.send(
+            request(
+                "metadata",
+                13,
+                topics=[{"topic_id": None, "name": name} for name in self.topics],
+                allow_auto_topic_creation=False,
+                include_topic_authorized_operations=False,
+            )
+        )
+        named = {topic.topic_id: topic.name for topic in names.topics}
+        self.assigned = [
+            (topic.topic_id, named[topic.topic_id], partition)
+            for topic in beat.assignment.topic_partitions
+            for partition in topic.partitions
+        ]
+
+    def beat(self, epoch: int) -> Any:  # noqa: ANN401 - a response
+        """Send a heartbeat."""
+        return self.send(
+            request(
+                "share_group_heartbeat",
+                1,
+                group_id=GROUP,
+                member_id=MEMBER,
+                member_epoch=epoch,
+                rack_id=None,
+                subscribed_topic_names=self.topics if epoch == 0 else None,
+            )
+        )
+
+    def poll(self, command: Values) -> Values:
+        """Poll: what is due is acknowledged with the fetch."""
+        if self.explicit and self.current and not self.has(Fault.POLLS_ON):
+            raise FailureError("IllegalStateException")
+        self.accept_current()
+        if not self.assigned:
+            self.join()
+        if self.buffer:
+            self.acknowledge_apart()
+        else:
+            self.fetch(command["timeout_ms"])
+        return {"records": [_delivered(got) for got in self.taken()]}
+
+    def accept_current(self) -> None:
+        """Accept what the last poll returned, where that is implicit."""
+        if not self.explicit and not self.has(Fault.EAGER):
+            type_ = 3 if self.has(Fault.REJECTS) else ACCEPT
+            self.pending |= dict.fromkeys(self.current, type_)
+            self.current = {}
+
+    def taken(self) -> list[Got]:
+        """Return what a poll returns of what is in hand."""
+        most = self.settings["max_poll_records"]
+        if self.has(Fault.RETURNS_MORE):
+            most = len(self.buffer)
+        taken, self.buffer = self.buffer[:most], self.buffer[most:]
+        self.current |= {(got.place, got.offset): got for got in taken}
+        if self.has(Fault.EAGER):
+            self.pending |= dict.fromkeys(self.current, ACCEPT)
+            self.current = {}
+            self.acknowledge_apart()
+        again, self.again = self.again, taken[-1:]
+        return [*taken, *again] if self.has(Fault.TWICE) else taken
+
+    def acknowledge(self, command: Values) -> Values:
+        """Take note of what the application says of a record."""
+        key = ((command["topic"], command["partition"]), command["offset"])
+        if key not in self.current:
+            raise FailureError("IllegalStateException")
+        self.pending[key] = ACCEPT if self.has(Fault.ALWAYS_ACCEPTS) else command["type"]
+        del self.current[key]
+        return {}
+
+    def commit(self, _command: Values) -> Values:
+        """Commit, and tell the result of each partition."""
+        self.accept_current()
+        if self.has(Fault.UNSAID):
+            self.pending |= dict.fromkeys(self.current, ACCEPT)
+        if self.has(Fault.FORGETS) and self.pending:
+            self.pending.popitem()
+        errors = self.acknowledge_apart()
+        return {
+            "results": [
+                {"topic": place[0], "partition": place[1], "error": error}
+                for place, error in errors.items()
+            ]
+        }
+
+    def commit_async(self, command: Values) -> Values:
+        """Commit; only callbacks tell the result."""
+        self.commit(command)
+        return {}
+
+    def acknowledge_apart(self, *, final: bool = False) -> dict[Place, str | None]:
+        """Send what is pending in a request of its own."""
+        due = self.due()
+        if not due and not final:
+            return {}
+        if not self.epoch:
+            return self.complete(due, lambda _place: "SHARE_SESSION_NOT_FOUND")
+        epoch = -1 if final else self.epoch
+        asked = request(
+            "share_acknowledge",
+            1,
+            group_id=GROUP,
+            member_id=MEMBER,
+            share_session_epoch=epoch,
+            topics=self.batches(due),
+        )
+        return self.exchange(asked, due, "error_code")[1]
+
+    def exchange(
+        self, asked: Message, due: dict[tuple[Place, int], int], field: str, wait_ms: int = 0
+    ) -> tuple[Any, dict[Place, str | None]]:
+        """Send a request of the session, and complete the acknowledgements in it."""
+        try:
+            body = self.send(asked, wait_ms)
+        except FailureError as failure:
+            self.forget_session()
+            self.buffer = []
+            why = None if self.has(Fault.CUT_IS_SUCCESS) else str(failure)
+            return None, self.complete(due, lambda _place: why)
+        if body.error_code:
+            self.forget_session()
+            name = SESSION_ERRORS.get(body.error_code, f"error {body.error_code}")
+            if body.error_code != 123:  # The locks stay where only the epoch was wrong.
+                self.buffer = []
+            return None, self.complete(due, lambda _place: name)
+        self.epoch += not self.has(Fault.EPOCH_STAYS) or self.epoch == 0
+        errors = {
+            (self.name(topic.topic_id), part.partition_index): getattr(part, field)
+            for topic in body.responses
+            for part in topic.partitions
+        }
+        return body, self.complete(due, lambda place: _text(errors.get(place, 0)))
+
+    def forget_session(self) -> None:
+        """Open a session anew with the next fetch."""
+        self.epoch = 0
+
+    def due(self) -> dict[tuple[Place, int], int]:
+        """Take what is pending."""
+        due, self.pending = self.pending, {}
+        before, self.sent_before = self.sent_before, due
+        return {**before, **due} if self.has(Fault.REPEATS) else due
+
+    def complete(
+        self, due: dict[tuple[Place, int], int], error: Callable[[Place], str | None]
+    ) -> dict[Place, str | None]:
+        """Tell the application, by the callback, and return the error of each partition."""
+        places = sorted({place for place, _offset in due})
+        errors = {
+            place: None if self.has(Fault.TELLS_SUCCESS) else error(place) for place in places
+        }
+        self.completed += [
+            {
+                "topic": place[0],
+                "partition": place[1],
+                "offsets": sorted(offset for other, offset in due if other == place),
+                "error": errors[place],
+            }
+            for place in places
+            if not (self.has(Fault.SILENT) and errors[place])
+        ]
+        return errors
+
+    def batches(self, due: dict[tuple[Place, int], int]) -> list[Values]:
+        """Return acknowledgements as topics of a request: one batch for each record."""
+        topics = []
+        for topic_id, name, partition in self.assigned:
+            mine = {o: type_ for (place, o), type_ in due.items() if place == (name, partition)}
+            if self.has(Fault.BEYOND) and mine:
+                mine = {o: mine.get(o, ACCEPT) for o in range(min(mine), max(mine) + 1)}
+            parts = [
+                {"first_offset": o, "last_offset": o, "acknowledge_types": [mine[o]]}
+                for o in sorted(mine)
+            ]
+            whole = {"partition_index": partition, "acknowledgement_batches": parts}
+            topics.append({"topic_id": topic_id, "partitions": [whole]})
+        return topics
+
+    def name(self, topic_id: UUID) -> str:
+        """Return the name of a topic."""
+        return next(name for known, name, _ in self.assigned if known == topic_id)
+
+    def fetch(self, wait_ms: int) -> None:
+        """Fetch, with what is pending; what cannot go out with it fails."""
+        if self.has(Fault.BUSY):
+            for _ in range(MANY):
+                self.fetch_once(0)
+        if self.has(Fault.REOPENS):
+            self.epoch = 0
+        self.fetch_once(wait_ms)
+
+    def fetch_once(self, wait_ms: int) -> None:
+        """Send one fetch."""
+        due = self.due()
+        if not self.epoch and due and not self.has(Fault.OPENS_WITH_ACKNOWLEDGEMENTS):
+            self.complete(due, lambda _place: "SHARE_SESSION_NOT_FOUND")
+            due = {}
+        most = self.settings["max_poll_records"] * (2 if self.has(Fault.ASKS_MORE) else 1)
+        limit = self.settings["acquire_mode"] == "record_limit"
+        asked = request(
+            "share_fetch",
+            2,
+            group_id=GROUP,
+            member_id=MEMBER,
+            share_session_epoch=self.epoch,
+            max_wait=wait_ms,
+            min_bytes=1,
+            max_bytes=1 << 20,
+            max_records=most,
+            batch_size=most,
+            share_acquire_mode=int(limit and not self.has(Fault.RETURNS_MORE)),
+            is_renew_ack=False,
+            topics=self.batches(due),
+            forgotten_topics_data=[],
+        )
+        body, _ = self.exchange(asked, due, "acknowledge_error_code", wait_ms)
+        for topic in body.responses if body else ():
+            for part in topic.partitions:
+                self.receive((self.name(topic.topic_id), part.partition_index), part)
+
+    def receive(self, place: Place, part: Any) -> None:  # noqa: ANN401 - of a response
+        """Take what was acquired of a partition into hand."""
+        counts = {
+            offset: taken.delivery_count
+            for taken in part.acquired_records
+            for offset in range(taken.first_offset, taken.last_offset + 1)
+        }
+        values = _values(part.records or b"")
+        if self.has(Fault.WHOLE_BATCH):
+            counts = {offset: counts.get(offset, 1) for offset in values}
+        got = [
+            Got(
+                place,
+                offset,
+                1 if self.has(Fault.COUNTS_ONE) else count,
+                values[offset] + "0" if self.has(Fault.WRONG_VALUE) else values[offset],
+            )
+            for offset, count in sorted(counts.items())
+        ]
+        if self.has(Fault.BACKWARDS):
+            got.reverse()
+        self.buffer += got[:-1] if self.has(Fault.DROPS) else got
+
+    def end(self, _command: Values) -> Values:
+        """Close: send what is pending with the final epoch, and leave the group."""
+        if self.has(Fault.ACCEPTS_AT_CLOSE):
+            self.accept_current()
+        if self.has(Fault.FORGETS_AT_CLOSE):
+            self.pending = {}
+        if self.epoch or self.pending:
+            self.acknowledge_apart(final=not self.has(Fault.HANGS_UP))
+        if self.member_epoch and not self.has(Fault.STAYS):
+            self.beat(-1)
+        self.close()
+        return {}
+
+
+def _text(code: int) -> str | None:
+    return f"error {code}" if code else None
+
+
+def _delivered(got: Got) -> Values:
+    topic, partition = got.place
+    return {
+        "topic": topic,
+        "partition": partition,
+        "offset": got.offset,
+        "delivery_count": got.count,
+        "value": got.value,
+    }
+
+
+def _values(data: bytes) -> dict[int, str]:
+    """Return the value of each record in what a fetch returned, by its offset."""
+    values = {}
+    while len(data) >= BATCH_HEADER.size:
+        first, length = BATCH_HEADER.unpack_from(data)[:2]
+        size = LENGTH_FROM + length
+        batch, _ = read_batch(data[:size], 0)
+        for nth, record in enumerate(batch.records):
+            values[first + nth] = (record.value or b"").decode()
+        data = data[size:]
+    return values
+
+
+def main() -> None:
+    """Answer commands on standard input; the first argument names a fault."""
+    fault = Fault[sys.argv[1]] if len(sys.argv) > 1 else None
+    client = ShareClient(fault)
+    for line in sys.stdin:
+        command = json.loads(line)
+        if command["do"] == "goodbye":
+            client.close()
+            print("{}", flush=True)  # noqa: T201 - the protocol
+            return
+        if command["do"] == "hello":
+            client = ShareClient(fault)
+        print(json.dumps(client.ask(command)), flush=True)  # noqa: T201 - the protocol
+        if command["do"] == "close":
+            client.close()
+            client = ShareClient(fault)
+
+
+if __name__ == "__main__":
+    main()

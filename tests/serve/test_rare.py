@@ -1,0 +1,130 @@
+from random import Random
+from uuid import UUID
+
+import pytest
+
+from conformance.wire.target import UnansweredError
+from model.errors import ErrorCode
+from model.ranges import AcquiredRange
+from model.share_messages import PartitionResponse, ShareResponse, TopicPartition
+from serve.rare import MOST_ARMED, Habit, Rare
+from tests.clients.test_broker import holding
+from tests.serve.served import Client, acquired, part
+
+PLACE = TopicPartition(str(UUID(int=1)), 0)
+
+
+def usual(*ranges: tuple[int, int, int]) -> ShareResponse:
+    taken = tuple(AcquiredRange(*one) for one in ranges)
+    return ShareResponse(partitions=(PartitionResponse(PLACE, acquired=taken),))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_fewer_are_a_first_part_and_holes_keep_both_ends(seed: int) -> None:
+    rare = Rare(Random(seed))  # noqa: S311 - chance, no secret
+    answer = usual((3, 6, 1), (9, 12, 2))
+    offsets = [3, 4, 5, 6, 9, 10, 11, 12]
+    (fewer,) = rare.acquired(Habit.FEWER, answer).values()
+    taken = [o for one in fewer for o in range(one.first, one.last + 1)]
+    assert taken == offsets[: len(taken)]
+    assert 1 <= len(taken) < len(offsets)
+    (holes,) = rare.acquired(Habit.HOLES, answer).values()
+    taken = [o for one in holes for o in range(one.first, one.last + 1)]
+    assert (taken[0], taken[-1]) == (3, 12)
+    assert set(taken) <= set(offsets) - {4}
+
+
+def test_what_is_too_little_stays_as_it_is() -> None:
+    rare = Rare()
+    assert rare.acquired(Habit.FEWER, usual((0, 0, 1))) == {}
+    assert rare.acquired(Habit.HOLES, usual((0, 1, 1))) == {}
+    assert rare.acquired(Habit.NOTHING, usual()) == {}
+    assert rare.acquired(Habit.NOTHING, usual((0, 0, 1))) == {PLACE: ()}
+
+
+def test_each_happens_once_in_the_order_in_which_it_was_armed() -> None:
+    rare = Rare()
+    for habit in (Habit.CUT_ACKNOWLEDGED, Habit.CUT_FETCH, Habit.CUT_FETCH):
+        rare.arm(habit)
+    assert rare.cut(fetches=False, acknowledges=False) is None
+    assert rare.cut(fetches=True, acknowledges=False) is Habit.CUT_FETCH
+    assert rare.cut(fetches=True, acknowledges=True) is Habit.CUT_ACKNOWLEDGED
+    assert rare.cut(fetches=True, acknowledges=True) is Habit.CUT_FETCH
+    assert rare.cut(fetches=True, acknowledges=True) is None
+
+
+def test_only_so_many_are_armed() -> None:
+    rare = Rare()
+    for _ in range(MOST_ARMED + 5):
+        rare.arm(Habit.CUT_FETCH)
+    happened = 0
+    while rare.cut(fetches=True, acknowledges=False):
+        happened += 1
+    assert happened == MOST_ARMED
+
+
+@pytest.mark.parametrize("habit", [Habit.FEWER, Habit.HOLES])
+def test_what_was_not_acquired_comes_with_a_later_fetch(habit: Habit) -> None:
+    with holding() as (broker, client, _topic):
+        broker.produce(("t", 0), 6)
+        broker.do(lambda node: node.rare.arm(habit))
+        first = [o for one in acquired(client.fetch(1)) for o in range(one[0], one[1] + 1)]
+        assert 0 < len(first) < 6
+        rest = [o for one in acquired(client.fetch(2)) for o in range(one[0], one[1] + 1)]
+        assert sorted([*first, *rest]) == [3, 4, 5, 6, 7, 8]
+
+
+def test_an_answer_without_records_is_followed_by_one_with_them() -> None:
+    with holding() as (broker, client, _topic):
+        broker.produce(("t", 0), 2)
+        broker.do(lambda node: node.rare.arm(Habit.NOTHING))
+        assert acquired(client.fetch(1)) == []
+        assert acquired(client.fetch(2)) == [(3, 4, 1)]
+
+
+@pytest.mark.parametrize(
+    ("habit", "count"), [(Habit.CUT_ACKNOWLEDGEMENT, 1), (Habit.CUT_ACKNOWLEDGED, 0)]
+)
+def test_a_cut_comes_before_or_after_the_acknowledgement_took_effect(
+    habit: Habit, count: int
+) -> None:
+    with holding() as (broker, client, topic):
+        broker.do(lambda node: node.rare.arm(habit))
+        with pytest.raises(UnansweredError):
+            client.acknowledge(1, part(topic, (0, 2, 1)))
+        assert len(acquired(client.fetch(0, part(topic)))) == count
+
+
+@pytest.mark.parametrize(
+    ("habit", "expected"),
+    [(Habit.CUT_FETCH, [(0, 2, 2), (3, 3, 1)]), (Habit.CUT_FETCHED, [(0, 3, 2)])],
+    ids=["before", "after"],
+)
+def test_a_cut_comes_before_or_after_the_fetch_took_effect(
+    habit: Habit, expected: list[tuple[int, int, int]]
+) -> None:
+    with holding() as (broker, client, topic):
+        broker.produce(("t", 0), 1)
+        broker.do(lambda node: node.rare.arm(habit))
+        with pytest.raises(UnansweredError):
+            client.fetch(1)
+        other = Client(broker.address)
+        again = other.fetch(0, part(topic), member="n")
+        other.wire.close()
+        assert acquired(again) == expected
+
+
+def test_a_request_that_acknowledges_nothing_is_not_cut_for_it() -> None:
+    with holding() as (broker, client, _topic):
+        broker.do(lambda node: node.rare.arm(Habit.CUT_ACKNOWLEDGED))
+        assert client.fetch(1).response.error is ErrorCode.NONE
+
+
+def test_a_coordinator_is_not_available_once() -> None:
+    with holding() as (broker, client, _topic):
+        broker.do(lambda node: node.rare.arm(Habit.NO_COORDINATOR))
+        codes = [
+            client.ask("find_coordinator", key_type=0, coordinator_keys=("g",)).coordinators[0]
+            for _ in range(2)
+        ]
+        assert [(each.error_code, each.node_id) for each in codes] == [(15, -1), (0, 1)]

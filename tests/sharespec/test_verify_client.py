@@ -1,0 +1,56 @@
+import json
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from sharespec.cli import cli
+
+DOUBLE = f"{sys.executable} -m tests.doubles.share_client"
+SCRIPT = '{"mode":"explicit","max_poll_records":5,"steps":[["produce",3],["poll"],["reject",0]]}'
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli, ["verify-client", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_a_client_that_conforms_exits_with_0() -> None:
+    status, output, _ = run("--exec", DOUBLE, "--play", SCRIPT)
+    assert (status, output.startswith("the double: conforms; 1 scripts,")) == (0, True)
+
+
+def test_a_client_that_violates_a_duty_exits_with_1_and_says_how_to_see_it_again() -> None:
+    status, output, _ = run("--exec", f"{DOUBLE} ALWAYS_ACCEPTS", "--play", SCRIPT, "--json")
+    shown, whole = map(json.loads, output.splitlines())
+    assert (status, shown["duty"]) == (1, "acknowledges-as-the-application-says")
+    assert whole["verdict"] == "violates"
+    _, output, _ = run("--exec", f"{DOUBLE} ALWAYS_ACCEPTS", "--play", SCRIPT)
+    assert f"sharespec verify-client --exec '{DOUBLE} ALWAYS_ACCEPTS' --play '" in output
+
+
+def test_no_run_is_drawn_where_none_is_asked_for() -> None:
+    status, output, _ = run("--exec", DOUBLE, "--runs", "0")
+    assert (status, output) == (0, "the double: conforms; 0 scripts, 0 events\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "give one of librdkafka, kafka, or --exec COMMAND"),
+        (("librdkafka", "--exec", "x"), "give one of librdkafka, kafka, or --exec COMMAND"),
+        (("--exec", "/no/such/command"), "'/no/such/command' cannot be started"),
+        (("--exec", f"{sys.executable} -c pass"), "it ended"),
+        (("--exec", f"{sys.executable} -c 'print(5)'"), "its answer is not an object: 5"),
+        (("librdkafka", "--play", "{"), "a script is JSON, as reports have it"),
+        (("librdkafka", "--seconds", "nan"), "nan is not a number"),
+        (("franz-go",), "'franz-go' is not one of 'librdkafka', 'kafka'"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_driven_is_one_line_and_exits_with_2(
+    arguments: tuple[str, ...], said: str
+) -> None:
+    status, output, error = run(*arguments)
+    assert (status, output) == (2, "")
+    assert said in error
