@@ -14,6 +14,33 @@ from spec.coordinator import Durable
 from spec.share_coordinator import Held
 from spec.state_topic import replay_held
 
+LARGE_OFFSETS = 20_000
+"""A record of more offsets is large; the largest window of Kafka is 10 000 records."""
+
+_ALLOWED = 2 * MAX_RANGE
+
+
+@attrs.define
+class Allowance:
+    """How many offsets the large records of a dump may still have together.
+
+    Each costs time and memory, however short the record is, and a dump may have any number.
+    """
+
+    left: int = _ALLOWED
+
+    def refusal(self, offsets: int) -> str | None:
+        """Return why a record of so many offsets is too much; None, and count them, if not."""
+        if offsets > MAX_RANGE:
+            return f"more than {MAX_RANGE} offsets have a state"
+        if offsets <= LARGE_OFFSETS:
+            return None
+        if offsets > self.left:
+            text = f"records of more than {LARGE_OFFSETS} offsets each"
+            return f"{text} have more than {_ALLOWED} offsets together"
+        self.left -= offsets
+        return None
+
 
 @attrs.define
 class Topic:
@@ -21,6 +48,7 @@ class Topic:
 
     held: dict[SharePartitionKey, Held] = attrs.field(factory=dict)
     records: int = 0
+    _allowance: Allowance = attrs.field(factory=Allowance)
 
     def take(self, record: StateRecord) -> list[str]:
         """Replay a record as Apache Kafka does; return the rules that it breaks, as sentences.
@@ -29,10 +57,11 @@ class Topic:
         """
         self.records += 1
         before = self.held.get(record.key)
-        broken = list(broken_rules(before, record))
-        size = sum(batch.last - batch.first + 1 for batch in _batches(record))
-        if size + (len(before.durable.entries) if before else 0) > MAX_RANGE:
-            return [*broken, f"more than {MAX_RANGE} offsets have a state; it is skipped"]
+        size = offsets_of(record) + (len(before.durable.entries) if before else 0)
+        refusal = self._allowance.refusal(size)
+        broken = list(broken_rules(before, record, each_offset=refusal is None))
+        if refusal:
+            return [*broken, f"{refusal}; it is skipped"]
         after = replay_held(before, record, KAFKA_4_4)
         if after is None:
             self.held.pop(record.key, None)
@@ -41,10 +70,18 @@ class Topic:
         return broken
 
 
-def broken_rules(before: Held | None, record: StateRecord) -> Iterator[str]:
+def offsets_of(record: StateRecord) -> int:
+    """Return of how many offsets a record has the state."""
+    return sum(batch.last - batch.first + 1 for batch in _batches(record))
+
+
+def broken_rules(
+    before: Held | None, record: StateRecord, *, each_offset: bool = True
+) -> Iterator[str]:
     """Yield the rules that a record breaks; ``before`` is the state of its share-partition.
 
-    It is None before the first record, which must be a snapshot.
+    It is None before the first record, which must be a snapshot. Without ``each_offset`` those
+    rules are left out that go through the offsets one by one.
     """
     value = record.value
     if record.key.partition < 0:
@@ -59,7 +96,7 @@ def broken_rules(before: Held | None, record: StateRecord) -> Iterator[str]:
         else:
             yield from _update_faults(before.durable, value)
     elif before is not None:
-        yield from _snapshot_faults(before.durable, value)
+        yield from _snapshot_faults(before.durable, value, each_offset=each_offset)
 
 
 def _batches(record: StateRecord) -> tuple[StateBatch, ...]:
@@ -93,7 +130,9 @@ def _update_faults(before: Durable, update: ShareUpdate) -> Iterator[str]:
     yield from _lowered(before, before.start_offset if start == -1 else start, update)
 
 
-def _snapshot_faults(before: Durable, snapshot: ShareSnapshot) -> Iterator[str]:
+def _snapshot_faults(
+    before: Durable, snapshot: ShareSnapshot, *, each_offset: bool
+) -> Iterator[str]:
     state = snapshot.state
     if snapshot.snapshot_epoch != before.snapshot_epoch + 1:
         yield (
@@ -105,7 +144,8 @@ def _snapshot_faults(before: Durable, snapshot: ShareSnapshot) -> Iterator[str]:
         return
     yield from _backward("leader epoch", before.leader_epoch, state.leader_epoch)
     yield from _lowered(before, state.start_offset, state)
-    yield from _forgotten(before, snapshot)
+    if each_offset:
+        yield from _forgotten(before, snapshot)
 
 
 def _lowered(before: Durable, start: int, value: ShareUpdate | DurableState) -> Iterator[str]:

@@ -20,7 +20,10 @@ BLOCK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 16 << 20
 """How long one record may be, in bytes of text; a longer one is skipped."""
 
-_CUT = re.compile(rb'\n|(?=\{"key":)')
+MAX_UNREADABLE = 100_000
+"""After so many places that cannot be read, what follows is not read either: it is no dump."""
+
+_CUT = re.compile(rb'\n+|(?=\{"key":)')
 """Where a record may begin: a JSON string cannot hold the latter, since its quotes are escaped."""
 
 _OVERLAP = 6
@@ -56,21 +59,31 @@ class Unreadable:
 def read_records(file: BinaryFile) -> Iterator[RecordAt | Unreadable]:
     """Yield the records of a file in order; skip lines that have no record.
 
-    What cannot be read is Unreadable, and reading continues after it.
+    What cannot be read is Unreadable, and reading continues after it, MAX_UNREADABLE times.
     """
+    unreadable = 0
     for place, piece in _pieces(file):
-        if piece is None:
-            yield Unreadable(place, f"longer than {MAX_RECORD_BYTES} bytes")
-            continue
-        try:
-            record = _record(piece)
-        except InvalidValueError as error:
-            yield Unreadable(place, str(error))
-        except (ValueError, RecursionError) as error:
-            yield Unreadable(place, f"not JSON in UTF-8: {error}")
-        else:
-            if record is not None:
-                yield RecordAt(place, record)
+        read = _read(place, piece)
+        if isinstance(read, Unreadable):
+            unreadable += 1
+            if unreadable > MAX_UNREADABLE:
+                text = f"more than {MAX_UNREADABLE} places cannot be read: the rest is not read"
+                yield Unreadable(place, text)
+                return
+        if read is not None:
+            yield read
+
+
+def _read(place: int, piece: bytes | None) -> RecordAt | Unreadable | None:
+    if piece is None:
+        return Unreadable(place, f"longer than {MAX_RECORD_BYTES} bytes")
+    try:
+        record = _record(piece)
+    except InvalidValueError as error:
+        return Unreadable(place, str(error))
+    except (ValueError, RecursionError) as error:
+        return Unreadable(place, f"not JSON in UTF-8: {error}")
+    return None if record is None else RecordAt(place, record)
 
 
 def _pieces(file: BinaryFile) -> Iterator[tuple[int, bytes | None]]:

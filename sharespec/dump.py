@@ -10,8 +10,8 @@ from zlib import error as ZlibError  # noqa: N812 - an exception
 
 import click
 
-from model.checks import MAX_RANGE
-from model.state_topic import ShareSnapshot, StateRecord
+from model.state_topic import StateRecord
+from operations.state_topic import Allowance, offsets_of
 from operations.state_topic_file import RecordAt, read_records
 from replay.observed.inputs import Form, Input
 from replay.observed.rows import line_of
@@ -35,7 +35,8 @@ def observed_dump(file: str) -> Iterator[Input]:
     """Write the records of a dump as observations; exit with one line where it is not one."""
     try:
         with opened_dump(file) as opened:
-            records = [_record(file, item) for item in read_records(opened)]
+            allowance = Allowance()
+            records = [_record(file, item, allowance) for item in read_records(opened)]
     except (OSError, EOFError, ZlibError) as error:
         fail(f"{file}: {getattr(error, 'strerror', None) or error}")
     if not records:
@@ -46,13 +47,10 @@ def observed_dump(file: str) -> Iterator[Input]:
         yield Input(out.name, Form.OBSERVED, compressed=False, size=Path(out.name).stat().st_size)
 
 
-def _record(file: str, item: object) -> StateRecord:
+def _record(file: str, item: object, allowance: Allowance) -> StateRecord:
     if not isinstance(item, RecordAt):
         place, message = getattr(item, "place", 0), getattr(item, "message", "")
         fail(f"{file}: at byte {place:,}: {message}")
-    value = item.record.value
-    if value is not None:
-        batches = (value.state if isinstance(value, ShareSnapshot) else value).state_batches
-        if sum(batch.last - batch.first + 1 for batch in batches) > MAX_RANGE:
-            fail(f"{file}: at byte {item.place:,}: more than {MAX_RANGE} offsets have a state")
+    if refusal := allowance.refusal(offsets_of(item.record)):
+        fail(f"{file}: at byte {item.place:,}: {refusal}")
     return item.record

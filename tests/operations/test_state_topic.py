@@ -19,7 +19,7 @@ from model.share_state_requests import (
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
-from operations.state_topic import Topic, broken_rules
+from operations.state_topic import Allowance, Topic, broken_rules
 from spec.share_coordinator import ShareCoordinator, serve
 from tests.spec.worlds import BOTH
 from tests.strategies import STATE_BATCHES
@@ -151,6 +151,35 @@ def test_a_record_too_large_for_memory_is_skipped() -> None:
     record = StateRecord(KEY, attrs.evolve(UPDATE, state_batches=(far,)))
     assert topic.take(record) == [f"more than {MAX_RANGE} offsets have a state; it is skipped"]
     assert len(topic.held[KEY].durable.entries) == 2
+
+
+def test_a_snapshot_too_large_for_memory_is_compared_without_its_offsets() -> None:
+    topic = Topic()
+    topic.take(FIRST)
+    wide = tuple(
+        StateBatch(n * MAX_RANGE + 7, (n + 1) * MAX_RANGE + 6, ACKNOWLEDGED, 1)
+        for n in range(2_000)
+    )
+    snapshot = ShareSnapshot(7, attrs.evolve(STATE, state_batches=wide))
+    assert topic.take(StateRecord(KEY, snapshot)) == [
+        "the snapshot epoch is 7 after 4, not the next one",
+        f"more than {MAX_RANGE} offsets have a state; it is skipped",
+    ]
+
+
+def test_large_records_share_an_allowance_and_others_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("operations.state_topic.LARGE_OFFSETS", 9)
+    topic = Topic(allowance=Allowance(25))
+    told = []
+    for partition, offsets in enumerate((9, 10, 10, 10, 9)):
+        batch = StateBatch(10, 9 + offsets, ACKNOWLEDGED, 1)
+        snapshot = ShareSnapshot(0, DurableState(0, 0, (batch,)))
+        told += topic.take(StateRecord(attrs.evolve(KEY, partition=partition), snapshot))
+    assert [text.partition("; ")[2] for text in told] == ["it is skipped"]
+    assert told[0].startswith("records of more than 9 offsets each have more than 2097152 offsets")
+    assert sorted(key.partition for key in topic.held) == [0, 1, 2, 4]
 
 
 def test_the_profile_of_apache_kafka_applies() -> None:

@@ -174,3 +174,14 @@ def test_a_record_that_is_too_long_is_skipped_and_not_kept_in_memory(
 def test_an_empty_file_has_no_records() -> None:
     assert read("") == []
     assert read("\n\nStarting offset: 0\n") == []
+
+
+def test_what_is_no_dump_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_topic_file, "MAX_UNREADABLE", 2)
+    bad = '{"key":'
+    read_all = read(2 * bad + console(RECORDS[0]))
+    assert [type(each) for each in read_all] == [Unreadable, Unreadable, RecordAt]
+    *_, last = answers = read(3 * bad + console(RECORDS[0]))
+    assert len(answers) == 3
+    assert isinstance(last, Unreadable)
+    assert last.message == "more than 2 places cannot be read: the rest is not read"
