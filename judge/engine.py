@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from judge.bounds import check_offsets
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
@@ -58,6 +59,7 @@ class SpecEngine:
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int
     ) -> Outcome:
         """Apply one operation and return its outcome."""
+        check_offsets(operation, choice)
         step = apply(self.partition, operation, choice, answers, seq)
         self.partition = step.partition
         return step.outcome

@@ -12,6 +12,8 @@ from conformance.cores.malformed import is_form, malformed, sent
 from conformance.cores.target import Hello, Reply, Target
 from conformance.cores.transactions import parts_of
 from conformance.deviation import CRASHED, UNREADABLE, Deviation, StepText
+from judge.bounds import check_offsets
+from judge.choices import recorded_choice
 from judge.engine import SpecEngine
 from judge.finding import Finding, FindingKind
 from judge.follower import Follower
@@ -132,6 +134,7 @@ class Scene:
         self, operation: dict[str, Any], event: TraceEvent
     ) -> tuple[Finding, tuple[str, ...]] | None:
         """Return what is wrong with a reply, and the probable cause."""
+        check_offsets(event.operation, recorded_choice(event))
         read = [OffsetRange(*part) for part in operation.get("aborted", ())]
         for part in parts_of(event, self.partition, read):
             again = isinstance(part.operation, ArchiveAborted)
