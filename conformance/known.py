@@ -87,6 +87,8 @@ def read_sequence(text: str, kit: Kit[C, Any, Any, Any]) -> tuple[C, ...]:
     """Return the commands that JSON contains, as reports have them. Raises KnownError."""
     try:
         sequence = _structured(json.loads(text), kit)
+    except RecursionError:
+        raise KnownError(f"the sequence: {_TOO_DEEP}") from None
     except _WRONG as error:
         raise KnownError(f"the sequence: {'; '.join(cattrs.transform_error(error))}") from None
     if not sequence:
@@ -100,6 +102,7 @@ def _structured(plain: Any, kit: Kit[C, Any, Any, Any]) -> tuple[C, ...]:  # noq
     return tuple(converter.structure(command, kit.commands) for command in plain)
 
 
+_TOO_DEEP = "it is nested too deep to be read"
 _WRONG = (ValueError, TypeError, KeyError, AttributeError, cattrs.BaseValidationError)
 
 
@@ -107,6 +110,8 @@ def read_known(path: Path, kit: Kit[C, Any, Any, Any]) -> tuple[Known[C], ...]:
     """Return the deviations of a file, with commands of a kit. Raises KnownError."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("deviation", [])
+    except RecursionError:
+        raise KnownError(f"{path}: {_TOO_DEEP}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise KnownError(f"{path}: {error}") from None
     if not isinstance(entries, list):
@@ -117,6 +122,8 @@ def read_known(path: Path, kit: Kit[C, Any, Any, Any]) -> tuple[Known[C], ...]:
             sequence = _structured(json.loads(entry.get("sequence", "[]")), kit)
             known = _PLAIN.structure({**entry, "sequence": []}, Known[Any])
             listed.append(attrs.evolve(known, sequence=sequence))
+        except RecursionError:
+            raise KnownError(f"{path}: deviation {number}: {_TOO_DEEP}") from None
         except _WRONG as error:
             errors = "; ".join(cattrs.transform_error(error))
             raise KnownError(f"{path}: deviation {number}: {errors}") from None

@@ -13,6 +13,7 @@ import attrs
 
 import conformance
 from judge.finding import CRASHED
+from model.errors import value_text
 from replay.verdict import Divergence, PartitionVerdict, Replay, Verdict, counted
 
 KAFKA_KNOWN = Path(conformance.__file__).parent / "targets" / "kafka" / "known.toml"
@@ -114,6 +115,8 @@ def read_known(path: Path, page: str = "") -> tuple[KnownFault, ...]:
     """Return the known deviations of a file. Raises KnownFaultsError."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("deviation", [])
+    except RecursionError:
+        raise KnownFaultsError(f"{path}: it is nested too deep to be read") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise KnownFaultsError(f"{path}: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(entries, list):
@@ -137,14 +140,14 @@ def _fault(entry: Any, where: str, page: str) -> KnownFault:  # noqa: ANN401 - w
 def _text(entry: Mapping[str, Any], name: str, where: str) -> str:
     value = entry.get(name)
     if not isinstance(value, str) or not value:
-        raise KnownFaultsError(f"{where}: {name} is {value!r}; allowed: a text")
+        raise KnownFaultsError(f"{where}: {name} is {value_text(value)}; allowed: a text")
     return value
 
 
 def _texts(entry: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
     values = entry.get(name, [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise KnownFaultsError(f"{where}: {name} is {values!r}; allowed: a list of texts")
+        raise KnownFaultsError(f"{where}: {name} is {value_text(values)}; allowed: a list of texts")
     return tuple(values)
 
 

@@ -10,7 +10,16 @@ import pytest
 from conformance.campaign import Fault, Limits, campaign, play
 from conformance.cores.kafka import KNOWN
 from conformance.cores.kit import CORES
-from conformance.known import Known, KnownError, plain_sequence, read_known, replayed, unknown
+from conformance.known import (
+    Known,
+    KnownError,
+    Replayed,
+    plain_sequence,
+    read_known,
+    read_sequence,
+    replayed,
+    unknown,
+)
 from tests.doubles.miniature import FaultKind, Miniature
 
 WRONG = Miniature(FaultKind.COUNT_STAYS)
@@ -67,6 +76,32 @@ def test_deviations_that_are_no_list_are_one_line(tmp_path: Path, text: str) -> 
     path.write_text(text)
     with pytest.raises(KnownError, match=r"allowed: tables, \[\[deviation\]\]"):
         read_known(path, CORES)
+
+
+DEEP = 100_000 * "[" + 100_000 * "]"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (f"deviation = {DEEP}", "known.toml: it is"),
+        (f"[[deviation]]\nsequence = '{DEEP}'", "known.toml: deviation 1: it is"),
+    ],
+    ids=["file", "sequence"],
+)
+def test_what_is_nested_too_deep_is_one_line(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "known.toml"
+    path.write_text(text)
+    with pytest.raises(KnownError) as error:
+        read_known(path, CORES)
+    assert str(error.value).endswith(f"{place} nested too deep to be read")
+    with pytest.raises(KnownError, match="the sequence: it is nested too deep to be read"):
+        read_sequence(DEEP, CORES)
+
+
+def test_a_known_deviation_without_a_sequence_is_gone(fault: Fault[Any]) -> None:
+    none = attrs.evolve(known(fault), sequence=())
+    assert replayed(WRONG, WRONG.hello(), (none,), CORES) == [Replayed(none, None)]
 
 
 def test_names_are_unique(tmp_path: Path, fault: Fault[Any]) -> None:

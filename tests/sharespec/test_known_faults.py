@@ -134,7 +134,9 @@ def test_what_a_file_names_and_no_divergence_shows_is_gone() -> None:
         ("[[deviation]]\nname = 3", "deviation 1: name is 3; allowed: a text"),
         ('[[deviation]]\nname = "a"\nreason = "b"\nsignature = ["X"]', "signature is"),
         ('[[deviation]]\nname = "a"\nreason = "b"\nneeds = [3]', "needs is"),
+        ("deviation = " + 100_000 * "[", "known.toml: it is nested too deep to be read"),
     ],
+    ids=range(7),
 )
 def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "known.toml"
