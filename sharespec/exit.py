@@ -42,9 +42,15 @@ def exits_on(*errors: type[Exception]) -> Iterator[None]:
     except errors as error:
         fail(str(error))
     except OSError as error:
-        fail(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+        fail(problem_of(error))
     except KeyboardInterrupt:
         sys.exit(Exit.INTERRUPTED)
+
+
+def problem_of(error: OSError) -> str:
+    """Return the file that an error names, if it does, and what is wrong."""
+    parts = (error.filename, error.strerror or error)
+    return printable(": ".join(str(part) for part in parts if part))
 
 
 def fail(message: str) -> NoReturn:

@@ -46,6 +46,7 @@ from sharespec.known_faults import (
     sorted_out as sorted_by_known,
 )
 from sharespec.observed_options import observed_options, settings_of
+from sharespec.reports import writable_file, write_reports
 
 TRACE_MODULES, LOG_MODULES = ("replay.check", "replay.gather"), ("replay.observed.bundle",)
 """What children import while this process does."""
@@ -112,6 +113,7 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
     "page_file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
+    callback=writable_file,
     help="Write a page of the traces: an overview, and the diverging share-partitions drawn, with "
     "some that conform.",
 )
@@ -152,12 +154,14 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
     "--junit",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
+    callback=writable_file,
     help="Write JUnit XML to this file, one test case for each share-partition.",
 )
 @click.option(
     "--markdown",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
+    callback=writable_file,
     help="Write every kind of divergence to this file as Markdown.",
 )
 @click.option("--events", "with_json", is_flag=True, help="Show diverging events as JSON, too.")
@@ -224,9 +228,9 @@ def replay_command(  # noqa: PLR0913 - one argument for each option
             told = sort(_of_table(table, plan, master, out))
         else:
             told = _with_page(tuple(others), plan, (master, folder), sort, page_file)
-        for path, written in ((junit, as_junit), (markdown, as_markdown)):
-            if path:
-                path.write_text(written(told.replay, told.label), encoding="utf-8")
+        wanted = (junit, as_junit), (markdown, as_markdown)
+        texts = [(file, functools.partial(text, told.replay, told.label)) for file, text in wanted]
+        statuses.append(write_reports(texts))
         _print(told, json_lines=json_lines, with_json=with_json)
         statuses.append(_status(told, listed))
     sys.exit(max(statuses, key=_SEVERITY.index))

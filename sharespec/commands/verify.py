@@ -4,6 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -37,20 +38,12 @@ from conformance.write_known import as_toml, known_now
 from sharespec.commands.options import JSON, SECONDS
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on, fail
-
-
-def _in_a_folder(
-    _context: click.Context, _option: click.Parameter, path: Path | None
-) -> Path | None:
-    """Check that the file's folder exists now, not after a long search."""
-    if path is not None and not path.parent.is_dir():
-        raise click.BadParameter(f"there is no folder {path.parent}")
-    return path
+from sharespec.reports import writable_file, write_reports
 
 
 def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     kind = click.Path(dir_okay=False, writable=True, path_type=Path)
-    return click.option(name, type=kind, metavar="FILE", callback=_in_a_folder, help=text)
+    return click.option(name, type=kind, metavar="FILE", callback=writable_file, help=text)
 
 
 @click.command("verify")
@@ -176,15 +169,18 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
             report = _verified(target, _Plan(listed, cases, limits, seed), kit)
     option = f" --known {shlex.quote(str(known))}" if known else ""
     report = attrs.evolve(report, command=subject.command_line, known_option=option)
-    for file, written in ((markdown, as_markdown), (junit, as_junit), (html, as_html)):
-        if file:
-            file.write_text(written(report), encoding="utf-8")
-    if write_known and not report.unknown:
-        write_known.write_text(as_toml(known_now(report)), encoding="utf-8")
+    wanted = [(markdown, as_markdown), (junit, as_junit), (html, as_html)]
+    if not report.unknown:
+        wanted.append((write_known, _as_known))
+    status = write_reports((file, partial(written, report)) for file, written in wanted)
     _printed(report, json_lines=json_lines)
     if report.unknown:
         fail(report.unknown)
-    sys.exit(Exit.WRONG if report.verdict is KitVerdict.DEVIATES else Exit.WELL)
+    sys.exit(Exit.WRONG if report.verdict is KitVerdict.DEVIATES else status)
+
+
+def _as_known(report: Report) -> str:
+    return as_toml(known_now(report))
 
 
 def _check_alone(alone: Sequence[str | None], write_known: Path | None) -> None:

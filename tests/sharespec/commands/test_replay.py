@@ -114,6 +114,21 @@ def test_bad_arguments_exit_with_2_and_one_line(
     assert "Traceback" not in done.output
 
 
+@pytest.mark.usefixtures("spark")
+def test_a_report_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "t.jsonl", kafka_rows(count=20))
+    page = tmp_path / "page.md"
+    options = ["--against", "spec", "--junit", "/dev/full", "--markdown", page]
+    done = run("replay", path, *options)
+    assert done.exit_code == 2
+    assert "sharespec: /dev/full: No space left on device\n" in done.stderr
+    assert "1 conform" in done.stdout
+    assert page.exists()
+    early = run("replay", path, "--html", "/proc/none")
+    assert (early.exit_code, early.stdout) == (2, "")
+    assert "/proc/none: No such file or directory" in " ".join(early.stderr.split())
+
+
 def _result(*, interrupted: bool = False, problems: int = 0) -> Replay:
     verdicts = (PartitionVerdict("p", Verdict.UNCHECKED, 3, 0, "stopped before it was"),)
     found = [Problem("f", None, "x")] * problems

@@ -299,6 +299,25 @@ def test_the_results_before_a_broker_dies_in_known_deviations_are_reported(
     assert "it is gone" in result.stderr
 
 
+def test_a_report_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
+    page = tmp_path / "page"
+    options = ["--junit", "/dev/full", "--markdown", "/dev/full", "--html", str(page)]
+    for target, status in (["spec"], 2), (["--exec", WRONG], 1):
+        result = run(*target, *QUICK, *options)
+        assert result.exit_code == status
+        assert result.stderr.count("sharespec: /dev/full: No space left on device\n") == 2
+        assert "0 gone; " in result.stdout
+        assert page.read_text().startswith("<!doctype html>")
+
+
+def test_reports_are_tried_before_the_search_and_leave_nothing(tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    result = run("--exec", "/no/such/driver", "--html", str(first), "--junit", "/proc/none")
+    assert result.exit_code == 2
+    assert "'--junit': /proc/none: No such file or directory" in " ".join(result.stderr.split())
+    assert not first.exists()
+
+
 def _gone(*_arguments: object) -> None:
     raise TargetError("it is gone")
 
