@@ -37,7 +37,8 @@ recorder: ## Build the recorder of a broker's share-partitions, a Java agent (Ja
 
 # Two workers, which suits two cores. Tests that share something costly, such as a Spark session,
 # stay on one worker through the mark xdist_group; tests/conftest.py says which come first.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
+WORKERS := 2
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 # The same examples everywhere: whether a change passes is no matter of luck.
 test test-slow test-all cover: export PYTHONHASHSEED ?= 0
@@ -45,6 +46,8 @@ test test-slow test-all cover: export PYTHONHASHSEED ?= 0
 test: $(READY) ## Run the tests that a change needs, in minutes
 	$(PYTEST)
 
+# Half of the time of slow tests is waiting for a broker or a JVM.
+test-slow: WORKERS := 3
 test-slow: export SHARESPEC_STEPS ?= 40000
 test-all search: export SHARESPEC_STEPS ?= 120000
 
