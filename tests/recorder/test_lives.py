@@ -26,7 +26,7 @@ def test_a_member_that_crashes_and_brokers_that_end(tmp_path: Path) -> None:
         crashing = first.work_on("produce,mixed,mixed")
         first.work("produce,accept", 5)
         end(crashing)
-        first.work("accept,limit", 4)
+        first.work("trickle,accept,limit", 4)
         first.stop()
     with broker(tmp_path, "records=1") as second:
         second.work("produce,mixed", 4)
