@@ -1,5 +1,6 @@
 """What the rules of a profile say, and where two profiles differ."""
 
+import inspect
 import re
 from collections.abc import Iterator, Sequence
 
@@ -24,8 +25,8 @@ class Rule:
 
 def _rules() -> dict[str, Rule]:
     """Read the sentences where they are written, in the description of a profile."""
-    text = Profile.__doc__ or ""
-    entries = re.findall(r"(?ms)^ +``(\w+)``: (.*?)(?=\n\s*\n|\n +``\w+``: |\Z)", text)
+    text = inspect.cleandoc(Profile.__doc__ or "")  # Python 3.13 does so itself.
+    entries = re.findall(r"(?ms)^ *``(\w+)``: (.*?)(?=\n\s*\n|\n *``\w+``: |\Z)", text)
     return {
         name: Rule(name, " ".join(sentence.split()), name.startswith("defect_"))
         for name, sentence in entries
