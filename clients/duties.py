@@ -149,7 +149,8 @@ RULES: Mapping[Duty, Rule] = {
         "This method waits up to timeout for the consumer to complete acknowledgements and leave "
         "the group.",
         f"{_JAVADOC}, close",
-        "A client that closes without an error sends a last heartbeat with member epoch -1.",
+        "A client that was in the group when it began to close sends a last heartbeat with member "
+        "epoch -1, where it closes without an error.",
     ),
     Duty.NOT_BUSY: Rule(
         "Otherwise, it will await the passed timeout.",

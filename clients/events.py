@@ -79,6 +79,13 @@ class Lost:
 
 
 @attrs.frozen
+class Joined:
+    """The answer to a heartbeat says that the member is in the group."""
+
+    at_ms: int
+
+
+@attrs.frozen
 class Left:
     """A heartbeat by which the member leaves the group."""
 
@@ -131,7 +138,7 @@ class Returned:
     completed: tuple[Completed, ...] = ()
 
 
-Event: TypeAlias = Asked | Answered | Cut | Lost | Left | Called | Returned
+Event: TypeAlias = Asked | Answered | Cut | Lost | Joined | Left | Called | Returned
 
 
 @attrs.frozen

@@ -14,6 +14,7 @@ from clients.events import (
     Cut,
     Event,
     Granted,
+    Joined,
     Left,
     Lost,
     Place,
@@ -104,6 +105,10 @@ class Journal:
 
     def answered(self, number: int, api: str, values: Values) -> None:
         """Take note of an answer."""
+        if api == "share_group_heartbeat" and values["member_epoch"] > 0:
+            if not values["error_code"].value:
+                self.note(Joined(self.now()))
+            return
         if api not in _SHARE:
             return
         granted: list[Granted] = []

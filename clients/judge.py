@@ -17,6 +17,7 @@ from clients.events import (
     Cut,
     Delivered,
     Event,
+    Joined,
     Left,
     Lost,
     Place,
@@ -81,7 +82,7 @@ class _Judging:
     empty_fetches: int = 0
     closing: bool = False
     closed: bool = False
-    has_left: bool = False
+    is_member: bool = False
     was_cut: bool = False
     hung_up: bool = False
 
@@ -191,9 +192,13 @@ class _Judging:
         self.was_cut = False
         self.session.disconnected()
 
+    def joined(self, _event: Joined) -> None:
+        """Take note that the member is in the group."""
+        self.is_member = self.is_member or not self.closing
+
     def left(self, _event: Left) -> None:
         """Take note that the member leaves the group."""
-        self.has_left = True
+        self.is_member = False
 
     def called(self, event: Called) -> None:
         """Take note of what the application says by a call."""
@@ -328,7 +333,7 @@ class _Judging:
         if self.session.is_open or self.hung_up:
             text = "the client has closed, and sent no final epoch for the session that it had"
             self.violated(Duty.CLOSES, text)
-        if not self.has_left:
+        if self.is_member:
             self.violated(Duty.LEAVES, "the client has closed, and its member is in the group")
         for held in self.holdings.every():
             self._settled(held)
@@ -350,6 +355,7 @@ _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
     Answered: _Judging.answered,
     Cut: _Judging.cut,
     Lost: _Judging.lost,
+    Joined: _Judging.joined,
     Left: _Judging.left,
     Called: _Judging.called,
     Returned: _Judging.returned,

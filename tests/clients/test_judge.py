@@ -8,7 +8,7 @@ from clients.duties import Duty
 from clients.judge import judge
 from clients.play import Pace, play
 from clients.scripts import Script, as_json, drawn
-from tests.clients.controls import CONTROLS
+from tests.clients.controls import CONTROLS, FIVE, IMPLICIT, script
 from tests.doubles.share_client import Fault, ShareClient
 
 FAST = Pace(poll_ms=20)
@@ -34,9 +34,13 @@ def test_a_faulty_client_is_found_and_its_duty_named(
     assert duty in violated(script, fault)
 
 
-@pytest.mark.parametrize("script", dict.fromkeys(script for *_, script in CONTROLS), ids=as_json)
+@pytest.mark.parametrize("script", dict.fromkeys(shown for *_, shown in CONTROLS), ids=as_json)
 def test_the_same_client_without_a_fault_conforms(script: Script) -> None:
     assert violated(script, None) == {}
+
+
+def test_a_client_that_never_joined_need_not_leave() -> None:
+    assert violated(script(IMPLICIT, FIVE), None) == {}
 
 
 def test_every_duty_and_every_fault_has_a_control() -> None:
