@@ -64,13 +64,13 @@ def campaign(
     failure = None
     while runs < limits.runs and time.monotonic() < until and failure is None:
         random = Random(f"{seed}:{runs}")  # noqa: S311 - chance, no secret
-        script = drawn(random, client.acquire_modes, callbacks=client.callbacks)
+        script = drawn(random, client.acquire_modes, callbacks=client.callbacks, modes=client.modes)
         runs += 1
         try:
             record = play(script, start, pace)
             events, full = events + len(record.events), full + record.full
             for violation in judge(record):
-                if violation.duty not in shown:
+                if violation.duty not in shown and violation.duty not in client.without:
                     first = Shown(violation, script, record)
                     shown[violation.duty] = shrunk(first, start, limits.shrink_seconds, pace)
         except TargetError as error:
@@ -91,12 +91,16 @@ def described(start: Callable[[], Driver]) -> Hello:
 def alone(start: Callable[[], Driver], script: Script, pace: Pace | None = None) -> Campaign:
     """Play one script. Raises TargetError."""
     client = described(start)
+    mode = "explicit" if script.settings.explicit else "implicit"
+    if mode not in client.modes:
+        raise TargetError(f"its client has no {mode} mode")
     settings = attrs.evolve(script.settings, callbacks=client.callbacks)
     script = attrs.evolve(script, settings=settings)
     record = play(script, start, pace)
     first: dict[Duty, Shown] = {}
     for violation in judge(record):
-        first.setdefault(violation.duty, Shown(violation, script, record))
+        if violation.duty not in client.without:
+            first.setdefault(violation.duty, Shown(violation, script, record))
     return Campaign(client, 1, len(record.events), tuple(first.values()), int(record.full))
 
 

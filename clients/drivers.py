@@ -9,12 +9,14 @@ from typing import Any, Protocol, TypeAlias
 
 import attrs
 
+from clients.duties import Duty
 from clients.events import Completed, Delivered, Place, Returned, Settings
 from conformance.target import TargetError
 from judge.words import printable
 
 VERSION = 1
-CALLS = ("subscribe", "poll", "acknowledge", "commit", "commit_async", "close")
+MODES = ("implicit", "explicit")
+ACQUIRE_MODES = ("batch_optimized", "record_limit")
 MOST_RECORDS = 100_000
 """How many records, results or offsets one answer may have."""
 
@@ -39,12 +41,15 @@ class Driver(Protocol):
 class Hello:
     """What a driver says of its client; modes and acquire modes that it does not have are left out.
 
-    ``callbacks``: it tells what callbacks for acknowledgements said.
+    ``callbacks``: it tells what callbacks for acknowledgements said. ``without``: the duties of a
+    call that its client does not have.
     """
 
     name: str
     callbacks: bool
     acquire_modes: tuple[str, ...]
+    modes: tuple[str, ...] = MODES
+    without: tuple[Duty, ...] = ()
 
 
 def hello(driver: Driver) -> Hello:
@@ -53,15 +58,25 @@ def hello(driver: Driver) -> Hello:
     if answer.get("protocol") != VERSION:
         raise TargetError(f"it speaks protocol {answer.get('protocol')!r}, and not {VERSION}")
     name, callbacks = answer.get("name"), answer.get("callbacks", False)
-    modes = answer.get("acquire_modes", ["batch_optimized"])
     if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_TEXT:
         raise TargetError(f"its name is {name!r:.80}, and not a text")
     if not isinstance(callbacks, bool):
         raise TargetError(f"its callbacks is {callbacks!r:.80}, and not true or false")
-    known = ("batch_optimized", "record_limit")
-    if not isinstance(modes, list) or not modes or any(mode not in known for mode in modes):
-        raise TargetError(f"its acquire_modes is {modes!r:.80}; allowed: a list of {known}")
-    return Hello(printable(name), callbacks, tuple(modes))
+    return Hello(
+        printable(name),
+        callbacks,
+        _some(answer, "acquire_modes", ACQUIRE_MODES) or ACQUIRE_MODES[:1],
+        _some(answer, "modes", MODES) or MODES,
+        tuple(map(Duty, _some(answer, "without", tuple(duty.value for duty in Duty)))),
+    )
+
+
+def _some(answer: Values, name: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return some of what is allowed; none where there is no such field."""
+    value = answer.get(name, [])
+    if not isinstance(value, list) or any(item not in allowed for item in value):
+        raise TargetError(f"its {name} is {value!r:.80}; allowed: a list of {', '.join(allowed)}")
+    return tuple(value)
 
 
 def opened(driver: Driver, address: str, settings: Settings) -> None:

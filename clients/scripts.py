@@ -138,11 +138,18 @@ _TROUBLE = (
 _ACKNOWLEDGE = (Do.ACCEPT, Do.ACCEPT, Do.RELEASE, Do.REJECT)
 
 
-def drawn(random: Random, acquire_modes: tuple[str, ...], *, callbacks: bool) -> Script:
+def drawn(
+    random: Random,
+    acquire_modes: tuple[str, ...],
+    *,
+    callbacks: bool,
+    modes: tuple[str, ...] = ("implicit", "explicit"),
+) -> Script:
     """Draw a script: rounds of an application, with trouble between and within them."""
     limit = random.choice(acquire_modes) == "record_limit"
     most = random.choice((1, 3, 5, 500))
-    settings = Settings(random.random() < _EXPLICIT, limit, most, callbacks)
+    explicit = random.choice(modes) == "explicit"
+    settings = Settings(explicit, limit, most, callbacks)
     steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
     for _ in range(random.randint(1, 3)):
         steps += _round(random, explicit=settings.explicit)
@@ -151,7 +158,7 @@ def drawn(random: Random, acquire_modes: tuple[str, ...], *, callbacks: bool) ->
     return Script(settings, random.choice((1, 1, 2)), tuple(steps))
 
 
-_EXPLICIT, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.7, 0.35, 300
+_PRODUCES, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.7, 0.35, 300
 
 
 def _round(random: Random, *, explicit: bool) -> list[Step]:
@@ -159,7 +166,7 @@ def _round(random: Random, *, explicit: bool) -> list[Step]:
     steps: list[Step] = []
     if random.random() < _TROUBLED:
         steps.append((random.choice(_TROUBLE), 0))
-    if random.random() < _EXPLICIT:
+    if random.random() < _PRODUCES:
         steps.append((Do.PRODUCE, random.randint(1, 8)))
     steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
     if random.random() < _TROUBLED:

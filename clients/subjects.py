@@ -2,17 +2,28 @@
 
 import shlex
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import attrs
 
 from clients.drivers import Values
+from conformance.build import Recipe, build
 from conformance.cores.kafka import kafka_java
 from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
 
-NAMES = ("librdkafka", "kafka")
+NAMES = ("librdkafka", "kafka", "kafkats")
 _JAVA = Path(__file__).parent / "targets" / "KafkaShare.java"
+_KAFKATS = Path(__file__).parent / "targets" / "kafkats"
+_NPM = Recipe(
+    "the driver for @kafkats/client",
+    "Node.js with npm",
+    ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund"),
+    ("package.json",),
+    "node_modules",
+    300,
+)
 _FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
@@ -52,7 +63,7 @@ def driver_of(name: str | None, command: str | None, seconds: float) -> Kept:
     ``seconds``: how long it may take for one answer.
     """
     if command is None:
-        command = _librdkafka() if name == "librdkafka" else _kafka()
+        command = _COMMANDS[str(name)]()
     return Kept(command, seconds)
 
 
@@ -68,3 +79,15 @@ def _librdkafka() -> str:
 def _kafka() -> str:
     java, path = kafka_java()
     return f"{java} {_FLAGS} -cp {shlex.quote(path)} {shlex.quote(str(_JAVA))}"
+
+
+def _kafkats() -> str:
+    build(_KAFKATS, _NPM)
+    return f"node {shlex.quote(str(_KAFKATS / 'driver.js'))}"
+
+
+_COMMANDS: Mapping[str, Callable[[], str]] = {
+    "librdkafka": _librdkafka,
+    "kafka": _kafka,
+    "kafkats": _kafkats,
+}

@@ -65,7 +65,7 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Search a share consumer for what no client may do.
 
-    NAME is librdkafka or kafka; or give --exec. Each script has a broker of its own, whose answers
+    NAME is librdkafka, kafka or kafkats; or give --exec. Each script has a broker of its own, whose answers
     the specification computes, and in which rare things happen that are allowed. What goes over
     the wire and what the application is told are judged together (docs/client-rules.md).
 

@@ -9,7 +9,7 @@ from clients.play import Pace
 from clients.report import json_lines, lines
 from clients.scripts import Do
 from conformance.target import TargetError
-from tests.clients.controls import PART, REJECTED
+from tests.clients.controls import PART, REJECTED, TWO_POLLS
 from tests.doubles.share_client import Fault, ShareClient
 
 FAST = Pace(poll_ms=20)
@@ -90,3 +90,24 @@ def test_a_report_of_a_client_that_conforms_is_one_line() -> None:
     result = searched(None, 2)
     (line,) = lines(result, "x")
     assert line.startswith("the double: conforms; 2 scripts, ")
+
+
+class Without(ShareClient):
+    """A client that has only one mode, and whose polls may leave records unacknowledged."""
+
+    def hello(self, command: Values) -> Values:
+        return {
+            **super().hello(command),
+            "modes": ["explicit"],
+            "without": [Duty.UNFINISHED_POLL.value],
+        }
+
+
+def test_a_client_is_not_held_to_a_call_that_it_does_not_have() -> None:
+    assert alone(lambda: ShareClient(Fault.POLLS_ON), PART, FAST).shown != ()
+    assert alone(lambda: Without(Fault.POLLS_ON), PART, FAST).shown == ()
+
+
+def test_a_script_in_a_mode_that_a_client_does_not_have_is_refused() -> None:
+    with pytest.raises(TargetError, match="no implicit mode"):
+        alone(Without, TWO_POLLS, FAST)

@@ -3,6 +3,7 @@ import re
 import pytest
 
 from clients.drivers import Values, hello, opened, returned
+from clients.duties import Duty
 from clients.events import Completed, Delivered, Returned, Settings
 from conformance.target import TargetError
 
@@ -30,6 +31,9 @@ def test_a_driver_describes_its_client() -> None:
     assert (client.name, client.callbacks) == ("a client", True)
     assert client.acquire_modes == ("record_limit",)
     assert hello(Scripted(GOOD)).acquire_modes == ("batch_optimized",)
+    assert hello(Scripted(GOOD)).modes == ("implicit", "explicit")
+    some = hello(Scripted({**GOOD, "modes": ["explicit"], "without": ["delivers-in-order"]}))
+    assert (some.modes, some.without) == (("explicit",), (Duty.IN_ORDER,))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +44,13 @@ def test_a_driver_describes_its_client() -> None:
         ({"protocol": 1}, "name is None"),
         ({**GOOD, "name": ""}, "name is ''"),
         ({**GOOD, "callbacks": 1}, "callbacks is 1"),
-        ({**GOOD, "acquire_modes": []}, "acquire_modes is []"),
+        ({**GOOD, "acquire_modes": "record_limit"}, "acquire_modes is 'record_limit'"),
+        ({**GOOD, "acquire_modes": [{}]}, "acquire_modes is [{}]"),
+        (
+            {**GOOD, "modes": ["manual"]},
+            "modes is ['manual']; allowed: a list of implicit, explicit",
+        ),
+        ({**GOOD, "without": ["tact"]}, "without is ['tact']; allowed: a list of delivers-only-"),
         ({**GOOD, "acquire_modes": ["fast"]}, "acquire_modes is ['fast']"),
     ],
     ids=str,

@@ -30,6 +30,8 @@ def test_a_client_is_asked_only_for_the_acquire_modes_that_it_has() -> None:
     scripts = [drawn(chance, ("batch_optimized",), callbacks=False) for _ in range(50)]
     assert {script.settings.record_limit for script in scripts} == {False}
     assert {script.settings.callbacks for script in scripts} == {False}
+    chosen = [drawn(chance, ("batch_optimized",), callbacks=True, modes=("explicit",))]
+    assert [script.settings.explicit for script in chosen * 50] == [True] * 50
 
 
 def test_what_a_script_leaves_out_has_a_default() -> None:

@@ -37,14 +37,17 @@ def test_no_run_is_drawn_where_none_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "give one of librdkafka, kafka, or --exec COMMAND"),
-        (("librdkafka", "--exec", "x"), "give one of librdkafka, kafka, or --exec COMMAND"),
+        ((), "give one of librdkafka, kafka, kafkats, or --exec COMMAND"),
+        (
+            ("librdkafka", "--exec", "x"),
+            "give one of librdkafka, kafka, kafkats, or --exec COMMAND",
+        ),
         (("--exec", "/no/such/command"), "'/no/such/command' cannot be started"),
         (("--exec", f"{sys.executable} -c pass"), "it ended"),
         (("--exec", f"{sys.executable} -c 'print(5)'"), "its answer is not an object: 5"),
         (("librdkafka", "--play", "{"), "a script is JSON, as reports have it"),
         (("librdkafka", "--seconds", "nan"), "nan is not a number"),
-        (("franz-go",), "'franz-go' is not one of 'librdkafka', 'kafka'"),
+        (("franz-go",), "'franz-go' is not one of 'librdkafka', 'kafka', 'kafkats'"),
     ],
     ids=str,
 )
