@@ -65,9 +65,9 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Search a share consumer for what no client may do.
 
-    NAME is librdkafka, kafka or kafkats; or give --exec. Each script has a broker of its own, whose answers
-    the specification computes, and in which rare things happen that are allowed. What goes over
-    the wire and what the application is told are judged together (docs/client-rules.md).
+    NAME is librdkafka, kafka or kafkats; or give --exec. Each script has a broker of its own, whose
+    answers the specification computes, and in which rare things happen that are allowed. What goes
+    over the wire and what the application is told are judged together (docs/client-rules.md).
 
     Exits with 0 if no duty is violated, 1 if one is, 2 if the client could not be driven or stopped
     responding: results so far are still reported.

@@ -93,3 +93,34 @@ def test_apache_kafkas_share_consumer_conforms() -> None:
         driver.end()
     assert result.client.name.startswith("Apache Kafka ")
     assert (result.failure, result.shown) == (None, ())
+
+
+def kafkats() -> Kept:
+    try:
+        return driver_of("kafkats", None, 90)
+    except TargetError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+def test_kafkats_does_not_close_its_session() -> None:
+    driver = kafkats()
+    try:
+        result = alone(lambda: driver, script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.COMMIT))
+    finally:
+        driver.end()
+    assert result.client.name == "@kafkats/client 0.12.0"
+    assert [shown.violation.duty for shown in result.shown] == [Duty.CLOSES]
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+def test_kafkats_acknowledges_with_the_epoch_that_opens_a_session() -> None:
+    driver = kafkats()
+    steps = (FIVE, Do.POLL, Do.MISNUMBER, (Do.ACCEPT, 1), Do.COMMIT, Do.ACCEPT, Do.COMMIT)
+    try:
+        result = alone(lambda: driver, script(EXPLICIT, *steps))
+    finally:
+        driver.end()
+    assert Duty.EPOCHS in {shown.violation.duty for shown in result.shown}
