@@ -28,7 +28,7 @@ T_ = TypeVar("T_")
 R_ = TypeVar("R_")
 
 _ANSWER_SECONDS = 10
-"""How long a Spark Connect server may take to accept a connection."""
+"""How long a server of Spark may take to accept a connection."""
 
 PACKAGES = ("model", "spec", "impl", "judge", "replay")
 """What workers need, by import name."""
@@ -211,6 +211,8 @@ def _started(master: str, log: Path) -> SparkSession:
     """Start Spark; Java prints to ``log``, whose last error is reported if the start fails."""
     # Spark's Python side logs each exception of a call to Java that we handle.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    if master.startswith("spark://"):
+        check_answers(master)
     try:
         prepare_environment()
         conf = SparkConf().setMaster(_with_attempts(master)).setAll(_settings(master))
@@ -222,8 +224,33 @@ def _started(master: str, log: Path) -> SparkSession:
         raise SessionError(str(error)) from None
     except Exception as error:
         printed = log.read_text(errors="replace").splitlines() if log.exists() else []
-        reason = next((line for line in reversed(printed) if "rror" in line), first_line(error))
-        raise SessionError(f"Spark did not start on {master}: {reason[:300]}") from error
+        reason = printed_reason(printed) or first_line(error)
+        raise SessionError(f"Spark did not start on {master}: {reason}") from error
+
+
+def printed_reason(lines: Sequence[str]) -> str | None:
+    """Return the last line that Java printed with an error, and no frame of its stack."""
+    errors = [line for line in lines if re.search("[Ee]rror|Exception", line)]
+    causes = [line.strip() for line in errors if not line.strip().startswith("at ")]
+    return re.sub(r'^Exception in thread "[^"]*" ', "", causes[-1])[:300] if causes else None
+
+
+def check_answers(master: str) -> None:
+    """Raise SessionError if no master of ``spark://HOST:PORT,…`` accepts a connection.
+
+    Spark itself tries for a minute, and then says that its context is stopped.
+    """
+    reason = "no address"
+    for address in master.removeprefix("spark://").split(","):
+        try:
+            place = urlsplit(f"//{address}")
+            where = place.hostname or "", place.port or 7077
+            socket.create_connection(where, _ANSWER_SECONDS).close()
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())[:200]
+        else:
+            return
+    raise SessionError(f"no Spark answers at {master}: {reason}")
 
 
 def _settings(master: str) -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -13,7 +14,15 @@ from pyspark.sql import SparkSession
 
 from replay.java import prepare_environment
 from replay.runner import SessionError, Silent
-from replay.session import SparkRunner, connected, first_line, open_session, shipped_code
+from replay.session import (
+    SparkRunner,
+    check_answers,
+    connected,
+    first_line,
+    open_session,
+    printed_reason,
+    shipped_code,
+)
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 from tests.replay.watching import Watching
 
@@ -74,6 +83,42 @@ def test_a_master_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert line.startswith("sharespec: Spark did not start on nonsense: ")
+    assert "Master must" in line
+
+
+def test_a_cluster_that_nobody_runs_is_one_line_before_java_starts() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        check_answers(f"spark://127.0.0.1:1,127.0.0.1:{port}")
+    for master in ("spark://127.0.0.1:1", "spark://[", "spark://127.0.0.1:x"):
+        with pytest.raises(SessionError, match=f"^no Spark answers at {re.escape(master)}: .+"):
+            check_answers(master)
+    code = f"from replay.session import open_session\nwith open_session({master!r}): pass"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "no Spark answers at" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("printed", "reason"),
+    [
+        (
+            [
+                "WARNING: Using incubator modules",
+                'Exception in thread "main" org.apache.spark.SparkException: no YARN_CONF_DIR',
+                "\tat org.apache.spark.deploy.SparkSubmitArguments.error(SparkSubmit.scala:670)",
+            ],
+            "org.apache.spark.SparkException: no YARN_CONF_DIR",
+        ),
+        (["Error: a", "ERROR: b", "Error: c"], "Error: c"),
+        (["WARNING: x", "\tat x.error(y)"], None),
+        ([], None),
+    ],
+    ids=["exception", "last", "frames", "nothing"],
+)
+def test_what_java_printed_is_told_without_its_stack(
+    printed: list[str], reason: str | None
+) -> None:
+    assert printed_reason(printed) == reason
 
 
 def test_the_packages_that_workers_need_are_shipped(tmp_path: Path) -> None:
