@@ -34,6 +34,10 @@ COMMANDS = {
 """The commands as ``--help`` lists them; each is a module of ``sharespec.commands``."""
 
 
+INTERRUPTED = 130
+"""The status after Ctrl-C, as ``sharespec.exit.Exit`` has it, which takes longer to load."""
+
+
 class _Commands(click.Group):
     """Imports a command when it is called: Z3, Spark and Numba take seconds to load."""
 
@@ -44,9 +48,11 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(
-            import_module(f"sharespec.commands.{name}"), f"{name}_command"
-        )
+        try:
+            module = import_module(f"sharespec.commands.{name}")
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+        command: click.Command = getattr(module, f"{name}_command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
@@ -65,4 +71,10 @@ def main() -> None:
     if sys.stdin is None:
         # Who closed it gave no input.
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open to the end
-    cli.main(prog_name="sharespec")
+    try:
+        cli.main(prog_name="sharespec")
+    except OSError as error:
+        # What click itself prints, such as --help: what commands print is theirs to handle.
+        from sharespec.exit import fail, problem_of  # noqa: PLC0415 - --help loads nothing slow
+
+        fail(problem_of(error))

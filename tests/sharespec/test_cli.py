@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 import sharespec
-from sharespec.cli import COMMANDS, cli
+from sharespec.cli import COMMANDS, INTERRUPTED, cli
+from sharespec.exit import Exit
 
 LOADED = """
 import sys
@@ -53,3 +54,42 @@ def test_the_public_names_can_be_imported() -> None:
     names: dict[str, object] = {}
     exec("from sharespec import *", names)  # noqa: S102 - what a user writes
     assert {"KAFKA", "Plan", "Replay", "open_session", "replay_sources"} <= names.keys()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["replay", "--help"], ["profiles"]]
+)
+def test_what_cannot_be_printed_is_one_line(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sharespec", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, "sharespec: No space left on device\n")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["profiles"]])
+def test_a_closed_output_is_no_error(arguments: list[str]) -> None:
+    code = "import os, sys; os.close(1); os.execv(sys.executable, sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, sys.executable, "-m", "sharespec", *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_interruption_while_a_command_is_imported_is_no_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(_name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sharespec.cli.import_module", interrupted)
+    done = CliRunner().invoke(cli, ["replay"])
+    assert (done.exit_code, done.output) == (Exit.INTERRUPTED, "")
+    assert Exit.INTERRUPTED == INTERRUPTED
