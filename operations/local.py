@@ -4,7 +4,6 @@ Memory holds one bucket of share-partitions, or one row group, however long the 
 """
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA
 from replay.gather import gather
 from replay.load import PartitionRows, loaded
+from replay.scratch import scratch_folder
 from replay.sources import Form, find_sources
 from replay.survey import survey
 from replay.tasks import (
@@ -42,7 +42,7 @@ def opened_traces(paths: Iterable[str | Path]) -> Iterator[Traces]:
     Raises NoSuchTraceError, and OSError if there is no room.
     """
     sources = find_sources(paths)
-    with tempfile.TemporaryDirectory(prefix="sharespec-") as folder:
+    with scratch_folder() as folder:
         surveys = [survey(s) for s in sources.files if s.form is Form.PARQUET]
         unsorted = [s.source for s in surveys if s.runs is None and s.problem is None]
         lines = [s for s in sources.files if s.form is not Form.PARQUET]

@@ -1,8 +1,6 @@
 """A whole replay: from paths to verdicts."""
 
 import functools
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -24,6 +22,7 @@ from replay.result_schema import (
     verdict_row,
 )
 from replay.runner import Progress, Runner, Silent
+from replay.scratch import scratch_folder
 from replay.sources import Form, Source, Sources
 from replay.state_file import Carried, diverged_before, read_states, write_states
 from replay.survey import Survey, survey
@@ -85,16 +84,13 @@ def replay_sources(
     progress = progress or Silent()
     if out:
         plan = attrs.evolve(plan, lag_folder=str(_cleared(out)), labels=labels_of(plan, sources))
-    folder = tempfile.mkdtemp(prefix="sharespec-", dir=out)
-    try:
+    with scratch_folder(out) as folder:
         inputs, whole = _first_stage(runner, sources.files, plan, folder, progress)
         problems = [*sources.problems, *inputs.problems]
         verdicts: list[PartitionVerdict] = []
         left: dict[str, Carried] = {}
         if whole:
             verdicts, left, whole = _second_stage(runner, inputs, plan, progress, carried)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     others = [*_others(inputs, plan, verdicts), *_earlier(carried, inputs, plan)]
     verdicts = sorted([*verdicts, *others], key=lambda v: v.partition)
     if whole and plan.state_folder:

@@ -5,7 +5,6 @@ import logging
 import os
 import re
 import socket
-import tempfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from pyspark.sql import SparkSession
 import replay
 from replay.java import JavaNotFoundError, prepare_environment
 from replay.runner import POLL_SECONDS, TASK_ATTEMPTS, Progress, SessionError, flat
+from replay.scratch import scratch_folder
 
 T_ = TypeVar("T_")
 R_ = TypeVar("R_")
@@ -60,7 +60,7 @@ def open_session(master: str = "local[*]") -> Iterator[SparkSession]:
         with connected(master) as session:
             yield session
         return
-    with tempfile.TemporaryDirectory(prefix="sharespec-code-") as folder:
+    with scratch_folder() as folder:
         if "PYSPARK_GATEWAY_PORT" in os.environ:
             session = SparkSession.builder.getOrCreate()
         else:
@@ -199,7 +199,7 @@ def connected(address: str) -> Iterator[SparkSession]:
     except (ImportError, OSError, ValueError, PySparkException) as error:
         reason = " ".join(str(error).split())[:300]
         raise SessionError(f"no session at {address}: {reason}") from None
-    with tempfile.TemporaryDirectory(prefix="sharespec-code-") as folder:
+    with scratch_folder() as folder:
         try:
             session.addArtifacts(str(shipped_code(Path(folder))), pyfile=True)
             yield session
@@ -215,7 +215,7 @@ def _started(master: str, log: Path) -> SparkSession:
         check_answers(master)
     try:
         prepare_environment()
-        conf = SparkConf().setMaster(_with_attempts(master)).setAll(_settings(master))
+        conf = SparkConf().setMaster(_with_attempts(master)).setAll(_settings(master, log.parent))
         with log.open("wb") as errors:
             gateway = launch_gateway(conf, {"stderr": errors})  # type: ignore[no-untyped-call]
         context = SparkContext(conf=conf, gateway=gateway)
@@ -253,7 +253,7 @@ def check_answers(master: str) -> None:
     raise SessionError(f"no Spark answers at {master}: {reason}")
 
 
-def _settings(master: str) -> list[tuple[str, str]]:
+def _settings(master: str, folder: Path) -> list[tuple[str, str]]:
     log4j = Path(replay.__file__).parent / "log4j2.properties"
     settings = {
         "spark.app.name": "sharespec",
@@ -265,6 +265,8 @@ def _settings(master: str) -> list[tuple[str, str]]:
     if master.startswith("local"):
         # Nothing outside this machine takes part, so no name has to be looked up.
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        # What Spark keeps is removed with the rest if this process is killed.
+        settings["spark.local.dir"] = str(folder)
     return list(settings.items())
 
 

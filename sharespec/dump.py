@@ -1,7 +1,6 @@
 """A dump of __share_group_state as a file: opened, and as observations beside request logs."""
 
 import gzip
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from operations.state_topic_file import RecordAt, read_records
 from replay.observed.inputs import Form, Input
 from replay.observed.rows import line_of
 from replay.observed.state_topic import observations_of
+from replay.scratch import scratch_folder
 from sharespec.exit import fail
 
 
@@ -41,10 +41,11 @@ def observed_dump(file: str) -> Iterator[Input]:
         fail(f"{file}: {getattr(error, 'strerror', None) or error}")
     if not records:
         fail(f"{file}: no record of __share_group_state was found")
-    with tempfile.NamedTemporaryFile("w", suffix=".observed", encoding="utf-8") as out:
-        out.writelines(f"{line_of(each)}\n" for each in observations_of(records, file))
-        out.flush()
-        yield Input(out.name, Form.OBSERVED, compressed=False, size=Path(out.name).stat().st_size)
+    with scratch_folder() as folder:
+        path = Path(folder) / "dump.observed"
+        with path.open("w", encoding="utf-8") as out:
+            out.writelines(f"{line_of(each)}\n" for each in observations_of(records, file))
+        yield Input(str(path), Form.OBSERVED, compressed=False, size=path.stat().st_size)
 
 
 def _record(file: str, item: object, allowance: Allowance) -> StateRecord:

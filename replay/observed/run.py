@@ -1,7 +1,6 @@
 """Judging logs of requests: what is read goes to buckets of topic-partitions, each judged alone."""
 
 import functools
-import tempfile
 import time
 import zlib
 from collections import Counter
@@ -23,6 +22,7 @@ from replay.observed.verdict import ObservedVerdict, Outcome
 from replay.processes import HereRunner
 from replay.request_log.scan import Tally, Trouble
 from replay.runner import Progress, Runner, Silent
+from replay.scratch import scratch_folder
 
 BUCKET_BYTES = 48 << 20
 GZIP_FACTOR = 20
@@ -78,7 +78,7 @@ def judge_inputs(
     """
     started = time.monotonic()
     runner, progress = runner or HereRunner(), progress or Silent()
-    with tempfile.TemporaryDirectory(prefix="sharespec-") as folder:
+    with scratch_folder() as folder:
         buckets = min(
             MOST_BUCKETS, max(4 * runner.parallelism, text_of_logs(inputs) // BUCKET_BYTES)
         )

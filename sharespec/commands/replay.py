@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import attrs
 import click
@@ -25,6 +24,7 @@ from replay.plan import Plan
 from replay.report import Bar, json_line, show, verdict_lines
 from replay.run import replay_sources
 from replay.runner import SessionError
+from replay.scratch import scratch_folder
 from replay.sources import NoSuchTraceError, find_sources
 from replay.state_file import StateError
 from replay.tasks import text_of
@@ -273,7 +273,7 @@ def _with_page(
     from sharespec.replay_page import write_page  # noqa: PLC0415 - the page imports all rules
 
     # A page shows the lag over time, which the workers of a distant cluster cannot hand over.
-    with nullcontext(out) if out else TemporaryDirectory(prefix="sharespec-") as folder:
+    with nullcontext(out) if out else scratch_folder() as folder:
         told = sort(_replayed(traces, plan, master, Path(folder)))
         write_page(page_file, traces, told, plan, Path(folder) / "lag")
     return told

@@ -1,0 +1,51 @@
+"""Folders for what is needed once: removed at the end, or at the next start after a kill."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PREFIX = "sharespec-"
+LOCK = ".sharespec-lock"
+"""Whoever uses a folder holds a lock on this file in it, which the system drops when it dies."""
+
+
+@contextmanager
+def scratch_folder(parent: Path | None = None) -> Iterator[str]:
+    """Make a folder and remove it at the end, with those of processes that were killed.
+
+    ``parent`` is where; default: the system's temporary folder. Raises OSError.
+    """
+    _remove_abandoned(Path(parent or tempfile.gettempdir()))
+    folder = tempfile.mkdtemp(prefix=PREFIX, dir=parent)
+    try:
+        with (Path(folder) / f"{LOCK}-new").open("wb") as lock:
+            # Some network file systems have no locks; without its file no folder is abandoned.
+            with suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                # Under its name it is locked already: nobody may take it for abandoned.
+                Path(lock.name).rename(Path(folder) / LOCK)
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    for lock in parent.glob(f"{PREFIX}*/{LOCK}"):
+        if _is_abandoned(lock):
+            shutil.rmtree(lock.parent, ignore_errors=True)
+
+
+def _is_abandoned(lock: Path) -> bool:
+    """Return whether a folder is this user's, and nobody uses it."""
+    try:
+        if lock.parent.is_symlink() or lock.parent.stat().st_uid != os.getuid():
+            return False
+        with lock.open("rb") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
