@@ -6,6 +6,7 @@ import pytest
 
 from clients.campaign import Limits, alone, campaign
 from clients.duties import Duty
+from clients.events import Settings
 from clients.judge import judge
 from clients.play import Pace, play
 from clients.scripts import Do
@@ -112,6 +113,19 @@ def test_kafkats_does_not_close_its_session() -> None:
         driver.end()
     assert result.client.name == "@kafkats/client 0.12.0"
     assert [shown.violation.duty for shown in result.shown] == [Duty.CLOSES]
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+def test_kafkats_stays_in_the_group_when_its_connection_is_cut_as_it_stops() -> None:
+    driver = kafkats()
+    one = Settings(explicit=True, max_poll_records=1)
+    cut = script(one, (Do.PRODUCE, 1), Do.POLL, Do.CUT_ACKNOWLEDGEMENT)
+    try:
+        result = alone(lambda: driver, cut)
+    finally:
+        driver.end()
+    assert [shown.violation.duty for shown in result.shown] == [Duty.LEAVES]
 
 
 @pytest.mark.slow
