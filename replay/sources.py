@@ -57,13 +57,14 @@ def find_sources(paths: Iterable[str | Path]) -> Sources:
             raise NoSuchTraceError(f"{path} does not exist")
         for file in _within(path):
             if file != path and not file.name.endswith(SUFFIXES):
-                passed_over.append(str(file))
+                passed_over.append(shown_path(file))
                 continue
             try:
                 source = _source(file)
                 files.setdefault(str(Path(source.path).resolve()), source)
             except OSError as error:
-                problems.append(Problem(str(file), None, f"cannot be read: {error.strerror}"))
+                text = f"cannot be read: {error.strerror}"
+                problems.append(Problem(shown_path(file), None, text))
     if not files and not problems:
         raise NoSuchTraceError(
             f"there is no trace in {', '.join(map(str, paths))}; "
@@ -84,7 +85,19 @@ def _within(path: Path) -> Iterator[Path]:
                 yield Path(folder) / name
 
 
+def is_utf8(path: Path) -> bool:
+    """Return whether a path is text, as a result needs it that names a place."""
+    return shown_path(path) == str(path)
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as text that can be stored: bytes of it that are not UTF-8 as escapes."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
 def _source(path: Path) -> Source:
+    if not is_utf8(path.absolute()):
+        raise OSError(0, "its path is not UTF-8, as a result must name it; allowed: another name")
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(0, "it is not a regular file")
     with path.open("rb") as file:

@@ -16,6 +16,7 @@ from replay.observed.observation import Observation
 from replay.observed.rows import facts_of, observation_of
 from replay.request_log.entry import MARK
 from replay.request_log.scan import MAX_LINE_BYTES, Tally, Trouble, scan
+from replay.sources import is_utf8
 
 LINES_LOOKED_AT = 50
 """In how many lines a file shows what it is."""
@@ -60,7 +61,9 @@ def sorted_out(paths: Iterable[Path]) -> tuple[list[Input], list[Path]]:
         rest = not path.is_dir()
         for file in _within(path):
             input_file = _input(file)
-            if input_file is not None:
+            if input_file is not None and not is_utf8(file.absolute()):
+                others.append(file)  # What reads traces reports it, as it does one of those.
+            elif input_file is not None:
                 some.append(input_file)
                 rest = False
             else:

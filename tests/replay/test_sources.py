@@ -38,6 +38,19 @@ def test_anything_but_a_regular_file_is_a_problem(tmp_path: Path) -> None:
     assert [p.message for p in found.problems] == ["cannot be read: it is not a regular file"]
 
 
+def test_a_name_that_is_not_utf_8_is_a_problem_and_others_are_read(tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.jsonl"))
+    odd.write_text("{}")
+    odd.with_suffix(".txt").write_text("")
+    (tmp_path / "t.jsonl").write_text("{}")
+    found = find_sources([tmp_path])
+    (problem,) = found.problems
+    assert problem.source == f"{tmp_path}/odd\\xff.jsonl"
+    assert problem.message.startswith("cannot be read: its path is not UTF-8, ")
+    assert [name.rpartition("/")[2] for name in found.passed_over] == ["odd\\xff.txt"]
+    assert [Path(source.path).name for source in found.files] == ["t.jsonl"]
+
+
 def test_a_symbolic_link_to_itself_is_a_problem_and_others_are_read(tmp_path: Path) -> None:
     loop = tmp_path / "loop.jsonl"
     loop.symlink_to(loop)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,15 @@ def test_what_is_no_request_log_is_left_to_others(tmp_path: Path) -> None:
     trace.write_text('{"partition":"g:t:0","seq":0}\n')
     assert sorted_out([trace, tmp_path / "absent"]) == ([], [trace, tmp_path / "absent"])
     assert sorted_out([tmp_path]) == ([], [tmp_path])
+
+
+def test_a_log_whose_name_is_not_utf_8_is_left_to_who_reports_it(tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.log"))
+    for path in (odd, tmp_path / "kafka-request.log"):
+        path.write_text("".join(lines()[:20]))
+    inputs, others = sorted_out([tmp_path])
+    assert [Path(one.path).name for one in inputs] == ["kafka-request.log"]
+    assert others == [odd]
 
 
 def test_a_cut_line_is_named_and_its_time_is_not_judged(tmp_path: Path) -> None:
