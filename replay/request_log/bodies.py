@@ -43,11 +43,20 @@ def observed(entry: Entry, place: Place) -> list[Seen]:
     return list(read(entry, place))
 
 
+def _index_in(partition: dict[str, Any]) -> str:
+    """Return under which name a partition has its index. Raises InvalidValueError."""
+    names = ("partitionIndex", "partition", "index")
+    for name in names:
+        if name in partition:
+            return name
+    raise InvalidValueError("partition", partition, f"an object with {', '.join(names)}")
+
+
 def _base(
     entry: Entry, place: Place, item: dict[str, Any], partition: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what every observation of a partition of a request has."""
-    index = next(name for name in ("partitionIndex", "partition", "index") if name in partition)
+    index = _index_in(partition)
     topic = item.get("topicId") or item.get("name") or item.get("topic")
     return {
         "topic": _string("topic", topic),
@@ -74,7 +83,7 @@ def _answers(
 ) -> dict[tuple[str, int], dict[str, Any]]:
     answers = {}
     for topic, partition in _partitions(topics, name):
-        index = next(key for key in ("partitionIndex", "partition", "index") if key in partition)
+        index = _index_in(partition)
         answers[topic.get("topicId") or topic.get("name") or "", partition[index]] = partition
     return answers
 

@@ -126,6 +126,16 @@ def test_a_body_that_is_not_as_it_should_be_is_named(
     assert [one.outcome for one in result.verdicts] != [Outcome.DIVERGES]
 
 
+def test_a_write_of_no_partition_is_named(tmp_path: Path) -> None:
+    text = list(lines())
+    nth = next(n for n, line in enumerate(text) if '"WRITE_SHARE_GROUP_STATE"' in line)
+    for name in ("partitionIndex", "partition", "index"):
+        text[nth] = text[nth].replace(f'"{name}":', '"where":')
+    result = judged(tmp_path, text)
+    assert result.unusable == 1
+    assert "an object with partitionIndex, partition, index" in result.troubles[0].message
+
+
 def test_a_line_of_another_kind_of_request_may_be_anything(tmp_path: Path) -> None:
     text = list(lines())
     nth = next(n for n, line in enumerate(text) if '"BROKER_HEARTBEAT"' in line)
