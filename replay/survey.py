@@ -53,13 +53,21 @@ def opened(path: str, encoded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
     Raises InvalidValueError for one that is damaged, claims absurd sizes or has another schema.
     """
     try:
-        file = pq.ParquetFile(path, read_dictionary=list(encoded))
+        file = _opened(path, encoded)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InvalidValueError("file", f"{error}".splitlines()[0], "a Parquet file") from None
     with file:
         check_readable(file.metadata.schema.to_arrow_schema())
         _check_sizes(file.metadata)
         yield file
+
+
+def _opened(path: str, encoded: Sequence[str]) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path, read_dictionary=list(encoded))
+    except KeyError:
+        # One of them is missing, or holds other values: the check of the schema names it.
+        return pq.ParquetFile(path)
 
 
 def survey(source: Source) -> Survey:
