@@ -5,7 +5,7 @@ import json
 from conformance.cores.target import Reply
 from conformance.target import TargetError
 from judge.words import printable
-from model.errors import InvalidValueError
+from model.errors import InvalidValueError, value_text
 
 _MAX_TEXT = 300
 _MISSING = "it is missing"
@@ -30,4 +30,14 @@ def malformed(operation: str, error: InvalidValueError, reply: Reply) -> TargetE
 
 def sent(reply: Reply) -> str:
     """Return what a driver sent, as JSON and not too long."""
-    return printable(json.dumps(reply, ensure_ascii=False), _MAX_TEXT)
+    try:
+        text = json.dumps(reply, ensure_ascii=False)
+    except RecursionError:
+        text = "an object too deep to be shown"
+    return printable(text, _MAX_TEXT)
+
+
+def error_text(reply: Reply) -> str:
+    """Return the error of an answer that has one, whatever it is."""
+    error = reply["error"]
+    return error if isinstance(error, str) else value_text(error)

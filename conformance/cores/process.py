@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from conformance.cores.malformed import error_text
 from conformance.cores.protocol import MAX_LINE_BYTES, VERSION, decoded, encoded, hello_from
 from conformance.cores.target import Hello, Reply, Request
 from conformance.target import TargetError
@@ -68,7 +69,7 @@ class ProcessTarget:
         """Reset the driver to an empty share-partition."""
         reply = self.ask({"do": "reset"})
         if "error" in reply:
-            raise TargetError(f"it cannot reset: {str(reply['error'])[:200]}")
+            raise TargetError(f"it cannot reset: {error_text(reply)[:200]}")
 
     def apply(self, seq: int, operation: Request, answers: Sequence[ErrorCode]) -> Reply:
         """Apply one operation."""

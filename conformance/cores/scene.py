@@ -8,7 +8,7 @@ import attrs
 from conformance.cores import asks
 from conformance.cores.cause import cause_of
 from conformance.cores.goals import covered
-from conformance.cores.malformed import is_form, malformed, sent
+from conformance.cores.malformed import error_text, is_form, malformed, sent
 from conformance.cores.target import Hello, Reply, Target
 from conformance.cores.transactions import parts_of
 from conformance.deviation import CRASHED, UNREADABLE, Deviation, StepText
@@ -99,8 +99,8 @@ class Scene:
         reply = self._target.apply(len(self.events), operation, answers)
         name, steps = str(operation["op"]), len(self.steps)
         if "error" in reply:
-            self._unjudged(operation, str(reply["error"]))
-            return self._failed(CRASHED, name, str(reply["error"]), "an answer")
+            self._unjudged(operation, error_text(reply))
+            return self._failed(CRASHED, name, error_text(reply), "an answer")
         before = len(self.events)
         try:
             finding = self._judged(operation, self._event(operation, reply))
