@@ -23,6 +23,9 @@ from replay.survey import GENERATED
 EVENTS_PER_FILE = 250_000
 """About how many events one file holds."""
 
+MAX_FILES = 100_000
+"""How many files are written: each is planned in memory."""
+
 ROWS_PER_GROUP = 50_000
 """About how many rows a row group holds; it ends where a share-partition ends, if it can."""
 
@@ -61,8 +64,13 @@ def generate_traces(
 ) -> list[Path]:
     """Write the traces into a folder that is empty or new, and return the files in order.
 
-    ``progress`` is told how many events each finished file has. Raises TargetNotEmptyError.
+    ``progress`` is told how many events each finished file has. Raises TargetNotEmptyError, and
+    ValueError for too many files.
     """
+    number = -(-request.partitions // _partitions_per_file(request))
+    if number > MAX_FILES:
+        text = f"{request.events} events of {request.partitions} partitions take {number} files"
+        raise ValueError(f"{text}; allowed: at most {MAX_FILES}")
     target.mkdir(parents=True, exist_ok=True)
     if any(target.iterdir()):
         raise TargetNotEmptyError(f"{target} is not empty")
@@ -84,9 +92,13 @@ def generate_traces(
     return paths
 
 
+def _partitions_per_file(request: Request) -> int:
+    return max(1, EVENTS_PER_FILE // max(1, request.events // request.partitions))
+
+
 def _files(request: Request) -> Iterator[range]:
     """Yield which share-partitions, by index, stand in each file."""
-    each = max(1, EVENTS_PER_FILE // max(1, request.events // request.partitions))
+    each = _partitions_per_file(request)
     for first in range(0, request.partitions, each):
         yield range(first, min(first + each, request.partitions))
 

@@ -83,3 +83,11 @@ def test_generated_events_conform_and_reach_everything() -> None:
         "INVALID_RECORD_STATE",
         "NOT_COORDINATOR",
     }
+
+
+def test_more_files_than_can_be_planned_are_refused(tmp_path: Path) -> None:
+    request = Request(10_000_000, 10**12)
+    text = "1000000000000 events of 10000000 partitions take 5000000 files; allowed: at most 100000"
+    with pytest.raises(ValueError, match=text):
+        generate_traces(request, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
