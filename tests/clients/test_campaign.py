@@ -9,7 +9,7 @@ from clients.play import Pace
 from clients.report import json_lines, lines
 from clients.scripts import Do
 from conformance.target import TargetError
-from tests.clients.controls import PART, REJECTED, TWO_POLLS
+from tests.clients.controls import CONTROLS, PART, REJECTED, TWO_POLLS
 from tests.doubles.share_client import Fault, ShareClient
 
 FAST = Pace(poll_ms=20)
@@ -35,6 +35,22 @@ def test_the_same_seed_draws_the_same_scripts_and_another_seed_others() -> None:
     results = [campaign(lambda: ShareClient(Fault.STAYS), limits, seed, FAST) for seed in (1, 1, 2)]
     first, again, other = (shown.script for result in results for shown in result.shown)
     assert first == again != other
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault",
+    [fault for fault in Fault if fault is not Fault.BUSY],  # Its every poll takes a second.
+    ids=lambda fault: fault.name,
+)
+def test_every_fault_is_found_by_chance(fault: Fault) -> None:
+    expected = {duty for other, duty, _ in CONTROLS if other is fault}
+    limits = Limits(600, 5, shrink_seconds=0)
+    for seed in range(20):
+        result = campaign(lambda: ShareClient(fault), limits, seed, FAST)
+        if expected & {shown.violation.duty for shown in result.shown}:
+            return
+    pytest.fail(f"{expected} is not found in 100 scripts")
 
 
 def test_no_run_is_played_where_none_is_allowed() -> None:
