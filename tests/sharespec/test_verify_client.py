@@ -43,8 +43,11 @@ def test_no_run_is_drawn_where_none_is_asked_for() -> None:
             "give one of librdkafka, kafka, kafkats, or --exec COMMAND",
         ),
         (("--exec", "/no/such/command"), "'/no/such/command' cannot be started"),
-        (("--exec", f"{sys.executable} -c pass"), "it ended"),
-        (("--exec", f"{sys.executable} -c 'print(5)'"), "its answer is not an object: 5"),
+        (("--exec", f"{sys.executable} -c 'input()'"), "it ended"),
+        (
+            ("--exec", f"{sys.executable} -c 'input(); print(5, flush=True); input()'"),
+            "its answer is not an object: 5",
+        ),
         (("librdkafka", "--play", "{"), "a script is JSON, as reports have it"),
         (("librdkafka", "--seconds", "nan"), "nan is not a number"),
         (("franz-go",), "'franz-go' is not one of 'librdkafka', 'kafka', 'kafkats'"),

@@ -118,7 +118,7 @@ def test_reports_are_written_to_files(tmp_path: Path) -> None:
         (["spec", "--seconds", "0"], "0.0 is not in the range 0<x<=604800."),
         (["spec", "--sequences", "-1"], "is not in the range x>=0"),
         (["--exec", "/no/such/driver"], "cannot be started"),
-        (["--exec", f"{sys.executable} -c 1"], "it ended"),
+        (["--exec", f"{sys.executable} -c 'input()'"], "it ended"),
         (["spec", "--known", "/no/such/file"], "/no/such/file"),
         (["spec", "--vector", "reject", "--play", "[]"], "one of --only, --vector and --play"),
         (["spec", "--vector", "reject", "--write-known", "x"], "--write-known is for a whole run"),
