@@ -19,7 +19,7 @@ _KAFKATS = Path(__file__).parent / "targets" / "kafkats"
 _NPM = Recipe(
     "the driver for @kafkats/client",
     "Node.js with npm",
-    ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund"),
+    ("npm", "install", "--ignore-scripts", "--no-package-lock", "--no-audit", "--no-fund"),
     ("package.json",),
     "node_modules",
     300,
