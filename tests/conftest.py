@@ -16,7 +16,7 @@ COMPILING, PLAIN = "compile", ("tests/model/", "tests/spec/")
 
 
 RERUNS = 1
-"""How often a test with a real broker, in real time, may fail on a machine that stalls."""
+"""How often a test of a real broker or client, in real time, may fail on a machine that stalls."""
 
 
 def pytest_configure() -> None:

@@ -48,6 +48,7 @@ def test_a_command_that_cannot_be_started_is_said() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.broker
 @pytest.mark.parametrize("chosen", [RELEASED, TWO_POLLS], ids=["released", "two-polls"])
 def test_librdkafka_conforms(chosen: object) -> None:
     driver = driver_of("librdkafka", None, 90)
@@ -60,6 +61,7 @@ def test_librdkafka_conforms(chosen: object) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.broker
 def test_librdkafka_does_not_accept_at_close_as_the_javadoc_has_it() -> None:
     driver = driver_of("librdkafka", None, 90)
     try:
@@ -70,6 +72,7 @@ def test_librdkafka_does_not_accept_at_close_as_the_javadoc_has_it() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.broker
 def test_librdkafka_stays_in_the_group_where_the_coordinator_is_not_found_as_it_closes() -> None:
     driver = driver_of("librdkafka", None, 90)
     away = [Do.NO_COORDINATOR] * 20

@@ -38,6 +38,7 @@ def produce(address: str, compression: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.broker
 @pytest.mark.parametrize("compression", ["none", "gzip", "lz4", "zstd"])
 def test_librdkafka_produces_and_consumes(tmp_path: Path, compression: str) -> None:
     trace = tmp_path / "t.jsonl"
