@@ -9,6 +9,7 @@ import attrs
 from clients.drivers import Driver, Hello, hello
 from clients.duties import Duty
 from clients.events import Record
+from clients.exercise import Exercise, exercised
 from clients.judge import Violation, judge
 from clients.play import Pace, play
 from clients.scripts import Script, drawn
@@ -47,6 +48,14 @@ class Campaign:
     shown: tuple[Shown, ...]
     full: int = 0
     failure: str | None = None
+    exercised: Exercise = attrs.field(factory=Exercise)
+
+    @property
+    def lack(self) -> str | None:
+        """Why nothing was shown, or None where something was."""
+        if self.shown:
+            return None
+        return self.exercised.lack if self.runs else "no script was played"
 
 
 def campaign(
@@ -61,6 +70,7 @@ def campaign(
     until = time.monotonic() + limits.seconds
     shown: dict[Duty, Shown] = {}
     runs = events = full = 0
+    total = Exercise()
     failure = None
     while runs < limits.runs and time.monotonic() < until and failure is None:
         random = Random(f"{seed}:{runs}")  # noqa: S311 - chance, no secret
@@ -69,6 +79,7 @@ def campaign(
         try:
             record = play(script, start, pace)
             events, full = events + len(record.events), full + record.full
+            total += exercised(record)
             for violation in judge(record):
                 if violation.duty not in shown and violation.duty not in client.without:
                     first = Shown(violation, script, record)
@@ -76,7 +87,7 @@ def campaign(
         except TargetError as error:
             failure = str(error)
         progress(runs, len(shown))
-    return Campaign(client, runs, events, tuple(shown.values()), full, failure)
+    return Campaign(client, runs, events, tuple(shown.values()), full, failure, total)
 
 
 def described(start: Callable[[], Driver]) -> Hello:
@@ -101,7 +112,8 @@ def alone(start: Callable[[], Driver], script: Script, pace: Pace | None = None)
     for violation in judge(record):
         if violation.duty not in client.without:
             first.setdefault(violation.duty, Shown(violation, script, record))
-    return Campaign(client, 1, len(record.events), tuple(first.values()), int(record.full))
+    shown, full = tuple(first.values()), int(record.full)
+    return Campaign(client, 1, len(record.events), shown, full, exercised=exercised(record))
 
 
 def shrunk(

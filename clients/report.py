@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator
 
+import attrs
+
 from clients.campaign import Campaign, Shown
 from clients.duties import RULES
 from clients.events import Event
@@ -23,8 +25,13 @@ def lines(campaign: Campaign, command: str) -> Iterator[str]:
         yield "  what happened up to it:"
         yield from (f"    {line}" for line in _last(shown))
         yield ""
-    kept = "conforms" if not campaign.shown else f"violates {len(campaign.shown)} duties"
+    kept = "no duty violated" if not campaign.shown else f"duties violated: {len(campaign.shown)}"
     yield f"{campaign.client.name}: {kept}; {campaign.runs} scripts, {campaign.events:,} events"
+    total = campaign.exercised
+    yield (
+        f"records delivered: {total.delivered:,}, acknowledged: {total.acknowledged:,}; "
+        f"refusals: {total.refused:,}, connections cut: {total.cut:,}"
+    )
     if campaign.full:
         yield f"{campaign.full} scripts had more events than are kept, and were judged in part"
 
@@ -67,10 +74,18 @@ def json_lines(campaign: Campaign) -> Iterator[str]:
     yield json.dumps(
         {
             "client": campaign.client.name,
-            "verdict": "violates" if campaign.shown else "conforms",
+            "verdict": _verdict(campaign),
             "runs": campaign.runs,
             "events": campaign.events,
+            **attrs.asdict(campaign.exercised),
             "full": campaign.full,
             "failure": campaign.failure,
         }
     )
+
+
+def _verdict(campaign: Campaign) -> str:
+    """Return what was shown; a client that was given nothing to do is said to have no verdict."""
+    if campaign.shown:
+        return "violates"
+    return "nothing shown" if campaign.lack else "no violation"

@@ -69,8 +69,8 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
     answers the specification computes, and in which rare things happen that are allowed. What goes
     over the wire and what the application is told are judged together (docs/client-rules.md).
 
-    Exits with 0 if no duty is violated, 1 if one is, 2 if the client could not be driven or stopped
-    responding: results so far are still reported.
+    Exits with 0 if no duty is violated, 1 if one is, 2 if the client could not be driven, stopped
+    responding, or delivered or acknowledged no record: results so far are still reported.
     """
     if (name is None) == (command is None):
         raise click.UsageError(f"give one of {', '.join(NAMES)}, or --exec COMMAND")
@@ -90,6 +90,8 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
         click.echo(line)
     if result.failure:
         fail(result.failure)
+    if play is None and result.lack:
+        fail(f"nothing was shown of {result.client.name}: {result.lack}")
     sys.exit(Exit.WRONG if result.shown else Exit.WELL)
 
 

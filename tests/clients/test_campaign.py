@@ -96,16 +96,18 @@ def test_a_report_has_the_duty_its_sentence_and_the_command_that_shows_it_again(
     assert "acknowledges-nothing-unsaid: t-0 offset" in text
     assert """sharespec verify-client X --play '{"mode":"explicit",""" in text
     assert "The application must acknowledge all records returned" in text
-    assert "violates 1 duties; 1 scripts" in text
+    assert "duties violated: 1; 1 scripts" in text
     shown, whole = map(json.loads, json_lines(result))
     assert (shown["duty"], shown["script"]["mode"]) == ("acknowledges-nothing-unsaid", "explicit")
     assert (whole["verdict"], whole["runs"]) == ("violates", 1)
 
 
-def test_a_report_of_a_client_that_conforms_is_one_line() -> None:
+def test_a_report_of_a_client_that_conforms_counts_what_happened() -> None:
     result = searched(None, 2)
-    (line,) = lines(result, "x")
-    assert line.startswith("the double: conforms; 2 scripts, ")
+    line, counts = lines(result, "x")
+    assert counts.startswith(f"records delivered: {result.exercised.delivered}, acknowledged: ")
+    assert (result.exercised.delivered > 0, result.lack) == (True, None)
+    assert line.startswith("the double: no duty violated; 2 scripts, ")
 
 
 class Without(ShareClient):

@@ -1,5 +1,6 @@
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -17,7 +18,9 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 def test_a_client_that_conforms_exits_with_0() -> None:
     status, output, _ = run("--exec", DOUBLE, "--play", SCRIPT)
-    assert (status, output.startswith("the double: conforms; 1 scripts,")) == (0, True)
+    first, second = output.splitlines()
+    assert (status, first.startswith("the double: no duty violated; 1 scripts,")) == (0, True)
+    assert second == "records delivered: 3, acknowledged: 3; refusals: 0, connections cut: 0"
 
 
 def test_a_client_that_violates_a_duty_exits_with_1_and_says_how_to_see_it_again() -> None:
@@ -30,8 +33,31 @@ def test_a_client_that_violates_a_duty_exits_with_1_and_says_how_to_see_it_again
 
 
 def test_no_run_is_drawn_where_none_is_asked_for() -> None:
-    status, output, _ = run("--exec", DOUBLE, "--runs", "0")
-    assert (status, output) == (0, "the double: conforms; 0 scripts, 0 events\n")
+    status, output, error = run("--exec", DOUBLE, "--runs", "0")
+    assert (status, output.splitlines()[0]) == (
+        2,
+        "the double: no duty violated; 0 scripts, 0 events",
+    )
+    assert error.strip() == "sharespec: nothing was shown of the double: no script was played"
+
+
+IDLE = """
+import json, sys
+for line in sys.stdin:
+    says_hello = json.loads(line)["do"] == "hello"
+    print(json.dumps({"protocol": 1, "name": "idle"} if says_hello else {}), flush=True)
+"""
+"""A driver whose client never asks for anything."""
+
+
+def test_a_client_that_does_nothing_has_shown_nothing(tmp_path: Path) -> None:
+    idle = tmp_path / "idle.py"
+    idle.write_text(IDLE)
+    status, output, error = run("--exec", f"{sys.executable} {idle}", "--runs", "2", "--json")
+    assert (status, json.loads(output)["verdict"]) == (2, "nothing shown")
+    assert error.strip().endswith(
+        "nothing was shown of idle: no record was delivered to the application"
+    )
 
 
 @pytest.mark.parametrize(
