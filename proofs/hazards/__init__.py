@@ -13,6 +13,7 @@ Read in this order:
   ``run``: the first state, and one step;
 - ``properties``: what should hold of every step;
 - ``hazard``: a hazard, and searching for its run, its controls and its absence;
+- ``rereading``: which hazards remain where sentences are changed;
 - ``durable``, ``timing``, ``marking``: the hazards; ``catalogue``: all of them; ``together``: all
   properties at once in larger worlds;
 - ``figures``: the figures of the texts; ``page``: a hazard as a page; ``review``: the document.

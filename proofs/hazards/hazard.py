@@ -128,6 +128,11 @@ def absence(where: str, setting: Setting) -> Absence:
     return Absence(where, result.states, problem)
 
 
+def searched(setting: Setting) -> Search[HazardState, Act]:
+    """Search a world for its shortest run to a step that breaks the property."""
+    return _search(setting, leaps=True)[0]
+
+
 def _examine(case: HazardCase) -> CaseFinding:
     violation = _search(_setting(case, MENDED), leaps=True)[0].violation
     literal = _setting(case, attrs.evolve(DRAFT_LITERAL, **case.beside))

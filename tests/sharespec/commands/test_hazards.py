@@ -86,3 +86,23 @@ def test_a_property_broken_in_the_larger_worlds_exits_with_1(
     result = run()
     assert result.exit_code == 1
     assert "under draft_resolved: a record is lost (5 states)" in result.output
+
+
+def test_a_sentence_that_is_changed_leaves_some_hazards_and_not_others() -> None:
+    result = run("--with", "marks_are_written")
+    assert result.exit_code == 0
+    assert result.output.splitlines() == [
+        "Z1   A durable acceptance is lost: not there (13 states)",
+        "Z17  The grace time keeps a record from everybody: remains, 4 steps",
+        "gone: Z1; 1 remain",
+    ]
+    first, _ = map(json.loads, run("--with", "marks_are_written", "--json").output.splitlines())
+    (case,) = first["cases"]
+    assert (case["steps"], case["states"], case["unfinished"]) == (None, 13, None)
+
+
+def test_a_reading_that_there_is_not_exits_with_2() -> None:
+    result = run("--with", "marks_are_writen")
+    assert result.exit_code == 2
+    assert "reading is 'marks_are_writen'; allowed: one of" in result.output
+    assert run("--with", "siblings", "--markdown").exit_code == 2
