@@ -5,7 +5,7 @@ campaign    random scripts, each run against a broker; what is found is shrunk
   play      runs a script: a broker of ``serve``, a client behind a driver, and a journal
     broker, journal, drivers, process
   judge     a pure function from a journal to violations of duties
-    held, reported, sessions     records in the client's hands; what it is told; session epochs
+    held, sessions, membership     records in the client's hands; session epochs; heartbeats
   exercise  how often what the duties are about has happened
   duties    the register: each duty with its sentence
   events    what a journal holds

@@ -12,6 +12,8 @@ from clients.events import Place
 from clients.journal import Journal
 from conformance.wire.records import record_batch
 from serve.batches import produced_batch
+from serve.coordination import move_on, remove
+from serve.members import Group, Member
 from serve.node import Node, Options, create_topic, produce
 from serve.server import Server
 from spec import share_broker
@@ -22,6 +24,9 @@ from spec.share_session import next_epoch
 _T = TypeVar("_T")
 _SECONDS = 30.0
 _SETTINGS = {"share.auto.offset.reset": "earliest"}
+HEARTBEAT_MS = 100
+"""The interval of heartbeats that members are told; Kafka allows an administrator 1 ms and more."""
+_BROKER = {f"group.share.{name}heartbeat.interval.ms": HEARTBEAT_MS for name in ("", "min.")}
 EVICTED, LAPSED = "the broker ended its session", "its acquisition locks ended"
 
 
@@ -93,6 +98,35 @@ class Broker:
 
         self.do(move)
 
+    def expel(self) -> int | None:
+        """Remove the members as if their heartbeats had stopped; their share sessions stay.
+
+        Returns how many heartbeats were answered before, or None where there is no member.
+        """
+
+        def end(node: Node) -> int | None:
+            members = [(group, one) for group in node.groups.values() for one in _members(group)]
+            for group, member in members:
+                remove(node, group, member)
+            return self.journal.heartbeats if members else None
+
+        return self.do(end)
+
+    def fence(self) -> int | None:
+        """Let each group's epoch move on twice, as if both answers that say so had been lost.
+
+        Returns as ``expel`` does.
+        """
+
+        def move(node: Node) -> int | None:
+            groups = [group for group in node.groups.values() if group.members]
+            for group in groups:
+                move_on(group)
+                move_on(group)
+            return self.journal.heartbeats if groups else None
+
+        return self.do(move)
+
     def lapse(self) -> None:
         """Put the clock of acquisition locks forward, until all have ended."""
 
@@ -110,10 +144,14 @@ class Broker:
         self.do(skip)
 
 
+def _members(group: Group) -> tuple[Member, ...]:
+    return tuple(group.members.values())
+
+
 @contextmanager
 def running(options: Options | None = None) -> Iterator[Broker]:
     """Serve on a free port of 127.0.0.1 until the block ends. Raises OSError."""
-    server = Server(options or Options(group=_SETTINGS))
+    server = Server(options or Options(broker=_BROKER, group=_SETTINGS))
     started = threading.Event()
     failed: list[OSError] = []
     brokers: list[Broker] = []

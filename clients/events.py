@@ -79,17 +79,22 @@ class Lost:
 
 
 @attrs.frozen
-class Joined:
-    """The answer to a heartbeat says that the member is in the group."""
+class Heartbeat:
+    """A heartbeat with its answer: the error, or the member epoch that it gives."""
 
     at_ms: int
+    member: str
+    epoch: int
+    error: int = 0
+    given: int = 0
 
 
 @attrs.frozen
-class Left:
-    """A heartbeat by which the member leaves the group."""
+class Waited:
+    """The harness waited for heartbeats that were due, so many ms, and they did not come."""
 
     at_ms: int
+    waited_ms: int
 
 
 @attrs.frozen
@@ -138,7 +143,7 @@ class Returned:
     completed: tuple[Completed, ...] = ()
 
 
-Event: TypeAlias = Asked | Answered | Cut | Lost | Joined | Left | Called | Returned
+Event: TypeAlias = Asked | Answered | Cut | Lost | Heartbeat | Waited | Called | Returned
 
 
 @attrs.frozen

@@ -2,7 +2,7 @@
 
 import attrs
 
-from clients.events import Answered, Asked, Cut, Record, Returned
+from clients.events import Answered, Asked, Cut, Heartbeat, Record, Returned
 from clients.judge import LONGEST_BATCH
 
 
@@ -11,8 +11,8 @@ class Exercise:
     """How often what the duties are about has happened.
 
     ``delivered``: records that polls returned; ``acknowledged``: offsets in acknowledgements that
-    were sent; ``refused``: requests refused as a whole, and share-partitions refused in one;
-    ``cut``: connections cut in place of an answer.
+    were sent; ``refused``: requests, also heartbeats, refused as a whole, and share-partitions
+    refused in one; ``cut``: connections cut in place of an answer.
     """
 
     delivered: int = 0
@@ -44,6 +44,8 @@ def exercised(record: Record) -> Exercise:
             total += Exercise(acknowledged=sum(max(0, min(n, LONGEST_BATCH)) for n in sizes))
         elif isinstance(event, Answered):
             total += Exercise(refused=len(event.refused) + bool(event.error))
+        elif isinstance(event, Heartbeat):
+            total += Exercise(refused=int(bool(event.error)))
         elif isinstance(event, Cut):
             total += Exercise(cut=1)
     return total

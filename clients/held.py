@@ -29,7 +29,8 @@ class Held:
     """One acquisition of one record. Positions are those of events in the record.
 
     ``moved_on``: where the client sent its next fetch, and so had the answer. ``due``: the type
-    that is to be sent, by what the application said. ``lost``: where its lock or session ended.
+    that is to be sent, by what the application said. ``lost``: where its lock or session ended, or
+    its member gave it up.
     """
 
     place: Place
@@ -57,10 +58,10 @@ class Holdings:
     _by_offset: dict[tuple[Place, int], list[Held]] = attrs.field(factory=lambda: defaultdict(list))
     _fresh: list[Held] = attrs.field(factory=list)
 
-    def grant(self, granted: Granted) -> None:
-        """Take note of what an answer gives to the client."""
+    def grant(self, granted: Granted, lost: int | None = None) -> None:
+        """Take note of what an answer gives to the client, which it may have given up."""
         for offset in range(granted.first, granted.last + 1):
-            held = Held(granted.place, offset, granted.count)
+            held = Held(granted.place, offset, granted.count, lost=lost)
             self._by_offset[granted.place, offset].append(held)
             self._fresh.append(held)
 

@@ -14,8 +14,7 @@ from clients.events import (
     Cut,
     Event,
     Granted,
-    Joined,
-    Left,
+    Heartbeat,
     Lost,
     Place,
     Record,
@@ -33,19 +32,22 @@ MOST_ACKNOWLEDGEMENTS = 200_000
 """How many batches of acknowledgements of a run are kept, and as many types within them."""
 
 _SHARE = ("share_fetch", "share_acknowledge")
-_LEAVES = -1
+_HEARTBEAT = "share_group_heartbeat"
+_LONGEST_ID = 1000
 
 
 @attrs.define
 class Journal:
     """Is told by the broker in its thread, and by the harness in its own.
 
-    Beyond its limits nothing more is kept.
+    Beyond its limits nothing more is kept. ``heartbeats`` counts those that were answered.
     """
 
     node: Node
     most: int = MOST_EVENTS
     full: bool = False
+    heartbeats: int = 0
+    _beat: tuple[str, int] = ("", 0)
     _events: list[Event] = attrs.field(factory=list)
     _room: int = MOST_ACKNOWLEDGEMENTS
     _connection: str | None = None
@@ -71,8 +73,8 @@ class Journal:
 
     def asked(self, number: int, connection: str, api: str, body: SimpleNamespace) -> None:
         """Take note of a request."""
-        if api == "share_group_heartbeat" and body.member_epoch == _LEAVES:
-            self.note(Left(self.now()))
+        if api == _HEARTBEAT:  # It is answered before any other request is looked at.
+            self._beat = str(body.member_id)[:_LONGEST_ID], body.member_epoch
         if api not in _SHARE:
             return
         self._connection = connection
@@ -80,7 +82,8 @@ class Journal:
         most = getattr(body, "max_records", 0)
         fetches = api == "share_fetch" and epoch != FINAL_EPOCH and most > 0
         batches = tuple(self._batches(body))
-        self.note(Asked(self.now(), number, str(body.member_id), epoch, fetches, most, batches))
+        member = str(body.member_id)[:_LONGEST_ID]
+        self.note(Asked(self.now(), number, member, epoch, fetches, most, batches))
 
     def _batches(self, body: SimpleNamespace) -> "list[Acknowledgement]":
         """Return the acknowledgements of a request; the run is full where they are too many."""
@@ -105,9 +108,11 @@ class Journal:
 
     def answered(self, number: int, api: str, values: Values) -> None:
         """Take note of an answer."""
-        if api == "share_group_heartbeat" and values["member_epoch"] > 0:
-            if not values["error_code"].value:
-                self.note(Joined(self.now()))
+        if api == _HEARTBEAT:
+            error = values["error_code"].value
+            given = 0 if error else values["member_epoch"]
+            self.note(Heartbeat(self.now(), *self._beat, error, given))
+            self.heartbeats += 1
             return
         if api not in _SHARE:
             return

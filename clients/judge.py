@@ -17,15 +17,16 @@ from clients.events import (
     Cut,
     Delivered,
     Event,
-    Joined,
-    Left,
+    Heartbeat,
     Lost,
     Place,
     Record,
     Returned,
     Settings,
+    Waited,
 )
 from clients.held import FAILED, REPEATABLE, Fate, Held, Holdings
+from clients.membership import LEAVE, REFUSALS, Membership
 from clients.sessions import Session
 from model.share_messages import INITIAL_EPOCH
 
@@ -74,6 +75,8 @@ class _Judging:
     position: int = 0
     holdings: Holdings = attrs.field(factory=Holdings)
     session: Session = attrs.field(factory=Session)
+    membership: Membership = attrs.field(factory=Membership)
+    outdated: set[int] = attrs.field(factory=set)
     violations: list[Violation] = attrs.field(factory=list)
     requests: dict[int, tuple[Asked, list[Held]]] = attrs.field(factory=dict)
     call: Called | None = None
@@ -95,6 +98,11 @@ class _Judging:
         if len(self.violations) < MOST_VIOLATIONS:
             self.violations.append(Violation(duty, self.position, text))
 
+    def report(self, violations: Iterator[tuple[Duty, str]]) -> None:
+        """Keep the violations that another part yields."""
+        for duty, text in violations:
+            self.violated(duty, text)
+
     def asked(self, event: Asked) -> None:
         """Judge a request: its epoch, what it asks for, and what it acknowledges."""
         allowed = self.session.allowed()
@@ -105,6 +113,9 @@ class _Judging:
             text = "a request that opens a session acknowledges records"
             self.violated(Duty.EPOCHS, text)
         self.session.asked(event.number, event.epoch)
+        self.report(self.membership.identified(event.member, "a request of the share session"))
+        if self.membership.refusal:
+            self.outdated.add(event.number)
         if event.fetches:
             self.holdings.move_on(self.position)
             most = self.settings.max_poll_records
@@ -165,14 +176,18 @@ class _Judging:
             held.fate = Fate.REFUSED if held.place in refused else Fate.DONE
             if event.error:
                 held.fate = Fate.REQUEST_REFUSED
+        lost = self.position if event.number in self.outdated else None
+        self.outdated.discard(event.number)
         for granted in event.granted:
-            self.holdings.grant(granted)
+            self.holdings.grant(granted, lost)
         if request and request.fetches and not request.acknowledgements and not event.granted:
             self.empty_fetches += 1
 
     def cut(self, event: Cut) -> None:
         """Take note of a connection that was cut in place of an answer."""
         self.session.cut(event.number)
+        self.membership.cut()
+        self.outdated.discard(event.number)
         self.was_cut = True
         for held in self.requests.pop(event.number, (None, []))[1]:
             held.fate = Fate.CUT
@@ -191,14 +206,27 @@ class _Judging:
             self.hung_up = self.hung_up or self.session.is_open
         self.was_cut = False
         self.session.disconnected()
+        self.membership.cut()
 
-    def joined(self, _event: Joined) -> None:
-        """Take note that the member is in the group."""
-        self.is_member = self.is_member or not self.closing
+    def beat(self, event: Heartbeat) -> None:
+        """Judge a heartbeat, by which the member joins, stays or leaves, or is told it is none.
 
-    def left(self, _event: Left) -> None:
-        """Take note that the member leaves the group."""
-        self.is_member = False
+        Then it gives up what it holds, and what answers to earlier requests still bring.
+        """
+        self.report(self.membership.take(event))
+        if event.epoch == LEAVE:
+            self.is_member = False
+        elif event.error in REFUSALS:
+            self.is_member = False
+            self.holdings.lose(self.position)
+            self.outdated |= set(self.requests)
+            self.session.abandoned = True
+        elif not event.error:
+            self.is_member = self.is_member or not self.closing
+
+    def waited(self, event: Waited) -> None:
+        """Judge that a heartbeat did not come."""
+        self.report(self.membership.missed(event.waited_ms))
 
     def called(self, event: Called) -> None:
         """Take note of what the application says by a call."""
@@ -355,8 +383,8 @@ _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
     Answered: _Judging.answered,
     Cut: _Judging.cut,
     Lost: _Judging.lost,
-    Joined: _Judging.joined,
-    Left: _Judging.left,
+    Heartbeat: _Judging.beat,
+    Waited: _Judging.waited,
     Called: _Judging.called,
     Returned: _Judging.returned,
 }

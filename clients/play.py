@@ -7,15 +7,19 @@ import attrs
 
 from clients.broker import Broker, running
 from clients.drivers import Driver, opened, returned
-from clients.events import ACCEPT, REJECT, RELEASE, Called, Delivered, Record, Returned
+from clients.events import ACCEPT, REJECT, RELEASE, Called, Delivered, Record, Returned, Waited
 from clients.scripts import HABITS, Do, Script
 from conformance.target import TargetError
+from serve.rare import Habit
 
 TOPIC = "t"
 _TYPES = {Do.ACCEPT: ACCEPT, Do.RELEASE: RELEASE, Do.REJECT: REJECT}
 _EMPTY_POLLS = 2
 """A client has nothing more once so many polls in a row brought nothing, and nothing is left."""
 _MOST_POLLS = 200
+_HEARTBEATS = 2
+"""The first tells a member that it is none any more, by the second it joins again."""
+_STEP_SECONDS = 0.005
 
 
 @attrs.frozen
@@ -139,6 +143,26 @@ class _Application:
             nothing = not result.records and not self.broker.has_available()
             empty = empty + 1 if nothing else 0
 
+    def expel(self) -> None:
+        """Remove the member, and wait until it has joined again."""
+        self.rejoined(self.broker.expel())
+
+    def fence(self) -> None:
+        """Fence the member, and wait until it has joined again."""
+        self.rejoined(self.broker.fence())
+
+    def rejoined(self, before: int | None) -> None:
+        """Wait for heartbeats beyond so many. A client that seeks its coordinator is not timed."""
+        journal = self.broker.journal
+        began = journal.now()
+        until = time.monotonic() + self.pace.patience_seconds
+        while before is not None and journal.heartbeats < before + _HEARTBEATS:
+            if time.monotonic() > until:
+                if not self.broker.do(lambda node: node.rare.next_of((Habit.NO_COORDINATOR,))):
+                    journal.note(Waited(journal.now(), journal.now() - began))
+                return
+            time.sleep(_STEP_SECONDS)
+
     def commit(self) -> None:
         """Commit, and wait for the outcome."""
         self.call("commit", timeout_ms=int(self.pace.patience_seconds * 1000))
@@ -157,6 +181,8 @@ _STEPS: dict[Do, Callable[[_Application], None]] = {
     Do.EVICT: lambda application: application.broker.evict(),
     Do.MISNUMBER: lambda application: application.broker.misnumber(),
     Do.LAPSE: lambda application: application.broker.lapse(),
+    Do.EXPEL: _Application.expel,
+    Do.FENCE: _Application.fence,
 }
 
 __all__ = ["Pace", "TargetError", "play"]

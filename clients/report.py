@@ -7,11 +7,11 @@ import attrs
 
 from clients.campaign import Campaign, Shown
 from clients.duties import RULES
-from clients.events import Event
+from clients.events import Event, Heartbeat
 from clients.scripts import as_json
 
 LAST_EVENTS = 12
-"""How many events up to a violation are shown."""
+"""How many events up to a violation are shown, but for heartbeats that change nothing."""
 
 
 def lines(campaign: Campaign, command: str) -> Iterator[str]:
@@ -37,10 +37,15 @@ def lines(campaign: Campaign, command: str) -> Iterator[str]:
 
 
 def _last(shown: Shown) -> Iterator[str]:
-    events, end = shown.record.events, shown.violation.position + 1
-    first = max(0, end - LAST_EVENTS)
-    for position, event in enumerate(events[first:end], first):
+    upto = list(enumerate(shown.record.events[: shown.violation.position + 1]))
+    kept = [(nth, event) for nth, event in upto[:-1] if not _is_usual(event)] + upto[-1:]
+    for position, event in kept[-LAST_EVENTS:]:
         yield f"{position:4} {event.at_ms:6} ms  {said(event)}"
+
+
+def _is_usual(event: Event) -> bool:
+    """Whether it is a heartbeat that changes nothing, of which there are many."""
+    return isinstance(event, Heartbeat) and event.epoch == event.given > 0
 
 
 def said(event: Event) -> str:

@@ -37,6 +37,8 @@ class Do(Enum):
     EVICT = "evict"
     MISNUMBER = "misnumber"
     LAPSE = "lapse"
+    EXPEL = "expel"
+    FENCE = "fence"
     FEWER = "fewer"
     HOLES = "holes"
     NOTHING = "nothing"
@@ -133,7 +135,7 @@ def _step(nth: int, step: object) -> Step:
 _TROUBLE = (
     *(Do.EVICT, Do.MISNUMBER, Do.LAPSE, Do.FEWER, Do.HOLES, Do.NOTHING),
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
-    Do.NO_COORDINATOR,
+    *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE),
 )
 _ACKNOWLEDGE = (Do.ACCEPT, Do.ACCEPT, Do.RELEASE, Do.REJECT)
 

@@ -14,12 +14,14 @@ class Session:
     """What the client knows of its session: the next epoch, None where it has none.
 
     ``sure`` is False where a connection was cut, or a request failed for another reason: then the
-    epoch may have moved on or not.
+    epoch may have moved on or not. ``abandoned``: it may give its session up, and open another, as
+    it was told that its member is gone.
     """
 
     epoch: int | None = None
     sure: bool = True
     ended: bool = False
+    abandoned: bool = False
     _asked: dict[int, int] = attrs.field(factory=dict)
 
     def allowed(self) -> set[int]:
@@ -27,7 +29,7 @@ class Session:
         if self.epoch is None:
             return {INITIAL_EPOCH, *((FINAL_EPOCH,) if self.ended else ())}
         if self.sure:
-            return {self.epoch, FINAL_EPOCH}
+            return {self.epoch, FINAL_EPOCH, *((INITIAL_EPOCH,) if self.abandoned else ())}
         return {INITIAL_EPOCH, FINAL_EPOCH, self.epoch, max(INITIAL_EPOCH, self.epoch - 1)}
 
     @property
@@ -48,6 +50,7 @@ class Session:
             self.sure = False
         else:
             self.epoch, self.sure = next_epoch(epoch), True
+            self.abandoned = self.abandoned and epoch != INITIAL_EPOCH
 
     def cut(self, number: int) -> None:
         """Take note of a connection that was cut in place of an answer."""

@@ -194,6 +194,18 @@ def expel(node: Node) -> None:
                 remove(node, group, member)
 
 
+def move_on(group: Group) -> None:
+    """Let the group epoch move on, and its members' with it, by answers that do not reach them."""
+    known = group.coordinators.group
+    if known is None:
+        return
+    later = attrs.evolve(known, epoch=known.epoch + 1)
+    group.coordinators = attrs.evolve(group.coordinators, group=later)
+    group.target_epoch = later.epoch
+    for member in group.members.values():
+        member.previous_epoch, member.epoch = member.epoch, later.epoch
+
+
 def setting(node: Node, group: str, name: str) -> int:
     """Return a setting of a group that is a number, by its name after ``share.``."""
     return number(node.options.broker, settings_of(node, group), name, node.options.profile)

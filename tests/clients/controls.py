@@ -3,7 +3,7 @@
 from clients.duties import Duty
 from clients.events import Settings
 from clients.scripts import Do, Script, Step
-from tests.doubles.share_client import Fault
+from tests.doubles.share_faults import Fault
 
 IMPLICIT, EXPLICIT = Settings(), Settings(explicit=True)
 FEW = Settings(max_poll_records=2)
@@ -31,6 +31,8 @@ EVICTED = script(
     EXPLICIT, FIVE, Do.POLL, (Do.ACCEPT, 2), Do.EVICT, Do.COMMIT, Do.ACCEPT, Do.POLL_ONCE
 )
 EMPTY = script(IMPLICIT, Do.POLL_ONCE)
+EXPELLED = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.EXPEL, Do.COMMIT, FIVE, Do.POLL, Do.DRAIN)
+FENCED = script(IMPLICIT, FIVE, Do.POLL, Do.FENCE, FIVE, Do.POLL, Do.DRAIN)
 LIMIT = script(LIMITED, FIVE, Do.POLL, Do.DRAIN)
 
 CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
@@ -61,5 +63,13 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.OPENS_WITH_ACKNOWLEDGEMENTS, Duty.EPOCHS, EVICTED),
     (Fault.HANGS_UP, Duty.CLOSES, AT_ONCE),
     (Fault.STAYS, Duty.LEAVES, AT_ONCE),
+    (Fault.NEW_MEMBER_ID, Duty.MEMBER_ID, EXPELLED),
+    (Fault.NEW_MEMBER_ID, Duty.MEMBER_ID, FENCED),
+    (Fault.OTHER_FETCHER, Duty.MEMBER_ID, AT_ONCE),
+    (Fault.STAYS_AT_ZERO, Duty.MEMBER_EPOCH, FENCED),
+    (Fault.NEVER_REJOINS, Duty.REJOINS, EXPELLED),
+    (Fault.NEVER_REJOINS, Duty.REJOINS, FENCED),
+    (Fault.OLD_EPOCH, Duty.REJOINS, EXPELLED),
+    (Fault.OLD_EPOCH, Duty.REJOINS, FENCED),
     (Fault.BUSY, Duty.NOT_BUSY, EMPTY),
 )

@@ -10,9 +10,11 @@ from clients.report import json_lines, lines
 from clients.scripts import Do
 from conformance.target import TargetError
 from tests.clients.controls import CONTROLS, PART, REJECTED, TWO_POLLS
-from tests.doubles.share_client import Fault, ShareClient
+from tests.doubles.share_client import ShareClient
+from tests.doubles.share_faults import Fault
 
 FAST = Pace(poll_ms=20)
+HASTY = Pace(poll_ms=20, patience_seconds=1)
 
 
 def searched(fault: Fault | None, runs: int, seed: int = 0) -> Campaign:
@@ -47,7 +49,8 @@ def test_every_fault_is_found_by_chance(fault: Fault) -> None:
     expected = {duty for other, duty, _ in CONTROLS if other is fault}
     limits = Limits(600, 5, shrink_seconds=0)
     for seed in range(20):
-        result = campaign(lambda: ShareClient(fault), limits, seed, FAST)
+        pace = HASTY if fault is Fault.NEVER_REJOINS else FAST
+        result = campaign(lambda: ShareClient(fault), limits, seed, pace)
         if expected & {shown.violation.duty for shown in result.shown}:
             return
     pytest.fail(f"{expected} is not found in 100 scripts")

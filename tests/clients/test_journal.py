@@ -2,7 +2,7 @@ from types import SimpleNamespace
 from uuid import uuid4
 
 from clients.duties import Duty
-from clients.events import Asked, Called, Joined, Left, Lost, Returned, Settings
+from clients.events import Asked, Called, Heartbeat, Lost, Returned, Settings
 from clients.journal import MOST_ACKNOWLEDGEMENTS, Journal
 from clients.judge import judge
 from serve.node import Node, Options, create_topic
@@ -41,11 +41,11 @@ def test_a_request_of_very_many_acknowledgements_fills_the_record() -> None:
 
 def test_a_full_record_is_not_judged_by_what_is_missing_at_its_end() -> None:
     journal = Journal(node(), most=3)
-    journal.note(Joined(0))
+    journal.note(Heartbeat(0, "m", 0, given=1))
     journal.note(Called(0, "close"))
     journal.note(Returned(0, "close"))
     assert [v.duty for v in judge(journal.record(Settings()))] == [Duty.LEAVES]
-    journal.note(Left(0))
+    journal.note(Heartbeat(0, "m", -1, given=-1))
     assert judge(journal.record(Settings())) == ()
 
 

@@ -9,14 +9,17 @@ from clients.judge import judge
 from clients.play import Pace, play
 from clients.scripts import Script, as_json, drawn
 from tests.clients.controls import CONTROLS, FIVE, IMPLICIT, script
-from tests.doubles.share_client import Fault, ShareClient
+from tests.doubles.share_client import ShareClient
+from tests.doubles.share_faults import Fault
 
 FAST = Pace(poll_ms=20)
+HASTY = Pace(poll_ms=20, patience_seconds=1)
 
 
 def violated(script: Script, fault: Fault | None) -> dict[Duty, str]:
     """Play a script with the double; return what is violated, with what is said of it first."""
-    record = play(script, lambda: ShareClient(fault), FAST)
+    pace = HASTY if fault is Fault.NEVER_REJOINS else FAST
+    record = play(script, lambda: ShareClient(fault), pace)
     duties: dict[Duty, str] = {}
     for violation in judge(record):
         duties.setdefault(violation.duty, violation.text)

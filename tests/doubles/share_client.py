@@ -1,13 +1,12 @@
 """A small share consumer over the wire, behind the protocol of drivers, with faults to switch on.
 
 It does one thing after the other in the thread of its caller, so that a script always goes the same
-way.
+way, but for heartbeats (share_member.py).
 """
 
 import json
 import sys
 from collections.abc import Callable
-from enum import Enum
 from typing import Any
 from uuid import UUID
 
@@ -20,44 +19,13 @@ from conformance.target import TargetError
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.messages import Message, request
 from conformance.wire.records import BATCH_HEADER, LENGTH_FROM
+from tests.doubles.share_faults import Fault
+from tests.doubles.share_member import GROUP, ShareMember
 
-GROUP, MEMBER = "g", "m"
 SESSION_ERRORS = {122: "SHARE_SESSION_NOT_FOUND", 123: "INVALID_SHARE_SESSION_EPOCH"}
 CUT = "DISCONNECTED"
 NEVER = -1
 MANY = 2000
-
-
-class Fault(Enum):
-    """What this client does wrong."""
-
-    WHOLE_BATCH = "it delivers every record of the batches that it is sent"
-    TWICE = "it delivers the last record of a poll with the next one again"
-    COUNTS_ONE = "it tells the delivery count 1 of every record"
-    WRONG_VALUE = "it delivers a record with the value of the next"
-    BACKWARDS = "it delivers the records of a fetch in descending order"
-    DROPS = "it drops the last record of every fetch"
-    ASKS_MORE = "it asks for twice as many records as max.poll.records"
-    RETURNS_MORE = "it returns all it has where share.acquire.mode is record_limit"
-    ALWAYS_ACCEPTS = "it accepts what the application releases or rejects"
-    UNSAID = "it accepts with a commit what the application has not acknowledged"
-    EAGER = "it accepts records as it delivers them"
-    ACCEPTS_AT_CLOSE = "it accepts what the last poll returned as it closes"
-    REJECTS = "it rejects what it is to accept implicitly"
-    REPEATS = "it sends every acknowledgement again with the next ones"
-    BEYOND = "it acknowledges from the first to the last of what it has, with what lies between"
-    FORGETS = "it loses the last acknowledgement of each commit"
-    FORGETS_AT_CLOSE = "it closes without sending what is pending"
-    TELLS_SUCCESS = "it tells success of acknowledgements that are refused"
-    CUT_IS_SUCCESS = "it tells success of acknowledgements whose connection was cut"
-    SILENT = "it tells nobody of a failed acknowledgement that was sent with a fetch"
-    POLLS_ON = "it polls although records are unacknowledged"
-    EPOCH_STAYS = "it sends the same session epoch twice"
-    REOPENS = "it opens a session with every fetch"
-    OPENS_WITH_ACKNOWLEDGEMENTS = "it acknowledges in the request that opens a session"
-    HANGS_UP = "it closes its connection and not its session"
-    STAYS = "it does not leave the group"
-    BUSY = "it fetches without waiting while there is nothing"
 
 
 @attrs.define
@@ -81,7 +49,8 @@ class ShareClient:
         """Connect to nothing yet."""
         self.fault = fault
         self.wire: Wire | None = None
-        self.epoch, self.member_epoch = 0, 0
+        self.member: ShareMember | None = None
+        self.epoch = 0
         self.assigned: list[tuple[UUID, str, int]] = []
         self.topics: list[str] = []
         self.buffer: list[Got] = []
@@ -112,7 +81,10 @@ class ShareClient:
         return answer
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connections."""
+        if self.member is not None:
+            self.member.close()
+            self.member = None
         if self.wire is not None:
             self.wire.close()
             self.wire = None
@@ -153,8 +125,9 @@ class ShareClient:
 
     def join(self) -> None:
         """Join the group and learn the assignment."""
-        beat = self.beat(0)
-        self.member_epoch = beat.member_epoch
+        if self.member is None:
+            self.member = ShareMember(self.settings["bootstrap"], self.topics, self.fault)
+        assigned = self.member.join()
         names = self.send(
             request(
                 "metadata",
@@ -167,23 +140,15 @@ class ShareClient:
         named = {topic.topic_id: topic.name for topic in names.topics}
         self.assigned = [
             (topic.topic_id, named[topic.topic_id], partition)
-            for topic in beat.assignment.topic_partitions
+            for topic in assigned
             for partition in topic.partitions
         ]
 
-    def beat(self, epoch: int) -> Any:  # noqa: ANN401 - a response
-        """Send a heartbeat."""
-        return self.send(
-            request(
-                "share_group_heartbeat",
-                1,
-                group_id=GROUP,
-                member_id=MEMBER,
-                member_epoch=epoch,
-                rack_id=None,
-                subscribed_topic_names=self.topics if epoch == 0 else None,
-            )
-        )
+    @property
+    def member_id(self) -> str:
+        """The member id of its requests."""
+        assert self.member is not None
+        return "other" if self.has(Fault.OTHER_FETCHER) else self.member.id
 
     def poll(self, command: Values) -> Values:
         """Poll: what is due is acknowledged with the fetch."""
@@ -260,7 +225,7 @@ class ShareClient:
             "share_acknowledge",
             1,
             group_id=GROUP,
-            member_id=MEMBER,
+            member_id=self.member_id,
             share_session_epoch=epoch,
             topics=self.batches(due),
         )
@@ -361,7 +326,7 @@ class ShareClient:
             "share_fetch",
             2,
             group_id=GROUP,
-            member_id=MEMBER,
+            member_id=self.member_id,
             share_session_epoch=self.epoch,
             max_wait=wait_ms,
             min_bytes=1,
@@ -409,8 +374,8 @@ class ShareClient:
             self.pending = {}
         if self.epoch or self.pending:
             self.acknowledge_apart(final=not self.has(Fault.HANGS_UP))
-        if self.member_epoch and not self.has(Fault.STAYS):
-            self.beat(-1)
+        if self.member is not None and not self.has(Fault.STAYS):
+            self.member.leave()
         self.close()
         return {}
 

@@ -1,0 +1,72 @@
+"""The membership of a client, by its heartbeats and what they are answered."""
+
+from collections.abc import Iterator
+
+import attrs
+
+from clients.duties import Duty
+from clients.events import Heartbeat
+
+JOIN, LEAVE = 0, -1
+REFUSALS = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
+"""The errors by which a member is told that it is none any more."""
+
+
+@attrs.define
+class Membership:
+    """What a client knows of its membership.
+
+    ``member`` is its id, None before its first heartbeat. ``epoch`` is what the next heartbeat is
+    to carry, ``before`` what the last one carried, and ``sure`` is False where its answer may be
+    lost. ``refusal`` is the error by which it was told that it is no member, until it joins.
+    """
+
+    member: str | None = None
+    epoch: int = JOIN
+    before: int = JOIN
+    sure: bool = True
+    refusal: int = 0
+
+    def take(self, beat: Heartbeat) -> Iterator[tuple[Duty, str]]:
+        """Take note of a heartbeat and its answer; yield what it violates, and how."""
+        yield from self.identified(beat.member, "a heartbeat")
+        yield from self._numbered(beat)
+        self.before, self.sure = beat.epoch, True
+        if beat.epoch == LEAVE:
+            self.epoch, self.refusal = JOIN, 0
+        elif beat.error in REFUSALS:
+            self.epoch, self.refusal = JOIN, beat.error
+        elif not beat.error:
+            self.epoch, self.refusal = beat.given, 0
+
+    def identified(self, member: str, what: str) -> Iterator[tuple[Duty, str]]:
+        """Judge the member id of a request."""
+        if not member.strip():
+            yield Duty.MEMBER_ID, f"{what} has a member id that is blank"
+        elif self.member is not None and member != self.member:
+            text = f"{what} has the member id {member!r:.80}, and not {self.member!r:.80}"
+            yield Duty.MEMBER_ID, text
+        if self.member is None:
+            self.member = member
+
+    def _numbered(self, beat: Heartbeat) -> Iterator[tuple[Duty, str]]:
+        """Judge the member epoch of a heartbeat."""
+        allowed = {self.epoch, LEAVE} if self.sure else {self.epoch, self.before, LEAVE}
+        if beat.epoch in allowed:
+            return
+        if self.refusal:
+            text = f"member epoch {beat.epoch} after {REFUSALS[self.refusal]}, where 0 is due"
+            yield Duty.REJOINS, text
+        else:
+            text = f"a heartbeat has member epoch {beat.epoch}, where {self.epoch} is due"
+            yield Duty.MEMBER_EPOCH, text
+
+    def missed(self, waited_ms: int) -> Iterator[tuple[Duty, str]]:
+        """Judge that no heartbeat came while the harness waited for it."""
+        if self.refusal:
+            text = f"no heartbeat in {waited_ms} ms after {REFUSALS[self.refusal]}"
+            yield Duty.REJOINS, text
+
+    def cut(self) -> None:
+        """Take note of the end of a connection: the last answer may not have come."""
+        self.sure = False
