@@ -3,8 +3,9 @@ from contextlib import closing, contextmanager
 from uuid import UUID
 
 import pytest
+from kio.schema.errors import ErrorCode as KafkaError
 
-from clients.broker import EVICTED, LAPSED, Broker, running
+from clients.broker import EVICTED, HEARTBEAT_MS, LAPSED, Broker, running
 from clients.events import Lost, Settings
 from model.errors import ErrorCode
 from tests.serve.served import Client, acquired, part
@@ -63,6 +64,37 @@ def test_locks_that_ended_refuse_an_acknowledgement_and_give_the_records_again()
         assert refused is ErrorCode.INVALID_RECORD_STATE
         assert acquired(client.fetch(2)) == [(0, 2, 2)]
         assert lost(broker) == [LAPSED]
+
+
+def test_a_member_that_is_expelled_is_unknown_and_keeps_its_share_session() -> None:
+    with holding() as (broker, client, topic):
+        assert broker.expel() == 1
+        assert client.beat(1).error_code == KafkaError.unknown_member_id
+        assert broker.expel() is None
+        assert client.acknowledge(1, part(topic, (0, 2, 1))).response.error is ErrorCode.NONE
+        rejoined = client.beat(0, ["t"])
+        assert (rejoined.error_code, len(rejoined.assignment.topic_partitions)) == (0, 1)
+        assert lost(broker) == []
+
+
+def test_a_member_that_is_fenced_joins_again_two_epochs_later() -> None:
+    with holding() as (broker, client, _topic):
+        epoch = client.beat(0, ["t"]).member_epoch
+        assert client.beat(epoch).error_code == 0
+        assert broker.fence() == 3
+        assert client.beat(epoch).error_code == KafkaError.fenced_member_epoch
+        assert client.beat(0, ["t"]).member_epoch == epoch + 2
+        assert client.beat(epoch + 2).error_code == 0
+
+
+def test_without_a_member_none_is_expelled_or_fenced() -> None:
+    with running() as broker:
+        assert (broker.expel(), broker.fence()) == (None, None)
+
+
+def test_members_are_told_the_short_interval_of_heartbeats() -> None:
+    with holding() as (_broker, client, _topic):
+        assert client.beat(0, ["t"]).heartbeat_interval == HEARTBEAT_MS
 
 
 def test_an_address_that_is_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from clients.events import (
     Cut,
     Delivered,
     Event,
+    Heartbeat,
     Record,
     Returned,
     Settings,
@@ -31,6 +32,7 @@ def asked(first: int, last: int) -> Asked:
         ((asked(0, 2), asked(7, 7)), Exercise(acknowledged=4)),
         ((asked(5, 1), asked(0, (1 << 63) - 1)), Exercise(acknowledged=100_000)),
         ((Answered(3, 1, error=123), Answered(3, 2, refused=((PLACE, 121),))), Exercise(refused=2)),
+        ((Heartbeat(3, "m", 0, given=1), Heartbeat(3, "m", 1, error=25)), Exercise(refused=1)),
         ((Cut(3, 1, took_effect=False),), Exercise(cut=1)),
     ],
 )

@@ -21,6 +21,12 @@ def test_only_what_was_granted_before_the_client_went_on_is_known_to_be_in_hand(
     assert [held.moved_on for held in holdings.every()] == [7, None]
 
 
+def test_what_is_granted_to_a_member_that_gave_it_up_is_lost() -> None:
+    holdings = Holdings()
+    holdings.grant(Granted(PLACE, 0, 1, 1), lost=5)
+    assert [held.lost for held in holdings.every()] == [5, 5]
+
+
 def test_what_is_lost_is_lost_where_it_was_first() -> None:
     holdings = Holdings()
     holdings.grant(Granted(PLACE, 0, 0, 1))

@@ -1,11 +1,16 @@
 from types import SimpleNamespace
 from uuid import uuid4
 
+import attrs
+from kio.schema.errors import ErrorCode as KafkaError
+
 from clients.duties import Duty
 from clients.events import Asked, Called, Heartbeat, Lost, Returned, Settings
 from clients.journal import MOST_ACKNOWLEDGEMENTS, Journal
 from clients.judge import judge
 from serve.node import Node, Options, create_topic
+
+LEFT = (KafkaError.none, -1)
 
 
 def node() -> Node:
@@ -47,6 +52,23 @@ def test_a_full_record_is_not_judged_by_what_is_missing_at_its_end() -> None:
     assert [v.duty for v in judge(journal.record(Settings()))] == [Duty.LEAVES]
     journal.note(Heartbeat(0, "m", -1, given=-1))
     assert judge(journal.record(Settings())) == ()
+
+
+def test_heartbeats_are_kept_with_their_answers_and_ids_are_cut_short() -> None:
+    journal = Journal(node(), most=3)
+    answers = [(0, KafkaError.none, 5), (5, KafkaError.unknown_member_id, 5), (-1, *LEFT)]
+    for number, (epoch, error, given) in enumerate([*answers, answers[0]]):
+        body = SimpleNamespace(member_id="m" * 9999, member_epoch=epoch)
+        journal.asked(number, "c", "share_group_heartbeat", body)
+        answer = {"error_code": error, "member_epoch": given}
+        journal.answered(number, "share_group_heartbeat", answer)
+    record, member = journal.record(Settings()), "m" * 1000
+    assert [attrs.evolve(event, at_ms=0) for event in record.events] == [
+        Heartbeat(0, member, 0, 0, 5),
+        Heartbeat(0, member, 5, 25, 0),
+        Heartbeat(0, member, -1, 0, -1),
+    ]
+    assert (record.full, journal.heartbeats) == (True, 4)
 
 
 def test_topics_have_their_names_and_unknown_ones_a_sign() -> None:

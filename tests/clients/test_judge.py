@@ -5,6 +5,17 @@ from random import Random
 import pytest
 
 from clients.duties import Duty
+from clients.events import (
+    Answered,
+    Asked,
+    Called,
+    Event,
+    Granted,
+    Heartbeat,
+    Record,
+    Returned,
+    Settings,
+)
 from clients.judge import judge
 from clients.play import Pace, play
 from clients.scripts import Script, as_json, drawn
@@ -44,6 +55,33 @@ def test_the_same_client_without_a_fault_conforms(script: Script) -> None:
 
 def test_a_client_that_never_joined_need_not_leave() -> None:
     assert violated(script(IMPLICIT, FIVE), None) == {}
+
+
+def polled_empty(*before: Event) -> list[Duty]:
+    """Judge a client that takes a record into hand, goes on, and polls in vain."""
+    granted = (Granted(("t", 0), 0, 0, 1),)
+    events = (
+        Heartbeat(0, "m", 0, given=1),
+        Asked(0, 1, "m", 0, fetches=True, max_records=1),
+        *before,
+        Answered(0, 1, granted=granted),
+        Asked(0, 2, "m", 1, fetches=True, max_records=1),
+        Called(0, "poll"),
+        Returned(0, "poll"),
+    )
+    return [violation.duty for violation in judge(Record(Settings(), events))]
+
+
+def test_what_a_member_is_sent_as_it_is_refused_it_need_not_deliver() -> None:
+    refused, again = Heartbeat(0, "m", 1, error=25), Heartbeat(0, "m", 0, given=2)
+    assert polled_empty() == [Duty.NONE_DROPPED]
+    assert polled_empty(refused) == polled_empty(refused, again) == []
+
+
+def test_what_a_member_asks_for_once_it_has_joined_again_it_delivers() -> None:
+    refused, again = Heartbeat(0, "m", 1, error=25), Heartbeat(0, "m", 0, given=2)
+    late = Asked(0, 1, "m", 0, fetches=True, max_records=1)
+    assert polled_empty(Answered(0, 1), refused, again, late) == [Duty.NONE_DROPPED]
 
 
 def test_every_duty_and_every_fault_has_a_control() -> None:

@@ -42,6 +42,15 @@ def test_a_cut_leaves_open_whether_the_request_was_served() -> None:
     assert not session.is_open
 
 
+def test_a_client_whose_member_is_gone_may_open_another_session_once() -> None:
+    session = after((0, 0), (1, 0))
+    session.abandoned = True
+    assert session.allowed() == {0, 2, FINAL_EPOCH}
+    session.asked(9, 0)
+    session.answered(9, 0)
+    assert session.allowed() == {1, FINAL_EPOCH}
+
+
 def test_the_end_of_a_connection_says_nothing_of_a_session_that_never_was() -> None:
     session = Session()
     session.disconnected()

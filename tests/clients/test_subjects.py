@@ -12,7 +12,16 @@ from clients.play import Pace, play
 from clients.scripts import Do
 from clients.subjects import Kept, driver_of
 from conformance.target import TargetError
-from tests.clients.controls import EXPLICIT, FIVE, IMPLICIT, RELEASED, TWO_POLLS, script
+from tests.clients.controls import (
+    EXPELLED,
+    EXPLICIT,
+    FENCED,
+    FIVE,
+    IMPLICIT,
+    RELEASED,
+    TWO_POLLS,
+    script,
+)
 from tests.conformance.unbuilt import skip_without_kafka
 
 DOUBLE = f"{sys.executable} -m tests.doubles.share_client"
@@ -49,7 +58,11 @@ def test_a_command_that_cannot_be_started_is_said() -> None:
 
 @pytest.mark.slow
 @pytest.mark.broker
-@pytest.mark.parametrize("chosen", [RELEASED, TWO_POLLS], ids=["released", "two-polls"])
+@pytest.mark.parametrize(
+    "chosen",
+    [RELEASED, TWO_POLLS, EXPELLED, FENCED],
+    ids=["released", "two-polls", "expelled", "fenced"],
+)
 def test_librdkafka_conforms(chosen: object) -> None:
     driver = driver_of("librdkafka", None, 90)
     try:

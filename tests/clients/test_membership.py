@@ -1,0 +1,89 @@
+import pytest
+
+from clients.duties import Duty
+from clients.events import Heartbeat
+from clients.membership import JOIN, LEAVE, REFUSALS, Membership
+
+UNKNOWN, FENCED = REFUSALS
+NOT_COORDINATOR = 16
+JOINED = Heartbeat(0, "m", JOIN, given=1)
+
+
+def beats(*heartbeats: Heartbeat) -> tuple[Membership, list[tuple[Duty, str]]]:
+    """Return the membership after heartbeats, and what they violate."""
+    membership = Membership()
+    violations = [violation for beat in heartbeats for violation in membership.take(beat)]
+    return membership, violations
+
+
+def beat(epoch: int, error: int = 0, given: int = 0, member: str = "m") -> Heartbeat:
+    return Heartbeat(0, member, epoch, error, given)
+
+
+@pytest.mark.parametrize(
+    "heartbeats",
+    [
+        (JOINED, beat(1, given=1), beat(1, given=2), beat(2, given=2), beat(LEAVE, given=LEAVE)),
+        (JOINED, beat(LEAVE, given=LEAVE), JOINED),
+        (beat(JOIN, NOT_COORDINATOR), JOINED, beat(1, NOT_COORDINATOR), beat(1, given=1)),
+        (JOINED, beat(1, UNKNOWN), beat(JOIN, given=3), beat(3, given=3)),
+        (JOINED, beat(1, FENCED), beat(JOIN, NOT_COORDINATOR), beat(JOIN, given=3)),
+        (JOINED, beat(1, UNKNOWN), beat(LEAVE, UNKNOWN)),
+        (beat(LEAVE, UNKNOWN), JOINED),
+    ],
+)
+def test_a_member_that_carries_what_it_was_given_violates_nothing(
+    heartbeats: tuple[Heartbeat, ...],
+) -> None:
+    membership, violations = beats(*heartbeats)
+    assert violations == []
+    assert list(membership.identified("m", "a fetch")) == []
+    assert list(membership.missed(5)) == []
+
+
+@pytest.mark.parametrize(
+    ("heartbeats", "duty", "text"),
+    [
+        ((beat(1, UNKNOWN),), Duty.MEMBER_EPOCH, "has member epoch 1, where 0 is due"),
+        ((JOINED, JOINED), Duty.MEMBER_EPOCH, "has member epoch 0, where 1 is due"),
+        ((JOINED, beat(1, given=2), beat(1, given=2)), Duty.MEMBER_EPOCH, "1, where 2 is due"),
+        ((JOINED, beat(1, NOT_COORDINATOR), JOINED), Duty.MEMBER_EPOCH, "0, where 1 is due"),
+        ((JOINED, beat(LEAVE), beat(1, UNKNOWN)), Duty.MEMBER_EPOCH, "1, where 0 is due"),
+        ((beat(JOIN, 42, member=" "),), Duty.MEMBER_ID, "a member id that is blank"),
+        ((beat(JOIN, given=1, member=""), JOINED), Duty.MEMBER_ID, "a member id that is blank"),
+        ((JOINED, beat(1, given=1, member="n")), Duty.MEMBER_ID, "'n', and not 'm'"),
+        ((JOINED, beat(1, UNKNOWN), beat(1, UNKNOWN)), Duty.REJOINS, "1 after UNKNOWN_MEMBER_ID"),
+        ((JOINED, beat(1, FENCED), beat(2, FENCED)), Duty.REJOINS, "2 after FENCED_MEMBER_EPOCH"),
+    ],
+)
+def test_another_epoch_or_id_is_named(
+    heartbeats: tuple[Heartbeat, ...], duty: Duty, text: str
+) -> None:
+    violations = beats(*heartbeats)[1]
+    assert violations[0][0] is duty
+    assert text in violations[0][1]
+
+
+def test_requests_of_the_share_session_have_the_member_id() -> None:
+    membership, _ = beats(JOINED)
+    ((duty, text),) = membership.identified("n", "a fetch")
+    assert (duty, text) == (Duty.MEMBER_ID, "a fetch has the member id 'n', and not 'm'")
+
+
+def test_only_a_member_that_was_told_that_it_is_none_is_waited_for() -> None:
+    assert list(beats(JOINED)[0].missed(7)) == []
+    ((duty, text),) = beats(JOINED, beat(1, FENCED))[0].missed(7)
+    assert (duty, text) == (Duty.REJOINS, "no heartbeat in 7 ms after FENCED_MEMBER_EPOCH")
+
+
+@pytest.mark.parametrize(
+    ("last", "again"),
+    [(beat(1, given=2), beat(1, given=2)), (beat(1, UNKNOWN), beat(1, UNKNOWN)), (JOINED, JOINED)],
+)
+def test_the_last_answer_may_be_lost_with_its_connection_but_only_once(
+    last: Heartbeat, again: Heartbeat
+) -> None:
+    membership, _ = beats(*(() if last is JOINED else (JOINED,)), last)
+    membership.cut()
+    assert list(membership.take(again)) == []
+    assert list(membership.take(again)) != []
