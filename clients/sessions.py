@@ -47,14 +47,17 @@ class Session:
         if error in (NOT_FOUND, WRONG_EPOCH) or (not error and epoch == FINAL_EPOCH):
             self.epoch, self.sure, self.ended = None, True, True
         elif error:
-            self.sure = False
+            self._may_have_moved(epoch)
         else:
             self.epoch, self.sure = next_epoch(epoch), True
             self.abandoned = self.abandoned and epoch != INITIAL_EPOCH
 
     def cut(self, number: int) -> None:
         """Take note of a connection that was cut in place of an answer."""
-        epoch = self._asked.pop(number, INITIAL_EPOCH)
+        self._may_have_moved(self._asked.pop(number, INITIAL_EPOCH))
+
+    def _may_have_moved(self, epoch: int) -> None:
+        """Leave open whether the session took the request with this epoch."""
         self.epoch = INITIAL_EPOCH if epoch == FINAL_EPOCH else next_epoch(epoch)
         self.sure = False
 
