@@ -72,20 +72,27 @@ def _head(body: SimpleNamespace) -> Values:
         "group_id": body.group_id,
         "member_id": body.member_id,
         "session_epoch": body.share_session_epoch,
-        "partitions": tuple(
-            PartitionRequest(
-                TopicPartition(str(topic.topic_id or _NO_ID), part.partition_index),
-                tuple(
-                    AcknowledgementBatch(
-                        batch.first_offset, batch.last_offset, tuple(batch.acknowledge_types)
-                    )
-                    for batch in part.acknowledgement_batches
-                ),
-            )
-            for topic in body.topics
-            for part in topic.partitions
-        ),
+        "partitions": tuple(_partitions(body)),
     }
+
+
+def _partitions(body: SimpleNamespace) -> Iterable[PartitionRequest]:
+    """Return each share-partition of a request once: the last counts, as Apache Kafka 4.4.0 does.
+
+    librdkafka 2.16.0 names one twice that is new in its session and has acknowledgements.
+    """
+    parts: dict[TopicPartition, PartitionRequest] = {}
+    for topic in body.topics:
+        for part in topic.partitions:
+            place = TopicPartition(str(topic.topic_id or _NO_ID), part.partition_index)
+            batches = (
+                AcknowledgementBatch(
+                    batch.first_offset, batch.last_offset, tuple(batch.acknowledge_types)
+                )
+                for batch in part.acknowledgement_batches
+            )
+            parts[place] = PartitionRequest(place, tuple(batches))
+    return parts.values()
 
 
 def _renews(asked: Asked) -> bool:

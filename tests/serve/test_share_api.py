@@ -158,6 +158,41 @@ def test_a_fetch_gives_batches_up_to_its_bytes_and_at_least_one() -> None:
         assert acquired(client.fetch(1, max_bytes=1)) == [(2, 2, 1)]
 
 
+@pytest.mark.parametrize("apart", [False, True], ids=["with-a-fetch", "apart"])
+@pytest.mark.parametrize(
+    ("named", "accepted"),
+    [([(), (1,)], {1}), ([(1,), ()], set()), ([(1,), (2,)], {2}), ([(1, 2)], {1, 2})],
+    ids=["after-nothing", "before-nothing", "another", "both"],
+)
+def test_of_a_share_partition_that_is_named_twice_the_last_counts(
+    named: list[tuple[int, ...]], accepted: set[int], *, apart: bool
+) -> None:
+    """As a broker of Apache Kafka 4.4.0 was seen to answer the same requests."""
+    with client_of() as client:
+        topic = joined(client, 3)  # The first stays unacknowledged, so that the window does.
+        assert acquired(client.fetch(0, part(topic))) == [(0, 2, 1)]
+        head = {"group_id": "g", "member_id": "m", "share_session_epoch": 1}
+        sizes = {"max_wait": 0, "min_bytes": 1, "max_bytes": 99, "max_records": 9, "batch_size": 9}
+        topics = [_topic(topic, offsets) for offsets in named]
+        if apart:
+            asked = request("share_acknowledge", 1, **head, topics=topics)
+        else:
+            asked = request(
+                "share_fetch", 1, **head, **sizes, topics=topics, forgotten_topics_data=[]
+            )
+        assert client.send(asked).error_code == 0
+        for epoch, offset in enumerate((1, 2), 2):
+            answer = client.acknowledge(epoch, part(topic, (offset, offset, 1)))
+            is_refused = answer.response.partitions[0].acknowledge_error is not ErrorCode.NONE
+            assert is_refused == (offset in accepted)
+
+
+def _topic(topic: UUID, offsets: tuple[int, ...]) -> Message:
+    batches = [{"first_offset": n, "last_offset": n, "acknowledge_types": [1]} for n in offsets]
+    parts = [{"partition_index": 0, "acknowledgement_batches": batches}]
+    return {"topic_id": topic, "partitions": parts}
+
+
 def test_latest_begins_where_the_log_ended_when_the_first_fetch_came() -> None:
     with client_of(Options()) as client:
         topic = joined(client, 3)
