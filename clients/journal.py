@@ -86,10 +86,14 @@ class Journal:
         self.note(Asked(self.now(), number, member, epoch, fetches, most, batches))
 
     def _batches(self, body: SimpleNamespace) -> "list[Acknowledgement]":
-        """Return the acknowledgements of a request; the run is full where they are too many."""
-        batches = []
+        """Return the acknowledgements of a request; the run is full where they are too many.
+
+        Of a share-partition that is named twice the last counts, as for the broker.
+        """
+        batches: dict[tuple[object, int], list[Acknowledgement]] = {}
         for topic in body.topics:
             for part in topic.partitions:
+                mine = batches[topic.topic_id, part.partition_index] = []
                 for batch in part.acknowledgement_batches:
                     self._room -= 1 + len(batch.acknowledge_types)
                     if self._room < 0:
@@ -97,10 +101,10 @@ class Journal:
                         return []
                     place = self._place(topic.topic_id, part.partition_index)
                     types = tuple(batch.acknowledge_types)
-                    batches.append(
+                    mine.append(
                         Acknowledgement(place, batch.first_offset, batch.last_offset, types)
                     )
-        return batches
+        return [batch for mine in batches.values() for batch in mine]
 
     def _place(self, topic_id: object, partition: int) -> Place:
         topic = self.node.topic_of(str(topic_id))

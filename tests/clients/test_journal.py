@@ -85,6 +85,17 @@ def test_topics_have_their_names_and_unknown_ones_a_sign() -> None:
     assert places == [("t", 0), ("?", 0)]
 
 
+def test_of_a_share_partition_that_is_named_twice_the_last_counts() -> None:
+    journal = Journal(node())
+    topic, other = uuid4(), uuid4()
+    body = acknowledging(topic, 1)
+    body.topics += acknowledging(other, 1).topics + acknowledging(topic, 1, batches=0).topics
+    journal.asked(1, "c", "share_acknowledge", body)
+    (asked,) = journal.record(Settings()).events
+    assert isinstance(asked, Asked)
+    assert len(asked.acknowledgements) == 1
+
+
 def test_only_the_end_of_the_connection_with_the_session_loses_records() -> None:
     journal = Journal(node())
     journal.asked(1, "c", "share_acknowledge", acknowledging(uuid4(), 1))
