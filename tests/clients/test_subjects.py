@@ -9,7 +9,7 @@ from clients.duties import Duty
 from clients.events import Settings
 from clients.judge import judge
 from clients.play import Pace, play
-from clients.scripts import Do
+from clients.scripts import Do, Script
 from clients.subjects import Kept, driver_of
 from conformance.target import TargetError
 from tests.clients.controls import (
@@ -112,6 +112,21 @@ def test_apache_kafkas_share_consumer_conforms() -> None:
     assert (result.failure, result.shown) == (None, ())
 
 
+@pytest.mark.slow
+@pytest.mark.broker
+@pytest.mark.parametrize("chosen", [EXPELLED, FENCED], ids=["expelled", "fenced"])
+def test_apache_kafkas_share_consumer_joins_again(chosen: Script) -> None:
+    try:
+        driver = driver_of("kafka", None, 90)
+    except TargetError as error:
+        skip_without_kafka(error)
+    try:
+        result = alone(lambda: driver, chosen)
+    finally:
+        driver.end()
+    assert (result.shown, result.lack) == ((), None)
+
+
 def kafkats() -> Kept:
     try:
         return driver_of("kafkats", None, 90)
@@ -128,6 +143,17 @@ def test_kafkats_does_not_close_its_session() -> None:
     finally:
         driver.end()
     assert result.client.name == "@kafkats/client 0.12.0"
+    assert [shown.violation.duty for shown in result.shown] == [Duty.CLOSES]
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+def test_kafkats_joins_again() -> None:
+    driver = kafkats()
+    try:
+        result = alone(lambda: driver, EXPELLED)
+    finally:
+        driver.end()
     assert [shown.violation.duty for shown in result.shown] == [Duty.CLOSES]
 
 
