@@ -43,7 +43,7 @@ class Rule:
 
 _RECORDS = "KIP-932, In-flight records"
 _JAVADOC = "Javadoc of KafkaShareConsumer"
-_HEARTBEAT = "KIP-932, ShareGroupHeartbeat request"
+_HEARTBEAT = "ShareGroupHeartbeatRequest of Apache Kafka 4.4.0"
 _ACQUIRE = (
     "For each record it finds, it moves it into Acquired state, bumps its delivery count and adds "
     "it to a batch of acquired records to return to the consumer."
@@ -175,8 +175,9 @@ RULES: Mapping[Duty, Rule] = {
         "KIP-848, on whose heartbeats those of KIP-932 are modelled",
         "After UNKNOWN_MEMBER_ID or FENCED_MEMBER_EPOCH the next heartbeat has member epoch 0, "
         "unless the client closes, and comes while the harness waits for it. Whether records that "
-        "it held are delivered is left open: it gives up their partitions. The text of "
-        "FENCED_MEMBER_EPOCH: “The member must abandon all its partitions and rejoin.”",
+        "it held are delivered is left open: it gives up their partitions. The sentence is about "
+        "FENCED_MEMBER_EPOCH, whose text is “The member must abandon all its partitions and "
+        "rejoin.”; of UNKNOWN_MEMBER_ID it is read here alike.",
     ),
     Duty.NOT_BUSY: Rule(
         "Otherwise, it will await the passed timeout.",
