@@ -25,6 +25,8 @@ _HEARTBEAT_TICKS = 25
 _HEAD = struct.Struct(">hhi")
 _SIZE = 4
 _LONGEST_LINE = 200
+_TURNS = 10
+"""Turns of the event loop in which a connection that was accepted comes to its task."""
 _SHARE_APIS = ("share_fetch", "share_acknowledge")
 
 
@@ -41,6 +43,7 @@ class Server:
     _connections: set["asyncio.Task[None]"] = attrs.field(factory=set)
     _server: asyncio.Server | None = None
     _ticker: "asyncio.Task[None] | None" = None
+    _is_over: bool = False
 
     def __attrs_post_init__(self) -> None:
         """Hold nothing yet."""
@@ -73,7 +76,13 @@ class Server:
 
     async def stop(self) -> None:
         """Close every connection, and the trace. Raises OSError where that cannot be written."""
+        self._is_over = True
         if self._server is not None:
+            # A connection that comes to a closed server is lost, and stays open.
+            for listening in self._server.sockets:
+                asyncio.get_running_loop().remove_reader(listening.fileno())
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
             self._server.close()
         tasks = (*self._connections, *((self._ticker,) if self._ticker else ()))
         for task in tasks:
@@ -103,6 +112,9 @@ class Server:
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = (writer.get_extra_info("peername") or ("?", 0))[:2]
         task = asyncio.current_task()
+        if self._is_over:
+            self._close(writer)
+            return
         if task is None or len(self._connections) >= self.options.limits.connections:
             LOG.warning("%s:%s: refused, %d connections are open", *peer, len(self._connections))
             writer.close()
@@ -119,6 +131,13 @@ class Server:
         finally:
             self._connections.discard(task)
             self._end(connection.name)
+            self._close(writer)
+
+    def _close(self, writer: asyncio.StreamWriter) -> None:
+        """Close a connection; at the end nobody waits until its client has read everything."""
+        if self._is_over:
+            writer.transport.abort()
+        else:
             writer.close()
 
     def _end(self, connection: str) -> None:

@@ -1,6 +1,9 @@
+import asyncio
+import gc
 import logging
 import socket
 import time
+import warnings
 from contextlib import suppress
 from random import Random
 
@@ -13,6 +16,7 @@ from conformance.wire.records import record_batch
 from serve.apis import APIS
 from serve.limits import Limits
 from serve.node import Options
+from serve.server import Server
 from tests.conformance.wire.serving import framed
 from tests.serve.served import Client, client_of, part, raw, serving
 
@@ -189,3 +193,19 @@ def test_a_session_and_a_subscription_have_their_limits() -> None:
         client.fetch(0, part(topic))
         more = client.fetch(1, part(topic, partition=1))
         assert more.response.error.value == invalid
+
+
+@pytest.mark.parametrize("turns", range(12))
+def test_a_connection_that_comes_as_the_broker_stops_is_closed(turns: int) -> None:
+    async def run() -> None:
+        server = Server(Options())
+        with socket.create_connection(await server.start("127.0.0.1", 0)):
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await server.stop()
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        asyncio.run(run())
+        gc.collect()
+    assert [str(warning.message) for warning in caught] == []
