@@ -1,7 +1,8 @@
 """Random scripts against one client: what each violates, once, with its shortest script."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 import attrs
@@ -11,6 +12,7 @@ from clients.duties import Duty
 from clients.events import Record
 from clients.exercise import Exercise, exercised
 from clients.judge import Violation, judge
+from clients.known import Known, covering
 from clients.play import Pace, play
 from clients.scripts import Script, drawn
 from conformance.target import TargetError
@@ -39,8 +41,20 @@ class Shown:
 
 
 @attrs.frozen
+class Again:
+    """A known violation: whether its own script showed it, and how many random scripts did."""
+
+    known: Known
+    shows: bool
+    scripts: int = 0
+
+
+@attrs.frozen
 class Campaign:
-    """What was played and shown; ``failure`` is why it ended early, ``full`` how many runs were."""
+    """What was played and shown; ``failure`` is why it ended early, ``full`` how many runs were.
+
+    ``shown`` are those that are not known.
+    """
 
     client: Hello
     runs: int
@@ -49,6 +63,12 @@ class Campaign:
     full: int = 0
     failure: str | None = None
     exercised: Exercise = attrs.field(factory=Exercise)
+    again: tuple[Again, ...] = ()
+
+    @property
+    def is_as_known(self) -> bool:
+        """Whether nothing is new, and nothing that was known is gone."""
+        return not self.shown and all(each.shows for each in self.again)
 
     @property
     def lack(self) -> str | None:
@@ -58,17 +78,24 @@ class Campaign:
         return self.exercised.lack if self.runs else "no script was played"
 
 
-def campaign(
+def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
     start: Callable[[], Driver],
     limits: Limits,
     seed: int = 0,
     pace: Pace | None = None,
+    *,
+    known: Sequence[Known] = (),
     progress: Callable[[int, int], None] = lambda _runs, _shown: None,
 ) -> Campaign:
-    """Play random scripts until a limit. Raises TargetError where the client is not told of."""
+    """Play what is known, then random scripts until a limit.
+
+    Raises TargetError where the client is not told of, or fails at a known script.
+    """
     client = described(start)
+    again = [Again(each, _shows(each, client, start, pace)) for each in known]
     until = time.monotonic() + limits.seconds
     shown: dict[Duty, Shown] = {}
+    others = Counter[str]()
     runs = events = full = 0
     total = Exercise()
     failure = None
@@ -80,14 +107,35 @@ def campaign(
             record = play(script, start, pace)
             events, full = events + len(record.events), full + record.full
             total += exercised(record)
-            for violation in judge(record):
-                if violation.duty not in shown and violation.duty not in client.without:
+            covered = set[str]()
+            for violation in _owed(record, client):
+                if each := covering(known, violation.duty, script):
+                    covered.add(each.name)
+                elif violation.duty not in shown:
                     first = Shown(violation, script, record)
                     shown[violation.duty] = shrunk(first, start, limits.shrink_seconds, pace)
+            others.update(covered)
         except TargetError as error:
             failure = str(error)
         progress(runs, len(shown))
-    return Campaign(client, runs, events, tuple(shown.values()), full, failure, total)
+    counted = tuple(attrs.evolve(each, scripts=others[each.known.name]) for each in again)
+    return Campaign(client, runs, events, tuple(shown.values()), full, failure, total, counted)
+
+
+def _owed(record: Record, client: Hello) -> Iterator[Violation]:
+    """Yield the violations of the duties that the client has."""
+    return (violation for violation in judge(record) if violation.duty not in client.without)
+
+
+def _shows(known: Known, client: Hello, start: Callable[[], Driver], pace: Pace | None) -> bool:
+    """Return whether the script of a known violation shows it; it is played a few times."""
+    settings = attrs.evolve(known.script.settings, callbacks=client.callbacks)
+    script = attrs.evolve(known.script, settings=settings)
+    return any(
+        violation.duty is known.duty
+        for _ in range(SHRINKING)
+        for violation in _owed(play(script, start, pace), client)
+    )
 
 
 def described(start: Callable[[], Driver]) -> Hello:
@@ -109,9 +157,8 @@ def alone(start: Callable[[], Driver], script: Script, pace: Pace | None = None)
     script = attrs.evolve(script, settings=settings)
     record = play(script, start, pace)
     first: dict[Duty, Shown] = {}
-    for violation in judge(record):
-        if violation.duty not in client.without:
-            first.setdefault(violation.duty, Shown(violation, script, record))
+    for violation in _owed(record, client):
+        first.setdefault(violation.duty, Shown(violation, script, record))
     shown, full = tuple(first.values()), int(record.full)
     return Campaign(client, 1, len(record.events), shown, full, exercised=exercised(record))
 

@@ -25,7 +25,13 @@ def lines(campaign: Campaign, command: str) -> Iterator[str]:
         yield "  what happened up to it:"
         yield from (f"    {line}" for line in _last(shown))
         yield ""
-    kept = "no duty violated" if not campaign.shown else f"duties violated: {len(campaign.shown)}"
+    for again in campaign.again:
+        known = again.known
+        state = f"shows, and in {again.scripts:,} random scripts" if again.shows else "GONE"
+        yield f"known, {known.name}: {known.title} ({known.duty.value}; {known.page or 'no page'})"
+        yield f"  {state}"
+    kept = f"duties violated: {len(campaign.shown)}" if campaign.shown else "no duty violated"
+    kept = f"nothing new, {len(campaign.again)} known" if _verdict(campaign) == "known" else kept
     yield f"{campaign.client.name}: {kept}; {campaign.runs} scripts, {campaign.events:,} events"
     total = campaign.exercised
     yield (
@@ -76,6 +82,17 @@ def json_lines(campaign: Campaign) -> Iterator[str]:
                 "source": rule.source,
             }
         )
+    for again in campaign.again:
+        known = again.known
+        yield json.dumps(
+            {
+                "known": known.name,
+                "duty": known.duty.value,
+                "shows": again.shows,
+                "scripts": again.scripts,
+                "script": json.loads(as_json(known.script)),
+            }
+        )
     yield json.dumps(
         {
             "client": campaign.client.name,
@@ -93,4 +110,8 @@ def _verdict(campaign: Campaign) -> str:
     """Return what was shown; a client that was given nothing to do is said to have no verdict."""
     if campaign.shown:
         return "violates"
-    return "nothing shown" if campaign.lack else "no violation"
+    if campaign.lack:
+        return "nothing shown"
+    if not campaign.again:
+        return "no violation"
+    return "known" if campaign.is_as_known else "gone"

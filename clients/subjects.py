@@ -13,6 +13,10 @@ from conformance.cores.kafka import kafka_java
 from conformance.cores.process import ProcessTarget
 from conformance.target import TargetError
 
+_KNOWN = {
+    "librdkafka": Path(__file__).parent / "targets" / "librdkafka.toml",
+    "kafkats": Path(__file__).parent / "targets" / "kafkats" / "known.toml",
+}
 NAMES = ("librdkafka", "kafka", "kafkats")
 _JAVA = Path(__file__).parent / "targets" / "KafkaShare.java"
 _KAFKATS = Path(__file__).parent / "targets" / "kafkats"
@@ -65,6 +69,11 @@ def driver_of(name: str | None, command: str | None, seconds: float) -> Kept:
     if command is None:
         command = _COMMANDS[str(name)]()
     return Kept(command, seconds)
+
+
+def known_of(name: str | None) -> Path | None:
+    """Return the file of what is known of a client, or None where nothing is."""
+    return _KNOWN.get(str(name))
 
 
 def _librdkafka() -> str:

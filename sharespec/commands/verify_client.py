@@ -4,16 +4,18 @@ import shlex
 import sys
 from collections.abc import Callable
 from math import inf
+from pathlib import Path
 
 import click
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from clients.campaign import Campaign, Limits, alone, campaign
 from clients.drivers import Driver
+from clients.known import Known, KnownError, read_known
 from clients.report import json_lines as as_json_lines
 from clients.report import lines
 from clients.scripts import Script, ScriptError, from_json
-from clients.subjects import NAMES, driver_of
+from clients.subjects import NAMES, driver_of, known_of
 from conformance.target import TargetError
 from sharespec.commands.options import JSON, SECONDS
 from sharespec.console import progress_console
@@ -49,9 +51,19 @@ def _script(_context: click.Context, _option: click.Parameter, text: str | None)
     show_default=True,
     help="How long the client may take for one call, in seconds.",
 )
-@click.option("--play", metavar="JSON", callback=_script, help="Play only this script.")
+@click.option(
+    "--known",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File of known violations; default: that of the client named.",
+)
+@click.option(
+    "--play",
+    metavar="JSON",
+    callback=_script,
+    help="Play only this script, and take nothing as known.",
+)
 @JSON
-@exits_on(TargetError)
+@exits_on(TargetError, KnownError)
 def verify_client_command(  # noqa: PLR0913 - one for each option
     *,
     name: str | None,
@@ -60,6 +72,7 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
     runs: int | None,
     seed: int,
     silence: float,
+    known: Path | None,
     play: Script | None,
     json_lines: bool,
 ) -> None:
@@ -69,18 +82,25 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
     answers the specification computes, and in which rare things happen that are allowed. What goes
     over the wire and what the application is told are judged together (docs/client-rules.md).
 
-    Exits with 0 if no duty is violated, 1 if one is, 2 if the client could not be driven, stopped
-    responding, or delivered or acknowledged no record: results so far are still reported.
+    Exits with 0 if nothing new violates a duty, 1 if something does or a known violation is gone, 2
+    if the client could not be driven, stopped responding, or delivered or acknowledged no record:
+    results so far are still reported.
     """
     if (name is None) == (command is None):
         raise click.UsageError(f"give one of {', '.join(NAMES)}, or --exec COMMAND")
+    if known and play:
+        raise click.UsageError("--known is for a whole run, without --play")
+    path = known or known_of(name)
+    listed = read_known(path) if path else ()
     driver = driver_of(name, command, silence)
     if seconds is None:
         seconds = 60.0 if runs is None else inf
     limits = Limits(seconds, 1_000_000 if runs is None else runs)
     try:
         result = (
-            _searched(lambda: driver, limits, seed) if play is None else alone(lambda: driver, play)
+            _searched(lambda: driver, limits, seed, listed)
+            if play is None
+            else alone(lambda: driver, play)
         )
     finally:
         driver.end()
@@ -92,10 +112,12 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
         fail(result.failure)
     if play is None and result.lack:
         fail(f"nothing was shown of {result.client.name}: {result.lack}")
-    sys.exit(Exit.WRONG if result.shown else Exit.WELL)
+    sys.exit(Exit.WELL if result.is_as_known else Exit.WRONG)
 
 
-def _searched(start: Callable[[], Driver], limits: Limits, seed: int) -> Campaign:
+def _searched(
+    start: Callable[[], Driver], limits: Limits, seed: int, known: tuple[Known, ...]
+) -> Campaign:
     text = TextColumn("{task.description}")
     with Progress(text, TimeElapsedColumn(), console=progress_console(), transient=True) as bar:
         task = bar.add_task("verify-client")
@@ -103,4 +125,4 @@ def _searched(start: Callable[[], Driver], limits: Limits, seed: int) -> Campaig
         def progress(runs: int, shown: int) -> None:
             bar.update(task, description=f"{runs:,} scripts, {shown} duties violated")
 
-        return campaign(start, limits, seed, progress=progress)
+        return campaign(start, limits, seed, known=known, progress=progress)

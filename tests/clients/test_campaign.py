@@ -1,10 +1,12 @@
 import json
 
+import attrs
 import pytest
 
 from clients.campaign import Campaign, Limits, alone, campaign, described
 from clients.drivers import Driver, Values
 from clients.duties import Duty
+from clients.known import Known
 from clients.play import Pace
 from clients.report import json_lines, lines
 from clients.scripts import Do
@@ -132,3 +134,32 @@ def test_a_client_is_not_held_to_a_call_that_it_does_not_have() -> None:
 def test_a_script_in_a_mode_that_a_client_does_not_have_is_refused() -> None:
     with pytest.raises(TargetError, match="no implicit mode"):
         alone(Without, TWO_POLLS, FAST)
+
+
+STAYS = Known("stays", "It stays.", Duty.LEAVES, TWO_POLLS)
+
+
+def test_what_is_known_is_counted_and_not_shown() -> None:
+    limits = Limits(600, 3, shrink_seconds=0)
+    result = campaign(lambda: ShareClient(Fault.STAYS), limits, 0, FAST, known=(STAYS,))
+    (again,) = result.again
+    assert (result.shown, again.shows, result.is_as_known) == ((), True, True)
+    assert 0 < again.scripts <= result.runs == 3
+    assert "nothing new, 1 known; 3 scripts" in "\n".join(lines(result, "x"))
+    listed, whole = map(json.loads, json_lines(result))
+    assert (listed["known"], listed["shows"], whole["verdict"]) == ("stays", True, "known")
+
+
+def test_what_is_known_and_gone_is_no_success() -> None:
+    result = campaign(lambda: ShareClient(None), Limits(600, 2), 0, FAST, known=(STAYS,))
+    assert (result.shown, result.is_as_known) == ((), False)
+    assert "GONE" in "\n".join(lines(result, "x"))
+    assert json.loads(list(json_lines(result))[-1])["verdict"] == "gone"
+
+
+def test_a_violation_of_the_same_duty_in_another_script_is_new() -> None:
+    known = attrs.evolve(STAYS, after=frozenset({Do.IDLE}))
+    limits = Limits(600, 6, shrink_seconds=0)
+    result = campaign(lambda: ShareClient(Fault.STAYS), limits, 0, FAST, known=(known,))
+    assert [shown.violation.duty for shown in result.shown] == [Duty.LEAVES]
+    assert result.is_as_known is False

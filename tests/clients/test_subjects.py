@@ -8,9 +8,10 @@ from clients.campaign import Limits, alone, campaign
 from clients.duties import Duty
 from clients.events import Settings
 from clients.judge import judge
+from clients.known import read_known
 from clients.play import Pace, play
 from clients.scripts import Do, Script
-from clients.subjects import Kept, driver_of
+from clients.subjects import Kept, driver_of, known_of
 from conformance.target import TargetError
 from tests.clients.controls import (
     EXPELLED,
@@ -180,3 +181,18 @@ def test_kafkats_acknowledges_with_the_epoch_that_opens_a_session() -> None:
     finally:
         driver.end()
     assert Duty.EPOCHS in {shown.violation.duty for shown in result.shown}
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@pytest.mark.parametrize("name", ["librdkafka", "kafkats"])
+def test_what_is_known_of_a_client_shows_and_nothing_else(name: str) -> None:
+    path = known_of(name)
+    assert path is not None
+    driver = kafkats() if name == "kafkats" else driver_of(name, None, 90)
+    try:
+        result = campaign(lambda: driver, Limits(600, 8), known=read_known(path))
+    finally:
+        driver.end()
+    assert [each.known.name for each in result.again if not each.shows] == []
+    assert (result.failure, result.shown, result.lack) == (None, (), None)

@@ -86,3 +86,19 @@ def test_what_cannot_be_driven_is_one_line_and_exits_with_2(
     status, output, error = run(*arguments)
     assert (status, output) == (2, "")
     assert said in error
+
+
+def test_what_is_known_exits_with_0(tmp_path: Path) -> None:
+    known = tmp_path / "known.toml"
+    known.write_text(
+        "[[violation]]\nname = 'stays'\ntitle = 'It stays.'\nduty = 'leaves-the-group'\n"
+        f"script = '{SCRIPT}'\n"
+    )
+    asked = ("--exec", f"{DOUBLE} STAYS", "--runs", "2", "--known", str(known))
+    status, output, _ = run(*asked)
+    assert (status, "nothing new, 1 known; 2 scripts" in output) == (0, True)
+    status, _, error = run(*asked, "--play", SCRIPT)
+    assert (status, "without --play" in error) == (2, True)
+    known.write_text("[[violation]]\nname = 3")
+    status, _, error = run(*asked)
+    assert (status, "violation 1: " in error) == (2, True)
