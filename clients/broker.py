@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import attrs
 
-from clients.events import Place
+from clients.events import Compacted, Place
 from clients.journal import Journal
 from conformance.wire.records import record_batch
 from serve.batches import produced_batch
@@ -51,13 +51,20 @@ class Broker:
         """Create a topic."""
         self.do(lambda node: create_topic(node, name, partitions))
 
-    def produce(self, place: Place, count: int) -> None:
-        """Append one batch of records, each with its offset as its value."""
+    def produce(self, place: Place, count: int, removed: frozenset[int] = frozenset()) -> None:
+        """Append one batch of records, each with its offset as its value.
+
+        ``removed``: which of them, counted from 0, are gone as compaction leaves it.
+        """
 
         def append(node: Node) -> None:
             topic = node.topics[place[0]]
             first = topic.logs[place[1]].end
             batch = produced_batch(record_batch(count, first=first), node.options.limits)
+            if removed:
+                batch = attrs.evolve(batch, data=record_batch(count, first=first, removed=removed))
+                offsets = frozenset(first + nth for nth in removed)
+                self.journal.note(Compacted(self.journal.now(), place, offsets))
             produce(node, topic, place[1], batch)
 
         self.do(append)

@@ -19,6 +19,7 @@ class Duty(Enum):
     NOTHING_UNSAID = "acknowledges-nothing-unsaid"
     IMPLICIT = "accepts-implicitly-with-the-next-call"
     HELD = "acknowledges-what-it-holds-once"
+    GAPS = "reports-gaps"
     ALL_SENT = "sends-every-acknowledgement"
     REFUSAL_TOLD = "tells-no-success-of-a-refusal"
     REFUSAL_KNOWN = "tells-every-refusal"
@@ -108,6 +109,15 @@ RULES: Mapping[Duty, Rule] = {
         "KIP-932, Error codes, INVALID_RECORD_STATE",
         "Only a record that was acquired for the member is acknowledged, and once for each "
         "acquisition; again only where the former request was refused as a whole or cut off.",
+    ),
+    Duty.GAPS: Rule(
+        "When a share consumer identifies missing records while processing record batches, it "
+        'reports them to the share partition through special "gap" acknowledgements which indicate '
+        "records that have been removed by compaction.",
+        "KIP-1226",
+        "What was acquired and has no record is acknowledged as a gap and as nothing else, at the "
+        "latest with a record after it that came in the same answer. As it closes, or before any "
+        "record after it was delivered, a client may also release it.",
     ),
     Duty.ALL_SENT: Rule(
         "The acknowledgement is committed on the next commitSync(), commitAsync() or "

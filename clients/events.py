@@ -11,7 +11,7 @@ import attrs
 Place: TypeAlias = tuple[str, int]
 """The name of a topic, and a partition of it."""
 
-ACCEPT, RELEASE, REJECT = 1, 2, 3
+GAP, ACCEPT, RELEASE, REJECT = 0, 1, 2, 3
 
 
 @attrs.frozen
@@ -68,6 +68,15 @@ class Cut:
     at_ms: int
     number: int
     took_effect: bool
+
+
+@attrs.frozen
+class Compacted:
+    """A batch was appended in which compaction removed the records at these offsets."""
+
+    at_ms: int
+    place: Place
+    offsets: frozenset[int]
 
 
 @attrs.frozen
@@ -143,7 +152,9 @@ class Returned:
     completed: tuple[Completed, ...] = ()
 
 
-Event: TypeAlias = Asked | Answered | Cut | Lost | Heartbeat | Waited | Called | Returned
+Event: TypeAlias = (
+    Asked | Answered | Cut | Compacted | Lost | Heartbeat | Waited | Called | Returned
+)
 
 
 @attrs.frozen

@@ -1,7 +1,7 @@
 """Acquisitions of records, as the judge follows them through a client."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 
 import attrs
@@ -30,12 +30,15 @@ class Held:
 
     ``moved_on``: where the client sent its next fetch, and so had the answer. ``due``: the type
     that is to be sent, by what the application said. ``lost``: where its lock or session ended, or
-    its member gave it up.
+    its member gave it up. ``answer``: where it was given. ``is_gap``: it has no
+    record, as compaction leaves it.
     """
 
     place: Place
     offset: int
     count: int
+    answer: int = 0
+    is_gap: bool = False
     moved_on: int | None = None
     delivered: int | None = None
     due: int | None = None
@@ -57,11 +60,17 @@ class Holdings:
 
     _by_offset: dict[tuple[Place, int], list[Held]] = attrs.field(factory=lambda: defaultdict(list))
     _fresh: list[Held] = attrs.field(factory=list)
+    _removed: set[tuple[Place, int]] = attrs.field(factory=set)
 
-    def grant(self, granted: Granted, lost: int | None = None) -> None:
+    def remove(self, place: Place, offsets: Iterable[int]) -> None:
+        """Take note of records that compaction removed."""
+        self._removed.update((place, offset) for offset in offsets)
+
+    def grant(self, granted: Granted, lost: int | None = None, answer: int = 0) -> None:
         """Take note of what an answer gives to the client, which it may have given up."""
         for offset in range(granted.first, granted.last + 1):
-            held = Held(granted.place, offset, granted.count, lost=lost)
+            is_gap = (granted.place, offset) in self._removed
+            held = Held(granted.place, offset, granted.count, answer, is_gap, lost=lost)
             self._by_offset[granted.place, offset].append(held)
             self._fresh.append(held)
 
@@ -79,6 +88,14 @@ class Holdings:
     def of(self, place: Place, offset: int) -> list[Held]:
         """Return the acquisitions of a record, oldest first."""
         return self._by_offset.get((place, offset), [])
+
+    def after(self, gap: Held) -> Iterator[Held]:
+        """Yield the acquisitions of later records that came with it."""
+        return (
+            held
+            for held in self.every()
+            if (held.place, held.answer) == (gap.place, gap.answer) and held.offset > gap.offset
+        )
 
     def every(self) -> Iterator[Held]:
         """Yield every acquisition."""

@@ -8,11 +8,13 @@ import attrs
 from clients.duties import Duty
 from clients.events import (
     ACCEPT,
+    GAP,
     RELEASE,
     Acknowledgement,
     Answered,
     Asked,
     Called,
+    Compacted,
     Completed,
     Cut,
     Delivered,
@@ -149,8 +151,15 @@ class _Judging:
     def _fits(self, held: Held, given: int) -> bool:
         if held.fate not in REPEATABLE:
             return False
+        if held.is_gap:
+            return given == GAP or (given == RELEASE and not self._is_passed(held))
         released = given == RELEASE and (held.delivered is None or self.closing)
         return held.due == given or (released and held.due is None)
+
+    def _is_passed(self, gap: Held) -> bool:
+        """Whether the client must have seen that there is no record: one after it was delivered."""
+        later = any(held.delivered is not None for held in self.holdings.after(gap))
+        return later and not self.closing and gap.lost is None
 
     def _misfit(self, held: Held, given: int, where: str) -> None:
         """Name the duty that an acknowledgement violates."""
@@ -159,6 +168,9 @@ class _Judging:
             self.violated(
                 Duty.HELD, f"{where} is acknowledged again: the one before {held.fate.value}"
             )
+        elif held.is_gap:
+            text = f"{where}, which has no record, is acknowledged with type {given}, and not {GAP}"
+            self.violated(Duty.GAPS, text)
         elif held.due is None:
             had = "the application has" if held.delivered is not None else "was never delivered"
             text = f"{where}, which {had}, is acknowledged with type {given} and nobody said so"
@@ -179,7 +191,7 @@ class _Judging:
         lost = self.position if event.number in self.outdated else None
         self.outdated.discard(event.number)
         for granted in event.granted:
-            self.holdings.grant(granted, lost)
+            self.holdings.grant(granted, lost, self.position)
         if request and request.fetches and not request.acknowledgements and not event.granted:
             self.empty_fetches += 1
 
@@ -191,6 +203,10 @@ class _Judging:
         self.was_cut = True
         for held in self.requests.pop(event.number, (None, []))[1]:
             held.fate = Fate.CUT
+
+    def compacted(self, event: Compacted) -> None:
+        """Take note of offsets without a record."""
+        self.holdings.remove(event.place, event.offsets)
 
     def lost(self, event: Lost) -> None:
         """Take note that the member holds nothing more.
@@ -316,6 +332,7 @@ class _Judging:
         for held in self.holdings.every():
             known = held.moved_on is not None and held.moved_on < self.began
             idle = held.delivered is None and held.sent is None and held.lost is None
+            idle = idle and not held.is_gap
             if known and idle and not held.reported:
                 held.reported = True
                 text = f"{_name(held.place)} offset {held.offset} was acquired, and poll is empty"
@@ -368,6 +385,11 @@ class _Judging:
 
     def _settled(self, held: Held) -> None:
         where = f"{_name(held.place)} offset {held.offset}"
+        if held.is_gap and held.fate is Fate.UNSENT and held.lost is None:
+            later = (after for after in self.holdings.after(held) if not after.is_gap)
+            if any(after.fate is Fate.DONE and after.due is not None for after in later):
+                text = f"{where} has no record, one after it is acknowledged, and it never was"
+                self.violated(Duty.GAPS, text)
         if held.due is None or held.told_failure:
             return
         if held.fate is Fate.UNSENT and held.lost is None:
@@ -382,6 +404,7 @@ _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
     Asked: _Judging.asked,
     Answered: _Judging.answered,
     Cut: _Judging.cut,
+    Compacted: _Judging.compacted,
     Lost: _Judging.lost,
     Heartbeat: _Judging.beat,
     Waited: _Judging.waited,

@@ -69,8 +69,10 @@ class _Application:
             self.broker.do(lambda node: node.rare.arm(HABITS[do]))
         elif do in _TYPES:
             self.acknowledge(_TYPES[do], number)
-        elif do is Do.PRODUCE:
-            self.broker.produce((TOPIC, self.turn % self.script.partitions), number)
+        elif do in (Do.PRODUCE, Do.PRODUCE_COMPACTED):
+            removed = range(1, number - 1, 3) if do is Do.PRODUCE_COMPACTED else ()
+            place = (TOPIC, self.turn % self.script.partitions)
+            self.broker.produce(place, number, frozenset(removed))
             self.turn += 1
         elif do is Do.IDLE:
             time.sleep(number / 1000)

@@ -25,6 +25,7 @@ class Do(Enum):
     """
 
     PRODUCE = "produce"
+    PRODUCE_COMPACTED = "produce-compacted"
     POLL = "poll"
     POLL_ONCE = "poll-once"
     ACCEPT = "accept"
@@ -49,7 +50,8 @@ class Do(Enum):
     NO_COORDINATOR = "no-coordinator"
 
 
-NUMBERED = frozenset({Do.PRODUCE, Do.IDLE, Do.ACCEPT, Do.RELEASE, Do.REJECT})
+NUMBERED = frozenset({Do.PRODUCE, Do.PRODUCE_COMPACTED, Do.IDLE, Do.ACCEPT, Do.RELEASE, Do.REJECT})
+_LEAST = {Do.PRODUCE: 1, Do.PRODUCE_COMPACTED: 3}
 HABITS = {Do[habit.name]: habit for habit in Habit}
 
 Step: TypeAlias = tuple[Do, int]
@@ -124,7 +126,7 @@ def _step(nth: int, step: object) -> Step:
             raise ScriptError(f"step {nth} is {step!r:.80}; {do.value} has no number")
         return do, 0
     number = step[1] if len(step) == 2 else None  # noqa: PLR2004 - a name and a number
-    least = 1 if do is Do.PRODUCE else 0
+    least = _LEAST.get(do, 0)
     if type(number) is not int or not least <= number <= MOST_COUNT:
         raise ScriptError(
             f"step {nth} is {step!r:.80}; {do.value} needs a number from {least} to {MOST_COUNT}"
@@ -160,7 +162,7 @@ def drawn(
     return Script(settings, random.choice((1, 1, 2)), tuple(steps))
 
 
-_PRODUCES, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.7, 0.35, 300
+_PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.7, 0.35, 300
 
 
 def _round(random: Random, *, explicit: bool) -> list[Step]:
@@ -169,7 +171,9 @@ def _round(random: Random, *, explicit: bool) -> list[Step]:
     if random.random() < _TROUBLED:
         steps.append((random.choice(_TROUBLE), 0))
     if random.random() < _PRODUCES:
-        steps.append((Do.PRODUCE, random.randint(1, 8)))
+        compacted = random.random() < _COMPACTED
+        do, least = (Do.PRODUCE_COMPACTED, 3) if compacted else (Do.PRODUCE, 1)
+        steps.append((do, random.randint(least, 8)))
     steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
     if random.random() < _TROUBLED:
         steps.append((random.choice(_TROUBLE), 0))

@@ -43,10 +43,16 @@ class LogBatch:
     control: bool
 
 
-def record_batch(size: int, producer: Producer | None = None, first: int = 0) -> bytes:
+def record_batch(
+    size: int,
+    producer: Producer | None = None,
+    first: int = 0,
+    removed: frozenset[int] = frozenset(),
+) -> bytes:
     """Return one batch of ``size`` small records, of a transaction if there is a producer.
 
-    The values count up from ``first``.
+    The values count up from ``first``. ``removed``: which records, counted from 0, compaction took;
+    never the first or the last.
     """
     who = producer or Producer()
     now = TZAwareMicros.parse(datetime.now(UTC))  # Older records would be removed, or roll a log.
@@ -60,6 +66,7 @@ def record_batch(size: int, producer: Producer | None = None, first: int = 0) ->
             headers=(),
         )
         for nth in range(size)
+        if nth not in removed
     )
     buffer = io.BytesIO()
     batch = NewRecordBatch(

@@ -33,6 +33,7 @@ EVICTED = script(
 EMPTY = script(IMPLICIT, Do.POLL_ONCE)
 EXPELLED = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.EXPEL, Do.COMMIT, FIVE, Do.POLL, Do.DRAIN)
 FENCED = script(IMPLICIT, FIVE, Do.POLL, Do.FENCE, FIVE, Do.POLL, Do.DRAIN)
+COMPACTED = script(IMPLICIT, (Do.PRODUCE_COMPACTED, 8), Do.POLL, Do.DRAIN)
 LIMIT = script(LIMITED, FIVE, Do.POLL, Do.DRAIN)
 
 CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
@@ -72,4 +73,6 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.OLD_EPOCH, Duty.REJOINS, EXPELLED),
     (Fault.OLD_EPOCH, Duty.REJOINS, FENCED),
     (Fault.BUSY, Duty.NOT_BUSY, EMPTY),
+    (Fault.SILENT_ABOUT_GAPS, Duty.GAPS, COMPACTED),
+    (Fault.ACCEPTS_GAPS, Duty.GAPS, COMPACTED),
 )

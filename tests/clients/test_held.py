@@ -34,3 +34,16 @@ def test_what_is_lost_is_lost_where_it_was_first() -> None:
     holdings.grant(Granted(PLACE, 0, 0, 2))
     holdings.lose(9)
     assert [held.lost for held in holdings.of(PLACE, 0)] == [4, 9]
+
+
+def test_what_compaction_removed_is_a_gap_in_each_acquisition() -> None:
+    holdings = Holdings()
+    holdings.remove(PLACE, [1, 2])
+    holdings.grant(Granted(PLACE, 0, 3, 1), answer=4)
+    holdings.grant(Granted(PLACE, 1, 3, 2), answer=9)
+    assert [held.offset for held in holdings.every() if held.is_gap] == [1, 1, 2, 2]
+    (first, _), (last,) = holdings.of(PLACE, 2), holdings.of(PLACE, 0)
+    assert [held.count for held in holdings.after(first)] == [1]
+    assert list(holdings.after(last)) == [
+        held for held in holdings.every() if held.answer == 4 and held.offset
+    ]

@@ -14,7 +14,7 @@ import attrs
 from kio.records.readers import read_batch
 
 from clients.drivers import Values
-from clients.events import ACCEPT, Place
+from clients.events import ACCEPT, GAP, Place
 from conformance.target import TargetError
 from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.messages import Message, request
@@ -353,6 +353,9 @@ class ShareClient:
         values = _values(part.records or b"")
         if self.has(Fault.WHOLE_BATCH):
             counts = {offset: counts.get(offset, 1) for offset in values}
+        for offset in counts.keys() - values.keys():
+            if not self.has(Fault.SILENT_ABOUT_GAPS):
+                self.pending[place, offset] = ACCEPT if self.has(Fault.ACCEPTS_GAPS) else GAP
         got = [
             Got(
                 place,
@@ -361,6 +364,7 @@ class ShareClient:
                 values[offset] + "0" if self.has(Fault.WRONG_VALUE) else values[offset],
             )
             for offset, count in sorted(counts.items())
+            if offset in values
         ]
         if self.has(Fault.BACKWARDS):
             got.reverse()
@@ -397,13 +401,13 @@ def _delivered(got: Got) -> Values:
 
 def _values(data: bytes) -> dict[int, str]:
     """Return the value of each record in what a fetch returned, by its offset."""
-    values = {}
+    values: dict[int, str] = {}
     while len(data) >= BATCH_HEADER.size:
-        first, length = BATCH_HEADER.unpack_from(data)[:2]
+        _first, length = BATCH_HEADER.unpack_from(data)[:2]
         size = LENGTH_FROM + length
         batch, _ = read_batch(data[:size], 0)
-        for nth, record in enumerate(batch.records):
-            values[first + nth] = (record.value or b"").decode()
+        for record in batch.records:
+            values[record.offset] = (record.value or b"").decode()
         data = data[size:]
     return values
 

@@ -37,4 +37,6 @@ class Fault(Enum):
     OLD_EPOCH = "it goes on with its member epoch once it is told that it is no member"
     NEW_MEMBER_ID = "it joins again with a new member id"
     STAYS_AT_ZERO = "it ignores the member epochs that it is given"
+    SILENT_ABOUT_GAPS = "it says nothing of what it was given and has no record"
+    ACCEPTS_GAPS = "it accepts what has no record"
     OTHER_FETCHER = "it fetches with another member id than it joins with"

@@ -120,3 +120,8 @@ def test_rubbish_is_read_or_refused(data: bytes) -> None:
     except MalformedError:
         return
     assert len(found) <= 1
+
+
+def test_a_batch_keeps_its_offsets_where_compaction_removed_records() -> None:
+    (batch,) = read_batches(record_batch(6, removed=frozenset({1, 2, 4})))
+    assert [(part.first, part.last) for part in batch.ranges] == [(0, 0), (3, 3), (5, 5)]
