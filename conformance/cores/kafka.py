@@ -38,10 +38,19 @@ def kafka_java(project: Path = _PROJECT) -> tuple[str, str]:
 
     Raises TargetError as ``kafka_target`` does.
     """
-    java = os.environ.get("JAVA_HOME")
-    command = str(Path(java, "bin", "java")) if java else "java"
-    if shutil.which(command) is None:
-        raise TargetError("Apache Kafka needs Java 17 or newer: there is no java on the path")
+    command = java_command()
     build(project, _MAVEN)
     classes = project / "target" / "classes"
     return command, f"{classes}{os.pathsep}{project / 'target' / 'lib' / '*'}"
+
+
+def java_command() -> str:
+    """Return the command for Java: that of JAVA_HOME, else the one on the path.
+
+    Raises TargetError if there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    command = str(Path(home, "bin", "java")) if home else "java"
+    if shutil.which(command) is None:
+        raise TargetError("Apache Kafka needs Java 17 or newer: there is no java on the path")
+    return command
