@@ -1,4 +1,4 @@
-"""``sharespec verify-client``: hold a share consumer to the duties of a client."""
+"""``sharespec verify-client``: judge a share consumer by the duties of a client."""
 
 import shlex
 import sys
