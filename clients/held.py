@@ -61,6 +61,31 @@ class Holdings:
     _by_offset: dict[tuple[Place, int], list[Held]] = attrs.field(factory=lambda: defaultdict(list))
     _fresh: list[Held] = attrs.field(factory=list)
     _removed: set[tuple[Place, int]] = attrs.field(factory=set)
+    _delivered: dict[tuple[Place, int], int] = attrs.field(factory=dict)
+
+    def deliver(self, held: Held, position: int) -> None:
+        """Take note that the application has a record."""
+        held.delivered = position
+        key = held.place, held.answer
+        self._delivered[key] = max(held.offset, self._delivered.get(key, -1))
+
+    def is_passed(self, gap: Held) -> bool:
+        """Whether a later record that came with it was delivered."""
+        return self._delivered.get((gap.place, gap.answer), -1) > gap.offset
+
+    def unreported(self) -> list[Held]:
+        """Return the gaps of which nothing was sent before a later record was acknowledged well."""
+        done: dict[tuple[Place, int], int] = {}
+        for held in self.every():
+            if not held.is_gap and held.fate is Fate.DONE and held.due is not None:
+                key = held.place, held.answer
+                done[key] = max(held.offset, done.get(key, -1))
+        return [
+            held
+            for held in self.every()
+            if held.is_gap and held.fate is Fate.UNSENT and held.lost is None
+            if done.get((held.place, held.answer), -1) > held.offset
+        ]
 
     def remove(self, place: Place, offsets: Iterable[int]) -> None:
         """Take note of records that compaction removed."""
@@ -88,14 +113,6 @@ class Holdings:
     def of(self, place: Place, offset: int) -> list[Held]:
         """Return the acquisitions of a record, oldest first."""
         return self._by_offset.get((place, offset), [])
-
-    def after(self, gap: Held) -> Iterator[Held]:
-        """Yield the acquisitions of later records that came with it."""
-        return (
-            held
-            for held in self.every()
-            if (held.place, held.answer) == (gap.place, gap.answer) and held.offset > gap.offset
-        )
 
     def every(self) -> Iterator[Held]:
         """Yield every acquisition."""

@@ -152,14 +152,10 @@ class _Judging:
         if held.fate not in REPEATABLE:
             return False
         if held.is_gap:
-            return given == GAP or (given == RELEASE and not self._is_passed(held))
+            may_release = self.closing or held.lost is not None or not self.holdings.is_passed(held)
+            return given == GAP or (given == RELEASE and may_release)
         released = given == RELEASE and (held.delivered is None or self.closing)
         return held.due == given or (released and held.due is None)
-
-    def _is_passed(self, gap: Held) -> bool:
-        """Whether the client must have seen that there is no record: one after it was delivered."""
-        later = any(held.delivered is not None for held in self.holdings.after(gap))
-        return later and not self.closing and gap.lost is None
 
     def _misfit(self, held: Held, given: int, where: str) -> None:
         """Name the duty that an acknowledgement violates."""
@@ -323,7 +319,7 @@ class _Judging:
             self.violated(Duty.ONLY_ACQUIRED, f"{where} is delivered and was never acquired for it")
         if held is None:
             return
-        held.delivered = self.position
+        self.holdings.deliver(held, self.position)
         if record.value != str(record.offset):
             self.violated(Duty.AS_ACQUIRED, f"{where} has the value of another record")
 
@@ -382,14 +378,13 @@ class _Judging:
             self.violated(Duty.LEAVES, "the client has closed, and its member is in the group")
         for held in self.holdings.every():
             self._settled(held)
+        for held in self.holdings.unreported():
+            where = f"{_name(held.place)} offset {held.offset}"
+            text = f"{where} has no record, one after it is acknowledged, and it never was"
+            self.violated(Duty.GAPS, text)
 
     def _settled(self, held: Held) -> None:
         where = f"{_name(held.place)} offset {held.offset}"
-        if held.is_gap and held.fate is Fate.UNSENT and held.lost is None:
-            later = (after for after in self.holdings.after(held) if not after.is_gap)
-            if any(after.fate is Fate.DONE and after.due is not None for after in later):
-                text = f"{where} has no record, one after it is acknowledged, and it never was"
-                self.violated(Duty.GAPS, text)
         if held.due is None or held.told_failure:
             return
         if held.fate is Fate.UNSENT and held.lost is None:

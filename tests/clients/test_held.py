@@ -1,5 +1,5 @@
 from clients.events import Granted
-from clients.held import Holdings
+from clients.held import Fate, Holdings
 
 PLACE = ("t", 0)
 
@@ -42,8 +42,30 @@ def test_what_compaction_removed_is_a_gap_in_each_acquisition() -> None:
     holdings.grant(Granted(PLACE, 0, 3, 1), answer=4)
     holdings.grant(Granted(PLACE, 1, 3, 2), answer=9)
     assert [held.offset for held in holdings.every() if held.is_gap] == [1, 1, 2, 2]
-    (first, _), (last,) = holdings.of(PLACE, 2), holdings.of(PLACE, 0)
-    assert [held.count for held in holdings.after(first)] == [1]
-    assert list(holdings.after(last)) == [
-        held for held in holdings.every() if held.answer == 4 and held.offset
-    ]
+
+
+def test_a_gap_is_passed_once_a_later_record_of_its_answer_is_delivered() -> None:
+    holdings = Holdings()
+    holdings.remove(PLACE, [1])
+    holdings.grant(Granted(PLACE, 0, 2, 1), answer=4)
+    holdings.grant(Granted(PLACE, 1, 2, 2), answer=9)
+    first, again = holdings.of(PLACE, 1)
+    holdings.deliver(holdings.of(PLACE, 0)[0], 5)
+    assert not holdings.is_passed(first)
+    holdings.deliver(holdings.of(PLACE, 2)[0], 6)
+    assert holdings.is_passed(first)
+    assert not holdings.is_passed(again)
+
+
+def test_a_gap_is_unreported_once_a_later_record_of_its_answer_is_acknowledged() -> None:
+    holdings = Holdings()
+    holdings.remove(PLACE, [1, 3])
+    holdings.grant(Granted(PLACE, 0, 3, 1), answer=4)
+    assert holdings.unreported() == []
+    last = holdings.of(PLACE, 2)[0]
+    last.due, last.fate = 1, Fate.REFUSED
+    assert holdings.unreported() == []
+    last.fate = Fate.DONE
+    assert [held.offset for held in holdings.unreported()] == [1]
+    holdings.of(PLACE, 1)[0].fate = Fate.OPEN
+    assert holdings.unreported() == []
