@@ -1,6 +1,7 @@
 """Drivers in processes, and the share consumers that others wrote."""
 
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,6 +15,7 @@ from clients.scripts import Do, Script
 from clients.subjects import Kept, driver_of, known_of
 from conformance.target import TargetError
 from tests.clients.controls import (
+    COMPACTED,
     EXPELLED,
     EXPLICIT,
     FENCED,
@@ -23,7 +25,7 @@ from tests.clients.controls import (
     TWO_POLLS,
     script,
 )
-from tests.conformance.unbuilt import skip_without_kafka
+from tests.conformance.unbuilt import skip_unbuilt
 
 DOUBLE = f"{sys.executable} -m tests.doubles.share_client"
 
@@ -57,142 +59,117 @@ def test_a_command_that_cannot_be_started_is_said() -> None:
     driver.end()
 
 
+@pytest.fixture
+def driver(request: pytest.FixtureRequest) -> Iterator[Kept]:
+    """Yield the driver of a client that others wrote, by its name."""
+    try:
+        kept = driver_of(request.param, None, 90)
+    except TargetError as error:
+        skip_unbuilt(error)
+    yield kept
+    kept.end()
+
+
+def of(*names: str) -> pytest.MarkDecorator:
+    """Run a test with the driver of each of these clients."""
+    return pytest.mark.parametrize("driver", names, indirect=True)
+
+
+def violated(driver: Kept, chosen: Script) -> list[Duty]:
+    """Play one script; return the duties that it violates. Something must have been shown."""
+    result = alone(lambda: driver, chosen)
+    assert result.exercised.delivered > 0
+    return [shown.violation.duty for shown in result.shown]
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("librdkafka")
+@pytest.mark.parametrize("chosen", [RELEASED, TWO_POLLS], ids=["released", "two-polls"])
+def test_librdkafka_conforms(driver: Kept, chosen: Script) -> None:
+    assert violated(driver, chosen) == []
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("librdkafka", "kafka")
+@pytest.mark.parametrize("chosen", [EXPELLED, FENCED], ids=["expelled", "fenced"])
+def test_a_member_joins_again(driver: Kept, chosen: Script) -> None:
+    assert violated(driver, chosen) == []
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("librdkafka", "kafka")
+def test_gaps_are_reported(driver: Kept) -> None:
+    assert violated(driver, COMPACTED) == []
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("librdkafka")
+def test_nothing_is_accepted_at_close_as_the_javadoc_has_it(driver: Kept) -> None:
+    assert violated(driver, script(IMPLICIT, FIVE, Do.POLL)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("librdkafka")
+def test_librdkafka_stays_in_the_group_where_the_coordinator_is_not_found_as_it_closes(
+    driver: Kept,
+) -> None:
+    away = [Do.NO_COORDINATOR] * 20
+    cut = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, *away, Do.CUT_ACKNOWLEDGEMENT, Do.COMMIT)
+    assert violated(driver, cut) == [Duty.LEAVES]
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("kafka")
+def test_apache_kafkas_share_consumer_conforms(driver: Kept) -> None:
+    result = campaign(lambda: driver, Limits(600, 4))
+    assert result.client.name.startswith("Apache Kafka ")
+    assert (result.failure, result.shown, result.lack) == (None, (), None)
+
+
+ONE = Settings(explicit=True, max_poll_records=1)
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("kafkats")
+@pytest.mark.parametrize(
+    ("chosen", "duty"),
+    [
+        (script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.COMMIT), Duty.CLOSES),
+        (EXPELLED, Duty.CLOSES),
+        (script(ONE, (Do.PRODUCE, 1), Do.POLL, Do.CUT_ACKNOWLEDGEMENT), Duty.LEAVES),
+    ],
+    ids=["closes", "joins-again", "leaves"],
+)
+def test_kafkats_violates_one_duty(driver: Kept, chosen: Script, duty: Duty) -> None:
+    assert violated(driver, chosen) == [duty]
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("kafkats")
+def test_kafkats_acknowledges_with_the_epoch_that_opens_a_session(driver: Kept) -> None:
+    steps = (FIVE, Do.POLL, Do.MISNUMBER, (Do.ACCEPT, 1), Do.COMMIT, Do.ACCEPT, Do.COMMIT)
+    assert Duty.EPOCHS in violated(driver, script(EXPLICIT, *steps))
+
+
 @pytest.mark.slow
 @pytest.mark.broker
 @pytest.mark.parametrize(
-    "chosen",
-    [RELEASED, TWO_POLLS, EXPELLED, FENCED],
-    ids=["released", "two-polls", "expelled", "fenced"],
+    ("driver", "name"),
+    [("librdkafka", "librdkafka"), ("kafkats", "kafkats")],
+    indirect=["driver"],
+    ids=["librdkafka", "kafkats"],
 )
-def test_librdkafka_conforms(chosen: object) -> None:
-    driver = driver_of("librdkafka", None, 90)
-    try:
-        result = alone(lambda: driver, chosen)  # type: ignore[arg-type] # of the parameters
-    finally:
-        driver.end()
-    assert result.client.name.startswith("librdkafka ")
-    assert result.shown == ()
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-def test_librdkafka_does_not_accept_at_close_as_the_javadoc_has_it() -> None:
-    driver = driver_of("librdkafka", None, 90)
-    try:
-        result = alone(lambda: driver, script(IMPLICIT, FIVE, Do.POLL))
-    finally:
-        driver.end()
-    assert result.shown == ()
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-def test_librdkafka_stays_in_the_group_where_the_coordinator_is_not_found_as_it_closes() -> None:
-    driver = driver_of("librdkafka", None, 90)
-    away = [Do.NO_COORDINATOR] * 20
-    cut = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, *away, Do.CUT_ACKNOWLEDGEMENT, Do.COMMIT)
-    try:
-        result = alone(lambda: driver, cut)
-    finally:
-        driver.end()
-    assert [shown.violation.duty for shown in result.shown] == [Duty.LEAVES]
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-def test_apache_kafkas_share_consumer_conforms() -> None:
-    try:
-        driver = driver_of("kafka", None, 90)
-    except TargetError as error:
-        skip_without_kafka(error)
-    try:
-        result = campaign(lambda: driver, Limits(600, 4))
-    finally:
-        driver.end()
-    assert result.client.name.startswith("Apache Kafka ")
-    assert (result.failure, result.shown) == (None, ())
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-@pytest.mark.parametrize("chosen", [EXPELLED, FENCED], ids=["expelled", "fenced"])
-def test_apache_kafkas_share_consumer_joins_again(chosen: Script) -> None:
-    try:
-        driver = driver_of("kafka", None, 90)
-    except TargetError as error:
-        skip_without_kafka(error)
-    try:
-        result = alone(lambda: driver, chosen)
-    finally:
-        driver.end()
-    assert (result.shown, result.lack) == ((), None)
-
-
-def kafkats() -> Kept:
-    try:
-        return driver_of("kafkats", None, 90)
-    except TargetError as error:
-        pytest.skip(str(error))
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-def test_kafkats_does_not_close_its_session() -> None:
-    driver = kafkats()
-    try:
-        result = alone(lambda: driver, script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.COMMIT))
-    finally:
-        driver.end()
-    assert result.client.name == "@kafkats/client 0.12.0"
-    assert [shown.violation.duty for shown in result.shown] == [Duty.CLOSES]
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-def test_kafkats_joins_again() -> None:
-    driver = kafkats()
-    try:
-        result = alone(lambda: driver, EXPELLED)
-    finally:
-        driver.end()
-    assert [shown.violation.duty for shown in result.shown] == [Duty.CLOSES]
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-def test_kafkats_stays_in_the_group_when_its_connection_is_cut_as_it_stops() -> None:
-    driver = kafkats()
-    one = Settings(explicit=True, max_poll_records=1)
-    cut = script(one, (Do.PRODUCE, 1), Do.POLL, Do.CUT_ACKNOWLEDGEMENT)
-    try:
-        result = alone(lambda: driver, cut)
-    finally:
-        driver.end()
-    assert [shown.violation.duty for shown in result.shown] == [Duty.LEAVES]
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-def test_kafkats_acknowledges_with_the_epoch_that_opens_a_session() -> None:
-    driver = kafkats()
-    steps = (FIVE, Do.POLL, Do.MISNUMBER, (Do.ACCEPT, 1), Do.COMMIT, Do.ACCEPT, Do.COMMIT)
-    try:
-        result = alone(lambda: driver, script(EXPLICIT, *steps))
-    finally:
-        driver.end()
-    assert Duty.EPOCHS in {shown.violation.duty for shown in result.shown}
-
-
-@pytest.mark.slow
-@pytest.mark.broker
-@pytest.mark.parametrize("name", ["librdkafka", "kafkats"])
-def test_what_is_known_of_a_client_shows_and_nothing_else(name: str) -> None:
+def test_what_is_known_of_a_client_shows_and_nothing_else(driver: Kept, name: str) -> None:
     path = known_of(name)
     assert path is not None
-    driver = kafkats() if name == "kafkats" else driver_of(name, None, 90)
-    try:
-        result = campaign(lambda: driver, Limits(600, 8), known=read_known(path))
-    finally:
-        driver.end()
+    result = campaign(lambda: driver, Limits(600, 8), known=read_known(path))
     assert [each.known.name for each in result.again if not each.shows] == []
     assert (result.failure, result.shown, result.lack) == (None, (), None)

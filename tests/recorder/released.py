@@ -16,7 +16,7 @@ import pytest
 
 from conformance.build import Recipe, build
 from conformance.target import TargetError
-from tests.conformance.unbuilt import skip_without_kafka
+from tests.conformance.unbuilt import skip_unbuilt
 
 PROJECT = Path(__file__).parents[2] / "recorder"
 JAR = PROJECT / "target" / "sharespec-recorder.jar"
@@ -74,7 +74,7 @@ def recorder() -> Path:
     try:
         build(PROJECT, _RECIPE)
     except TargetError as error:
-        skip_without_kafka(error)
+        skip_unbuilt(error)
     return JAR
 
 

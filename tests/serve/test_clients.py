@@ -9,7 +9,7 @@ from confluent_kafka import Producer, ShareConsumer
 
 from conformance.cores.kafka import kafka_java
 from conformance.target import TargetError
-from tests.conformance.unbuilt import skip_without_kafka
+from tests.conformance.unbuilt import skip_unbuilt
 from tests.serve.served import Client, serving
 from tests.serve.test_tracing import judged
 
@@ -68,7 +68,7 @@ def test_apache_kafkas_share_consumer_consumes(tmp_path: Path) -> None:
     try:
         java, path = kafka_java()
     except TargetError as error:
-        skip_without_kafka(error)
+        skip_unbuilt(error)
     trace = tmp_path / "t.jsonl"
     with serving(trace=trace) as address:
         command = [java, "-XX:TieredStopAtLevel=1", "-cp", path]

@@ -7,7 +7,7 @@ import pytest
 from conformance.target import TargetError
 from conformance.wire.kafka_broker import kafka_broker
 from serve.node import Options
-from tests.conformance.unbuilt import skip_without_kafka
+from tests.conformance.unbuilt import skip_unbuilt
 from tests.serve.kafka_tools import Tools, eventually, fetched
 from tests.serve.served import serving
 from tests.serve.test_tracing import judged
@@ -27,7 +27,7 @@ def tools(
                 yield Tools(command, str(broker.address))
             return
     except TargetError as error:
-        skip_without_kafka(error)
+        skip_unbuilt(error)
     trace = tmp_path_factory.mktemp("served") / "t.jsonl"
     with serving(Options(), trace=trace) as address:
         yield Tools(command, address)

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.cores.kafka import kafka_target
 from conformance.target import TargetError
-from tests.conformance.unbuilt import skip_without_kafka
+from tests.conformance.unbuilt import skip_unbuilt
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def test_a_driver_that_does_not_compile_is_not_skipped(
     with pytest.raises(TargetError) as broken:
         kafka_target(1, project)
     with pytest.raises(TargetError, match="COMPILATION"):
-        skip_without_kafka(broken.value)
+        skip_unbuilt(broken.value)
     with pytest.raises(pytest.skip.Exception, match="no mvn"):
-        skip_without_kafka(TargetError("no mvn on the path"))
+        skip_unbuilt(TargetError("no mvn on the path"))
 
 
 def test_it_is_built_once_for_the_same_sources(

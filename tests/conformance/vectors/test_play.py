@@ -14,7 +14,7 @@ from conformance.target import TargetError
 from conformance.vectors.play import all_cases, needs, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
 from model.errors import ErrorCode
-from tests.conformance.unbuilt import skip_without_kafka
+from tests.conformance.unbuilt import skip_unbuilt
 from tests.doubles.miniature import FaultKind, Miniature
 
 FOUND_BY = {
@@ -114,7 +114,7 @@ def test_apache_kafka_differs_where_it_is_known_to() -> None:
     try:
         target = kafka_target(60)
     except TargetError as error:
-        skip_without_kafka(error)
+        skip_unbuilt(error)
     try:
         played = play_vectors(target, target.hello(), all_cases())
     finally:

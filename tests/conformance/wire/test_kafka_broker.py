@@ -31,7 +31,7 @@ from spec.coordinator import Durable
 from spec.log import Log
 from spec.share_broker import ShareBroker, append, disconnect, lead
 from spec.share_request import handle
-from tests.conformance.unbuilt import skip_without_kafka
+from tests.conformance.unbuilt import skip_unbuilt
 from tests.conformance.wire import recorded
 from tests.conformance.wire.recorded import CONFIG, answer, asked, play, scenarios
 
@@ -122,7 +122,7 @@ def broker() -> Iterator[WireTarget]:
     try:
         kafka.kafka_java()
     except TargetError as missing:
-        skip_without_kafka(missing)
+        skip_unbuilt(missing)
     with kafka_broker() as target:
         yield target
 

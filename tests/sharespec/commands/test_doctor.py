@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from conformance.target import TargetError
 from conformance.wire.kafka_broker import kafka_broker
 from sharespec.commands.doctor import doctor_command
-from tests.conformance.unbuilt import skip_without_kafka
+from tests.conformance.unbuilt import skip_unbuilt
 from tests.conformance.wire.fake import faking
 from tests.conformance.wire.fake_cluster import FakeCluster, Guarded
 
@@ -64,7 +64,7 @@ def test_a_released_broker_is_examined() -> None:
         with kafka_broker() as broker:
             result = run(str(broker.address), "--json")
     except TargetError as error:
-        skip_without_kafka(error)
+        skip_unbuilt(error)
     found = json.loads(result.stdout)
     assert found["cluster"]["share_fetch"][1] >= 2
     assert found["cluster"]["state_topic"]["may"]
