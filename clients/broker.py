@@ -14,8 +14,9 @@ from conformance.wire.records import record_batch
 from serve.batches import produced_batch
 from serve.coordination import move_on, remove
 from serve.members import Group, Member
-from serve.node import Node, Options, create_topic, produce
+from serve.node import Cluster, Options
 from serve.server import Server
+from serve.topics import create_topic, produce
 from spec import share_broker
 from spec.share_broker import advance
 from spec.share_request import readable
@@ -35,21 +36,21 @@ class Broker:
     """A broker that runs; its methods may be called from any thread but its own."""
 
     address: str
-    node: Node
+    cluster: Cluster
     journal: Journal
     _loop: asyncio.AbstractEventLoop
 
-    def do(self, what: Callable[[Node], _T]) -> _T:
+    def do(self, what: Callable[[Cluster], _T]) -> _T:
         """Run a function in the broker's thread, between two requests."""
 
         async def run() -> _T:
-            return what(self.node)
+            return what(self.cluster)
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result(_SECONDS)
 
     def topic(self, name: str, partitions: int) -> None:
         """Create a topic."""
-        self.do(lambda node: create_topic(node, name, partitions))
+        self.do(lambda cluster: create_topic(cluster, name, partitions))
 
     def produce(self, place: Place, count: int, removed: frozenset[int] = frozenset()) -> None:
         """Append one batch of records, each with its offset as its value.
@@ -57,24 +58,24 @@ class Broker:
         ``removed``: which of them, counted from 0, are gone as compaction leaves it.
         """
 
-        def append(node: Node) -> None:
-            topic = node.topics[place[0]]
+        def append(cluster: Cluster) -> None:
+            topic = cluster.topics[place[0]]
             first = topic.logs[place[1]].end
-            batch = produced_batch(record_batch(count, first=first), node.options.limits)
+            batch = produced_batch(record_batch(count, first=first), cluster.options.limits)
             if removed:
                 batch = attrs.evolve(batch, data=record_batch(count, first=first, removed=removed))
                 offsets = frozenset(first + nth for nth in removed)
                 self.journal.note(Compacted(self.journal.now(), place, offsets))
-            produce(node, topic, place[1], batch)
+            produce(cluster, topic, place[1], batch)
 
         self.do(append)
 
     def has_available(self) -> bool:
         """Whether a fetch could get records, or where it begins is not known yet."""
 
-        def any_readable(node: Node) -> bool:
-            share = advance(node.share, node.clock())
-            parts = tuple(share.partitions.values())
+        def any_readable(cluster: Cluster) -> bool:
+            shares = [advance(node.share, cluster.clock()) for node in cluster.nodes]
+            parts = [part for share in shares for part in share.partitions.values()]
             return not parts or any(not part.ready or readable(part, 1) for part in parts)
 
         return self.do(any_readable)
@@ -82,26 +83,27 @@ class Broker:
     def evict(self) -> None:
         """End every share session, as if it had been the one too many: its records are released."""
 
-        def end(node: Node) -> None:
-            if not node.share.sessions:
-                return
-            from_here = {session.connection for session in node.share.sessions.values()}
-            for connection in from_here:
-                handled = share_broker.disconnect(node.share, connection, node.clock())
-                node.put(handled.broker)
-            self.journal.lose(EVICTED)
+        def end(cluster: Cluster) -> None:
+            for node in cluster.nodes:
+                from_here = {session.connection for session in node.share.sessions.values()}
+                for connection in from_here:
+                    handled = share_broker.disconnect(node.share, connection, cluster.clock())
+                    node.put(handled.broker)
+                if from_here:
+                    self.journal.lose(EVICTED, node.id)
 
         self.do(end)
 
     def misnumber(self) -> None:
         """Let the epoch of every session move on, as if a request had been taken twice."""
 
-        def move(node: Node) -> None:
-            sessions = node.share.sessions
-            for key, session in sessions.items():
-                later = attrs.evolve(session, epoch=next_epoch(session.epoch))
-                sessions = sessions.set(key, later)
-            node.put(attrs.evolve(node.share, sessions=sessions))
+        def move(cluster: Cluster) -> None:
+            for node in cluster.nodes:
+                sessions = node.share.sessions
+                for key, session in sessions.items():
+                    later = attrs.evolve(session, epoch=next_epoch(session.epoch))
+                    sessions = sessions.set(key, later)
+                node.put(attrs.evolve(node.share, sessions=sessions))
 
         self.do(move)
 
@@ -111,10 +113,10 @@ class Broker:
         Returns how many heartbeats were answered before, or None where there is no member.
         """
 
-        def end(node: Node) -> int | None:
-            members = [(group, one) for group in node.groups.values() for one in _members(group)]
+        def end(cluster: Cluster) -> int | None:
+            members = [(group, one) for group in cluster.groups.values() for one in _members(group)]
             for group, member in members:
-                remove(node, group, member)
+                remove(cluster, group, member)
             return self.journal.heartbeats if members else None
 
         return self.do(end)
@@ -125,8 +127,8 @@ class Broker:
         Returns as ``expel`` does.
         """
 
-        def move(node: Node) -> int | None:
-            groups = [group for group in node.groups.values() if group.members]
+        def move(cluster: Cluster) -> int | None:
+            groups = [group for group in cluster.groups.values() if group.members]
             for group in groups:
                 move_on(group)
                 move_on(group)
@@ -137,15 +139,16 @@ class Broker:
     def lapse(self) -> None:
         """Put the clock of acquisition locks forward, until all have ended."""
 
-        def skip(node: Node) -> None:
-            now = node.clock()
+        def skip(cluster: Cluster) -> None:
+            now = cluster.clock()
             ends = [
                 part.window.records[offset].deadline or now
-                for part in node.share.partitions.values()
+                for _, part in cluster.led()
                 for offset in part.window.held
             ]
-            node.rare.skipped_ms += max([0, *(end - now + 1 for end in ends)])
-            node.put(advance(node.share, node.clock()))
+            cluster.rare.skipped_ms += max([0, *(end - now + 1 for end in ends)])
+            for node in cluster.nodes:
+                node.put(advance(node.share, cluster.clock()))
             self.journal.lose(LAPSED)
 
         self.do(skip)
@@ -166,15 +169,16 @@ def running(options: Options | None = None) -> Iterator[Broker]:
 
     async def run() -> None:
         over, loop = asyncio.Event(), asyncio.get_running_loop()
-        journal = Journal(server.node)
-        server.node.witness = journal
+        journal = Journal(server.cluster)
+        server.cluster.witness = journal
         try:
-            host, port = await server.start("127.0.0.1", 0)
+            addresses = await server.start("127.0.0.1", 0)
         except OSError as error:
             failed.append(error)
             started.set()
             return
-        brokers.append(Broker(f"{host}:{port}", server.node, journal, loop))
+        bootstrap = ",".join(f"{host}:{port}" for host, port in addresses)
+        brokers.append(Broker(bootstrap, server.cluster, journal, loop))
         stops.append((loop, over))
         started.set()
         await over.wait()

@@ -36,7 +36,7 @@ class Granted:
 
 @attrs.frozen
 class Asked:
-    """A ShareFetch or a ShareAcknowledge, before it takes effect.
+    """A ShareFetch or a ShareAcknowledge to a broker, before it takes effect.
 
     ``fetches``: it asks for records, at most ``max_records`` of them.
     """
@@ -48,6 +48,7 @@ class Asked:
     fetches: bool
     max_records: int = 0
     acknowledgements: tuple[Acknowledgement, ...] = ()
+    broker: int = 1
 
 
 @attrs.frozen
@@ -81,10 +82,14 @@ class Compacted:
 
 @attrs.frozen
 class Lost:
-    """What the member held it holds no more: its session ended, or its locks did."""
+    """What the member held it holds no more: its session ended, or its locks did.
+
+    ``broker``: of which broker that was; 0 is any.
+    """
 
     at_ms: int
     why: str
+    broker: int = 0
 
 
 @attrs.frozen

@@ -31,7 +31,7 @@ class Held:
     ``moved_on``: where the client sent its next fetch, and so had the answer. ``due``: the type
     that is to be sent, by what the application said. ``lost``: where its lock or session ended, or
     its member gave it up. ``answer``: where it was given. ``is_gap``: it has no
-    record, as compaction leaves it.
+    record, as compaction leaves it. ``broker``: who gave it.
     """
 
     place: Place
@@ -39,6 +39,7 @@ class Held:
     count: int
     answer: int = 0
     is_gap: bool = False
+    broker: int = 1
     moved_on: int | None = None
     delivered: int | None = None
     due: int | None = None
@@ -91,24 +92,28 @@ class Holdings:
         """Take note of records that compaction removed."""
         self._removed.update((place, offset) for offset in offsets)
 
-    def grant(self, granted: Granted, lost: int | None = None, answer: int = 0) -> None:
+    def grant(
+        self, granted: Granted, lost: int | None = None, answer: int = 0, broker: int = 1
+    ) -> None:
         """Take note of what an answer gives to the client, which it may have given up."""
         for offset in range(granted.first, granted.last + 1):
             is_gap = (granted.place, offset) in self._removed
-            held = Held(granted.place, offset, granted.count, answer, is_gap, lost=lost)
+            held = Held(granted.place, offset, granted.count, answer, is_gap, broker, lost=lost)
             self._by_offset[granted.place, offset].append(held)
             self._fresh.append(held)
 
-    def move_on(self, position: int) -> None:
-        """Take note that the client has read every answer so far."""
+    def move_on(self, position: int, broker: int = 1) -> None:
+        """Take note that the client has read every answer of a broker so far."""
         for held in self._fresh:
-            held.moved_on = position
-        self._fresh.clear()
+            if held.broker == broker:
+                held.moved_on = position
+        self._fresh = [held for held in self._fresh if held.broker != broker]
 
-    def lose(self, position: int) -> None:
-        """Take note that nothing is held any more."""
+    def lose(self, position: int, broker: int = 0) -> None:
+        """Take note that nothing is held any more, of one broker or, by 0, of any."""
         for held in self.every():
-            held.lost = position if held.lost is None else held.lost
+            if held.lost is None and broker in (0, held.broker):
+                held.lost = position
 
     def of(self, place: Place, offset: int) -> list[Held]:
         """Return the acquisitions of a record, oldest first."""

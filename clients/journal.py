@@ -23,7 +23,7 @@ from clients.events import (
 from clients.judge import DISCONNECTED
 from model.share_messages import FINAL_EPOCH
 from serve.asked import Values
-from serve.node import Node
+from serve.node import Cluster
 
 MOST_EVENTS = 50_000
 """How many events of a run are kept."""
@@ -43,14 +43,14 @@ class Journal:
     Beyond its limits nothing more is kept. ``heartbeats`` counts those that were answered.
     """
 
-    node: Node
+    cluster: Cluster
     most: int = MOST_EVENTS
     full: bool = False
     heartbeats: int = 0
     _beat: tuple[str, int] = ("", 0)
     _events: list[Event] = attrs.field(factory=list)
     _room: int = MOST_ACKNOWLEDGEMENTS
-    _connection: str | None = None
+    _connections: dict[str, int] = attrs.field(factory=dict)
     _lock: threading.Lock = attrs.field(factory=threading.Lock)
     _began: float = attrs.field(factory=time.monotonic)
 
@@ -71,19 +71,22 @@ class Journal:
         with self._lock:
             return Record(settings, tuple(self._events), self.full)
 
-    def asked(self, number: int, connection: str, api: str, body: SimpleNamespace) -> None:
-        """Take note of a request."""
+    def asked(
+        self, number: int, broker: int, connection: str, api: str, body: SimpleNamespace
+    ) -> None:
+        """Take note of a request to a broker."""
         if api == _HEARTBEAT:  # It is answered before any other request is looked at.
             self._beat = str(body.member_id)[:_LONGEST_ID], body.member_epoch
         if api not in _SHARE:
             return
-        self._connection = connection
+        others = {name: id_ for name, id_ in self._connections.items() if id_ != broker}
+        self._connections = {**others, connection: broker}
         epoch = body.share_session_epoch
         most = getattr(body, "max_records", 0)
         fetches = api == "share_fetch" and epoch != FINAL_EPOCH and most > 0
         batches = tuple(self._batches(body))
         member = str(body.member_id)[:_LONGEST_ID]
-        self.note(Asked(self.now(), number, member, epoch, fetches, most, batches))
+        self.note(Asked(self.now(), number, member, epoch, fetches, most, batches, broker))
 
     def _batches(self, body: SimpleNamespace) -> "list[Acknowledgement]":
         """Return the acknowledgements of a request; the run is full where they are too many.
@@ -107,7 +110,7 @@ class Journal:
         return [batch for mine in batches.values() for batch in mine]
 
     def _place(self, topic_id: object, partition: int) -> Place:
-        topic = self.node.topic_of(str(topic_id))
+        topic = self.cluster.topic_of(str(topic_id))
         return (topic.name if topic else "?", partition)
 
     def answered(self, number: int, api: str, values: Values) -> None:
@@ -136,15 +139,15 @@ class Journal:
         """Take note of a connection that the broker cuts."""
         self.note(Cut(self.now(), number, took_effect))
 
-    def lose(self, why: str) -> None:
-        """Take note that the member holds nothing more."""
-        self.note(Lost(self.now(), why))
+    def lose(self, why: str, broker: int = 0) -> None:
+        """Take note that the member holds nothing more, of one broker or, by 0, of any."""
+        self.note(Lost(self.now(), why, broker))
 
     def ended(self, connection: str) -> None:
-        """Take note of the end of the connection that has the share session."""
-        if connection == self._connection:
-            self._connection = None
-            self.lose(DISCONNECTED)
+        """Take note of the end of the connection that has the share session of a broker."""
+        broker = self._connections.pop(connection, None)
+        if broker is not None:
+            self.lose(DISCONNECTED, broker)
 
 
 def _granted(place: Place, part: dict[str, Any]) -> list[Granted]:

@@ -1,5 +1,6 @@
 """Judging a record: a pure function from what happened to the duties that were violated."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -76,7 +77,7 @@ class _Judging:
     settings: Settings
     position: int = 0
     holdings: Holdings = attrs.field(factory=Holdings)
-    session: Session = attrs.field(factory=Session)
+    sessions: dict[int, Session] = attrs.field(factory=lambda: defaultdict(Session))
     membership: Membership = attrs.field(factory=Membership)
     outdated: set[int] = attrs.field(factory=set)
     violations: list[Violation] = attrs.field(factory=list)
@@ -88,7 +89,7 @@ class _Judging:
     closing: bool = False
     closed: bool = False
     is_member: bool = False
-    was_cut: bool = False
+    were_cut: set[int] = attrs.field(factory=set)
     hung_up: bool = False
 
     def take(self, event: Event) -> None:
@@ -107,19 +108,20 @@ class _Judging:
 
     def asked(self, event: Asked) -> None:
         """Judge a request: its epoch, what it asks for, and what it acknowledges."""
-        allowed = self.session.allowed()
+        session = self.sessions[event.broker]
+        allowed = session.allowed()
         if event.epoch not in allowed:
             epochs = " or ".join(map(str, sorted(allowed)))
             self.violated(Duty.EPOCHS, f"session epoch {event.epoch}, where {epochs} is due")
         if event.epoch == INITIAL_EPOCH and event.acknowledgements:
             text = "a request that opens a session acknowledges records"
             self.violated(Duty.EPOCHS, text)
-        self.session.asked(event.number, event.epoch)
+        session.asked(event.number, event.epoch)
         self.report(self.membership.identified(event.member, "a request of the share session"))
         if self.membership.refusal:
             self.outdated.add(event.number)
         if event.fetches:
-            self.holdings.move_on(self.position)
+            self.holdings.move_on(self.position, event.broker)
             most = self.settings.max_poll_records
             if event.max_records > most:
                 text = f"a fetch asks for {event.max_records} records, max.poll.records is {most}"
@@ -177,8 +179,9 @@ class _Judging:
 
     def answered(self, event: Answered) -> None:
         """Take note of what an answer gives, and of how acknowledgements fared."""
-        self.session.answered(event.number, event.error)
         request, sent = self.requests.pop(event.number, (None, []))
+        broker = request.broker if request else 0
+        self.sessions[broker].answered(event.number, event.error)
         refused = {place for place, _ in event.refused}
         for held in sent:
             held.fate = Fate.REFUSED if held.place in refused else Fate.DONE
@@ -187,17 +190,19 @@ class _Judging:
         lost = self.position if event.number in self.outdated else None
         self.outdated.discard(event.number)
         for granted in event.granted:
-            self.holdings.grant(granted, lost, self.position)
+            self.holdings.grant(granted, lost, self.position, broker)
         if request and request.fetches and not request.acknowledgements and not event.granted:
             self.empty_fetches += 1
 
     def cut(self, event: Cut) -> None:
         """Take note of a connection that was cut in place of an answer."""
-        self.session.cut(event.number)
+        request, sent = self.requests.pop(event.number, (None, []))
+        broker = request.broker if request else 0
+        self.sessions[broker].cut(event.number)
         self.membership.cut()
         self.outdated.discard(event.number)
-        self.was_cut = True
-        for held in self.requests.pop(event.number, (None, []))[1]:
+        self.were_cut.add(broker)
+        for held in sent:
             held.fate = Fate.CUT
 
     def compacted(self, event: Compacted) -> None:
@@ -210,14 +215,15 @@ class _Judging:
         A client that ends its own connection while it closes has lost nothing by that.
         """
         if event.why != DISCONNECTED:
-            self.holdings.lose(self.position)
+            self.holdings.lose(self.position, event.broker)
             return
-        if self.was_cut or not self.closing:
-            self.holdings.lose(self.position)
+        session = self.sessions[event.broker]
+        if event.broker in self.were_cut or not self.closing:
+            self.holdings.lose(self.position, event.broker)
         else:
-            self.hung_up = self.hung_up or self.session.is_open
-        self.was_cut = False
-        self.session.disconnected()
+            self.hung_up = self.hung_up or session.is_open
+        self.were_cut.discard(event.broker)
+        session.disconnected()
         self.membership.cut()
 
     def beat(self, event: Heartbeat) -> None:
@@ -232,7 +238,8 @@ class _Judging:
             self.is_member = False
             self.holdings.lose(self.position)
             self.outdated |= set(self.requests)
-            self.session.abandoned = True
+            for session in self.sessions.values():
+                session.abandoned = True
         elif not event.error:
             self.is_member = self.is_member or not self.closing
 
@@ -371,7 +378,7 @@ class _Judging:
         """Judge what is known once the client has closed without an error."""
         if not self.closed:
             return
-        if self.session.is_open or self.hung_up:
+        if self.hung_up or any(session.is_open for session in self.sessions.values()):
             text = "the client has closed, and sent no final epoch for the session that it had"
             self.violated(Duty.CLOSES, text)
         if self.is_member:

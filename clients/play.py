@@ -66,7 +66,7 @@ class _Application:
     def step(self, do: Do, number: int) -> None:
         """Take one step."""
         if do in HABITS:
-            self.broker.do(lambda node: node.rare.arm(HABITS[do]))
+            self.broker.do(lambda cluster: cluster.rare.arm(HABITS[do]))
         elif do in _TYPES:
             self.acknowledge(_TYPES[do], number)
         elif do in (Do.PRODUCE, Do.PRODUCE_COMPACTED):
@@ -160,7 +160,9 @@ class _Application:
         until = time.monotonic() + self.pace.patience_seconds
         while before is not None and journal.heartbeats < before + _HEARTBEATS:
             if time.monotonic() > until:
-                if not self.broker.do(lambda node: node.rare.next_of((Habit.NO_COORDINATOR,))):
+                if not self.broker.do(
+                    lambda cluster: cluster.rare.next_of((Habit.NO_COORDINATOR,))
+                ):
                     journal.note(Waited(journal.now(), journal.now() - began))
                 return
             time.sleep(_STEP_SECONDS)

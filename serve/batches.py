@@ -18,7 +18,6 @@ from conformance.wire.records import (
 from serve.limits import Limits
 
 _HIGHEST_CODEC = 4
-_TERM = bytes(4)
 
 
 class RefusedError(Exception):
@@ -97,7 +96,7 @@ def _check_records(data: bytes, attributes: int, delta: int, count: int, limits:
         raise RefusedError(KafkaError.invalid_record, "a batch whose offsets leave some out")
 
 
-def stored(batch: Batch, first: int) -> Stored:
+def stored(batch: Batch, first: int, epoch: int = 0) -> Stored:
     """Return the batch at its place in the log: only its first offset and leader epoch change."""
-    data = first.to_bytes(8, "big") + batch.data[8:12] + _TERM + batch.data[16:]
+    data = first.to_bytes(8, "big") + batch.data[8:12] + epoch.to_bytes(4, "big") + batch.data[16:]
     return Stored(first, first + batch.size - 1, batch.max_timestamp, data)

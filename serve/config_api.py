@@ -8,8 +8,9 @@ from model.config_table import Scope, Value
 from model.errors import InvalidValueError
 from serve.asked import Asked, Values
 from serve.batches import RefusedError
-from serve.node import NODE_ID, Node, reconfigure, settings_of
+from serve.node import Node
 from serve.settings import described, group_values
+from serve.topics import reconfigure, settings_of
 
 _NONE = KafkaError.none
 _TOPIC, _BROKER, _GROUP = 2, 4, 32
@@ -44,18 +45,18 @@ def _result(node: Node, wanted: SimpleNamespace) -> Values:
 
 def _values(node: Node, kind: int, name: str) -> tuple[dict[str, Value], dict[str, int]]:
     """Return settings with their values, and the source of each that is set. RefusedError."""
-    options = node.options
+    options = node.cluster.options
     if kind == _TOPIC:
-        if name in node.topics:
+        if name in node.cluster.topics:
             return {}, {}
         raise RefusedError(KafkaError.unknown_topic_or_partition, "no such topic")
     if kind == _BROKER:
-        if name not in ("", str(NODE_ID)):
-            raise RefusedError(KafkaError.invalid_request, f"the broker is {NODE_ID}")
+        if name not in ("", str(node.id)):
+            raise RefusedError(KafkaError.invalid_request, f"the broker is {node.id}")
         values = described(options.broker, {}, options.profile, Scope.BROKER)
         return values, dict.fromkeys(options.broker, _STATIC_SOURCE)
     if kind == _GROUP:
-        own = settings_of(node, name)
+        own = settings_of(node.cluster, name)
         values = described(options.broker, own, options.profile, Scope.GROUP)
         return values, dict.fromkeys(own, _GROUP_SOURCE)
     raise RefusedError(KafkaError.invalid_request, f"resources of type {kind} have no settings")
@@ -98,13 +99,13 @@ def incremental_alter_configs(node: Node, asked: Asked) -> Values:
 
 
 def _alter(node: Node, resource: SimpleNamespace, *, only_check: bool) -> None:
-    group, options = resource.resource_name, node.options
+    group, options = resource.resource_name, node.cluster.options
     if resource.resource_type != _GROUP or not group:
         raise RefusedError(KafkaError.invalid_request, "only the settings of groups can change")
-    if group not in node.settings and len(node.settings) >= options.limits.settings:
+    if group not in node.cluster.settings and len(node.cluster.settings) >= options.limits.settings:
         text = f"the settings of {options.limits.settings} groups are kept"
         raise RefusedError(KafkaError.policy_violation, text)
-    after = dict(node.settings.get(group, {}))
+    after = dict(node.cluster.settings.get(group, {}))
     for config in resource.configs:
         if config.config_operation == _DELETE:
             after.pop(config.name, None)
@@ -117,7 +118,7 @@ def _alter(node: Node, resource: SimpleNamespace, *, only_check: bool) -> None:
     if only_check:
         return
     if after:
-        node.settings[group] = after
+        node.cluster.settings[group] = after
     else:
-        node.settings.pop(group, None)
-    reconfigure(node, group)
+        node.cluster.settings.pop(group, None)
+    reconfigure(node.cluster, group)

@@ -13,8 +13,9 @@ from model.share_messages import TopicPartition
 from serve.assignor import assign
 from serve.batches import RefusedError
 from serve.members import Group, Member
-from serve.node import Node, forget, lead, settings_of
+from serve.node import Cluster
 from serve.settings import number
+from serve.topics import forget, lead, settings_of
 from spec import group_lifecycle as lifecycle
 from spec.group_lifecycle import Plan
 from spec.share_group import Coordinators, assignable
@@ -35,20 +36,20 @@ class Beat:
     host: str = ""
 
 
-def heartbeat(node: Node, beat: Beat) -> tuple[Member, bool]:
+def heartbeat(cluster: Cluster, beat: Beat) -> tuple[Member, bool]:
     """Serve a heartbeat of a member that stays; also return whether to tell it its assignment.
 
     Raises RefusedError (KIP-932, ShareGroupHeartbeat).
     """
     if beat.epoch == JOIN:
-        group, member = _joined(node, beat)
+        group, member = _joined(cluster, beat)
     else:
-        group, member = _known(node, beat)
-    member.heard = node.real_clock()
+        group, member = _known(cluster, beat)
+    member.heard = cluster.real_clock()
     if beat.topics is not None:
         member.topics = beat.topics
     member.rack = beat.rack if beat.rack is not None else member.rack
-    update(node, group)
+    update(cluster, group)
     told = beat.epoch == JOIN or beat.topics is not None
     if member.epoch != group.target_epoch:
         member.previous_epoch, member.epoch = member.epoch, group.target_epoch
@@ -57,36 +58,36 @@ def heartbeat(node: Node, beat: Beat) -> tuple[Member, bool]:
     return member, told
 
 
-def _joined(node: Node, beat: Beat) -> tuple[Group, Member]:
+def _joined(cluster: Cluster, beat: Beat) -> tuple[Group, Member]:
     if beat.topics is None:
         raise RefusedError(KafkaError.invalid_request, "a member joins with its topics")
-    group = node.groups.get(beat.group)
+    group = cluster.groups.get(beat.group)
     if group is None:
-        if len(node.groups) >= node.options.limits.groups:
-            text = f"at most {node.options.limits.groups} groups are kept"
+        if len(cluster.groups) >= cluster.options.limits.groups:
+            text = f"at most {cluster.options.limits.groups} groups are kept"
             raise RefusedError(KafkaError.policy_violation, text)
         group = Group(beat.group)
     member = group.members.get(beat.member)
     if member is None:
-        most = number(node.options.broker, {}, "max.size", node.options.profile)
+        most = number(cluster.options.broker, {}, "max.size", cluster.options.profile)
         if len(group.members) >= most:
             text = f"the group has {most} members"
             raise RefusedError(KafkaError.group_max_size_reached, text)
-        _check_room(node)
+        _check_room(cluster)
         member = Member(beat.member, beat.client_id, beat.host, beat.rack, beat.topics, 0)
         group.members[member.id] = member
-    node.groups[group.id] = group
+    cluster.groups[group.id] = group
     return group, member
 
 
-def _check_room(node: Node) -> None:
-    most = node.options.limits.members
-    if sum(len(group.members) for group in node.groups.values()) >= most:
+def _check_room(cluster: Cluster) -> None:
+    most = cluster.options.limits.members
+    if sum(len(group.members) for group in cluster.groups.values()) >= most:
         raise RefusedError(KafkaError.group_max_size_reached, f"all groups have {most} members")
 
 
-def _known(node: Node, beat: Beat) -> tuple[Group, Member]:
-    group = node.groups.get(beat.group)
+def _known(cluster: Cluster, beat: Beat) -> tuple[Group, Member]:
+    group = cluster.groups.get(beat.group)
     if group is None:
         raise RefusedError(KafkaError.group_id_not_found, f"Group {beat.group} not found.")
     member = group.members.get(beat.member)
@@ -99,26 +100,26 @@ def _known(node: Node, beat: Beat) -> tuple[Group, Member]:
     return group, member
 
 
-def leave(node: Node, beat: Beat) -> None:
+def leave(cluster: Cluster, beat: Beat) -> None:
     """Remove a member that says that it leaves. Raises RefusedError."""
-    group, member = _known(node, beat)
-    remove(node, group, member)
+    group, member = _known(cluster, beat)
+    remove(cluster, group, member)
 
 
-def remove(node: Node, group: Group, member: Member) -> None:
+def remove(cluster: Cluster, group: Group, member: Member) -> None:
     """Remove a member, and give its partitions to the others."""
-    carry_out(node, group, lifecycle.leave(_current(node, group), member.id))
+    carry_out(cluster, group, lifecycle.leave(_current(cluster, group), member.id))
     del group.members[member.id]
-    update(node, group)
+    update(cluster, group)
 
 
-def update(node: Node, group: Group) -> None:
+def update(cluster: Cluster, group: Group) -> None:
     """Bring a group in line with the subscriptions of its members and the topics there are."""
     for member in group.members.values():
-        topics = frozenset(str(node.topics[n].id) for n in member.topics if n in node.topics)
-        coordinators = _current(node, group)
-        carry_out(node, group, lifecycle.subscribe(coordinators, member.id, topics))
-    carry_out(node, group, lifecycle.reconcile(_current(node, group)))
+        topics = frozenset(str(cluster.topics[n].id) for n in member.topics if n in cluster.topics)
+        coordinators = _current(cluster, group)
+        carry_out(cluster, group, lifecycle.subscribe(coordinators, member.id, topics))
+    carry_out(cluster, group, lifecycle.reconcile(_current(cluster, group)))
     if group.target_epoch == group.epoch and group.target.keys() == group.members.keys():
         return
     known = group.coordinators.group
@@ -127,71 +128,67 @@ def update(node: Node, group: Group) -> None:
     group.target_epoch = group.epoch
 
 
-def update_all(node: Node) -> None:
+def update_all(cluster: Cluster) -> None:
     """Bring every group in line, as topics came or went."""
-    for group in node.groups.values():
-        update(node, group)
+    for group in cluster.groups.values():
+        update(cluster, group)
 
 
-def carry_out(node: Node, group: Group, plan: Plan) -> None:
+def carry_out(cluster: Cluster, group: Group, plan: Plan) -> None:
     """Carry out a plan, and let the leader lead or forget the share-partitions it concerns."""
-    before = _current(node, group)
+    before = _current(cluster, group)
     after = lifecycle.carry_out(before, plan.effects)
     group.coordinators = after
     for place, durable in after.states.items():
         if before.states.get(place) != durable:
-            lead(node, (group.id, place), durable)
+            lead(cluster, (group.id, place), durable)
     for place in before.states:
         if place not in after.states:
-            forget(node, (group.id, place))
+            forget(cluster, (group.id, place))
 
 
-def _current(node: Node, group: Group) -> Coordinators:
+def _current(cluster: Cluster, group: Group) -> Coordinators:
     """Return what the coordinators keep: the leader wrote the states since the last plan."""
-    states = {
-        key[1]: partition.durable
-        for key, partition in node.share.partitions.items()
-        if key[0] == group.id
-    }
-    return attrs.evolve(group.coordinators, topics=node.share.topics, states=Map(states))
+    states = {key[1]: partition.durable for key, partition in cluster.led() if key[0] == group.id}
+    return attrs.evolve(group.coordinators, topics=cluster.counts, states=Map(states))
 
 
-def alter_offsets(node: Node, group_id: str, offsets: dict[TopicPartition, int]) -> Plan:
+def alter_offsets(cluster: Cluster, group_id: str, offsets: dict[TopicPartition, int]) -> Plan:
     """Set start offsets of a group without members, which may be new."""
-    group = node.groups.get(group_id) or Group(group_id)
-    plan = lifecycle.alter_offsets(_current(node, group), offsets)
+    group = cluster.groups.get(group_id) or Group(group_id)
+    plan = lifecycle.alter_offsets(_current(cluster, group), offsets)
     if plan.error is ErrorCode.NONE and plan.effects:
-        node.groups[group_id] = group
-        carry_out(node, group, plan)
+        cluster.groups[group_id] = group
+        carry_out(cluster, group, plan)
     return plan
 
 
-def delete_offsets(node: Node, group: Group, topics: frozenset[str]) -> Plan:
+def delete_offsets(cluster: Cluster, group: Group, topics: frozenset[str]) -> Plan:
     """Remove topics (by id) from a group without members."""
-    plan = lifecycle.delete_offsets(_current(node, group), topics)
-    carry_out(node, group, plan)
+    plan = lifecycle.delete_offsets(_current(cluster, group), topics)
+    carry_out(cluster, group, plan)
     return plan
 
 
-def delete_group(node: Node, group: Group) -> Plan:
+def delete_group(cluster: Cluster, group: Group) -> Plan:
     """Delete a group without members."""
-    plan = lifecycle.delete_group(_current(node, group))
+    plan = lifecycle.delete_group(_current(cluster, group))
     if plan.error is ErrorCode.NONE:
-        carry_out(node, group, plan)
-        del node.groups[group.id]
+        carry_out(cluster, group, plan)
+        del cluster.groups[group.id]
     return plan
 
 
-def expel(node: Node) -> None:
+def expel(cluster: Cluster) -> None:
     """Remove the members whose heartbeats have stopped."""
-    now = node.real_clock()
-    for group in tuple(node.groups.values()):
+    now = cluster.real_clock()
+    for group in tuple(cluster.groups.values()):
         if not group.members:
             continue
-        timeout = setting(node, group.id, "session.timeout.ms")
+        timeout = setting(cluster, group.id, "session.timeout.ms")
         for member in tuple(group.members.values()):
             if now - member.heard > timeout:
-                remove(node, group, member)
+                remove(cluster, group, member)
 
 
 def move_on(group: Group) -> None:
@@ -206,6 +203,16 @@ def move_on(group: Group) -> None:
         member.previous_epoch, member.epoch = member.epoch, later.epoch
 
 
-def setting(node: Node, group: str, name: str) -> int:
+def move_coordinator(cluster: Cluster, group: str, broker: int) -> None:
+    """Let another broker be the coordinator of a group; it begins to wait for heartbeats anew."""
+    cluster.coordinators[group] = broker
+    known = cluster.groups.get(group)
+    for member in known.members.values() if known else ():
+        member.heard = cluster.real_clock()
+
+
+def setting(cluster: Cluster, group: str, name: str) -> int:
     """Return a setting of a group that is a number, by its name after ``share.``."""
-    return number(node.options.broker, settings_of(node, group), name, node.options.profile)
+    return number(
+        cluster.options.broker, settings_of(cluster, group), name, cluster.options.profile
+    )

@@ -8,11 +8,13 @@ from types import SimpleNamespace
 from kio.schema.errors import ErrorCode as KafkaError
 
 from serve.asked import Asked, Values
-from serve.node import LEADER_EPOCH, Node, Topic
+from serve.leaders import current_leader, endpoints, refusal
+from serve.node import Node, Topic
 from serve.record_log import batches_from
 from serve.waiting import wait_until
 
 _NONE = KafkaError.none
+_MOVED = (KafkaError.not_leader_or_follower, KafkaError.fenced_leader_epoch)
 
 
 async def fetch(node: Node, asked: Asked) -> Values:
@@ -29,30 +31,40 @@ async def fetch(node: Node, asked: Asked) -> Values:
         return failed or not parts or size >= body.min_bytes
 
     await wait_until(enough, body.max_wait, node, asked)
+    responses = _responses(node, body)
+    parts = [part for topic in responses for part in topic["partitions"]]
+    moved = [part["current_leader"] for part in parts if part["error_code"] in _MOVED]
     return {
         "throttle_time": 0,
         "error_code": _NONE,
         "session_id": 0,
-        "responses": _responses(node, body),
+        "responses": responses,
+        "node_endpoints": endpoints(node, moved),
     }
 
 
 def _responses(node: Node, body: SimpleNamespace) -> list[Values]:
-    room, responses = min(body.max_bytes, node.options.limits.response_bytes), []
+    room, responses = min(body.max_bytes, node.cluster.options.limits.response_bytes), []
     for wanted in body.topics:
         by_id = not hasattr(wanted, "topic")
-        topic = node.topic_of(wanted.topic_id) if by_id else node.topics.get(wanted.topic)
+        topic = (
+            node.cluster.topic_of(wanted.topic_id)
+            if by_id
+            else node.cluster.topics.get(wanted.topic)
+        )
         unknown = KafkaError.unknown_topic_id if by_id else KafkaError.unknown_topic_or_partition
         parts = []
         for part in wanted.partitions:
-            parts.append(_read(topic, part, unknown, room))
+            parts.append(_read(node, topic, part, unknown, room))
             room -= len(parts[-1]["records"])
         named = {"topic_id": wanted.topic_id} if by_id else {"topic": wanted.topic}
         responses.append({**named, "partitions": parts})
     return responses
 
 
-def _read(topic: Topic | None, part: SimpleNamespace, unknown: KafkaError, room: int) -> Values:
+def _read(
+    node: Node, topic: Topic | None, part: SimpleNamespace, unknown: KafkaError, room: int
+) -> Values:
     """Read one partition; the first batch comes whole, unless the response is full."""
     answer: Values = {
         "partition_index": part.partition,
@@ -61,19 +73,21 @@ def _read(topic: Topic | None, part: SimpleNamespace, unknown: KafkaError, room:
         "last_stable_offset": -1,
         "log_start_offset": -1,
         "aborted_transactions": None,
+        "current_leader": current_leader(node, None),
         "records": b"",
     }
     if topic is None or not 0 <= part.partition < len(topic.logs):
         return answer
-    log = topic.logs[part.partition]
+    log, leader = topic.logs[part.partition], topic.leaders[part.partition]
+    wrong = refusal(node, leader, part)
+    if wrong is not None:
+        return {**answer, "error_code": wrong, "current_leader": current_leader(node, leader)}
     answer |= {
         "error_code": _NONE,
         "high_watermark": log.end,
         "last_stable_offset": log.end,
         "log_start_offset": log.start,
     }
-    if getattr(part, "current_leader_epoch", -1) > LEADER_EPOCH:
-        return {**answer, "error_code": KafkaError.unknown_leader_epoch}
     if not log.start <= part.fetch_offset <= log.end:
         return {**answer, "error_code": KafkaError.offset_out_of_range}
     data: list[bytes] = []

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from kio.schema.errors import ErrorCode as KafkaError
 
-from model.errors import ErrorCode, InvalidValueError
+from model.errors import InvalidValueError
 from model.share_messages import TopicPartition
 from serve.asked import Asked, Values
 from serve.batches import RefusedError
@@ -20,9 +20,10 @@ from serve.coordination import (
     leave,
     setting,
 )
+from serve.leaders import address
 from serve.limits import Limits
 from serve.members import Group, Member
-from serve.node import LEADER_EPOCH, NODE_ID, Node
+from serve.node import Node
 from serve.rare import Habit
 from spec.group_lifecycle import describe_offsets
 from spec.lag import durable_lag
@@ -37,27 +38,34 @@ _LONGEST_ID = 1000
 
 
 def find_coordinator(node: Node, asked: Asked) -> Values:
-    """Name the one broker as the coordinator of groups; transactions have none."""
+    """Name the coordinator of each group; transactions have none."""
     body = asked.body
-    host, port = node.address
     error, why = _NONE, None
     if getattr(body, "key_type", _GROUP_KEY) != _GROUP_KEY:
         error, why = KafkaError.invalid_request, "only groups have a coordinator here"
-    elif node.rare.takes(Habit.NO_COORDINATOR):
+    elif node.cluster.rare.takes(Habit.NO_COORDINATOR):
         error, why = KafkaError.coordinator_not_available, "it is not available now"
-    answer = {
-        "node_id": -1 if why else NODE_ID,
-        "host": "" if why else host,
-        "port": -1 if why else port,
-        "error_code": error,
-        "error_message": why,
-    }
+
+    def answer(group: str) -> Values:
+        coordinator = node.cluster.coordinator(group)
+        known = {"node_id": coordinator.id, **address(coordinator)}
+        nobody = {"node_id": -1, "host": "", "port": -1}
+        return {**(nobody if why else known), "error_code": error, "error_message": why}
+
     keys = getattr(body, "coordinator_keys", ())
     return {
         "throttle_time": 0,
-        **answer,
-        "coordinators": [{"key": key, **answer} for key in keys],
+        **answer(getattr(body, "key", "")),
+        "coordinators": [{"key": key, **answer(key)} for key in keys],
     }
+
+
+def _group(node: Node, group_id: str) -> tuple[Group | None, KafkaError, str]:
+    """Return a group of which this broker is the coordinator, or None, and what is wrong then."""
+    if node.cluster.coordinator(group_id) is not node:
+        return None, KafkaError.not_coordinator, "This is not the correct coordinator."
+    group = node.cluster.groups.get(group_id)
+    return group, KafkaError.group_id_not_found, f"Group {group_id} not found."
 
 
 def share_group_heartbeat(node: Node, asked: Asked) -> Values:
@@ -73,8 +81,11 @@ def share_group_heartbeat(node: Node, asked: Asked) -> Values:
         "heartbeat_interval": 0,
         "assignment": None,
     }
+    _, wrong, why = _group(node, body.group_id or "")
+    if wrong is KafkaError.not_coordinator:
+        return {**answer, "error_code": wrong, "error_message": why}
     try:
-        _check_heartbeat(body, node.options.limits)
+        _check_heartbeat(body, node.cluster.options.limits)
         topics = None if names is None else frozenset(names)
         beat = Beat(
             body.group_id,
@@ -86,13 +97,13 @@ def share_group_heartbeat(node: Node, asked: Asked) -> Values:
             asked.host,
         )
         if beat.epoch == LEAVE:
-            leave(node, beat)
+            leave(node.cluster, beat)
             return answer
-        member, told = heartbeat(node, beat)
+        member, told = heartbeat(node.cluster, beat)
     except RefusedError as refused:
         return {**answer, "error_code": refused.error, "error_message": refused.why}
     answer["member_epoch"] = member.epoch
-    answer["heartbeat_interval"] = setting(node, beat.group, "heartbeat.interval.ms")
+    answer["heartbeat_interval"] = setting(node.cluster, beat.group, "heartbeat.interval.ms")
     if told:
         answer["assignment"] = {"topic_partitions": _by_topic(node, member)}
     return answer
@@ -125,7 +136,7 @@ def _by_topic(node: Node, member: Member) -> list[Values]:
         topics.setdefault(place.topic_id, []).append(place.partition)
     parts = []
     for topic_id, partitions in topics.items():
-        topic = node.topic_of(topic_id)
+        topic = node.cluster.topic_of(topic_id)
         name = topic.name if topic else ""
         parts.append({"topic_id": UUID(topic_id), "topic_name": name, "partitions": partitions})
     return parts
@@ -138,7 +149,7 @@ def share_group_describe(node: Node, asked: Asked) -> Values:
 
 
 def _described(node: Node, group_id: str) -> Values:
-    group = node.groups.get(group_id)
+    group, wrong, why = _group(node, group_id)
     answer = {
         "error_code": _NONE,
         "error_message": None,
@@ -151,8 +162,7 @@ def _described(node: Node, group_id: str) -> Values:
         "authorized_operations": _EVERY_OPERATION,
     }
     if group is None:
-        text = f"Group {group_id} not found."
-        return {**answer, "error_code": KafkaError.group_id_not_found, "error_message": text}
+        return {**answer, "error_code": wrong, "error_message": why}
     return answer
 
 
@@ -176,7 +186,7 @@ def _member(node: Node, member: Member) -> Values:
 
 
 def list_groups(node: Node, asked: Asked) -> Values:
-    """List groups, of the states and types that are asked for."""
+    """List the groups that this broker coordinates, of the states and types asked for."""
     states = {state.lower() for state in getattr(asked.body, "states_filter", ())}
     types = {kind.lower() for kind in getattr(asked.body, "types_filter", ())}
     groups = [
@@ -186,7 +196,8 @@ def list_groups(node: Node, asked: Asked) -> Values:
             "group_state": state_of(group),
             "group_type": "share",
         }
-        for group in node.groups.values()
+        for group in node.cluster.groups.values()
+        if node.cluster.coordinator(group.id) is node
         if (not states or state_of(group).lower() in states) and (not types or "share" in types)
     ]
     return {"throttle_time": 0, "error_code": _NONE, "groups": groups}
@@ -196,10 +207,10 @@ def delete_groups(node: Node, asked: Asked) -> Values:
     """Delete groups without members."""
     results = []
     for group_id in asked.body.groups_names:
-        group, error = node.groups.get(group_id), ErrorCode.GROUP_ID_NOT_FOUND
+        group, error, _ = _group(node, group_id)
         if group is not None:
-            error = delete_group(node, group).error
-        results.append({"group_id": group_id, "error_code": KafkaError(error.value)})
+            error = KafkaError(delete_group(node.cluster, group).error.value)
+        results.append({"group_id": group_id, "error_code": error})
     return {"throttle_time": 0, "results": results}
 
 
@@ -210,24 +221,23 @@ def describe_share_group_offsets(node: Node, asked: Asked) -> Values:
 
 
 def _offsets(node: Node, wanted: SimpleNamespace) -> Values:
-    group = node.groups.get(wanted.group_id)
+    group, wrong, why = _group(node, wanted.group_id)
     answer = {"group_id": wanted.group_id, "error_code": _NONE, "error_message": None}
     if group is None:
-        text = f"Group {wanted.group_id} not found."
-        missing = {"error_code": KafkaError.group_id_not_found, "error_message": text}
+        missing = {"error_code": wrong, "error_message": why}
         return {**answer, **missing, "topics": []}
     known = describe_offsets(group.coordinators)
     asked = [(t.topic_name, list(t.partitions)) for t in wanted.topics or ()]
     if wanted.topics is None:
         places: dict[str, list[int]] = {}
         for place in sorted(known):
-            if topic := node.topic_of(place.topic_id):
+            if topic := node.cluster.topic_of(place.topic_id):
                 places.setdefault(topic.name, []).append(place.partition)
         asked = list(places.items())
     topics = [
         {
             "topic_name": name,
-            "topic_id": node.topics[name].id if name in node.topics else None,
+            "topic_id": node.cluster.topics[name].id if name in node.cluster.topics else None,
             "partitions": [_offset(node, group, name, part) for part in partitions],
         }
         for name, partitions in asked
@@ -236,11 +246,11 @@ def _offsets(node: Node, wanted: SimpleNamespace) -> Values:
 
 
 def _offset(node: Node, group: Group, name: str, partition: int) -> Values:
-    topic = node.topics.get(name)
+    topic = node.cluster.topics.get(name)
     answer = {
         "partition_index": partition,
         "start_offset": _UNKNOWN_OFFSET,
-        "leader_epoch": LEADER_EPOCH,
+        "leader_epoch": 0,
         "lag": -1,
         "error_code": _NONE,
         "error_message": None,
@@ -248,7 +258,10 @@ def _offset(node: Node, group: Group, name: str, partition: int) -> Values:
     if topic is None or not 0 <= partition < len(topic.logs):
         error = KafkaError.unknown_topic_or_partition
         return {**answer, "error_code": error, "error_message": "no such partition"}
-    known = node.share.partitions.get((group.id, TopicPartition(str(topic.id), partition)))
+    answer["leader_epoch"] = topic.leaders[partition].epoch
+    place = TopicPartition(str(topic.id), partition)
+    led = node.cluster.node(topic.leaders[partition].id).share.partitions
+    known = led.get((group.id, place))
     if known is None or known.durable.start_offset == _UNKNOWN_OFFSET:
         return answer
     state = durable(known)
@@ -260,23 +273,21 @@ def alter_share_group_offsets(node: Node, asked: Asked) -> Values:
     """Set start offsets of a group without members."""
     body, offsets, names = asked.body, {}, {}
     for topic in body.topics:
-        known = node.topics.get(topic.topic_name)
+        known = node.cluster.topics.get(topic.topic_name)
         names[topic.topic_name] = known.id if known else None
         for part in topic.partitions:
             if known and 0 <= part.partition_index < len(known.logs):
                 offsets[TopicPartition(str(known.id), part.partition_index)] = part.start_offset
-    try:
-        error, why = alter_offsets(node, body.group_id, offsets).error, None
-    except InvalidValueError as wrong:
-        error, why = ErrorCode.INVALID_REQUEST, str(wrong)
-    except RefusedError as refused:
-        error, why = ErrorCode.UNKNOWN_SERVER_ERROR, refused.why
+    why: str | None
+    _, error, why = _group(node, body.group_id)
+    if error is not KafkaError.not_coordinator:
+        error, why = _altered_all(node, body.group_id, offsets)
     return {
         "throttle_time": 0,
-        "error_code": KafkaError(error.value),
+        "error_code": error,
         "error_message": why,
         "responses": []
-        if error is not ErrorCode.NONE
+        if error is not _NONE
         else [
             {
                 "topic_name": topic.topic_name,
@@ -288,8 +299,19 @@ def alter_share_group_offsets(node: Node, asked: Asked) -> Values:
     }
 
 
+def _altered_all(
+    node: Node, group: str, offsets: dict[TopicPartition, int]
+) -> tuple[KafkaError, str | None]:
+    try:
+        return KafkaError(alter_offsets(node.cluster, group, offsets).error.value), None
+    except InvalidValueError as wrong:
+        return KafkaError.invalid_request, str(wrong)
+    except RefusedError as refused:
+        return KafkaError.unknown_server_error, refused.why
+
+
 def _altered(node: Node, name: str, part: SimpleNamespace) -> Values:
-    topic = node.topics.get(name)
+    topic = node.cluster.topics.get(name)
     known = topic is not None and 0 <= part.partition_index < len(topic.logs)
     return {
         "partition_index": part.partition_index,
@@ -301,13 +323,13 @@ def _altered(node: Node, name: str, part: SimpleNamespace) -> Values:
 def delete_share_group_offsets(node: Node, asked: Asked) -> Values:
     """Remove topics from a group without members."""
     body = asked.body
-    group = node.groups.get(body.group_id)
-    ids = {t.topic_name: node.topics.get(t.topic_name) for t in body.topics}
-    error, refused = ErrorCode.GROUP_ID_NOT_FOUND, {}
+    group, error, _ = _group(node, body.group_id)
+    ids = {t.topic_name: node.cluster.topics.get(t.topic_name) for t in body.topics}
+    refused = {}
     if group is not None:
         known = frozenset(str(topic.id) for topic in ids.values() if topic)
-        plan = delete_offsets(node, group, known)
-        error, refused = plan.error, dict(plan.refused)
+        plan = delete_offsets(node.cluster, group, known)
+        error, refused = KafkaError(plan.error.value), dict(plan.refused)
     responses = []
     for name, topic in ids.items():
         code = _NONE if topic and str(topic.id) not in refused else _UNKNOWN_TOPIC
@@ -316,9 +338,9 @@ def delete_share_group_offsets(node: Node, asked: Asked) -> Values:
         responses.append({**named, "error_code": code, "error_message": None})
     return {
         "throttle_time": 0,
-        "error_code": KafkaError(error.value),
+        "error_code": error,
         "error_message": None,
-        "responses": responses if error is ErrorCode.NONE else [],
+        "responses": responses if error is _NONE else [],
     }
 
 

@@ -6,10 +6,12 @@ from kio.schema.errors import ErrorCode as KafkaError
 
 from serve.asked import Asked, Values
 from serve.batches import RefusedError, produced_batch
-from serve.node import Node, Topic, produce
+from serve.leaders import current_leader, endpoints, refusal
+from serve.node import Node, Topic
+from serve.topics import produce
 
 _NONE = KafkaError.none
-_LEADER = {"leader_id": -1, "leader_epoch": -1}
+_MOVED = KafkaError.not_leader_or_follower
 _ACKS = (-1, 0, 1)
 
 
@@ -21,37 +23,47 @@ def init_producer_id(node: Node, asked: Asked) -> Values:
     return {
         "throttle_time": 0,
         "error_code": _NONE,
-        "producer_id": next(node.producers),
+        "producer_id": next(node.cluster.producers),
         "producer_epoch": 0,
     }
 
 
 def produce_records(node: Node, asked: Asked) -> Values | None:
     """Append batches; None where the producer wants no answer."""
-    responses = []
+    responses: list[Values] = []
     for wanted in asked.body.topic_data:
         by_id = not hasattr(wanted, "name")
-        topic = node.topic_of(wanted.topic_id) if by_id else node.topics.get(wanted.name)
+        topic = (
+            node.cluster.topic_of(wanted.topic_id)
+            if by_id
+            else node.cluster.topics.get(wanted.name)
+        )
         named = {"topic_id": wanted.topic_id} if by_id else {"name": wanted.name}
         unknown = KafkaError.unknown_topic_id if by_id else KafkaError.unknown_topic_or_partition
         parts = [_appended(node, asked, topic, part, unknown) for part in wanted.partition_data]
         responses.append({**named, "partition_responses": parts})
     if not asked.body.acks:
         return None
-    return {"throttle_time": 0, "responses": responses, "node_endpoints": []}
+    parts = [part for topic in responses for part in topic["partition_responses"]]
+    return {
+        "throttle_time": 0,
+        "responses": responses,
+        "node_endpoints": endpoints(node, [part["current_leader"] for part in parts]),
+    }
 
 
 def _appended(
     node: Node, asked: Asked, topic: Topic | None, part: SimpleNamespace, unknown: KafkaError
 ) -> Values:
-    first, start, error, why = -1, -1, _NONE, None
+    first, start, error, why, leader = -1, -1, _NONE, None, None
     try:
-        known = _checked(asked, topic, part, unknown)
-        batch = produced_batch(part.records or b"", node.options.limits)
-        first = produce(node, known, part.index, batch)
+        known = _checked(node, asked, topic, part, unknown)
+        batch = produced_batch(part.records or b"", node.cluster.options.limits)
+        first = produce(node.cluster, known, part.index, batch)
         start = known.logs[part.index].start
     except RefusedError as refused:
         error, why = refused.error, refused.why
+        leader = topic.leaders[part.index] if topic and error is _MOVED else None
     return {
         "index": part.index,
         "error_code": error,
@@ -60,12 +72,12 @@ def _appended(
         "log_start_offset": start,
         "record_errors": [],
         "error_message": why,
-        "current_leader": _LEADER,
+        "current_leader": current_leader(node, leader),
     }
 
 
 def _checked(
-    asked: Asked, topic: Topic | None, part: SimpleNamespace, unknown: KafkaError
+    node: Node, asked: Asked, topic: Topic | None, part: SimpleNamespace, unknown: KafkaError
 ) -> Topic:
     """Return the topic if records can go to its partition. Raises RefusedError."""
     if asked.body.acks not in _ACKS:
@@ -74,4 +86,7 @@ def _checked(
         raise RefusedError(unknown, "no such topic")
     if not 0 <= part.index < len(topic.logs):
         raise RefusedError(KafkaError.unknown_topic_or_partition, "no such partition")
+    wrong = refusal(node, topic.leaders[part.index])
+    if wrong is not None:
+        raise RefusedError(wrong, "another broker leads it")
     return topic

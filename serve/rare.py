@@ -45,11 +45,13 @@ TAKES_EFFECT = (Habit.CUT_FETCHED, Habit.CUT_ACKNOWLEDGED)
 class Rare:
     """What is armed, in order, and the chance by which offsets are chosen.
 
-    ``skipped_ms`` is by how much the clock of acquisition locks was put forward.
+    ``skipped_ms`` is by how much the clock of acquisition locks was put forward. ``names_leaders``:
+    whoever asks a broker for what another leads is told which one.
     """
 
     random: Random = attrs.field(factory=lambda: Random(0))  # noqa: S311 - chance, no secret
     skipped_ms: int = 0
+    names_leaders: bool = True
     _armed: deque[Habit] = attrs.field(factory=deque)
 
     def arm(self, habit: Habit) -> None:

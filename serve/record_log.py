@@ -34,8 +34,10 @@ class RecordLog:
     producers: OrderedDict[int, Written] = attrs.field(factory=OrderedDict)
 
 
-def append(log: RecordLog, batch: Batch, limits: Limits) -> tuple[int, Stored | None]:
-    """Append a batch; return its first offset, and no batch if it was there already.
+def append(
+    log: RecordLog, batch: Batch, limits: Limits, epoch: int = 0
+) -> tuple[int, Stored | None]:
+    """Append a batch in a leader epoch; return its first offset, no batch if it was there before.
 
     Raises RefusedError if the producer's sequence has a hole, its epoch is old, or the log is full.
     """
@@ -46,7 +48,7 @@ def append(log: RecordLog, batch: Batch, limits: Limits) -> tuple[int, Stored | 
     if full or len(log.batches) >= limits.partition_batches:
         text = f"the partition is full: it holds {log.size:,} bytes in {len(log.batches):,} batches"
         raise RefusedError(KafkaError.policy_violation, text)
-    kept = stored(batch, log.end)
+    kept = stored(batch, log.end, epoch)
     log.batches.append(kept)
     log.end, log.size = kept.last + 1, log.size + len(kept.data)
     if batch.producer_id != NO_PRODUCER:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import struct
 import time
+from functools import partial
 from inspect import isawaitable
 from itertools import count
 
@@ -15,7 +16,7 @@ from model.share_messages import FINAL_EPOCH
 from serve.apis import API_VERSIONS, APIS, Api, advertised
 from serve.asked import Asked
 from serve.coordination import expel
-from serve.node import Node, Options
+from serve.node import Cluster, Node, Options
 from serve.rare import TAKES_EFFECT
 from spec import share_broker
 
@@ -32,24 +33,24 @@ _SHARE_APIS = ("share_fetch", "share_acknowledge")
 
 @attrs.define
 class Server:
-    """A broker on a socket. ``speed``: how many times faster than time acquisition locks end."""
+    """Brokers, each on a socket. ``speed``: how many times faster acquisition locks end."""
 
     options: Options = attrs.field(factory=Options)
     speed: float = 1.0
-    node: Node = attrs.field(init=False)
+    cluster: Cluster = attrs.field(init=False)
     _started: float = attrs.field(factory=time.monotonic)
     _numbers: "count[int]" = attrs.field(factory=lambda: count(1))
     _requests: "count[int]" = attrs.field(factory=lambda: count(1))
     _connections: set["asyncio.Task[None]"] = attrs.field(factory=set)
-    _server: asyncio.Server | None = None
+    _servers: list[asyncio.Server] = attrs.field(factory=list)
     _ticker: "asyncio.Task[None] | None" = None
     _is_over: bool = False
 
     def __attrs_post_init__(self) -> None:
         """Hold nothing yet."""
-        self.node = Node(
+        self.cluster = Cluster(
             self.options,
-            lambda: int(self._elapsed_ms() * self.speed) + self.node.rare.skipped_ms,
+            lambda: int(self._elapsed_ms() * self.speed) + self.cluster.rare.skipped_ms,
             lambda: int(self._elapsed_ms()),
             lambda: int(time.time() * 1000),
         )
@@ -57,12 +58,14 @@ class Server:
     def _elapsed_ms(self) -> float:
         return (time.monotonic() - self._started) * 1000
 
-    async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Listen, and return the address; port 0 takes a free one. Raises OSError."""
-        self._server = await asyncio.start_server(self._accept, host, port)
-        self.node.address = (host, self._server.sockets[0].getsockname()[1])
+    async def start(self, host: str, port: int) -> list[tuple[str, int]]:
+        """Listen, and return the address of each broker; port 0 takes free ones. Raises OSError."""
+        for nth, node in enumerate(self.cluster.nodes):
+            accept = partial(self._accept, node)
+            self._servers.append(await asyncio.start_server(accept, host, port and port + nth))
+            node.address = (host, self._servers[-1].sockets[0].getsockname()[1])
         self._ticker = asyncio.create_task(self._tick())
-        return self.node.address
+        return [node.address for node in self.cluster.nodes]
 
     async def serve_until(self, over: asyncio.Event) -> None:
         """Serve until ``over`` is set; raise what keeps locks from ending, as a full disk does."""
@@ -77,39 +80,37 @@ class Server:
     async def stop(self) -> None:
         """Close every connection, and the trace. Raises OSError where that cannot be written."""
         self._is_over = True
-        if self._server is not None:
-            # A connection that comes to a closed server is lost, and stays open.
-            for listening in self._server.sockets:
-                asyncio.get_running_loop().remove_reader(listening.fileno())
-            for _ in range(_TURNS):
-                await asyncio.sleep(0)
-            self._server.close()
+        # A connection that comes to a closed server is lost, and stays open.
+        for listening in (each for server in self._servers for each in server.sockets):
+            asyncio.get_running_loop().remove_reader(listening.fileno())
+        for _ in range(_TURNS if self._servers else 0):
+            await asyncio.sleep(0)
+        for server in self._servers:
+            server.close()
         tasks = (*self._connections, *((self._ticker,) if self._ticker else ()))
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        if self.node.trace is not None:
-            self.node.trace.close()
+        if self.cluster.trace is not None:
+            self.cluster.trace.close()
 
     async def _tick(self) -> None:
         """Let locks and memberships end when nobody asks anything."""
         for nth in count():
             await asyncio.sleep(_TICK_SECONDS)
-            now = self.node.clock()
-            due = any(
-                partition.window.records[offset].deadline <= now
-                for partition in self.node.share.partitions.values()
-                for offset in partition.window.held
-            )
-            if due:
-                self.node.put(share_broker.advance(self.node.share, now))
+            now = self.cluster.clock()
+            for node in self.cluster.nodes:
+                if _has_due(node, now):
+                    node.put(share_broker.advance(node.share, now))
             if nth % _HEARTBEAT_TICKS == 0:
-                expel(self.node)
-                if self.node.trace is not None:
-                    self.node.trace.flush()
+                expel(self.cluster)
+                if self.cluster.trace is not None:
+                    self.cluster.trace.flush()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _accept(
+        self, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         peer = (writer.get_extra_info("peername") or ("?", 0))[:2]
         task = asyncio.current_task()
         if self._is_over:
@@ -121,7 +122,7 @@ class Server:
             return
         self._connections.add(task)
         name = f"c{next(self._numbers)}"
-        connection = _Connection(self.node, name, peer[0], self._requests, reader, writer)
+        connection = _Connection(node, name, peer[0], self._requests, reader, writer)
         try:
             await connection.serve()
         except _ClosedError as closed:
@@ -130,7 +131,7 @@ class Server:
             pass  # The client is gone, or the server stops, or it was told to cut.
         finally:
             self._connections.discard(task)
-            self._end(connection.name)
+            self._end(node, connection.name)
             self._close(writer)
 
     def _close(self, writer: asyncio.StreamWriter) -> None:
@@ -140,12 +141,21 @@ class Server:
         else:
             writer.close()
 
-    def _end(self, connection: str) -> None:
+    def _end(self, node: Node, connection: str) -> None:
         """End the share sessions of a connection."""
-        handled = share_broker.disconnect(self.node.share, connection, self.node.clock())
-        self.node.put(handled.broker)
-        if self.node.witness is not None:
-            self.node.witness.ended(connection)
+        handled = share_broker.disconnect(node.share, connection, self.cluster.clock())
+        node.put(handled.broker)
+        if self.cluster.witness is not None:
+            self.cluster.witness.ended(connection)
+
+
+def _has_due(node: Node, now: int) -> bool:
+    """Whether an acquisition lock has ended at a broker that does not know it yet."""
+    return any(
+        partition.window.records[offset].deadline <= now
+        for partition in node.share.partitions.values()
+        for offset in partition.window.held
+    )
 
 
 def _line(text: str) -> str:
@@ -175,7 +185,7 @@ class _Connection:
 
     async def serve(self) -> None:
         """Serve until the client closes; _ClosedError where the broker does."""
-        most = self.node.options.limits.queued_requests
+        most = self.node.cluster.options.limits.queued_requests
         frames: asyncio.Queue[bytes | None] = asyncio.Queue(most)
         reading = asyncio.create_task(self._read(frames))
         try:
@@ -202,7 +212,7 @@ class _Connection:
             raise wrong
 
     async def _frame(self) -> bytes:
-        most = self.node.options.limits.request_bytes
+        most = self.node.cluster.options.limits.request_bytes
         size = int.from_bytes(await self.reader.readexactly(_SIZE), "big", signed=True)
         if not _HEAD.size <= size <= most:
             raise _ClosedError(f"a request of {size:,} bytes; at most {most:,} are read")
@@ -234,11 +244,11 @@ class _Connection:
             LOG.debug("%s", api.name, exc_info=True)
             text = f"{api.name} version {version}: {type(error).__name__} {error}"
             raise _ClosedError(text) from error
-        if self.node.witness is not None:
+        if self.node.cluster.witness is not None:
             if cut:
-                self.node.witness.cut(number, took_effect=True)
+                self.node.cluster.witness.cut(number, took_effect=True)
             else:
-                self.node.witness.answered(number, api.name, values or {})
+                self.node.cluster.witness.answered(number, api.name, values or {})
         if cut:
             raise _CutError
         if answer is not None:
@@ -246,14 +256,14 @@ class _Connection:
 
     def _noticed(self, number: int, api: Api, asked: Asked) -> bool:
         """Tell of a request, and return whether its answer is to be cut; _CutError before that."""
-        witness, share = self.node.witness, api.name in _SHARE_APIS
+        witness, share = self.node.cluster.witness, api.name in _SHARE_APIS
         if witness is not None:
-            witness.asked(number, self.name, api.name, asked.body)
+            witness.asked(number, self.node.id, self.name, api.name, asked.body)
         fetches = api.name == "share_fetch" and asked.body.share_session_epoch != FINAL_EPOCH
         acknowledges = share and any(
             part.acknowledgement_batches for topic in asked.body.topics for part in topic.partitions
         )
-        habit = self.node.rare.cut(fetches=fetches, acknowledges=acknowledges)
+        habit = self.node.cluster.rare.cut(fetches=fetches, acknowledges=acknowledges)
         if habit is None or habit in TAKES_EFFECT:
             return habit is not None
         if witness is not None:
@@ -262,7 +272,7 @@ class _Connection:
 
     async def _send(self, data: bytes) -> None:
         """Send an answer; a client that does not read it in time is dropped."""
-        seconds = self.node.options.limits.stalled_seconds
+        seconds = self.node.cluster.options.limits.stalled_seconds
         self.writer.write(len(data).to_bytes(_SIZE, "big") + data)
         try:
             async with asyncio.timeout(seconds):

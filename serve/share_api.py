@@ -25,10 +25,12 @@ from model.states import AcquireMode
 from serve.asked import Asked, Values
 from serve.batches import Stored
 from serve.coordination import setting
-from serve.node import LEADER_EPOCH, NODE_ID, Node, settings_of
+from serve.leaders import current_leader, endpoints
+from serve.node import Node
 from serve.rare import ACQUIRING, with_acquired
 from serve.record_log import RecordLog, batches_from, batches_within, offset_at
 from serve.settings import reset_duration_ms
+from serve.topics import settings_of
 from serve.waiting import wait_until
 from spec.share_broker import Handled, ShareBroker, advance, load, locate
 from spec.share_request import Received, complete, readable, receive
@@ -45,7 +47,7 @@ async def share_fetch(node: Node, asked: Asked) -> Values:
         _check_session(node, request)
     except InvalidValueError as error:
         return _response(node, asked, ShareResponse(ErrorCode.INVALID_REQUEST), str(error))
-    received = receive(node.share, request, node.clock(), connection=asked.connection)
+    received = receive(node.share, request, node.cluster.clock(), connection=asked.connection)
     node.put(received.broker)
     if received.fetches and request.max_records and request.max_bytes:
         await wait_until(lambda: _enough(node, request), request.max_wait_ms, node, asked)
@@ -61,8 +63,8 @@ def share_acknowledge(node: Node, asked: Asked) -> Values:
         )
     except InvalidValueError as error:
         return _response(node, asked, ShareResponse(ErrorCode.INVALID_REQUEST), str(error))
-    received = receive(node.share, request, node.clock(), connection=asked.connection)
-    handled = complete(received, node.clock())
+    received = receive(node.share, request, node.cluster.clock(), connection=asked.connection)
+    handled = complete(received, node.cluster.clock())
     node.put(handled.broker)
     return _response(node, asked, handled.response or ShareResponse())
 
@@ -127,7 +129,7 @@ def _enough(node: Node, request: ShareFetch) -> bool:
 
     A response with an error does not wait, and of a session without partitions none is due.
     """
-    broker = advance(node.share, node.clock())
+    broker = advance(node.share, node.cluster.clock())
     session, available, failed = broker.sessions.get(key_of(request)), 0, False
     for part in session.partitions if session else ():
         place = part.topic_partition
@@ -144,7 +146,10 @@ def _enough(node: Node, request: ShareFetch) -> bool:
 
 def _check_session(node: Node, request: ShareFetch) -> None:
     """Refuse a session of more partitions than there may be."""
-    session, most = node.share.sessions.get(key_of(request)), node.options.limits.session_partitions
+    session, most = (
+        node.share.sessions.get(key_of(request)),
+        node.cluster.options.limits.session_partitions,
+    )
     count = len(request.partitions) + (len(session.partitions) if session else 0)
     if count > most:
         raise InvalidValueError("partitions", count, f"at most {most} in a session")
@@ -158,13 +163,13 @@ def _reset_offset(node: Node, group: str, place: TopicPartition) -> int | None:
     if partition.config.auto_offset_reset is not AutoOffsetReset.BY_DURATION:
         return None
     log = _log(node, place)
-    duration = reset_duration_ms(settings_of(node, group)) or 0
-    known = offset_at(log, node.wall_clock() - duration) if log else None
+    duration = reset_duration_ms(settings_of(node.cluster, group)) or 0
+    known = offset_at(log, node.cluster.wall_clock() - duration) if log else None
     return known[0] if known else (log.end if log else 0)
 
 
 def _log(node: Node, place: TopicPartition) -> RecordLog | None:
-    topic = node.topic_of(place.topic_id)
+    topic = node.cluster.topic_of(place.topic_id)
     known = topic is not None and place.partition < len(topic.logs)
     return topic.logs[place.partition] if topic and known else None
 
@@ -196,12 +201,12 @@ def _acquirable(
 
 def _completed(node: Node, request: ShareFetch, received: Received) -> ShareResponse:
     """Fetch what fits the sizes of the request; a share-partition may not be passed over often."""
-    now = node.clock()
+    now = node.cluster.clock()
     broker = advance(received.broker, now)
     try:
         handled = complete(received, now, _conduct(node, broker, request, request.max_bytes))
     except IllegalChoiceError:
-        most = node.options.limits.response_bytes
+        most = node.cluster.options.limits.response_bytes
         handled = complete(received, now, _conduct(node, broker, request, most))
     handled = _rarely(node, request, attrs.evolve(received, broker=broker), handled)
     node.put(handled.broker)
@@ -210,16 +215,16 @@ def _completed(node: Node, request: ShareFetch, received: Received) -> ShareResp
 
 def _rarely(node: Node, request: ShareFetch, received: Received, usual: Handled) -> Handled:
     """Acquire what ``rare`` has it, in place of the usual, where the rules allow that."""
-    habit = node.rare.next_of(ACQUIRING)
+    habit = node.cluster.rare.next_of(ACQUIRING)
     if habit is None or usual.response is None:
         return usual
-    acquired = node.rare.acquired(habit, usual.response)
+    acquired = node.cluster.rare.acquired(habit, usual.response)
     if not acquired:
         return usual
-    node.rare.happened(habit)
+    node.cluster.rare.happened(habit)
     conduct = _conduct(node, received.broker, request, request.max_bytes)
     try:
-        return complete(received, node.clock(), with_acquired(conduct, acquired))
+        return complete(received, node.cluster.clock(), with_acquired(conduct, acquired))
     except IllegalChoiceError:
         return usual
 
@@ -229,7 +234,7 @@ def _conduct(node: Node, broker: ShareBroker, request: ShareFetch, most: int) ->
     session = broker.sessions.get(key_of(request))
     if session is None:
         return Conduct()
-    most, size, chosen = min(most, node.options.limits.response_bytes), 0, []
+    most, size, chosen = min(most, node.cluster.options.limits.response_bytes), 0, []
     for place in rotated(session, request.session_epoch):
         reset = _reset_offset(node, request.group_id, place)
         partition = broker.partitions.get((request.group_id, place))
@@ -248,29 +253,31 @@ def _conduct(node: Node, broker: ShareBroker, request: ShareFetch, most: int) ->
 def _response(node: Node, asked: Asked, response: ShareResponse, why: str | None = None) -> Values:
     """Return a response with the batches that hold what was acquired."""
     topics: dict[str, list[Values]] = {}
+    moved: list[Values] = []
     for part in response.partitions:
         parts = topics.setdefault(part.topic_partition.topic_id, [])
         parts.append(_partition(node, part, fetch=hasattr(asked.body, "max_wait")))
+        if ErrorCode.NOT_LEADER_OR_FOLLOWER in (part.error, part.acknowledge_error):
+            moved.append(parts[-1]["current_leader"])
     group = asked.body.group_id
     known = group if isinstance(group, str) else ""
     return {
         "throttle_time": 0,
         "error_code": _code(response.error),
         "error_message": why,
-        "acquisition_lock_timeout": setting(node, known, "record.lock.duration.ms"),
+        "acquisition_lock_timeout": setting(node.cluster, known, "record.lock.duration.ms"),
         "responses": [
             {"topic_id": UUID(topic), "partitions": parts} for topic, parts in topics.items()
         ],
-        "node_endpoints": [],
+        "node_endpoints": endpoints(node, moved),
     }
 
 
 def _partition(node: Node, part: PartitionResponse, *, fetch: bool) -> Values:
-    leader = {"leader_id": NODE_ID, "leader_epoch": LEADER_EPOCH}
     values = {
         "partition_index": part.topic_partition.partition,
         "error_message": None,
-        "current_leader": leader,
+        "current_leader": current_leader(node, node.cluster.leader(part.topic_partition)),
     }
     if not fetch:
         return {**values, "error_code": _code(part.acknowledge_error)}

@@ -8,17 +8,10 @@ from kio.schema.errors import ErrorCode as KafkaError
 from serve.asked import Asked, Values
 from serve.batches import RefusedError
 from serve.coordination import update_all
-from serve.node import (
-    LEADER_EPOCH,
-    NODE_ID,
-    Node,
-    Topic,
-    check_topic_name,
-    create_topic,
-    delete_records,
-    delete_topic,
-)
+from serve.leaders import address, refusal
+from serve.node import CONTROLLER, Leader, Node, Topic
 from serve.record_log import RecordLog, offset_at
+from serve.topics import check_topic_name, create_topic, delete_records, delete_topic
 
 _LATEST, _EARLIEST, _NEWEST, _EARLIEST_LOCAL = -1, -2, -3, -4
 _EVERY_OPERATION = -2147483648
@@ -28,18 +21,18 @@ _BROKERS = 1
 
 
 def metadata(node: Node, asked: Asked) -> Values:
-    """Describe the broker and topics; one that does not exist is created if the client asks."""
+    """Describe the brokers and topics; one that does not exist is created if the client asks."""
     wanted = asked.body.topics
     if wanted is None or (asked.version == 0 and not wanted):
-        topics = [_described(topic.name, topic) for topic in node.topics.values()]
+        topics = [_described(topic.name, topic) for topic in node.cluster.topics.values()]
     else:
         create = getattr(asked.body, "allow_auto_topic_creation", True)
         topics = [_found(node, topic, create=create) for topic in wanted]
     return {
         "throttle_time": 0,
-        "brokers": [_broker(node)],
-        "cluster_id": node.cluster_id,
-        "controller_id": NODE_ID,
+        "brokers": [_broker(other) for other in node.cluster.nodes],
+        "cluster_id": node.cluster.id,
+        "controller_id": CONTROLLER,
         "topics": topics,
         "cluster_authorized_operations": _EVERY_OPERATION,
         "error_code": _NONE,
@@ -47,14 +40,13 @@ def metadata(node: Node, asked: Asked) -> Values:
 
 
 def _broker(node: Node) -> Values:
-    host, port = node.address
-    return {"node_id": NODE_ID, "host": host, "port": port, "rack": None}
+    return {"node_id": node.id, **address(node), "rack": None}
 
 
 def _found(node: Node, wanted: SimpleNamespace, *, create: bool) -> Values:
     topic_id = getattr(wanted, "topic_id", None)
     if topic_id is not None:
-        topic = node.topic_of(topic_id)
+        topic = node.cluster.topic_of(topic_id)
         if topic is None:
             unknown = _described(None, None, KafkaError.unknown_topic_id)
             return {**unknown, "topic_id": topic_id}
@@ -68,13 +60,13 @@ def _found(node: Node, wanted: SimpleNamespace, *, create: bool) -> Values:
 
 def _named(node: Node, name: str, *, create: bool) -> Topic:
     """Return the topic of a name, which may be created now. Raises RefusedError."""
-    if name in node.topics:
-        return node.topics[name]
-    check_topic_name(name, node.options.limits)
-    if not (create and node.options.auto_create):
+    if name in node.cluster.topics:
+        return node.cluster.topics[name]
+    check_topic_name(name, node.cluster.options.limits)
+    if not (create and node.cluster.options.auto_create):
         raise RefusedError(_UNKNOWN, "no such topic")
-    topic = create_topic(node, name, node.options.partitions)
-    update_all(node)
+    topic = create_topic(node.cluster, name, node.cluster.options.partitions)
+    update_all(node.cluster)
     return topic
 
 
@@ -83,13 +75,13 @@ def _described(name: str | None, topic: Topic | None, error: KafkaError = _NONE)
         {
             "error_code": _NONE,
             "partition_index": partition,
-            "leader_id": NODE_ID,
-            "leader_epoch": LEADER_EPOCH,
-            "replica_nodes": [NODE_ID],
-            "isr_nodes": [NODE_ID],
+            "leader_id": leader.id,
+            "leader_epoch": leader.epoch,
+            "replica_nodes": [leader.id],
+            "isr_nodes": [leader.id],
             "offline_replicas": [],
         }
-        for partition in range(len(topic.logs) if topic else 0)
+        for partition, leader in enumerate(topic.leaders if topic else ())
     ]
     return {
         "error_code": error,
@@ -102,18 +94,20 @@ def _described(name: str | None, topic: Topic | None, error: KafkaError = _NONE)
 
 
 def describe_cluster(node: Node, asked: Asked) -> Values:
-    """Describe the one broker."""
+    """Describe the brokers."""
     endpoint = getattr(asked.body, "endpoint_type", _BROKERS)
     known = endpoint == _BROKERS
-    broker = _broker(node)
     return {
         "throttle_time": 0,
         "error_code": _NONE if known else KafkaError.mismatched_endpoint_type,
         "error_message": None if known else "a broker answers, not a controller",
         "endpoint_type": _BROKERS,
-        "cluster_id": node.cluster_id,
-        "controller_id": NODE_ID,
-        "brokers": [{**broker, "broker_id": NODE_ID, "is_fenced": False}],
+        "cluster_id": node.cluster.id,
+        "controller_id": CONTROLLER,
+        "brokers": [
+            {**_broker(other), "broker_id": other.id, "is_fenced": False}
+            for other in node.cluster.nodes
+        ],
         "cluster_authorized_operations": _EVERY_OPERATION,
     }
 
@@ -123,13 +117,13 @@ def create_topics(node: Node, asked: Asked) -> Values:
     topics = [
         _created(node, topic, only_check=asked.body.validate_only) for topic in asked.body.topics
     ]
-    update_all(node)
+    update_all(node.cluster)
     return {"throttle_time": 0, "topics": topics}
 
 
 def _created(node: Node, wanted: SimpleNamespace, *, only_check: bool) -> Values:
     count = len(wanted.assignments) or wanted.num_partitions
-    count = node.options.partitions if count == -1 else count
+    count = node.cluster.options.partitions if count == -1 else count
     answer = {
         "name": wanted.name,
         "topic_id": None,
@@ -141,27 +135,30 @@ def _created(node: Node, wanted: SimpleNamespace, *, only_check: bool) -> Values
         "configs": [],
     }
     try:
-        _check_new(wanted)
-        topic = create_topic(node, wanted.name, count)
+        topic = create_topic(node.cluster, wanted.name, count, _assigned(node, wanted))
     except RefusedError as refused:
         nothing = {"num_partitions": -1, "replication_factor": -1, "configs": []}
         return {**answer, "error_code": refused.error, "error_message": refused.why, **nothing}
     if only_check:
-        delete_topic(node, topic)
+        delete_topic(node.cluster, topic)
         return answer
     return {**answer, "topic_id": topic.id}
 
 
-def _check_new(wanted: SimpleNamespace) -> None:
-    others = any(tuple(part.broker_ids) != (NODE_ID,) for part in wanted.assignments)
-    if others:
-        raise RefusedError(KafkaError.invalid_replica_assignment, f"the broker is {NODE_ID}")
+def _assigned(node: Node, wanted: SimpleNamespace) -> tuple[int, ...]:
+    """Return the broker of each partition, where the client says it. Raises RefusedError."""
+    ids = {(known.id,) for known in node.cluster.nodes}
+    replicas = {part.partition_index: tuple(part.broker_ids) for part in wanted.assignments}
+    if set(replicas) != set(range(len(wanted.assignments))) or not set(replicas.values()) <= ids:
+        text = "a partition has one replica, at one of the brokers; they count from 0"
+        raise RefusedError(KafkaError.invalid_replica_assignment, text)
     if not wanted.assignments and wanted.replication_factor not in (-1, 1):
-        text = f"{wanted.replication_factor} replicas, and there is one broker"
+        text = f"{wanted.replication_factor} replicas; a partition has one"
         raise RefusedError(KafkaError.invalid_replication_factor, text)
     if wanted.configs:
         text = f"topics have no settings here: {wanted.configs[0].name[:100]}"
         raise RefusedError(KafkaError.invalid_config, text)
+    return tuple(replicas[nth][0] for nth in sorted(replicas))
 
 
 def delete_topics(node: Node, asked: Asked) -> Values:
@@ -173,18 +170,20 @@ def delete_topics(node: Node, asked: Asked) -> Values:
         else [SimpleNamespace(name=name, topic_id=None) for name in names]
     )
     answers = [_deleted(node, topic) for topic in wanted]
-    update_all(node)
+    update_all(node.cluster)
     return {"throttle_time": 0, "responses": answers}
 
 
 def _deleted(node: Node, wanted: SimpleNamespace) -> Values:
     by_id = wanted.topic_id is not None
-    topic = node.topic_of(wanted.topic_id) if by_id else node.topics.get(wanted.name)
+    topic = (
+        node.cluster.topic_of(wanted.topic_id) if by_id else node.cluster.topics.get(wanted.name)
+    )
     if topic is None:
         error = KafkaError.unknown_topic_id if by_id else _UNKNOWN
         named = {"name": wanted.name, "topic_id": wanted.topic_id}
         return {**named, "error_code": error, "error_message": "no such topic"}
-    delete_topic(node, topic)
+    delete_topic(node.cluster, topic)
     return {"name": topic.name, "topic_id": topic.id, "error_code": _NONE, "error_message": None}
 
 
@@ -201,18 +200,18 @@ def list_offsets(node: Node, asked: Asked) -> Values:
 
 
 def _listed(node: Node, name: str, wanted: SimpleNamespace) -> Values:
-    log = log_of(node, name, wanted.partition_index)
+    log, leader = log_of(node, name, wanted.partition_index)
     answer = {
         "partition_index": wanted.partition_index,
-        "error_code": _NONE if log else _UNKNOWN,
+        "error_code": _UNKNOWN if leader is None else refusal(node, leader, wanted) or _NONE,
         "timestamp": -1,
         "offset": -1,
-        "leader_epoch": LEADER_EPOCH if log else -1,
+        "leader_epoch": -1,
     }
-    if log is None:
+    if log is None or leader is None or answer["error_code"] is not _NONE:
         return answer
     timestamp, offset = _offset(log, wanted.timestamp)
-    return {**answer, "timestamp": timestamp, "offset": offset}
+    return {**answer, "timestamp": timestamp, "offset": offset, "leader_epoch": leader.epoch}
 
 
 def _offset(log: RecordLog, wanted: int) -> tuple[int, int]:
@@ -228,12 +227,12 @@ def _offset(log: RecordLog, wanted: int) -> tuple[int, int]:
     return (known[1], known[0]) if known else (-1, -1)
 
 
-def log_of(node: Node, name: str, partition: int) -> RecordLog | None:
-    """Return the log of a partition, or None."""
-    topic = node.topics.get(name)
+def log_of(node: Node, name: str, partition: int) -> tuple[RecordLog, Leader] | tuple[None, None]:
+    """Return the log of a partition and its leader, or None of both."""
+    topic = node.cluster.topics.get(name)
     if topic is None or not 0 <= partition < len(topic.logs):
-        return None
-    return topic.logs[partition]
+        return None, None
+    return topic.logs[partition], topic.leaders[partition]
 
 
 def delete_old_records(node: Node, asked: Asked) -> Values:
@@ -250,12 +249,13 @@ def delete_old_records(node: Node, asked: Asked) -> Values:
 
 def _shortened(node: Node, name: str, wanted: Iterable[SimpleNamespace]) -> Iterable[Values]:
     for part in wanted:
-        log, error, start = log_of(node, name, part.partition_index), _UNKNOWN, -1
-        if log is not None:
+        (log, leader), error, start = log_of(node, name, part.partition_index), _UNKNOWN, -1
+        if log is not None and leader is not None:
             start = log.end if part.offset == -1 else part.offset
-            error = _NONE if 0 <= start <= log.end else KafkaError.offset_out_of_range
+            within = _NONE if 0 <= start <= log.end else KafkaError.offset_out_of_range
+            error = refusal(node, leader) or within
             if error is _NONE:
-                delete_records(node, node.topics[name], part.partition_index, start)
+                delete_records(node, node.cluster.topics[name], part.partition_index, start)
             start = log.start if error is _NONE else -1
         yield {
             "partition_index": part.partition_index,

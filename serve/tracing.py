@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import attrs
 
-from model.operations import AdvanceTime
+from model.operations import AdvanceTime, Initialize
 from model.outcome import Outcome
 from model.trace import TraceEvent
 from model.trace_codec import row_from_event
@@ -23,12 +23,14 @@ class Trace:
 
     Time that passes at a share-partition without any effect is written with what happens next.
     A share-partition that was deleted and initialized anew has another name: ``lives`` counts.
+    A leader that reads the state again is another ``instance`` in its leader epoch.
     """
 
     file: BinaryIO
     topic_name: Callable[[str], str]
     _events: Counter[str] = attrs.field(factory=Counter)
     _lives: Counter[str] = attrs.field(factory=Counter)
+    _led: dict[str, tuple[int, int]] = attrs.field(factory=dict)
     _passed: dict[PartitionKey, Applied] = attrs.field(factory=dict)
 
     def write(self, journal: Iterable[Applied]) -> None:
@@ -64,6 +66,13 @@ class Trace:
 
     def _event(self, applied: Applied) -> None:
         name = self._event_name(applied.key)
+        if isinstance(applied.operation, Initialize):
+            epoch, (before, instance) = (
+                applied.operation.persisted.leader_epoch,
+                self._led.get(name, (-1, -1)),
+            )
+            self._led[name] = epoch, instance + 1 if epoch == before else 0
+            self._events[name] = 0
         event = TraceEvent(
             name,
             self._events[name],
@@ -71,6 +80,7 @@ class Trace:
             applied.operation,
             applied.outcome,
             snapshot(applied.partition),
+            *self._led[name],
         )
         self._events[name] += 1
         self.file.write(line_from_row(row_from_event(event)))

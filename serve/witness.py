@@ -13,8 +13,10 @@ class Witness(Protocol):
     an answer before it is sent. ``took_effect`` says that only the answer was lost.
     """
 
-    def asked(self, number: int, connection: str, api: str, body: SimpleNamespace) -> None:
-        """Take note of a request."""
+    def asked(
+        self, number: int, broker: int, connection: str, api: str, body: SimpleNamespace
+    ) -> None:
+        """Take note of a request to a broker."""
 
     def answered(self, number: int, api: str, values: Values) -> None:
         """Take note of an answer."""

@@ -11,9 +11,10 @@ import click
 from model.errors import InvalidValueError
 from model.profile import profile_named
 from serve.batches import RefusedError
-from serve.node import Options, create_topic
+from serve.node import Options
 from serve.server import Server
 from serve.settings import group_values, value_of
+from serve.topics import create_topic
 from sharespec.commands.options import Number
 from sharespec.exit import exits_on
 
@@ -59,6 +60,13 @@ def _topics(
     metavar="HOST:PORT",
     callback=_address,
     help="Where to listen; port 0 takes a free one.",
+)
+@click.option(
+    "--brokers",
+    type=click.IntRange(1, 10),
+    default=1,
+    show_default=True,
+    help="How many brokers; each listens on the next port after the one before.",
 )
 @click.option(
     "--topic",
@@ -113,6 +121,7 @@ def _topics(
 def serve_command(  # noqa: PLR0913 - one for each option
     *,
     listen: tuple[str, int],
+    brokers: int,
     topics: dict[str, int | None],
     partitions: int,
     auto_create: bool,
@@ -123,7 +132,8 @@ def serve_command(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Serve share groups over Kafka's protocol, every answer computed by the specification.
 
-    One broker, in memory, until it is interrupted (Ctrl-C). It prints its address once it is ready.
+    In memory, until it is interrupted (Ctrl-C). It prints the addresses of its brokers once they
+    are ready, as clients take them to begin with.
     """
     logging.basicConfig(format="%(message)s")
     broker = {name: value_of(value) for name, value in settings.items() if name.startswith(_BROKER)}
@@ -131,11 +141,20 @@ def serve_command(  # noqa: PLR0913 - one for each option
     rules = profile_named(profile)
     group_values(broker, group, rules)
     options = Options(
-        rules, partitions=partitions, auto_create=auto_create, broker=broker, group=group
+        rules,
+        partitions=partitions,
+        auto_create=auto_create,
+        broker=broker,
+        group=group,
+        brokers=brokers,
     )
+    if listen[1] and listen[1] + brokers - 1 > _MOST_PORT:
+        raise click.BadParameter(
+            f"{brokers} brokers from port {listen[1]} on: {_MOST_PORT} is the last"
+        )
     server = Server(options, speed)
     for name, count in topics.items():
-        create_topic(server.node, name, partitions if count is None else count)
+        create_topic(server.cluster, name, partitions if count is None else count)
     if not _is_loopback(listen[0]):
         click.echo("warning: who reaches this address can write and read everything", err=True)
     asyncio.run(_serve(server, listen, trace))
@@ -153,10 +172,13 @@ async def _serve(server: Server, listen: tuple[str, int], trace: Path | None) ->
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, over.set)
     if trace is not None:
-        server.node.start_trace(trace.open("wb"))
+        server.cluster.start_trace(trace.open("wb"))
     try:
-        host, port = await server.start(*listen)
-        click.echo(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+        addresses = await server.start(*listen)
+        texts = (
+            f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in addresses
+        )
+        click.echo(",".join(texts))
         await server.serve_until(over)
     finally:
         await server.stop()

@@ -8,13 +8,14 @@ from clients.duties import Duty
 from clients.events import Asked, Called, Heartbeat, Lost, Returned, Settings
 from clients.journal import MOST_ACKNOWLEDGEMENTS, Journal
 from clients.judge import judge
-from serve.node import Node, Options, create_topic
+from serve.node import Cluster, Options
+from serve.topics import create_topic
 
 LEFT = (KafkaError.none, -1)
 
 
-def node() -> Node:
-    return Node(Options(), int, int, int)
+def cluster() -> Cluster:
+    return Cluster(Options(), int, int, int)
 
 
 def acknowledging(topic: object, types: int, batches: int = 1) -> SimpleNamespace:
@@ -28,7 +29,7 @@ def acknowledging(topic: object, types: int, batches: int = 1) -> SimpleNamespac
 
 
 def test_only_so_many_events_are_kept_and_the_record_says_so() -> None:
-    journal = Journal(node(), most=3)
+    journal = Journal(cluster(), most=3)
     for _ in range(5):
         journal.note(Lost(0, "x"))
     record = journal.record(Settings())
@@ -37,15 +38,15 @@ def test_only_so_many_events_are_kept_and_the_record_says_so() -> None:
 
 
 def test_a_request_of_very_many_acknowledgements_fills_the_record() -> None:
-    journal = Journal(node())
-    journal.asked(1, "c", "share_acknowledge", acknowledging(uuid4(), MOST_ACKNOWLEDGEMENTS))
+    journal = Journal(cluster())
+    journal.asked(1, 1, "c", "share_acknowledge", acknowledging(uuid4(), MOST_ACKNOWLEDGEMENTS))
     record = journal.record(Settings())
     assert record.full
     assert record.events == ()
 
 
 def test_a_full_record_is_not_judged_by_what_is_missing_at_its_end() -> None:
-    journal = Journal(node(), most=3)
+    journal = Journal(cluster(), most=3)
     journal.note(Heartbeat(0, "m", 0, given=1))
     journal.note(Called(0, "close"))
     journal.note(Returned(0, "close"))
@@ -55,11 +56,11 @@ def test_a_full_record_is_not_judged_by_what_is_missing_at_its_end() -> None:
 
 
 def test_heartbeats_are_kept_with_their_answers_and_ids_are_cut_short() -> None:
-    journal = Journal(node(), most=3)
+    journal = Journal(cluster(), most=3)
     answers = [(0, KafkaError.none, 5), (5, KafkaError.unknown_member_id, 5), (-1, *LEFT)]
     for number, (epoch, error, given) in enumerate([*answers, answers[0]]):
         body = SimpleNamespace(member_id="m" * 9999, member_epoch=epoch)
-        journal.asked(number, "c", "share_group_heartbeat", body)
+        journal.asked(number, 1, "c", "share_group_heartbeat", body)
         answer = {"error_code": error, "member_epoch": given}
         journal.answered(number, "share_group_heartbeat", answer)
     record, member = journal.record(Settings()), "m" * 1000
@@ -72,11 +73,11 @@ def test_heartbeats_are_kept_with_their_answers_and_ids_are_cut_short() -> None:
 
 
 def test_topics_have_their_names_and_unknown_ones_a_sign() -> None:
-    broker = node()
-    topic = create_topic(broker, "t", 1)
-    journal = Journal(broker)
-    journal.asked(1, "c", "share_acknowledge", acknowledging(topic.id, 1))
-    journal.asked(2, "c", "share_acknowledge", acknowledging(uuid4(), 1))
+    brokers = cluster()
+    topic = create_topic(brokers, "t", 1)
+    journal = Journal(brokers)
+    journal.asked(1, 1, "c", "share_acknowledge", acknowledging(topic.id, 1))
+    journal.asked(2, 1, "c", "share_acknowledge", acknowledging(uuid4(), 1))
     places = [
         event.acknowledgements[0].place
         for event in journal.record(Settings()).events
@@ -86,21 +87,21 @@ def test_topics_have_their_names_and_unknown_ones_a_sign() -> None:
 
 
 def test_of_a_share_partition_that_is_named_twice_the_last_counts() -> None:
-    journal = Journal(node())
+    journal = Journal(cluster())
     topic, other = uuid4(), uuid4()
     body = acknowledging(topic, 1)
     body.topics += acknowledging(other, 1).topics + acknowledging(topic, 1, batches=0).topics
-    journal.asked(1, "c", "share_acknowledge", body)
+    journal.asked(1, 1, "c", "share_acknowledge", body)
     (asked,) = journal.record(Settings()).events
     assert isinstance(asked, Asked)
     assert len(asked.acknowledgements) == 1
 
 
 def test_only_the_end_of_the_connection_with_the_session_loses_records() -> None:
-    journal = Journal(node())
-    journal.asked(1, "c", "share_acknowledge", acknowledging(uuid4(), 1))
+    journal = Journal(cluster())
+    journal.asked(1, 1, "c", "share_acknowledge", acknowledging(uuid4(), 1))
     journal.ended("other")
-    journal.asked(2, "other", "metadata", SimpleNamespace())
+    journal.asked(2, 1, "other", "metadata", SimpleNamespace())
     assert len(journal.record(Settings()).events) == 1
     journal.ended("c")
     assert isinstance(journal.record(Settings()).events[-1], Lost)

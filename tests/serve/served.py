@@ -158,8 +158,8 @@ def serving(
     async def run() -> None:
         server = Server(options or Options(group=EARLIEST), speed)
         if trace is not None:
-            server.node.start_trace(trace.open("wb"))
-        host, port = await server.start("127.0.0.1", 0)
+            server.cluster.start_trace(trace.open("wb"))
+        ((host, port), *_) = await server.start("127.0.0.1", 0)
         over = asyncio.Event()
         addresses.append(f"{host}:{port}")
         stops.append((asyncio.get_running_loop(), over))

@@ -1,9 +1,12 @@
+from contextlib import ExitStack, closing
 from uuid import UUID
 
 import pytest
 from kio.schema.errors import ErrorCode as KafkaError
 
+from clients.broker import running
 from conformance.wire.messages import Message
+from serve.coordination import move_coordinator
 from serve.limits import Limits
 from serve.node import Options
 from tests.serve.served import EARLIEST, Client, acquired, client_of, part
@@ -169,3 +172,47 @@ def test_a_topic_that_is_deleted_leaves_the_group() -> None:
         answer = client.fetch(0, part(topic))
         assert answer.response.partitions[0].error.name == "UNKNOWN_TOPIC_ID"
         assert client.topic("t") != topic != UUID(int=0)
+
+
+def test_a_group_has_one_coordinator_which_every_broker_names_and_which_moves() -> None:
+    with running(Options(brokers=2)) as broker, ExitStack() as stack:
+        clients = [Client(address) for address in broker.address.split(",")]
+        for client in clients:
+            stack.enter_context(closing(client.wire))
+
+        def named() -> list[int]:
+            how: dict[str, Message] = {"key_type": 0, "coordinator_keys": ["g"]}
+            answers = [client.ask("find_coordinator", **how) for client in clients]
+            return [answer.coordinators[0].node_id for answer in answers]
+
+        def errors() -> list[int]:
+            """Ask everything of the broker that is not the coordinator."""
+            other = clients[2 - named()[0]]
+            describe: dict[str, Message] = {
+                "group_ids": ["g"],
+                "include_authorized_operations": False,
+            }
+            wanted: dict[str, Message] = {"groups": [{"group_id": "g", "topics": None}]}
+            return [
+                other.beat(0, ["t"]).error_code,
+                other.ask("share_group_describe", **describe).groups[0].error_code,
+                other.ask("describe_share_group_offsets", **wanted).groups[0].error_code,
+                other.ask("alter_share_group_offsets", group_id="g", topics=[]).error_code,
+                other.ask("delete_share_group_offsets", group_id="g", topics=[]).error_code,
+                other.ask("delete_groups", groups_names=["g"]).results[0].error_code,
+            ]
+
+        def listed() -> list[int]:
+            how: dict[str, Message] = {"states_filter": [], "types_filter": []}
+            return [len(client.ask("list_groups", **how).groups) for client in clients]
+
+        first, second = named()
+        assert first == second
+        assert errors() == [KafkaError.not_coordinator.value] * 6
+        epoch = clients[first - 1].beat(0, ["t"]).member_epoch
+        assert (sum(listed()), listed()[first - 1]) == (1, 1)
+        broker.do(lambda cluster: move_coordinator(cluster, "g", 3 - first))
+        assert named() == [3 - first] * 2
+        assert errors() == [KafkaError.not_coordinator.value] * 6
+        assert clients[2 - first].beat(epoch).error_code == 0
+        assert listed()[2 - first] == 1

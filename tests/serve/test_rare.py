@@ -67,7 +67,7 @@ def test_only_so_many_are_armed() -> None:
 def test_what_was_not_acquired_comes_with_a_later_fetch(habit: Habit) -> None:
     with holding() as (broker, client, _topic):
         broker.produce(("t", 0), 6)
-        broker.do(lambda node: node.rare.arm(habit))
+        broker.do(lambda cluster: cluster.rare.arm(habit))
         first = [o for one in acquired(client.fetch(1)) for o in range(one[0], one[1] + 1)]
         assert 0 < len(first) < 6
         rest = [o for one in acquired(client.fetch(2)) for o in range(one[0], one[1] + 1)]
@@ -77,7 +77,7 @@ def test_what_was_not_acquired_comes_with_a_later_fetch(habit: Habit) -> None:
 def test_an_answer_without_records_is_followed_by_one_with_them() -> None:
     with holding() as (broker, client, _topic):
         broker.produce(("t", 0), 2)
-        broker.do(lambda node: node.rare.arm(Habit.NOTHING))
+        broker.do(lambda cluster: cluster.rare.arm(Habit.NOTHING))
         assert acquired(client.fetch(1)) == []
         assert acquired(client.fetch(2)) == [(3, 4, 1)]
 
@@ -89,7 +89,7 @@ def test_a_cut_comes_before_or_after_the_acknowledgement_took_effect(
     habit: Habit, count: int
 ) -> None:
     with holding() as (broker, client, topic):
-        broker.do(lambda node: node.rare.arm(habit))
+        broker.do(lambda cluster: cluster.rare.arm(habit))
         with pytest.raises(UnansweredError):
             client.acknowledge(1, part(topic, (0, 2, 1)))
         assert len(acquired(client.fetch(0, part(topic)))) == count
@@ -105,7 +105,7 @@ def test_a_cut_comes_before_or_after_the_fetch_took_effect(
 ) -> None:
     with holding() as (broker, client, topic):
         broker.produce(("t", 0), 1)
-        broker.do(lambda node: node.rare.arm(habit))
+        broker.do(lambda cluster: cluster.rare.arm(habit))
         with pytest.raises(UnansweredError):
             client.fetch(1)
         other = Client(broker.address)
@@ -116,13 +116,13 @@ def test_a_cut_comes_before_or_after_the_fetch_took_effect(
 
 def test_a_request_that_acknowledges_nothing_is_not_cut_for_it() -> None:
     with holding() as (broker, client, _topic):
-        broker.do(lambda node: node.rare.arm(Habit.CUT_ACKNOWLEDGED))
+        broker.do(lambda cluster: cluster.rare.arm(Habit.CUT_ACKNOWLEDGED))
         assert client.fetch(1).response.error is ErrorCode.NONE
 
 
 def test_a_coordinator_is_not_available_once() -> None:
     with holding() as (broker, client, _topic):
-        broker.do(lambda node: node.rare.arm(Habit.NO_COORDINATOR))
+        broker.do(lambda cluster: cluster.rare.arm(Habit.NO_COORDINATOR))
         codes = [
             client.ask("find_coordinator", key_type=0, coordinator_keys=("g",)).coordinators[0]
             for _ in range(2)

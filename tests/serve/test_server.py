@@ -199,7 +199,7 @@ def test_a_session_and_a_subscription_have_their_limits() -> None:
 def test_a_connection_that_comes_as_the_broker_stops_is_closed(turns: int) -> None:
     async def run() -> None:
         server = Server(Options())
-        with socket.create_connection(await server.start("127.0.0.1", 0)):
+        with socket.create_connection((await server.start("127.0.0.1", 0))[0]):
             for _ in range(turns):
                 await asyncio.sleep(0)
             await server.stop()

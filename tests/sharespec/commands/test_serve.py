@@ -49,6 +49,18 @@ def test_it_says_where_it_listens_and_ends_when_told(number: int, tmp_path: Path
     assert trace.read_bytes() == b""
 
 
+def test_several_brokers_say_each_where_it_listens() -> None:
+    with started("--listen", "127.0.0.1:0", "--brokers", "3") as (server, addresses):
+        for address in addresses.split(","):
+            wire = Wire(Address.parse(address))
+            body = wire.ask("c", request("metadata", 1, topics=None)).body
+            assert [f"{each.host}:{each.port}" for each in body.brokers] == addresses.split(",")
+            wire.close()
+        server.send_signal(signal.SIGINT)
+        assert server.wait(300) == 0
+        assert server.communicate()[1] == b""
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 def test_a_trace_that_cannot_be_written_ends_it_with_one_line() -> None:
     options = ["--listen", "127.0.0.1:0", "--trace", "/dev/full", "--config", EARLIEST]
@@ -67,6 +79,8 @@ def test_a_trace_that_cannot_be_written_ends_it_with_one_line() -> None:
     [
         (["--listen", "here"], "HOST:PORT"),
         (["--listen", "127.0.0.1:99999"], "HOST:PORT"),
+        (["--listen", "127.0.0.1:65535", "--brokers", "2"], "65535 is the last"),
+        (["--brokers", "0"], "brokers"),
         (["--topic", "t:many"], "NAME:PARTITIONS"),
         (["--topic", "a b"], "a topic has"),
         (["--topic", "t:0"], "0 partitions"),

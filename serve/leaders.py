@@ -1,0 +1,43 @@
+"""Who leads a partition, as a broker says it to a client that asks the wrong one."""
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+
+from kio.schema.errors import ErrorCode as KafkaError
+
+from serve.asked import Values
+from serve.node import Leader, Node
+
+_UNKNOWN = Leader(-1, -1)
+
+
+def refusal(node: Node, leader: Leader, asked: SimpleNamespace | None = None) -> KafkaError | None:
+    """Return why this broker does not serve a request to a leader, or None.
+
+    A client that says which leader epoch it knows is told first whether it is an older or a newer
+    one (Kafka: Partition.getLocalLog).
+    """
+    epoch = getattr(asked, "current_leader_epoch", -1)
+    if 0 <= epoch < leader.epoch:
+        return KafkaError.fenced_leader_epoch
+    if epoch > leader.epoch:
+        return KafkaError.unknown_leader_epoch
+    return None if leader.id == node.id else KafkaError.not_leader_or_follower
+
+
+def current_leader(node: Node, leader: Leader | None) -> Values:
+    """Return the current leader for a response, unless the brokers keep it to themselves."""
+    known = leader if leader and node.cluster.rare.names_leaders else _UNKNOWN
+    return {"leader_id": known.id, "leader_epoch": known.epoch}
+
+
+def endpoints(node: Node, named: Iterable[Values]) -> list[Values]:
+    """Return the addresses of leaders that a response names with an error."""
+    ids = sorted({leader["leader_id"] for leader in named} - {_UNKNOWN.id})
+    return [{"node_id": id_, **address(node.cluster.node(id_)), "rack": None} for id_ in ids]
+
+
+def address(node: Node) -> Values:
+    """Return where a broker listens."""
+    host, port = node.address
+    return {"host": host, "port": port}
