@@ -82,7 +82,7 @@ def _librdkafka() -> str:
     except ImportError:
         text = "librdkafka's share consumer needs: pip install 'sharespec[mock]'"
         raise TargetError(text) from None
-    return f"{shlex.quote(sys.executable)} -m clients.targets.librdkafka"
+    return f"{shlex.quote(sys.executable)} -m {__package__}.targets.librdkafka"
 
 
 def _kafka() -> str:
@@ -91,8 +91,8 @@ def _kafka() -> str:
 
 
 def _kafkats() -> str:
-    build(_KAFKATS, _NPM)
-    return f"node {shlex.quote(str(_KAFKATS / 'driver.js'))}"
+    project = build(_KAFKATS, _NPM)
+    return f"node {shlex.quote(str(project / 'driver.js'))}"
 
 
 _COMMANDS: Mapping[str, Callable[[], str]] = {

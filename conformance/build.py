@@ -1,6 +1,8 @@
 """Build programs in other languages when a source is newer than the last build."""
 
 import fcntl
+import hashlib
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +14,9 @@ import attrs
 from conformance.target import TargetError
 
 _MAX_QUOTED = 500
+
+IS_INSTALLED = __name__ != "conformance.build"
+"""Whether this is a part of the installed package sharespec, and not of its repository."""
 
 
 @attrs.frozen
@@ -33,12 +38,15 @@ class Recipe:
     error_mark: str = ""
 
 
-def build(project: Path, recipe: Recipe) -> None:
-    """Build, unless the last build is as new as every source.
+def build(project: Path, recipe: Recipe) -> Path:
+    """Build, unless the last build is as new as every source; return the folder that has it.
 
-    Of several processes one builds and the others wait for it: Maven has no lock on its output.
+    That is the project, or where sharespec is installed a copy of it in the user's cache. Of
+    several processes one builds and the others wait for it: Maven has no lock on its output.
     Raises TargetError if the tool is missing or fails, for example without its registry.
     """
+    if IS_INSTALLED:
+        project = cached_copy(project, recipe)
     output = project / recipe.output
     output.mkdir(parents=True, exist_ok=True)
     stamp = output / "built"
@@ -46,9 +54,41 @@ def build(project: Path, recipe: Recipe) -> None:
     newest = max(source.stat().st_mtime for source in sources)
     with _alone(output / "building"):
         if stamp.exists() and stamp.stat().st_mtime >= newest:
-            return
+            return project
         _run(project, recipe)
         stamp.touch()
+    return project
+
+
+def cached_copy(project: Path, recipe: Recipe) -> Path:
+    """Return a copy of a project in the user's cache, made if these files have none yet.
+
+    What is installed may be another user's, and is no place for builds. Raises TargetError if the
+    cache cannot be written.
+    """
+    paths = [path for path in sorted(project.rglob("*")) if path.is_file()]
+    paths = [path for path in paths if path.relative_to(project).parts[0] != recipe.output]
+    digest = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(project)}\0{len(content)}\0".encode() + content)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "sharespec"
+    copy = cache / "builds" / f"{project.name}-{digest.hexdigest()[:16]}"
+    try:
+        copy.mkdir(parents=True, exist_ok=True)
+        with _alone(copy / "copying"):
+            for path in paths:
+                target = copy / path.relative_to(project)
+                if not target.exists():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    # Under its name it is whole: this process may be ended at any time.
+                    part = target.with_name(f"{target.name}.part")
+                    shutil.copyfile(path, part)
+                    part.replace(target)
+    except OSError as error:
+        text = f"{recipe.name} is built in {copy}, which cannot be written: {error.strerror}"
+        raise TargetError(text) from None
+    return copy
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import numba
 
+import model
+
 F_ = TypeVar("F_", bound=Callable[..., Any])
 
 _NUMBA: Any = numba  # Its types know neither its settings nor all options of njit.
@@ -24,10 +26,10 @@ MODEL_MODULES = (
 def _digest() -> str:
     """Return a digest of the sources and of Numba's version: Numba itself checks one file only."""
     digest = hashlib.sha256(numba.__version__.encode())
-    model = resources.files("model")
-    files = [f for f in resources.files("impl").iterdir() if f.name.endswith(".py")]
+    constants = resources.files(model.__name__)
+    files = [f for f in resources.files(__package__).iterdir() if f.name.endswith(".py")]
     files.sort(key=lambda file: file.name)
-    for file in (*files, *(model / f"{name}.py" for name in MODEL_MODULES)):
+    for file in (*files, *(constants / f"{name}.py" for name in MODEL_MODULES)):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

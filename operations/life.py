@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 
+import spec
 from judge.words import operation_text, write_text
 from model import operations as ops
 from model.errors import ErrorCode
@@ -78,7 +79,12 @@ def life(events: Iterable[TraceEvent], profile: Profile, offset: int) -> Iterato
 def rule_text(rule: Rule) -> str:
     """Return ``spec.record.acquire: Give the record to a member (KIP-932, In-flight records).``."""
     sentence = (inspect.getdoc(rule) or "").partition("\n\n")[0]
-    return f"{rule.__module__}.{rule.__name__}: {' '.join(sentence.split())}"
+    return f"{plain_module(rule)}.{rule.__name__}: {' '.join(sentence.split())}"
+
+
+def plain_module(rule: Rule) -> str:
+    """Return the module of a rule as the repository has it, also where all is installed as one."""
+    return rule.__module__.removeprefix(spec.__name__.removesuffix("spec"))
 
 
 def _happened(

@@ -31,7 +31,7 @@ _ANSWER_SECONDS = 10
 """How long a server of Spark may take to accept a connection."""
 
 PACKAGES = ("model", "spec", "impl", "judge", "replay")
-"""What workers need, by import name."""
+"""What workers need, each beside this one."""
 
 
 class _Collected(AccumulatorParam[list[Any]]):
@@ -175,13 +175,19 @@ def first_line(error: BaseException) -> str:
 
 
 def shipped_code(folder: Path) -> Path:
-    """Write the packages that workers import as one zip in the folder and return its path."""
+    """Write the packages that workers import as one zip in the folder and return its path.
+
+    Installed, they are parts of the package sharespec, and so they are for the workers.
+    """
     target = folder / "sharespec.zip"
-    root = Path(replay.__file__).parent.parent
+    parent = Path(replay.__file__).parent.parent
+    *above, _replay = replay.__name__.split(".")
+    paths = [parent / "__init__.py"] if above else []
+    for package in PACKAGES:
+        paths += sorted((parent / package).rglob("*.py"))
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for package in PACKAGES:
-            for path in sorted((root / package).rglob("*.py")):
-                archive.write(path, path.relative_to(root))
+        for path in paths:
+            archive.write(path, Path(*above) / path.relative_to(parent))
     return target
 
 

@@ -8,7 +8,8 @@ A DataFrame with the columns of a trace, however Spark came by it, gives DataFra
 
 >>> check(spark.table("lake.share_events"), Plan()).verdicts.where("verdict != 'conforms'").show()
 
-Single operations are in ``spec.step`` and ``impl.partition``, the vocabulary in ``model``.
+Single operations are in ``spec.step`` and ``impl.partition``, the vocabulary in ``model``: in the
+wheel ``sharespec.spec.step`` and so on, for it puts one name into ``site-packages``.
 """
 
 from importlib import import_module

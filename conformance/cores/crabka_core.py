@@ -17,5 +17,5 @@ def crabka_core_target(seconds: float, project: Path = _PROJECT) -> ProcessTarge
 
     Raises TargetError if cargo is missing, or the registry of crates cannot be reached.
     """
-    build(project, CRABKA)
+    project = build(project, CRABKA)
     return ProcessTarget(shlex.quote(str(project / "target" / "debug" / "core")), seconds)

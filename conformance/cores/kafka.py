@@ -39,7 +39,7 @@ def kafka_java(project: Path = _PROJECT) -> tuple[str, str]:
     Raises TargetError as ``kafka_target`` does.
     """
     command = java_command()
-    build(project, _MAVEN)
+    project = build(project, _MAVEN)
     classes = project / "target" / "classes"
     return command, f"{classes}{os.pathsep}{project / 'target' / 'lib' / '*'}"
 

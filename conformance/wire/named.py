@@ -17,7 +17,7 @@ def _starter(module: str, name: str, *, timed: bool) -> Starter:
 
     def start(seconds: float) -> AbstractContextManager[WireTarget]:
         try:
-            loaded = import_module("conformance.wire." + module)
+            loaded = import_module(f"{__package__}.{module}")
         except ImportError as error:
             raise TargetError(f"it is not installed: {error}") from None
         function: Any = getattr(loaded, name)

@@ -109,13 +109,13 @@ class Server:
 
 def kfake_server(configs: Mapping[str, str], project: Path = _TARGETS / "kfake") -> Server:
     """Build and start a kfake broker with this configuration. Raises TargetError."""
-    build(project, _KFAKE)
+    project = build(project, _KFAKE)
     return Server([str(project / "build" / "kfake"), *_arguments(configs)])
 
 
 def crabka_server(configs: Mapping[str, str], project: Path = _TARGETS / "crabka") -> Server:
     """Build and start a crabka broker with this configuration. Raises TargetError."""
-    build(project, CRABKA)
+    project = build(project, CRABKA)
     return Server([str(project / "target" / "debug" / "broker"), *_arguments(configs)])
 
 

@@ -12,7 +12,7 @@ import attrs
 import spec
 from model import operations as ops
 from model.operation_table import OPERATION_TABLE, operation_row
-from operations.life import rule_text
+from operations.life import plain_module, rule_text
 from spec import (
     aborted,
     acknowledge,
@@ -83,7 +83,7 @@ def place_of(operation: ops.Operation) -> str:
     """Return the place of an operation's transition, as ``spec/acquire.py:24``."""
     transition = TRANSITIONS[type(operation)]
     line = inspect.unwrap(transition).__code__.co_firstlineno
-    return f"{transition.__module__.replace('.', '/')}.py:{line}"
+    return f"{plain_module(transition).replace('.', '/')}.py:{line}"
 
 
 def transition_texts() -> dict[str, str]:

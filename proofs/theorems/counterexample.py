@@ -65,12 +65,12 @@ def _shown(value: object, name: str) -> str:
 
 
 def _imports(text: str, situation: type) -> list[str]:
-    states = ["from model.states import RecordState"] if "RecordState." in text else []
-    records = ["from spec.record import Record"] if "Record(" in text else []
+    states = [f"from {RecordState.__module__} import RecordState"] if "RecordState." in text else []
+    records = [f"from {Record.__module__} import Record"] if "Record(" in text else []
     return [
         *states,
-        "from proofs.theorems.catalogue import theorem_named",
-        "from proofs.theorems.harness import holds_of",
+        f"from {__package__}.catalogue import theorem_named",
+        f"from {__package__}.harness import holds_of",
         f"from {situation.__module__} import {situation.__name__}",
         *records,
     ]

@@ -28,6 +28,10 @@ Nearly every query takes less than a second: the limit is for machines that are 
 """
 
 
+_ABOVE = __name__.removesuffix("proofs.theorems.harness")
+"""What stands before the name of a package: nothing in the repository, ``sharespec.`` installed."""
+
+
 class ProofVerdict(Enum):
     """The outcome of a proof."""
 
@@ -118,10 +122,10 @@ def holds_of(theorem: Theorem, situation: object) -> bool:
 def changed(control: Control) -> Iterator[None]:
     """Replace the rule by the control's wrong one, wherever it is imported."""
     module, name = control.target.split(":")
-    right = getattr(importlib.import_module(module), name)
+    right = getattr(importlib.import_module(f"{_ABOVE}{module}"), name)
     wrong = control.change(right)
     package, _, _ = module.partition(".")
-    with _everywhere(package, name, right, wrong):
+    with _everywhere(f"{_ABOVE}{package}", name, right, wrong):
         yield
 
 

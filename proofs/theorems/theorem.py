@@ -39,7 +39,7 @@ def laws(source: str) -> Callable[..., Property]:
 class Control:
     """A small change to a rule: ``change`` returns the wrong rule for the right one.
 
-    ``target`` names the rule as ``module:name``.
+    ``target`` names the rule as ``module:name``, the module as the repository has it.
     """
 
     name: str

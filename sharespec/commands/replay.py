@@ -12,6 +12,7 @@ import attrs
 import click
 from rich.text import Text
 
+import replay
 from judge.words import printable
 from replay.observed.inputs import Input, sorted_out
 from replay.observed.report import json_line as observed_json_line
@@ -48,7 +49,8 @@ from sharespec.known_faults import (
 from sharespec.observed_options import observed_options, settings_of
 from sharespec.reports import writable_file, write_reports
 
-TRACE_MODULES, LOG_MODULES = ("replay.check", "replay.gather"), ("replay.observed.bundle",)
+TRACE_MODULES = tuple(f"{replay.__name__}.{name}" for name in ("check", "gather"))
+LOG_MODULES = (f"{replay.__name__}.observed.bundle",)
 """What children import while this process does."""
 
 

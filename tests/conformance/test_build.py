@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from conformance.build import Recipe, build
+from conformance import build as module
+from conformance.build import Recipe, build, cached_copy
 from conformance.target import TargetError
 
 RECIPE = Recipe("it", "a tool", ("tool", "all"), ("*.src", "more/**/*.src"), "out", 30)
@@ -81,3 +82,63 @@ def test_a_build_times_out(monkeypatch: pytest.MonkeyPatch, project: Path) -> No
     slow = Recipe("it", "a tool", ("tool",), ("*.src",), "out", 0.2)
     with pytest.raises(TargetError, match=r"tool was not done after 0\.2 s"):
         build(project, slow)
+
+
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    monkeypatch.setattr(module, "IS_INSTALLED", True)
+    return folder
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_an_installed_project_is_built_in_the_cache(
+    monkeypatch: pytest.MonkeyPatch,
+    project: Path,
+    cache: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    before = files(project)
+    tool(monkeypatch, tmp_path_factory.mktemp("tools") / "bin", "open('builds', 'a').write('all')")
+    first, second = build(project, RECIPE), build(project, RECIPE)
+    assert first == second
+    assert first.is_relative_to(cache / "sharespec" / "builds")
+    assert (first / "builds").read_text() == "all"
+    assert files(first) == before | {"builds", "copying", "out/built", "out/building"}
+    assert files(project) == before
+
+
+def test_other_sources_are_built_elsewhere(project: Path, cache: Path) -> None:
+    first = cached_copy(project, RECIPE)
+    (project / "a.src").write_text("b")
+    second = cached_copy(project, RECIPE)
+    assert first != second
+    assert [(copy / "a.src").read_text() for copy in (first, second)] == ["a", "b"]
+    assert [path.parent for path in (first, second)] == [cache / "sharespec" / "builds"] * 2
+
+
+def test_what_was_built_beside_the_sources_is_not_copied(project: Path, cache: Path) -> None:
+    copy = cached_copy(project, RECIPE)
+    (project / "out").mkdir()
+    (project / "out" / "result").write_text("x")
+    assert cached_copy(project, RECIPE) == copy
+    assert files(copy) == {"a.src", "more/deep/b.src", "copying"}
+    assert copy.is_relative_to(cache)
+
+
+def test_a_copy_that_was_cut_short_is_completed(project: Path, cache: Path) -> None:
+    copy = cached_copy(project, RECIPE)
+    (copy / "a.src").rename(copy / "a.src.part")
+    assert cached_copy(project, RECIPE) == copy
+    assert (copy / "a.src").read_text() == "a"
+    assert copy.is_relative_to(cache)
+
+
+def test_a_cache_that_cannot_be_written_is_reported(project: Path, cache: Path) -> None:
+    (cache / "sharespec").write_text("a file")
+    with pytest.raises(TargetError, match=r"^it is built in .*/builds/.*, which cannot be written"):
+        build(project, RECIPE)
