@@ -202,7 +202,11 @@ def connected(address: str) -> Iterator[SparkSession]:
         # PySpark itself tries for ten minutes.
         with socket.create_connection((place.hostname or "", place.port or 15002), _ANSWER_SECONDS):
             session = SparkSession.builder.remote(address).getOrCreate()
-    except (ImportError, OSError, ValueError, PySparkException) as error:
+    except ImportError as error:
+        reason = " ".join(str(error).split())[:300]
+        install = "pip install 'sharespec[connect]'"
+        raise SessionError(f"Spark Connect needs more packages: {install} ({reason})") from None
+    except (OSError, ValueError, PySparkException) as error:
         reason = " ".join(str(error).split())[:300]
         raise SessionError(f"no session at {address}: {reason}") from None
     with scratch_folder() as folder:

@@ -1,18 +1,25 @@
 """The public interface of sharespec, from where it is defined; imported when it is first used."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import replay
 from impl.partition import FastSharePartition
 from model.profile import KAFKA, KIP, Profile, profile_named
-from replay.frame import Checked, check
 from replay.generate import Request, generate_traces
 from replay.plan import Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.runner import SessionError
-from replay.session import SparkRunner, open_session
 from replay.sources import NoSuchTraceError, find_sources
-from replay.stream import Batch, check_stream
 from replay.verdict import Divergence, PartitionVerdict, Problem, Replay, Verdict
+from sharespec.extras import what_to_install
 from spec.step import apply, new_partition
+
+if TYPE_CHECKING:
+    from replay.frame import Checked, check
+    from replay.session import SparkRunner, open_session
+    from replay.stream import Batch, check_stream
 
 __all__ = [
     "KAFKA",
@@ -42,3 +49,26 @@ __all__ = [
     "profile_named",
     "replay_sources",
 ]
+
+_ON_SPARK = {
+    "Batch": "stream",
+    "Checked": "frame",
+    "SparkRunner": "session",
+    "check": "frame",
+    "check_stream": "stream",
+    "open_session": "session",
+}
+"""The modules of replay that have what needs Spark, which is an extra."""
+
+
+def __getattr__(name: str) -> object:
+    """Return what needs Spark. Raises ImportError, with what to install, where there is none."""
+    if name not in _ON_SPARK:
+        raise AttributeError(f"sharespec has no {name}")
+    try:
+        return getattr(import_module(f"{replay.__name__}.{_ON_SPARK[name]}"), name)
+    except ModuleNotFoundError as error:
+        text = what_to_install(error, f"sharespec.{name}")
+        if text is None:
+            raise
+        raise ImportError(text, name=error.name) from None

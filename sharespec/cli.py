@@ -4,6 +4,7 @@ import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -52,12 +53,32 @@ class _Commands(click.Group):
             module = import_module(f"sharespec.commands.{name}")
         except KeyboardInterrupt:
             sys.exit(INTERRUPTED)
+        except ModuleNotFoundError as error:
+            _fail_without_extra(error, cmd_name)
         command: click.Command = getattr(module, f"{name}_command")
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; what is missing of an extra is told in one line."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            _fail_without_extra(error, str(ctx.invoked_subcommand))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _fail_without_extra(error: ModuleNotFoundError, command: str) -> NoReturn:
+    """Exit with one line if what is missing is of an extra, else raise the error again."""
+    from sharespec.exit import fail  # noqa: PLC0415 - --help loads nothing slow
+    from sharespec.extras import what_to_install  # noqa: PLC0415 - as above
+
+    text = what_to_install(error, command)
+    if text is None:
+        raise error
+    fail(text)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
