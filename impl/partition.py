@@ -64,13 +64,14 @@ from model.operations import (
 )
 from model.outcome import Answer, Choice, Completion, Composed, Outcome, Write
 from model.profile import Profile
-from model.ranges import AcquiredRange, RecordRange, StateBatch
+from model.ranges import AcquiredRange, RecordRange, StateBatch, record_range
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from model.whole_state import WholeState
 
 _ANY = Choice()
 _LONG_JOURNAL = 64
+_STATES = tuple(RecordState)  # In the order of the ids, from 0.
 
 
 class FastSharePartition:
@@ -273,7 +274,7 @@ def _raise_refusal(verdict: int, where: int, operation: Operation) -> None:
 
 def _batches(rows: Ints) -> tuple[StateBatch, ...]:
     return tuple(
-        StateBatch(first, last, RecordState(state), count)
+        StateBatch(first, last, _STATES[state], count)
         for first, last, state, count in rows.tolist()
     )
 
@@ -330,6 +331,6 @@ def _records(state: State, members: Members) -> tuple[RecordRange, ...]:
         else:
             joined.append(run)
     return tuple(
-        RecordRange(first, last, RecordState(kind), count, members.name(owner), bool(pending))
+        record_range(first, last, _STATES[kind], count, members.name(owner), bool(pending))
         for first, last, kind, count, owner, pending in joined
     )

@@ -1,6 +1,7 @@
 """Ranges of offsets with their states. Both ends are inclusive, as on the wire."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -81,6 +82,23 @@ class RecordRange:
     delivery_count: int = attrs.field(validator=count)
     owner: str | None = attrs.field(default=None, validator=attrs.validators.optional(member_name))
     pending: bool = False
+
+
+@lru_cache(maxsize=1 << 14, typed=True)
+def record_range(  # noqa: PLR0913, PLR0917 - the fields
+    first: int,
+    last: int,
+    state: RecordState,
+    delivery_count: int,
+    owner: str | None,
+    pending: bool = False,  # noqa: FBT001, FBT002 - as in the class
+) -> RecordRange:
+    """Return a range of records; equal ones are one value.
+
+    Most ranges of a window stay as they are from event to event, so that most need neither be
+    checked again nor compared field by field.
+    """
+    return RecordRange(first, last, state, delivery_count, owner, pending)
 
 
 def never_delivered(record: RecordRange) -> bool:

@@ -12,7 +12,7 @@ from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.operation_table import OPERATION_TABLE, operation_row
 from model.outcome import Completion, Outcome, Write
-from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
+from model.ranges import AcquiredRange, OffsetRange, StateBatch, record_range
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
@@ -317,7 +317,7 @@ def _after(after: Row) -> SharePartitionSnapshot:
     records = None
     if rows is not None:
         records = tuple(
-            RecordRange(
+            record_range(
                 r["first"],
                 r["last"],
                 _named(RecordState, "after.records.state", r["state"]),

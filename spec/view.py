@@ -1,11 +1,10 @@
 """The observable state of a share-partition."""
 
-from functools import lru_cache
 from itertools import starmap
 from operator import attrgetter
 
 from model.outcome import Write
-from model.ranges import RecordRange
+from model.ranges import RecordRange, record_range
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from spec.coordinator import durable_state
@@ -62,8 +61,6 @@ def _ranges(window: Window) -> tuple[RecordRange, ...]:
     return tuple(starmap(_range, runs((offset, _SHOWN(records[offset])) for offset in inside)))
 
 
-@lru_cache(maxsize=1 << 13)
 def _range(first: int, last: int, shown: tuple[int, int, str | None, bool]) -> RecordRange:
-    # Most ranges stay as they are from step to step: one value serves all of them.
     state, delivery_count, owner, pending = shown
-    return RecordRange(first, last, RecordState(state), delivery_count, owner, pending)
+    return record_range(first, last, RecordState(state), delivery_count, owner, pending)

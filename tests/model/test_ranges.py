@@ -4,7 +4,14 @@ import pytest
 
 from model.checks import MAX_INT64, MAX_RANGE
 from model.errors import InvalidValueError
-from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch, never_delivered
+from model.ranges import (
+    AcquiredRange,
+    OffsetRange,
+    RecordRange,
+    StateBatch,
+    never_delivered,
+    record_range,
+)
 from model.states import RecordState
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
@@ -70,3 +77,19 @@ def test_a_record_is_never_delivered_if_available_uncounted_and_not_pending() ->
     assert not never_delivered(RecordRange(0, 1, ACQUIRED, 0))
     assert not never_delivered(RecordRange(0, 1, AVAILABLE, 1))
     assert not never_delivered(RecordRange(0, 1, AVAILABLE, 0, None, pending=True))
+
+
+def test_equal_ranges_of_records_are_one_value() -> None:
+    ranges = [record_range(4, 5, ACQUIRED, 1, "m1") for _ in range(2)]
+    assert ranges[0] is ranges[1]
+    assert ranges[0] == RecordRange(4, 5, ACQUIRED, 1, "m1")
+    assert record_range(4, 5, ACQUIRED, 2, "m1") != ranges[0]
+
+
+def test_a_value_that_was_made_before_lets_no_other_type_pass() -> None:
+    record_range(0, 1, ACQUIRED, 1, "m1")
+    for _ in range(2):
+        with pytest.raises(InvalidValueError, match=r"^first is False"):
+            record_range(bool(0), 1, ACQUIRED, 1, "m1")
+        with pytest.raises(InvalidValueError, match=r"^last is True"):
+            record_range(0, bool(1), ACQUIRED, 1, "m1")
