@@ -25,7 +25,7 @@ class Plan:
     profile: str = "kafka"
     against: tuple[str, ...] = ("spec", "impl")
     sample: float = 1.0
-    invariants_every: int = 1
+    invariants_every: int = 50
     lag_folder: str | None = None
     offered_within: int | None = None
     sweep_ms: int | None = None

@@ -92,7 +92,7 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
 )
 @click.option(
     "--invariants",
-    default=1,
+    default=50,
     type=click.IntRange(0),
     metavar="EVENTS",
     show_default=True,
