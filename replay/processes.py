@@ -199,9 +199,23 @@ def open_processes(parallelism: int, modules: Iterable[str] = ()) -> Iterator[Pr
         runner.close()
 
 
+class _Absent:
+    """Hides modules that Arrow and Numba would import only because they are installed.
+
+    None in ``sys.modules`` would not do: Arrow's first look at such a module fails.
+    """
+
+    NAMES = frozenset(("pandas", "scipy"))
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        """Find nothing; raise ModuleNotFoundError for the hidden modules."""
+        if name in self.NAMES:
+            raise ModuleNotFoundError(f"{name} is not used here", name=name)
+
+
 def _serve(connection: "Connection[Any, Any]", modules: Sequence[str]) -> None:
     """Run tasks in a child until its parent closes the connection or is gone."""
-    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type] # Arrow would import it, unused.
+    sys.meta_path.insert(0, _Absent())
     for module in modules:
         import_module(module)
     while True:

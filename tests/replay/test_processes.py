@@ -1,3 +1,4 @@
+import importlib.util
 import os
 import signal
 import subprocess
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from replay.processes import HereRunner, ProcessRunner, open_processes
@@ -48,6 +50,18 @@ def stopped(task: int) -> Iterator[int]:
     yield -task
 
 
+def hidden(_: int) -> list[tuple[str, ...]]:
+    """Return what cannot be imported; before that Arrow looks whether pandas is there."""
+    assert pa.Table.from_pylist([{"number": 1}]).num_rows == 1
+    missing = []
+    for name in ("pandas", "scipy", "numpy"):
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            missing.append(name)
+    return [tuple(missing)]
+
+
 @pytest.fixture(scope="module")
 def children() -> Iterator[ProcessRunner]:
     with open_processes(2, ["tests.replay.test_processes"]) as runner:
@@ -74,6 +88,12 @@ def test_all_results_arrive_in_order_from_children(children: ProcessRunner) -> N
     assert progress.seen[-1] == 9
     place = "in this process and 2 children"
     assert (children.place, children.parallelism, children.local) == (place, 2, True)
+
+
+def test_children_do_not_import_what_is_only_looked_for(children: ProcessRunner) -> None:
+    assert importlib.util.find_spec("pandas")  # Here it can be imported.
+    results, whole = children.run("look", range(4), hidden, Silent())
+    assert (results, whole) == ([("pandas", "scipy")] * 4, True)
 
 
 def test_without_tasks_there_is_no_stage(children: ProcessRunner) -> None:
