@@ -16,6 +16,8 @@ from impl.leadership import Leader
 from impl.replay import (
     LEADER_COLUMNS,
     P_CLOCK,
+    P_LEADER,
+    P_ROW,
     P_SEQ,
     P_TAKEN,
     POSITION,
@@ -34,7 +36,7 @@ from model.operation_table import OPERATION_TABLE
 from model.operations import AlterConfig, Checkpoint, Initialize, Operation
 from model.profile import Profile
 from model.snapshot import DurableState
-from model.trace_arrow import check_schema
+from model.trace_arrow import SCHEMA, check_schema
 from model.trace_codec import operation_from_row
 from model.whole_state import ReplayState
 
@@ -54,6 +56,24 @@ class KernelDivergence:
     row: int
     kind: Guard | Difference
     offset: int | None
+
+
+@attrs.frozen(eq=False)
+class FlatEvents:
+    """A record batch as arrays, which may hold several share-partitions, one after another.
+
+    ``leader_rows`` are the rows with a configuration, of which ``leaders`` has the values, and
+    ``unreadable`` those of which the configuration cannot be read. ``results`` receives what the
+    events lead to. To flatten a batch costs more than to replay some hundred events of it.
+    """
+
+    batch: pa.RecordBatch
+    members: Members
+    events: Events
+    leaders: Leaders
+    leader_rows: Ints
+    unreadable: Ints
+    results: Ints
 
 
 @attrs.frozen
@@ -92,25 +112,64 @@ def replay_partition(
     """
     check_schema(table.schema)
     results = np.empty((table.num_rows, RESULTS), np.int64)
-    replay = _Replay(profile, start)
+    replay = _Replay(profile, Members(), start)
     states: list[tuple[int, ReplayState]] = []
     done = 0
     for batch in table.combine_chunks().to_batches(max_chunksize=min(every or _CHUNK, _CHUNK)):
-        stop = replay.step(batch, results[done : done + batch.num_rows])
+        flat = _flat(batch, replay.members, results[done : done + batch.num_rows])
+        stop = replay.step(flat, 0, batch.num_rows)
         done += stop.row
-        reason = at.VERDICTS[stop.verdict]
-        if isinstance(reason, at.Invalid):
-            refusal = replay.refusal(batch, stop.row, reason)
-            return _result(results[:done], unreadable=refusal, states=states)
-        if isinstance(reason, Guard | Difference):
-            offset = replay.where if replay.where >= 0 else None
-            return _result(results[:done], KernelDivergence(done, reason, offset), states=states)
+        if stop.verdict != at.FINE:
+            return _stopped(results[:done], replay, flat, stop, states)
         since = done - (states[-1][0] if states else 0)
         if every and done < table.num_rows and since >= every and replay.is_led:
             states.append((done, replay.standing()))
     if every:
         states.append((done, replay.standing()))
     return _result(results, states=states)
+
+
+def flatten(table: pa.Table) -> FlatEvents:
+    """Return the events of a table as arrays; columns as ``replay_partition`` takes them.
+
+    Raises InvalidValueError for a column that is missing or has another type.
+    """
+    check_schema(table.schema)
+    (batch,) = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], SCHEMA)]
+    return _flat(batch, Members(), np.empty((batch.num_rows, RESULTS), np.int64))
+
+
+def replay_rows_of(flat: FlatEvents, first: int, end: int, profile: Profile) -> KernelResult:
+    """Replay the rows from ``first`` to ``end`` (exclusive), those of one share-partition.
+
+    They are as in ``replay_partition``, which does the same with a table of their own.
+    """
+    replay = _Replay(profile, flat.members, None)
+    stop = replay.step(flat, first, end)
+    results = flat.results[first : stop.row]
+    return _result(results) if stop.verdict == at.FINE else _stopped(results, replay, flat, stop)
+
+
+def _stopped(
+    results: Ints,
+    replay: "_Replay",
+    flat: FlatEvents,
+    stop: Stop,
+    states: Sequence[tuple[int, ReplayState]] = (),
+) -> KernelResult:
+    """Return the result of a replay that a row has ended."""
+    reason = at.VERDICTS[stop.verdict]
+    if isinstance(reason, at.Invalid):
+        refusal = replay.refusal(flat.batch, stop.row, reason)
+        return _result(results, unreadable=refusal, states=states)
+    if not isinstance(reason, Guard | Difference):
+        raise TypeError(reason)
+    offset = replay.where if replay.where >= 0 else None
+    return _result(results, KernelDivergence(len(results), reason, offset), states=states)
+
+
+def _flat(batch: pa.RecordBatch, members: Members, results: Ints) -> FlatEvents:
+    return FlatEvents(batch, members, events_of(batch, members), *_leaders_of(batch), results)
 
 
 def _result(
@@ -128,12 +187,12 @@ def _result(
 class _Replay:
     """A share-partition, and the position in its events between two batches."""
 
-    def __init__(self, profile: Profile, start: ReplayState | None) -> None:
-        self._members = Members()
+    def __init__(self, profile: Profile, members: Members, start: ReplayState | None) -> None:
+        self.members = members
         self._position = np.array(POSITION, np.int64)
         self._state: State = new_state(profile)
         if start:
-            self._state = state_of(start.state, self._members, profile, start.numbers)
+            self._state = state_of(start.state, self.members, profile, start.numbers)
             self._position[P_SEQ], self._position[P_CLOCK] = start.seq, start.time_ms
 
     @property
@@ -144,26 +203,30 @@ class _Replay:
     def standing(self) -> ReplayState:
         """Return where the replay stands between two batches."""
         return ReplayState(
-            whole_state(self._state, self._members),
+            whole_state(self._state, self.members),
             int(self._position[P_SEQ]),
             int(self._position[P_CLOCK]),
             recorded_numbers(self._state),
         )
 
-    def step(self, batch: pa.RecordBatch, results: Ints) -> Stop:
-        """Replay a batch, up to the first leader that cannot be read."""
-        leaders, readable = _leaders_of(batch)
-        events: Events = events_of(batch, self._members)
-        self._position[:P_SEQ] = 0  # The row and the leader are counted in each batch.
-        stop = replay_rows(self._state, events, leaders, results[:readable], self._position)
-        while stop.room:
-            refused = self._make_ready(batch, stop)
+    def step(self, flat: FlatEvents, first: int, end: int) -> Stop:
+        """Replay the rows up to ``end``, or to the first leader that cannot be read."""
+        bad = flat.unreadable[np.searchsorted(flat.unreadable, first) :]
+        readable = min([end, *bad[:1]])
+        # The row and the leader are counted in each batch.
+        self._position[P_ROW] = first
+        self._position[P_LEADER] = np.searchsorted(flat.leader_rows, first)
+        while (stop := self._replay(flat, readable)).room:
+            refused = self._make_ready(flat.batch, stop)
             if refused != at.FINE:
                 return stop._replace(verdict=refused, room=0)
-            stop = replay_rows(self._state, events, leaders, results[:readable], self._position)
-        if stop.verdict == at.FINE and readable < batch.num_rows:
+        if stop.verdict == at.FINE and readable < end:
             return stop._replace(verdict=at.verdict(at.NO_EVENT))
         return stop
+
+    def _replay(self, flat: FlatEvents, end: int) -> Stop:
+        results, position = flat.results[:end], self._position
+        return replay_rows(self._state, flat.events, flat.leaders, results, position)
 
     def _make_ready(self, batch: pa.RecordBatch, stop: Stop) -> int:
         """Make the room that is needed, or take the checkpoint of a row; return a verdict."""
@@ -178,7 +241,7 @@ class _Replay:
         if not isinstance(operation, Checkpoint):
             raise TypeError(operation)
         start = operation.state.start_offset
-        self._state, verdict = take_checkpoint(self._state, self._members, operation, start)
+        self._state, verdict = take_checkpoint(self._state, self.members, operation, start)
         self._position[P_TAKEN] = 1
         return verdict
 
@@ -199,21 +262,23 @@ class _Replay:
         return str(InvalidValueError(reason.name, value, reason.allowed))
 
 
-def _leaders_of(batch: pa.RecordBatch) -> tuple[Leaders, int]:
-    """Return the leaders of a batch, and how many rows come before one that cannot be read."""
+def _leaders_of(batch: pa.RecordBatch) -> tuple[Leaders, Ints, Ints]:
+    """Return the leaders of a batch, their rows, and the rows of those that cannot be read."""
     values, batches, bound = [], [np.zeros((0, 4), np.int64)], 0
-    readable = batch.num_rows
+    rows, unreadable = [], []
     for row, leader in _leaders(batch):
         if leader is None:
-            readable = row
-            break
+            unreadable.append(row)
+            continue
         settings, *single, read = leader
         end = bound + len(read)
+        rows.append(row)
         values.append((*settings, *single, bound, end))
         batches.append(read)
         bound = end
-    rows = np.array(values, np.int64).reshape(-1, LEADER_COLUMNS)
-    return Leaders(rows, np.concatenate(batches)), readable
+    table = np.array(values, np.int64).reshape(-1, LEADER_COLUMNS)
+    leaders = Leaders(table, np.concatenate(batches))
+    return leaders, np.array(rows, np.int64), np.array(unreadable, np.int64)
 
 
 def _leaders(batch: pa.RecordBatch) -> Iterator[tuple[int, Leader | None]]:

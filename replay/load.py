@@ -15,6 +15,7 @@ from replay.sequence import in_sequence
 from replay.state_file import Carried
 from replay.survey import PartitionRun, opened
 from replay.tables import first_bad_row
+from replay.together import Part, Together
 from replay.verdict import Problem
 
 
@@ -66,7 +67,8 @@ class PartitionRows:
 
     ``events`` counts all that were read. ``first_row`` is the row in the user's file of the
     table's first row; None for gathered rows, which have columns for where each was read.
-    ``start`` is where an earlier replay left the share-partition.
+    ``start`` is where an earlier replay left the share-partition, ``part`` the table that has it
+    and others.
     """
 
     partition: str
@@ -76,6 +78,7 @@ class PartitionRows:
     source: str = ""
     first_row: int | None = None
     start: Carried | None = None
+    part: Part | None = None
 
     def place(self, row: int) -> tuple[str, int]:
         """Return the file, and the line or row counted from 1, of a row of the table."""
@@ -135,7 +138,7 @@ def _from_bucket(task: BucketTask) -> Iterator[PartitionRows]:
         keys = ["partition", "seq"]
     order = pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys])
     table = table.take(order).combine_chunks()
-    suspect = first_bad_row(table) is not None
+    suspect, whole = first_bad_row(table) is not None, Together(table)
     for name, start, count in _groups(table.column("partition")):
         rows = table.slice(start, count)
         if name in task.conflicts:
@@ -144,7 +147,9 @@ def _from_bucket(task: BucketTask) -> Iterator[PartitionRows]:
         bad, left = task.bad.get(name), task.carried.get(name)
         rows, problem = in_sequence(name, rows, task.unfinished, left)
         events = max(count, rows.num_rows)
-        loaded_rows = PartitionRows(name, rows, events, bad or problem, start=left)
+        # Where leaders follow one another, rows may have been put between or left out.
+        part = Part(whole, start, rows) if "leader_epoch" not in keys else None
+        loaded_rows = PartitionRows(name, rows, events, bad or problem, start=left, part=part)
         yield without_bad_rows(loaded_rows) if suspect else loaded_rows
 
 
@@ -189,10 +194,12 @@ def _from_file(task: OrderedTask) -> Iterator[PartitionRows]:
             # Check a whole row group at once: checking each small share-partition costs more.
             suspect |= first_bad_row(more) is not None
             held = pa.concat_tables([held, more]) if held.num_rows else more
+            whole = Together(held)
             while run is not None and run.first_row + run.rows <= first + held.num_rows:
                 rows = held.slice(run.first_row - first, run.rows)
+                part = Part(whole, run.first_row - first, rows)
                 loaded_rows = PartitionRows(
-                    run.partition, rows, run.rows, None, task.source, run.first_row
+                    run.partition, rows, run.rows, None, task.source, run.first_row, part=part
                 )
                 if start := task.carried.get(run.partition):
                     loaded_rows = _begun_again(loaded_rows, start)
