@@ -3,15 +3,14 @@
 Everything runs on the same files in one run, since machines differ. The events are generated;
 so that this does not take an hour, each generated share-partition stands in the files several
 times under other names. The specification and the implementation's object take a prefix. Before
-that come the times of commands from the prompt, as ratios too.
+that come, as ratios too, the times of commands from the prompt, Apache Kafka's own class in the
+same work, and what Apache Kafka recorded.
 """
 
 import argparse
 import functools
 import gzip
-import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +19,10 @@ import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.against_kafka import show_against_kafka
+from benchmarks.recorded import show_recorded
 from benchmarks.startup import show_startup
+from benchmarks.timing import median_seconds
 from impl.kernel import replay_partition
 from impl.partition import FastSharePartition
 from judge.choices import recorded_answers, recorded_choice
@@ -31,10 +33,12 @@ from model.profile import KAFKA
 from model.ranges import OffsetRange
 from model.snapshot import DurableState
 from model.trace import TraceEvent
-from model.trace_codec import event_from_row
+from model.trace_arrow import table_from_rows
+from model.trace_codec import event_from_row, row_from_event
 from model.trace_json import row_from_line
 from replay.generate import Request, generate_traces
 from replay.plan import Plan
+from replay.processes import HereRunner, open_processes
 from replay.run import replay_sources
 from replay.session import SparkRunner, open_session
 from replay.sources import find_sources
@@ -52,17 +56,18 @@ PREFIX = 50_000
 TICKS = 20_000
 """How many operations are measured behind a log that was read long ago."""
 
-ROUNDS = 3
-"""How often each measurement is made; the median counts."""
-
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--events", type=int, default=5_000_000)
     parser.add_argument("--generated", type=int, default=250_000, help="of which are generated")
+    parser.add_argument("--recorded", type=int, default=1_000_000, help="recorded events, repeated")
+    parser.add_argument("--partitions", type=int, default=1_000_000, help="small share-partitions")
     options = parser.parse_args()
     show_startup()
+    show_against_kafka()
+    show_recorded(options.recorded, options.partitions)
     with tempfile.TemporaryDirectory(prefix="sharespec-bench-") as name:
         folder = Path(name)
         copies = max(1, options.events // options.generated)
@@ -88,13 +93,27 @@ def _measure(files: list[Path], events: int) -> None:
     _show("spec", _median(lambda: _spec(prefix), len(prefix)), read, _said(prefix))
     recorded = _prepared(_kafka_events())
     rate = _median(lambda: _spec(recorded), len(recorded))
-    _show(f"spec, {KAFKA_TRACE.name}", rate, read, "to reach: 10 000 events/s")
+    _show(f"spec, {KAFKA_TRACE.name}", rate, read, "to reach: 20,000 events/s")
+    _segments(prefix)
     with open_session("local[2]") as session:
         sources = find_sources([files[0].parent])
         runner, plan = SparkRunner(session), Plan(against=("impl",))
         spark = _median(lambda: _checked(replay_sources(runner, sources, plan)), events)
-    share = f"{spark / (2 * kernel):.2f} of two kernels; to reach: 0.5"
+    share = f"{spark / (2 * kernel):.2f} of two kernels; to reach: 0.8"
     _show("Spark replay, impl, local[2]", spark, read, share)
+
+
+def _segments(prefix: list[Prepared]) -> None:
+    """Measure one share-partition in segments: in this process, and in two children of it."""
+    name = prefix[0][0].partition
+    rows = [row_from_event(event) for event, _, _ in prefix if event.partition == name]
+    with tempfile.TemporaryDirectory(prefix="sharespec-bench-") as folder:
+        pq.write_table(table_from_rows(rows), Path(folder) / "one.parquet")
+        sources, plan = find_sources([folder]), Plan(segment_events=max(1, len(rows) // 8))
+        one = _median(lambda: _checked(replay_sources(HereRunner(), sources, plan)), len(rows))
+        with open_processes(2, ["replay.segments"]) as two:
+            both = _median(lambda: _checked(replay_sources(two, sources, plan)), len(rows))
+    click.echo(f"one share-partition in segments: {both / one:.2f} × on two cores; to reach: 1.8")
 
 
 def _show(name: str, rate: float, read: float, note: str = "") -> None:
@@ -106,14 +125,8 @@ def _said(prefix: list[Prepared]) -> str:
 
 
 def _median(work: Callable[[], object], events: int) -> float:
-    """Return events per second; a first time that is not counted warms caches and compilers."""
-    work()
-    times = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return events / statistics.median(times)
+    """Return events per second."""
+    return events / median_seconds(work)
 
 
 def _trace(folder: Path, generated: int, copies: int) -> list[Path]:

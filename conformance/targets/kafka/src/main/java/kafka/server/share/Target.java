@@ -328,7 +328,7 @@ final class Target implements AutoCloseable {
     private record DeadLetters(long first, long last, CompletableFuture<Void> future) { }
 
     /** Where the log begins and ends, for a share-partition that has no start offset. */
-    private record LogEnds(long earliest, long latest, long resolved) implements PartitionMetadataProvider {
+    record LogEnds(long earliest, long latest, long resolved) implements PartitionMetadataProvider {
         @Override
         public long offsetForEarliestTimestamp(TopicIdPartition partition, int epoch) {
             return earliest;
