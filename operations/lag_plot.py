@@ -1,7 +1,7 @@
 """The leader's lag over time as SVG, out of the files that ``sharespec replay --out`` writes.
 
-Drawn by hand as the pictures of the documents are: a plotting library would be the heaviest
-dependency of the project, for lines. Any browser, office or TeX turns SVG into other forms.
+Drawn by hand as the pictures of the documents are, which needs no plotting library, and follows the
+reader's choice of dark or light. ``lag_image`` draws the same as PNG.
 """
 
 from collections.abc import Collection, Iterator
@@ -24,7 +24,10 @@ MAX_BUCKETS = 400
 
 _COLUMNS = ["partition", "time_ms", "lag"]
 _WIDTH, _HIGH, _LEFT, _TOP = 900, 130, 90, 26
-_NAME = 90
+
+NAME = 90
+"""How many characters of a name are shown."""
+
 _STYLE = """
 text { font: 12px system-ui, sans-serif; fill: #1f2328; } .note { fill: #57606a; }
 path { fill: none; stroke: #1f6fd1; stroke-width: 1.4; } line { stroke: #d0d7de; }
@@ -95,14 +98,19 @@ def lag_picture(series: dict[str, Series], total: int) -> str:
     )
     ET.SubElement(svg, "title").text = "The leader's lag over time"
     ET.SubElement(svg, "style").text = _STYLE
-    note = "The leader's lag in offsets (KIP-1226), over the trace's clock in ms"
-    if total > len(series):
-        note += f"; the {len(series)} with the highest of {total:,} share-partitions"
-    _text(svg, 8, 17, note, "note")
+    _text(svg, 8, 17, note_of(series, total), "note")
     for number, (name, each) in enumerate(series.items()):
         _panel(svg, _TOP + _HIGH * number, name, each.points)
     ET.indent(svg)
     return ET.tostring(svg, encoding="unicode") + "\n"
+
+
+def note_of(series: dict[str, Series], total: int) -> str:
+    """Return what a plot of ``series`` shows, and what it leaves out."""
+    note = "The leader's lag in offsets (KIP-1226), over the trace's clock in ms"
+    if total > len(series):
+        note += f"; the {len(series)} with the highest of {total:,} share-partitions"
+    return note
 
 
 def _panel(svg: ET.Element, top: int, name: str, points: Points) -> None:
@@ -120,7 +128,7 @@ def _panel(svg: ET.Element, top: int, name: str, points: Points) -> None:
     ends = {"x1": str(_LEFT), "x2": str(_WIDTH - 10), "y1": str(low_y), "y2": str(low_y)}
     ET.SubElement(svg, "line", ends)
     ET.SubElement(svg, "path", {"d": path})
-    _text(svg, _LEFT, top + 14, printable(name, _NAME), "")
+    _text(svg, _LEFT, top + 14, printable(name, NAME), "")
     _text(svg, 8, high_y + 8, f"{most:,}", "note")
     _text(svg, 8, low_y, "0", "note")
     _text(svg, _LEFT, low_y + 14, f"{begin} to {end} ms", "note")

