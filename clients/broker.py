@@ -8,15 +8,15 @@ from typing import TypeVar
 
 import attrs
 
-from clients.events import Compacted, Place
+from clients.events import Compacted, Moved, Place
 from clients.journal import Journal
 from conformance.wire.records import record_batch
 from serve.batches import produced_batch
-from serve.coordination import move_on, remove
+from serve.coordination import move_coordinator, move_on, remove
 from serve.members import Group, Member
 from serve.node import Cluster, Options
 from serve.server import Server
-from serve.topics import create_topic, produce
+from serve.topics import create_topic, move_leader, produce
 from spec import share_broker
 from spec.share_broker import advance
 from spec.share_request import readable
@@ -136,6 +136,33 @@ class Broker:
 
         return self.do(move)
 
+    def move_leader(self, place: Place, *, named: bool) -> None:
+        """Let the next broker lead a partition; whether others tell clients which one it is."""
+
+        def move(cluster: Cluster) -> None:
+            topic = cluster.topics[place[0]]
+            later = topic.leaders[place[1]].id % len(cluster.nodes) + 1
+            cluster.rare.names_leaders = named
+            self.journal.note(Moved(self.journal.now(), place, later))
+            move_leader(cluster, topic, place[1], later)
+
+        self.do(move)
+
+    def move_coordinator(self) -> int | None:
+        """Let the next broker be the coordinator of each group.
+
+        Returns how many heartbeats were answered without an error before, None without members.
+        """
+
+        def move(cluster: Cluster) -> int | None:
+            for group in cluster.groups:
+                later = cluster.coordinator(group).id % len(cluster.nodes) + 1
+                move_coordinator(cluster, group, later)
+            members = any(group.members for group in cluster.groups.values())
+            return self.journal.welcomed if members else None
+
+        return self.do(move)
+
     def lapse(self) -> None:
         """Put the clock of acquisition locks forward, until all have ended."""
 
@@ -159,9 +186,9 @@ def _members(group: Group) -> tuple[Member, ...]:
 
 
 @contextmanager
-def running(options: Options | None = None) -> Iterator[Broker]:
-    """Serve on a free port of 127.0.0.1 until the block ends. Raises OSError."""
-    server = Server(options or Options(broker=_BROKER, group=_SETTINGS))
+def running(options: Options | None = None, count: int = 1) -> Iterator[Broker]:
+    """Serve on free ports of 127.0.0.1 until the block ends. Raises OSError."""
+    server = Server(options or Options(broker=_BROKER, group=_SETTINGS, brokers=count))
     started = threading.Event()
     failed: list[OSError] = []
     brokers: list[Broker] = []

@@ -31,6 +31,9 @@ class Duty(Enum):
     MEMBER_EPOCH = "carries-its-member-epoch"
     REJOINS = "rejoins-the-group"
     NOT_BUSY = "does-not-ask-without-pause"
+    FOLLOWS = "follows-the-leader"
+    OWN_LEADER = "acknowledges-to-whom-it-fetched-from"
+    COORDINATOR = "follows-the-coordinator"
 
 
 @attrs.frozen
@@ -44,6 +47,7 @@ class Rule:
 
 _RECORDS = "KIP-932, In-flight records"
 _JAVADOC = "Javadoc of KafkaShareConsumer"
+_ERRORS = "Errors of Apache Kafka 4.4.0"
 _HEARTBEAT = "ShareGroupHeartbeatRequest of Apache Kafka 4.4.0"
 _ACQUIRE = (
     "For each record it finds, it moves it into Acquired state, bumps its delivery count and adds "
@@ -157,7 +161,8 @@ RULES: Mapping[Duty, Rule] = {
     Duty.CLOSES: Rule(
         "-1 to close it",
         "KIP-932, ShareFetch request, ShareSessionEpoch",
-        "A client that closes without an error ends the session that it has with the final epoch.",
+        "A client that closes without an error ends each session that it has with the final epoch; "
+        "not one that it gave up, as it was told that it is no member.",
     ),
     Duty.LEAVES: Rule(
         "This method waits up to timeout for the consumer to complete acknowledgements and leave "
@@ -194,5 +199,28 @@ RULES: Mapping[Duty, Rule] = {
         f"{_JAVADOC}, poll",
         "While one poll waits, at most 50 fetches and 50 more a second are sent that bring "
         "nothing. The number is this project's: no sentence has one.",
+    ),
+    Duty.FOLLOWS: Rule(
+        "For requests intended only for the leader, this error indicates that the broker is not "
+        "the current leader.",
+        f"{_ERRORS}, NOT_LEADER_OR_FOLLOWER",
+        "Once an answer has named another leader of a partition, at most 3 more fetches to that "
+        "broker ask for it; and where polls bring nothing for as long as the harness goes on with "
+        "them, 10 s, although there are records, the new leader was asked for them. The numbers "
+        "are this project's.",
+    ),
+    Duty.OWN_LEADER: Rule(
+        "NotLeaderOrFollowerException if the leader had changed by the time the acknowledgements "
+        "were sent",
+        "Javadoc of AcknowledgementCommitCallback",
+        "What one leader gave is acknowledged to no other: the other knows of no acquisition. So "
+        "such an acknowledgement fails, and the application is told.",
+    ),
+    Duty.COORDINATOR: Rule(
+        "This is not the correct coordinator.",
+        f"{_ERRORS}, NOT_COORDINATOR",
+        "After a heartbeat was answered so, at most 3 more in a row go to a broker that is not "
+        "the coordinator, and one reaches the coordinator while the harness waits for it, 10 s. "
+        "The numbers are this project's.",
     ),
 }

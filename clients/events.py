@@ -38,7 +38,8 @@ class Granted:
 class Asked:
     """A ShareFetch or a ShareAcknowledge to a broker, before it takes effect.
 
-    ``fetches``: it asks for records, at most ``max_records`` of them.
+    ``fetches``: it asks for records, at most ``max_records`` of them. ``named`` are the partitions
+    that a fetch adds to the session, ``forgotten`` those it takes out.
     """
 
     at_ms: int
@@ -49,17 +50,23 @@ class Asked:
     max_records: int = 0
     acknowledgements: tuple[Acknowledgement, ...] = ()
     broker: int = 1
+    named: tuple[Place, ...] = ()
+    forgotten: tuple[Place, ...] = ()
 
 
 @attrs.frozen
 class Answered:
-    """The answer to a request: its error, what it acquired, and how acknowledgements fared."""
+    """The answer to a request: its error, what it acquired, and how acknowledgements fared.
+
+    ``elsewhere``: partitions that another broker leads, with its id, or -1 where it is not named.
+    """
 
     at_ms: int
     number: int
     error: int = 0
     granted: tuple[Granted, ...] = ()
     refused: tuple[tuple[Place, int], ...] = ()
+    elsewhere: tuple[tuple[Place, int], ...] = ()
 
 
 @attrs.frozen
@@ -90,6 +97,23 @@ class Lost:
     at_ms: int
     why: str
     broker: int = 0
+
+
+@attrs.frozen
+class Moved:
+    """Another broker leads a partition; what the former leader gave of it nobody holds any more."""
+
+    at_ms: int
+    place: Place
+    broker: int
+
+
+@attrs.frozen
+class Starved:
+    """Polls brought nothing for so many ms although a fetch could get records."""
+
+    at_ms: int
+    waited_ms: int
 
 
 @attrs.frozen
@@ -158,7 +182,17 @@ class Returned:
 
 
 Event: TypeAlias = (
-    Asked | Answered | Cut | Compacted | Lost | Heartbeat | Waited | Called | Returned
+    Asked
+    | Answered
+    | Cut
+    | Compacted
+    | Lost
+    | Moved
+    | Starved
+    | Heartbeat
+    | Waited
+    | Called
+    | Returned
 )
 
 

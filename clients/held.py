@@ -109,10 +109,10 @@ class Holdings:
                 held.moved_on = position
         self._fresh = [held for held in self._fresh if held.broker != broker]
 
-    def lose(self, position: int, broker: int = 0) -> None:
-        """Take note that nothing is held any more, of one broker or, by 0, of any."""
+    def lose(self, position: int, broker: int = 0, place: Place | None = None) -> None:
+        """Take note that nothing is held any more: of one broker or, by 0, of any; of a place."""
         for held in self.every():
-            if held.lost is None and broker in (0, held.broker):
+            if held.lost is None and broker in (0, held.broker) and place in (None, held.place):
                 held.lost = position
 
     def of(self, place: Place, offset: int) -> list[Held]:

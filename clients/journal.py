@@ -2,10 +2,12 @@
 
 import threading
 import time
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
 import attrs
+from kio.schema.errors import ErrorCode as KafkaError
 
 from clients.events import (
     Acknowledgement,
@@ -40,13 +42,15 @@ _LONGEST_ID = 1000
 class Journal:
     """Is told by the broker in its thread, and by the harness in its own.
 
-    Beyond its limits nothing more is kept. ``heartbeats`` counts those that were answered.
+    Beyond its limits nothing more is kept. ``heartbeats`` counts those that were answered,
+    ``welcomed`` those without an error.
     """
 
     cluster: Cluster
     most: int = MOST_EVENTS
     full: bool = False
     heartbeats: int = 0
+    welcomed: int = 0
     _beat: tuple[str, int] = ("", 0)
     _events: list[Event] = attrs.field(factory=list)
     _room: int = MOST_ACKNOWLEDGEMENTS
@@ -86,7 +90,22 @@ class Journal:
         fetches = api == "share_fetch" and epoch != FINAL_EPOCH and most > 0
         batches = tuple(self._batches(body))
         member = str(body.member_id)[:_LONGEST_ID]
-        self.note(Asked(self.now(), number, member, epoch, fetches, most, batches, broker))
+        named = self._named(body.topics) if api == "share_fetch" else ()
+        forgotten = self._named(getattr(body, "forgotten_topics_data", ()))
+        event = Asked(self.now(), number, member, epoch, fetches, most, batches, broker)
+        self.note(attrs.evolve(event, named=named, forgotten=forgotten))
+
+    def _named(self, topics: Iterable[Any]) -> tuple[Place, ...]:
+        """Return the partitions of topics; the run is full where they are too many."""
+        pairs = [(topic.topic_id, part) for topic in topics for part in topic.partitions]
+        self._room -= len(pairs)
+        if self._room < 0:
+            self.full = True
+            return ()
+        return tuple(
+            self._place(topic_id, part if isinstance(part, int) else part.partition_index)
+            for topic_id, part in pairs
+        )
 
     def _batches(self, body: SimpleNamespace) -> "list[Acknowledgement]":
         """Return the acknowledgements of a request; the run is full where they are too many.
@@ -120,20 +139,25 @@ class Journal:
             given = 0 if error else values["member_epoch"]
             self.note(Heartbeat(self.now(), *self._beat, error, given))
             self.heartbeats += 1
+            self.welcomed += not error
             return
         if api not in _SHARE:
             return
         granted: list[Granted] = []
         refused: list[tuple[Place, int]] = []
+        elsewhere: list[tuple[Place, int]] = []
         for topic in values["responses"]:
             for part in topic["partitions"]:
                 place = self._place(topic["topic_id"], part["partition_index"])
                 granted += _granted(place, part)
+                if part["error_code"] is KafkaError.not_leader_or_follower:
+                    elsewhere.append((place, part["current_leader"]["leader_id"]))
                 error = part["acknowledge_error_code" if api == "share_fetch" else "error_code"]
                 if int(getattr(error, "value", error)):
                     refused.append((place, int(getattr(error, "value", error))))
         error = values["error_code"].value
-        self.note(Answered(self.now(), number, error, tuple(granted), tuple(refused)))
+        lists = tuple(granted), tuple(refused), tuple(elsewhere)
+        self.note(Answered(self.now(), number, error, *lists))
 
     def cut(self, number: int, *, took_effect: bool) -> None:
         """Take note of a connection that the broker cuts."""

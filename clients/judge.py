@@ -22,13 +22,16 @@ from clients.events import (
     Event,
     Heartbeat,
     Lost,
+    Moved,
     Place,
     Record,
     Returned,
     Settings,
+    Starved,
     Waited,
 )
 from clients.held import FAILED, REPEATABLE, Fate, Held, Holdings
+from clients.leadership import Leadership
 from clients.membership import LEAVE, REFUSALS, Membership
 from clients.sessions import Session
 from model.share_messages import INITIAL_EPOCH
@@ -79,6 +82,7 @@ class _Judging:
     holdings: Holdings = attrs.field(factory=Holdings)
     sessions: dict[int, Session] = attrs.field(factory=lambda: defaultdict(Session))
     membership: Membership = attrs.field(factory=Membership)
+    leadership: Leadership = attrs.field(factory=Leadership)
     outdated: set[int] = attrs.field(factory=set)
     violations: list[Violation] = attrs.field(factory=list)
     requests: dict[int, tuple[Asked, list[Held]]] = attrs.field(factory=dict)
@@ -108,6 +112,7 @@ class _Judging:
 
     def asked(self, event: Asked) -> None:
         """Judge a request: its epoch, what it asks for, and what it acknowledges."""
+        self.report(self.leadership.asked(event))
         session = self.sessions[event.broker]
         allowed = session.allowed()
         if event.epoch not in allowed:
@@ -126,13 +131,21 @@ class _Judging:
             if event.max_records > most:
                 text = f"a fetch asks for {event.max_records} records, max.poll.records is {most}"
                 self.violated(Duty.AT_MOST, text)
-        sent = [held for batch in event.acknowledgements for held in self._acknowledged(batch)]
+        sent = [
+            held
+            for batch in event.acknowledgements
+            for held in self._acknowledged(batch, event.broker)
+        ]
         for held in sent:
             held.sent, held.fate = self.position, Fate.OPEN
         self.requests[event.number] = (event, sent)
 
-    def _acknowledged(self, batch: Acknowledgement) -> Iterator[Held]:
-        """Judge a batch of acknowledgements; yield the acquisitions that it is about."""
+    def _sent(self, event: Asked) -> Iterator[Held]:
+        for batch in event.acknowledgements:
+            yield from self._acknowledged(batch, event.broker)
+
+    def _acknowledged(self, batch: Acknowledgement, broker: int) -> Iterator[Held]:
+        """Judge a batch of acknowledgements to a broker; yield the acquisitions it is about."""
         if not 0 <= batch.last - batch.first < LONGEST_BATCH or not batch.types:
             text = f"a batch of acknowledgements from {batch.first} to {batch.last}"
             self.violated(Duty.HELD, f"{text} of {_name(batch.place)}")
@@ -144,8 +157,16 @@ class _Judging:
             if not known:
                 self.violated(Duty.HELD, f"{where} is acknowledged and was never acquired for it")
                 continue
-            fitting = next((held for held in reversed(known) if self._fits(held, given)), None)
+            here = [held for held in reversed(known) if held.broker == broker]
+            fitting = next((held for held in here if self._fits(held, given)), None)
+            if not here:
+                fitting = known[-1]
+                text = (
+                    f"{where}, acquired from broker {fitting.broker}, is acknowledged to {broker}"
+                )
+                self.violated(Duty.OWN_LEADER, text)
             if fitting is None:
+                known = here[::-1]
                 fitting = next((held for held in reversed(known) if held.sent is None), known[-1])
                 self._misfit(fitting, given, where)
             yield fitting
@@ -182,6 +203,7 @@ class _Judging:
         request, sent = self.requests.pop(event.number, (None, []))
         broker = request.broker if request else 0
         self.sessions[broker].answered(event.number, event.error)
+        self.leadership.answered(broker, event)
         refused = {place for place, _ in event.refused}
         for held in sent:
             held.fate = Fate.REFUSED if held.place in refused else Fate.DONE
@@ -208,6 +230,16 @@ class _Judging:
     def compacted(self, event: Compacted) -> None:
         """Take note of offsets without a record."""
         self.holdings.remove(event.place, event.offsets)
+
+    def moved(self, event: Moved) -> None:
+        """Take note of a leader that moved: its successor knows of no acquisition."""
+        self.leadership.moved(event)
+        self.holdings.lose(self.position, place=event.place)
+
+    def starved(self, event: Starved) -> None:
+        """Judge polls that brought nothing, unless the client knows that it is no member."""
+        if self.is_member:
+            self.report(self.leadership.starved(event.waited_ms))
 
     def lost(self, event: Lost) -> None:
         """Take note that the member holds nothing more.
@@ -408,6 +440,8 @@ _TAKES: Mapping[type[Any], Callable[[_Judging, Any], None]] = {
     Cut: _Judging.cut,
     Compacted: _Judging.compacted,
     Lost: _Judging.lost,
+    Moved: _Judging.moved,
+    Starved: _Judging.starved,
     Heartbeat: _Judging.beat,
     Waited: _Judging.waited,
     Called: _Judging.called,

@@ -11,6 +11,10 @@ JOIN, LEAVE = 0, -1
 REFUSALS = {25: "UNKNOWN_MEMBER_ID", 110: "FENCED_MEMBER_EPOCH"}
 """The errors by which a member is told that it is none any more."""
 
+NOT_COORDINATOR = 16
+MOST_MISDIRECTED = 3
+"""How many heartbeats in a row may go to a broker that is not the coordinator."""
+
 
 @attrs.define
 class Membership:
@@ -19,6 +23,7 @@ class Membership:
     ``member`` is its id, None before its first heartbeat. ``epoch`` is what the next heartbeat is
     to carry, ``before`` what the last one carried, and ``sure`` is False where its answer may be
     lost. ``refusal`` is the error by which it was told that it is no member, until it joins.
+    ``misdirected`` counts heartbeats to a broker that is not the coordinator, since the last other.
     """
 
     member: str | None = None
@@ -26,12 +31,17 @@ class Membership:
     before: int = JOIN
     sure: bool = True
     refusal: int = 0
+    misdirected: int = 0
 
     def take(self, beat: Heartbeat) -> Iterator[tuple[Duty, str]]:
         """Take note of a heartbeat and its answer; yield what it violates, and how."""
         yield from self.identified(beat.member, "a heartbeat")
         yield from self._numbered(beat)
         self.before, self.sure = beat.epoch, True
+        self.misdirected = self.misdirected + 1 if beat.error == NOT_COORDINATOR else 0
+        if self.misdirected == MOST_MISDIRECTED + 1:
+            text = f"{self.misdirected} heartbeats in a row go to a broker that is no coordinator"
+            yield Duty.COORDINATOR, text
         if beat.epoch == LEAVE:
             self.epoch, self.refusal = JOIN, 0
         elif beat.error in REFUSALS:
@@ -66,6 +76,9 @@ class Membership:
         if self.refusal:
             text = f"no heartbeat in {waited_ms} ms after {REFUSALS[self.refusal]}"
             yield Duty.REJOINS, text
+        elif self.misdirected:
+            text = f"no heartbeat reached the coordinator in {waited_ms} ms after NOT_COORDINATOR"
+            yield Duty.COORDINATOR, text
 
     def cut(self) -> None:
         """Take note of the end of a connection: the last answer may not have come."""

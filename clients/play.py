@@ -7,7 +7,17 @@ import attrs
 
 from clients.broker import Broker, running
 from clients.drivers import Driver, opened, returned
-from clients.events import ACCEPT, REJECT, RELEASE, Called, Delivered, Record, Returned, Waited
+from clients.events import (
+    ACCEPT,
+    REJECT,
+    RELEASE,
+    Called,
+    Delivered,
+    Record,
+    Returned,
+    Starved,
+    Waited,
+)
 from clients.scripts import HABITS, Do, Script
 from conformance.target import TargetError
 from serve.rare import Habit
@@ -32,7 +42,7 @@ class Pace:
 
 def play(script: Script, start: Callable[[], Driver], pace: Pace | None = None) -> Record:
     """Play a script and return what happened. Raises TargetError where the driver fails."""
-    with running() as broker:
+    with running(count=script.brokers) as broker:
         broker.topic(TOPIC, script.partitions)
         driver = start()
         try:
@@ -52,6 +62,7 @@ class _Application:
     pace: Pace
     pending: list[Delivered] = attrs.field(factory=list)
     turn: int = 0
+    moves: int = 0
 
     def run(self) -> None:
         """Open the client, take every step, and close it."""
@@ -76,6 +87,10 @@ class _Application:
             self.turn += 1
         elif do is Do.IDLE:
             time.sleep(number / 1000)
+        elif do in (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED):
+            place = (TOPIC, self.moves % self.script.partitions)
+            self.broker.move_leader(place, named=do is Do.MOVE_LEADER)
+            self.moves += 1
         else:
             _STEPS[do](self)
 
@@ -106,9 +121,16 @@ class _Application:
         until = time.monotonic() + self.pace.patience_seconds
         for _ in range(_MOST_POLLS):
             result = self.poll()
-            over = time.monotonic() > until or not self.broker.has_available()
-            if result.records or result.error is not None or over:
+            if result.records or result.error is not None or not self.broker.has_available():
                 return
+            if time.monotonic() > until:
+                self.starve()
+                return
+
+    def starve(self) -> None:
+        """Take note that polls brought nothing as long as they went on."""
+        waited = int(self.pace.patience_seconds * 1000)
+        self.broker.journal.note(Starved(self.broker.journal.now(), waited))
 
     def acknowledge(self, type_: int, number: int) -> None:
         """Acknowledge so many of the pending records, 0 for all."""
@@ -138,12 +160,16 @@ class _Application:
         """Take and accept whatever there is."""
         until, empty = time.monotonic() + self.pace.patience_seconds, 0
         for _ in range(_MOST_POLLS):
-            if empty >= _EMPTY_POLLS or self.broker.journal.full or time.monotonic() > until:
+            if empty >= _EMPTY_POLLS or self.broker.journal.full:
                 return
             self.acknowledge(ACCEPT, 0)
             result = self.poll()
             nothing = not result.records and not self.broker.has_available()
             empty = empty + 1 if nothing else 0
+            if time.monotonic() > until:
+                if not (result.records or nothing):
+                    self.starve()
+                return
 
     def expel(self) -> None:
         """Remove the member, and wait until it has joined again."""
@@ -153,16 +179,25 @@ class _Application:
         """Fence the member, and wait until it has joined again."""
         self.rejoined(self.broker.fence())
 
+    def move_coordinator(self) -> None:
+        """Let another broker be the coordinator, and wait for a heartbeat that reaches it."""
+        before, journal = self.broker.move_coordinator(), self.broker.journal
+        if before is not None:
+            self.wait_for_heartbeats(lambda: journal.welcomed > before)
+
     def rejoined(self, before: int | None) -> None:
-        """Wait for heartbeats beyond so many. A client that seeks its coordinator is not timed."""
+        """Wait for heartbeats beyond so many."""
         journal = self.broker.journal
-        began = journal.now()
-        until = time.monotonic() + self.pace.patience_seconds
-        while before is not None and journal.heartbeats < before + _HEARTBEATS:
+        if before is not None:
+            self.wait_for_heartbeats(lambda: journal.heartbeats >= before + _HEARTBEATS)
+
+    def wait_for_heartbeats(self, came: Callable[[], bool]) -> None:
+        """Wait until heartbeats came. A client that seeks its coordinator in vain is not timed."""
+        journal, sought = self.broker.journal, (Habit.NO_COORDINATOR,)
+        began, until = journal.now(), time.monotonic() + self.pace.patience_seconds
+        while not came():
             if time.monotonic() > until:
-                if not self.broker.do(
-                    lambda cluster: cluster.rare.next_of((Habit.NO_COORDINATOR,))
-                ):
+                if not self.broker.do(lambda cluster: cluster.rare.next_of(sought)):
                     journal.note(Waited(journal.now(), journal.now() - began))
                 return
             time.sleep(_STEP_SECONDS)
@@ -187,6 +222,7 @@ _STEPS: dict[Do, Callable[[_Application], None]] = {
     Do.LAPSE: lambda application: application.broker.lapse(),
     Do.EXPEL: _Application.expel,
     Do.FENCE: _Application.fence,
+    Do.MOVE_COORDINATOR: _Application.move_coordinator,
 }
 
 __all__ = ["Pace", "TargetError", "play"]

@@ -12,6 +12,7 @@ from serve.rare import Habit
 
 MOST_STEPS = 200
 MOST_PARTITIONS = 8
+MOST_BROKERS = 5
 MOST_COUNT = 10_000
 """The largest number in a step: records of a batch, or ms of a pause."""
 
@@ -48,10 +49,15 @@ class Do(Enum):
     CUT_ACKNOWLEDGEMENT = "cut-acknowledgement"
     CUT_ACKNOWLEDGED = "cut-acknowledged"
     NO_COORDINATOR = "no-coordinator"
+    MOVE_LEADER = "move-leader"
+    MOVE_LEADER_UNNAMED = "move-leader-unnamed"
+    MOVE_COORDINATOR = "move-coordinator"
 
 
 NUMBERED = frozenset({Do.PRODUCE, Do.PRODUCE_COMPACTED, Do.IDLE, Do.ACCEPT, Do.RELEASE, Do.REJECT})
 _LEAST = {Do.PRODUCE: 1, Do.PRODUCE_COMPACTED: 3}
+MOVES = (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED, Do.MOVE_COORDINATOR)
+"""The steps that need a second broker."""
 HABITS = {Do[habit.name]: habit for habit in Habit}
 
 Step: TypeAlias = tuple[Do, int]
@@ -68,6 +74,7 @@ class Script:
     settings: Settings
     partitions: int
     steps: tuple[Step, ...]
+    brokers: int = 1
 
 
 def as_json(script: Script) -> str:
@@ -79,6 +86,7 @@ def as_json(script: Script) -> str:
         "acquire_mode": "record_limit" if settings.record_limit else "batch_optimized",
         "max_poll_records": settings.max_poll_records,
         "partitions": script.partitions,
+        **({"brokers": script.brokers} if script.brokers > 1 else {}),
         "steps": steps,
     }
     return json.dumps(document, separators=(",", ":"))
@@ -99,7 +107,12 @@ def from_json(text: str) -> Script:
     steps = document.get("steps")
     if not isinstance(steps, list) or len(steps) > MOST_STEPS:
         raise ScriptError(f"steps: a list of at most {MOST_STEPS} steps is allowed")
-    return Script(settings, partitions, tuple(_step(nth, step) for nth, step in enumerate(steps)))
+    brokers = _number(document, "brokers", MOST_BROKERS)
+    checked = tuple(_step(nth, step) for nth, step in enumerate(steps))
+    moves = next((do.value for do, _ in checked if do in MOVES), None)
+    if moves is not None and brokers == 1:
+        raise ScriptError(f"brokers is 1; {moves} needs 2 or more, at most {MOST_BROKERS}")
+    return Script(settings, partitions, checked, brokers)
 
 
 def _choice(document: dict[str, Any], name: str, allowed: tuple[str, ...]) -> str:
@@ -154,36 +167,38 @@ def drawn(
     most = random.choice((1, 3, 5, 500))
     explicit = random.choice(modes) == "explicit"
     settings = Settings(explicit, limit, most, callbacks)
+    brokers = random.choice((1, 1, 2))
+    trouble = _TROUBLE + MOVES if brokers > 1 else _TROUBLE
     steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
     for _ in range(random.randint(1, 3)):
-        steps += _round(random, explicit=settings.explicit)
+        steps += _round(random, trouble, explicit=settings.explicit)
     if random.random() < _DRAINS:
         steps.append((Do.DRAIN, 0))
-    return Script(settings, random.choice((1, 1, 2)), tuple(steps))
+    return Script(settings, random.choice((1, 1, 2)), tuple(steps), brokers)
 
 
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.7, 0.35, 300
 
 
-def _round(random: Random, *, explicit: bool) -> list[Step]:
+def _round(random: Random, trouble: tuple[Do, ...], *, explicit: bool) -> list[Step]:
     """Draw one round: maybe more records, a poll, what is said of its records, maybe a commit."""
     steps: list[Step] = []
     if random.random() < _TROUBLED:
-        steps.append((random.choice(_TROUBLE), 0))
+        steps.append((random.choice(trouble), 0))
     if random.random() < _PRODUCES:
         compacted = random.random() < _COMPACTED
         do, least = (Do.PRODUCE_COMPACTED, 3) if compacted else (Do.PRODUCE, 1)
         steps.append((do, random.randint(least, 8)))
     steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
     if random.random() < _TROUBLED:
-        steps.append((random.choice(_TROUBLE), 0))
+        steps.append((random.choice(trouble), 0))
     if explicit:
         steps += [
             (random.choice(_ACKNOWLEDGE), random.choice((0, 0, 1, 2)))
             for _ in range(random.randint(1, 3))
         ]
     if random.random() < _TROUBLED:
-        steps.append((random.choice(_TROUBLE), 0))
+        steps.append((random.choice(trouble), 0))
     commit = random.choice((Do.COMMIT, Do.COMMIT, Do.COMMIT_ASYNC, Do.IDLE, None))
     if commit is not None:
         steps.append((commit, _IDLE_MS if commit is Do.IDLE else 0))

@@ -34,8 +34,8 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Whether the client knows that it has a session."""
-        return self.epoch is not None and self.sure
+        """Whether the client knows that it has a session, and has not given it up."""
+        return self.epoch is not None and self.sure and not self.abandoned
 
     def asked(self, number: int, epoch: int) -> None:
         """Take note of a request."""

@@ -10,10 +10,10 @@ FEW = Settings(max_poll_records=2)
 LIMITED = Settings(record_limit=True, max_poll_records=2)
 
 
-def script(settings: Settings, *steps: Do | Step, partitions: int = 1) -> Script:
+def script(settings: Settings, *steps: Do | Step, partitions: int = 1, brokers: int = 1) -> Script:
     """Return a script; steps without a number have 0."""
     whole = tuple(step if isinstance(step, tuple) else (step, 0) for step in steps)
-    return Script(settings, partitions, whole)
+    return Script(settings, partitions, whole, brokers)
 
 
 FIVE = (Do.PRODUCE, 5)
@@ -34,6 +34,23 @@ EMPTY = script(IMPLICIT, Do.POLL_ONCE)
 EXPELLED = script(EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.EXPEL, Do.COMMIT, FIVE, Do.POLL, Do.DRAIN)
 FENCED = script(IMPLICIT, FIVE, Do.POLL, Do.FENCE, FIVE, Do.POLL, Do.DRAIN)
 COMPACTED = script(IMPLICIT, (Do.PRODUCE_COMPACTED, 8), Do.POLL, Do.DRAIN)
+MOVED = script(
+    EXPLICIT, FIVE, Do.POLL, Do.ACCEPT, Do.MOVE_LEADER, Do.POLL, Do.ACCEPT, Do.DRAIN, brokers=2
+)
+UNNAMED = script(
+    *(IMPLICIT, FIVE, Do.POLL, Do.MOVE_LEADER_UNNAMED, FIVE, FIVE, Do.POLL, Do.DRAIN),
+    partitions=2,
+    brokers=3,
+)
+MOVED_APART = script(
+    *(EXPLICIT, FIVE, FIVE, Do.POLL, (Do.ACCEPT, 2), Do.MOVE_LEADER, Do.COMMIT),
+    *(Do.ACCEPT, Do.COMMIT, Do.POLL, Do.ACCEPT, Do.MOVE_LEADER, FIVE, Do.COMMIT, Do.DRAIN),
+    partitions=2,
+    brokers=2,
+)
+RECOORDINATED = script(
+    IMPLICIT, FIVE, Do.POLL, Do.MOVE_COORDINATOR, FIVE, Do.POLL, Do.DRAIN, brokers=2
+)
 LIMIT = script(LIMITED, FIVE, Do.POLL, Do.DRAIN)
 
 CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
@@ -75,4 +92,8 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.BUSY, Duty.NOT_BUSY, EMPTY),
     (Fault.SILENT_ABOUT_GAPS, Duty.GAPS, COMPACTED),
     (Fault.ACCEPTS_GAPS, Duty.GAPS, COMPACTED),
+    (Fault.STAYS_WITH_LEADER, Duty.FOLLOWS, MOVED),
+    (Fault.STAYS_WITH_LEADER, Duty.FOLLOWS, UNNAMED),
+    (Fault.TO_NEW_LEADER, Duty.OWN_LEADER, MOVED_APART),
+    (Fault.STAYS_WITH_COORDINATOR, Duty.COORDINATOR, RECOORDINATED),
 )

@@ -1,12 +1,12 @@
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from uuid import UUID
 
 import pytest
 from kio.schema.errors import ErrorCode as KafkaError
 
 from clients.broker import EVICTED, HEARTBEAT_MS, LAPSED, Broker, running
-from clients.events import Lost, Settings
+from clients.events import Answered, Asked, Lost, Moved, Settings
 from model.errors import ErrorCode
 from tests.serve.served import Client, acquired, part
 
@@ -90,6 +90,32 @@ def test_a_member_that_is_fenced_joins_again_two_epochs_later() -> None:
 def test_without_a_member_none_is_expelled_or_fenced() -> None:
     with running() as broker:
         assert (broker.expel(), broker.fence()) == (None, None)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_leader_moves_to_the_next_broker_and_the_record_says_so(*, named: bool) -> None:
+    with running(count=2) as broker, ExitStack() as stack:
+        broker.topic("t", 1)
+        clients = [Client(address) for address in broker.address.split(",")]
+        for client in clients:
+            stack.enter_context(closing(client.wire))
+        coordinator = clients[broker.do(lambda cluster: cluster.coordinator("g").id) - 1]
+        assert broker.move_coordinator() is None
+        assert coordinator.beat(0, ["t"]).error_code == 0
+        assert broker.move_coordinator() == 1
+        assert coordinator.beat(0, ["t"]).error_code == KafkaError.not_coordinator.value
+        assert clients[1 - clients.index(coordinator)].beat(0, ["t"]).error_code == 0
+        topic = clients[0].topic("t")
+        clients[0].fetch(0, part(topic))
+        broker.move_leader(("t", 0), named=named)
+        assert clients[0].fetch(1).response.error is ErrorCode.NONE
+        assert broker.move_coordinator() == 2
+        events = broker.journal.record(Settings()).events
+        assert [(e.place, e.broker) for e in events if isinstance(e, Moved)] == [(("t", 0), 2)]
+        answers = [event for event in events if isinstance(event, Answered)]
+        assert answers[-1].elsewhere == ((("t", 0), 2 if named else -1),)
+        asked = [event for event in events if isinstance(event, Asked)]
+        assert [(event.broker, event.named) for event in asked] == [(1, (("t", 0),)), (1, ())]
 
 
 def test_members_are_told_the_short_interval_of_heartbeats() -> None:

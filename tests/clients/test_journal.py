@@ -105,3 +105,29 @@ def test_only_the_end_of_the_connection_with_the_session_loses_records() -> None
     assert len(journal.record(Settings()).events) == 1
     journal.ended("c")
     assert isinstance(journal.record(Settings()).events[-1], Lost)
+
+
+def test_the_session_of_each_broker_has_a_connection_of_its_own() -> None:
+    journal = Journal(cluster())
+    journal.asked(1, 1, "c", "share_acknowledge", acknowledging(uuid4(), 1))
+    journal.asked(2, 2, "d", "share_acknowledge", acknowledging(uuid4(), 1))
+    journal.asked(3, 2, "e", "share_acknowledge", acknowledging(uuid4(), 1))
+    for connection in ("d", "e", "c", "c"):
+        journal.ended(connection)
+    events = journal.record(Settings()).events
+    assert [event.broker for event in events if isinstance(event, Lost)] == [2, 1]
+
+
+def test_a_fetch_of_very_many_partitions_fills_the_record() -> None:
+    journal = Journal(cluster())
+    part = SimpleNamespace(partition_index=0, acknowledgement_batches=())
+    many = SimpleNamespace(topic_id=uuid4(), partitions=(part,) * (MOST_ACKNOWLEDGEMENTS + 1))
+    body = SimpleNamespace(
+        share_session_epoch=0,
+        member_id="m",
+        max_records=1,
+        topics=(many,),
+        forgotten_topics_data=(),
+    )
+    journal.asked(1, 1, "c", "share_fetch", body)
+    assert journal.record(Settings()).full

@@ -25,11 +25,13 @@ from tests.doubles.share_faults import Fault
 
 FAST = Pace(poll_ms=20)
 HASTY = Pace(poll_ms=20, patience_seconds=1)
+PATIENCE = (Fault.NEVER_REJOINS, Fault.STAYS_WITH_LEADER, Fault.STAYS_WITH_COORDINATOR)
+"""The faults by which something never happens that the harness waits for."""
 
 
 def violated(script: Script, fault: Fault | None) -> dict[Duty, str]:
     """Play a script with the double; return what is violated, with what is said of it first."""
-    pace = HASTY if fault is Fault.NEVER_REJOINS else FAST
+    pace = HASTY if fault in PATIENCE else FAST
     record = play(script, lambda: ShareClient(fault), pace)
     duties: dict[Duty, str] = {}
     for violation in judge(record):

@@ -25,6 +25,13 @@ def beat(epoch: int, error: int = 0, given: int = 0, member: str = "m") -> Heart
     [
         (JOINED, beat(1, given=1), beat(1, given=2), beat(2, given=2), beat(LEAVE, given=LEAVE)),
         (JOINED, beat(LEAVE, given=LEAVE), JOINED),
+        (
+            JOINED,
+            *(beat(1, NOT_COORDINATOR),) * 3,
+            beat(1, given=1),
+            beat(1, NOT_COORDINATOR),
+            beat(1),
+        ),
         (beat(JOIN, NOT_COORDINATOR), JOINED, beat(1, NOT_COORDINATOR), beat(1, given=1)),
         (JOINED, beat(1, UNKNOWN), beat(JOIN, given=3), beat(3, given=3)),
         (JOINED, beat(1, FENCED), beat(JOIN, NOT_COORDINATOR), beat(JOIN, given=3)),
@@ -52,6 +59,11 @@ def test_a_member_that_carries_what_it_was_given_violates_nothing(
         ((beat(JOIN, 42, member=" "),), Duty.MEMBER_ID, "a member id that is blank"),
         ((beat(JOIN, given=1, member=""), JOINED), Duty.MEMBER_ID, "a member id that is blank"),
         ((JOINED, beat(1, given=1, member="n")), Duty.MEMBER_ID, "'n', and not 'm'"),
+        (
+            (JOINED, *(beat(1, NOT_COORDINATOR),) * 4),
+            Duty.COORDINATOR,
+            "4 heartbeats in a row go to a broker that is no coordinator",
+        ),
         ((JOINED, beat(1, UNKNOWN), beat(1, UNKNOWN)), Duty.REJOINS, "1 after UNKNOWN_MEMBER_ID"),
         ((JOINED, beat(1, FENCED), beat(2, FENCED)), Duty.REJOINS, "2 after FENCED_MEMBER_EPOCH"),
     ],

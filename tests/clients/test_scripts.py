@@ -23,6 +23,7 @@ def test_every_step_and_every_setting_is_drawn() -> None:
     assert {script.settings.explicit for script in scripts} == {False, True}
     assert {script.settings.record_limit for script in scripts} == {False, True}
     assert {script.partitions for script in scripts} == {1, 2}
+    assert {script.brokers for script in scripts} == {1, 2}
 
 
 def test_a_client_is_asked_only_for_the_acquire_modes_that_it_has() -> None:
@@ -50,6 +51,8 @@ def test_what_a_script_leaves_out_has_a_default() -> None:
         ('{"partitions":9}', "partitions is 9; allowed: a whole number from 1 to 8"),
         ('{"partitions":true}', "partitions is True"),
         ("{}", f"steps: a list of at most {MOST_STEPS}"),
+        ('{"brokers":6,"steps":[]}', "brokers is 6; allowed: a whole number from 1 to 5"),
+        ('{"steps":[["move-leader"]]}', "brokers is 1; move-leader needs 2 or more, at most 5"),
         ('{"steps":[["poll"],["dance"]]}', "step 1 is ['dance']; allowed: [NAME], of produce,"),
         ('{"steps":[["produce"]]}', "step 0 is ['produce']; produce needs a number from 1"),
         ('{"steps":[["produce",0]]}', "produce needs a number from 1 to 10000"),

@@ -16,16 +16,21 @@ from kio.records.readers import read_batch
 from clients.drivers import Values
 from clients.events import ACCEPT, GAP, Place
 from conformance.target import TargetError
-from conformance.wire.connection import Address, Bounds, Wire
 from conformance.wire.messages import Message, request
 from conformance.wire.records import BATCH_HEADER, LENGTH_FROM
 from tests.doubles.share_faults import Fault
 from tests.doubles.share_member import GROUP, ShareMember
+from tests.doubles.share_seats import Assigned, Seat, Seats
 
 SESSION_ERRORS = {122: "SHARE_SESSION_NOT_FOUND", 123: "INVALID_SHARE_SESSION_EPOCH"}
 CUT = "DISCONNECTED"
+NOT_LEADER = 6
 NEVER = -1
 MANY = 2000
+
+
+Due = dict[tuple[Place, int], int]
+"""The type of acknowledgement of each record, by its share-partition and offset."""
 
 
 @attrs.define
@@ -36,6 +41,7 @@ class Got:
     offset: int
     count: int
     value: str
+    broker: int
 
 
 class FailureError(Exception):
@@ -48,15 +54,15 @@ class ShareClient:
     def __init__(self, fault: Fault | None = None) -> None:
         """Connect to nothing yet."""
         self.fault = fault
-        self.wire: Wire | None = None
+        self.seats: Seats | None = None
         self.member: ShareMember | None = None
-        self.epoch = 0
-        self.assigned: list[tuple[UUID, str, int]] = []
+        self.assigned: list[Assigned] = []
         self.topics: list[str] = []
         self.buffer: list[Got] = []
         self.current: dict[tuple[Place, int], Got] = {}
-        self.pending: dict[tuple[Place, int], int] = {}
-        self.sent_before: dict[tuple[Place, int], int] = {}
+        self.pending: Due = {}
+        self.givers: dict[tuple[Place, int], int] = {}
+        self.sent_before: Due = {}
         self.again: list[Got] = []
         self.completed: list[Values] = []
         self.settings: Values = {}
@@ -85,9 +91,9 @@ class ShareClient:
         if self.member is not None:
             self.member.close()
             self.member = None
-        if self.wire is not None:
-            self.wire.close()
-            self.wire = None
+        if self.seats is not None:
+            self.seats.close()
+            self.seats = None
 
     def has(self, fault: Fault) -> bool:
         """Whether this is what it does wrong."""
@@ -107,14 +113,19 @@ class ShareClient:
     def open(self, command: Values) -> Values:
         """Take the settings."""
         self.settings = command
-        self.wire = Wire(Address.parse(command["bootstrap"]), Bounds(seconds=60))
+        self.seats = Seats(command["bootstrap"])
         return {}
 
-    def send(self, message: Message, wait_ms: int = 0) -> Any:  # noqa: ANN401 - a response
+    @property
+    def brokers(self) -> Seats:
+        """The brokers, once it is open."""
+        assert self.seats is not None
+        return self.seats
+
+    def send(self, seat: Seat, message: Message, wait_ms: int = 0) -> Any:  # noqa: ANN401 - a response
         """Send a request. Raises FailureError where the connection is cut."""
-        assert self.wire is not None
         try:
-            return self.wire.ask("c", message, wait_ms).body
+            return seat.wire.ask("c", message, wait_ms).body
         except TargetError:
             raise FailureError(CUT) from None
 
@@ -128,18 +139,9 @@ class ShareClient:
         if self.member is None:
             self.member = ShareMember(self.settings["bootstrap"], self.topics, self.fault)
         assigned = self.member.join()
-        names = self.send(
-            request(
-                "metadata",
-                13,
-                topics=[{"topic_id": None, "name": name} for name in self.topics],
-                allow_auto_topic_creation=False,
-                include_topic_authorized_operations=False,
-            )
-        )
-        named = {topic.topic_id: topic.name for topic in names.topics}
+        self.brokers.refresh(self.topics)
         self.assigned = [
-            (topic.topic_id, named[topic.topic_id], partition)
+            (topic.topic_id, self.brokers.names[topic.topic_id], partition)
             for topic in assigned
             for partition in topic.partitions
         ]
@@ -168,6 +170,7 @@ class ShareClient:
         if not self.explicit and not self.has(Fault.EAGER):
             type_ = 3 if self.has(Fault.REJECTS) else ACCEPT
             self.pending |= dict.fromkeys(self.current, type_)
+            self.givers |= {key: got.broker for key, got in self.current.items()}
             self.current = {}
 
     def taken(self) -> list[Got]:
@@ -190,6 +193,7 @@ class ShareClient:
         if key not in self.current:
             raise FailureError("IllegalStateException")
         self.pending[key] = ACCEPT if self.has(Fault.ALWAYS_ACCEPTS) else command["type"]
+        self.givers[key] = self.current[key].broker
         del self.current[key]
         return {}
 
@@ -216,39 +220,70 @@ class ShareClient:
     def acknowledge_apart(self, *, final: bool = False) -> dict[Place, str | None]:
         """Send what is pending in a request of its own."""
         due = self.due()
-        if not due and not final:
-            return {}
-        if not self.epoch:
-            return self.complete(due, lambda _place: "SHARE_SESSION_NOT_FOUND")
-        epoch = -1 if final else self.epoch
+        errors: dict[Place, str | None] = {}
+        split, moved = self.split(due)
+        if moved:
+            errors |= self.complete(moved, lambda _place: "NOT_LEADER_OR_FOLLOWER")
+        for seat in dict.fromkeys((*map(self.brokers.seat, split), *self.brokers.used())):
+            mine = split.get(seat.id, {})
+            if (mine or final) and not seat.epoch:
+                errors |= self.complete(mine, lambda _place: "SHARE_SESSION_NOT_FOUND")
+            elif mine or final:
+                errors |= self.acknowledge_at(seat, mine, -1 if final else seat.epoch)
+        return errors
+
+    def acknowledge_at(self, seat: Seat, due: Due, epoch: int) -> dict[Place, str | None]:
+        """Send a ShareAcknowledge to a broker."""
         asked = request(
             "share_acknowledge",
             1,
             group_id=GROUP,
             member_id=self.member_id,
             share_session_epoch=epoch,
-            topics=self.batches(due),
+            topics=self.batches(self.assigned, due),
         )
-        return self.exchange(asked, due, "error_code")[1]
+        body, errors = self.exchange(seat, asked, due, "error_code")
+        refused = any(
+            part.error_code
+            for topic in (body.responses if body else ())
+            for part in topic.partitions
+        )
+        if refused and not self.has(Fault.STAYS_WITH_LEADER):
+            self.brokers.refresh(self.topics)
+        if epoch == NEVER:
+            seat.epoch = 0
+        return errors
+
+    def split(self, due: Due) -> tuple[dict[int, Due], Due]:
+        """Return what is due to each broker, and what was given by one that leads it no more."""
+        split: dict[int, Due] = {}
+        moved: Due = {}
+        for key, type_ in due.items():
+            leader, giver = self.brokers.leaders[key[0]], self.givers.get(key, 0)
+            if self.has(Fault.TO_NEW_LEADER) or giver in (0, leader):
+                split.setdefault(leader, {})[key] = type_
+            else:
+                moved[key] = type_
+        return split, moved
 
     def exchange(
-        self, asked: Message, due: dict[tuple[Place, int], int], field: str, wait_ms: int = 0
+        self, seat: Seat, asked: Message, due: Due, field: str, wait_ms: int = 0
     ) -> tuple[Any, dict[Place, str | None]]:
         """Send a request of the session, and complete the acknowledgements in it."""
         try:
-            body = self.send(asked, wait_ms)
+            body = self.send(seat, asked, wait_ms)
         except FailureError as failure:
-            self.forget_session()
-            self.buffer = []
+            self.drop(seat)
+            seat.epoch = 0
             why = None if self.has(Fault.CUT_IS_SUCCESS) else str(failure)
             return None, self.complete(due, lambda _place: why)
         if body.error_code:
-            self.forget_session()
+            seat.epoch = 0
             name = SESSION_ERRORS.get(body.error_code, f"error {body.error_code}")
             if body.error_code != 123:  # The locks stay where only the epoch was wrong.
-                self.buffer = []
+                self.drop(seat)
             return None, self.complete(due, lambda _place: name)
-        self.epoch += not self.has(Fault.EPOCH_STAYS) or self.epoch == 0
+        seat.epoch += not self.has(Fault.EPOCH_STAYS) or seat.epoch == 0
         errors = {
             (self.name(topic.topic_id), part.partition_index): getattr(part, field)
             for topic in body.responses
@@ -256,19 +291,19 @@ class ShareClient:
         }
         return body, self.complete(due, lambda place: _text(errors.get(place, 0)))
 
-    def forget_session(self) -> None:
-        """Open a session anew with the next fetch."""
-        self.epoch = 0
+    def drop(self, seat: Seat, place: Place | None = None) -> None:
+        """Drop what a broker gave, of one partition or of all, and nobody was told of."""
+        self.buffer = [
+            got for got in self.buffer if got.broker != seat.id or place not in (None, got.place)
+        ]
 
-    def due(self) -> dict[tuple[Place, int], int]:
+    def due(self) -> Due:
         """Take what is pending."""
         due, self.pending = self.pending, {}
         before, self.sent_before = self.sent_before, due
         return {**before, **due} if self.has(Fault.REPEATS) else due
 
-    def complete(
-        self, due: dict[tuple[Place, int], int], error: Callable[[Place], str | None]
-    ) -> dict[Place, str | None]:
+    def complete(self, due: Due, error: Callable[[Place], str | None]) -> dict[Place, str | None]:
         """Tell the application, by the callback, and return the error of each partition."""
         places = sorted({place for place, _offset in due})
         errors = {
@@ -286,10 +321,10 @@ class ShareClient:
         ]
         return errors
 
-    def batches(self, due: dict[tuple[Place, int], int]) -> list[Values]:
-        """Return acknowledgements as topics of a request: one batch for each record."""
+    def batches(self, parts_: list[Assigned], due: Due) -> list[Values]:
+        """Return partitions, and acknowledgements of them, as topics of a request."""
         topics = []
-        for topic_id, name, partition in self.assigned:
+        for topic_id, name, partition in parts_:
             mine = {o: type_ for (place, o), type_ in due.items() if place == (name, partition)}
             if self.has(Fault.BEYOND) and mine:
                 mine = {o: mine.get(o, ACCEPT) for o in range(min(mine), max(mine) + 1)}
@@ -307,19 +342,29 @@ class ShareClient:
 
     def fetch(self, wait_ms: int) -> None:
         """Fetch, with what is pending; what cannot go out with it fails."""
+        leading = self.brokers.leading(self.assigned)
         if self.has(Fault.BUSY):
             for _ in range(MANY):
-                self.fetch_once(0)
-        if self.has(Fault.REOPENS):
-            self.epoch = 0
-        self.fetch_once(wait_ms)
-
-    def fetch_once(self, wait_ms: int) -> None:
-        """Send one fetch."""
+                self.fetch_once(leading[0], {}, 0)
         due = self.due()
-        if not self.epoch and due and not self.has(Fault.OPENS_WITH_ACKNOWLEDGEMENTS):
+        split, moved = self.split(due)
+        if moved:
+            self.complete(moved, lambda _place: "NOT_LEADER_OR_FOLLOWER")
+        for seat in self.brokers.used():
+            if seat not in leading:
+                self.acknowledge_at(seat, split.pop(seat.id, {}), NEVER)
+        for seat in leading:
+            if self.has(Fault.REOPENS):
+                seat.epoch = 0
+            self.fetch_once(seat, split.get(seat.id, {}), wait_ms // len(leading))
+
+    def fetch_once(self, seat: Seat, due: Due, wait_ms: int) -> None:
+        """Send one fetch to a broker."""
+        if not seat.epoch and due and not self.has(Fault.OPENS_WITH_ACKNOWLEDGEMENTS):
             self.complete(due, lambda _place: "SHARE_SESSION_NOT_FOUND")
             due = {}
+        led = self.brokers.led_by(seat, self.assigned)
+        gone = [part for part in seat.session if part not in led] if seat.epoch else []
         most = self.settings["max_poll_records"] * (2 if self.has(Fault.ASKS_MORE) else 1)
         limit = self.settings["acquire_mode"] == "record_limit"
         asked = request(
@@ -327,7 +372,7 @@ class ShareClient:
             2,
             group_id=GROUP,
             member_id=self.member_id,
-            share_session_epoch=self.epoch,
+            share_session_epoch=seat.epoch,
             max_wait=wait_ms,
             min_bytes=1,
             max_bytes=1 << 20,
@@ -335,16 +380,34 @@ class ShareClient:
             batch_size=most,
             share_acquire_mode=int(limit and not self.has(Fault.RETURNS_MORE)),
             is_renew_ack=False,
-            topics=self.batches(due),
-            forgotten_topics_data=[],
+            topics=self.batches(led, due),
+            forgotten_topics_data=[
+                {"topic_id": topic, "partitions": [partition]} for topic, _, partition in gone
+            ],
         )
-        body, _ = self.exchange(asked, due, "acknowledge_error_code", wait_ms)
+        body, _ = self.exchange(seat, asked, due, "acknowledge_error_code", wait_ms)
+        seat.session = led
+        for endpoint in body.node_endpoints if body else ():
+            self.brokers.know(endpoint)
         for topic in body.responses if body else ():
             for part in topic.partitions:
-                self.receive((self.name(topic.topic_id), part.partition_index), part)
+                self.receive(seat, (self.name(topic.topic_id), part.partition_index), part)
 
-    def receive(self, place: Place, part: Any) -> None:  # noqa: ANN401 - of a response
+    def lose_leader(self, seat: Seat, place: Place, leader: int) -> None:
+        """Follow a leader that moved, to the broker that is named or, by -1, that is asked for."""
+        self.drop(seat, place)
+        if self.has(Fault.STAYS_WITH_LEADER):
+            return
+        if leader == NEVER:
+            self.brokers.refresh(self.topics)
+        else:
+            self.brokers.leaders[place] = leader
+
+    def receive(self, seat: Seat, place: Place, part: Any) -> None:  # noqa: ANN401 - of a response
         """Take what was acquired of a partition into hand."""
+        if part.error_code == NOT_LEADER:
+            self.lose_leader(seat, place, part.current_leader.leader_id)
+            return
         counts = {
             offset: taken.delivery_count
             for taken in part.acquired_records
@@ -356,12 +419,14 @@ class ShareClient:
         for offset in counts.keys() - values.keys():
             if not self.has(Fault.SILENT_ABOUT_GAPS):
                 self.pending[place, offset] = ACCEPT if self.has(Fault.ACCEPTS_GAPS) else GAP
+                self.givers[place, offset] = seat.id
         got = [
             Got(
                 place,
                 offset,
                 1 if self.has(Fault.COUNTS_ONE) else count,
                 values[offset] + "0" if self.has(Fault.WRONG_VALUE) else values[offset],
+                seat.id,
             )
             for offset, count in sorted(counts.items())
             if offset in values
@@ -376,7 +441,7 @@ class ShareClient:
             self.accept_current()
         if self.has(Fault.FORGETS_AT_CLOSE):
             self.pending = {}
-        if self.epoch or self.pending:
+        if self.brokers.used() or self.pending:
             self.acknowledge_apart(final=not self.has(Fault.HANGS_UP))
         if self.member is not None and not self.has(Fault.STAYS):
             self.member.leave()

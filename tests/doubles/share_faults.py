@@ -39,4 +39,7 @@ class Fault(Enum):
     STAYS_AT_ZERO = "it ignores the member epochs that it is given"
     SILENT_ABOUT_GAPS = "it says nothing of what it was given and has no record"
     ACCEPTS_GAPS = "it accepts what has no record"
+    STAYS_WITH_LEADER = "it asks the broker for ever that led a partition first"
+    TO_NEW_LEADER = "it acknowledges to a new leader what the former one gave"
+    STAYS_WITH_COORDINATOR = "it sends every heartbeat to the broker that was its coordinator first"
     OTHER_FETCHER = "it fetches with another member id than it joins with"

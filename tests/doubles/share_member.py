@@ -1,6 +1,7 @@
 """The membership of our small share consumer: its heartbeats, in a thread and over a connection."""
 
 import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,10 @@ from tests.doubles.share_faults import Fault
 
 GROUP, MEMBER = "g", "m"
 REFUSALS = (25, 110)
+NOT_COORDINATOR = 16
 JOIN, LEAVE = 0, -1
+_FAITHFUL = Fault.STAYS_WITH_COORDINATOR
+_PAUSE, _TRIES = 0.01, 1000
 
 
 class ShareMember:
@@ -21,7 +25,9 @@ class ShareMember:
         """Send nothing yet."""
         self.id, self.epoch = MEMBER, JOIN
         self._topics, self._fault = topics, fault
-        self._wire = Wire(Address.parse(address), Bounds(seconds=60))
+        first = Address.parse(address.split(",", maxsplit=1)[0])
+        self._wire = Wire(first, Bounds(seconds=60))
+        self._coordinator: Wire | None = None
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._interval = 0.0
@@ -47,6 +53,8 @@ class ShareMember:
         """Close the connection."""
         self._stop()
         self._wire.close()
+        if self._coordinator is not None:
+            self._coordinator.close()
 
     def _stop(self) -> None:
         self._over.set()
@@ -62,7 +70,7 @@ class ShareMember:
                     if self._fault is Fault.NEVER_REJOINS:
                         return
                     self._refused()
-                else:
+                elif not answer.error_code:
                     self._take(answer)
             except TargetError:
                 return
@@ -93,4 +101,22 @@ class ShareMember:
             subscribed_topic_names=self._topics if epoch == JOIN else None,
         )
         with self._lock:
-            return self._wire.ask("c", asked).body
+            while True:
+                coordinator = self._coordinator or self._sought()
+                body = coordinator.ask("c", asked).body
+                if body.error_code != NOT_COORDINATOR or self._fault is _FAITHFUL:
+                    return body
+                coordinator.close()
+                self._coordinator = None
+
+    def _sought(self) -> Wire:
+        """Find the coordinator, which may take some time. Raises TargetError."""
+        asked = request("find_coordinator", 6, key_type=0, coordinator_keys=[GROUP])
+        for _ in range(_TRIES):
+            (answer,) = self._wire.ask("c", asked).body.coordinators
+            if not answer.error_code:
+                address = Address(answer.host, answer.port)
+                self._coordinator = Wire(address, Bounds(seconds=60))
+                return self._coordinator
+            time.sleep(_PAUSE)
+        raise TargetError("there is no coordinator")

@@ -54,7 +54,7 @@ const calls = {
     inHand.clear();
     refused = new Map();
     failure = undefined;
-    client = new KafkaClient({ clientId: "sharespec", brokers: [command.bootstrap] });
+    client = new KafkaClient({ clientId: "sharespec", brokers: command.bootstrap.split(",") });
     await client.connect();
     consumer = client.shareConsumer({
       groupId: command.group,

@@ -1,0 +1,67 @@
+"""Where partitions are led, as the client was told, and where it asks for them."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import attrs
+
+from clients.duties import Duty
+from clients.events import Answered, Asked, Moved, Place
+from model.share_messages import INITIAL_EPOCH
+
+MOST_ASKED = 3
+"""How many fetches to a former leader may ask for a partition once the client was told."""
+
+
+@attrs.define
+class Leadership:
+    """Leaders that moved, and what the client knows of them.
+
+    ``unvisited``: the new leader of a partition, until a fetch asks for it there. ``told``: how
+    many fetches asked a broker for a partition since its answer named another leader.
+    """
+
+    _sessions: dict[int, set[Place]] = attrs.field(factory=lambda: defaultdict(set))
+    _unvisited: dict[Place, int] = attrs.field(factory=dict)
+    _told: dict[tuple[int, Place], int] = attrs.field(factory=dict)
+
+    def moved(self, event: Moved) -> None:
+        """Take note of a leader that moved."""
+        self._unvisited[event.place] = event.broker
+        self._told.pop((event.broker, event.place), None)
+
+    def asked(self, event: Asked) -> Iterator[tuple[Duty, str]]:
+        """Take note of a request; yield what it violates."""
+        if not event.fetches:
+            return
+        places = self._sessions[event.broker]
+        if event.epoch == INITIAL_EPOCH:
+            places.clear()
+        places.update(event.named)
+        places.difference_update(event.forgotten)
+        for place in sorted(places):
+            if self._unvisited.get(place) == event.broker:
+                del self._unvisited[place]
+            count = self._told.get((event.broker, place))
+            if count is None:
+                continue
+            self._told[event.broker, place] = count + 1
+            if count == MOST_ASKED:
+                text = f"broker {event.broker} is asked for {_name(place)} {count + 1} times"
+                yield Duty.FOLLOWS, f"{text} after it has named another leader"
+
+    def answered(self, broker: int, event: Answered) -> None:
+        """Take note of the leaders that an answer names in place of the one asked."""
+        for place, leader in event.elsewhere:
+            if leader not in (-1, broker):
+                self._told.setdefault((broker, place), 0)
+
+    def starved(self, waited_ms: int) -> Iterator[tuple[Duty, str]]:
+        """Judge that polls brought nothing for so long although there were records."""
+        for place, leader in sorted(self._unvisited.items()):
+            text = f"broker {leader}, which leads {_name(place)} now, is not asked for it"
+            yield Duty.FOLLOWS, f"{text} in {waited_ms} ms of polls"
+
+
+def _name(place: Place) -> str:
+    return f"{place[0]}-{place[1]}"

@@ -1,0 +1,69 @@
+import pytest
+
+from clients.duties import Duty
+from clients.events import Answered, Asked, Moved
+from clients.leadership import MOST_ASKED, Leadership
+
+PLACE = ("t", 0)
+
+
+def fetch(broker: int, epoch: int, *, forgets: bool = False, names: bool = False) -> Asked:
+    forgotten, named = (PLACE,) if forgets else (), (PLACE,) if names else ()
+    return Asked(0, 1, "m", epoch, fetches=True, broker=broker, named=named, forgotten=forgotten)
+
+
+def elsewhere(leader: int) -> Answered:
+    return Answered(0, 1, elsewhere=((PLACE, leader),))
+
+
+def asked(leadership: Leadership, *requests: Asked) -> list[Duty]:
+    return [duty for each in requests for duty, _ in leadership.asked(each)]
+
+
+def opened() -> Leadership:
+    """Return what is known once a session with broker 1 has the partition."""
+    leadership = Leadership()
+    assert asked(leadership, fetch(1, 0, names=True)) == []
+    return leadership
+
+
+def test_a_client_that_was_told_of_the_leader_may_ask_a_few_times_more() -> None:
+    leadership = opened()
+    leadership.answered(1, elsewhere(2))
+    few = [fetch(1, epoch) for epoch in range(1, MOST_ASKED + 1)]
+    assert asked(leadership, *few) == []
+    assert asked(leadership, fetch(1, 9)) == [Duty.FOLLOWS]
+    assert asked(leadership, fetch(1, 10)) == []  # It is said once.
+
+
+@pytest.mark.parametrize("leader", [-1, 1])
+def test_a_client_that_was_not_told_which_broker_leads_may_go_on(leader: int) -> None:
+    leadership = opened()
+    leadership.answered(1, elsewhere(leader))
+    assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 20))) == []
+
+
+def test_what_a_session_forgets_or_leaves_out_is_not_asked_for() -> None:
+    leadership = opened()
+    leadership.answered(1, elsewhere(2))
+    requests = [fetch(1, 1, forgets=True), *(fetch(1, epoch) for epoch in range(2, 20))]
+    assert asked(leadership, *requests, fetch(1, 0), fetch(1, 1)) == []
+
+
+def test_a_leader_that_moves_back_is_asked_again() -> None:
+    leadership = opened()
+    leadership.answered(1, elsewhere(2))
+    leadership.moved(Moved(0, PLACE, 1))
+    assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 20))) == []
+
+
+def test_a_new_leader_that_is_never_asked_is_named() -> None:
+    leadership = opened()
+    leadership.moved(Moved(0, PLACE, 2))
+    acknowledges = Asked(0, 1, "m", 0, fetches=False, broker=2)
+    assert asked(leadership, fetch(1, 1), fetch(2, 0), acknowledges) == []
+    ((duty, text),) = leadership.starved(10_000)
+    assert duty is Duty.FOLLOWS
+    assert text == "broker 2, which leads t-0 now, is not asked for it in 10000 ms of polls"
+    assert asked(leadership, fetch(2, 1, names=True)) == []
+    assert list(leadership.starved(10_000)) == []

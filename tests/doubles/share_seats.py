@@ -1,0 +1,83 @@
+"""The brokers of our small share consumer: who leads what, and a session with each."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import attrs
+
+from conformance.wire.connection import Address, Bounds, Wire
+from conformance.wire.messages import request
+
+if TYPE_CHECKING:
+    from clients.events import Place
+
+Assigned = tuple[UUID, str, int]
+"""A partition that is assigned: the id and the name of its topic, and its number."""
+
+
+@attrs.define(eq=False)
+class Seat:
+    """A broker, the next epoch of the session with it, 0 where there is none, and what is in it."""
+
+    id: int
+    wire: Wire
+    epoch: int = 0
+    session: list[Assigned] = attrs.field(factory=list)
+
+
+class Seats:
+    """Every broker that the client knows."""
+
+    def __init__(self, bootstrap: str) -> None:
+        """Know one broker, which tells the others. Connect to nothing yet."""
+        first = Address.parse(bootstrap.split(",", maxsplit=1)[0])
+        self._bootstrap = Wire(first, Bounds(seconds=60))
+        self._seats: dict[int, Seat] = {}
+        self.names: dict[UUID, str] = {}
+        self.leaders: dict[Place, int] = {}
+
+    def refresh(self, topics: Iterable[str]) -> None:
+        """Ask who leads topics. Raises TargetError."""
+        asked = request(
+            "metadata",
+            13,
+            topics=[{"topic_id": None, "name": name} for name in topics],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=False,
+        )
+        answer = self._bootstrap.ask("c", asked).body
+        for broker in answer.brokers:
+            self.know(broker)
+        for topic in answer.topics:
+            self.names[topic.topic_id] = topic.name
+            for part in topic.partitions:
+                self.leaders[topic.name, part.partition_index] = part.leader_id
+
+    def know(self, broker: Any) -> None:  # noqa: ANN401 - of a response
+        """Take note of a broker, by its id and address."""
+        if broker.node_id not in self._seats:
+            wire = Wire(Address(broker.host, broker.port), Bounds(seconds=60))
+            self._seats[broker.node_id] = Seat(broker.node_id, wire)
+
+    def used(self) -> list[Seat]:
+        """Return the brokers with which there is a session."""
+        return [seat for _, seat in sorted(self._seats.items()) if seat.epoch]
+
+    def seat(self, id_: int) -> Seat:
+        """Return a broker."""
+        return self._seats[id_]
+
+    def leading(self, assigned: Iterable[Assigned]) -> list[Seat]:
+        """Return the brokers that lead some of these partitions."""
+        ids = {self.leaders[name, partition] for _, name, partition in assigned}
+        return [self._seats[id_] for id_ in sorted(ids)]
+
+    def led_by(self, seat: Seat, assigned: Iterable[Assigned]) -> list[Assigned]:
+        """Return those of these partitions that a broker leads."""
+        return [part for part in assigned if self.leaders[part[1], part[2]] == seat.id]
+
+    def close(self) -> None:
+        """Close every connection."""
+        for wire in (self._bootstrap, *(seat.wire for seat in self._seats.values())):
+            wire.close()
