@@ -17,7 +17,7 @@ _KNOWN = {
     "librdkafka": Path(__file__).parent / "targets" / "librdkafka.toml",
     "kafkats": Path(__file__).parent / "targets" / "kafkats" / "known.toml",
 }
-NAMES = ("librdkafka", "kafka", "kafkats")
+NAMES = ("librdkafka", "kafka", "kafkats", "franz-go")
 _JAVA = Path(__file__).parent / "targets" / "KafkaShare.java"
 _KAFKATS = Path(__file__).parent / "targets" / "kafkats"
 _NPM = Recipe(
@@ -27,6 +27,15 @@ _NPM = Recipe(
     ("package.json",),
     "node_modules",
     300,
+)
+_FRANZ_GO = Path(__file__).parent / "targets" / "franzgo"
+_GO = Recipe(
+    "the driver for franz-go",
+    "Go 1.26 or newer",
+    ("go", "build", "-o", "build/driver", "."),
+    ("go.mod", "go.sum", "driver.go"),
+    "build",
+    600,
 )
 _FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -95,8 +104,14 @@ def _kafkats() -> str:
     return f"node {shlex.quote(str(project / 'driver.js'))}"
 
 
+def _franz_go() -> str:
+    build(_FRANZ_GO, _GO)
+    return shlex.quote(str(_FRANZ_GO / "build" / "driver"))
+
+
 _COMMANDS: Mapping[str, Callable[[], str]] = {
     "librdkafka": _librdkafka,
     "kafka": _kafka,
     "kafkats": _kafkats,
+    "franz-go": _franz_go,
 }

@@ -21,6 +21,8 @@ from tests.clients.controls import (
     FENCED,
     FIVE,
     IMPLICIT,
+    MOVED,
+    RECOORDINATED,
     RELEASED,
     TWO_POLLS,
     script,
@@ -103,6 +105,25 @@ def test_a_member_joins_again(driver: Kept, chosen: Script) -> None:
 @of("librdkafka", "kafka")
 def test_gaps_are_reported(driver: Kept) -> None:
     assert violated(driver, COMPACTED) == []
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("librdkafka", "kafka", "franz-go")
+@pytest.mark.parametrize(
+    "chosen", [MOVED, RECOORDINATED], ids=["moved-leader", "moved-coordinator"]
+)
+def test_leaders_and_coordinators_are_followed(driver: Kept, chosen: Script) -> None:
+    assert violated(driver, chosen) == []
+
+
+@pytest.mark.slow
+@pytest.mark.broker
+@of("franz-go")
+def test_franz_go_conforms(driver: Kept) -> None:
+    result = campaign(lambda: driver, Limits(600, 4))
+    assert result.client.name.startswith("franz-go 1.")
+    assert (result.failure, result.shown, result.lack) == (None, (), None)
 
 
 @pytest.mark.slow

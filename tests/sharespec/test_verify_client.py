@@ -63,10 +63,10 @@ def test_a_client_that_does_nothing_has_shown_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "give one of librdkafka, kafka, kafkats, or --exec COMMAND"),
+        ((), "give one of librdkafka, kafka, kafkats, franz-go, or --exec COMMAND"),
         (
             ("librdkafka", "--exec", "x"),
-            "give one of librdkafka, kafka, kafkats, or --exec COMMAND",
+            "give one of librdkafka, kafka, kafkats, franz-go, or --exec COMMAND",
         ),
         (("--exec", "/no/such/command"), "'/no/such/command' cannot be started"),
         (("--exec", f"{sys.executable} -c 'input()'"), "it ended"),
@@ -76,7 +76,7 @@ def test_a_client_that_does_nothing_has_shown_nothing(tmp_path: Path) -> None:
         ),
         (("librdkafka", "--play", "{"), "a script is JSON, as reports have it"),
         (("librdkafka", "--seconds", "nan"), "nan is not a number"),
-        (("franz-go",), "'franz-go' is not one of 'librdkafka', 'kafka', 'kafkats'"),
+        (("sarama",), "'sarama' is not one of 'librdkafka', 'kafka', 'kafkats', 'franz-go'"),
     ],
     ids=str,
 )
