@@ -16,7 +16,7 @@ from serve.coordination import move_coordinator, move_on, remove
 from serve.members import Group, Member
 from serve.node import Cluster, Options
 from serve.server import Server
-from serve.topics import create_topic, move_leader, produce
+from serve.topics import create_topic, move_leader, produce, reconfigure
 from spec import share_broker
 from spec.share_broker import advance
 from spec.share_request import readable
@@ -162,6 +162,16 @@ class Broker:
             return self.journal.welcomed if members else None
 
         return self.do(move)
+
+    def refuse_renewals(self) -> None:
+        """Let no group renew acquisition locks from now on, as an administrator may."""
+
+        def forbid(cluster: Cluster) -> None:
+            for group in cluster.groups:
+                cluster.settings.setdefault(group, {})["share.renew.acknowledge.enable"] = "false"
+                reconfigure(cluster, group)
+
+        self.do(forbid)
 
     def lapse(self) -> None:
         """Put the clock of acquisition locks forward, until all have ended."""

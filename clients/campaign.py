@@ -101,7 +101,13 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
     failure = None
     while runs < limits.runs and time.monotonic() < until and failure is None:
         random = Random(f"{seed}:{runs}")  # noqa: S311 - chance, no secret
-        script = drawn(random, client.acquire_modes, callbacks=client.callbacks, modes=client.modes)
+        script = drawn(
+            random,
+            client.acquire_modes,
+            callbacks=client.callbacks,
+            modes=client.modes,
+            renews=client.renews,
+        )
         runs += 1
         try:
             record = play(script, start, pace)

@@ -42,7 +42,7 @@ class Hello:
     """What a driver says of its client; modes and acquire modes that it does not have are left out.
 
     ``callbacks``: it tells what callbacks for acknowledgements said. ``without``: the duties of a
-    call that its client does not have.
+    call that its client does not have. ``renews``: it has RENEW.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Hello:
     acquire_modes: tuple[str, ...]
     modes: tuple[str, ...] = MODES
     without: tuple[Duty, ...] = ()
+    renews: bool = False
 
 
 def hello(driver: Driver) -> Hello:
@@ -57,18 +58,25 @@ def hello(driver: Driver) -> Hello:
     answer = driver.ask({"do": "hello", "protocol": VERSION})
     if answer.get("protocol") != VERSION:
         raise TargetError(f"it speaks protocol {answer.get('protocol')!r}, and not {VERSION}")
-    name, callbacks = answer.get("name"), answer.get("callbacks", False)
+    name, callbacks = answer.get("name"), _flag(answer, "callbacks")
     if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_TEXT:
         raise TargetError(f"its name is {name!r:.80}, and not a text")
-    if not isinstance(callbacks, bool):
-        raise TargetError(f"its callbacks is {callbacks!r:.80}, and not true or false")
     return Hello(
         printable(name),
         callbacks,
         _some(answer, "acquire_modes", ACQUIRE_MODES) or ACQUIRE_MODES[:1],
         _some(answer, "modes", MODES) or MODES,
         tuple(map(Duty, _some(answer, "without", tuple(duty.value for duty in Duty)))),
+        _flag(answer, "renews"),
     )
+
+
+def _flag(answer: Values, name: str) -> bool:
+    """Return what is true or false; false where there is no such field."""
+    value = answer.get(name, False)
+    if not isinstance(value, bool):
+        raise TargetError(f"its {name} is {value!r:.80}, and not true or false")
+    return value
 
 
 def _some(answer: Values, name: str, allowed: tuple[str, ...]) -> tuple[str, ...]:

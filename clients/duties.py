@@ -34,6 +34,8 @@ class Duty(Enum):
     FOLLOWS = "follows-the-leader"
     OWN_LEADER = "acknowledges-to-whom-it-fetched-from"
     COORDINATOR = "follows-the-coordinator"
+    RENEWED = "keeps-what-it-renewed"
+    THROTTLED = "waits-as-it-is-throttled"
 
 
 @attrs.frozen
@@ -215,6 +217,22 @@ RULES: Mapping[Duty, Rule] = {
         "Javadoc of AcknowledgementCommitCallback",
         "What one leader gave is acknowledged to no other: the other knows of no acquisition. So "
         "such an acknowledgement fails, and the application is told.",
+    ),
+    Duty.RENEWED: Rule(
+        "The record is still being processed. Renew the acquisition lock so processing can "
+        "continue.",
+        "Javadoc of AcknowledgeType.RENEW",
+        "A record whose lock was renewed, and still lasts, is either returned by the next poll or "
+        "can be acknowledged without that. That a renewal is sent by the next commit belongs to "
+        "sends-every-acknowledgement.",
+    ),
+    Duty.THROTTLED: Rule(
+        "When a client receives a response with throttle time X, it should refrain from sending "
+        "any further requests for time X.",
+        "KIP-219",
+        "After the answer to a ShareFetch with a throttle time no request of the share session "
+        "comes to that broker for so long, but for what was under way: 50 ms are given to it, "
+        "which is this project's number. A client that closes is not judged by this.",
     ),
     Duty.COORDINATOR: Rule(
         "This is not the correct coordinator.",

@@ -11,7 +11,7 @@ import attrs
 Place: TypeAlias = tuple[str, int]
 """The name of a topic, and a partition of it."""
 
-GAP, ACCEPT, RELEASE, REJECT = 0, 1, 2, 3
+GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
 
 
 @attrs.frozen
@@ -59,6 +59,7 @@ class Answered:
     """The answer to a request: its error, what it acquired, and how acknowledgements fared.
 
     ``elsewhere``: partitions that another broker leads, with its id, or -1 where it is not named.
+    ``throttle_ms``: how long the client is to send nothing.
     """
 
     at_ms: int
@@ -67,6 +68,7 @@ class Answered:
     granted: tuple[Granted, ...] = ()
     refused: tuple[tuple[Place, int], ...] = ()
     elsewhere: tuple[tuple[Place, int], ...] = ()
+    throttle_ms: int = 0
 
 
 @attrs.frozen

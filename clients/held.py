@@ -6,7 +6,7 @@ from enum import Enum
 
 import attrs
 
-from clients.events import Granted, Place
+from clients.events import RENEW, Granted, Place
 
 
 class Fate(Enum):
@@ -15,12 +15,14 @@ class Fate(Enum):
     UNSENT = "was never sent"
     OPEN = "was not answered yet"
     DONE = "succeeded"
+    RENEWED = "renewed its lock"
     REFUSED = "was refused"
     REQUEST_REFUSED = "was refused with its whole request"
     CUT = "was cut off"
 
 
-REPEATABLE = (Fate.UNSENT, Fate.REQUEST_REFUSED, Fate.CUT)
+REPEATABLE = (Fate.UNSENT, Fate.RENEWED, Fate.REQUEST_REFUSED, Fate.CUT)
+SUCCEEDED = (Fate.DONE, Fate.RENEWED)
 FAILED = (Fate.REFUSED, Fate.REQUEST_REFUSED, Fate.CUT)
 
 
@@ -32,6 +34,8 @@ class Held:
     that is to be sent, by what the application said. ``lost``: where its lock or session ended, or
     its member gave it up. ``answer``: where it was given. ``is_gap``: it has no
     record, as compaction leaves it. ``broker``: who gave it.
+    ``given`` is the type that was sent last. ``renewing``: the application said RENEW. ``renewed``:
+    where that succeeded, until a poll returns the record again; ``passed_over``: one did not.
     """
 
     place: Place
@@ -48,6 +52,17 @@ class Held:
     fate: Fate = Fate.UNSENT
     told_failure: bool = False
     reported: bool = False
+    given: int | None = None
+    renewing: bool = False
+    renewed: int | None = None
+    passed_over: bool = False
+
+    def renew(self, position: int) -> None:
+        """Take note that its lock was renewed: the record is the application's still."""
+        self.fate, self.renewed = Fate.RENEWED, position
+        self.renewing = self.passed_over = False
+        if self.due == RENEW:
+            self.due = None
 
     @property
     def waits(self) -> bool:

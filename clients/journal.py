@@ -157,7 +157,8 @@ class Journal:
                     refused.append((place, int(getattr(error, "value", error))))
         error = values["error_code"].value
         lists = tuple(granted), tuple(refused), tuple(elsewhere)
-        self.note(Answered(self.now(), number, error, *lists))
+        throttle = values["throttle_time"]
+        self.note(Answered(self.now(), number, error, *lists, throttle_ms=throttle))
 
     def cut(self, number: int, *, took_effect: bool) -> None:
         """Take note of a connection that the broker cuts."""

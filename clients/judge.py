@@ -11,6 +11,7 @@ from clients.events import (
     ACCEPT,
     GAP,
     RELEASE,
+    RENEW,
     Acknowledgement,
     Answered,
     Asked,
@@ -30,7 +31,7 @@ from clients.events import (
     Starved,
     Waited,
 )
-from clients.held import FAILED, REPEATABLE, Fate, Held, Holdings
+from clients.held import FAILED, REPEATABLE, SUCCEEDED, Fate, Held, Holdings
 from clients.leadership import Leadership
 from clients.membership import LEAVE, REFUSALS, Membership
 from clients.sessions import Session
@@ -85,11 +86,12 @@ class _Judging:
     leadership: Leadership = attrs.field(factory=Leadership)
     outdated: set[int] = attrs.field(factory=set)
     violations: list[Violation] = attrs.field(factory=list)
-    requests: dict[int, tuple[Asked, list[Held]]] = attrs.field(factory=dict)
+    requests: dict[int, tuple[Asked, list[tuple[Held, int]]]] = attrs.field(factory=dict)
     call: Called | None = None
     began: int = 0
     unfinished: list[Held] = attrs.field(factory=list)
     empty_fetches: int = 0
+    replaced: int | None = None
     closing: bool = False
     closed: bool = False
     is_member: bool = False
@@ -121,6 +123,9 @@ class _Judging:
         if event.epoch == INITIAL_EPOCH and event.acknowledgements:
             text = "a request that opens a session acknowledges records"
             self.violated(Duty.EPOCHS, text)
+        haste = None if self.closing else session.haste(event.at_ms)
+        if haste is not None:
+            self.violated(Duty.THROTTLED, haste)
         session.asked(event.number, event.epoch)
         self.report(self.membership.identified(event.member, "a request of the share session"))
         if self.membership.refusal:
@@ -136,16 +141,16 @@ class _Judging:
             for batch in event.acknowledgements
             for held in self._acknowledged(batch, event.broker)
         ]
-        for held in sent:
-            held.sent, held.fate = self.position, Fate.OPEN
+        for held, given in sent:
+            held.sent, held.fate, held.given = self.position, Fate.OPEN, given
         self.requests[event.number] = (event, sent)
 
-    def _sent(self, event: Asked) -> Iterator[Held]:
+    def _sent(self, event: Asked) -> Iterator[tuple[Held, int]]:
         for batch in event.acknowledgements:
             yield from self._acknowledged(batch, event.broker)
 
-    def _acknowledged(self, batch: Acknowledgement, broker: int) -> Iterator[Held]:
-        """Judge a batch of acknowledgements to a broker; yield the acquisitions it is about."""
+    def _acknowledged(self, batch: Acknowledgement, broker: int) -> Iterator[tuple[Held, int]]:
+        """Judge acknowledgements to a broker; yield the acquisitions, each with its type."""
         if not 0 <= batch.last - batch.first < LONGEST_BATCH or not batch.types:
             text = f"a batch of acknowledgements from {batch.first} to {batch.last}"
             self.violated(Duty.HELD, f"{text} of {_name(batch.place)}")
@@ -169,11 +174,13 @@ class _Judging:
                 known = here[::-1]
                 fitting = next((held for held in reversed(known) if held.sent is None), known[-1])
                 self._misfit(fitting, given, where)
-            yield fitting
+            yield fitting, given
 
     def _fits(self, held: Held, given: int) -> bool:
-        if held.fate not in REPEATABLE:
+        if held.fate not in REPEATABLE and held.given != RENEW:
             return False
+        if given == RENEW and held.renewing:
+            return True
         if held.is_gap:
             may_release = self.closing or held.lost is not None or not self.holdings.is_passed(held)
             return given == GAP or (given == RELEASE and may_release)
@@ -205,10 +212,15 @@ class _Judging:
         self.sessions[broker].answered(event.number, event.error)
         self.leadership.answered(broker, event)
         refused = {place for place, _ in event.refused}
-        for held in sent:
+        for held, given in sent:
+            if given != held.given:
+                continue  # Another was sent meanwhile.
             held.fate = Fate.REFUSED if held.place in refused else Fate.DONE
             if event.error:
                 held.fate = Fate.REQUEST_REFUSED
+            elif given == RENEW and held.fate is Fate.DONE:
+                held.renew(self.position)
+        self.sessions[broker].throttled = event.at_ms, event.throttle_ms
         lost = self.position if event.number in self.outdated else None
         self.outdated.discard(event.number)
         for granted in event.granted:
@@ -224,7 +236,7 @@ class _Judging:
         self.membership.cut()
         self.outdated.discard(event.number)
         self.were_cut.add(broker)
-        for held in sent:
+        for held, _ in sent:
             held.fate = Fate.CUT
 
     def compacted(self, event: Compacted) -> None:
@@ -286,10 +298,11 @@ class _Judging:
         if event.call == "acknowledge":
             held = self._delivered(event.place, event.offset)
             if held is not None:
-                held.due = event.type
+                self.replaced, held.due = held.due, event.type
+                held.renewing = held.renewing or event.type == RENEW
         elif event.call in ("poll", *COMMITS):
             waiting = [held for held in self.holdings.every() if held.waits]
-            self.unfinished = [held for held in waiting if held.lost is None]
+            self.unfinished = [h for h in waiting if h.lost is None and h.renewed is None]
             for held in waiting if not self.settings.explicit else ():
                 held.due = ACCEPT
 
@@ -304,9 +317,9 @@ class _Judging:
         elif event.call == "close":
             self.closed = event.error is None
         elif event.call == "acknowledge" and event.error is not None and self.call is not None:
-            held = self._delivered(self.call.place, self.call.offset)
-            if held is not None and held.sent is None:
-                held.due = None
+            self._unacknowledged(self._delivered(self.call.place, self.call.offset))
+        if event.call == "commit" and event.error is None:
+            self._committed()
         for completed in event.completed:
             self._completed(completed)
         for place, error in event.results:
@@ -314,6 +327,25 @@ class _Judging:
         if event.error is not None and event.call in COMMITS:
             for held in self.holdings.every():
                 held.told_failure = held.told_failure or held.fate in FAILED
+
+    def _unacknowledged(self, held: Held | None) -> None:
+        """Take back what an acknowledgement said that failed as it was called."""
+        if held is None:
+            return
+        held.due, held.renewing = self.replaced, held.renewing and self.replaced == RENEW
+        if held.renewed is not None and held.passed_over and held.lost is None:
+            where = f"{_name(held.place)} offset {held.offset}"
+            text = f"{where} was renewed, no poll returns it, and it cannot be acknowledged"
+            self.violated(Duty.RENEWED, text)
+
+    def _committed(self) -> None:
+        """Judge what a commit without an error did not send."""
+        for held in self.holdings.every():
+            if held.due == RENEW and held.fate is Fate.UNSENT and held.lost is None:
+                where = f"{_name(held.place)} offset {held.offset}"
+                self.violated(
+                    Duty.ALL_SENT, f"{where} was to be renewed, and a commit sent nothing"
+                )
 
     def _polled(self, event: Returned) -> None:
         explicit, most = self.settings.explicit, self.settings.max_poll_records
@@ -327,6 +359,8 @@ class _Judging:
         self._ordered(event.records)
         for record in event.records:
             self._receive(record)
+        for held in self.holdings.every() if event.error is None else ():
+            held.passed_over = held.renewed is not None and held.renewed < self.began
         if event.error is None and not event.records:
             self._empty_handed()
         self._paused(event)
@@ -350,7 +384,11 @@ class _Judging:
             held = waiting[-1]
             text = f"{where} has delivery count {record.count}, it was acquired with {held.count}"
             self.violated(Duty.AS_ACQUIRED, text)
-        elif held is None and known:
+        again = [held for held in known if held.renewed is not None and held.count == record.count]
+        if held is None and again:
+            again[-1].renewed = None
+            return
+        if held is None and known:
             self.violated(
                 Duty.ONCE, f"{where} is delivered again, it was acquired {len(known)} times"
             )
@@ -389,7 +427,7 @@ class _Judging:
             if completed.error is not None:
                 for held in known:
                     held.told_failure = True
-            elif not any(held.fate is Fate.DONE for held in known):
+            elif not any(held.fate in SUCCEEDED for held in known):
                 what = known[-1].fate.value if known else "is of no record that it had"
                 where = f"{_name(completed.place)} offset {offset}"
                 text = f"a callback tells success of {where}, whose acknowledgement {what}"
@@ -426,7 +464,7 @@ class _Judging:
         where = f"{_name(held.place)} offset {held.offset}"
         if held.due is None or held.told_failure:
             return
-        if held.fate is Fate.UNSENT and held.lost is None:
+        if held.fate is Fate.UNSENT and held.lost is None and held.due != RENEW:
             text = f"{where} was to be acknowledged with type {held.due}, which was never sent"
             self.violated(Duty.ALL_SENT, text)
         if held.fate in FAILED and self.settings.callbacks:

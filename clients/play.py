@@ -11,8 +11,10 @@ from clients.events import (
     ACCEPT,
     REJECT,
     RELEASE,
+    RENEW,
     Called,
     Delivered,
+    Place,
     Record,
     Returned,
     Starved,
@@ -23,7 +25,7 @@ from conformance.target import TargetError
 from serve.rare import Habit
 
 TOPIC = "t"
-_TYPES = {Do.ACCEPT: ACCEPT, Do.RELEASE: RELEASE, Do.REJECT: REJECT}
+_TYPES = {Do.ACCEPT: ACCEPT, Do.RELEASE: RELEASE, Do.REJECT: REJECT, Do.RENEW: RENEW}
 _EMPTY_POLLS = 2
 """A client has nothing more once so many polls in a row brought nothing, and nothing is left."""
 _MOST_POLLS = 200
@@ -54,13 +56,18 @@ def play(script: Script, start: Callable[[], Driver], pace: Pace | None = None) 
 
 @attrs.define
 class _Application:
-    """The application of a script. ``pending`` are records that the last poll returned."""
+    """The application of a script. ``pending`` are records that it may acknowledge.
+
+    ``renewed`` are those that it renewed: until it acknowledges them otherwise they are its own,
+    whether a poll returns them again or not.
+    """
 
     broker: Broker
     driver: Driver
     script: Script
     pace: Pace
     pending: list[Delivered] = attrs.field(factory=list)
+    renewed: dict[tuple[Place, int], Delivered] = attrs.field(factory=dict)
     turn: int = 0
     moves: int = 0
 
@@ -109,7 +116,9 @@ class _Application:
         event = Called(self.broker.journal.now(), "poll", timeout_ms=wait)
         result = self.call("poll", event, timeout_ms=wait)
         if result.error is None:
-            self.pending = list(result.records)
+            again = {(record.place, record.offset) for record in result.records}
+            kept = [record for key, record in self.renewed.items() if key not in again]
+            self.pending = [*result.records, *kept]
         return result
 
     def poll_once(self) -> None:
@@ -128,7 +137,9 @@ class _Application:
                 return
 
     def starve(self) -> None:
-        """Take note that polls brought nothing as long as they went on."""
+        """Take note that polls brought nothing as long as they went on, with nothing in hand."""
+        if self.pending:
+            return
         waited = int(self.pace.patience_seconds * 1000)
         self.broker.journal.note(Starved(self.broker.journal.now(), waited))
 
@@ -147,7 +158,7 @@ class _Application:
                 type=type_,
             )
             topic, partition = record.place
-            self.call(
+            result = self.call(
                 "acknowledge",
                 event,
                 topic=topic,
@@ -155,6 +166,12 @@ class _Application:
                 offset=record.offset,
                 type=type_,
             )
+            key = record.place, record.offset
+            if type_ == RENEW:
+                self.renewed[key] = record
+                self.pending.append(record)
+            elif result.error is None:
+                self.renewed.pop(key, None)
 
     def drain(self) -> None:
         """Take and accept whatever there is."""
@@ -222,6 +239,7 @@ _STEPS: dict[Do, Callable[[_Application], None]] = {
     Do.LAPSE: lambda application: application.broker.lapse(),
     Do.EXPEL: _Application.expel,
     Do.FENCE: _Application.fence,
+    Do.REFUSE_RENEWALS: lambda application: application.broker.refuse_renewals(),
     Do.MOVE_COORDINATOR: _Application.move_coordinator,
 }
 

@@ -21,8 +21,8 @@ class Do(Enum):
     """A step of a script; those with a number need it.
 
     ``POLL`` polls until there is something, as long as there may be; ``POLL_ONCE`` polls once
-    whatever comes. ``ACCEPT``, ``RELEASE`` and ``REJECT`` acknowledge, where the number says how
-    many of what the last poll returned, 0 for all.
+    whatever comes. ``ACCEPT``, ``RELEASE``, ``REJECT`` and ``RENEW`` acknowledge, where the number
+    says how many of what the last poll returned, 0 for all.
     """
 
     PRODUCE = "produce"
@@ -32,6 +32,7 @@ class Do(Enum):
     ACCEPT = "accept"
     RELEASE = "release"
     REJECT = "reject"
+    RENEW = "renew"
     COMMIT = "commit"
     COMMIT_ASYNC = "commit-async"
     IDLE = "idle"
@@ -48,13 +49,18 @@ class Do(Enum):
     CUT_FETCHED = "cut-fetched"
     CUT_ACKNOWLEDGEMENT = "cut-acknowledgement"
     CUT_ACKNOWLEDGED = "cut-acknowledged"
+    REFUSE_RENEWALS = "refuse-renewals"
+    THROTTLE = "throttle"
+    PIECES = "pieces"
+    SLOW_HEARTBEAT = "slow-heartbeat"
     NO_COORDINATOR = "no-coordinator"
     MOVE_LEADER = "move-leader"
     MOVE_LEADER_UNNAMED = "move-leader-unnamed"
     MOVE_COORDINATOR = "move-coordinator"
 
 
-NUMBERED = frozenset({Do.PRODUCE, Do.PRODUCE_COMPACTED, Do.IDLE, Do.ACCEPT, Do.RELEASE, Do.REJECT})
+ACKNOWLEDGE = (Do.ACCEPT, Do.RELEASE, Do.REJECT, Do.RENEW)
+NUMBERED = frozenset({Do.PRODUCE, Do.PRODUCE_COMPACTED, Do.IDLE, *ACKNOWLEDGE})
 _LEAST = {Do.PRODUCE: 1, Do.PRODUCE_COMPACTED: 3}
 MOVES = (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED, Do.MOVE_COORDINATOR)
 """The steps that need a second broker."""
@@ -150,9 +156,10 @@ def _step(nth: int, step: object) -> Step:
 _TROUBLE = (
     *(Do.EVICT, Do.MISNUMBER, Do.LAPSE, Do.FEWER, Do.HOLES, Do.NOTHING),
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
-    *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE),
+    *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
 )
 _ACKNOWLEDGE = (Do.ACCEPT, Do.ACCEPT, Do.RELEASE, Do.REJECT)
+_RENEWING = (*_ACKNOWLEDGE, Do.RENEW, Do.RENEW)
 
 
 def drawn(
@@ -161,6 +168,7 @@ def drawn(
     *,
     callbacks: bool,
     modes: tuple[str, ...] = ("implicit", "explicit"),
+    renews: bool = False,
 ) -> Script:
     """Draw a script: rounds of an application, with trouble between and within them."""
     limit = random.choice(acquire_modes) == "record_limit"
@@ -168,10 +176,12 @@ def drawn(
     explicit = random.choice(modes) == "explicit"
     settings = Settings(explicit, limit, most, callbacks)
     brokers = random.choice((1, 1, 2))
-    trouble = _TROUBLE + MOVES if brokers > 1 else _TROUBLE
+    renews = renews and explicit
+    trouble = _TROUBLE + (MOVES if brokers > 1 else ()) + ((Do.REFUSE_RENEWALS,) if renews else ())
+    says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()
     steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
     for _ in range(random.randint(1, 3)):
-        steps += _round(random, trouble, explicit=settings.explicit)
+        steps += _round(random, trouble, says)
     if random.random() < _DRAINS:
         steps.append((Do.DRAIN, 0))
     return Script(settings, random.choice((1, 1, 2)), tuple(steps), brokers)
@@ -180,7 +190,7 @@ def drawn(
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.7, 0.35, 300
 
 
-def _round(random: Random, trouble: tuple[Do, ...], *, explicit: bool) -> list[Step]:
+def _round(random: Random, trouble: tuple[Do, ...], says: tuple[Do, ...]) -> list[Step]:
     """Draw one round: maybe more records, a poll, what is said of its records, maybe a commit."""
     steps: list[Step] = []
     if random.random() < _TROUBLED:
@@ -192,10 +202,9 @@ def _round(random: Random, trouble: tuple[Do, ...], *, explicit: bool) -> list[S
     steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
     if random.random() < _TROUBLED:
         steps.append((random.choice(trouble), 0))
-    if explicit:
+    if says:
         steps += [
-            (random.choice(_ACKNOWLEDGE), random.choice((0, 0, 1, 2)))
-            for _ in range(random.randint(1, 3))
+            (random.choice(says), random.choice((0, 0, 1, 2))) for _ in range(random.randint(1, 3))
         ]
     if random.random() < _TROUBLED:
         steps.append((random.choice(trouble), 0))

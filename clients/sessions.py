@@ -8,6 +8,9 @@ from spec.share_session import next_epoch
 NOT_FOUND, WRONG_EPOCH = 122, 123
 """SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH: the client knows its session is gone."""
 
+UNDERWAY_MS = 50
+"""How long a request may be under way that was sent before a throttle time was known."""
+
 
 @attrs.define
 class Session:
@@ -15,13 +18,15 @@ class Session:
 
     ``sure`` is False where a connection was cut, or a request failed for another reason: then the
     epoch may have moved on or not. ``abandoned``: it may give its session up, and open another, as
-    it was told that its member is gone.
+    it was told that its member is gone. ``throttled``: when an answer came last, and for how
+    long it said that the client is to send nothing, in ms.
     """
 
     epoch: int | None = None
     sure: bool = True
     ended: bool = False
     abandoned: bool = False
+    throttled: tuple[int, int] = (0, 0)
     _asked: dict[int, int] = attrs.field(factory=dict)
 
     def allowed(self) -> set[int]:
@@ -31,6 +36,14 @@ class Session:
         if self.sure:
             return {self.epoch, FINAL_EPOCH, *((INITIAL_EPOCH,) if self.abandoned else ())}
         return {INITIAL_EPOCH, FINAL_EPOCH, self.epoch, max(INITIAL_EPOCH, self.epoch - 1)}
+
+    def haste(self, at_ms: int) -> str | None:
+        """Return how a request disregards what the client was told, or None."""
+        since, throttle = self.throttled
+        waited = at_ms - since
+        if UNDERWAY_MS <= waited < throttle - UNDERWAY_MS:
+            return f"a request comes {waited} ms after an answer with throttle time {throttle}"
+        return None
 
     @property
     def is_open(self) -> bool:

@@ -18,6 +18,12 @@ from model.share_messages import (
     TopicPartition,
 )
 
+THROTTLE_MS = 1000
+"""For how long a client is to refrain from requests."""
+
+SLOW_SECONDS = 0.5
+"""How late a heartbeat is answered."""
+
 MOST_ARMED = 1000
 """How many may be armed at a time."""
 
@@ -32,6 +38,9 @@ class Habit(Enum):
     CUT_FETCHED = "cut the connection after a fetch took effect, in place of its answer"
     CUT_ACKNOWLEDGEMENT = "cut the connection before acknowledgements are looked at"
     CUT_ACKNOWLEDGED = "cut the connection after acknowledgements took effect"
+    THROTTLE = "say with the answer to a fetch that the client is to wait"
+    PIECES = "send the answer to a fetch in small pieces"
+    SLOW_HEARTBEAT = "answer a heartbeat late"
     NO_COORDINATOR = "say that the coordinator of a group is not available"
 
 

@@ -17,7 +17,7 @@ from serve.apis import API_VERSIONS, APIS, Api, advertised
 from serve.asked import Asked
 from serve.coordination import expel
 from serve.node import Cluster, Node, Options
-from serve.rare import TAKES_EFFECT
+from serve.rare import SLOW_SECONDS, TAKES_EFFECT, Habit
 from spec import share_broker
 
 LOG = logging.getLogger("sharespec.serve")
@@ -28,7 +28,10 @@ _SIZE = 4
 _LONGEST_LINE = 200
 _TURNS = 10
 """Turns of the event loop in which a connection that was accepted comes to its task."""
-_SHARE_APIS = ("share_fetch", "share_acknowledge")
+_FETCH, _HEARTBEAT = "share_fetch", "share_group_heartbeat"
+_SHARE_APIS = (_FETCH, "share_acknowledge")
+_PIECES, _PIECE_BYTES, _PIECE_SECONDS = 50, 7, 0.002
+"""How an answer is sent in pieces: each a packet of its own, and the rest at once."""
 
 
 @attrs.define
@@ -252,7 +255,15 @@ class _Connection:
         if cut:
             raise _CutError
         if answer is not None:
-            await self._send(answer)
+            await self._reply(api, answer)
+
+    async def _reply(self, api: Api, answer: bytes) -> None:
+        """Send an answer, late or in pieces as ``rare`` has it."""
+        rare = self.node.cluster.rare
+        if api.name == _HEARTBEAT and rare.takes(Habit.SLOW_HEARTBEAT):
+            await asyncio.sleep(SLOW_SECONDS)
+        pieces = api.name == _FETCH and rare.takes(Habit.PIECES)
+        await self._send(answer, _PIECES if pieces else 0)
 
     def _noticed(self, number: int, api: Api, asked: Asked) -> bool:
         """Tell of a request, and return whether its answer is to be cut; _CutError before that."""
@@ -270,10 +281,15 @@ class _Connection:
             witness.cut(number, took_effect=False)
         raise _CutError
 
-    async def _send(self, data: bytes) -> None:
-        """Send an answer; a client that does not read it in time is dropped."""
+    async def _send(self, data: bytes, pieces: int = 0) -> None:
+        """Send an answer, begun in small pieces; a client that does not read it is dropped."""
         seconds = self.node.cluster.options.limits.stalled_seconds
-        self.writer.write(len(data).to_bytes(_SIZE, "big") + data)
+        rest = len(data).to_bytes(_SIZE, "big") + data
+        for _ in range(pieces):
+            self.writer.write(rest[:_PIECE_BYTES])
+            rest = rest[_PIECE_BYTES:]
+            await asyncio.sleep(_PIECE_SECONDS)
+        self.writer.write(rest)
         try:
             async with asyncio.timeout(seconds):
                 await self.writer.drain()

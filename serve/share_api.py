@@ -27,7 +27,7 @@ from serve.batches import Stored
 from serve.coordination import setting
 from serve.leaders import current_leader, endpoints
 from serve.node import Node
-from serve.rare import ACQUIRING, with_acquired
+from serve.rare import ACQUIRING, THROTTLE_MS, Habit, with_acquired
 from serve.record_log import RecordLog, batches_from, batches_within, offset_at
 from serve.settings import reset_duration_ms
 from serve.topics import settings_of
@@ -261,8 +261,9 @@ def _response(node: Node, asked: Asked, response: ShareResponse, why: str | None
             moved.append(parts[-1]["current_leader"])
     group = asked.body.group_id
     known = group if isinstance(group, str) else ""
+    throttled = hasattr(asked.body, "max_wait") and node.cluster.rare.takes(Habit.THROTTLE)
     return {
-        "throttle_time": 0,
+        "throttle_time": THROTTLE_MS if throttled else 0,
         "error_code": _code(response.error),
         "error_message": why,
         "acquisition_lock_timeout": setting(node.cluster, known, "record.lock.duration.ms"),

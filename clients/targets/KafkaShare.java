@@ -88,6 +88,7 @@ public class KafkaShare {
         answer.put("protocol", 1);
         answer.put("name", "Apache Kafka " + properties.getProperty("version") + ", KafkaShareConsumer");
         answer.put("callbacks", true);
+        answer.put("renews", true);
         answer.putArray("acquire_modes").add("batch_optimized").add("record_limit");
     }
 

@@ -28,7 +28,8 @@ GOOD = {"protocol": 1, "name": "a client"}
 
 def test_a_driver_describes_its_client() -> None:
     client = hello(Scripted({**GOOD, "callbacks": True, "acquire_modes": ["record_limit"]}))
-    assert (client.name, client.callbacks) == ("a client", True)
+    assert (client.name, client.callbacks, client.renews) == ("a client", True, False)
+    assert hello(Scripted({**GOOD, "renews": True})).renews
     assert client.acquire_modes == ("record_limit",)
     assert hello(Scripted(GOOD)).acquire_modes == ("batch_optimized",)
     assert hello(Scripted(GOOD)).modes == ("implicit", "explicit")
@@ -44,6 +45,7 @@ def test_a_driver_describes_its_client() -> None:
         ({"protocol": 1}, "name is None"),
         ({**GOOD, "name": ""}, "name is ''"),
         ({**GOOD, "callbacks": 1}, "callbacks is 1"),
+        ({**GOOD, "renews": "yes"}, "renews is 'yes'"),
         ({**GOOD, "acquire_modes": "record_limit"}, "acquire_modes is 'record_limit'"),
         ({**GOOD, "acquire_modes": [{}]}, "acquire_modes is [{}]"),
         (

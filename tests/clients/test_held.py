@@ -1,4 +1,4 @@
-from clients.events import Granted
+from clients.events import ACCEPT, RENEW, Granted
 from clients.held import Fate, Holdings
 
 PLACE = ("t", 0)
@@ -69,3 +69,16 @@ def test_a_gap_is_unreported_once_a_later_record_of_its_answer_is_acknowledged()
     assert [held.offset for held in holdings.unreported()] == [1]
     holdings.of(PLACE, 1)[0].fate = Fate.OPEN
     assert holdings.unreported() == []
+
+
+def test_what_is_renewed_waits_for_the_application_again_unless_it_has_said_more() -> None:
+    holdings = Holdings()
+    holdings.grant(Granted(PLACE, 0, 1, 1))
+    first, second = holdings.every()
+    for held, due in ((first, RENEW), (second, ACCEPT)):
+        holdings.deliver(held, 1)
+        held.due = due
+        assert not held.waits
+        held.renew(4)
+        assert (held.fate, held.renewed) == (Fate.RENEWED, 4)
+    assert (first.waits, second.waits) == (True, False)

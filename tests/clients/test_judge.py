@@ -94,5 +94,5 @@ def test_every_duty_and_every_fault_has_a_control() -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_a_client_without_a_fault_conforms_whatever_happens(seed: int) -> None:
     chance = Random(seed)  # noqa: S311 - chance, no secret
-    script = drawn(chance, ("batch_optimized", "record_limit"), callbacks=True)
+    script = drawn(chance, ("batch_optimized", "record_limit"), callbacks=True, renews=True)
     assert violated(script, None) == {}, as_json(script)

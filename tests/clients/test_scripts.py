@@ -9,7 +9,7 @@ from clients.scripts import MOST_STEPS, Do, Script, ScriptError, as_json, drawn,
 
 def draw(seed: int) -> Script:
     chance = Random(seed)  # noqa: S311 - chance, no secret
-    return drawn(chance, ("batch_optimized", "record_limit"), callbacks=True)
+    return drawn(chance, ("batch_optimized", "record_limit"), callbacks=True, renews=True)
 
 
 def test_a_script_as_json_is_the_same_script() -> None:

@@ -58,3 +58,13 @@ def test_the_end_of_a_connection_says_nothing_of_a_session_that_never_was() -> N
     opened = after((0, 0))
     opened.disconnected()
     assert opened.allowed() == {0, 1, FINAL_EPOCH}
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "hastens"), [(1000, False), (1049, False), (1050, True), (1449, True), (1450, False)]
+)
+def test_a_throttle_time_is_heeded_but_for_what_was_under_way(at_ms: int, *, hastens: bool) -> None:
+    session = Session()
+    assert session.haste(at_ms) is None
+    session.throttled = 1000, 500
+    assert (session.haste(at_ms) is not None) is hastens

@@ -6,20 +6,18 @@ way, but for heartbeats (share_member.py).
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-import attrs
-from kio.records.readers import read_batch
-
 from clients.drivers import Values
-from clients.events import ACCEPT, GAP, Place
+from clients.events import ACCEPT, GAP, RENEW, Place
 from conformance.target import TargetError
 from conformance.wire.messages import Message, request
-from conformance.wire.records import BATCH_HEADER, LENGTH_FROM
 from tests.doubles.share_faults import Fault
 from tests.doubles.share_member import GROUP, ShareMember
+from tests.doubles.share_records import Got, delivered, values_of
 from tests.doubles.share_seats import Assigned, Seat, Seats
 
 SESSION_ERRORS = {122: "SHARE_SESSION_NOT_FOUND", 123: "INVALID_SHARE_SESSION_EPOCH"}
@@ -31,17 +29,6 @@ MANY = 2000
 
 Due = dict[tuple[Place, int], int]
 """The type of acknowledgement of each record, by its share-partition and offset."""
-
-
-@attrs.define
-class Got:
-    """A record in hand."""
-
-    place: Place
-    offset: int
-    count: int
-    value: str
-    broker: int
 
 
 class FailureError(Exception):
@@ -64,6 +51,7 @@ class ShareClient:
         self.givers: dict[tuple[Place, int], int] = {}
         self.sent_before: Due = {}
         self.again: list[Got] = []
+        self.renewed: set[tuple[Place, int]] = set()
         self.completed: list[Values] = []
         self.settings: Values = {}
 
@@ -108,7 +96,13 @@ class ShareClient:
         """Describe it."""
         modes = ["batch_optimized", "record_limit"]
         name = self.fault.value if self.fault else "the double"
-        return {"protocol": 1, "name": name, "callbacks": True, "acquire_modes": modes}
+        return {
+            "protocol": 1,
+            "name": name,
+            "callbacks": True,
+            "renews": True,
+            "acquire_modes": modes,
+        }
 
     def open(self, command: Values) -> Values:
         """Take the settings."""
@@ -123,11 +117,15 @@ class ShareClient:
         return self.seats
 
     def send(self, seat: Seat, message: Message, wait_ms: int = 0) -> Any:  # noqa: ANN401 - a response
-        """Send a request. Raises FailureError where the connection is cut."""
+        """Send a request, once that is allowed. Raises FailureError where the connection is cut."""
+        if not self.has(Fault.HASTY):
+            time.sleep(max(0.0, seat.quiet_until - time.monotonic()))
         try:
-            return seat.wire.ask("c", message, wait_ms).body
+            body = seat.wire.ask("c", message, wait_ms).body
         except TargetError:
             raise FailureError(CUT) from None
+        seat.quiet_until = time.monotonic() + body.throttle_time / 1000
+        return body
 
     def subscribe(self, command: Values) -> Values:
         """Subscribe; the next poll joins."""
@@ -154,7 +152,7 @@ class ShareClient:
 
     def poll(self, command: Values) -> Values:
         """Poll: what is due is acknowledged with the fetch."""
-        if self.explicit and self.current and not self.has(Fault.POLLS_ON):
+        if self.explicit and self.current.keys() - self.renewed and not self.has(Fault.POLLS_ON):
             raise FailureError("IllegalStateException")
         self.accept_current()
         if not self.assigned:
@@ -163,7 +161,7 @@ class ShareClient:
             self.acknowledge_apart()
         else:
             self.fetch(command["timeout_ms"])
-        return {"records": [_delivered(got) for got in self.taken()]}
+        return {"records": [delivered(got) for got in self.taken()]}
 
     def accept_current(self) -> None:
         """Accept what the last poll returned, where that is implicit."""
@@ -192,9 +190,16 @@ class ShareClient:
         key = ((command["topic"], command["partition"]), command["offset"])
         if key not in self.current:
             raise FailureError("IllegalStateException")
-        self.pending[key] = ACCEPT if self.has(Fault.ALWAYS_ACCEPTS) else command["type"]
+        accepts = self.has(Fault.ALWAYS_ACCEPTS) and command["type"] != RENEW
+        self.pending[key] = ACCEPT if accepts else command["type"]
         self.givers[key] = self.current[key].broker
-        del self.current[key]
+        self.renewed.discard(key)
+        if command["type"] == RENEW and not self.has(Fault.RENEWAL_ENDS):
+            self.renewed.add(key)
+        else:
+            del self.current[key]
+        if command["type"] == RENEW and self.has(Fault.RENEWS_NOTHING):
+            del self.pending[key]
         return {}
 
     def commit(self, _command: Values) -> Values:
@@ -236,10 +241,11 @@ class ShareClient:
         """Send a ShareAcknowledge to a broker."""
         asked = request(
             "share_acknowledge",
-            1,
+            2,
             group_id=GROUP,
             member_id=self.member_id,
             share_session_epoch=epoch,
+            is_renew_ack=RENEW in due.values(),
             topics=self.batches(self.assigned, due),
         )
         body, errors = self.exchange(seat, asked, due, "error_code")
@@ -346,8 +352,9 @@ class ShareClient:
         if self.has(Fault.BUSY):
             for _ in range(MANY):
                 self.fetch_once(leading[0], {}, 0)
-        due = self.due()
-        split, moved = self.split(due)
+        if RENEW in self.pending.values():  # A fetch that renews brings no records.
+            self.acknowledge_apart()
+        split, moved = self.split(self.due())
         if moved:
             self.complete(moved, lambda _place: "NOT_LEADER_OR_FOLLOWER")
         for seat in self.brokers.used():
@@ -413,7 +420,7 @@ class ShareClient:
             for taken in part.acquired_records
             for offset in range(taken.first_offset, taken.last_offset + 1)
         }
-        values = _values(part.records or b"")
+        values = values_of(part.records or b"")
         if self.has(Fault.WHOLE_BATCH):
             counts = {offset: counts.get(offset, 1) for offset in values}
         for offset in counts.keys() - values.keys():
@@ -451,30 +458,6 @@ class ShareClient:
 
 def _text(code: int) -> str | None:
     return f"error {code}" if code else None
-
-
-def _delivered(got: Got) -> Values:
-    topic, partition = got.place
-    return {
-        "topic": topic,
-        "partition": partition,
-        "offset": got.offset,
-        "delivery_count": got.count,
-        "value": got.value,
-    }
-
-
-def _values(data: bytes) -> dict[int, str]:
-    """Return the value of each record in what a fetch returned, by its offset."""
-    values: dict[int, str] = {}
-    while len(data) >= BATCH_HEADER.size:
-        _first, length = BATCH_HEADER.unpack_from(data)[:2]
-        size = LENGTH_FROM + length
-        batch, _ = read_batch(data[:size], 0)
-        for record in batch.records:
-            values[record.offset] = (record.value or b"").decode()
-        data = data[size:]
-    return values
 
 
 def main() -> None:

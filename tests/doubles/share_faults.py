@@ -42,4 +42,7 @@ class Fault(Enum):
     STAYS_WITH_LEADER = "it asks the broker for ever that led a partition first"
     TO_NEW_LEADER = "it acknowledges to a new leader what the former one gave"
     STAYS_WITH_COORDINATOR = "it sends every heartbeat to the broker that was its coordinator first"
+    RENEWS_NOTHING = "it sends no renewals"
+    RENEWAL_ENDS = "it forgets a record whose lock it renews"
+    HASTY = "it sends requests although it is throttled"
     OTHER_FETCHER = "it fetches with another member id than it joins with"

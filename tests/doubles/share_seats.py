@@ -18,12 +18,16 @@ Assigned = tuple[UUID, str, int]
 
 @attrs.define(eq=False)
 class Seat:
-    """A broker, the next epoch of the session with it, 0 where there is none, and what is in it."""
+    """A broker, the next epoch of the session with it, 0 where there is none, and what is in it.
+
+    ``quiet_until``: the monotonic time, in s, before which it is to be sent nothing.
+    """
 
     id: int
     wire: Wire
     epoch: int = 0
     session: list[Assigned] = attrs.field(factory=list)
+    quiet_until: float = 0.0
 
 
 class Seats:

@@ -1,13 +1,15 @@
+import time
 from random import Random
 from uuid import UUID
 
 import pytest
 
+from conformance.wire.codec import message
 from conformance.wire.target import UnansweredError
 from model.errors import ErrorCode
 from model.ranges import AcquiredRange
-from model.share_messages import PartitionResponse, ShareResponse, TopicPartition
-from serve.rare import MOST_ARMED, Habit, Rare
+from model.share_messages import PartitionResponse, ShareFetch, ShareResponse, TopicPartition
+from serve.rare import MOST_ARMED, SLOW_SECONDS, THROTTLE_MS, Habit, Rare
 from tests.clients.test_broker import holding
 from tests.serve.served import Client, acquired, part
 
@@ -128,3 +130,32 @@ def test_a_coordinator_is_not_available_once() -> None:
             for _ in range(2)
         ]
         assert [(each.error_code, each.node_id) for each in codes] == [(15, -1), (0, 1)]
+
+
+def test_a_throttle_time_is_told_once_and_with_a_fetch_only() -> None:
+    with holding() as (broker, client, topic):
+        broker.do(lambda cluster: cluster.rare.arm(Habit.THROTTLE))
+        client.acknowledge(1, part(topic, (0, 0, 1)))
+        times = []
+        for epoch in (2, 3):
+            asked = ShareFetch("g", "m", epoch, (), max_wait_ms=0)
+            times.append(client.send(message(asked)).throttle_time)
+        assert times == [THROTTLE_MS, 0]
+
+
+def test_an_answer_in_pieces_is_the_same_answer() -> None:
+    with holding() as (broker, client, _topic):
+        broker.produce(("t", 0), 500)
+        broker.do(lambda cluster: cluster.rare.arm(Habit.PIECES))
+        assert acquired(client.fetch(1)) == [(3, 502, 1)]
+        broker.do(lambda cluster: cluster.rare.arm(Habit.PIECES))
+        assert acquired(client.fetch(2)) == []  # It is shorter than its pieces would be.
+
+
+def test_a_slow_heartbeat_takes_effect_before_it_is_answered() -> None:
+    with holding() as (broker, client, _topic):
+        broker.do(lambda cluster: cluster.rare.arm(Habit.SLOW_HEARTBEAT))
+        began = time.monotonic()
+        assert client.beat(-1).error_code == 0
+        assert time.monotonic() - began >= SLOW_SECONDS
+        assert broker.do(lambda cluster: cluster.groups["g"].members) == {}

@@ -80,6 +80,7 @@ func (d *driver) carryOut(c command) (values, error) {
 			"protocol":      1,
 			"name":          "franz-go " + version(),
 			"callbacks":     true,
+			"renews":        true,
 			"acquire_modes": []string{"batch_optimized", "record_limit"},
 			"without":       []string{"refuses-a-poll-with-records-unacknowledged"},
 		}, nil

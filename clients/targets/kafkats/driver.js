@@ -9,9 +9,10 @@ import { KafkaClient } from "@kafkats/client";
 const { version } = JSON.parse(
   readFileSync(new URL("node_modules/@kafkats/client/package.json", import.meta.url), "utf8"),
 );
-const SAYS = { 1: "ack", 2: "release", 3: "reject" };
+const SAYS = { 1: "ack", 2: "release", 3: "reject", 4: "renew" };
+const RENEW = 4;
 
-let client, consumer, running, failure;
+let client, consumer, running, failure, most;
 let arrived = []; // what the function was given and no poll has returned
 const inHand = new Map(); // what a poll has returned and is not acknowledged, with how to go on
 const outstanding = new Set(); // acknowledgements that are not settled
@@ -36,7 +37,7 @@ function acknowledge(item, type) {
     outstanding.delete(noted);
   });
   outstanding.add(noted);
-  item.goOn();
+  if (type !== RENEW) item.goOn();
 }
 
 const calls = {
@@ -44,6 +45,7 @@ const calls = {
     protocol: 1,
     name: `@kafkats/client ${version}`,
     callbacks: true,
+    renews: true,
     modes: ["explicit"],
     acquire_modes: ["batch_optimized", "record_limit"],
     without: ["refuses-a-poll-with-records-unacknowledged"],
@@ -54,6 +56,7 @@ const calls = {
     inHand.clear();
     refused = new Map();
     failure = undefined;
+    most = command.max_poll_records;
     client = new KafkaClient({ clientId: "sharespec", brokers: command.bootstrap.split(",") });
     await client.connect();
     consumer = client.shareConsumer({
@@ -81,8 +84,7 @@ const calls = {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     if (failure !== undefined) throw failure;
-    const items = arrived;
-    arrived = [];
+    const items = arrived.splice(0, most);
     const records = items.map((item) => {
       const { topic, partition, offset, deliveryCount, value } = item.message;
       inHand.set(key(topic, partition, offset), item);
@@ -101,7 +103,7 @@ const calls = {
     const name = key(command.topic, command.partition, command.offset);
     const item = inHand.get(name);
     if (item === undefined) throw new Error(`${name} is not in hand`);
-    inHand.delete(name);
+    if (command.type !== RENEW) inHand.delete(name);
     acknowledge(item, command.type);
     return {};
   },
