@@ -32,6 +32,9 @@ _ENDINGS = {"script": "</script>", "style": "</style>", "head": "</head>", "!--"
 _INLINE = frozenset({"a", "b", "code", "em", "i", "span", "strong", "u", "time", "sub", "sup"})
 
 
+_SOURCE = re.compile(r"(KIP-\d+|KAFKA-\d+|Apache Kafka|Of this project)(?:(?:, |: )(.+))?")
+
+
 class Fate(Enum):
     """What became of a sentence in a newer text."""
 
@@ -60,17 +63,17 @@ class Compared:
 
 def drift(text: str, kip: int, cases: Iterable[Case]) -> Iterator[Compared]:
     """Yield each quoted sentence of a KIP, as the vectors have them; ``text`` is plain or HTML."""
-    lines = [_plain(line) for line in plain_text(text).splitlines()]
-    whole = _plain(" ".join(lines))
+    lines = [plain(line) for line in plain_text(text).splitlines()]
+    whole = plain(" ".join(lines))
     parts = [
         _Part(part, number, _words(part))
         for number, line in enumerate(lines, start=1)
-        for part in _sentences(line)
+        for part in sentences(line)
     ]
     listed = [case for case in cases if case.rests_on.kip == kip]
     for quotation in dict.fromkeys(case.rests_on for case in listed):
         of_it = [case for case in listed if case.rests_on == quotation]
-        fate, now, line = _fate(_plain(quotation.says), whole, parts)
+        fate, now, line = _fate(plain(quotation.says), whole, parts)
         yield Compared(
             quotation,
             fate,
@@ -124,12 +127,13 @@ def _fate(says: str, whole: str, parts: list[_Part]) -> tuple[Fate, str, int]:
     return (Fate.CHANGED, nearest.text, nearest.line) if ratio >= NEAR else (Fate.GONE, "", 0)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return a text with simple quotes and dashes, and single spaces."""
     return " ".join(text.translate(_PLAIN).split())
 
 
-def _sentences(line: str) -> list[str]:
+def sentences(line: str) -> list[str]:
+    """Return the sentences of a line."""
     return [part[:_LONGEST] for part in re.split(r"(?<=[.!?])\s+", line)]
 
 
@@ -137,10 +141,22 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z0-9]+(?:[_.][a-z0-9]+)*", text.lower()))
 
 
+def cited(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the KIPs and sections of a source such as ``KIP-932, ShareFetch; Responses``.
+
+    The section of a whole KIP is empty.
+    """
+    kip = ""
+    for part in source.split("; "):
+        named = _SOURCE.fullmatch(part)
+        if named:
+            kip = named[1]
+        yield kip, named[2] or "" if named else part
+
+
 def _citing(quotation: Quotation) -> Iterator[str]:
     """Yield the rules that cite the section of a sentence."""
+    wanted = f"KIP-{quotation.kip}", quotation.section.removesuffix(" API")
     for rule, citation in (CITATIONS | TRANSITIONS).items():
-        kip, _, sections = citation.source.partition(", ")
-        section = quotation.section.removesuffix(" API")
-        if kip == f"KIP-{quotation.kip}" and section in sections.split("; "):
+        if wanted in cited(citation.source):
             yield rule

@@ -30,7 +30,7 @@ def produce(partition: SharePartition, operation: Produce) -> Step:
 
 
 def compact(partition: SharePartition, operation: Compact) -> Step:
-    """Take offsets out of the log (KIP-1226, Compacted records).
+    """Compact the log (KIP-1226, Handling Control and Compacted Records).
 
     Guard: the offsets lie below the end of the log.
     Effect: the log no longer holds them. The share-partition notices when a read skips them. They

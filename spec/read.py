@@ -42,7 +42,7 @@ def first_readable(partition: SharePartition, operation: Acquire) -> int:
 
 
 def learn(partition: SharePartition, operation: Acquire) -> SharePartition:
-    """Learn from a read which offsets the log lacks (KIP-1226, Compacted records).
+    """Learn what the log lacks (KIP-1226, Handling Control and Compacted Records).
 
     Guard: something was read.
     Effect: offsets that the read skipped are natural gaps or compacted; those below the log start
