@@ -128,8 +128,12 @@ def _runs(file: pq.ParquetFile) -> tuple[PartitionRun, ...] | None:
 
 
 def _has_leaders(file: pq.ParquetFile) -> bool:
-    column = file.read(columns=["leader_epoch"], use_threads=False).column(0)
-    return bool(column.null_count < len(column))
+    # One group at a time: a file may be larger than memory.
+    for group in range(file.metadata.num_row_groups):
+        column = file.read_row_group(group, columns=["leader_epoch"], use_threads=False).column(0)
+        if column.null_count < len(column):
+            return True
+    return False
 
 
 def _runs_of_batch(

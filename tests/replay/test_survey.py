@@ -94,3 +94,15 @@ def test_generated_traces_are_recognized(tmp_path: Path) -> None:
 def test_rows_that_tell_their_leader_epoch_are_put_in_order_elsewhere(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "t.parquet", [{**row, "leader_epoch": 3} for row in ROWS])
     assert (look(path).runs, look(path).problem) == (None, None)
+
+
+def test_a_file_is_looked_through_one_row_group_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def whole(*_arguments: object, **_options: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(pq.ParquetFile, "read", whole)
+    late = [*ROWS[:-1], {**ROWS[-1], "leader_epoch": 3}]
+    assert look(write_parquet(tmp_path / "plain.parquet", ROWS, 7)).runs
+    assert look(write_parquet(tmp_path / "late.parquet", late, 7)).runs is None
