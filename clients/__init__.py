@@ -3,7 +3,7 @@
 campaign    random scripts, each run against a broker; what is found is shrunk
   scripts   what an application and the broker do, as values; drawn at random
   play      runs a script: a broker of ``serve``, a client behind a driver, and a journal
-    broker, journal, drivers, process
+    broker, journal, drivers, process; transactions: batches that no producer may send
   judge     a pure function from a journal to violations of duties
     held, sessions, membership     records in the client's hands; session epochs; heartbeats
   exercise  how often what the duties are about has happened

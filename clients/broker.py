@@ -8,11 +8,15 @@ from typing import TypeVar
 
 import attrs
 
+from clients.drivers import GROUP
 from clients.events import Compacted, Moved, Place
 from clients.journal import Journal
-from conformance.wire.records import record_batch
+from clients.transactions import control_batch, transaction_batch
+from conformance.wire.records import Producer, record_batch
+from model.ranges import OffsetRange
+from model.share_messages import TopicPartition
 from serve.batches import produced_batch
-from serve.coordination import move_coordinator, move_on, remove
+from serve.coordination import Beat, heartbeat, move_coordinator, move_on, remove
 from serve.members import Group, Member
 from serve.node import Cluster, Options
 from serve.server import Server
@@ -23,6 +27,8 @@ from spec.share_request import readable
 from spec.share_session import next_epoch
 
 _T = TypeVar("_T")
+SECOND = "second"
+"""The other member that may join the group of the client."""
 _SECONDS = 30.0
 _SETTINGS = {"share.auto.offset.reset": "earliest"}
 HEARTBEAT_MS = 100
@@ -70,12 +76,67 @@ class Broker:
 
         self.do(append)
 
+    def transact(self, place: Place, count: int, *, commits: bool) -> None:
+        """Append a batch of a transaction, which then commits or aborts: a control record."""
+
+        def append(cluster: Cluster) -> None:
+            topic = cluster.topics[place[0]]
+            log = topic.logs[place[1]]
+            first, control = log.end, log.end + count
+            who = Producer(next(cluster.producers), 0, 0)
+            produce(cluster, topic, place[1], transaction_batch(count, first, who))
+            self.journal.note(Compacted(self.journal.now(), place, frozenset({control})))
+            if not commits:
+                log.aborted.append(OffsetRange(first, control - 1))
+            produce(cluster, topic, place[1], control_batch(control, who, commits=commits))
+
+        self.do(append)
+
+    def set_group(self, name: str, value: str) -> None:
+        """Set a setting of the group, as an administrator does."""
+
+        def alter(cluster: Cluster) -> None:
+            cluster.settings.setdefault(GROUP, {})[name] = value
+            reconfigure(cluster, GROUP)
+
+        self.do(alter)
+
+    def second_member(self, topic: str) -> int | None:
+        """Let another member join the group of the client; return as ``expel`` does."""
+
+        def join(cluster: Cluster) -> int | None:
+            if not any(_members(group) for group in cluster.groups.values()):
+                return None
+            heartbeat(cluster, Beat(GROUP, SECOND, 0, frozenset({topic})))
+            return self.journal.heartbeats
+
+        return self.do(join)
+
+    def second_leaves(self) -> int | None:
+        """Let that member leave again; return as ``expel`` does."""
+
+        def go(cluster: Cluster) -> int | None:
+            group = cluster.groups.get(GROUP)
+            second = group.members.get(SECOND) if group else None
+            if group is None or second is None:
+                return None
+            remove(cluster, group, second)
+            return self.journal.heartbeats if group.members else None
+
+        return self.do(go)
+
     def has_available(self) -> bool:
         """Whether a fetch could get records, or where it begins is not known yet."""
 
         def any_readable(cluster: Cluster) -> bool:
             shares = [advance(node.share, cluster.clock()) for node in cluster.nodes]
-            parts = [part for share in shares for part in share.partitions.values()]
+            others = _of_others(cluster)
+            parts = [
+                part
+                for share in shares
+                for key, part in share.partitions.items()
+                if key[1] not in others
+            ]
             return not parts or any(not part.ready or readable(part, 1) for part in parts)
 
         return self.do(any_readable)
@@ -163,16 +224,6 @@ class Broker:
 
         return self.do(move)
 
-    def refuse_renewals(self) -> None:
-        """Let no group renew acquisition locks from now on, as an administrator may."""
-
-        def forbid(cluster: Cluster) -> None:
-            for group in cluster.groups:
-                cluster.settings.setdefault(group, {})["share.renew.acknowledge.enable"] = "false"
-                reconfigure(cluster, group)
-
-        self.do(forbid)
-
     def lapse(self) -> None:
         """Put the clock of acquisition locks forward, until all have ended."""
 
@@ -189,6 +240,15 @@ class Broker:
             self.journal.lose(LAPSED)
 
         self.do(skip)
+
+
+def _of_others(cluster: Cluster) -> frozenset[TopicPartition]:
+    """Return the partitions that only the second member of the group is to fetch."""
+    group = cluster.groups.get(GROUP)
+    if group is None or SECOND not in group.target:
+        return frozenset()
+    own = [parts for member, parts in group.target.items() if member != SECOND]
+    return group.target[SECOND].difference(*own)
 
 
 def _members(group: Group) -> tuple[Member, ...]:

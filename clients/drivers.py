@@ -15,6 +15,8 @@ from conformance.target import TargetError
 from judge.words import printable
 
 VERSION = 1
+GROUP = "g"
+"""The group that a client is a member of."""
 MODES = ("implicit", "explicit")
 ACQUIRE_MODES = ("batch_optimized", "record_limit")
 MOST_RECORDS = 100_000
@@ -93,7 +95,7 @@ def opened(driver: Driver, address: str, settings: Settings) -> None:
         {
             "do": "open",
             "bootstrap": address,
-            "group": "g",
+            "group": GROUP,
             "mode": "explicit" if settings.explicit else "implicit",
             "acquire_mode": "record_limit" if settings.record_limit else "batch_optimized",
             "max_poll_records": settings.max_poll_records,

@@ -36,6 +36,8 @@ class Duty(Enum):
     COORDINATOR = "follows-the-coordinator"
     RENEWED = "keeps-what-it-renewed"
     THROTTLED = "waits-as-it-is-throttled"
+    ASSIGNED = "fetches-only-what-is-assigned"
+    NO_CONTROL = "delivers-no-control-record"
 
 
 @attrs.frozen
@@ -233,6 +235,20 @@ RULES: Mapping[Duty, Rule] = {
         "After the answer to a ShareFetch with a throttle time no request of the share session "
         "comes to that broker for so long, but for what was under way: 50 ms are given to it, "
         "which is this project's number. A client that closes is not judged by this.",
+    ),
+    Duty.ASSIGNED: Rule(
+        "The partitions assigned to the member.",
+        "ShareGroupHeartbeatResponse of Apache Kafka 4.4.0, Assignment",
+        "Once an answer to a heartbeat has given an assignment, at most 3 more fetches ask for a "
+        "partition that is not in it. The number is this project's. What the member holds of such "
+        "a partition it may still acknowledge.",
+    ),
+    Duty.NO_CONTROL: Rule(
+        "Control Records — Internal records used by the broker for managing transactions, not "
+        "carrying user data.",
+        "KIP-1226",
+        "No poll returns what marks the end of a transaction. Of its offset, which the member is "
+        "given like others, reports-gaps says what is owed.",
     ),
     Duty.COORDINATOR: Rule(
         "This is not the correct coordinator.",

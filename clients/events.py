@@ -82,7 +82,10 @@ class Cut:
 
 @attrs.frozen
 class Compacted:
-    """A batch was appended in which compaction removed the records at these offsets."""
+    """A batch was appended that has no records at these offsets.
+
+    Compaction removed them, or they are control records, which are none of an application's.
+    """
 
     at_ms: int
     place: Place
@@ -120,13 +123,17 @@ class Starved:
 
 @attrs.frozen
 class Heartbeat:
-    """A heartbeat with its answer: the error, or the member epoch that it gives."""
+    """A heartbeat with its answer: the error, or the member epoch that it gives.
+
+    ``assigned`` are the partitions that it assigns, None where they are as before.
+    """
 
     at_ms: int
     member: str
     epoch: int
     error: int = 0
     given: int = 0
+    assigned: tuple[Place, ...] | None = None
 
 
 @attrs.frozen

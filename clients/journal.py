@@ -128,6 +128,15 @@ class Journal:
                     )
         return [batch for mine in batches.values() for batch in mine]
 
+    def _assigned(self, assignment: Values | None) -> tuple[Place, ...] | None:
+        if assignment is None:
+            return None
+        return tuple(
+            self._place(topic["topic_id"], partition)
+            for topic in assignment["topic_partitions"]
+            for partition in topic["partitions"]
+        )
+
     def _place(self, topic_id: object, partition: int) -> Place:
         topic = self.cluster.topic_of(str(topic_id))
         return (topic.name if topic else "?", partition)
@@ -137,7 +146,8 @@ class Journal:
         if api == _HEARTBEAT:
             error = values["error_code"].value
             given = 0 if error else values["member_epoch"]
-            self.note(Heartbeat(self.now(), *self._beat, error, given))
+            assigned = self._assigned(values["assignment"])
+            self.note(Heartbeat(self.now(), *self._beat, error, given, assigned))
             self.heartbeats += 1
             self.welcomed += not error
             return

@@ -185,7 +185,7 @@ class _Judging:
             may_release = self.closing or held.lost is not None or not self.holdings.is_passed(held)
             return given == GAP or (given == RELEASE and may_release)
         released = given == RELEASE and (held.delivered is None or self.closing)
-        return held.due == given or (released and held.due is None)
+        return held.due == given or (released and held.due in (None, RENEW))
 
     def _misfit(self, held: Held, given: int, where: str) -> None:
         """Name the duty that an acknowledgement violates."""
@@ -276,6 +276,8 @@ class _Judging:
         Then it gives up what it holds, and what answers to earlier requests still bring.
         """
         self.report(self.membership.take(event))
+        if event.assigned is not None or event.error in REFUSALS:
+            self.leadership.assigned(event.assigned)
         if event.epoch == LEAVE:
             self.is_member = False
         elif event.error in REFUSALS:
@@ -378,17 +380,17 @@ class _Judging:
         """Judge a record that a poll returned, by the acquisition that it must be of."""
         where = f"{_name(record.place)} offset {record.offset}"
         known = self.holdings.of(record.place, record.offset)
+        again = [held for held in known if held.renewed is not None and held.count == record.count]
+        if again:
+            again[-1].renewed = None
+            return
         waiting = [held for held in known if held.delivered is None]
         held = next((held for held in waiting if held.count == record.count), None)
         if held is None and waiting:
             held = waiting[-1]
             text = f"{where} has delivery count {record.count}, it was acquired with {held.count}"
             self.violated(Duty.AS_ACQUIRED, text)
-        again = [held for held in known if held.renewed is not None and held.count == record.count]
-        if held is None and again:
-            again[-1].renewed = None
-            return
-        if held is None and known:
+        elif held is None and known:
             self.violated(
                 Duty.ONCE, f"{where} is delivered again, it was acquired {len(known)} times"
             )
@@ -397,6 +399,9 @@ class _Judging:
         if held is None:
             return
         self.holdings.deliver(held, self.position)
+        if held.is_gap:
+            self.violated(Duty.NO_CONTROL, f"{where} is delivered and is no record of data")
+            return
         if record.value != str(record.offset):
             self.violated(Duty.AS_ACQUIRED, f"{where} has the value of another record")
 

@@ -10,7 +10,8 @@ from clients.events import Answered, Asked, Moved, Place
 from model.share_messages import INITIAL_EPOCH
 
 MOST_ASKED = 3
-"""How many fetches to a former leader may ask for a partition once the client was told."""
+"""How many fetches may ask a former leader for a partition once the client was told, and for one
+that is not assigned."""
 
 
 @attrs.define
@@ -18,12 +19,20 @@ class Leadership:
     """Leaders that moved, and what the client knows of them.
 
     ``unvisited``: the new leader of a partition, until a fetch asks for it there. ``told``: how
-    many fetches asked a broker for a partition since its answer named another leader.
+    many fetches asked a broker for a partition since its answer named another leader; ``strange``
+    for one that is not ``assigned``.
     """
 
     _sessions: dict[int, set[Place]] = attrs.field(factory=lambda: defaultdict(set))
     _unvisited: dict[Place, int] = attrs.field(factory=dict)
     _told: dict[tuple[int, Place], int] = attrs.field(factory=dict)
+    _assigned: frozenset[Place] | None = None
+    _strange: dict[tuple[int, Place], int] = attrs.field(factory=dict)
+
+    def assigned(self, places: tuple[Place, ...] | None) -> None:
+        """Take note of what the member is to fetch; None where that is not known."""
+        self._assigned = None if places is None else frozenset(places)
+        self._strange.clear()
 
     def moved(self, event: Moved) -> None:
         """Take note of a leader that moved."""
@@ -42,6 +51,7 @@ class Leadership:
         for place in sorted(places):
             if self._unvisited.get(place) == event.broker:
                 del self._unvisited[place]
+            yield from self._unassigned(event.broker, place)
             count = self._told.get((event.broker, place))
             if count is None:
                 continue
@@ -49,6 +59,15 @@ class Leadership:
             if count == MOST_ASKED:
                 text = f"broker {event.broker} is asked for {_name(place)} {count + 1} times"
                 yield Duty.FOLLOWS, f"{text} after it has named another leader"
+
+    def _unassigned(self, broker: int, place: Place) -> Iterator[tuple[Duty, str]]:
+        if self._assigned is None or place in self._assigned:
+            return
+        count = self._strange.get((broker, place), 0)
+        self._strange[broker, place] = count + 1
+        if count == MOST_ASKED:
+            text = f"{count + 1} fetches to broker {broker} ask for {_name(place)}"
+            yield Duty.ASSIGNED, f"{text}, which is not assigned to the member"
 
     def answered(self, broker: int, event: Answered) -> None:
         """Take note of the leaders that an answer names in place of the one asked."""

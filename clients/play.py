@@ -20,12 +20,14 @@ from clients.events import (
     Starved,
     Waited,
 )
-from clients.scripts import HABITS, Do, Script
+from clients.scripts import HABITS, TRANSACTIONS, Do, Script
 from conformance.target import TargetError
 from serve.rare import Habit
 
 TOPIC = "t"
 _TYPES = {Do.ACCEPT: ACCEPT, Do.RELEASE: RELEASE, Do.REJECT: REJECT, Do.RENEW: RENEW}
+_REFUSED = "share.renew.acknowledge.enable", "false"
+_COMMITTED = "share.isolation.level", "read_committed"
 _EMPTY_POLLS = 2
 """A client has nothing more once so many polls in a row brought nothing, and nothing is left."""
 _MOST_POLLS = 200
@@ -91,6 +93,10 @@ class _Application:
             removed = range(1, number - 1, 3) if do is Do.PRODUCE_COMPACTED else ()
             place = (TOPIC, self.turn % self.script.partitions)
             self.broker.produce(place, number, frozenset(removed))
+            self.turn += 1
+        elif do in TRANSACTIONS:
+            place = (TOPIC, self.turn % self.script.partitions)
+            self.broker.transact(place, number, commits=do is Do.PRODUCE_COMMITTED)
             self.turn += 1
         elif do is Do.IDLE:
             time.sleep(number / 1000)
@@ -196,6 +202,14 @@ class _Application:
         """Fence the member, and wait until it has joined again."""
         self.rejoined(self.broker.fence())
 
+    def second_member(self) -> None:
+        """Let another member join, and wait until the client can know what it is assigned now."""
+        self.rejoined(self.broker.second_member(TOPIC))
+
+    def second_leaves(self) -> None:
+        """Let that member leave, and wait as before."""
+        self.rejoined(self.broker.second_leaves())
+
     def move_coordinator(self) -> None:
         """Let another broker be the coordinator, and wait for a heartbeat that reaches it."""
         before, journal = self.broker.move_coordinator(), self.broker.journal
@@ -239,7 +253,10 @@ _STEPS: dict[Do, Callable[[_Application], None]] = {
     Do.LAPSE: lambda application: application.broker.lapse(),
     Do.EXPEL: _Application.expel,
     Do.FENCE: _Application.fence,
-    Do.REFUSE_RENEWALS: lambda application: application.broker.refuse_renewals(),
+    Do.REFUSE_RENEWALS: lambda application: application.broker.set_group(*_REFUSED),
+    Do.READ_COMMITTED: lambda application: application.broker.set_group(*_COMMITTED),
+    Do.SECOND_MEMBER: _Application.second_member,
+    Do.SECOND_LEAVES: _Application.second_leaves,
     Do.MOVE_COORDINATOR: _Application.move_coordinator,
 }
 

@@ -27,6 +27,8 @@ class Do(Enum):
 
     PRODUCE = "produce"
     PRODUCE_COMPACTED = "produce-compacted"
+    PRODUCE_COMMITTED = "produce-committed"
+    PRODUCE_ABORTED = "produce-aborted"
     POLL = "poll"
     POLL_ONCE = "poll-once"
     ACCEPT = "accept"
@@ -50,6 +52,9 @@ class Do(Enum):
     CUT_ACKNOWLEDGEMENT = "cut-acknowledgement"
     CUT_ACKNOWLEDGED = "cut-acknowledged"
     REFUSE_RENEWALS = "refuse-renewals"
+    READ_COMMITTED = "read-committed"
+    SECOND_MEMBER = "second-member"
+    SECOND_LEAVES = "second-leaves"
     THROTTLE = "throttle"
     PIECES = "pieces"
     SLOW_HEARTBEAT = "slow-heartbeat"
@@ -60,8 +65,9 @@ class Do(Enum):
 
 
 ACKNOWLEDGE = (Do.ACCEPT, Do.RELEASE, Do.REJECT, Do.RENEW)
-NUMBERED = frozenset({Do.PRODUCE, Do.PRODUCE_COMPACTED, Do.IDLE, *ACKNOWLEDGE})
-_LEAST = {Do.PRODUCE: 1, Do.PRODUCE_COMPACTED: 3}
+TRANSACTIONS = (Do.PRODUCE_COMMITTED, Do.PRODUCE_ABORTED)
+NUMBERED = frozenset({Do.PRODUCE, Do.PRODUCE_COMPACTED, *TRANSACTIONS, Do.IDLE, *ACKNOWLEDGE})
+_LEAST = {Do.PRODUCE: 1, Do.PRODUCE_COMPACTED: 3, **dict.fromkeys(TRANSACTIONS, 1)}
 MOVES = (Do.MOVE_LEADER, Do.MOVE_LEADER_UNNAMED, Do.MOVE_COORDINATOR)
 """The steps that need a second broker."""
 HABITS = {Do[habit.name]: habit for habit in Habit}
@@ -157,6 +163,7 @@ _TROUBLE = (
     *(Do.EVICT, Do.MISNUMBER, Do.LAPSE, Do.FEWER, Do.HOLES, Do.NOTHING),
     *(Do.CUT_FETCH, Do.CUT_FETCHED, Do.CUT_ACKNOWLEDGEMENT, Do.CUT_ACKNOWLEDGED),
     *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
+    *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
 )
 _ACKNOWLEDGE = (Do.ACCEPT, Do.ACCEPT, Do.RELEASE, Do.REJECT)
 _RENEWING = (*_ACKNOWLEDGE, Do.RENEW, Do.RENEW)
@@ -196,9 +203,9 @@ def _round(random: Random, trouble: tuple[Do, ...], says: tuple[Do, ...]) -> lis
     if random.random() < _TROUBLED:
         steps.append((random.choice(trouble), 0))
     if random.random() < _PRODUCES:
-        compacted = random.random() < _COMPACTED
-        do, least = (Do.PRODUCE_COMPACTED, 3) if compacted else (Do.PRODUCE, 1)
-        steps.append((do, random.randint(least, 8)))
+        gaps = random.random() < _COMPACTED
+        do = random.choice((Do.PRODUCE_COMPACTED, *TRANSACTIONS)) if gaps else Do.PRODUCE
+        steps.append((do, random.randint(_LEAST[do], 8)))
     steps.append((random.choice((Do.POLL, Do.POLL, Do.POLL_ONCE)), 0))
     if random.random() < _TROUBLED:
         steps.append((random.choice(trouble), 0))

@@ -6,6 +6,7 @@ from collections import OrderedDict
 import attrs
 from kio.schema.errors import ErrorCode as KafkaError
 
+from model.ranges import OffsetRange
 from serve.batches import Batch, RefusedError, Stored, stored
 from serve.limits import Limits
 
@@ -25,12 +26,16 @@ class Written:
 
 @attrs.define
 class RecordLog:
-    """Batches from ``start`` (inclusive) to ``end`` (exclusive); ``size`` in bytes."""
+    """Batches from ``start`` (inclusive) to ``end`` (exclusive); ``size`` in bytes.
+
+    ``aborted`` are the records of transactions that were aborted; no client can produce any.
+    """
 
     start: int = 0
     end: int = 0
     size: int = 0
     batches: list[Stored] = attrs.field(factory=list)
+    aborted: list[OffsetRange] = attrs.field(factory=list)
     producers: OrderedDict[int, Written] = attrs.field(factory=OrderedDict)
 
 

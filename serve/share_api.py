@@ -239,6 +239,7 @@ def _conduct(node: Node, broker: ShareBroker, request: ShareFetch, most: int) ->
         reset = _reset_offset(node, request.group_id, place)
         partition = broker.partitions.get((request.group_id, place))
         read: list[OffsetRange] = []
+        log = _log(node, place)
         if partition is not None and partition.ready:
             for batch in _acquirable(node, broker, request, place):
                 size += len(batch.data)
@@ -246,8 +247,15 @@ def _conduct(node: Node, broker: ShareBroker, request: ShareFetch, most: int) ->
                     break
                 first = max(batch.first, partition.log.start_offset)
                 read.append(OffsetRange(first, batch.last))
-        chosen.append((place, PartitionConduct(log_batches=tuple(read), reset_offset=reset)))
+        aborted = tuple(part for part in log.aborted if _within(part, read)) if log else ()
+        conduct = PartitionConduct(log_batches=tuple(read), reset_offset=reset, aborted=aborted)
+        chosen.append((place, conduct))
     return Conduct(tuple(chosen))
+
+
+def _within(part: OffsetRange, read: list[OffsetRange]) -> bool:
+    """Whether a read reached a part of the log."""
+    return bool(read) and read[0].first <= part.last and part.first <= read[-1].last
 
 
 def _response(node: Node, asked: Asked, response: ShareResponse, why: str | None = None) -> Values:

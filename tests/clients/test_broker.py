@@ -130,3 +130,21 @@ def test_an_address_that_is_taken_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("serve.server.Server.start", taken)
     with pytest.raises(OSError, match="address in use"), running():
         pass
+
+
+def test_what_only_the_second_member_is_to_fetch_nobody_waits_for() -> None:
+    with running() as broker:
+        broker.topic("t", 2)
+        client = Client(broker.address)
+        with closing(client.wire):
+            topic = client.topic("t")
+            assert client.beat(0, ["t"]).error_code == 0
+            broker.second_member("t")
+            client.fetch(0, part(topic), part(topic, partition=1))
+            (mine,) = [
+                parts.partitions[0] for parts in client.beat(0, ["t"]).assignment.topic_partitions
+            ]
+            broker.produce(("t", 1 - mine), 1)
+            assert not broker.has_available()
+            broker.produce(("t", mine), 1)
+            assert broker.has_available()

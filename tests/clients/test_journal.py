@@ -61,7 +61,7 @@ def test_heartbeats_are_kept_with_their_answers_and_ids_are_cut_short() -> None:
     for number, (epoch, error, given) in enumerate([*answers, answers[0]]):
         body = SimpleNamespace(member_id="m" * 9999, member_epoch=epoch)
         journal.asked(number, 1, "c", "share_group_heartbeat", body)
-        answer = {"error_code": error, "member_epoch": given}
+        answer = {"error_code": error, "member_epoch": given, "assignment": None}
         journal.answered(number, "share_group_heartbeat", answer)
     record, member = journal.record(Settings()), "m" * 1000
     assert [attrs.evolve(event, at_ms=0) for event in record.events] == [

@@ -67,3 +67,15 @@ def test_a_new_leader_that_is_never_asked_is_named() -> None:
     assert text == "broker 2, which leads t-0 now, is not asked for it in 10000 ms of polls"
     assert asked(leadership, fetch(2, 1, names=True)) == []
     assert list(leadership.starved(10_000)) == []
+
+
+def test_what_is_not_assigned_is_asked_for_a_few_times_at_most() -> None:
+    leadership = opened()
+    leadership.assigned((PLACE,))
+    assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 9))) == []
+    leadership.assigned((("t", 1),))
+    few = [fetch(1, epoch) for epoch in range(9, 9 + MOST_ASKED)]
+    assert asked(leadership, *few) == []
+    assert asked(leadership, fetch(1, 20)) == [Duty.ASSIGNED]
+    leadership.assigned(None)
+    assert asked(leadership, *(fetch(1, epoch) for epoch in range(21, 29))) == []

@@ -44,6 +44,7 @@ class ShareClient:
         self.seats: Seats | None = None
         self.member: ShareMember | None = None
         self.assigned: list[Assigned] = []
+        self.known: dict[Place, Assigned] = {}
         self.topics: list[str] = []
         self.buffer: list[Got] = []
         self.current: dict[tuple[Place, int], Got] = {}
@@ -138,11 +139,16 @@ class ShareClient:
             self.member = ShareMember(self.settings["bootstrap"], self.topics, self.fault)
         assigned = self.member.join()
         self.brokers.refresh(self.topics)
+        self.take_assignment(assigned)
+
+    def take_assignment(self, assigned: list[Any]) -> None:
+        """Take what it is to fetch now; what it has of other partitions it keeps."""
         self.assigned = [
             (topic.topic_id, self.brokers.names[topic.topic_id], partition)
             for topic in assigned
             for partition in topic.partitions
         ]
+        self.known |= {(name, nth): (id_, name, nth) for id_, name, nth in self.assigned}
 
     @property
     def member_id(self) -> str:
@@ -157,6 +163,8 @@ class ShareClient:
         self.accept_current()
         if not self.assigned:
             self.join()
+        elif self.member is not None and not self.has(Fault.KEEPS_ASSIGNMENT):
+            self.take_assignment(self.member.assigned)
         if self.buffer:
             self.acknowledge_apart()
         else:
@@ -246,7 +254,7 @@ class ShareClient:
             member_id=self.member_id,
             share_session_epoch=epoch,
             is_renew_ack=RENEW in due.values(),
-            topics=self.batches(self.assigned, due),
+            topics=self.batches(self.with_due([], due), due),
         )
         body, errors = self.exchange(seat, asked, due, "error_code")
         refused = any(
@@ -327,6 +335,12 @@ class ShareClient:
         ]
         return errors
 
+    def with_due(self, parts: list[Assigned], due: Due) -> list[Assigned]:
+        """Return partitions, and those of which acknowledgements are due besides."""
+        if self.has(Fault.DROPS_REVOKED):
+            return parts or self.assigned
+        return list(dict.fromkeys((*parts, *(self.known[place] for place, _ in due))))
+
     def batches(self, parts_: list[Assigned], due: Due) -> list[Values]:
         """Return partitions, and acknowledgements of them, as topics of a request."""
         topics = []
@@ -344,7 +358,7 @@ class ShareClient:
 
     def name(self, topic_id: UUID) -> str:
         """Return the name of a topic."""
-        return next(name for known, name, _ in self.assigned if known == topic_id)
+        return self.brokers.names[topic_id]
 
     def fetch(self, wait_ms: int) -> None:
         """Fetch, with what is pending; what cannot go out with it fails."""
@@ -387,13 +401,13 @@ class ShareClient:
             batch_size=most,
             share_acquire_mode=int(limit and not self.has(Fault.RETURNS_MORE)),
             is_renew_ack=False,
-            topics=self.batches(led, due),
+            topics=self.batches(self.with_due(led, due), due),
             forgotten_topics_data=[
                 {"topic_id": topic, "partitions": [partition]} for topic, _, partition in gone
             ],
         )
         body, _ = self.exchange(seat, asked, due, "acknowledge_error_code", wait_ms)
-        seat.session = led
+        seat.session = self.with_due(led, due)
         for endpoint in body.node_endpoints if body else ():
             self.brokers.know(endpoint)
         for topic in body.responses if body else ():
@@ -420,7 +434,7 @@ class ShareClient:
             for taken in part.acquired_records
             for offset in range(taken.first_offset, taken.last_offset + 1)
         }
-        values = values_of(part.records or b"")
+        values = values_of(part.records or b"", control=self.has(Fault.DELIVERS_CONTROL))
         if self.has(Fault.WHOLE_BATCH):
             counts = {offset: counts.get(offset, 1) for offset in values}
         for offset in counts.keys() - values.keys():

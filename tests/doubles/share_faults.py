@@ -45,4 +45,7 @@ class Fault(Enum):
     RENEWS_NOTHING = "it sends no renewals"
     RENEWAL_ENDS = "it forgets a record whose lock it renews"
     HASTY = "it sends requests although it is throttled"
+    KEEPS_ASSIGNMENT = "it fetches for ever what it was assigned first"
+    DROPS_REVOKED = "it drops acknowledgements of partitions that it is not assigned any more"
+    DELIVERS_CONTROL = "it delivers control records"
     OTHER_FETCHER = "it fetches with another member id than it joins with"

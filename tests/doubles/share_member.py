@@ -31,6 +31,7 @@ class ShareMember:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._interval = 0.0
+        self.assigned: list[SimpleNamespace] = []
         self._thread = threading.Thread(target=self._beat_on, name="heartbeats")
 
     def join(self) -> list[SimpleNamespace]:
@@ -40,8 +41,7 @@ class ShareMember:
             raise TargetError(f"it cannot join: error {answer.error_code}")
         self._take(answer)
         self._thread.start()
-        assigned: list[SimpleNamespace] = answer.assignment.topic_partitions
-        return assigned
+        return self.assigned
 
     def leave(self) -> None:
         """Leave the group, if it is in it."""
@@ -78,6 +78,8 @@ class ShareMember:
     def _take(self, answer: Any) -> None:  # noqa: ANN401 - a response
         """Take the member epoch and the interval of an answer."""
         self._interval = answer.heartbeat_interval / 1000
+        if answer.assignment is not None:
+            self.assigned = answer.assignment.topic_partitions
         if self._fault is not Fault.STAYS_AT_ZERO:
             self.epoch = answer.member_epoch
 

@@ -5,7 +5,9 @@ from kio.records.readers import read_batch
 
 from clients.drivers import Values
 from clients.events import Place
-from conformance.wire.records import BATCH_HEADER, LENGTH_FROM
+from conformance.wire.records import BATCH_HEADER, CONTROL, LENGTH_FROM
+
+ATTRIBUTES = slice(21, 23)
 
 
 @attrs.define
@@ -30,14 +32,15 @@ def delivered(got: Got) -> Values:
     }
 
 
-def values_of(data: bytes) -> dict[int, str]:
+def values_of(data: bytes, *, control: bool) -> dict[int, str]:
     """Return the value of each record in what a fetch returned, by its offset."""
     values: dict[int, str] = {}
     while len(data) >= BATCH_HEADER.size:
         _first, length = BATCH_HEADER.unpack_from(data)[:2]
         size = LENGTH_FROM + length
         batch, _ = read_batch(data[:size], 0)
-        for record in batch.records:
+        is_control = int.from_bytes(data[ATTRIBUTES], "big") & CONTROL
+        for record in batch.records if control or not is_control else ():
             values[record.offset] = (record.value or b"").decode()
         data = data[size:]
     return values

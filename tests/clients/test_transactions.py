@@ -1,0 +1,53 @@
+import pytest
+from crc32c import crc32c
+from kio.records.readers import read_batch
+
+from clients.broker import SECOND, running
+from clients.transactions import control_batch, transaction_batch
+from conformance.wire.records import CRC_FROM, Producer, read_batches
+from tests.clients.test_broker import holding
+from tests.serve.served import acquired, part
+
+WHO = Producer(7, 0, 0)
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_control_record_says_how_its_transaction_ends(*, commits: bool) -> None:
+    batch = control_batch(5, WHO, commits=commits)
+    (parsed,) = read_batches(batch.data)
+    assert parsed.control
+    assert crc32c(batch.data[CRC_FROM:]) == int.from_bytes(batch.data[17:21], "big")
+    (record,) = read_batch(batch.data, 0)[0].records
+    assert record.key == bytes((0, 0, 0, int(commits)))
+
+
+def test_records_of_a_transaction_have_their_offsets_as_values() -> None:
+    batch = transaction_batch(3, 5, WHO)
+    (parsed,) = read_batches(batch.data)
+    assert not parsed.control
+    assert [record.value for record in read_batch(batch.data, 0)[0].records] == [b"5", b"6", b"7"]
+
+
+def test_what_was_aborted_is_given_unless_only_committed_records_are_asked_for() -> None:
+    with holding() as (broker, client, _topic):
+        broker.transact(("t", 0), 2, commits=False)
+        assert acquired(client.fetch(1)) == [(3, 5, 1)]
+        broker.set_group("share.isolation.level", "read_committed")
+        broker.transact(("t", 0), 2, commits=False)
+        broker.transact(("t", 0), 1, commits=True)
+        taken = [o for each in acquired(client.fetch(2)) for o in range(each[0], each[1] + 1)]
+        assert taken == [8, 9, 10]  # The marker of each transaction, and what was committed.
+
+
+def test_a_second_member_takes_a_partition_and_gives_it_back() -> None:
+    with running() as broker:
+        assert (broker.second_member("t"), broker.second_leaves()) == (None, None)
+    with holding() as (broker, client, topic):
+        client.acknowledge(1, part(topic, (0, 2, 1)))
+        assert broker.second_leaves() is None
+        assert broker.second_member("t") == 1
+        members = broker.do(lambda cluster: set(cluster.groups["g"].members))
+        assert members == {"m", SECOND}
+        broker.produce(("t", 0), 1)
+        assert broker.has_available()  # One partition is fetched by both.
+        assert broker.second_leaves() == 1
