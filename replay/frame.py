@@ -59,13 +59,14 @@ class Checked:
 
 
 @attrs.define
-class _Lag:
+class Lag:
     """The lag of a share-partition, in memory."""
 
     wanted: bool
     tables: list[pa.Table] = attrs.field(factory=list)
 
     def write(self, table: pa.Table) -> None:
+        """Keep the rows of a table."""
         self.tables.append(table)
 
 
@@ -157,7 +158,7 @@ def _judged(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Itera
     """Yield the verdicts on share-partitions that come one after another, each in order."""
     held: list[dict[str, Any]] = []
     for pieces in partitions(batches, source, plan):
-        held.append(_result(_verdict(pieces, plan, _Lag(wanted=False))))
+        held.append(_result(_verdict(pieces, plan, Lag(wanted=False))))
         if len(held) == ROWS_AT_ONCE:
             yield pa.RecordBatch.from_pylist(held, schema=RESULTS)
             held = []
@@ -167,14 +168,14 @@ def _judged(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Itera
 def _lag(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the lag after each event of share-partitions that come one after another."""
     for pieces in partitions(batches, source, plan):
-        lag = _Lag(wanted=True)
-        for _ in _verdicts(pieces, plan, lag):
+        lag = Lag(wanted=True)
+        for _ in verdicts_of(pieces, plan, lag):
             for table in lag.tables:
                 yield from table.to_batches()
             lag.tables.clear()
 
 
-def _verdict(pieces: Pieces, plan: Plan, lag: _Lag) -> PartitionVerdict:
+def _verdict(pieces: Pieces, plan: Plan, lag: Lag) -> PartitionVerdict:
     events = 0
 
     def counted() -> Iterator[PartitionRows]:
@@ -184,7 +185,7 @@ def _verdict(pieces: Pieces, plan: Plan, lag: _Lag) -> PartitionVerdict:
             yield piece
 
     rows = counted()
-    verdicts = list(_verdicts(attrs.evolve(pieces, rows=lambda: rows), plan, lag))
+    verdicts = list(verdicts_of(attrs.evolve(pieces, rows=lambda: rows), plan, lag))
     for _ in rows:  # Those behind a divergence are counted alone.
         pass
     if not verdicts:
@@ -193,7 +194,7 @@ def _verdict(pieces: Pieces, plan: Plan, lag: _Lag) -> PartitionVerdict:
     return merged(verdicts, events)
 
 
-def _verdicts(pieces: Pieces, plan: Plan, lag: _Lag) -> Iterator[PartitionVerdict]:
+def verdicts_of(pieces: Pieces, plan: Plan, lag: Lag) -> Iterator[PartitionVerdict]:
     """Yield the verdict on each piece; none if the share-partition is not in the sample.
 
     Only one that comes in one piece is checked beyond its first divergence.
@@ -203,7 +204,8 @@ def _verdicts(pieces: Pieces, plan: Plan, lag: _Lag) -> Iterator[PartitionVerdic
     read = with_last(pieces.rows())
     for first, is_last in itertools.islice(read, 1):
         if is_last or "impl" not in plan.against:
-            yield check_onward(begun(first, None), plan, lag)
+            rows = begun(first, None, pieces.unfinished)
+            yield check_onward(attrs.evolve(rows, problem=pieces.bad or rows.problem), plan, lag)
             return
         rest = itertools.chain([first], (piece for piece, _ in read))
         pieces = attrs.evolve(pieces, rows=lambda: rest)  # noqa: B023 - once

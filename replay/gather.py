@@ -6,7 +6,7 @@ the share-partitions of one bucket. So each row is moved once, in columns.
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import attrs
@@ -33,6 +33,9 @@ HOLD_BYTES = 64 << 20
 
 MAX_PROBLEMS = 1000
 """How many bad lines of one file are described; all are counted."""
+
+NO_EVENTS = "holds no events"
+"""What is wrong with a file without lines."""
 
 
 @attrs.frozen
@@ -82,7 +85,12 @@ def gather(task: GatherTask) -> Gathered:
         tally.refuse(Bad(None, f"cannot be written: {error.strerror or error}"))
     empty = not (tally.events or tally.bad or tally.recording.headers)
     if empty and task.start == 0 and task.end is None:
-        tally.refuse(Bad(None, "holds no events"))
+        tally.refuse(Bad(None, NO_EVENTS))
+    return gathered(task, tally)
+
+
+def gathered(task: GatherTask, tally: "Tally") -> Gathered:
+    """Return what a task has read."""
     return Gathered(
         task,
         tally.lines,
@@ -111,7 +119,7 @@ class Tally:
 
     def __init__(self, task: GatherTask) -> None:
         """Start with nothing."""
-        self._path = task.source.path
+        self.path = task.source.path
         self.lines = self.events = self.bad = 0
         self.problems: list[Problem] = []
         self._named: set[str | None] = set()
@@ -132,7 +140,7 @@ class Tally:
         self.bad += 1
         # Each share-partition keeps its first problem, however many others there are.
         if len(self.problems) < MAX_PROBLEMS or bad.partition not in self._named:
-            self.problems.append(Problem(self._path, bad.number, bad.message, bad.partition))
+            self.problems.append(Problem(self.path, bad.number, bad.message, bad.partition))
         self._named.add(bad.partition)
 
 
@@ -142,14 +150,26 @@ def _is_parquet(task: GatherTask) -> bool:
 
 def _from_lines(task: GatherTask, tally: Tally) -> Iterator[pa.Table]:
     """Yield the events of the lines as tables; bad lines go to ``tally``."""
-    rows: list[dict[str, object]] = []
     compressed = task.source.form is Form.GZIP
     recorded = task.start > 0 and is_recorded(task.source.path)
-    for line in read_lines(task.source.path, compressed=compressed, start=task.start, end=task.end):
+    path, start, end = task.source.path, task.start, task.end
+    lines = read_lines(path, compressed=compressed, start=start, end=end)
+    return tables_of_lines(lines, tally, recorded=recorded)
+
+
+def tables_of_lines(
+    lines: Iterable[Line | Bad], tally: "Tally", *, recorded: bool = False
+) -> Iterator[pa.Table]:
+    """Yield the events of the lines as tables; bad lines go to ``tally``.
+
+    ``recorded``: a recorder wrote the file, as a line before these says.
+    """
+    rows: list[dict[str, object]] = []
+    for line in lines:
         row = _row_of(line, tally, recorded=recorded)
         if row is None:
             continue
-        row["source"], row["line"] = task.source.path, line.number
+        row["source"], row["line"] = tally.path, line.number
         tally.accept(str(row["partition"]), int(line.number or 0), row.get("leader_epoch"))
         rows.append(row)
         if len(rows) == ROWS_AT_ONCE:
@@ -192,18 +212,26 @@ def _from_parquet(task: GatherTask, tally: Tally) -> Iterator[pa.Table]:
     with opened(task.source.path) as file:
         for group in range(file.metadata.num_row_groups):
             try:
-                table = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
-                yield _placed(completed(table), task.source.path, tally)
+                read = file.read_row_group(group, columns=SCHEMA.names, use_threads=False)
+                table = completed(read)
+                first, tally.lines = tally.lines + 1, tally.lines + table.num_rows
+                yield placed(table, first, tally)
             except (pa.ArrowException, OSError) as error:
                 text = f"row group {group} cannot be read: {' '.join(str(error).split())[:200]}"
                 tally.refuse(Bad(tally.lines + 1, text))
                 tally.lines += file.metadata.row_group(group).num_rows
 
 
-def _placed(table: pa.Table, path: str, tally: Tally) -> pa.Table:
-    rows = np.arange(tally.lines + 1, tally.lines + 1 + table.num_rows)
-    tally.lines += table.num_rows
-    place = (pa.array([path]).take(pa.array(np.zeros(len(rows), dtype=np.int64))), pa.array(rows))
+def placed(table: pa.Table, first: int, tally: Tally) -> pa.Table:
+    """Return the rows that name their share-partition and ``seq``, from row ``first`` on.
+
+    Others go to ``tally``.
+    """
+    rows = np.arange(first, first + table.num_rows)
+    place = (
+        pa.array([tally.path]).take(pa.array(np.zeros(len(rows), dtype=np.int64))),
+        pa.array(rows),
+    )
     for field, column in zip(PLACE, place, strict=True):
         table = table.append_column(field, column)
     keep = np.ones(len(rows), dtype=bool)

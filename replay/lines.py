@@ -59,18 +59,20 @@ def read_lines(
     with open(path, "rb") as raw:  # noqa: PTH123 - a path from another process, as text
         if compressed:
             with gzip.GzipFile(fileobj=raw) as unpacked:
-                yield from _lines(unpacked, None, limit)
+                yield from lines_of(unpacked, None, limit)
             return
         if start:
             # A line belongs to the part in which it begins: skip the rest of the one before.
             raw.seek(start - 1)
             while (rest := raw.readline(BLOCK_BYTES)) and not rest.endswith(b"\n"):
                 pass
-        yield from _lines(raw, None if end is None else max(0, end - raw.tell()), limit)
+        yield from lines_of(raw, None if end is None else max(0, end - raw.tell()), limit)
 
 
-def _lines(file: BinaryFile, length: int | None, limit: int) -> Iterator[Line | Bad]:
-    """Yield the lines that begin in the next ``length`` bytes."""
+def lines_of(
+    file: BinaryFile, length: int | None = None, limit: int = MAX_LINE_BYTES
+) -> Iterator[Line | Bad]:
+    """Yield the lines that begin in the next ``length`` bytes, as ``read_lines`` does."""
     number = done = 0
     if length == 0:
         return
@@ -79,8 +81,7 @@ def _lines(file: BinaryFile, length: int | None, limit: int) -> Iterator[Line | 
             number += 1
             done += size
             if size > limit + 1:
-                text = f"line is {size} bytes; allowed: at most {limit} bytes"
-                yield Bad(number, text, partition_hint(content))
+                yield too_long(number, content, size, limit)
             else:
                 yield Line(number, content, size > len(content))
             if length is not None and done >= length:
@@ -88,6 +89,12 @@ def _lines(file: BinaryFile, length: int | None, limit: int) -> Iterator[Line | 
     except _StoppedError as stopped:
         text = f"the file ends too early or is damaged: {stopped}"
         yield Bad(number + 1, text, partition_hint(stopped.partial), stopped.cut)
+
+
+def too_long(number: int, content: bytes, size: int, limit: int = MAX_LINE_BYTES) -> Bad:
+    """Return that a line of so many bytes, of which ``content`` is known, cannot be used."""
+    text = f"line is {size} bytes; allowed: at most {limit} bytes"
+    return Bad(number, text, partition_hint(content))
 
 
 class _StoppedError(Exception):

@@ -91,8 +91,8 @@ def replay_sources(
         left: dict[str, Carried] = {}
         if whole:
             verdicts, left, whole = _second_stage(runner, inputs, plan, progress, carried)
-    others = [*_others(inputs, plan, verdicts), *_earlier(carried, inputs, plan)]
-    verdicts = sorted([*verdicts, *others], key=lambda v: v.partition)
+    rest = [*others(inputs, plan, verdicts), *_earlier(carried, inputs, plan)]
+    verdicts = sorted([*verdicts, *rest], key=lambda v: v.partition)
     if whole and plan.state_folder:
         states = {**carried, **after(verdicts, left)}
         write_states(Path(plan.state_folder), plan.rules, states.values())
@@ -242,7 +242,7 @@ def _shares(items: Sequence[T_], parallelism: int) -> list[tuple[T_, ...]]:
     return [tuple(items[i : i + size]) for i in range(0, len(items), size)]
 
 
-def _others(
+def others(
     inputs: Inputs, plan: Plan, verdicts: Iterable[PartitionVerdict]
 ) -> Iterator[PartitionVerdict]:
     """Yield a verdict for each share-partition that no task has checked."""

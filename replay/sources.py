@@ -1,6 +1,7 @@
 """Which files a replay reads, and what form each has."""
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -40,8 +41,21 @@ class Sources:
     passed_over: tuple[str, ...]
 
 
+_ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
 class NoSuchTraceError(ValueError):
     """A path does not exist, or no path holds a trace."""
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an address, such as ``hdfs://host/traces``, and no path."""
+    return _ADDRESS.match(text) is not None
+
+
+def local_path(text: str) -> str:
+    """Return the path of an address that begins with ``file:/``; any other text as it is."""
+    return re.sub("^file:/+", "/", text)
 
 
 def find_sources(paths: Iterable[str | Path]) -> Sources:

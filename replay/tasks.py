@@ -79,7 +79,7 @@ def gather_tasks(
 def inputs_of(gathered: list[Gathered], surveys: list[Survey]) -> Inputs:
     """Combine what the tasks read from each file."""
     gathered.sort(key=lambda part: part.task.number)
-    bases = _line_bases(gathered)
+    bases = line_bases(gathered)
     places: dict[str, list[FirstEvent]] = {}
     events: dict[str, int] = {}
     problems = [survey.problem for survey in surveys if survey.problem]
@@ -148,7 +148,7 @@ def _going_on(
     return attrs.evolve(task, carried={name: carried[name] for name in names if name in carried})
 
 
-def _line_bases(gathered: Iterable[Gathered]) -> dict[int, int]:
+def line_bases(gathered: Iterable[Gathered]) -> dict[int, int]:
     """Return for each task, by number, how many lines of its file come before its part."""
     bases: dict[int, int] = {}
     lines: dict[str, int] = {}
@@ -195,7 +195,7 @@ def _bucket_tasks(
     unfinished = (path for path, recording in inputs.recordings.items() if recording.is_unfinished)
     open_files = frozenset(unfinished)
     buckets = gathered[0].task.buckets
-    bases = _line_bases(gathered)
+    bases = line_bases(gathered)
     names: dict[int, set[str]] = {}
     here = {name for part in gathered for name in part.partitions}
     for name in here.intersection(chosen):

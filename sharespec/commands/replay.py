@@ -4,7 +4,7 @@ import functools
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from replay.report import Bar, json_line, show, verdict_lines
 from replay.run import replay_sources
 from replay.runner import SessionError
 from replay.scratch import scratch_folder
-from replay.sources import NoSuchTraceError, find_sources
+from replay.sources import NoSuchTraceError, find_sources, is_address, local_path
 from replay.state_file import StateError
 from replay.tasks import text_of
 from replay.verdict import Replay
@@ -68,7 +68,7 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
 
 
 @click.command("replay")
-@click.argument("traces", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("traces", nargs=-1, type=click.Path())
 @click.option(
     "--table",
     metavar="TABLE",
@@ -107,8 +107,8 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
 )
 @click.option(
     "--out",
-    help="Write verdicts, divergences and lag as Parquet into this folder; all workers must see "
-    "it. Of a table to any address that Spark opens.",
+    help="Write verdicts, divergences and lag as Parquet into this folder, or to any address that "
+    "Spark opens.",
 )
 @click.option(
     "--html",
@@ -172,7 +172,7 @@ def _fraction(_context: click.Context, _option: click.Parameter, value: float) -
 @exits_on(NoSuchTraceError, SessionError, StateError, KnownFaultsError)
 def replay_command(  # noqa: PLR0913 - one argument for each option
     *,
-    traces: tuple[Path, ...],
+    traces: tuple[str, ...],
     table: str | None,
     profile: str,
     against: tuple[str, ...],
@@ -198,8 +198,9 @@ def replay_command(  # noqa: PLR0913 - one argument for each option
 
     After a divergence the recorded state is adopted where it tells enough, and the rest checked.
 
-    TRACES are files or folders: JSON lines (gzip or not) or Parquet. Request logs of Kafka's
-    brokers (kafka.request.logger at DEBUG) are recognised and judged by what they show.
+    TRACES are files or folders: JSON lines (gzip or not) or Parquet, or addresses of such that
+    Spark opens, as hdfs://host/traces. Request logs of Kafka's brokers (kafka.request.logger at
+    DEBUG) are recognised and judged by what they show.
 
     Exits with 0 if nothing diverges but what --known names, 1 if a share-partition diverges (also
     by a known fault of a released Kafka) or cannot be read, 2 if the replay could not run or had
@@ -211,11 +212,15 @@ def replay_command(  # noqa: PLR0913 - one argument for each option
         raise click.UsageError("--state needs TRACES, and the implementation in --against")
     if page_file and table:
         raise click.UsageError("--html needs TRACES")
+    traces = tuple(map(local_path, traces))
+    addresses = [trace for trace in traces if is_address(trace)]
+    far = bool(addresses) or _is_far(table, out)
+    _check_far(traces, master, far=far, near_only=(("--state", state), ("--html", page_file)))
     listed = read_known(known_file) if known_file else ()
     plan = Plan(profile, against, sample, invariants, offered_within=offered_within, sweep_ms=sweep)
     plan = attrs.evolve(plan, state_folder=state, max_divergences=1 if first else most)
     statuses: list[Exit] = []
-    logs, others = sorted_out(traces)
+    logs, others = sorted_out(Path(trace) for trace in traces if not is_address(trace))
     if state_topic and not logs:
         fail("--state-topic is joined to request logs, and there is none")
     if logs:
@@ -223,12 +228,14 @@ def replay_command(  # noqa: PLR0913 - one argument for each option
         with observed_dump(state_topic) if state_topic else nullcontext() as dump:
             inputs = [*logs, dump] if dump else logs
             statuses.append(_judged(inputs, settings, master, json_lines=json_lines))
-    if others or table:
+    if others or addresses or table:
         sort = functools.partial(sorted_by_known, listed=listed, default=default_known(profile))
-        folder = Path(out) if out else None
         if table:
             told = sort(_of_table(table, plan, master, out))
+        elif far:
+            told = sort(_of_addresses((*addresses, *others), plan, master, out))
         else:
+            folder = Path(local_path(out)) if out else None
             told = _with_page(tuple(others), plan, (master, folder), sort, page_file)
         wanted = (junit, as_junit), (markdown, as_markdown)
         texts = [(file, functools.partial(text, told.replay, told.label)) for file, text in wanted]
@@ -288,7 +295,53 @@ def _replayed(traces: tuple[Path, ...], plan: Plan, master: str | None, out: Pat
         out = out.absolute()
     text = text_of(sources.files)
     with open_runner(text, master, TRACE_MODULES) as runner, Bar(progress_console()) as bar:
+        if not (runner.local or out or plan.state_folder):
+            from replay.distant import replay_distant  # noqa: PLC0415 - small files need no Spark
+            from replay.session import SparkRunner  # noqa: PLC0415 - as above
+
+            # No folder is known that all nodes see.
+            if isinstance(runner, SparkRunner):
+                files = [f"file:{source.path}" for source in sources.files]
+                return replay_distant(runner.session, files, plan)
         return replay_sources(runner, sources, plan, out, bar)
+
+
+def _is_far(table: str | None, out: str | None) -> bool:
+    """Return whether Spark must write the results of traces, as they go to an address."""
+    return table is None and out is not None and is_address(local_path(out))
+
+
+def _check_far(
+    traces: tuple[str, ...],
+    master: str | None,
+    *,
+    far: bool,
+    near_only: tuple[tuple[str, object], ...],
+) -> None:
+    """Fail for options that do not go with addresses, and for a master that knows no files."""
+    for name, value in near_only:
+        if far and value:
+            raise click.UsageError(f"{name} needs TRACES and --out that are files of this machine")
+    if traces and (master or "").startswith("sc://"):
+        raise click.UsageError("Spark Connect knows tables only: give --table")
+
+
+def _of_addresses(
+    traces: Sequence[str | Path], plan: Plan, master: str | None, out: str | None
+) -> Replay:
+    from replay.distant import replay_distant  # noqa: PLC0415 - small files need no Spark
+    from replay.session import SparkRunner, open_session  # noqa: PLC0415 - as above
+
+    with open_session(master or DEFAULT_MASTER) as session:
+        if out and not is_address(out):
+            if not SparkRunner(session).local:
+                raise click.UsageError(
+                    "on a cluster the --out of addresses is one too, as hdfs://host/out, "
+                    "or file:/out that all workers see"
+                )
+            out = f"file:{Path(out).absolute()}"
+        files = [t if isinstance(t, str) else f"file:{t.absolute()}" for t in traces]
+        return replay_distant(session, files, plan, out)
 
 
 def _of_table(table: str, plan: Plan, master: str | None, out: str | None) -> Replay:

@@ -252,3 +252,42 @@ def test_a_page_needs_files() -> None:
     done = run("replay", "--table", "t", "--html", "p.html")
     assert done.exit_code == 2
     assert "--html needs TRACES" in done.stderr
+
+
+def test_a_path_may_be_written_as_an_address(tmp_path: Path) -> None:
+    path, out = write_lines(tmp_path / "t.jsonl", kafka_rows()), tmp_path / "out"
+    done = run("replay", f"file:{path}", "--against", "spec", "--json", "--out", f"file://{out}")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout.splitlines()[-1])["runner"] == "in this process"
+    assert (out / "verdicts.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["hdfs://h/t", "--state", "s"], "--state needs TRACES and --out that are files of this"),
+        (["t", "--out", "s3a://b/o", "--state", "s"], "--state needs TRACES and --out that are"),
+        (["hdfs://h/t", "--html", "p.html"], "--html needs TRACES and --out that are files of"),
+        (["hdfs://h/t", "--master", "sc://h"], "Spark Connect knows tables only: give --table"),
+        (["t", "--master", "sc://h"], "Spark Connect knows tables only: give --table"),
+    ],
+)
+def test_what_needs_files_of_this_machine_takes_no_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("replay", *arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("place", ["trace", "out"])
+def test_an_address_that_cannot_be_opened_is_one_line(tmp_path: Path, place: str) -> None:
+    path = write_lines(tmp_path / "t.jsonl", kafka_rows())
+    arguments = ["hdfs://127.0.0.1:1/x"] if place == "trace" else [path, "--out", "s3a://b/x"]
+    done = run("replay", *arguments)
+    (line,) = done.stderr.splitlines()
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert line.startswith("sharespec: ")
+    assert " cannot be opened: " in line

@@ -1,0 +1,308 @@
+"""A replay of files at addresses that Spark opens: what moves between nodes, Spark moves.
+
+The files are read once, by Spark, and kept on the disks of the workers. Then the rows of a
+share-partition come together through Spark's shuffle, and are checked. No folder is shared.
+"""
+
+import functools
+import itertools
+import pickle
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import attrs
+import pyarrow as pa
+import pyarrow.compute as pc
+from py4j.protocol import Py4JError  # type: ignore[import-untyped] # not typed
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
+
+from model.trace_arrow import SCHEMA
+from replay.address import ends_whole, find_addressed, is_generated, make_folder
+from replay.distant_rows import (
+    CHUNK_BYTES,
+    READ,
+    line_rows,
+    packed_rows,
+    summary_of,
+    table_rows,
+)
+from replay.frame import Lag, runs_of, spark_type, verdicts_of
+from replay.gather import NO_EVENTS, STORED, Gathered
+from replay.lag_file import LAG
+from replay.load import PartitionRows
+from replay.pieces import Pieces, collected
+from replay.piecewise import merged
+from replay.plan import Plan
+from replay.recording import Recording
+from replay.result_schema import DIVERGENCES, VERDICTS, divergence_row, verdict_row
+from replay.run import others
+from replay.runner import SessionError
+from replay.session import SparkRunner, first_line
+from replay.sources import Form, Source
+from replay.tasks import Inputs, bucket_count, inputs_of, line_bases, problems_of
+from replay.verdict import PartitionVerdict, Problem, Replay, counted
+
+CHECKED = LAG.append(pa.field("verdict", pa.binary()))
+"""The columns in which workers hand over what they checked: the lag, or a verdict."""
+
+_ERRORS = (PySparkException, Py4JError)
+_GLOB = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
+"""What Spark would take for a pattern in an address."""
+
+
+@attrs.frozen
+class Facts:
+    """What the files say as wholes, of which a worker sees parts.
+
+    ``bases`` has how many lines of a file come before the part that begins at a byte, where some
+    do; ``bad`` the first line of a share-partition that could not be read. Those in ``unusable``
+    are not checked. ``unfinished`` are files that a recorder did not close.
+    """
+
+    bases: Mapping[tuple[str, int], int] = attrs.field(factory=dict)
+    bad: Mapping[str, Problem] = attrs.field(factory=dict)
+    unusable: frozenset[str] = frozenset()
+    unfinished: frozenset[str] = frozenset()
+
+
+def replay_distant(
+    session: SparkSession, addresses: Iterable[str], plan: Plan, out: str | None = None
+) -> Replay:
+    """Check every share-partition of the files under addresses and return the verdicts.
+
+    ``out`` is an address under which verdicts, divergences and lag are written as Parquet, over
+    older ones. Raises NoSuchTraceError for an address that cannot be opened, SessionError if Spark
+    gives up.
+    """
+    started = time.monotonic()
+    sources = find_addressed(session, addresses)
+    if out:
+        make_folder(session, out)
+    try:
+        read = _read(session, sources.files).persist(StorageLevel.DISK_ONLY)
+        try:
+            inputs = _inputs(session, sources.files, read)
+            tasks = bucket_count(sources.files, SparkRunner(session).parallelism)
+            verdicts = _verdicts(session, _in_order(read, tasks), inputs, plan, out)
+        finally:
+            read.unpersist()
+        parquet = (source for source in sources.files if source.form is Form.PARQUET)
+        generated = any(is_generated(session, source) for source in parquet)
+    except _ERRORS as error:
+        raise SessionError(f"Spark gave up: {first_line(error)}") from error
+    recordings = tuple(each for each in inputs.recordings.values() if each.headers)
+    return Replay(
+        tuple(verdicts),
+        inputs.problems,
+        counted(verdicts, list(inputs.problems)),
+        time.monotonic() - started,
+        sources.passed_over,
+        generated,
+        recordings=recordings,
+        runner=SparkRunner(session).place,
+    )
+
+
+def _read(session: SparkSession, files: Sequence[Source]) -> DataFrame:
+    """Return what is read of the files, with the columns ``READ``."""
+    frames = []
+    for form, read in ((Form.LINES, _lines), (Form.GZIP, _packed), (Form.PARQUET, _tables)):
+        paths = [each.path.translate(_GLOB) for each in files if each.form is form]
+        if paths:
+            frames.append(read(session, paths))
+    return functools.reduce(DataFrame.unionAll, frames)
+
+
+def _lines(session: SparkSession, paths: list[str]) -> DataFrame:
+    lines = session.read.option("lineSep", "\n").text(paths)
+    start, content = "_metadata.file_block_start as start", "cast(value as binary) as content"
+    return lines.selectExpr(_PATH, start, content).mapInArrow(line_rows, _READ)
+
+
+def _packed(session: SparkSession, paths: list[str]) -> DataFrame:
+    files = session.read.format("binaryFile").load(paths)
+    numbered = f"explode(sequence(0, length div {CHUNK_BYTES})) as nth"
+    chunk = f"substring(content, nth * {CHUNK_BYTES} + 1, {CHUNK_BYTES}) as content"
+    chunks = files.selectExpr(_PATH, "content", numbered)
+    chunks = chunks.selectExpr("path", "cast(0 as bigint) as start", chunk)
+    return chunks.mapInArrow(packed_rows, _READ)
+
+
+def _tables(session: SparkSession, paths: list[str]) -> DataFrame:
+    rows = session.read.schema(spark_type(SCHEMA)).parquet(*paths)
+    names = (f"`{name}`" for name in SCHEMA.names)
+    rows = rows.selectExpr(*names, _PATH, "_metadata.row_index as nth")
+    return rows.mapInArrow(table_rows, _READ)
+
+
+_PATH, _READ = "_metadata.file_path as path", spark_type(READ)
+
+
+def _inputs(session: SparkSession, files: Sequence[Source], read: DataFrame) -> Inputs:
+    """Return what the files hold, when all have been read."""
+    order = {source.path: nth for nth, source in enumerate(files)}
+    rows = read.where("summary is not null").select("source", "start", "summary").collect()
+    rows.sort(key=lambda row: (order[row["source"]], row["start"]))
+    parts = [summary_of(bytes(row["summary"]), nth) for nth, row in enumerate(rows)]
+    inputs = inputs_of(parts, [])
+    problems = [*inputs.problems, *_empty(files, parts)]
+    cut = [each for each in problems if _is_cut(session, files, inputs, each)]
+    recordings = {
+        path: recording + Recording(cut=sum(each.source == path for each in cut))
+        for path, recording in inputs.recordings.items()
+    }
+    problems = [each for each in problems if each not in cut]
+    return attrs.evolve(inputs, problems=tuple(problems), recordings=recordings)
+
+
+def _empty(files: Iterable[Source], parts: Iterable[Gathered]) -> Iterator[Problem]:
+    """Yield a problem for each file without an event, in which nothing else is wrong."""
+    held = Counter[str]()
+    for part in parts:
+        held[part.task.source.path] += part.bad + part.recording.headers + len(part.partitions)
+    yield from (Problem(each.path, None, NO_EVENTS) for each in files if not held[each.path])
+
+
+def _is_cut(
+    session: SparkSession, files: Sequence[Source], inputs: Inputs, problem: Problem
+) -> bool:
+    """Return whether a bad line is the end of a recording that is still written, or broke off.
+
+    Who reads a part of plain lines does not see that it is.
+    """
+    recording = inputs.recordings.get(problem.source)
+    if problem.line is None or recording is None or not recording.headers:
+        return False
+    (source,) = (each for each in files if each.path == problem.source)
+    parts = (part for part in inputs.gathered if part.task.source.path == problem.source)
+    last = sum(part.lines for part in parts)
+    is_last = source.form is Form.LINES and problem.line == last
+    return is_last and not ends_whole(session, source)
+
+
+def facts_of(inputs: Inputs) -> Facts:
+    """Return what workers have to know of all files."""
+    bases = line_bases(inputs.gathered)
+    placed = ((part.task, bases[part.task.number]) for part in inputs.gathered)
+    problems, of_lines = problems_of(inputs), frozenset(inputs.problems)
+    bad = {name: problem for name, problem in problems.items() if problem in of_lines}
+    unfinished = (path for path, each in inputs.recordings.items() if each.is_unfinished)
+    return Facts(
+        {(task.source.path, task.start): base for task, base in placed if base},
+        bad,
+        frozenset(problems.keys() - bad.keys()),
+        frozenset(unfinished),
+    )
+
+
+def _verdicts(
+    session: SparkSession, rows: DataFrame, inputs: Inputs, plan: Plan, out: str | None
+) -> list[PartitionVerdict]:
+    """Check the rows and return the verdicts; write what is asked for."""
+    task = functools.partial(check_rows, plan, facts_of(inputs), wanted=bool(out))
+    checked = rows.mapInArrow(task, spark_type(CHECKED))
+    checked = checked.persist(StorageLevel.DISK_ONLY) if out else checked
+    try:
+        found = checked.where("verdict is not null").select("verdict").collect()
+        verdicts = [_whole(pickle.loads(bytes(row["verdict"])), inputs) for row in found]  # noqa: S301 - of our own workers
+        verdicts += list(others(inputs, plan, verdicts))
+        verdicts.sort(key=lambda verdict: verdict.partition)
+        if out:
+            lag = checked.where("verdict is null").drop("verdict")
+            lag.write.mode("overwrite").parquet(f"{out}/lag")
+            _write(session, verdicts, out)
+    finally:
+        checked.unpersist()
+    return verdicts
+
+
+def _in_order(read: DataFrame, tasks: int) -> DataFrame:
+    """Return the events so that the share-partitions come one after another, each in order.
+
+    The number of tasks is said, as Spark would join small ones, which take long all the same.
+    """
+    order = ("leader_epoch", "instance", "seq", "source", "start", "line")
+    return (
+        read.where("summary is null")
+        .select(*STORED.names, "start")
+        .repartition(tasks, "partition")
+        .sortWithinPartitions("partition", *(F.col(name).asc_nulls_last() for name in order))
+    )
+
+
+def _whole(verdict: PartitionVerdict, inputs: Inputs) -> PartitionVerdict:
+    """Return the verdict over all events: of those behind a divergence the worker knows nothing."""
+    return attrs.evolve(verdict, events=max(verdict.events, inputs.events[verdict.partition]))
+
+
+def _write(session: SparkSession, verdicts: Sequence[PartitionVerdict], out: str) -> None:
+    for name, columns, rows in (
+        ("verdicts", VERDICTS, [verdict_row(v) for v in verdicts]),
+        ("divergences", DIVERGENCES, [divergence_row(d) for v in verdicts for d in v.divergences]),
+    ):
+        frame = session.createDataFrame(pa.Table.from_pylist(rows, schema=columns))
+        frame.coalesce(1).write.mode("overwrite").parquet(f"{out}/{name}")
+
+
+def check_rows(
+    plan: Plan, facts: Facts, batches: Iterable[pa.RecordBatch], *, wanted: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Yield the verdicts on share-partitions that come one after another, each in order.
+
+    ``wanted``: yield the lag after each event, too.
+    """
+    for name, tables in itertools.groupby(_named(batches), key=lambda each: each[0]):
+        if name in facts.unusable:
+            continue
+        rows = _pieces(name, (table for _, table in tables), facts, plan)
+        bad = facts.bad.get(name)
+        pieces = Pieces(name, functools.partial(iter, rows), None, bad, facts.unfinished)
+        lag = Lag(wanted)
+        verdicts: list[PartitionVerdict] = []
+        for verdict in verdicts_of(pieces, plan, lag):
+            verdicts.append(verdict)
+            for table in lag.tables:
+                yield from _of_lag(table)
+            lag.tables.clear()
+        if verdicts:
+            judged = {"verdict": pickle.dumps(merged(verdicts, 0, bad))}
+            yield pa.RecordBatch.from_pylist([judged], schema=CHECKED)
+
+
+def _of_lag(table: pa.Table) -> list[pa.RecordBatch]:
+    table = table.append_column(CHECKED.field("verdict"), pa.nulls(table.num_rows, pa.binary()))
+    batches: list[pa.RecordBatch] = table.cast(CHECKED).to_batches()
+    return batches
+
+
+def _named(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.Table]]:
+    """Yield rows of one share-partition at a time, with its name."""
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        for start, end in runs_of(table.column("partition")):
+            yield table.column("partition")[start].as_py(), table.slice(start, end - start)
+
+
+def _pieces(
+    name: str, tables: Iterable[pa.Table], facts: Facts, plan: Plan
+) -> Iterator[PartitionRows]:
+    """Yield the rows of a share-partition, in pieces where it is long."""
+    most = plan.piece_events if "impl" in plan.against else sys.maxsize
+    for table in collected(tables, most):
+        rows = _in_file(table, facts.bases).select(STORED.names).cast(STORED)
+        yield PartitionRows(name, rows, rows.num_rows, None)
+
+
+def _in_file(table: pa.Table, bases: Mapping[tuple[str, int], int]) -> pa.Table:
+    """Return rows whose lines count from the beginning of the file, not of the part."""
+    if not bases:
+        return table
+    parts = zip(table.column("source").to_pylist(), table.column("start").to_pylist(), strict=True)
+    base = pa.array([bases.get(part, 0) for part in parts], pa.int64())
+    line = pc.add(table.column("line"), base)
+    return table.set_column(table.schema.get_field_index("line"), "line", line)

@@ -1,0 +1,88 @@
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from replay.address import ends_whole, find_addressed, is_generated, make_folder, shown
+from replay.sources import Form, NoSuchTraceError, Source
+from tests.replay.samples import kafka_rows, write_lines, write_parquet
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("file:///a%20b/%25.jsonl", "/a b/%.jsonl"),
+        ("hdfs://host:9000/a%20b", "hdfs://host:9000/a b"),
+        ("s3a://bucket/x", "s3a://bucket/x"),
+    ],
+)
+def test_a_row_tells_its_file_as_results_name_it(told: str, name: str) -> None:
+    assert shown(told) == name
+
+
+def test_what_lies_under_an_address_is_found_once(spark: SparkSession, tmp_path: Path) -> None:
+    rows = kafka_rows(count=2)
+    (tmp_path / "deep").mkdir()
+    plain = write_lines(tmp_path / "b.jsonl", rows)
+    packed = write_lines(tmp_path / "deep" / "a.ndjson.gz", rows)
+    table = write_parquet(tmp_path / "deep" / "c d.parquet", rows)
+    named = write_lines(tmp_path / "trace.log", rows)
+    for name in (".hidden.jsonl", "_SUCCESS"):
+        (tmp_path / name).write_text("")
+    found = find_addressed(spark, [f"file:{tmp_path}", f"file:{plain}"])
+    assert [(each.path, each.form) for each in found.files] == [
+        (str(plain), Form.LINES),
+        (str(packed), Form.GZIP),
+        (str(table), Form.PARQUET),
+    ]
+    assert [each.size for each in found.files] == [
+        path.stat().st_size for path in (plain, packed, table)
+    ]
+    assert found.passed_over == (str(named),)
+    assert find_addressed(spark, [f"file:{named}"]).files[0].form is Form.LINES
+
+
+def test_an_address_that_cannot_be_opened_is_one_line_at_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        for address, reason in (
+            ("nothing://at/all", 'No FileSystem for scheme "nothing"'),
+            ("s3a://bucket/traces", "S3AFileSystem not found"),
+            ("file:/no/such/place", "File file:/no/such/place does not exist"),
+            (f"hdfs://127.0.0.1:{port}/traces", "refused"),
+            ("hdfs://nobody.invalid/traces", "UnknownHostException: nobody.invalid"),
+            ("hdfs://127.0.0.1:x/traces", "Port could not be cast"),
+        ):
+            told = rf"^{re.escape(address)} cannot be opened: [^\n]*{re.escape(reason)}"
+            with pytest.raises(NoSuchTraceError, match=told):
+                find_addressed(spark, [address])
+    with pytest.raises(NoSuchTraceError, match=rf"there is no trace in file:{tmp_path}; "):
+        find_addressed(spark, [f"file:{tmp_path}"])
+
+
+def test_a_folder_is_made_or_told_why_not(spark: SparkSession, tmp_path: Path) -> None:
+    make_folder(spark, f"file:{tmp_path}/deep/er")
+    assert (tmp_path / "deep" / "er").is_dir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NoSuchTraceError, match=r"/file/x cannot be opened: [^\n]+$"):
+        make_folder(spark, f"file:{tmp_path}/file/x")
+
+
+def test_the_end_of_a_file_is_looked_at(spark: SparkSession, tmp_path: Path) -> None:
+    for data, is_whole in ((b"a\n", True), (b"a\nb", False)):
+        path = tmp_path / "t.jsonl"
+        path.write_bytes(data)
+        assert ends_whole(spark, Source(str(path), Form.LINES, len(data))) is is_whole
+
+
+def test_generated_files_say_so(spark: SparkSession, tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=2))
+    source = Source(str(path), Form.PARQUET, path.stat().st_size)
+    assert not is_generated(spark, source)

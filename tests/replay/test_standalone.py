@@ -1,0 +1,126 @@
+"""A cluster whose nodes share nothing but HDFS answers as one process does."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from replay.processes import HereRunner
+from replay.report import verdict_lines
+from replay.run import replay_sources
+from replay.sources import find_sources
+from tests.replay.hdfs_cluster import Hdfs, hdfs
+from tests.replay.samples import kafka_rows, renamed, write_lines, write_parquet
+from tests.replay.scattered import PLAN
+from tests.replay.standalone import ROOT, VENV, Standalone, settings, standalone
+
+pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("hdfs")]
+
+COMMAND = Path(sys.executable).with_name("sharespec")
+_SECONDS = 900
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
+    with hdfs(tmp_path_factory.mktemp("hdfs")) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Standalone]:
+    with standalone(tmp_path) as cluster:
+        yield cluster
+
+
+def traces_in(folder: Path) -> Path:
+    """Many share-partitions in files of each form; two diverge, one is unreadable."""
+    folder.mkdir()
+    rows = [
+        row for n in range(24) for row in renamed(kafka_rows(partition=n % 3, count=40), f"g:t:{n}")
+    ]
+    rows[45]["after"]["delivery_complete_count"] += 1
+    rows[333]["after"]["start_offset"] += 1
+    rows[500]["seq"] += 1000
+    write_lines(folder / "a b.jsonl", rows[:320])
+    write_lines(folder / "c.jsonl.gz", rows[320:640])
+    write_parquet(folder / "d.parquet", rows[640:])
+    return folder
+
+
+def expected_of(folder: Path, there: str, out: Path | None = None) -> list[str]:
+    """Return what one process says of the traces in a folder, as if they were elsewhere."""
+    result = replay_sources(HereRunner(), find_sources([folder]), PLAN, out)
+    assert (result.counts.diverged, result.counts.unreadable) == (2, 1)
+    return [line.replace(str(folder), there) for line in verdict_lines(result, lambda _: "")]
+
+
+def run(command: Sequence[str | Path]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**settings(), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_SECONDS,
+    )
+
+
+def test_the_answer_is_that_of_one_process_though_a_node_dies(
+    tmp_path: Path, storage: Hdfs, cluster: Standalone
+) -> None:
+    folder, here = traces_in(tmp_path / "traces"), tmp_path / "here"
+    there, out = storage.put(folder, "1/traces"), f"{storage.address}/1/out"
+    ours = [folder, tmp_path, ROOT / "replay", VENV.parent / "replay"]
+    ours = [path for path in ours if path.is_dir()]
+    victim = str(cluster.workers[0].pid)
+    script = [sys.executable, "-m", "tests.replay.scattered", cluster.master, there, out, victim]
+    done = run([*script, *ours])
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    for code, seen in told["where"]:
+        assert "sharespec.zip" in code
+        assert seen == [], "folders of the driver that a worker sees"
+    done_tasks, tasks = told["killed"]
+    assert 0 < done_tasks < tasks
+    assert cluster.workers[0].wait(_SECONDS) == -signal.SIGKILL
+    assert told["verdicts"] == expected_of(folder, there, here)
+    storage.get("1/out", tmp_path / "out")
+    keys = [("partition", "ascending"), ("seq", "ascending")]
+    lag = pq.read_table(tmp_path / "out" / "lag").sort_by(keys)
+    assert lag.to_pylist() == pq.read_table(here / "lag").sort_by(keys).to_pylist()
+
+
+def test_the_commands_read_and_write_where_nodes_meet(
+    tmp_path: Path, storage: Hdfs, cluster: Standalone
+) -> None:
+    folder = traces_in(tmp_path / "traces")
+    there, results = storage.put(folder, "2/traces"), f"{storage.address}/2"
+    on_cluster = ("--master", cluster.master)
+    done = run([COMMAND, "replay", there, *on_cluster, "--out", f"{results}/out", "--json"])
+    assert done.returncode == 1, done.stderr
+    *verdicts, totals = done.stdout.splitlines()
+    assert verdicts == expected_of(folder, there)
+    assert json.loads(totals)["runner"] == f"Spark {cluster.master}"
+    storage.get("2/out", tmp_path / "out")
+    assert pq.read_table(tmp_path / "out" / "divergences").num_rows == 2
+    submit = Path(sys.executable).with_name("spark-submit")
+    script = (submit, *on_cluster, ROOT / "sharespec" / "__main__.py", "replay", "--json")
+    table = ("--table", f"{there}/d.parquet", "--out", f"{results}/table")
+    done = run([*script, *table])
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["events"] == 960 - 640
+    storage.get("2/table", tmp_path / "table")
+    assert pq.read_table(tmp_path / "table" / "verdicts").num_rows == 8
+    done = run([COMMAND, "replay", folder, *on_cluster])
+    (line,) = done.stderr.splitlines()
+    assert (done.returncode, line.startswith("sharespec: Spark gave up: ")) == (2, True)
+    assert str(folder) in line, "no worker sees the folder"
+    done = run([COMMAND, "replay", there, *on_cluster, "--out", tmp_path / "local"])
+    assert done.returncode == 2
+    assert "on a cluster the --out of addresses is one too" in done.stderr
