@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help replay kafka-broker kfake crabka crabka-core recorder test test-slow test-all search cover \
-	lint bench clean
+	lint site bench clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -67,6 +67,11 @@ lint: $(READY) ## Check style, format and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+site: $(READY) ## Build the documentation as a site: out/site/site/index.html
+	@$(BIN)/python -c 'import mkdocs' 2>/dev/null || PIP_BUILD_CONSTRAINT=constraints.txt \
+		$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]'
+	$(BIN)/python -m tools.site
 
 bench: $(READY) ## Measure specification, implementation and replay
 	$(BIN)/python -m benchmarks

@@ -189,7 +189,7 @@ def known_headings(source: str) -> tuple[str, ...]:
     names = [name for text in pinned() if text.source == source for name in text.digests]
     for citation in (CITATIONS | TRANSITIONS).values():
         names += [section for kip, section in cited(citation.source) if kip == source]
-    names += [section for kip, section in _resting_table() if kip == source]
+    names += [section for kip, section in resting_places() if kip == source]
     return tuple(dict.fromkeys(name for name in names if name and not re.search(r": |\)$", name)))
 
 
@@ -217,6 +217,11 @@ def resting_on(source: str, heading: str, cases: Collection[Case]) -> Resting:
         tuple(sorted({each for row in rows for each in row["decisions"]})),
         tuple(sorted({each for row in rows for each in row["tests"]})),
     )
+
+
+def resting_places() -> tuple[tuple[str, str], ...]:
+    """Return the KIPs and sections of the inventory and of the docstrings of ``spec``."""
+    return tuple(_resting_table())
 
 
 @cache
