@@ -46,8 +46,11 @@ class _Collected(AccumulatorParam[list[Any]]):
 
 
 @contextlib.contextmanager
-def open_session(master: str = "local[*]") -> Iterator[SparkSession]:
+def open_session(master: str = "local[*]", packages: Sequence[str] = ()) -> Iterator[SparkSession]:
     """Start Spark, or use the session that is active, and stop it at the end if it was started.
+
+    ``packages`` are Maven coordinates of what it needs besides, which Spark fetches; not under
+    ``spark-submit``, nor where ``PYSPARK_SUBMIT_ARGS`` is set, which then name them.
 
     ``master`` may be the address of a Spark Connect server (``sc://host``), whose session knows
     tables only. Under ``spark-submit`` the session is the one that this command describes. Raises
@@ -64,7 +67,7 @@ def open_session(master: str = "local[*]") -> Iterator[SparkSession]:
         if "PYSPARK_GATEWAY_PORT" in os.environ:
             session = SparkSession.builder.getOrCreate()
         else:
-            session = _started(master, Path(folder) / "spark.log")
+            session = _started(master, Path(folder) / "spark.log", packages)
         try:
             if not (session.sparkContext.master or "").startswith("local["):
                 session.sparkContext.addPyFile(str(shipped_code(Path(folder))))
@@ -217,7 +220,7 @@ def connected(address: str) -> Iterator[SparkSession]:
             session.stop()
 
 
-def _started(master: str, log: Path) -> SparkSession:
+def _started(master: str, log: Path, packages: Sequence[str]) -> SparkSession:
     """Start Spark; Java prints to ``log``, whose last error is reported if the start fails."""
     # Spark's Python side logs each exception of a call to Java that we handle.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
@@ -226,6 +229,8 @@ def _started(master: str, log: Path) -> SparkSession:
     try:
         prepare_environment()
         conf = SparkConf().setMaster(_with_attempts(master)).setAll(_settings(master, log.parent))
+        if packages and "PYSPARK_SUBMIT_ARGS" not in os.environ:
+            conf.set("spark.jars.packages", ",".join(packages))
         with log.open("wb") as errors:
             gateway = launch_gateway(conf, {"stderr": errors})  # type: ignore[no-untyped-call]
         context = SparkContext(conf=conf, gateway=gateway)

@@ -1,4 +1,4 @@
-"""``sharespec watch``: check recorded events as they come into a folder."""
+"""``sharespec watch``: check recorded events as they come into a folder or a topic."""
 
 import json
 import sys
@@ -45,7 +45,7 @@ class _Totals:
 
 
 @click.command("watch")
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source")
 @click.option(
     "--state",
     required=True,
@@ -82,6 +82,12 @@ class _Totals:
     metavar="BATCHES",
     help="For how many batches events wait for those that are missing before them.",
 )
+@click.option(
+    "--package",
+    metavar="GROUP:ARTIFACT:VERSION",
+    help="Spark's source of topics, which it fetches from Maven Central; default: "
+    "org.apache.spark:spark-sql-kafka-0-10_2.13 of PySpark's version.",
+)
 @PROFILE
 @OFFERED_WITHIN
 @SWEEP
@@ -90,20 +96,23 @@ class _Totals:
 @exits_on(NoSuchTraceError, SessionError, StateError)
 def watch_command(  # noqa: PLR0913 - one argument for each option
     *,
-    source: Path,
+    source: str,
     state: str,
     out: Path | None,
     metrics_file: Path | None,
     once: bool,
     every: float | None,
     wait: int,
+    package: str | None,
     profile: str,
     offered_within: int | None,
     sweep: int | None,
     master: str,
     json_lines: bool,
 ) -> None:
-    """Check the files that come into the folder SOURCE, and write each divergence once.
+    """Check what comes into the folder or topic SOURCE, and write each divergence once.
+
+    A topic is kafka:HOST:PORT/TOPIC; the value of each record is an event as a JSON line.
 
     A file is read when it appears: write it elsewhere, or with a name that begins with a dot, and
     move it when it is whole. Needs Java.
@@ -118,7 +127,7 @@ def watch_command(  # noqa: PLR0913 - one argument for each option
         trigger = {"processingTime": f"{round(every * 1000)} milliseconds"}
     totals = _Totals()
     teller = _teller(profile, totals, metrics_file, json_lines=json_lines)
-    whole = _watched(source, plan, (out, wait, trigger, master), teller)
+    whole = _watched((source, package), plan, (out, wait, trigger, master), teller)
     if not json_lines:
         click.echo(_last_line(totals))
     if not whole:
@@ -130,7 +139,7 @@ def watch_command(  # noqa: PLR0913 - one argument for each option
 
 
 def _watched(
-    source: Path,
+    wanted: tuple[str, str | None],
     plan: Plan,
     how: tuple[Path | None, int, dict[str, bool | str] | None, str],
     teller: "Callable[[Batch], None]",
@@ -142,23 +151,33 @@ def _watched(
     from replay.session import open_session  # noqa: PLC0415 - as above
     from replay.stream import check_stream, reason_of  # noqa: PLC0415 - as above
     from replay.stream_file import read_stream  # noqa: PLC0415 - as above
-    from replay.stream_source import folder_stream  # noqa: PLC0415 - as above
+    from replay.stream_source import (  # noqa: PLC0415 - as above
+        check_answers,
+        folder_stream,
+        kafka_package,
+        topic_of,
+        topic_stream,
+    )
 
-    out, wait, trigger, master = how
-    if not source.is_dir():
+    (source, package), (out, wait, trigger, master) = wanted, how
+    topic = topic_of(source)
+    if topic:
+        check_answers(topic)
+    elif not Path(source).is_dir():
         raise NoSuchTraceError(f"{source} is no folder")
     read_stream(Path(plan.state_folder or ""), plan.rules)  # Before anybody waits for Spark.
+    packages = [package or kafka_package()] if topic else []
     with ExitStack() as stack:
-        session = stack.enter_context(open_session(master))
+        session = stack.enter_context(open_session(master, packages))
         try:
             query = check_stream(
-                folder_stream(session, source),
+                topic_stream(session, topic) if topic else folder_stream(session, Path(source)),
                 plan,
                 out,
                 each=teller,
                 trigger=trigger,
                 patience=Patience(wait),
-                source=str(source),
+                source=source,
             )
             return _awaited(query)
         except PySparkException as error:

@@ -1,5 +1,6 @@
 """What workers read of a stream: the events of files, and what is none."""
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from model.trace_arrow import table_from_rows
+from model.trace_json import line_from_row
 from replay.arrivals import ARRIVED
-from replay.stream_rows import completed_rows, file_rows, read_file
+from replay.stream_rows import completed_rows, file_rows, read_file, record_rows
 from tests.replay.samples import kafka_rows, write_lines, write_parquet
 
 
@@ -68,3 +70,53 @@ def test_a_row_without_a_place_has_that_of_its_seq() -> None:
     ]
     with_line = table.append_column("line", pa.array([7] * 5, pa.int32()))
     assert {row["line"] for row in listed(completed_rows("l", with_line.to_batches()))} == {7}
+
+
+RECORD = pa.schema(
+    [
+        ("content", pa.binary()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("came", pa.int64()),
+    ]
+)
+
+
+def test_each_record_of_a_topic_is_an_event_or_says_why_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("replay.stream_rows.ROWS_AT_ONCE", 4)
+    monkeypatch.setattr("replay.stream_rows.MAX_LINE_BYTES", 5000)
+    lines = [line_from_row(row) for row in kafka_rows(count=9)]
+    assert max(map(len, lines)) < 5000
+    values = [
+        b'{"recorder": {"version": "1"}}',
+        *lines,
+        None,
+        b'{"partition": "p", "op": 3',
+        b'{"partition": "q"}' + b" " * 5000,
+        b'{"trailer": {"dropped": 0, "faults": 0}}',
+    ]
+    records = [
+        {"content": value, "topic": "events", "partition": 3, "offset": 50 + nth, "came": nth}
+        for nth, value in enumerate(values)
+    ]
+    rows = listed(record_rows([pa.RecordBatch.from_pylist(records, schema=RECORD)]))
+    assert {row["source"] for row in rows} == {"events-3"}
+    events = [row for row in rows if row["unreadable"] is None]
+    assert [(row["seq"], row["line"], row["arrived_ms"]) for row in events] == [
+        (seq, 51 + seq, 1 + seq) for seq in range(9)
+    ]
+    assert [(row["line"], row["partition"], row["unreadable"][:13]) for row in rows[9:]] == [
+        (60, None, "value is None"),
+        (61, "p", 'line is "Expe'),
+        (62, "q", "line is 5018 "),
+    ]
+
+
+def test_a_record_of_the_future_came_now() -> None:
+    record = {"content": b"", "topic": "t", "partition": 0, "offset": 0, "came": 1 << 60}
+    before = int(time.time() * 1000)
+    (row,) = listed(record_rows([pa.RecordBatch.from_pylist([record], schema=RECORD)]))
+    assert before <= row["arrived_ms"] <= int(time.time() * 1000)

@@ -98,7 +98,7 @@ def test_ctrl_c_stops_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_cannot_be_used_is_one_line_before_spark_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: str
 ) -> None:
-    monkeypatch.setattr("replay.session.open_session", lambda _: 1 // 0)
+    monkeypatch.setattr("replay.session.open_session", lambda *_: 1 // 0)
     source, states = tmp_path / "in", tmp_path / "states"
     if spoil == "states":
         source.mkdir()
@@ -107,6 +107,23 @@ def test_what_cannot_be_used_is_one_line_before_spark_starts(
     assert done.exit_code == 2
     text = "is no folder" if spoil == "no folder" else "is of other rules"
     assert text in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("kafka:127.0.0.1:1/events", "no broker answers at 127.0.0.1:1: "),
+        ("kafka:events", "kafka:events names no topic; allowed: kafka:HOST:PORT/TOPIC"),
+    ],
+)
+def test_a_topic_that_cannot_be_read_is_one_line_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, text: str
+) -> None:
+    monkeypatch.setattr("replay.session.open_session", lambda *_: 1 // 0)
+    done = run(source, "--state", tmp_path / "states")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"sharespec: {text}")
     assert done.stderr.count("\n") == 1
 
 
