@@ -1,3 +1,4 @@
+import os
 import runpy
 import subprocess
 import sys
@@ -43,6 +44,37 @@ def test_help_loads_nothing_that_is_slow_to_load() -> None:
         [sys.executable, "-c", LOADED, "--help"], check=True, capture_output=True, text=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("sharespec ve", ["verify", "verify-client", "vectors"]),
+        ("sharespec --v", ["--version"]),
+        ("sharespec verify --sec", ["--seconds"]),
+        ("sharespec verify --profile k", ["kip", "kafka"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_values(words: str, expected: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from sharespec.cli import main\n"
+        "try:\n    main()\n"
+        "finally:\n    print([n for n in sys.modules if n.startswith('sharespec.commands.')])\n"
+    )
+    environment = {
+        **os.environ,
+        "_SHARESPEC_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+    )
+    *lines, loaded = done.stdout.splitlines()
+    assert [line.removeprefix("plain,") for line in lines] == expected
+    if len(expected) > 2:
+        assert loaded == "[]"  # Names take no import, which takes seconds.
 
 
 def test_children_may_import_the_file_that_spark_submit_runs() -> None:
