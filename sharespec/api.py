@@ -18,6 +18,7 @@ from spec.step import apply, new_partition
 
 if TYPE_CHECKING:
     from replay.frame import Checked, check
+    from replay.pandas_frames import to_pandas
     from replay.session import SparkRunner, open_session
     from replay.stream import Batch, check_stream
 
@@ -48,25 +49,27 @@ __all__ = [
     "open_session",
     "profile_named",
     "replay_sources",
+    "to_pandas",
 ]
 
-_ON_SPARK = {
+_OF_EXTRAS = {
     "Batch": "stream",
     "Checked": "frame",
     "SparkRunner": "session",
     "check": "frame",
     "check_stream": "stream",
     "open_session": "session",
+    "to_pandas": "pandas_frames",
 }
-"""The modules of replay that have what needs Spark, which is an extra."""
+"""The modules of replay that have what needs Spark or pandas, which are an extra."""
 
 
 def __getattr__(name: str) -> object:
-    """Return what needs Spark. Raises ImportError, with what to install, where there is none."""
-    if name not in _ON_SPARK:
+    """Return what needs an extra. Raises ImportError, with what to install, where there is none."""
+    if name not in _OF_EXTRAS:
         raise AttributeError(f"sharespec has no {name}")
     try:
-        return getattr(import_module(f"{replay.__name__}.{_ON_SPARK[name]}"), name)
+        return getattr(import_module(f"{replay.__name__}.{_OF_EXTRAS[name]}"), name)
     except ModuleNotFoundError as error:
         text = what_to_install(error, f"sharespec.{name}")
         if text is None:
