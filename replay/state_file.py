@@ -1,9 +1,10 @@
 """Where a replay left each share-partition, as an Arrow file from which the next one goes on."""
 
+import functools
 import hashlib
 import json
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -45,6 +46,15 @@ class Carried:
     divergence: Divergence | None = None
 
 
+@attrs.frozen
+class Written:
+    """A state, its row in the file, and that as the line that the digest counts."""
+
+    carried: Carried
+    row: dict[str, Any]
+    line: bytes
+
+
 def diverged_before(carried: Carried, events: int) -> PartitionVerdict:
     """Return the verdict on a share-partition that diverged in an earlier replay."""
     return PartitionVerdict(
@@ -84,7 +94,7 @@ def read_left(folder: Path, rules: Profile) -> tuple[dict[str, Carried], dict[st
         raise StateError(f"{path} is of other rules; allowed: those of this replay, {rules.name}")
     try:
         rows, stream = table.to_pylist(), metadata.get("stream")
-        digest = _digest([*rows, *([stream] if stream else [])])
+        digest = _digest(map(_line, [*rows, *([stream] if stream else [])]))
         if not table.schema.equals(_schema()) or metadata.get("digest") != digest:
             raise StateError(f"{path} was altered: it has not the digest of its rows")
         return {row["partition"]: _value(row, Carried) for row in rows}, stream
@@ -97,10 +107,20 @@ def write_states(
     rules: Profile,
     states: Iterable[Carried],
     stream: Mapping[str, Any] | None = None,
+    written: dict[str, Written] | None = None,
 ) -> None:
-    """Write the file, whole or not at all; ``stream`` is what a stream says of itself."""
-    rows = [_plain(each) for each in sorted(states, key=lambda each: each.partition)]
-    digest = _digest([*rows, *([stream] if stream else [])])
+    """Write the file, whole or not at all; ``stream`` is what a stream says of itself.
+
+    ``written`` has the rows that were written before, of which states that are the same objects
+    need no new ones, and gets those that are written now.
+    """
+    kept = {} if written is None else written
+    now = {each.partition: _written(each, kept.get(each.partition)) for each in states}
+    kept.clear()
+    kept.update(sorted(now.items()))
+    rows = [each.row for each in kept.values()]
+    lines = [each.line for each in kept.values()]
+    digest = _digest([*lines, *([_line(stream)] if stream else [])])
     metadata = {"version": VERSION, "rules": _plain(rules), "digest": digest}
     metadata |= {"stream": stream} if stream else {}
     schema = _schema().with_metadata({_METADATA: json.dumps(metadata).encode()})
@@ -122,10 +142,21 @@ def state_of_text(text: str) -> Carried:
     return carried
 
 
-def _digest(rows: list[Mapping[str, Any]]) -> str:
+def _written(carried: Carried, before: Written | None) -> Written:
+    if before and before.carried is carried:
+        return before
+    row = _plain(carried)
+    return Written(carried, row, _line(row))
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row, sort_keys=True).encode() + b"\n"
+
+
+def _digest(lines: Iterable[bytes]) -> str:
     digest = hashlib.sha256()
-    for row in rows:
-        digest.update(json.dumps(row, sort_keys=True).encode() + b"\n")
+    for line in lines:
+        digest.update(line)
     return digest.hexdigest()
 
 
@@ -153,23 +184,42 @@ def _present(hint: Any) -> Any:  # noqa: ANN401 - a type, or an expression of on
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any part of a state
-    if attrs.has(type(value)):
-        return {
-            field.name: _plain(getattr(value, field.name)) for field in attrs.fields(type(value))
-        }
+    if value is None or type(value) in _SIMPLE:
+        return value
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
-    return value.name if isinstance(value, Enum) else value
+    if isinstance(value, Enum):
+        return value.name
+    return {name: _plain(getattr(value, name)) for name in _fields(value)}
+
+
+_SIMPLE = frozenset({bool, int, str})
+
+
+def _fields(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - a value of a class of the model
+    return _names(type(value))  # type: ignore[arg-type] # a class can be hashed
+
+
+@functools.cache
+def _names(cls: type) -> tuple[str, ...]:
+    """Return the names of the fields of a class; to look them up each time would cost the most."""
+    return tuple(field.name for field in attrs.fields(cls))
 
 
 def _value(plain: Any, hint: Any) -> Any:  # noqa: ANN401 - any part of a state
-    if plain is None:
-        return None
+    return None if plain is None else _reader(hint)(plain)
+
+
+@functools.cache
+def _reader(hint: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a type, or an expression of one
+    """Return what makes a value of a type from plain values."""
     hint = _present(hint)
     if get_origin(hint) is tuple:
         part = get_args(hint)[0]
-        return tuple(_value(each, part) for each in plain)
+        return lambda plain: tuple(_value(each, part) for each in plain)
     if attrs.has(hint):
-        hints = get_type_hints(hint)
-        return hint(**{name: _value(plain[name], part) for name, part in hints.items()})
-    return hint[plain] if issubclass(hint, Enum) else plain
+        fields = tuple(get_type_hints(hint).items())
+        return lambda plain: hint(**{name: _value(plain[name], part) for name, part in fields})
+    if issubclass(hint, Enum):
+        return lambda plain: hint[plain]
+    return lambda plain: plain

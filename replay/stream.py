@@ -187,7 +187,7 @@ def _batch(number: int, stream: str, left: Left, judged: list[Judged]) -> Batch:
     summary = Summary(number, counts, parts, len(alarms), len(problems), table.num_rows)
     carried = {**left.carried, **{each.partition: each.left for each in judged if each.left}}
     total, count = left.total + counts, left.alarms + len(alarms)
-    after = Left(stream, carried, waiting, table, summary, total, count)
+    after = Left(stream, carried, waiting, table, summary, total, count, written=left.written)
     return Batch(summary, after, alarms, tuple(problems[:MAX_PROBLEMS]))
 
 

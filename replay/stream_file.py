@@ -17,7 +17,7 @@ from model.profile import Profile
 from replay.arrivals import ARRIVED, Waiting
 from replay.judged import Counts, packed, unpacked
 from replay.result_schema import divergence_row
-from replay.state_file import NAME, Carried, StateError, read_left, write_states
+from replay.state_file import NAME, Carried, StateError, Written, read_left, write_states
 from replay.verdict import Divergence, Problem
 
 SPARK = "spark"
@@ -49,7 +49,8 @@ class Summary:
 class Left:
     """What a stream has left after a batch, -1 before the first.
 
-    ``total`` counts over all batches; ``alarms`` are the divergences of all.
+    ``total`` counts over all batches; ``alarms`` are the divergences of all. ``written`` has the
+    rows of the states that were written last.
     """
 
     stream: str = ""
@@ -60,6 +61,7 @@ class Left:
     total: Counts = attrs.field(factory=Counts)
     alarms: int = 0
     held_file: str = ""
+    written: dict[str, Written] = attrs.field(factory=dict, eq=False, repr=False)
 
 
 def read_stream(folder: Path, rules: Profile) -> Left:
@@ -121,7 +123,7 @@ def write_stream(folder: Path, rules: Profile, left: Left) -> Left:
         "total": attrs.asdict(left.total),
         "alarms": left.alarms,
     }
-    write_states(folder, rules, left.carried.values(), stream)
+    write_states(folder, rules, left.carried.values(), stream, left.written)
     for old in folder.glob("held-*"):
         if old.name != name:
             old.unlink(missing_ok=True)

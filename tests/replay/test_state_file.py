@@ -1,6 +1,7 @@
 """States that are carried from one day's files to the next."""
 
 import json
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -11,11 +12,19 @@ import pytest
 
 from judge.finding import FindingKind
 from model.profile import KAFKA, KIP
+from replay import state_file
 from replay.plan import Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources
 from replay.sources import find_sources
-from replay.state_file import NAME, Carried, StateError, read_states, write_states
+from replay.state_file import (
+    NAME,
+    Carried,
+    StateError,
+    Written,
+    read_states,
+    write_states,
+)
 from replay.verdict import Divergence, LogKnowledge, PartitionVerdict, Replay, Verdict
 from tests.lockstep.spoiled import cases
 from tests.replay.samples import Row, first_of, kafka_rows, write_lines, write_parquet
@@ -65,6 +74,37 @@ def test_what_was_left_is_read_again(tmp_path: Path) -> None:
     write_states(tmp_path / "new", KAFKA, STATES)
     assert tuple(read_states(tmp_path / "new", KAFKA).values()) == STATES
     assert [path.name for path in (tmp_path / "new").iterdir()] == [NAME]
+
+
+def test_states_that_did_not_change_are_not_made_into_rows_again(tmp_path: Path) -> None:
+    made: list[str] = []
+    memo: dict[str, Written] = {}
+
+    def write_and_compare(states: Sequence[Carried]) -> list[str]:
+        made.clear()
+        write_states(tmp_path / "memo", KAFKA, states, {"n": 1}, memo)
+        told = list(made)
+        write_states(tmp_path / "fresh", KAFKA, states, {"n": 1})
+        files = (tmp_path / name / NAME for name in ("memo", "fresh"))
+        assert len({file.read_bytes() for file in files}) == 1
+        assert list(memo) == sorted(each.partition for each in states)
+        return told
+
+    with pytest.MonkeyPatch.context() as patch:
+        plain = state_file._plain  # noqa: SLF001 - what takes the time
+
+        def noted(value: object) -> object:
+            if isinstance(value, Carried):
+                made.append(value.partition)
+            return plain(value)
+
+        patch.setattr(state_file, "_plain", noted)
+        assert write_and_compare(STATES) == ["a", "b"]
+        assert write_and_compare(STATES[::-1]) == []
+        changed = attrs.evolve(STATES[0], instance=2)
+        assert write_and_compare((changed, STATES[1])) == ["a"]
+        assert write_and_compare(STATES[1:]) == []
+        assert write_and_compare(STATES) == ["a"]
 
 
 def _as_version(path: Path, version: int) -> None:

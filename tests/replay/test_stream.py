@@ -237,3 +237,10 @@ def test_any_stream_with_the_columns_is_checked(spark: SparkSession, tmp_path: P
     with pytest.raises(PySparkException) as caught:
         check_stream(frame, plan, trigger=trigger).awaitTermination()
     assert "are of another stream, and this is batch 1 of spark/" in reason_of(caught.value)
+
+
+def test_the_rows_of_states_go_from_batch_to_batch(tmp_path: Path) -> None:
+    told: list[Batch] = []
+    left = run(tmp_path, batches(), told.append)
+    assert left.written.keys() == left.carried.keys()
+    assert {id(each.left.written) for each in told} == {id(left.written)}
