@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=5_000_000)
     parser.add_argument("--generated", type=int, default=250_000, help="of which are generated")
     parser.add_argument("--recorded", type=int, default=1_000_000, help="recorded events, repeated")
-    parser.add_argument("--partitions", type=int, default=1_000_000, help="small share-partitions")
+    parser.add_argument("--partitions", type=int, default=200_000, help="small share-partitions")
     options = parser.parse_args()
     show_startup()
     show_against_kafka()
