@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA, completed
@@ -140,13 +141,21 @@ def _tables(task: OrderedTask, run: PartitionRun, most: int) -> Iterator[pa.Tabl
         starts = np.cumsum([0, *sizes]).tolist()
         groups = [g for g in range(len(sizes)) if starts[g] < end and starts[g + 1] > run.first_row]
         place = starts[groups[0]] if groups else end
-        batches = file.iter_batches(min(most, MOST_ROWS), groups, SCHEMA.names, use_threads=False)
-        for batch in batches:
+        for batch in _batches(file, groups, most):
             first, last = max(place, run.first_row), min(place + batch.num_rows, end)
             if first < last:
                 table = completed(pa.Table.from_batches([batch]))
                 yield table.slice(first - place, last - first)
             place += batch.num_rows
+
+
+def _batches(file: pq.ParquetFile, groups: Sequence[int], most: int) -> Iterator[pa.RecordBatch]:
+    """Yield the row groups in batches, each group by itself.
+
+    Of several, PyArrow 26 keeps what it has read of each until the last one is done.
+    """
+    for group in groups:
+        yield from file.iter_batches(min(most, MOST_ROWS), [group], SCHEMA.names, use_threads=False)
 
 
 def _of_bucket(task: BucketTask, name: str, most: int) -> Pieces:

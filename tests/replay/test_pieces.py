@@ -60,6 +60,25 @@ def test_a_file_in_order_is_read_in_pieces_whatever_its_row_groups_are(tmp_path:
         assert max(piece.table.num_rows for piece in read) < 40
 
 
+def test_row_groups_are_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Read together, those of a file of 100 million events took 5 GB; small ones show nothing.
+    path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=60), 7)
+    asked: list[object] = []
+    batches = pq.ParquetFile.iter_batches
+
+    def noted(
+        self: pq.ParquetFile, size: int, groups: object, *rest: object, **more: object
+    ) -> Any:
+        asked.append(groups)
+        return batches(self, size, groups, *rest, **more)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", noted)
+    task = OrderedTask(0, str(path), tuple(range(9)), (PartitionRun(NAME, 0, 60),))
+    _rest, (pieces,) = long_ones(task, 20)
+    assert flat(seqs(pieces)) == list(range(60))
+    assert asked == [[group] for group in range(9)]
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
 def test_files_one_after_another_are_read_one_after_another(
     tmp_path: Path, order: tuple[int, ...]
