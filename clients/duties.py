@@ -208,7 +208,7 @@ RULES: Mapping[Duty, Rule] = {
         "For requests intended only for the leader, this error indicates that the broker is not "
         "the current leader.",
         f"{_ERRORS}, NOT_LEADER_OR_FOLLOWER",
-        "Once an answer has named another leader of a partition, at most 3 more fetches to that "
+        "Once an answer has named another leader of a partition, at most 50 more fetches to that "
         "broker ask for it; and where polls bring nothing for as long as the harness goes on with "
         "them, 10 s, although there are records, the new leader was asked for them. The numbers "
         "are this project's.",

@@ -34,8 +34,9 @@ class Held:
     that is to be sent, by what the application said. ``lost``: where its lock or session ended, or
     its member gave it up. ``answer``: where it was given. ``is_gap``: it has no
     record, as compaction leaves it. ``broker``: who gave it.
-    ``given`` is the type that was sent last. ``renewing``: the application said RENEW. ``renewed``:
-    where that succeeded, until a poll returns the record again; ``passed_over``: one did not.
+    ``given`` is the type that was sent last. ``renewing``: how often the application said
+    RENEW, less how often it was sent. ``renewed``: where that succeeded, until a poll returns the
+    record again; ``passed_over``: one did not.
     """
 
     place: Place
@@ -53,14 +54,14 @@ class Held:
     told_failure: bool = False
     reported: bool = False
     given: int | None = None
-    renewing: bool = False
+    renewing: int = 0
     renewed: int | None = None
     passed_over: bool = False
 
     def renew(self, position: int) -> None:
         """Take note that its lock was renewed: the record is the application's still."""
         self.fate, self.renewed = Fate.RENEWED, position
-        self.renewing = self.passed_over = False
+        self.passed_over = False
         if self.due == RENEW:
             self.due = None
 

@@ -143,6 +143,7 @@ class _Judging:
         ]
         for held, given in sent:
             held.sent, held.fate, held.given = self.position, Fate.OPEN, given
+            held.renewing = max(0, held.renewing - (given == RENEW))
         self.requests[event.number] = (event, sent)
 
     def _sent(self, event: Asked) -> Iterator[tuple[Held, int]]:
@@ -249,8 +250,8 @@ class _Judging:
         self.holdings.lose(self.position, place=event.place)
 
     def starved(self, event: Starved) -> None:
-        """Judge polls that brought nothing, unless the client knows that it is no member."""
-        if self.is_member:
+        """Judge polls that brought nothing to a member whose application has nothing in hand."""
+        if self.is_member and not any(held.waits for held in self.holdings.every()):
             self.report(self.leadership.starved(event.waited_ms))
 
     def lost(self, event: Lost) -> None:
@@ -301,7 +302,7 @@ class _Judging:
             held = self._delivered(event.place, event.offset)
             if held is not None:
                 self.replaced, held.due = held.due, event.type
-                held.renewing = held.renewing or event.type == RENEW
+                held.renewing += event.type == RENEW
         elif event.call in ("poll", *COMMITS):
             waiting = [held for held in self.holdings.every() if held.waits]
             self.unfinished = [h for h in waiting if h.lost is None and h.renewed is None]
@@ -334,7 +335,8 @@ class _Judging:
         """Take back what an acknowledgement said that failed as it was called."""
         if held is None:
             return
-        held.due, held.renewing = self.replaced, held.renewing and self.replaced == RENEW
+        held.renewing -= held.due == RENEW and held.renewing > 0
+        held.due = self.replaced
         if held.renewed is not None and held.passed_over and held.lost is None:
             where = f"{_name(held.place)} offset {held.offset}"
             text = f"{where} was renewed, no poll returns it, and it cannot be acknowledged"

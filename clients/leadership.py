@@ -9,9 +9,11 @@ from clients.duties import Duty
 from clients.events import Answered, Asked, Moved, Place
 from model.share_messages import INITIAL_EPOCH
 
-MOST_ASKED = 3
-"""How many fetches may ask a former leader for a partition once the client was told, and for one
-that is not assigned."""
+MOST_ASKED = 50
+"""How many fetches may ask a former leader for a partition once the client was told."""
+
+MOST_UNASSIGNED = 3
+"""How many fetches may ask for a partition that is not assigned."""
 
 
 @attrs.define
@@ -65,7 +67,7 @@ class Leadership:
             return
         count = self._strange.get((broker, place), 0)
         self._strange[broker, place] = count + 1
-        if count == MOST_ASKED:
+        if count == MOST_UNASSIGNED:
             text = f"{count + 1} fetches to broker {broker} ask for {_name(place)}"
             yield Duty.ASSIGNED, f"{text}, which is not assigned to the member"
 

@@ -143,9 +143,7 @@ class _Application:
                 return
 
     def starve(self) -> None:
-        """Take note that polls brought nothing as long as they went on, with nothing in hand."""
-        if self.pending:
-            return
+        """Take note that polls brought nothing as long as they went on."""
         waited = int(self.pace.patience_seconds * 1000)
         self.broker.journal.note(Starved(self.broker.journal.now(), waited))
 

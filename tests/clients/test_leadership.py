@@ -2,7 +2,7 @@ import pytest
 
 from clients.duties import Duty
 from clients.events import Answered, Asked, Moved
-from clients.leadership import MOST_ASKED, Leadership
+from clients.leadership import MOST_ASKED, MOST_UNASSIGNED, Leadership
 
 PLACE = ("t", 0)
 
@@ -32,21 +32,21 @@ def test_a_client_that_was_told_of_the_leader_may_ask_a_few_times_more() -> None
     leadership.answered(1, elsewhere(2))
     few = [fetch(1, epoch) for epoch in range(1, MOST_ASKED + 1)]
     assert asked(leadership, *few) == []
-    assert asked(leadership, fetch(1, 9)) == [Duty.FOLLOWS]
-    assert asked(leadership, fetch(1, 10)) == []  # It is said once.
+    assert asked(leadership, fetch(1, 99)) == [Duty.FOLLOWS]
+    assert asked(leadership, fetch(1, 100)) == []  # It is said once.
 
 
 @pytest.mark.parametrize("leader", [-1, 1])
 def test_a_client_that_was_not_told_which_broker_leads_may_go_on(leader: int) -> None:
     leadership = opened()
     leadership.answered(1, elsewhere(leader))
-    assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 20))) == []
+    assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 99))) == []
 
 
 def test_what_a_session_forgets_or_leaves_out_is_not_asked_for() -> None:
     leadership = opened()
     leadership.answered(1, elsewhere(2))
-    requests = [fetch(1, 1, forgets=True), *(fetch(1, epoch) for epoch in range(2, 20))]
+    requests = [fetch(1, 1, forgets=True), *(fetch(1, epoch) for epoch in range(2, 99))]
     assert asked(leadership, *requests, fetch(1, 0), fetch(1, 1)) == []
 
 
@@ -54,7 +54,7 @@ def test_a_leader_that_moves_back_is_asked_again() -> None:
     leadership = opened()
     leadership.answered(1, elsewhere(2))
     leadership.moved(Moved(0, PLACE, 1))
-    assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 20))) == []
+    assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 99))) == []
 
 
 def test_a_new_leader_that_is_never_asked_is_named() -> None:
@@ -74,7 +74,7 @@ def test_what_is_not_assigned_is_asked_for_a_few_times_at_most() -> None:
     leadership.assigned((PLACE,))
     assert asked(leadership, *(fetch(1, epoch) for epoch in range(1, 9))) == []
     leadership.assigned((("t", 1),))
-    few = [fetch(1, epoch) for epoch in range(9, 9 + MOST_ASKED)]
+    few = [fetch(1, epoch) for epoch in range(9, 9 + MOST_UNASSIGNED)]
     assert asked(leadership, *few) == []
     assert asked(leadership, fetch(1, 20)) == [Duty.ASSIGNED]
     leadership.assigned(None)
