@@ -6,7 +6,7 @@ campaign    random scripts, each run against a broker; what is found is shrunk
     broker, journal, drivers, process; transactions: batches that no producer may send
   judge     a pure function from a journal to violations of duties
     held, sessions, membership     records in the client's hands; session epochs; heartbeats
-  exercise  how often what the duties are about has happened
+  exercise, stakes  how often what the duties are about has happened, and each was at stake
   known     known violations, from a file
   duties    the register: each duty with its sentence
   events    what a journal holds

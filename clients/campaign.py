@@ -15,6 +15,7 @@ from clients.judge import Violation, judge
 from clients.known import Known, covering
 from clients.play import Pace, play
 from clients.scripts import Script, drawn
+from clients.stakes import stakes
 from conformance.target import TargetError
 
 SHRINKING = 3
@@ -53,7 +54,7 @@ class Again:
 class Campaign:
     """What was played and shown; ``failure`` is why it ended early, ``full`` how many runs were.
 
-    ``shown`` are those that are not known.
+    ``shown`` are those that are not known; ``stakes`` counts how often each duty was at stake.
     """
 
     client: Hello
@@ -63,6 +64,7 @@ class Campaign:
     full: int = 0
     failure: str | None = None
     exercised: Exercise = attrs.field(factory=Exercise)
+    stakes: Counter[Duty] = attrs.field(factory=Counter)
     again: tuple[Again, ...] = ()
 
     @property
@@ -97,7 +99,7 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
     shown: dict[Duty, Shown] = {}
     others = Counter[str]()
     runs = events = full = 0
-    total = Exercise()
+    total, staked = Exercise(), Counter[Duty]()
     failure = None
     while runs < limits.runs and time.monotonic() < until and failure is None:
         random = Random(f"{seed}:{runs}")  # noqa: S311 - chance, no secret
@@ -113,6 +115,7 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
             record = play(script, start, pace)
             events, full = events + len(record.events), full + record.full
             total += exercised(record)
+            staked.update(stakes(record))
             covered = set[str]()
             for violation in _owed(record, client):
                 if each := covering(known, violation.duty, script):
@@ -125,7 +128,8 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
             failure = str(error)
         progress(runs, len(shown))
     counted = tuple(attrs.evolve(each, scripts=others[each.known.name]) for each in again)
-    return Campaign(client, runs, events, tuple(shown.values()), full, failure, total, counted)
+    new = tuple(shown.values())
+    return Campaign(client, runs, events, new, full, failure, total, staked, counted)
 
 
 def _owed(record: Record, client: Hello) -> Iterator[Violation]:
@@ -166,7 +170,15 @@ def alone(start: Callable[[], Driver], script: Script, pace: Pace | None = None)
     for violation in _owed(record, client):
         first.setdefault(violation.duty, Shown(violation, script, record))
     shown, full = tuple(first.values()), int(record.full)
-    return Campaign(client, 1, len(record.events), shown, full, exercised=exercised(record))
+    return Campaign(
+        client,
+        1,
+        len(record.events),
+        shown,
+        full,
+        exercised=exercised(record),
+        stakes=stakes(record),
+    )
 
 
 def shrunk(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import attrs
 
 from clients.campaign import Campaign, Shown
-from clients.duties import RULES
+from clients.duties import RULES, Duty
 from clients.events import Event, Heartbeat
 from clients.scripts import as_json
 
@@ -38,8 +38,18 @@ def lines(campaign: Campaign, command: str) -> Iterator[str]:
         f"records delivered: {total.delivered:,}, acknowledged: {total.acknowledged:,}; "
         f"refusals: {total.refused:,}, connections cut: {total.cut:,}"
     )
+    yield from _stakes(campaign)
     if campaign.full:
         yield f"{campaign.full} scripts had more events than are kept, and were judged in part"
+
+
+def _stakes(campaign: Campaign) -> Iterator[str]:
+    """Yield how often each duty was at stake: what never was, was not shown to be kept."""
+    counts = {d: campaign.stakes[d] for d in Duty if d not in campaign.client.without}
+    yield "at stake:"
+    yield from (f"{count:9,}  {duty.value}" for duty, count in counts.items() if count)
+    if never := [duty.value for duty, count in counts.items() if not count]:
+        yield f"never at stake: {', '.join(never)}"
 
 
 def _last(shown: Shown) -> Iterator[str]:
@@ -100,6 +110,7 @@ def json_lines(campaign: Campaign) -> Iterator[str]:
             "runs": campaign.runs,
             "events": campaign.events,
             **attrs.asdict(campaign.exercised),
+            "stakes": {duty.value: campaign.stakes[duty] for duty in Duty},
             "full": campaign.full,
             "failure": campaign.failure,
         }

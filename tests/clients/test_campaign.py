@@ -109,10 +109,15 @@ def test_a_report_has_the_duty_its_sentence_and_the_command_that_shows_it_again(
 
 def test_a_report_of_a_client_that_conforms_counts_what_happened() -> None:
     result = searched(None, 2)
-    line, counts = lines(result, "x")
+    line, counts, *rest = lines(result, "x")
     assert counts.startswith(f"records delivered: {result.exercised.delivered}, acknowledged: ")
     assert (result.exercised.delivered > 0, result.lack) == (True, None)
     assert line.startswith("the double: no duty violated; 2 scripts, ")
+    head, *at_stake, never = rest
+    assert (head, never.split(": ")[0]) == ("at stake:", "never at stake")
+    counted = {Duty(text.split()[1]): int(text.split()[0].replace(",", "")) for text in at_stake}
+    assert counted == {duty: count for duty, count in result.stakes.items() if count}
+    assert {*counted, *map(Duty, never.split(": ")[1].split(", "))} == set(Duty)
 
 
 class Without(ShareClient):

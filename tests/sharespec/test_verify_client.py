@@ -18,9 +18,10 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 def test_a_client_that_conforms_exits_with_0() -> None:
     status, output, _ = run("--exec", DOUBLE, "--play", SCRIPT)
-    first, second = output.splitlines()
+    first, second, *rest = output.splitlines()
     assert (status, first.startswith("the double: no duty violated; 1 scripts,")) == (0, True)
     assert second == "records delivered: 3, acknowledged: 3; refusals: 0, connections cut: 0"
+    assert "        3  delivers-once" in rest
 
 
 def test_a_client_that_violates_a_duty_exits_with_1_and_says_how_to_see_it_again() -> None:
