@@ -66,11 +66,9 @@ def test_row_groups_are_read_one_by_one(tmp_path: Path, monkeypatch: pytest.Monk
     asked: list[object] = []
     batches = pq.ParquetFile.iter_batches
 
-    def noted(
-        self: pq.ParquetFile, size: int, groups: object, *rest: object, **more: object
-    ) -> Any:
-        asked.append(groups)
-        return batches(self, size, groups, *rest, **more)
+    def noted(file: pq.ParquetFile, *arguments: object, **options: object) -> object:
+        asked.append(arguments[1])
+        return batches(file, *arguments, **options)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", noted)
     task = OrderedTask(0, str(path), tuple(range(9)), (PartitionRun(NAME, 0, 60),))
