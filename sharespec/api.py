@@ -17,6 +17,7 @@ from sharespec.extras import what_to_install
 from spec.step import apply, new_partition
 
 if TYPE_CHECKING:
+    from replay.distant import replay_distant
     from replay.frame import Checked, check
     from replay.pandas_frames import to_pandas
     from replay.session import SparkRunner, open_session
@@ -48,6 +49,7 @@ __all__ = [
     "new_partition",
     "open_session",
     "profile_named",
+    "replay_distant",
     "replay_sources",
     "to_pandas",
 ]
@@ -59,6 +61,7 @@ _OF_EXTRAS = {
     "check": "frame",
     "check_stream": "stream",
     "open_session": "session",
+    "replay_distant": "distant",
     "to_pandas": "pandas_frames",
 }
 """The modules of replay that have what needs Spark or pandas, which are an extra."""
