@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -175,11 +176,11 @@ def test_a_divergence_names_the_lines_of_the_specification(installed: Installed)
 
 
 def test_workers_of_spark_get_it(installed: Installed) -> None:
-    arguments = ("replay", str(TRACE), "--profile", "kafka")
+    arguments = ("replay", str(TRACE), "--profile", "kafka", "--sample", "0.3")
     for master in ("local[1]", "local-cluster[1,1,1024]"):
         more = {**SLOWLY, "SPARK_WORKER_DIR": str(installed.cache / "work")}
         text = installed.run("sharespec", *arguments, "--master", master, more=more)
-        assert "6 conform   0 diverge" in text
+        assert re.search(r"\n[1-5] conform   0 diverge   0 unreadable", text)
         assert f"Spark {master}" in text
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import attrs
 
-from conformance.sections import Resting, resting_on, resting_places
+from conformance.sections import Resting, known_headings, resting_on, resting_places
 from conformance.vectors.source import Case, Quotation, cases
 from tools.site.documents import ROOT, module_page, slug
 
@@ -63,14 +63,20 @@ def _cases() -> tuple[Case, ...]:
 
 @cache
 def _sections() -> Mapping[str, tuple[str, ...]]:
-    """Return the sections of each KIP that are quoted, or on which something of ``spec`` rests."""
+    """Return the sections of each KIP that are quoted, or on which something of ``spec`` rests.
+
+    Those that are pinned come first, in the order of the text.
+    """
     found: dict[str, list[str]] = {}
     for case in _cases():
         section = case.rests_on.section.removesuffix(" API")
         found.setdefault(f"KIP-{case.rests_on.kip}", []).append(section)
     for source, section in resting_places():
         found.setdefault(source, []).append(section)
-    return {source: tuple(dict.fromkeys(of)) for source, of in sorted(found.items())}
+    return {
+        source: tuple(name for name in dict.fromkeys((*known_headings(source), *of)) if name in of)
+        for source, of in sorted(found.items())
+    }
 
 
 def _module(stem: str, of: Sequence[Rule]) -> str:

@@ -41,6 +41,16 @@ def test_a_section_has_its_sentences_and_what_rests_on_it() -> None:
     assert "#staleness-sweeper" in "".join(found()["kips/kafka-20458.md"].split(" "))
 
 
+def test_the_sections_of_a_kip_are_there_once_and_in_the_order_of_its_text() -> None:
+    for page in (page for page in found() if page.startswith("kips/")):
+        headings = re.findall(r"^## (.*) \{ #", found()[page], re.MULTILINE)
+        assert len(headings) == len(set(headings))
+    lag = found()["kips/kip-1226.md"]
+    sections = ("Share Partition Lag Computation", "Handling Control and Compacted", "Persistence")
+    places = [lag.index(f"\n## {name}") for name in sections]
+    assert places == sorted(places)
+
+
 def test_what_a_rule_links_to_links_back() -> None:
     ways = {
         (page, anchor, target, there)
