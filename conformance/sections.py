@@ -21,9 +21,14 @@ from conformance.citations import CITATIONS, TRANSITIONS
 from conformance.drift import cited, plain, plain_text, sentences
 from conformance.vectors.source import Case
 
-_HEADING = re.compile(r"<h[1-6][ >].*?</h[1-6]>", re.IGNORECASE | re.DOTALL)
+MAX_SENTENCES = 10_000
+"""The most sentences that are compared; the longest KIP has a quarter of that."""
+
 _GENERIC = frozenset({"request schema", "response schema"})
 """Headings that say nothing without the one before them."""
+
+_SMALL = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+"""Small letters for those of tags; ``lower`` may change how long a text is."""
 
 _LEFT_OUT = "..."
 """A line of a comparison of two revisions that stands for what is the same in both."""
@@ -34,7 +39,7 @@ _DIGITS = 12
 
 
 class SectionsError(ValueError):
-    """A file has no digests of sections; one line with what is allowed."""
+    """A text has too much, or a file no digests of sections; one line with what is allowed."""
 
 
 @attrs.frozen
@@ -94,11 +99,10 @@ def sections_of(text: str, source: str, headings: Iterable[str] = ()) -> Section
 
     They begin at the headings of HTML, and at lines that have just the name of a section: one of
     ``headings``, or one that is pinned or cited of ``source``. What comes before the first is of
-    the section ``""``.
+    the section ``""``. Raises SectionsError if there are too many sentences.
     """
     names = {_name(heading): heading for heading in (*known_headings(source), *headings)}
-    for tagged in _HEADING.findall(text):
-        heading = plain(plain_text(f"<html>{tagged}"))
+    for heading in _page_headings(text):
         names.setdefault(_name(heading), heading)
     found: dict[str, list[tuple[int, str]]] = {"": []}
     begun, above, heading, is_whole = Counter[str](), "", "", True
@@ -116,11 +120,30 @@ def sections_of(text: str, source: str, headings: Iterable[str] = ()) -> Section
             found[heading] = []
         elif words:
             found[heading] += [(number, part) for part in sentences(words)]
+    if (count := sum(map(len, found.values()))) > MAX_SENTENCES:
+        text = f"the text has {count:,} sentences; allowed: at most {MAX_SENTENCES:,}"
+        raise SectionsError(text)
     if not found[""]:
         del found[""]
     digests = {heading: tuple(digest(part) for _, part in of) for heading, of in found.items()}
     places = {heading: tuple(of) for heading, of in found.items()}
     return Sections(source, digests, is_whole, places)
+
+
+def _page_headings(page: str) -> Iterator[str]:
+    """Yield the headings of HTML, in one pass, whatever stands there."""
+    small, place, levels = page.translate(_SMALL), 0, set("123456")
+    while (begin := small.find("<h", place)) >= 0:
+        place = begin + 2
+        level, after = small[place : place + 1], small[place + 1 : place + 2]
+        if level not in levels or after not in (" ", ">"):
+            continue
+        end = small.find(f"</h{level}", place)
+        if end < 0:
+            levels.discard(level)  # No other one of this level ends either.
+            continue
+        yield plain(plain_text(f"<html>{page[begin:end]}"))
+        place = end
 
 
 def compared(before: Sections, now: Sections) -> Iterator[ComparedSection]:

@@ -105,6 +105,22 @@ def test_spaces_quotation_marks_and_the_marks_of_a_page_do_not_matter() -> None:
 def test_the_headings_of_a_page_divide_it_also_if_they_are_not_known() -> None:
     page = "<html><h1>Persistence</h1><p>One.</p><h3 id='x'>A <i>new</i> one</h3><p>Two.</p></html>"
     assert list(text_of(page).digests) == ["Persistence", "A new one"]
+    longer = page.replace("One.", "İ" * 99)
+    assert list(text_of(longer).digests) == ["Persistence", "A new one"]
+
+
+@pytest.mark.parametrize("piece", ["<h1", "<h1 ", "<h2>", "<H3 x='", "</h1>", "<h1><h2></h3>"])
+def test_a_hostile_page_takes_one_pass(piece: str) -> None:
+    page = "<html><h4>Here</h4>" + piece * (400_000 // len(piece))
+    assert "Here" in text_of(page).digests
+
+
+def test_a_text_with_too_many_sentences_is_refused() -> None:
+    with pytest.raises(
+        SectionsError, match=r"^the text has 10,001 sentences; allowed: at most 10,"
+    ):
+        text_of("a\n" * 10_001)
+    assert text_of("a\n" * 10_000).count() == 10_000
 
 
 def test_headings_that_recur_are_told_apart() -> None:

@@ -120,3 +120,10 @@ def test_a_page_that_lacks_pinned_sections_says_so(tmp_path: Path) -> None:
     assert "changed: section Examples with share-group state" in output
     assert "vectors: the-table-of-kip-932" in output
     assert "Of the older text not all is known" in output
+
+
+def test_a_text_of_too_many_sentences_is_one_line(tmp_path: Path) -> None:
+    status, output = shown(written(tmp_path, text_of(932) + "a\n" * 10_001))
+    assert status == 2
+    assert output.count("\n") == 1
+    assert "sentences; allowed: at most 10,000" in output
