@@ -165,6 +165,8 @@ _TROUBLE = (
     *(Do.NO_COORDINATOR, Do.EXPEL, Do.FENCE, Do.SLOW_HEARTBEAT, Do.THROTTLE, Do.PIECES),
     *(Do.SECOND_MEMBER, Do.SECOND_MEMBER, Do.SECOND_LEAVES, Do.READ_COMMITTED),
 )
+_MOVES = 4
+"""How often each step that needs a second broker is drawn for one of the others."""
 _ACKNOWLEDGE = (Do.ACCEPT, Do.ACCEPT, Do.RELEASE, Do.REJECT)
 _RENEWING = (*_ACKNOWLEDGE, Do.RENEW, Do.RENEW)
 
@@ -184,7 +186,8 @@ def drawn(
     settings = Settings(explicit, limit, most, callbacks)
     brokers = random.choice((1, 1, 2))
     renews = renews and explicit
-    trouble = _TROUBLE + (MOVES if brokers > 1 else ()) + ((Do.REFUSE_RENEWALS,) if renews else ())
+    moves = MOVES * _MOVES if brokers > 1 else ()
+    trouble = _TROUBLE + moves + ((Do.REFUSE_RENEWALS,) if renews else ())
     says = (_RENEWING if renews else _ACKNOWLEDGE) if explicit else ()
     steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
     for _ in range(random.randint(1, 3)):

@@ -8,7 +8,7 @@ from kio.schema.errors import ErrorCode as KafkaError
 
 from model.ranges import OffsetRange
 from serve.batches import Batch, RefusedError, Stored, stored
-from serve.limits import Limits
+from serve.limits import BATCH_BYTES, Limits
 
 _REMEMBERED = 5
 """How many batches of a producer are known again when it sends them twice, as in Kafka."""
@@ -26,8 +26,9 @@ class Written:
 
 @attrs.define
 class RecordLog:
-    """Batches from ``start`` (inclusive) to ``end`` (exclusive); ``size`` in bytes.
+    """Batches from ``start`` (inclusive) to ``end`` (exclusive).
 
+    ``size`` in bytes, with BATCH_BYTES for each batch.
     ``aborted`` are the records of transactions that were aborted; no client can produce any.
     """
 
@@ -49,13 +50,13 @@ def append(
     known = _known(log, batch)
     if known is not None:
         return known, None
-    full = log.size + len(batch.data) > limits.partition_bytes
+    full = log.size + len(batch.data) + BATCH_BYTES > limits.partition_bytes
     if full or len(log.batches) >= limits.partition_batches:
         text = f"the partition is full: it holds {log.size:,} bytes in {len(log.batches):,} batches"
         raise RefusedError(KafkaError.policy_violation, text)
     kept = stored(batch, log.end, epoch)
     log.batches.append(kept)
-    log.end, log.size = kept.last + 1, log.size + len(kept.data)
+    log.end, log.size = kept.last + 1, log.size + len(kept.data) + BATCH_BYTES
     if batch.producer_id != NO_PRODUCER:
         _remember(log, batch, kept.first, limits)
     return kept.first, kept
@@ -102,7 +103,7 @@ def delete_below(log: RecordLog, start: int) -> None:
     """Move the start of the log up; a batch goes once all of it lies below."""
     log.start = max(log.start, start)
     gone = bisect_left(log.batches, log.start, key=_last)
-    log.size -= sum(len(batch.data) for batch in log.batches[:gone])
+    log.size -= sum(len(batch.data) + BATCH_BYTES for batch in log.batches[:gone])
     del log.batches[:gone]
 
 

@@ -11,7 +11,7 @@ from model.operations import AdvanceLogStart, AlterConfig, Produce
 from model.ranges import OffsetRange
 from model.share_messages import TopicPartition
 from serve.batches import Batch, RefusedError
-from serve.limits import Limits
+from serve.limits import BATCH_BYTES, Limits
 from serve.node import CONTROLLER, Cluster, Leader, Node, Topic
 from serve.record_log import RecordLog, append, delete_below
 from serve.settings import group_values, partition_config
@@ -80,7 +80,7 @@ def produce(cluster: Cluster, topic: Topic, partition: int, batch: Batch) -> int
     """Append a batch for every group; return its first offset. Raises RefusedError."""
     limits, log = cluster.options.limits, topic.logs[partition]
     total = sum(log.size for topic in cluster.topics.values() for log in topic.logs)
-    if total + len(batch.data) > limits.log_bytes:
+    if total + len(batch.data) + BATCH_BYTES > limits.log_bytes:
         text = f"the broker is full: its partitions hold {total:,} bytes"
         raise RefusedError(KafkaError.policy_violation, text)
     leader = topic.leaders[partition]
