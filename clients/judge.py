@@ -126,7 +126,7 @@ class _Judging:
         haste = None if self.closing else session.haste(event.at_ms)
         if haste is not None:
             self.violated(Duty.THROTTLED, haste)
-        session.asked(event.number, event.epoch)
+        session.asked(event.number, event.epoch, is_member=not self.membership.refusal)
         self.report(self.membership.identified(event.member, "a request of the share session"))
         if self.membership.refusal:
             self.outdated.add(event.number)
@@ -286,7 +286,7 @@ class _Judging:
             self.holdings.lose(self.position)
             self.outdated |= set(self.requests)
             for session in self.sessions.values():
-                session.abandoned = True
+                session.abandoned = session.given_up = True
         elif not event.error:
             self.is_member = self.is_member or not self.closing
 
@@ -383,11 +383,11 @@ class _Judging:
         where = f"{_name(record.place)} offset {record.offset}"
         known = self.holdings.of(record.place, record.offset)
         again = [held for held in known if held.renewed is not None and held.count == record.count]
-        if again:
-            again[-1].renewed = None
-            return
         waiting = [held for held in known if held.delivered is None]
         held = next((held for held in waiting if held.count == record.count), None)
+        if again and (held is None or again[-1].lost is None):
+            again[-1].renewed = None
+            return
         if held is None and waiting:
             held = waiting[-1]
             text = f"{where} has delivery count {record.count}, it was acquired with {held.count}"

@@ -18,14 +18,16 @@ class Session:
 
     ``sure`` is False where a connection was cut, or a request failed for another reason: then the
     epoch may have moved on or not. ``abandoned``: it may give its session up, and open another, as
-    it was told that its member is gone. ``throttled``: when an answer came last, and for how
-    long it said that the client is to send nothing, in ms.
+    it was told that its member is gone; ``given_up``: it has not gone on with it since it joined
+    again. ``throttled``: when an answer came last, and for how long it said that the client is to
+    send nothing, in ms.
     """
 
     epoch: int | None = None
     sure: bool = True
     ended: bool = False
     abandoned: bool = False
+    given_up: bool = False
     throttled: tuple[int, int] = (0, 0)
     _asked: dict[int, int] = attrs.field(factory=dict)
 
@@ -48,11 +50,13 @@ class Session:
     @property
     def is_open(self) -> bool:
         """Whether the client knows that it has a session, and has not given it up."""
-        return self.epoch is not None and self.sure and not self.abandoned
+        return self.epoch is not None and self.sure and not self.given_up
 
-    def asked(self, number: int, epoch: int) -> None:
-        """Take note of a request."""
+    def asked(self, number: int, epoch: int, *, is_member: bool = True) -> None:
+        """Take note of a request; one that goes on with it after joining again has not given up."""
         self._asked[number] = epoch
+        if is_member and epoch not in (INITIAL_EPOCH, FINAL_EPOCH):
+            self.given_up = False
 
     def answered(self, number: int, error: int) -> None:
         """Take note of an answer that was sent."""
@@ -64,6 +68,7 @@ class Session:
         else:
             self.epoch, self.sure = next_epoch(epoch), True
             self.abandoned = self.abandoned and epoch != INITIAL_EPOCH
+            self.given_up = self.given_up and epoch != INITIAL_EPOCH
 
     def cut(self, number: int) -> None:
         """Take note of a connection that was cut in place of an answer."""

@@ -6,12 +6,17 @@ import pytest
 
 from clients.duties import Duty
 from clients.events import (
+    ACCEPT,
+    RENEW,
+    Acknowledgement,
     Answered,
     Asked,
     Called,
+    Delivered,
     Event,
     Granted,
     Heartbeat,
+    Moved,
     Record,
     Returned,
     Settings,
@@ -24,6 +29,7 @@ from tests.doubles.share_client import ShareClient
 from tests.doubles.share_faults import Fault
 
 FAST = Pace(poll_ms=20)
+PLACE = ("t", 0)
 HASTY = Pace(poll_ms=20, patience_seconds=1)
 PATIENCE = (Fault.NEVER_REJOINS, Fault.STAYS_WITH_LEADER, Fault.STAYS_WITH_COORDINATOR)
 """The faults by which something never happens that the harness waits for."""
@@ -96,3 +102,22 @@ def test_a_client_without_a_fault_conforms_whatever_happens(seed: int) -> None:
     chance = Random(seed)  # noqa: S311 - chance, no secret
     script = drawn(chance, ("batch_optimized", "record_limit"), callbacks=True, renews=True)
     assert violated(script, None) == {}, as_json(script)
+
+
+def test_a_record_acquired_anew_is_not_taken_for_the_one_that_was_renewed_before() -> None:
+    def acknowledged(broker: int, number: int, type_: int) -> tuple[Event, ...]:
+        called = Called(0, "acknowledge", place=PLACE, offset=0, type=type_)
+        batch = (Acknowledgement(PLACE, 0, 0, (type_,)),)
+        sent = Asked(0, number, "m", 1, fetches=False, acknowledgements=batch, broker=broker)
+        return called, Returned(0, "acknowledge"), sent, Answered(0, number)
+
+    def taken(broker: int, number: int) -> tuple[Event, ...]:
+        granted = (Granted(PLACE, 0, 0, 1),)
+        asked = Asked(0, number, "m", 0, fetches=True, max_records=1, broker=broker)
+        returned = Returned(0, "poll", records=(Delivered(PLACE, 0, 1, "0"),))
+        return asked, Answered(0, number, granted=granted), Called(0, "poll"), returned
+
+    joined = Heartbeat(0, "m", 0, given=1)
+    renewed = (joined, *taken(1, 1), *acknowledged(1, 2, RENEW))
+    events = (*renewed, Moved(0, PLACE, 2), *taken(2, 3), *acknowledged(2, 4, ACCEPT))
+    assert judge(Record(Settings(explicit=True), events)) == ()

@@ -68,3 +68,12 @@ def test_a_throttle_time_is_heeded_but_for_what_was_under_way(at_ms: int, *, has
     assert session.haste(at_ms) is None
     session.throttled = 1000, 500
     assert (session.haste(at_ms) is not None) is hastens
+
+
+def test_a_session_that_was_given_up_is_open_again_once_a_member_goes_on_with_it() -> None:
+    session = after((0, 0), (1, 0))
+    session.abandoned = session.given_up = True
+    session.asked(7, 2, is_member=False)  # It was under way.
+    assert not session.is_open
+    session.asked(8, 3)
+    assert session.is_open
