@@ -136,11 +136,7 @@ class _Judging:
             if event.max_records > most:
                 text = f"a fetch asks for {event.max_records} records, max.poll.records is {most}"
                 self.violated(Duty.AT_MOST, text)
-        sent = [
-            held
-            for batch in event.acknowledgements
-            for held in self._acknowledged(batch, event.broker)
-        ]
+        sent = list(self._sent(event))
         for held, given in sent:
             held.sent, held.fate, held.given = self.position, Fate.OPEN, given
             held.renewing = max(0, held.renewing - (given == RENEW))
