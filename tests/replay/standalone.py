@@ -60,22 +60,24 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Standalone]:
     """Start a cluster, and end it; skip the test where namespaces are not allowed."""
     if shutil.which("unshare") is None:
         pytest.skip("a worker in a namespace of its own needs unshare: it is not on the path")
-    tried = subprocess.run([*_ALONE, "true"], capture_output=True, text=True, check=False)
+    mount = ("mount", "-t", "tmpfs", "tmpfs", "/mnt")
+    tried = subprocess.run([*_ALONE, *mount], capture_output=True, text=True, check=False)
     if tried.returncode:
         pytest.skip(f"no namespaces for the workers: {tried.stderr.strip()}")
     with ExitStack() as stack:
         log = folder / "master.log"
         ports = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-        stack.enter_context(_running((_CLASS, f"{_DEPLOY}.master.Master", *ports), log))
-        address = _told(log, r"Starting Spark master at (spark://\S+)")
+        master = stack.enter_context(_running((_CLASS, f"{_DEPLOY}.master.Master", *ports), log))
+        address = _told(log, r"Starting Spark master at (spark://\S+)", master)
         started = []
         for nth in range(workers):
             # At one address Spark would read the files of the other worker.
             host = f"127.0.0.{nth + 2}"
             script, log = folder / f"worker{nth}.sh", folder / f"worker{nth}.log"
             script.write_text(_worker_script(address, host))
-            started.append(stack.enter_context(_running(("sh", str(script)), log, host)))
-            _told(log, "Successfully registered with master")
+            worker = stack.enter_context(_running(("sh", str(script)), log, host))
+            _told(log, "Successfully registered with master", worker)
+            started.append(worker)
         yield Standalone(address, tuple(started))
 
 
@@ -98,11 +100,12 @@ def _running(
         process.wait()
 
 
-def _told(log: Path, pattern: str) -> str:
-    """Wait for a line of a log and return what the pattern finds in it."""
+def _told(log: Path, pattern: str, process: "subprocess.Popen[bytes]") -> str:
+    """Wait for a line of the log of a process and return what the pattern finds in it."""
     until = time.monotonic() + _START_SECONDS
     while (found := re.search(pattern, log.read_text(errors="replace"))) is None:
-        assert time.monotonic() < until, log.read_text(errors="replace")
+        runs = process.poll() is None and time.monotonic() < until
+        assert runs, log.read_text(errors="replace")
         time.sleep(_POLL_S)
     return found[found.re.groups]
 
@@ -111,7 +114,9 @@ def hidden() -> list[Path]:
     """The folders that a worker has empty ones for."""
     folders = [ROOT, VENV.parent, Path.home() / ".cache", Path("/tmp"), Path("/var/tmp")]  # noqa: S108
     folders += [Path(tempfile.gettempdir()), Path("/dev/shm")]  # noqa: S108 - as the line above
-    return sorted({folder for folder in folders if folder.is_dir()})
+    found = sorted({folder for folder in folders if folder.is_dir()})
+    # What lies in another of them is hidden with it.
+    return [folder for folder in found if not any(above in folder.parents for above in found)]
 
 
 def _worker_script(master: str, host: str) -> str:
