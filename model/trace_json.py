@@ -1,6 +1,8 @@
 """A trace as JSON lines: one object a line, decoded strictly against the schema."""
 
 import json
+from functools import cache
+from itertools import product
 from typing import Any
 
 from model.checks import MAX_INT64
@@ -11,6 +13,7 @@ MAX_LINE_BYTES = 64 << 20
 """The longest line that is read: a full window with one range for each offset takes 1 MB."""
 
 _INTEGER, _TEXT = FieldKind.INTEGER, FieldKind.TEXT
+_PLAIN = {_INTEGER: int, _TEXT: str, FieldKind.FLAG: bool}
 _BY_NAME = {field.name: field for field in EVENT}
 
 
@@ -71,13 +74,46 @@ def _row(path: str, value: object, fields: tuple[Field, ...]) -> dict[str, Any]:
         raise InvalidValueError(path, value, allowed)
     row = {}
     for field, item in zip(fields, value, strict=True):
-        # As _is_plain says: a recording has thirty rows an event, and a call for each value costs.
-        if type(item) is int:
-            plain = field.kind is _INTEGER and -MAX_INT64 <= item <= MAX_INT64
-        else:
-            plain = type(item) is str and field.kind is _TEXT
+        plain = _is_plain(item, field.kind)
         row[field.name] = item if plain else _decoded(f"{path}.{field.name}", item, field)
     return row
+
+
+def _rows(path: str, values: list[object], fields: tuple[Field, ...]) -> list[dict[str, Any]]:
+    """Decode rows; a recording has thirty an event, nearly all of the types that they should have.
+
+    Of those only the numbers have to be looked at one by one.
+    """
+    names, typed, integers = _plain_rows(fields)
+    rows = []
+    for value in values:
+        if type(value) is list and tuple(map(type, value)) in typed:
+            for i in integers:
+                if not -MAX_INT64 <= value[i] <= MAX_INT64:
+                    break
+            else:
+                rows.append(dict(zip(names, value, strict=True)))
+                continue
+        rows.append(_row(path, value, fields))
+    return rows
+
+
+@cache
+def _plain_rows(
+    fields: tuple[Field, ...],
+) -> tuple[tuple[str, ...], frozenset[tuple[type, ...]], tuple[int, ...]]:
+    """Return the names of the fields, the types that their values may have, and which are numbers.
+
+    There are no types where a field has parts, or an optional one is a number.
+    """
+    names = tuple(field.name for field in fields)
+    integers = tuple(i for i, field in enumerate(fields) if field.kind is _INTEGER)
+    if any(field.kind not in _PLAIN for field in fields):
+        return names, frozenset(), integers
+    kinds = [(_PLAIN[f.kind], *((type(None),) if f.optional else ())) for f in fields]
+    if any(fields[i].optional for i in integers):
+        return names, frozenset(), integers
+    return names, frozenset(product(*kinds)), integers
 
 
 def _is_plain(value: object, kind: FieldKind) -> bool:
@@ -107,7 +143,7 @@ def _decoded(path: str, value: object, field: Field) -> object:  # noqa: PLR0911
         case FieldKind.TEXTS:
             return [_typed(path, item, str, "a string") for item in value]
         case FieldKind.ROWS:
-            return [_row(path, item, field.parts) for item in value]
+            return _rows(path, value, field.parts)
     by_name = {part.name: part for part in field.parts}
     return [_record(path, item, field.parts, by_name) for item in value]
 

@@ -43,7 +43,7 @@ class FieldKind(StrEnum):
     ROWS = "list of rows"
 
 
-@attrs.frozen
+@attrs.frozen(cache_hash=True)
 class Field:
     """A field by name, kind and, for records and rows, its parts; ``optional`` may be null."""
 

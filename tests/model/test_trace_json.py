@@ -40,6 +40,9 @@ LINE: dict[str, Any] = {
 }
 
 
+OTHER_RECORD = [4, 5, "AVAILABLE", 1, None, False]
+
+
 def encoded(value: object) -> bytes:
     return json.dumps(value).encode()
 
@@ -138,6 +141,30 @@ REFUSED = {
     "text in a row": (
         lambda line: line["batches"][0].__setitem__(0, "0"),
         "event.batches.first is '0'; allowed: a whole number of 64 bits",
+    ),
+    "flag in a row of plain values": (
+        lambda line: line["after"]["records"].append([4, True, *OTHER_RECORD[2:]]),
+        "event.after.records.last is True; allowed: a whole number of 64 bits",
+    ),
+    "number too large in a row": (
+        lambda line: line["after"]["records"][0].__setitem__(3, MAX_INT64 + 1),
+        f"event.after.records.delivery_count is {MAX_INT64 + 1}; allowed: a whole number of 64",
+    ),
+    "number too small in a row": (
+        lambda line: line["after"]["records"].append([-MAX_INT64 - 1, *OTHER_RECORD[1:]]),
+        f"event.after.records.first is {-MAX_INT64 - 1}; allowed: a whole number of 64 bits",
+    ),
+    "null for a text of a row": (
+        lambda line: line["after"]["records"].append([*OTHER_RECORD[:2], None, *OTHER_RECORD[3:]]),
+        "event.after.records.state is None; allowed: a string",
+    ),
+    "long row": (
+        lambda line: line["after"]["records"].append([*OTHER_RECORD, 0]),
+        "event.after.records is [4, 5, 'AVAILABLE', 1, None, False, 0]; allowed: an array of first",
+    ),
+    "record for a row": (
+        lambda line: line["after"]["records"].append({}),
+        "event.after.records is {}; allowed: an array of first, last, state",
     ),
     "text among numbers": (
         lambda line: line["batches"][0][2].append("accept"),
