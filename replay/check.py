@@ -7,8 +7,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from impl import ahead
-from impl.jit import is_compiled, note_compiled
+from impl.cache import is_compiled, is_interpreted, note_compiled
 from impl.kernel import KernelDivergence, KernelResult, replay_partition
 from judge.engine import whole_engines
 from judge.finding import Finding, FindingKind
@@ -57,10 +56,14 @@ def compile_ahead(plan: Plan) -> None:
 
 def compile_part(plan: Plan, part: int) -> bool:
     """Compile a part of what the plan needs and return True, unless the cache should have it."""
-    if "impl" not in plan.against or is_compiled():
+    if "impl" not in plan.against or is_interpreted():
+        return False
+    if is_compiled():
         if part == 0:
             compile_ahead(plan)  # To have it here, which takes long enough.
         return False
+    from impl import ahead  # noqa: PLC0415 - it needs Numba, and may have nothing to do
+
     ahead.compile_part(part)
     return True
 

@@ -2,16 +2,18 @@
 
 import gzip
 import importlib
+import os
 import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
-import numba
 import pyarrow as pa
 import pytest
 
+from impl.cache import DISABLED
 from model.errors import ErrorCode
 from model.ranges import RecordRange, never_delivered
 from model.trace import TraceEvent
@@ -80,17 +82,15 @@ _INTERPRETED: dict[str, ModuleType] = {}
 def _load_interpreted() -> None:
     if _INTERPRETED:
         return
-    config: Any = numba.config
     compiled = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_impl(name)}
-    before, config.DISABLE_JIT = config.DISABLE_JIT, True
     try:
-        importlib.import_module("impl.kernel")
-        importlib.import_module("impl.partition")
+        with patch.dict(os.environ, {DISABLED: "1"}):
+            importlib.import_module("impl.kernel")
+            importlib.import_module("impl.partition")
         _INTERPRETED.update(
             {name: sys.modules.pop(name) for name in list(sys.modules) if _is_impl(name)}
         )
     finally:
-        config.DISABLE_JIT = before
         sys.modules.update(compiled)
 
 
