@@ -13,8 +13,8 @@ Spark, so nothing before ``session`` imports it:
 - ``tasks``: from the files to the tasks that read them, and to those that check them;
 - ``plan`` and ``check``: one share-partition against the specification and the implementation;
   ``lag_file``;
-- ``runner``: what runs the tasks; ``processes``: this process and its children; ``java`` and
-  ``session``: a Java for Spark, and its workers; ``place`` chooses;
+- ``runner``: what runs the tasks; ``processes``: this process and its children; ``preload``: what
+  they find ready; ``java`` and ``session``: a Java for Spark, and its workers; ``place`` chooses;
 - ``run``: a whole replay in two stages, read and check; ``report`` prints it;
 - ``synthetic`` and ``generate``: large traces to replay.
 

@@ -1,11 +1,15 @@
 """Where a replay runs: small inputs in this process and its children, others on Spark."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
 
-from replay.processes import HereRunner, open_processes
+from impl.cache import DISABLED, is_compiled
+from replay.processes import HereRunner, get_ready, hide_unused, open_processes
 from replay.runner import Runner
+from replay.sources import SUFFIXES, NoSuchTraceError, find_sources, text_of
 
 SMALL_BYTES = 48 << 20
 """Up to so much text runs without Spark, which takes longer to start than that saves."""
@@ -13,22 +17,36 @@ SMALL_BYTES = 48 << 20
 CHILD_BYTES = 1 << 20
 """How much text is worth a child: for less, its imports take longer than its tasks."""
 
+INTERPRETED_BYTES = 1 << 20
+"""Up to so much text is checked sooner by code that is not compiled: that is not loaded either."""
+
+UNCOMPILED_BYTES = 16 << 20
+"""Up to so much text is checked sooner than the code for it is compiled, if it never was."""
+
+_MOST_FILES = 1000
+"""In how many files is looked for how much text they hold."""
+
 DEFAULT_MASTER = "local[*]"
+
+TRACE_MODULES = (f"{__package__}.preload",)
+LOG_MODULES = (f"{__package__}.observed.bundle",)
+"""What children have ready that check traces, and that judge request logs."""
 
 
 @contextmanager
 def open_runner(
-    text: int, master: str | None = None, modules: Sequence[str] = ()
+    text: int, master: str | None = None, modules: Sequence[str] = (), *, alone: bool = False
 ) -> Iterator[Runner]:
     """Choose what runs the tasks over so many bytes of text, and close it at the end.
 
     That is always Spark if a master is given, and under ``spark-submit``. Children import
-    ``modules`` ahead of their tasks. Raises SessionError if Spark does not start.
+    ``modules`` ahead of their tasks. Where nothing else uses this process it is ``alone``, and
+    what no task uses is hidden from it for good. Raises SessionError if Spark does not start.
     """
-    chosen = master is not None or "PYSPARK_GATEWAY_PORT" in os.environ
-    if not chosen and text <= SMALL_BYTES:
-        children = min(processors(), text // CHILD_BYTES)
-        if children > 1:
+    if master is None and _is_small(text):
+        if alone:
+            hide_unused()
+        if (children := _children(text)) > 1:
             with open_processes(children, modules) as runner:
                 yield runner
         else:
@@ -38,6 +56,48 @@ def open_runner(
 
     with open_session(master or DEFAULT_MASTER) as session:
         yield SparkRunner(session)
+
+
+def get_ready_for(paths: Iterable[str], modules: Sequence[str], *, alone: bool) -> None:
+    """Have children get ready for these traces, and choose whether they need compiled code.
+
+    What is compiled is loaded or made in more time than a little text takes without; the choice is
+    for a process that is ``alone``, as ``open_runner`` has it. All this is a guess, of which
+    nothing depends but the time: it says nothing of a bad path.
+    """
+    try:
+        files = _few_files(paths)
+        text = text_of(find_sources(files).files) if files else None
+    except (NoSuchTraceError, OSError):
+        return
+    if text is None or not _is_small(text):
+        return
+    if alone and DISABLED not in os.environ and _is_sooner_interpreted(text):
+        os.environ[DISABLED] = "1"
+    if _children(text) > 1:
+        get_ready(modules)
+
+
+def _few_files(paths: Iterable[str]) -> list[Path]:
+    """Return the traces that lie there; none if there are many, or something else among them."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        inside = list(islice(path.rglob("*"), _MOST_FILES)) if path.is_dir() else [path]
+        found += (file for file in inside if not file.is_dir())
+    is_known = len(found) < _MOST_FILES and all(f.name.endswith(SUFFIXES) for f in found)
+    return found if is_known else []
+
+
+def _is_sooner_interpreted(text: int) -> bool:
+    return text <= INTERPRETED_BYTES or (text <= UNCOMPILED_BYTES and not is_compiled())
+
+
+def _is_small(text: int) -> bool:
+    return text <= SMALL_BYTES and "PYSPARK_GATEWAY_PORT" not in os.environ
+
+
+def _children(text: int) -> int:
+    return min(processors(), text // CHILD_BYTES)
 
 
 def processors() -> int:

@@ -1,13 +1,15 @@
 """Tasks in this process or in children of it, for inputs that are not worth a JVM."""
 
 import multiprocessing
+import os
 import signal
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
@@ -19,8 +21,27 @@ from replay.runner import POLL_SECONDS, TASK_ATTEMPTS, Progress, SessionError, f
 T_ = TypeVar("T_")
 R_ = TypeVar("R_")
 
-_CONTEXT = multiprocessing.get_context("spawn")
-"""A fork would copy the locks of threads that it does not copy: those of Arrow and of a bar."""
+_CONTEXT = multiprocessing.get_context("forkserver")
+"""A fork of this process would copy locks and not the threads that hold them: those of Arrow and of
+a bar. So children are forks of a process that does nothing but import.
+"""
+
+
+def get_ready(modules: Iterable[str]) -> None:
+    """Have the modules imported, once for all children, while this process does something else."""
+    _CONTEXT.set_forkserver_preload(list(modules))
+    with _ctrl_c_blocked():
+        forkserver.ensure_running()
+
+
+@contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Start processes that Ctrl-C, which reaches all of a terminal, does not end: this one does."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @attrs.frozen
@@ -76,10 +97,11 @@ class ProcessRunner:
     local = True
 
     def __init__(self, parallelism: int, modules: Iterable[str] = ()) -> None:
-        """Start the children, which import the modules while this process does something else."""
+        """Take the modules that children need; ``get_ready`` before has them imported by then."""
         self.parallelism = parallelism
         self._modules = tuple(modules)
-        self._children = [self._started() for _ in range(parallelism)]
+        self._children: list[_Child] = []
+        get_ready(self._modules)
 
     @property
     def place(self) -> str:
@@ -178,13 +200,10 @@ class ProcessRunner:
 
     def _started(self) -> _Child:
         ours, theirs = _CONTEXT.Pipe()
-        # Ctrl-C reaches all processes of a terminal; a child learns of it from this one.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            process = _CONTEXT.Process(target=_serve, args=(theirs, self._modules), daemon=True)
+        given = theirs, self._modules, dict(os.environ)
+        process = _CONTEXT.Process(target=_serve, args=given, daemon=True)
+        with _ctrl_c_blocked():
             process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         return _Child(process, ours)
 
@@ -213,9 +232,23 @@ class _Absent:
             raise ModuleNotFoundError(f"{name} is not used here", name=name)
 
 
-def _serve(connection: "Connection[Any, Any]", modules: Sequence[str]) -> None:
-    """Run tasks in a child until its parent closes the connection or is gone."""
-    sys.meta_path.insert(0, _Absent())
+def hide_unused() -> None:
+    """Hide for good, in a process of our own, what it would import and never use."""
+    if not any(isinstance(finder, _Absent) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Absent())
+
+
+def _serve(
+    connection: "Connection[Any, Any]", modules: Sequence[str], environment: Mapping[str, str]
+) -> None:
+    """Run tasks in a child until its parent closes the connection or is gone.
+
+    The environment is the parent's of now: what it was forked from has that of its own start.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Others may have started its parent.
+    os.environ.clear()
+    os.environ.update(environment)
+    hide_unused()
     for module in modules:
         import_module(module)
     while True:

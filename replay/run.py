@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from replay.gather import Gathered, GatherTask, gather
 from replay.load import BucketTask, OrderedTask
 from replay.plan import Plan, is_sampled
+from replay.processes import HereRunner
 from replay.result_schema import (
     DIVERGENCES,
     VERDICTS,
@@ -23,7 +24,7 @@ from replay.result_schema import (
 )
 from replay.runner import Progress, Runner, Silent
 from replay.scratch import scratch_folder
-from replay.sources import Form, Source, Sources
+from replay.sources import Form, Source, Sources, text_of
 from replay.state_file import Carried, diverged_before, read_states, write_states
 from replay.survey import Survey, survey
 from replay.tasks import (
@@ -51,6 +52,9 @@ TASKS_PER_CORE = 2
 MAX_SOURCES = 100
 """How many files the metadata of a result names."""
 
+HERE_BYTES = 8 << 20
+"""Up to so much text is read in this process, while its children get ready."""
+
 COMPILED_PARTS = 2
 """In how many parts the kernel is compiled; as in ``impl.ahead``, which who waits does not load."""
 
@@ -63,6 +67,10 @@ class _Part:
 
     plan: Plan
     part: int
+
+
+_FirstTask = tuple[Source, ...] | GatherTask | _Part
+"""Parquet files to survey, lines to gather, or a part to compile."""
 
 
 def replay_sources(
@@ -122,27 +130,33 @@ def _first_stage(
     buckets = bucket_count(files, parallelism)
     lines = [source for source in files if source.form is not Form.PARQUET]
     in_order = [source for source in files if source.form is Form.PARQUET]
-    tasks: list[tuple[Source, ...] | GatherTask | _Part] = [*_shares(in_order, parallelism)]
+    tasks: list[_FirstTask] = [*_shares(in_order, parallelism)]
     tasks += gather_tasks(lines, buckets, folder, 0)
-    if tasks and runner.local and parallelism > 1:
-        tasks = [*(_Part(plan, part) for part in range(COMPILED_PARTS)), *tasks]
-    results, whole = runner.run("read", tasks, _prepare, progress)
+    parts = [_Part(plan, part) for part in range(COMPILED_PARTS)]
+    if not tasks or not runner.local or parallelism == 1:
+        parts = []
+    if parts and not in_order and text_of(lines) <= HERE_BYTES:
+        results, whole = HereRunner().run("read", tasks, _prepare, progress)
+        tasks = []
+    else:
+        results, whole = [], True
+    if whole:
+        more, whole = runner.run("read", [*parts, *tasks], _prepare, progress)
+        results += more
     if whole and any(isinstance(result, _Part) for result in results):
         _, whole = runner.run("compile", [plan], _compile, progress)
     surveys = [result for result in results if isinstance(result, Survey)]
     gathered = [result for result in results if isinstance(result, Gathered)]
     unsorted = [s.source for s in surveys if s.runs is None and s.problem is None]
     if whole and unsorted:
-        more = gather_tasks(unsorted, buckets, folder, len(tasks))
-        sorted_, whole = runner.run("sort", more, _prepare, progress)
+        again = gather_tasks(unsorted, buckets, folder, len(tasks))
+        sorted_, whole = runner.run("sort", again, _prepare, progress)
         gathered += [result for result in sorted_ if isinstance(result, Gathered)]
     surveys.sort(key=lambda survey: survey.source.path)
     return inputs_of(gathered, surveys), whole
 
 
-def _prepare(
-    task: tuple[Source, ...] | GatherTask | _Part,
-) -> Iterable[Survey | Gathered | _Part]:
+def _prepare(task: _FirstTask) -> Iterable[Survey | Gathered | _Part]:
     if isinstance(task, GatherTask):
         return [gather(task)]
     if isinstance(task, _Part):

@@ -23,6 +23,10 @@ class Form(StrEnum):
     PARQUET = "Parquet"
 
 
+_TEXT_FACTOR = {Form.LINES: 1, Form.GZIP: 20, Form.PARQUET: 8}
+"""How many bytes of text one byte of a file stands for, about."""
+
+
 @attrs.frozen
 class Source:
     """One input file; ``size`` in bytes."""
@@ -85,6 +89,11 @@ def find_sources(paths: Iterable[str | Path]) -> Sources:
             f"a folder is searched for {', '.join(SUFFIXES)}"
         )
     return Sources(tuple(files.values()), tuple(problems), tuple(passed_over))
+
+
+def text_of(sources: Iterable[Source]) -> int:
+    """Return how many bytes of text the files hold, about."""
+    return sum(source.size * _TEXT_FACTOR[source.form] for source in sources)
 
 
 def _within(path: Path) -> Iterator[Path]:

@@ -7,7 +7,7 @@ import attrs
 from replay.gather import Gathered, GatherTask, bucket_of
 from replay.load import BucketTask, GatheredPart, OrderedTask
 from replay.recording import Recording
-from replay.sources import Form, Source
+from replay.sources import Form, Source, text_of
 from replay.state_file import Carried
 from replay.survey import PartitionRun, Survey
 from replay.verdict import Problem
@@ -17,9 +17,6 @@ CHUNK_BYTES = 32 << 20
 
 BUCKET_BYTES = 48 << 20
 """How much text the share-partitions of one bucket take, about."""
-
-TEXT_FACTOR = {Form.LINES: 1, Form.GZIP: 20, Form.PARQUET: 8}
-"""How many bytes of text one byte of a file stands for, about."""
 
 MOST_BUCKETS = 2048
 
@@ -53,11 +50,6 @@ class Inputs:
 def bucket_count(sources: Iterable[Source], parallelism: int) -> int:
     """Return the number of buckets: enough for all workers, each small enough for memory."""
     return min(MOST_BUCKETS, max(4 * parallelism, text_of(sources) // BUCKET_BYTES))
-
-
-def text_of(sources: Iterable[Source]) -> int:
-    """Return how many bytes of text the files hold, about."""
-    return sum(source.size * TEXT_FACTOR[source.form] for source in sources)
 
 
 def gather_tasks(

@@ -13,7 +13,6 @@ wheel ``sharespec.spec.step`` and so on, for it puts one name into ``site-packag
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,5 +22,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     """Return a name of ``sharespec.api``: only who uses one waits for Spark and Numba."""
     if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 - no command waits for it
+
         return version("sharespec")
     return getattr(import_module("sharespec.api"), name)

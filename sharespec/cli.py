@@ -36,6 +36,9 @@ COMMANDS = {
 """The commands as ``--help`` lists them; each is a module of ``sharespec.commands``."""
 
 
+_OWN_PROCESS = "own process"
+"""The object of click's context where the process ends with the command."""
+
 INTERRUPTED = 130
 """The status after Ctrl-C, as ``sharespec.exit.Exit`` has it, which takes longer to load."""
 
@@ -94,13 +97,18 @@ def cli() -> None:
     """Check share groups of Apache Kafka against an executable specification."""
 
 
+def is_own_process() -> bool:
+    """Return whether nothing else uses this process: it ends with the command that runs."""
+    return bool(click.get_current_context().obj == _OWN_PROCESS)
+
+
 def main() -> None:
     """Run the command line; the entry point of the console script."""
     if sys.stdin is None:
         # Who closed it gave no input.
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open to the end
     try:
-        cli.main(prog_name="sharespec")
+        cli.main(prog_name="sharespec", obj=_OWN_PROCESS)
     except OSError as error:
         # What click itself prints, such as --help: what commands print is theirs to handle.
         from sharespec.exit import fail, problem_of  # noqa: PLC0415 - --help loads nothing slow

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from model.trace_json import line_from_row
+from replay.gather import Gathered, GatherTask, gather
 from replay.plan import Plan
 from replay.processes import HereRunner, ProcessRunner, open_processes
 from replay.run import replay_sources
@@ -60,6 +61,39 @@ def test_every_recorded_trace(runners: tuple[Runner, ...], path: Path) -> None:
     assert result.counts.checked
     if path.parent == TRACES:
         assert result.counts.conforms == len(result.verdicts)
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_little_text_is_read_in_this_process(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    children: ProcessRunner,
+    here: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    read: list[GatherTask] = []
+
+    def noted(task: GatherTask) -> Gathered:
+        read.append(task)
+        return gather(task)
+
+    path = write_lines(tmp_path / "t.jsonl", kafka_rows())
+    monkeypatch.setattr("replay.run.HERE_BYTES", path.stat().st_size - (not here))
+    monkeypatch.setattr("replay.run.gather", noted)
+    result = replay_sources(children, find_sources([path]), SPEC)
+    assert (result.counts.conforms, result.counts.checked) == (1, 60)
+    assert bool(read) is here
+
+
+def test_an_interruption_while_this_process_reads_leaves_the_rest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, children: ProcessRunner
+) -> None:
+    def interrupted(_task: GatherTask) -> Gathered:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("replay.run.gather", interrupted)
+    path = write_lines(tmp_path / "t.jsonl", kafka_rows())
+    result = replay_sources(children, find_sources([path]), SPEC)
+    assert (result.interrupted, result.counts.checked) == (True, 0)
 
 
 def _fault(rows: list[dict[str, Any]]) -> None:

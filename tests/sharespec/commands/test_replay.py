@@ -141,7 +141,7 @@ def test_an_interrupted_replay_reports_its_findings_so_far(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_lines(tmp_path / "t.jsonl", kafka_rows(count=1))
-    monkeypatch.setattr("sharespec.commands.replay._replayed", lambda *_: _result(interrupted=True))
+    monkeypatch.setattr("sharespec.replaying._replayed", lambda *_: _result(interrupted=True))
     done = run("replay", path)
     assert done.exit_code == 130
     assert "Stopped before the end" in done.output
@@ -149,7 +149,7 @@ def test_an_interrupted_replay_reports_its_findings_so_far(
     def stop(*_: object) -> Replay:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sharespec.commands.replay._replayed", stop)
+    monkeypatch.setattr("sharespec.replaying._replayed", stop)
     assert run("replay", path).exit_code == 130
 
 
@@ -166,7 +166,7 @@ def test_an_error_of_spark_or_the_disk_is_one_line(
     def fail(*_: object) -> Replay:
         raise error
 
-    monkeypatch.setattr("sharespec.commands.replay._replayed", fail)
+    monkeypatch.setattr("sharespec.replaying._replayed", fail)
     done = run("replay", tmp_path)
     assert done.exit_code == 2
     assert done.stderr.startswith(message)

@@ -1,0 +1,225 @@
+"""What ``sharespec replay`` does: it takes longer to load than to read the command line."""
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import attrs
+import click
+from rich.text import Text
+
+from judge.words import printable
+from replay.observed.inputs import sorted_out
+from replay.place import DEFAULT_MASTER, TRACE_MODULES, open_runner
+from replay.plan import Plan
+from replay.report import Bar, json_line, show, verdict_lines
+from replay.run import replay_sources
+from replay.runner import SessionError
+from replay.scratch import scratch_folder
+from replay.sources import NoSuchTraceError, find_sources, is_address, local_path, text_of
+from replay.state_file import StateError
+from replay.verdict import Replay
+from replay.written import as_junit, as_markdown
+from sharespec.cli import is_own_process
+from sharespec.console import output, progress_console
+from sharespec.exit import Exit, exits_on, fail
+from sharespec.known_faults import (
+    KnownFault,
+    KnownFaultsError,
+    Sorted,
+    default_known,
+    known_of,
+    read_known,
+)
+from sharespec.known_faults import (
+    sorted_out as sorted_by_known,
+)
+from sharespec.observed_options import settings_of
+from sharespec.reports import write_reports
+
+
+@exits_on(NoSuchTraceError, SessionError, StateError, KnownFaultsError)
+def run(  # noqa: PLR0913 - one argument for each option
+    *,
+    traces: tuple[str, ...],
+    table: str | None,
+    profile: str,
+    against: tuple[str, ...],
+    sample: float,
+    invariants: int,
+    offered_within: int | None,
+    sweep: int | None,
+    master: str | None,
+    out: str | None,
+    page_file: Path | None,
+    state: str | None,
+    state_topic: str | None,
+    most: int,
+    first: bool,
+    known_file: Path | None,
+    junit: Path | None,
+    markdown: Path | None,
+    with_json: bool,
+    json_lines: bool,
+    **known: float | bool | None,
+) -> None:
+    """Run the command with the values of its options, and exit."""
+    if bool(traces) == bool(table):
+        raise click.UsageError("give TRACES, or --table TABLE")
+    if state and (table or "impl" not in against):
+        raise click.UsageError("--state needs TRACES, and the implementation in --against")
+    if page_file and table:
+        raise click.UsageError("--html needs TRACES")
+    traces = tuple(map(local_path, traces))
+    addresses = [trace for trace in traces if is_address(trace)]
+    far = bool(addresses) or _is_far(table, out)
+    _check_far(traces, master, far=far, near_only=(("--state", state), ("--html", page_file)))
+    listed = read_known(known_file) if known_file else ()
+    plan = Plan(profile, against, sample, invariants, offered_within=offered_within, sweep_ms=sweep)
+    plan = attrs.evolve(plan, state_folder=state, max_divergences=1 if first else most)
+    statuses: list[Exit] = []
+    logs, others = sorted_out(Path(trace) for trace in traces if not is_address(trace))
+    if state_topic and not logs:
+        fail("--state-topic is joined to request logs, and there is none")
+    if logs:
+        from sharespec.judged_logs import judged  # noqa: PLC0415 - traces need not wait for it
+
+        settings = settings_of({**known, "sweep_ms": sweep})
+        statuses.append(judged(logs, settings, master, state_topic, json_lines=json_lines))
+    if others or addresses or table:
+        sort = functools.partial(sorted_by_known, listed=listed, default=default_known(profile))
+        if table:
+            told = sort(_of_table(table, plan, master, out))
+        elif far:
+            told = sort(_of_addresses((*addresses, *others), plan, master, out))
+        else:
+            folder = Path(local_path(out)) if out else None
+            told = _with_page(tuple(others), plan, (master, folder), sort, page_file)
+        wanted = (junit, as_junit), (markdown, as_markdown)
+        texts = [(file, functools.partial(text, told.replay, told.label)) for file, text in wanted]
+        statuses.append(write_reports(texts))
+        _print(told, json_lines=json_lines, with_json=with_json)
+        statuses.append(_status(told, listed))
+    sys.exit(max(statuses, key=_SEVERITY.index))
+
+
+_SEVERITY = (Exit.WELL, Exit.COULD_NOT_RUN, Exit.WRONG, Exit.INTERRUPTED)
+"""The exit statuses of which the last one stands for all."""
+
+
+def _with_page(
+    traces: tuple[Path, ...],
+    plan: Plan,
+    place: tuple[str | None, Path | None],
+    sort: Callable[[Replay], Sorted],
+    page_file: Path | None,
+) -> Sorted:
+    master, out = place
+    if page_file is None:
+        return sort(_replayed(traces, plan, master, out))
+    from sharespec.replay_page import write_page  # noqa: PLC0415 - the page imports all rules
+
+    # A page shows the lag over time, which the workers of a distant cluster cannot hand over.
+    with nullcontext(out) if out else scratch_folder() as folder:
+        told = sort(_replayed(traces, plan, master, Path(folder)))
+        write_page(page_file, traces, told, plan, Path(folder) / "lag")
+    return told
+
+
+def _replayed(traces: tuple[Path, ...], plan: Plan, master: str | None, out: Path | None) -> Replay:
+    sources = find_sources(traces)
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        out = out.absolute()
+    text = text_of(sources.files)
+    opened = open_runner(text, master, TRACE_MODULES, alone=is_own_process())
+    with opened as runner, Bar(progress_console()) as bar:
+        if not (runner.local or out or plan.state_folder):
+            from replay.distant import replay_distant  # noqa: PLC0415 - small files need no Spark
+            from replay.session import SparkRunner  # noqa: PLC0415 - as above
+
+            # No folder is known that all nodes see.
+            if isinstance(runner, SparkRunner):
+                files = [f"file:{source.path}" for source in sources.files]
+                return replay_distant(runner.session, files, plan)
+        return replay_sources(runner, sources, plan, out, bar)
+
+
+def _is_far(table: str | None, out: str | None) -> bool:
+    """Return whether Spark must write the results of traces, as they go to an address."""
+    return table is None and out is not None and is_address(local_path(out))
+
+
+def _check_far(
+    traces: tuple[str, ...],
+    master: str | None,
+    *,
+    far: bool,
+    near_only: tuple[tuple[str, object], ...],
+) -> None:
+    """Fail for options that do not go with addresses, and for a master that knows no files."""
+    for name, value in near_only:
+        if far and value:
+            raise click.UsageError(f"{name} needs TRACES and --out that are files of this machine")
+    if traces and (master or "").startswith("sc://"):
+        raise click.UsageError("Spark Connect knows tables only: give --table")
+
+
+def _of_addresses(
+    traces: Sequence[str | Path], plan: Plan, master: str | None, out: str | None
+) -> Replay:
+    from replay.distant import replay_distant  # noqa: PLC0415 - small files need no Spark
+    from replay.session import SparkRunner, open_session  # noqa: PLC0415 - as above
+
+    with open_session(master or DEFAULT_MASTER) as session:
+        if out and not is_address(out):
+            if not SparkRunner(session).local:
+                raise click.UsageError(
+                    "on a cluster the --out of addresses is one too, as hdfs://host/out, "
+                    "or file:/out that all workers see"
+                )
+            out = f"file:{Path(out).absolute()}"
+        files = [t if isinstance(t, str) else f"file:{t.absolute()}" for t in traces]
+        return replay_distant(session, files, plan, out)
+
+
+def _of_table(table: str, plan: Plan, master: str | None, out: str | None) -> Replay:
+    from replay.session import open_session  # noqa: PLC0415 - small files need no Spark
+    from replay.table import replay_table  # noqa: PLC0415 - as above
+
+    with open_session(master or DEFAULT_MASTER) as session:
+        return replay_table(session, table, plan, out)
+
+
+def _print(told: Sorted, *, json_lines: bool, with_json: bool) -> None:
+    if json_lines:
+        for line in verdict_lines(told.replay, told.label):
+            click.echo(line)
+        totals = json.loads(json_line(told.replay))
+        click.echo(json.dumps(totals | told.totals()))
+        return
+    console = output()
+    show(told.replay, console, label=told.label, with_json=with_json)
+    for text in told.lines():
+        console.print(Text(printable(text)), soft_wrap=True)
+
+
+def _status(told: Sorted, listed: tuple[KnownFault, ...]) -> Exit:
+    result = told.replay
+    if result.interrupted:
+        return Exit.INTERRUPTED
+    is_seen = all(
+        known_of(divergence, listed)
+        for verdict in result.verdicts
+        for divergence in verdict.divergences
+    )
+    if not is_seen or (result.counts.unreadable and result.counts.checked):
+        return Exit.WRONG
+    if not result.counts.checked and not result.counts.diverged:
+        for problem in result.problems[:3]:
+            click.echo(f"{printable(problem.source)}: {printable(problem.message)}", err=True)
+        fail("nothing was checked, so nothing is known")
+    return Exit.WELL

@@ -1,0 +1,52 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from impl.cache import DISABLED, is_interpreted
+from replay.check import compile_ahead
+from replay.plan import Plan
+from tests.impl.helpers import COMPILES
+
+ROOT = Path(__file__).parents[2]
+
+CODE = """
+import gc, json, sys
+import replay.preload
+from impl.acquire import acquire
+try:
+    import pandas
+except ModuleNotFoundError as error:
+    hidden = str(error)
+used = [f"replay.{name}" in sys.modules for name in ("gather", "segments")]
+loaded = len(getattr(acquire, "signatures", ()))
+print(json.dumps([hidden, gc.get_freeze_count() > 10_000, used, "numba" in sys.modules, loaded]))
+"""
+
+
+def preloaded(**environment: str) -> list[object]:
+    """Return what a process has ready that imported the module."""
+    done = subprocess.run(
+        [sys.executable, "-c", CODE],
+        check=True,
+        capture_output=True,
+        cwd=ROOT,
+        env=os.environ | environment,
+    )
+    result: list[object] = json.loads(done.stdout)
+    return result
+
+
+def test_what_is_interpreted_needs_no_numba() -> None:
+    hidden = "pandas is not used here"
+    assert preloaded(**{DISABLED: "1"}) == [hidden, True, [True, True], False, 0]
+
+
+@COMPILES
+def test_what_was_compiled_is_loaded_once_for_all_children(tmp_path: Path) -> None:
+    compile_ahead(Plan())
+    *_, numba, loaded = preloaded()
+    assert (numba, loaded) == ((False, 0) if is_interpreted() else (True, 1))
+    *_, numba, loaded = preloaded(NUMBA_CACHE_DIR=str(tmp_path))
+    assert (numba, loaded) == (not is_interpreted(), 0)
