@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
@@ -37,6 +37,7 @@ def get_ready(modules: Iterable[str]) -> None:
 @contextmanager
 def _ctrl_c_blocked() -> Iterator[None]:
     """Start processes that Ctrl-C, which reaches all of a terminal, does not end: this one does."""
+    resource_tracker.ensure_running()  # To start it lets Ctrl-C through again.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -203,6 +203,19 @@ with open_processes(2) as runner:
     assert not alive
 
 
+def test_ctrl_c_does_not_reach_what_children_are_forked_from() -> None:
+    code = """
+from multiprocessing import forkserver
+from pathlib import Path
+from replay.processes import get_ready
+get_ready(["json"])
+print(Path(f"/proc/{forkserver._forkserver._forkserver_pid}/status").read_text())
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    status = dict(line.split(":", 1) for line in done.stdout.decode().splitlines() if ":" in line)
+    assert int(status["SigBlk"], 16) & 1 << (signal.SIGINT - 1)
+
+
 def pids(folder: Path) -> list[int]:
     """Return this process once both children have come here."""
     folder.joinpath(str(os.getpid())).touch()
