@@ -42,18 +42,17 @@ def first_mismatch(
 
     ``before`` and ``after`` are the expected states around the event.
     """
-    checks: tuple[Callable[[], Mismatch | None], ...] = (
-        lambda: _status(event, expected),
-        lambda: _acquired(event, expected),
-        lambda: _numbered(event, expected),
-        lambda: _marked(event, expected),
-        lambda: _written_state(event, expected, before.start_offset),
-        lambda: _written_numbers(event, expected),
-        lambda: _completed(event, expected),
-        lambda: _window(event, after),
-        lambda: _records(event, after),
+    return (
+        _status(event, expected)
+        or _acquired(event, expected)
+        or _numbered(event, expected)
+        or _marked(event, expected)
+        or _written_state(event, expected, before.start_offset)
+        or _written_numbers(event, expected)
+        or _completed(event, expected)
+        or _window(event, after)
+        or _records(event, after)
     )
-    return next((mismatch for check in checks if (mismatch := check())), None)
 
 
 def read_state(operation: Initialize) -> DurableState:
