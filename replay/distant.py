@@ -31,11 +31,10 @@ from replay.distant_rows import (
     summary_of,
     table_rows,
 )
-from replay.frame import Lag, runs_of, spark_type, verdicts_of
+from replay.frame import Lag, parts_of, rows_of, spark_type, verdicts_of
 from replay.gather import NO_EVENTS, STORED, Gathered
 from replay.lag_file import LAG
-from replay.load import PartitionRows
-from replay.pieces import Pieces, collected
+from replay.pieces import Pieces
 from replay.piecewise import merged
 from replay.plan import Plan
 from replay.recording import Recording
@@ -256,10 +255,12 @@ def check_rows(
 
     ``wanted``: yield the lag after each event, too.
     """
-    for name, tables in itertools.groupby(_named(batches), key=lambda each: each[0]):
-        if name in facts.unusable:
+    most = plan.piece_events if "impl" in plan.against else sys.maxsize
+    tables = (_in_file(pa.Table.from_batches([batch]), facts.bases) for batch in batches)
+    for name, parts in itertools.groupby(parts_of(tables), key=lambda each: each[0]):
+        if name is None or name in facts.unusable:
             continue
-        rows = _pieces(name, (table for _, table in tables), facts, plan)
+        rows = rows_of((part for _, part in parts), name, most)
         bad = facts.bad.get(name)
         pieces = Pieces(name, functools.partial(iter, rows), None, bad, facts.unfinished)
         lag = Lag(wanted)
@@ -280,29 +281,12 @@ def _of_lag(table: pa.Table) -> list[pa.RecordBatch]:
     return batches
 
 
-def _named(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.Table]]:
-    """Yield rows of one share-partition at a time, with its name."""
-    for batch in batches:
-        table = pa.Table.from_batches([batch])
-        for start, end in runs_of(table.column("partition")):
-            yield table.column("partition")[start].as_py(), table.slice(start, end - start)
-
-
-def _pieces(
-    name: str, tables: Iterable[pa.Table], facts: Facts, plan: Plan
-) -> Iterator[PartitionRows]:
-    """Yield the rows of a share-partition, in pieces where it is long."""
-    most = plan.piece_events if "impl" in plan.against else sys.maxsize
-    for table in collected(tables, most):
-        rows = _in_file(table, facts.bases).select(STORED.names).cast(STORED)
-        yield PartitionRows(name, rows, rows.num_rows, None)
-
-
 def _in_file(table: pa.Table, bases: Mapping[tuple[str, int], int]) -> pa.Table:
     """Return rows whose lines count from the beginning of the file, not of the part."""
     if not bases:
-        return table
+        return table.select(STORED.names).cast(STORED)
     parts = zip(table.column("source").to_pylist(), table.column("start").to_pylist(), strict=True)
     base = pa.array([bases.get(part, 0) for part in parts], pa.int64())
     line = pc.add(table.column("line"), base)
-    return table.set_column(table.schema.get_field_index("line"), "line", line)
+    table = table.set_column(table.schema.get_field_index("line"), "line", line)
+    return table.select(STORED.names).cast(STORED)

@@ -36,6 +36,7 @@ from replay.pieces import Pieces, begun, collected, with_last
 from replay.piecewise import checked, in_place, merged
 from replay.plan import Plan, is_sampled
 from replay.result_schema import RESULTS, divergence_row, verdict_row
+from replay.together import Part, Together
 from replay.verdict import PartitionVerdict, Problem, Verdict
 
 ROWS_AT_ONCE = 256
@@ -223,17 +224,52 @@ def partitions(batches: Iterable[pa.RecordBatch], source: str, plan: Plan) -> It
     The pieces of one are there until the next is asked for.
     """
     most = plan.piece_events if "impl" in plan.against else sys.maxsize
-    for name, tables in itertools.groupby(_named(batches), key=lambda each: each[0]):
-        rows = _rows(name, (table for _, table in tables), source, most)
+    tables = _placed(batches, source)
+    for name, parts in itertools.groupby(parts_of(tables), key=lambda each: each[0]):
+        rows = rows_of((part for _, part in parts), name, most)
         yield Pieces(name or "", functools.partial(iter, rows))
 
 
-def _named(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str | None, pa.Table]]:
+def parts_of(tables: Iterable[pa.Table]) -> Iterator[tuple[str | None, Part]]:
     """Yield rows of one share-partition at a time, with its name."""
+    for table in tables:
+        whole, names = Together(table), table.column("partition")
+        for start, end in runs_of(names):
+            yield names[start].as_py(), Part(whole, start, table.slice(start, end - start))
+
+
+def rows_of(parts: Iterable[Part], name: str | None, most: int) -> Iterator[PartitionRows]:
+    """Yield the pieces of a share-partition; one that is short and in one table keeps its part."""
+    parts = iter(parts)
+    read = list(itertools.islice(parts, 2))
+    if len(read) == 1 and read[0].table.num_rows < most and name is not None:
+        table = read[0].table
+        yield PartitionRows(name, table, table.num_rows, None, part=read[0])
+        return
+    for table in collected((part.table for part in itertools.chain(read, parts)), most):
+        if name is None:
+            source = table.column("source")[0].as_py()
+            problem = Problem(source, None, "partition is None; allowed: a value")
+            yield PartitionRows("", SCHEMA.empty_table(), table.num_rows, problem)
+        else:
+            yield PartitionRows(name, table, table.num_rows, None)
+
+
+def _placed(batches: Iterable[pa.RecordBatch], source: str) -> Iterator[pa.Table]:
+    """Yield the rows with their places in their share-partitions, from 1."""
+    before, done = None, 0
     for batch in batches:
         table = completed(pa.Table.from_batches([batch]))
-        for start, end in runs_of(table.column("partition")):
-            yield table.column("partition")[start].as_py(), table.slice(start, end - start)
+        names, lines = table.column("partition"), np.empty(table.num_rows, np.int64)
+        for start, end in runs_of(names):
+            name = names[start].as_py()
+            done = done if name == before else 0
+            lines[start:end] = np.arange(done + 1, done + 1 + end - start)
+            before, done = name, done + end - start
+        places = pa.repeat(source, table.num_rows), pa.array(lines)
+        for field, column in zip(PLACE, places, strict=True):
+            table = table.append_column(field, column)
+        yield table
 
 
 def runs_of(column: pa.ChunkedArray) -> Iterator[tuple[int, int]]:
@@ -242,21 +278,3 @@ def runs_of(column: pa.ChunkedArray) -> Iterator[tuple[int, int]]:
     if len(codes):
         starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist()]
         yield from zip(starts, [*starts[1:], len(codes)], strict=True)
-
-
-def _rows(
-    name: str | None, tables: Iterable[pa.Table], source: str, most: int
-) -> Iterator[PartitionRows]:
-    """Yield the pieces of a share-partition, with the place of each row in it, from 1."""
-    done = 0
-    for table in collected(tables, most):
-        count = table.num_rows
-        if name is None:
-            problem = Problem(source, None, "partition is None; allowed: a value")
-            yield PartitionRows("", SCHEMA.empty_table(), count, problem)
-            continue
-        places = [pa.array([source] * count), pa.array(range(done + 1, done + count + 1))]
-        for field, column in zip(PLACE, places, strict=True):
-            table = table.append_column(field, column)  # noqa: PLW2901 - the same rows
-        yield PartitionRows(name, table, count, None)
-        done += count

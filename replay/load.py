@@ -138,7 +138,7 @@ def _from_bucket(task: BucketTask) -> Iterator[PartitionRows]:
         keys = ["partition", "seq"]
     order = pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys])
     table = table.take(order).combine_chunks()
-    suspect, whole = first_bad_row(table) is not None, Together(table)
+    whole = Together(table)
     for name, start, count in _groups(table.column("partition")):
         rows = table.slice(start, count)
         if name in task.conflicts:
@@ -150,7 +150,7 @@ def _from_bucket(task: BucketTask) -> Iterator[PartitionRows]:
         # Where leaders follow one another, rows may have been put between or left out.
         part = Part(whole, start, rows) if "leader_epoch" not in keys else None
         loaded_rows = PartitionRows(name, rows, events, bad or problem, start=left, part=part)
-        yield without_bad_rows(loaded_rows) if suspect else loaded_rows
+        yield loaded_rows if whole.is_sound else without_bad_rows(loaded_rows)
 
 
 def groups_of(

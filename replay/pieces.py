@@ -26,7 +26,6 @@ from replay.load import (
 from replay.sequence import in_sequence
 from replay.state_file import Carried
 from replay.survey import PartitionRun, opened
-from replay.tables import first_bad_row
 from replay.verdict import Problem
 
 T_ = TypeVar("T_")
@@ -75,7 +74,13 @@ def begun(
     table, problem = in_sequence(piece.partition, piece.table, unfinished, start)
     events = max(piece.events, table.num_rows)
     rows = attrs.evolve(piece, table=table, events=events, problem=problem, start=start)
-    return without_bad_rows(rows) if first_bad_row(table) else rows
+    if piece.part is None:
+        return without_bad_rows(rows)
+    # Where leaders follow one another, rows may have been put between or left out.
+    is_cut_at_most = table.column("leader_epoch").null_count == table.num_rows
+    part = attrs.evolve(piece.part, table=table) if is_cut_at_most else None
+    rows = attrs.evolve(rows, part=part)
+    return rows if piece.part.whole.is_sound else without_bad_rows(rows)
 
 
 def joined(first: PartitionRows, second: PartitionRows) -> PartitionRows:

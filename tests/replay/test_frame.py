@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 
+from impl.kernel import FlatEvents, flatten
 from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA, table_from_rows
 from replay.frame import _judged, _lag, check, partitions
@@ -103,6 +104,43 @@ def test_the_verdicts_are_those_of_a_replay_of_the_file(
     kept = pq.read_table(tmp_path / "out" / "lag")
     assert sorted(map(repr, lag)) == sorted(map(repr, kept.to_pylist()))
     assert lag
+
+
+def batches_of(rows: list[Row], size: int) -> list[pa.RecordBatch]:
+    batches: list[pa.RecordBatch] = table_from_rows(rows).to_batches(max_chunksize=size)
+    return batches
+
+
+@pytest.mark.parametrize("against", [("spec",), ("impl",), ("spec", "impl")])
+def test_share_partitions_are_judged_the_same_however_they_lie_in_batches(
+    against: tuple[str, ...],
+) -> None:
+    plan = Plan(against=against)
+    rows = five_kinds()
+    one, *others = (
+        [row for batch in _judged(plan, "t", batches_of(rows, size)) for row in batch.to_pylist()]
+        for size in (1000, 149, 30, 29, 7, 1)
+    )
+    assert [row["partition"] for row in one] == list("abcde")
+    assert one[1]["diverging"][0]["line"] == 21
+    assert others == [one] * len(others)
+
+
+def test_share_partitions_of_one_batch_become_arrays_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flattened: list[int] = []
+
+    def counted(rows: pa.Table) -> FlatEvents:
+        flattened.append(rows.num_rows)
+        return flatten(rows)
+
+    monkeypatch.setattr("impl.kernel.flatten", counted)
+    rows = [row for name in "abcdefgh" for row in renamed(kafka_rows(count=10), name)]
+    plan = Plan(against=("impl",))
+    (judged,) = _judged(plan, "t", batches_of(rows, 1000))
+    assert judged.column("verdict").to_pylist() == ["conforms"] * 8
+    assert flattened == [80]
 
 
 @pytest.mark.slow
