@@ -112,11 +112,9 @@ def _plain_rows(
     """
     names = tuple(field.name for field in fields)
     integers = tuple(i for i, field in enumerate(fields) if field.kind is _INTEGER)
-    if any(field.kind not in _PLAIN for field in fields):
+    if any(f.kind not in _PLAIN or (f.optional and f.kind is _INTEGER) for f in fields):
         return names, frozenset(), integers
-    kinds = [(_PLAIN[f.kind], *((type(None),) if f.optional else ())) for f in fields]
-    if any(fields[i].optional for i in integers):
-        return names, frozenset(), integers
+    kinds = ((_PLAIN[f.kind], *((type(None),) if f.optional else ())) for f in fields)
     return names, frozenset(product(*kinds)), integers
 
 
