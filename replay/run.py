@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from replay.gather import Gathered, GatherTask, gather
 from replay.load import BucketTask, OrderedTask
 from replay.plan import Plan, is_sampled
-from replay.processes import HereRunner
+from replay.processes import HereRunner, ProcessRunner
 from replay.result_schema import (
     DIVERGENCES,
     VERDICTS,
@@ -132,25 +132,24 @@ def _first_stage(
     in_order = [source for source in files if source.form is Form.PARQUET]
     tasks: list[_FirstTask] = [*_shares(in_order, parallelism)]
     tasks += gather_tasks(lines, buckets, folder, 0)
-    parts = [_Part(plan, part) for part in range(COMPILED_PARTS)]
-    if not tasks or not runner.local or parallelism == 1:
-        parts = []
-    if parts and not in_order and text_of(lines) <= HERE_BYTES:
+    parts: list[_FirstTask] = []
+    if tasks and runner.local and parallelism > 1:
+        parts += (_Part(plan, part) for part in range(COMPILED_PARTS))
+    if isinstance(runner, ProcessRunner) and not in_order and text_of(lines) <= HERE_BYTES:
         results, whole = HereRunner().run("read", tasks, _prepare, progress)
-        tasks = []
+        if whole:
+            more, whole = runner.run("compile", parts, _prepare, progress)
+            results += more
     else:
-        results, whole = [], True
-    if whole:
-        more, whole = runner.run("read", [*parts, *tasks], _prepare, progress)
-        results += more
+        results, whole = runner.run("read", [*parts, *tasks], _prepare, progress)
     if whole and any(isinstance(result, _Part) for result in results):
         _, whole = runner.run("compile", [plan], _compile, progress)
     surveys = [result for result in results if isinstance(result, Survey)]
     gathered = [result for result in results if isinstance(result, Gathered)]
     unsorted = [s.source for s in surveys if s.runs is None and s.problem is None]
     if whole and unsorted:
-        again = gather_tasks(unsorted, buckets, folder, len(tasks))
-        sorted_, whole = runner.run("sort", again, _prepare, progress)
+        more_tasks = gather_tasks(unsorted, buckets, folder, len(tasks))
+        sorted_, whole = runner.run("sort", more_tasks, _prepare, progress)
         gathered += [result for result in sorted_ if isinstance(result, Gathered)]
     surveys.sort(key=lambda survey: survey.source.path)
     return inputs_of(gathered, surveys), whole
