@@ -79,13 +79,18 @@ def get_ready_for(paths: Iterable[str], modules: Sequence[str], *, alone: bool) 
 
 
 def _few_files(paths: Iterable[str]) -> list[Path]:
-    """Return the traces that lie there; none if there are many, or something else among them."""
+    """Return the traces that lie there; none if there are many, or a path may be something else."""
     found: list[Path] = []
     for path in map(Path, paths):
-        inside = list(islice(path.rglob("*"), _MOST_FILES)) if path.is_dir() else [path]
-        found += (file for file in inside if not file.is_dir())
-    is_known = len(found) < _MOST_FILES and all(f.name.endswith(SUFFIXES) for f in found)
-    return found if is_known else []
+        inside = list(islice(path.rglob("*"), _MOST_FILES)) if path.is_dir() else []
+        if len(inside) == _MOST_FILES or not (path.is_dir() or _is_trace(path)):
+            return []
+        found += filter(_is_trace, inside or [path])
+    return found
+
+
+def _is_trace(path: Path) -> bool:
+    return path.name.endswith(SUFFIXES) and path.is_file()
 
 
 def _is_sooner_interpreted(text: int) -> bool:
