@@ -88,6 +88,9 @@ def _same_writes(state: State, operation: Checkpoint) -> bool:
     for row in state.outstanding[: state.header[at.OUTSTANDING_TAIL]].tolist():
         end = begin + row[at.O_BATCHES]
         write = recorded.pop(row[at.O_ID], None)
+        if row[at.O_ID] == at.DOUBTFUL:
+            begin = end
+            continue
         if write is None or not _is_write(write, row, state.pending[begin:end].tolist()):
             return False
         begin = end
@@ -273,7 +276,9 @@ def _keep_writes(
             write.delivery_complete_count,
             len(write.state_batches),
             at.MADE,
+            write.start_offset,
             at.UNSAID,
-            at.UNSAID,
+            min((first for first, _last, run in runs if run[4] == serial), default=at.NOWHERE),
+            max((last for _first, last, run in runs if run[4] == serial), default=at.NOWHERE),
         )
         h[at.NEXT_WRITE] = max(h[at.NEXT_WRITE], write.id + 1)

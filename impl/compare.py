@@ -9,6 +9,7 @@ from impl.jit import compiled
 from impl.leadership import Leader
 from impl.rows import Ints, sort_rows
 from impl.state import State
+from impl.written import Before, compare_forms
 from model.guards import Difference
 
 _STATUS = at.verdict(Difference.STATUS)
@@ -82,10 +83,10 @@ def first_difference(expected: Part, recorded: Part, start: int) -> int:
 
 
 @compiled
-def compare(state: State, events: Events, row: int, before: int, complete: int) -> int:
+def compare(state: State, events: Events, row: int, before: Before, complete: int) -> int:
     """Return the verdict on a recorded event that no guard refused.
 
-    ``before``: the start offset before it. ``complete``: the delivery complete count after it.
+    ``complete``: the delivery complete count after it.
     """
     h, f = state.header, events.fields
     if f[event.OP, row] == event.SKIP_ACQUIRE:
@@ -95,8 +96,8 @@ def compare(state: State, events: Events, row: int, before: int, complete: int) 
     if not status_agrees:
         return _STATUS
     result = _compare_answers(state, events, row)
-    if result == at.FINE:
-        result = _compare_writes(state, events, row, before)
+    if result == at.FINE and _compare_writes(state, events, row, before.start) != at.FINE:
+        result = compare_forms(state, events, row, before)
     if result == at.FINE and not _completed_agree(h, events, row):
         result = _COMPLETED
     if result == at.FINE and f[event.AFTER_START, row] != h[at.START]:
@@ -141,18 +142,17 @@ def _marked_agree(state: State, events: Events, row: int) -> bool:
 
 @compiled
 def _compare_writes(state: State, events: Events, row: int, before: int) -> int:
-    """Compare the writes: those of expired locks one by one, all others taken together."""
-    h, f = state.header, events.fields
+    """Compare the writes with those that are expected, in the form that this project has."""
+    f, writes = events.fields, state.header[at.WRITES_TAIL]
     begin, end = f[event.WRITES_FROM, row], f[event.WRITES_TO, row]
-    writes = h[at.WRITES_TAIL]
-    if begin == end and writes == 0:
-        return at.FINE
+    if end - begin != writes:
+        return _WRITTEN_STATE
     expired = f[event.OP, row] == event.ADVANCE_TIME
     if expired:
         result = _compare_groups(state, events, begin)
     else:
         result = _compare_together(state, events, row, before)
-    if result != at.FINE or begin == end:
+    if result != at.FINE:
         return result
     for i in range(writes):
         group = begin + state.writes[i, at.W_GROUP] if expired else begin
@@ -160,10 +160,9 @@ def _compare_writes(state: State, events: Events, row: int, before: int) -> int:
             events.answers[group, at.A_MADE_AFTER] >= 0
         ):
             continue
-        recorded = group if expired else end - 1
-        if events.starts[recorded] != state.writes[i, at.W_START]:
+        if events.starts[group] != state.writes[i, at.W_START]:
             return _WRITTEN_START
-        if events.completes[recorded] not in (at.UNSAID, state.writes[i, at.W_COMPLETE]):
+        if events.completes[group] not in (at.UNSAID, state.writes[i, at.W_COMPLETE]):
             return _WRITTEN_COMPLETE
     return at.FINE
 
@@ -274,21 +273,38 @@ def _same_record(runs: Ints, run: int, records: Ints, record: int) -> bool:
 
 @compiled
 def differs_from_durable(state: State, leader: Leader) -> bool:
-    """Tell whether a leader reads another state than the share coordinator holds.
+    """Tell whether a leader that reads its state is in another than the share coordinator holds.
 
-    The journal must have been merged. There is nothing to compare before the first leader, nor
-    in a state without a start offset. The batches that a leader reads must ascend.
+    The journal must have been merged. There is nothing to compare before the first leader. The
+    batches that a leader reads must ascend.
     """
     h = state.header
-    if not h[at.DURABLE_KNOWN] or leader.start < 0:
+    if not h[at.DURABLE_KNOWN]:
         return False
-    if h[at.DURABLE_START] != leader.start:
-        return True
-    if leader.complete not in (at.UNSET, h[at.DURABLE_COMPLETE]):
-        return True
     for i in range(1, leader.batches.shape[0]):
         if leader.batches[i, at.FIRST] <= leader.batches[i - 1, at.LAST]:
             return True
     held = Part(state.durable, at.NOTHING, h[at.DURABLE_TAIL])
     read = Part(leader.batches, at.NOTHING, leader.batches.shape[0])
-    return first_difference(held, read, at.LOWEST) != at.NOWHERE
+    start, count, held = _recovered(h[at.DURABLE_START], h[at.DURABLE_COMPLETE], held)
+    read_start, read_count, read = _recovered(leader.start, leader.complete, read)
+    if start != read_start or (leader.complete != at.UNSET and count != read_count):
+        return True
+    return first_difference(held, read, max(at.LOWEST, start)) != at.NOWHERE
+
+
+@compiled
+def _recovered(start: int, complete: int, batches: Part) -> tuple[int, int, Part]:
+    """Return a durable state once its start offset has passed what is finished there."""
+    rows, low = batches.rows, batches.low
+    while low < batches.high and rows[low, 1] < start:
+        low += 1
+    while (
+        low < batches.high
+        and rows[low, 0] <= start
+        and (rows[low, 2] == at.ACKNOWLEDGED or rows[low, 2] == at.ARCHIVED)
+    ):
+        complete -= rows[low, 1] - start + 1
+        start = rows[low, 1] + 1
+        low += 1
+    return start, complete, Part(rows, low, batches.high)

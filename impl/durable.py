@@ -1,18 +1,33 @@
 """The state that the share coordinator holds: writes merged by delivery count and state."""
 
+from typing import NamedTuple
+
 from impl import layout as at
 from impl.jit import compiled, entry_point
 from impl.rows import Ints, copy_row, move_rows
 from impl.state import State
 
 
+class Batches(NamedTuple):
+    """State batches: rows (first, last, state, delivery count) from ``begin`` up to ``end``."""
+
+    rows: Ints
+    begin: int
+    end: int
+
+
 @compiled
 def merge_write(header: Ints, start: int, complete: int) -> None:
     """Merge the start offset and delivery complete count of a write that succeeded.
 
-    The coordinator never takes the start offset back; at an equal one it keeps the larger count
-    (Kafka: ShareCoordinatorShard). Its state batches follow through ``note_batch``.
+    The coordinator never takes the start offset back; at an equal one, or with -1, it keeps the
+    larger count (Kafka: ShareCoordinatorShard, which loses the count of a write with -1). Its state
+    batches follow through ``note_batch``.
     """
+    if start == at.NOWHERE:
+        if header[at.KEPT_LOSES_COUNT] and header[at.DURABLE_START] >= 0:
+            return
+        start = header[at.DURABLE_START]
     if start > header[at.DURABLE_START]:
         header[at.DURABLE_START] = start
         header[at.DURABLE_COMPLETE] = complete
@@ -167,7 +182,9 @@ def note_shown(state: State, start: int, complete: int, read: Ints) -> None:
     for row in range(h[at.OUTSTANDING_TAIL]):
         wrote, count = state.outstanding[row, at.O_START], state.outstanding[row, at.O_COMPLETE]
         end = begin + state.outstanding[row, at.O_BATCHES]
-        shown = wrote < start or (wrote == start and complete in (at.UNSET, max(complete, count)))
+        to = h[at.DURABLE_START] if wrote == at.NOWHERE else wrote
+        shown = to < start or not _is_further(h, wrote, count)
+        shown = shown or (to == start and complete in (at.UNSET, max(complete, count)))
         for i in range(begin, end):
             shown = shown and _covers(read, start, pending, i)
         if shown:
@@ -175,6 +192,33 @@ def note_shown(state: State, start: int, complete: int, read: Ints) -> None:
             for i in range(begin, end):
                 note_batch(h, state.journal, pending, i)
         begin = end
+
+
+@compiled
+def _is_further(header: Ints, start: int, complete: int) -> bool:
+    """Tell whether a write would raise the durable start offset or delivery complete count."""
+    if start == at.NOWHERE:
+        if header[at.KEPT_LOSES_COUNT] and header[at.DURABLE_START] >= 0:
+            return False
+        start = header[at.DURABLE_START]
+    if start != header[at.DURABLE_START]:
+        return bool(start > header[at.DURABLE_START])
+    return bool(complete > header[at.DURABLE_COMPLETE])
+
+
+@entry_point
+def would_change(state: State, start: int, complete: int, batches: Batches) -> bool:
+    """Tell whether a write would change the durable state, into which all has been merged."""
+    h = state.header
+    if h[at.COUNTS_DURABLE]:
+        complete = at.NOBODY  # What a write says of it is not used.
+    if _is_further(h, start, complete):
+        return True
+    held = state.durable[: h[at.DURABLE_TAIL]]
+    for row in range(batches.begin, batches.end):
+        if not _covers(held, h[at.DURABLE_START], batches.rows, row):
+            return True
+    return False
 
 
 @compiled

@@ -119,20 +119,30 @@ def batch_rows(batches: Iterable[StateBatch]) -> Ints:
 
 
 def answers_of(answers: tuple[Answer, ...]) -> Ints:
-    """Return the answers to writes as rows (id or -1, status, call that it is made after or -1)."""
+    """Return the answers to writes as rows of the columns of ``impl.layout``.
+
+    What was seen of the writes is in the rows of ``written_of``.
+    """
+    ends = np.cumsum([0, *(len(a.written.state_batches) if a.written else 0 for a in answers)])
     return _array(
         (
             (
                 at.NOBODY if a.id is None else whole("id", a.id, 0),
                 STATUS_NUMBERS[a.status],
                 at.NO_CALL if a.made_after is None else whole("made_after", a.made_after, 0),
-                at.UNSAID,
-                at.UNSAID,
+                at.UNSAID if a.written is None else a.written.start_offset,
+                a.written.delivery_complete_count if a.written and a.written.counted else at.UNSAID,
+                *bounds,
             )
-            for a in answers
+            for a, *bounds in zip(answers, ends[:-1], ends[1:], strict=True)
         ),
         at.ANSWER_COLUMNS,
     )
+
+
+def written_of(answers: tuple[Answer, ...]) -> Ints:
+    """Return the state batches of the writes that were seen, one after another."""
+    return batch_rows(b for a in answers if a.written for b in a.written.state_batches)
 
 
 def expiries_of(choice: Choice) -> Expiries:

@@ -114,7 +114,7 @@ def events_of(batch: pa.RecordBatch, members: Members) -> Events:
             _copied(integers(types.items, MISSING)),
             numbered(marked.items, STATUS_NAMES),
         ),
-        _answers(writes),
+        _answers(writes, written.bounds),
         _copied(integers(writes["start_offset"], MISSING)),
         _copied(integers(writes["delivery_complete_count"], MISSING)),
         written.bounds,
@@ -132,12 +132,13 @@ def _visible(fields: Ints, records: Ints) -> Ints:
     return records
 
 
-def _answers(writes: dict[str, pa.Array]) -> Ints:
-    """Return the answers to writes; what a write says is compared where it is made later."""
+def _answers(writes: dict[str, pa.Array], bounds: Ints) -> Ints:
+    """Return the answers to writes, with what each write says; ``bounds``: of its batches."""
     id_, made_after, start, complete = _integers(
         writes, "id", "made_after", "start_offset", "delivery_complete_count"
     )
-    return rows_of([id_, numbered(writes["status"], STATUS_NAMES), made_after, start, complete])
+    status = numbered(writes["status"], STATUS_NAMES)
+    return rows_of([id_, status, made_after, start, complete, *bounds.T])
 
 
 def _copied(column: Ints) -> Ints:

@@ -8,7 +8,7 @@ from impl.locks import pass_time
 from impl.rows import Ints
 from impl.runs import cut, is_held
 from impl.state import State
-from impl.window import finish, move_start
+from impl.window import finish, furthest_start, move_start
 from impl.writes import Change, begin_change, send_anyway, transition
 from model.guards import Guard
 
@@ -52,7 +52,8 @@ def advance_time(
         result = _expire_groups(state, expiries, answers)
     elif _find_due(state):
         move_start(state, at.UNSET)
-        result = _expire(state, state.ranges[: h[at.RANGES_TAIL]], answers, at.FIRST_GROUP)
+        due = state.ranges[: h[at.RANGES_TAIL]]
+        result = _expire(state, due, seen=False, answers=answers, group=at.FIRST_GROUP)
     return result if result != at.FINE else finish(state, start)
 
 
@@ -70,7 +71,7 @@ def expire(state: State, ranges: Ints, due: int, answers: Ints, start: int) -> i
         return _TOO_EARLY
     if due != at.UNSET:
         h[at.NOW] = due
-    result, change = _expire_ranges(state, ranges)
+    result, change = _expire_ranges(state, ranges, seen=False)
     h[at.NOW] = now
     if result == at.FINE and ranges.shape[0] > 0:
         result = send_anyway(state, change, answers, at.FIRST_GROUP)
@@ -80,15 +81,21 @@ def expire(state: State, ranges: Ints, due: int, answers: Ints, start: int) -> i
 @compiled
 def _expire_groups(state: State, expiries: Expiries, answers: Ints) -> int:
     """Expire one group after the other; no lock may be due after that."""
+    h = state.header
     for group in range(expiries.starts.shape[0]):
         low, high = expiries.bounds[group, 0], expiries.bounds[group, 1]
-        result = move_start(state, expiries.starts[group])
+        seen = group < answers.shape[0] and answers[group, at.A_SAID_START] != at.UNSAID
+        result, start = at.FINE, expiries.starts[group]
+        # What a write that was seen carries need not be the start offset of its moment.
+        is_told = not seen or start == at.UNSET
+        if is_told or h[at.START] <= start <= furthest_start(state, h[at.END]):
+            result = move_start(state, start)
         if result == at.FINE:
-            result = _expire(state, expiries.ranges[low:high], answers, group)
+            result = _expire(state, expiries.ranges[low:high], seen, answers, group)
         if result != at.FINE:
             return result
     if _find_due(state):
-        state.header[at.WHERE] = state.ranges[0, 0]
+        h[at.WHERE] = state.ranges[0, 0]
         return _TOO_LATE
     return at.FINE
 
@@ -114,20 +121,23 @@ def _find_due(state: State) -> bool:
 
 
 @compiled
-def _expire(state: State, ranges: Ints, answers: Ints, group: int) -> int:
+def _expire(state: State, ranges: Ints, seen: bool, answers: Ints, group: int) -> int:  # noqa: FBT001 - compiled
     """Expire the locks of a group and write them; offsets below the start offset are ignored.
 
     A group that lies below it whole still writes the start offset and the delivery complete count.
     """
-    result, change = _expire_ranges(state, ranges)
+    result, change = _expire_ranges(state, ranges, seen)
     if result != at.FINE or ranges.shape[0] == 0:
         return result
     return send_anyway(state, change, answers, group)
 
 
 @compiled
-def _expire_ranges(state: State, ranges: Ints) -> tuple[int, Change]:
-    """Expire the locks of ranges; return a verdict, and the change that is to be written."""
+def _expire_ranges(state: State, ranges: Ints, seen: bool) -> tuple[int, Change]:  # noqa: FBT001 - compiled
+    """Expire the locks of ranges; return a verdict, and the change that is to be written.
+
+    A write that was ``seen`` may name records besides that nobody holds.
+    """
     h = state.header
     serial = begin_change(h)
     low, high = at.MAX, at.NOWHERE
@@ -136,7 +146,7 @@ def _expire_ranges(state: State, ranges: Ints) -> tuple[int, Change]:
         first, last = max(ranges[i, 0], h[at.START], high + 1), ranges[i, 1]
         if first > last:
             continue
-        result = _expire_range(state, Change(serial, first, last))
+        result = _expire_range(state, Change(serial, first, last), seen)
         if result != at.FINE:
             return result, Change(serial, low, high)
         low, high = min(low, first), last
@@ -144,11 +154,18 @@ def _expire_ranges(state: State, ranges: Ints) -> tuple[int, Change]:
 
 
 @compiled
-def _expire_range(state: State, part: Change) -> int:
+def _expire_range(state: State, part: Change, seen: bool) -> int:  # noqa: FBT001 - compiled
     h, runs = state.header, state.runs
     cut(h, runs, part.last + 1)
     i, offset = cut(h, runs, part.first), part.first
     while offset <= part.last:
+        if seen and i < h[at.TAIL] and runs[i, at.FIRST] <= offset and not is_held(runs, i):
+            offset = runs[i, at.LAST] + 1
+            i += 1
+            continue
+        if seen and (i == h[at.TAIL] or runs[i, at.FIRST] > offset):
+            offset = part.last + 1 if i == h[at.TAIL] else runs[i, at.FIRST]
+            continue
         if (
             i == h[at.TAIL]
             or runs[i, at.FIRST] > offset

@@ -226,6 +226,7 @@ class _Replay:
 
     def _replay(self, flat: FlatEvents, end: int) -> Stop:
         results, position = flat.results[:end], self._position
+        self._state = self._state._replace(written=flat.events.written)
         return replay_rows(self._state, flat.events, flat.leaders, results, position)
 
     def _make_ready(self, batch: pa.RecordBatch, stop: Stop) -> int:

@@ -77,16 +77,19 @@ WRITE_COLUMNS = 7
 
 # Columns of an outstanding write. BATCHES counts its rows of the pending state batches. MADE_AFTER
 # is the call after which START and COMPLETE are read, MADE once they are and MADE_NOW where the
-# latest call did it; SAID_START and SAID_COMPLETE are what a recording has for them, or UNSAID.
+# latest call did it; SAID_START and SAID_COMPLETE are what a recording has for them, or UNSAID:
+# a write with a SAID_START was seen. FIRST and LAST enclose the runs that wait for it. One that was
+# seen stays, as DOUBTFUL, when it fails: it may be durable.
 O_ID, O_SERIAL, O_CALL, O_START, O_COMPLETE, O_BATCHES, O_MADE_AFTER, O_SAID_START, \
-    O_SAID_COMPLETE = range(9)  # fmt: skip
-OUTSTANDING_COLUMNS = 9
+    O_SAID_COMPLETE, O_FIRST, O_LAST = range(11)  # fmt: skip
+OUTSTANDING_COLUMNS = 11
+DOUBTFUL = number(-1)
 MADE, MADE_NOW = number(-1), number(-2)
 UNSAID = number(-(2**63))
 
-# Columns of an answer to a write.
-A_ID, A_STATUS, A_MADE_AFTER, A_SAID_START, A_SAID_COMPLETE = range(5)
-ANSWER_COLUMNS = 5
+# Columns of an answer to a write: FROM and TO delimit what was seen of it in ``written``.
+A_ID, A_STATUS, A_MADE_AFTER, A_SAID_START, A_SAID_COMPLETE, A_FROM, A_TO = range(7)
+ANSWER_COLUMNS = 7
 
 # The header: single values.
 (
@@ -100,11 +103,11 @@ ANSWER_COLUMNS = 5
     DELIVERY_LIMIT, MAX_LOCKS, LOCK_DURATION, RENEWAL, GIVEN_UP, STALENESS, EXTENSION, GRACE,
     COMMITTED_ONLY, RESET, MARKS, RENEWAL_SURVIVES, SHARED_OFFSET, MAY_OVERSHOOT, FREE_GAP,
     COUNTS_DURABLE, MAY_EXCEED, OFFERED_WITHIN, SWEEP, TIMED, LAST_EVENT, CLAIM, UNMADE,
-    DURABLE_WHOLE,
+    DURABLE_WHOLE, KEPT_LOSES_COUNT,
     DURABLE_KNOWN, DURABLE_START, DURABLE_COMPLETE, STATE_EPOCH, LEADER_EPOCH,
     STATUS, WHERE, ANSWERED_CALL, ANSWERED_STATUS, CALL, NUMBER,
     COUNTS,
-) = range(68)  # fmt: skip
+) = range(69)  # fmt: skip
 HEADER_SIZE = COUNTS + STATES
 
 STATUSES = tuple(ErrorCode)

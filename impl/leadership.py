@@ -11,7 +11,9 @@ from impl.runs import drop_all, drop_below, join, put, set_state
 from impl.state import State
 from impl.waiting import forget_waiting
 from impl.window import finish
+from impl.writes import leave_in_doubt
 
+_DELIVERABLE = (at.AVAILABLE, at.IN_PROGRESS)
 _NO_RESET = at.verdict(at.NO_RESET)
 _PAST_LOG = at.verdict(at.PAST_LOG)
 _NOT_IN_LOG = at.verdict(at.NOT_IN_LOG)
@@ -62,11 +64,13 @@ class Leader(NamedTuple):
 
 
 @entry_point
-def initialize(state: State, leader: Leader, start: int) -> int:
+def initialize(state: State, leader: Leader, lenient: int, start: int) -> int:
     """Replace the state of the leader before (Kafka: SharePartition.maybeInitialize).
 
-    Malformed durable state fails the share-partition. The owner of an IN_PROGRESS record is not
-    durable, so the record becomes AVAILABLE. Returns a verdict.
+    Malformed durable state fails the share-partition; ``lenient``, what lies below the start offset
+    is passed over. The owner of an IN_PROGRESS record is not durable, so the record becomes
+    AVAILABLE. A start offset chosen at or after the log start offset begins there. Writes of a
+    leader that nothing fences may become durable yet. Returns a verdict.
     """
     h = state.header
     result = _check_order(h, leader.settings)
@@ -77,14 +81,18 @@ def initialize(state: State, leader: Leader, start: int) -> int:
         if leader.settings.reset == at.BY_DURATION and leader.reset_offset < 0:
             return _NO_RESET
         first = _reset_start(leader)
-    if _is_malformed(h, leader.batches, first):
+    floor = first if lenient else at.NOWHERE
+    if _is_malformed(h, leader.batches, first, floor):
         h[at.INITIALIZED] = h[at.UNMADE] = 0
         h[at.STATUS] = at.S_SERVER_ERROR
         return at.FINE
     _configure(h, leader.settings)
     _adopt(state, leader)
     h[at.START] = h[at.END] = first
-    h[at.OUTSTANDING_TAIL] = h[at.PENDING_TAIL] = 0
+    if (h[at.STATE_EPOCH], h[at.LEADER_EPOCH]) == (leader.state_epoch, leader.leader_epoch):
+        leave_in_doubt(state)
+    else:
+        h[at.OUTSTANDING_TAIL] = h[at.PENDING_TAIL] = 0
     h[at.UNMADE] = 0
     drop_all(h)
     replace_durable(h, leader.start, max(leader.complete, at.NOBODY))
@@ -92,14 +100,20 @@ def initialize(state: State, leader: Leader, start: int) -> int:
     h[at.DURABLE_WHOLE] = 1
     for i in range(leader.batches.shape[0]):
         last = leader.batches[i, 1]
-        row = put(h, state.runs, h[at.TAIL], leader.batches[i, 0], last)
+        note_batch(h, state.journal, leader.batches, i)
+        if last < first:
+            note_limit(h, leader.batches[i, 3] + (leader.batches[i, 2] in _DELIVERABLE))
+            continue
+        row = put(h, state.runs, h[at.TAIL], max(leader.batches[i, 0], first), last)
         marked = leader.batches[i, 2] == at.IN_PROGRESS
         set_state(h, state.runs, row, at.AVAILABLE if marked else leader.batches[i, 2])
         state.runs[row, at.COUNT] = leader.batches[i, 3]
         note_limit(h, leader.batches[i, 3] + (state.runs[row, at.STATE] == at.AVAILABLE))
-        note_batch(h, state.journal, leader.batches, i)
         h[at.END] = last + 1
     join(h, state.runs, first, h[at.END])
+    if start >= leader.log_start > first:
+        drop_below(h, state.runs, leader.log_start)
+        h[at.START], h[at.END] = leader.log_start, max(h[at.END], leader.log_start)
     return finish(state, start)
 
 
@@ -161,13 +175,17 @@ def _reset_start(leader: Leader) -> int:
 
 
 @compiled
-def _is_malformed(header: Ints, batches: Ints, start: int) -> bool:
+def _is_malformed(header: Ints, batches: Ints, start: int, floor: int) -> bool:
     """Tell whether a batch starts below the start offset or inside the one before.
 
-    A state that the profile lacks is malformed too.
+    What lies below ``floor`` does not count. A state that the profile lacks is malformed too.
     """
     for i in range(batches.shape[0]):
-        if batches[i, 0] < start or (batches[i, 2] == at.IN_PROGRESS and not header[at.MARKS]):
+        if batches[i, 1] < floor:
+            continue
+        if max(batches[i, 0], floor) < start or (
+            batches[i, 2] == at.IN_PROGRESS and not header[at.MARKS]
+        ):
             return True
         start = batches[i, 1] + 1
     return False

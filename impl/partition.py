@@ -1,5 +1,6 @@
 """One share-partition that takes and returns the model's values, over the compiled algorithm."""
 
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Self
 
@@ -34,12 +35,13 @@ from impl.encode import (
     settings_of,
     stable_of,
     taken_of,
+    written_of,
 )
 from impl.rows import Ints
 from impl.state import State, copy_of, new_state, rows_needed, with_room
 from impl.whole_state import state_of, whole_state
 from model.checks import whole
-from model.errors import IllegalChoiceError, InvalidValueError
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
 from model.operations import (
     Acknowledge,
@@ -108,15 +110,16 @@ class FastSharePartition:
         that is not allowed; the share-partition is then as it was.
         """
         state = copy_of(self._state, self._spare)
-        rows = rows_needed(state.header, _ranges_named(operation, choice))
-        state = with_room(state, rows)
+        rows = rows_needed(state.header, _ranges_named(operation, choice, answers))
+        state = with_room(state, rows)._replace(written=written_of(answers))
         header = state.header
         header[at.CALL] = whole("seq", seq, 0)
         header[at.ANSWERED_CALL], header[at.WHERE] = at.NO_CALL, at.NOWHERE
         header[at.CLAIM] = or_unset(choice.deadline_ms)
         if isinstance(operation, Initialize):
+            lenient = int(choice.refusal is ErrorCode.NONE)
             verdict = leadership.initialize(
-                state, leader_of(operation), or_unset(choice.start_offset)
+                state, leader_of(operation), lenient, or_unset(choice.start_offset)
             )
         elif isinstance(operation, Gap):
             verdict = at.FINE
@@ -129,6 +132,10 @@ class FastSharePartition:
             verdict = at.VERDICTS.index(Guard.PARTITION_IS_INITIALIZED)
         else:
             verdict = self._step(state, operation, choice, answers)
+        made = int(header[at.WRITES_TAIL])
+        is_told = header[at.INITIALIZED] and not isinstance(operation, Checkpoint | Gap)
+        if verdict == at.FINE and len(answers) > made and is_told:
+            verdict = writes.write_besides(state, answers_of(answers))
         _raise_refusal(verdict, int(header[at.WHERE]), operation)
         if header[at.JOURNAL_TAIL] > _LONG_JOURNAL:
             merge_journal(state)
@@ -225,6 +232,10 @@ class FastSharePartition:
         note_shown(other._state, read.start_offset, complete, batches)
         return other.durable()
 
+    def furthest(self, written: Sequence[StateBatch]) -> int:
+        """Return how far the start offset may move once the records are as they were written."""
+        return int(window.furthest_written(self._state, batch_rows(written)))
+
     def whole(self) -> WholeState:
         """Return the whole state, from which any engine can go on."""
         return whole_state(self._state, self._members)
@@ -241,9 +252,10 @@ class FastSharePartition:
         return int(window.lag(self._state))
 
 
-def _ranges_named(operation: Operation, choice: Choice) -> int:
-    """Return how many ranges of offsets an operation and its choice name at most."""
-    number = len(choice.acquired or ()) + len(choice.entered or ())
+def _ranges_named(operation: Operation, choice: Choice, answers: tuple[Answer, ...]) -> int:
+    """Return how many ranges of offsets an operation, its choice and its writes name at most."""
+    number = len(choice.acquired or ()) + len(choice.entered or ()) + len(answers)
+    number += sum(len(a.written.state_batches) for a in answers if a.written)
     number += sum(len(group.locks) for group in choice.expired or ())
     match operation:
         case Acquire() | Produce():

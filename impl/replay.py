@@ -30,7 +30,8 @@ from impl.rows import Ints, sort_rows
 from impl.state import State, has_room, rows_needed
 from impl.validity import is_event
 from impl.window import complete_count
-from impl.writes import complete_write, compose
+from impl.writes import complete_write, compose, write_besides
+from impl.written import Before
 from model.guards import Difference, Guard
 
 _NOT_INITIALIZED = at.verdict(Guard.PARTITION_IS_INITIALIZED)
@@ -114,10 +115,19 @@ def replay_rows(
 def _apply(state: State, events: Events, leaders: Leaders, position: Ints) -> int:
     """Apply the event at ``position`` and compare it; return a verdict."""
     h, f, row = state.header, events.fields, position[P_ROW]
-    before = h[at.START]
+    before = Before(h[at.START], complete_count(state))
     reason = _step(state, events, leaders, position)
     if reason != at.FINE or f[event.OP, row] == event.GAP:
         return reason
+    begin, end = f[event.WRITES_FROM, row], f[event.WRITES_TO, row]
+    if (
+        end - begin > h[at.WRITES_TAIL]
+        and h[at.INITIALIZED]
+        and f[event.OP, row] != event.CHECKPOINT
+    ):
+        reason = write_besides(state, events.answers[begin:end])
+        if reason != at.FINE:
+            return reason
     reason = compare(state, events, row, before, complete_count(state))
     if h[at.INITIALIZED] and not (h[at.TIMED] and f[event.OP, row] == event.ADVANCE_TIME):
         h[at.LAST_EVENT] = h[at.NOW]
@@ -174,6 +184,7 @@ def _ranges_named(header: Ints, events: Events, leaders: Leaders, position: Ints
     is_mark = f[event.OP, row] == event.MARK_IN_PROGRESS
     for i in range(f[event.ACKS_FROM, row], f[event.ACKS_TO, row]):
         number += 1 if is_mark else events.acks[i, 3] - events.acks[i, 2]
+    number += f[event.WRITES_TO, row] - f[event.WRITES_FROM, row]
     for i in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
         number += events.write_bounds[i, 1] - events.write_bounds[i, 0]
     if f[event.OP, row] == event.INITIALIZE:
@@ -209,11 +220,19 @@ def take_over(state: State, events: Events, leaders: Leaders, position: Ints) ->
     state.header[at.ANSWERED_CALL] = at.NO_CALL
     h = state.header
     differs = False
+    merge_journal(state)
+    numbers, batches = h.copy(), state.durable[: h[at.DURABLE_TAIL]].copy()
     if leader.state_epoch <= h[at.STATE_EPOCH]:
         note_shown(state, leader.start, leader.complete, leader.batches)
         merge_journal(state)
         differs = differs_from_durable(state, leader)
-    result = initialize(state, leader, events.fields[event.AFTER_START, position[P_ROW]])
+    f, row = events.fields, position[P_ROW]
+    lenient = f[event.RESULT, row] == at.S_NONE
+    result = initialize(state, leader, lenient, f[event.AFTER_START, row])
+    if not h[at.INITIALIZED]:  # A leader that failed leaves what is durable as it was.
+        for column in (at.DURABLE_TAIL, at.DURABLE_START, at.DURABLE_COMPLETE):
+            h[column] = numbers[column]
+        state.durable[: h[at.DURABLE_TAIL]] = batches
     return _PERSISTED if result == at.FINE and differs else result
 
 

@@ -21,7 +21,8 @@ class State(NamedTuple):
     in the order they were made, and in the same order their state batches in ``pending``.
     ``durable`` and ``journal``: what the share coordinator holds, and what is still to be merged
     in it. ``acquired``, ``writes``, ``batches``: what the latest operation answered and wrote.
-    ``ranges``: scratch, and the statuses that a mark answered.
+    ``ranges``: scratch, and the statuses that a mark answered. ``written``: the state batches of
+    the writes that were seen, by the bounds that the answers have.
     """
 
     header: Ints
@@ -36,6 +37,7 @@ class State(NamedTuple):
     writes: Ints
     batches: Ints
     ranges: Ints
+    written: Ints
 
 
 def _rows(columns: int) -> Ints:
@@ -58,6 +60,7 @@ def new_state(profile: Profile) -> State:
     header[at.SWEEP] = profile.sweep_ms
     header[at.CLAIM] = at.UNSET
     header[at.DURABLE_WHOLE] = 1
+    header[at.KEPT_LOSES_COUNT] = profile.defect_start_offset_kept_loses_count
     return State(
         header,
         runs=_rows(at.MARKED_RUN_COLUMNS if profile.in_progress else at.RUN_COLUMNS),
@@ -71,6 +74,7 @@ def new_state(profile: Profile) -> State:
         writes=_rows(at.WRITE_COLUMNS),
         batches=_rows(4),
         ranges=_rows(2),
+        written=np.zeros((0, 4), np.int64),
     )
 
 
@@ -166,6 +170,7 @@ def with_room(state: State, rows: int) -> State:
         writes=_wider(state.writes, rows),
         batches=_wider(state.batches, rows),
         ranges=_wider(state.ranges, rows),
+        written=state.written,
     )
 
 

@@ -188,17 +188,20 @@ def _are_state_batches(events: Events, row: int, write: int) -> bool:
     """
     f, written, bounds = events.fields, events.written, events.write_bounds
     low, high = bounds[write, 0], bounds[write, 1]
+    sort_rows(written, low, high)
     for i in range(low, high):
         if not 0 <= written[i, 2] <= _LAST_STATE or written[i, 2] == at.ACQUIRED:
             return False
         if not 0 <= written[i, 3] <= _MAX_COUNT:
             return False
-    if f[event.OP, row] != event.ADVANCE_TIME:
-        if write < f[event.WRITES_TO, row] - 1:
-            return True
-        low = bounds[f[event.WRITES_FROM, row], 0]
-    sort_rows(written, low, high)
-    return _ascend(written, low, high)
+    begin = bounds[f[event.WRITES_FROM, row], 0]
+    if f[event.OP, row] == event.ADVANCE_TIME or begin == low:
+        return _ascend(written, low, high)
+    if write < f[event.WRITES_TO, row] - 1:
+        return True
+    together = written[begin:high].copy()
+    sort_rows(together, at.NOTHING, high - begin)
+    return _ascend(together, at.NOTHING, high - begin)
 
 
 @compiled

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 
 from impl import layout as at
-from impl.durable import merge_journal
 from impl.encode import RESETS, Members, batch_rows, settings_of
 from impl.rows import Ints
 from impl.state import State, new_state, with_room
+from impl.writes import forget_redundant
 from model.config import IsolationLevel, SharePartitionConfig
 from model.profile import Profile
 from model.ranges import StateBatch
@@ -34,7 +34,8 @@ _RESET_NAMES = {number: reset for reset, number in RESETS.items()}
 
 def whole_state(state: State, members: Members) -> WholeState:
     """Return the whole state; what is durable is merged first, which changes nothing else."""
-    merge_journal(state)
+    forget_redundant(state)
+    writes = list(_writes(state))
     h, timed = state.header, bool(state.header[at.TIMED])
     return WholeState(
         config=_config(h),
@@ -53,7 +54,7 @@ def whole_state(state: State, members: Members) -> WholeState:
             _extents(state.holes[h[at.HOLES_HEAD] : h[at.HOLES_TAIL]]),
             _extents(state.log[h[at.LOG_HEAD] : h[at.LOG_TAIL]]),
         ),
-        writes=tuple(sorted(_writes(state), key=lambda write: write.id)),
+        writes=tuple(sorted((w for w in writes if w.id >= 0), key=lambda write: write.id)),
         next_write=int(h[at.NEXT_WRITE]),
         durable=DurableState(
             int(h[at.DURABLE_START]),
@@ -67,7 +68,13 @@ def whole_state(state: State, members: Members) -> WholeState:
         next_acquisition=int(h[at.NEXT_ACQUISITION]),
         waiting=_delayed(h, at.WAITING_OFFSET, at.WAITING_FETCHES),
         stuck=_delayed(h, at.STUCK_OFFSET, at.STUCK_FETCHES),
+        doubtful=tuple(sorted({attrs.evolve(w, id=0) for w in writes if w.id < 0}, key=_told)),
     )
+
+
+def _told(write: WriteInFlight) -> tuple[object, ...]:
+    batches = tuple(attrs.astuple(batch) for batch in write.state_batches)
+    return write.start_offset, write.delivery_complete_count, batches
 
 
 def recorded_numbers(state: State) -> tuple[RecordedNumbers, ...]:
@@ -93,9 +100,9 @@ def state_of(
     numbers: tuple[RecordedNumbers, ...] = (),
 ) -> State:
     """Return arrays that have this whole state; ``members`` receives the owners."""
-    entries = sum(len(write.state_batches) for write in whole.writes)
+    entries = sum(len(write.state_batches) for write in (*whole.writes, *whole.doubtful))
     rows = len(whole.records) + len(whole.log.holes) + len(whole.log.batches)
-    rows += len(whole.writes) + entries + len(whole.durable.state_batches)
+    rows += len(whole.writes) + len(whole.doubtful) + entries + len(whole.durable.state_batches)
     state = with_room(new_state(profile), 4 * rows + 16)
     h = state.header
     _fill_header(h, whole)
@@ -185,6 +192,7 @@ def _writes(state: State) -> Iterator[WriteInFlight]:
             _batches(state.pending[begin:end]),
             None if row[at.O_CALL] == at.NO_CALL else row[at.O_CALL],
             None if row[at.O_MADE_AFTER] < 0 else row[at.O_MADE_AFTER],
+            bool(row[at.O_ID] >= 0 and row[at.O_SAID_START] != at.UNSAID),
         )
         begin = end
 
@@ -278,23 +286,38 @@ def _fill_writes(
     serials: dict[int, int],
     numbers: dict[int, RecordedNumbers],
 ) -> None:
-    h, waited_for = state.header, {each.write for each in whole.records}
-    h[at.OUTSTANDING_TAIL] = len(whole.writes)
-    for row, write in enumerate(whole.writes):
+    h, waiting = state.header, _waiting(whole)
+    h[at.OUTSTANDING_TAIL] = len(whole.writes) + len(whole.doubtful)
+    doubtful = (attrs.evolve(each, id=int(at.DOUBTFUL), seen=True) for each in whole.doubtful)
+    for row, write in enumerate((*whole.writes, *doubtful)):
         recorded = numbers.get(write.id)
         complete = None if recorded is None else recorded.delivery_complete_count
         state.outstanding[row] = (
             write.id,
-            serials[write.id] if write.id in waited_for else at.NO_WRITE,
+            serials[write.id] if write.id in waiting else at.NO_WRITE,
             at.NO_CALL if write.seq is None else write.seq,
             write.start_offset,
             write.delivery_complete_count,
             len(write.state_batches),
             at.MADE if write.made_after is None else write.made_after,
-            at.UNSAID if recorded is None else recorded.start_offset,
+            _said(write) if recorded is None else recorded.start_offset,
             at.UNSAID if complete is None else complete,
+            *waiting.get(write.id, (at.NOWHERE, at.NOWHERE)),
         )
         h[at.UNMADE] += whole.ready and write.made_after is not None
         begin, end = h[at.PENDING_TAIL], h[at.PENDING_TAIL] + len(write.state_batches)
         state.pending[begin:end] = batch_rows(write.state_batches)
         h[at.PENDING_TAIL] = end
+
+
+def _said(write: WriteInFlight) -> int:
+    return write.start_offset if write.seen else at.UNSAID
+
+
+def _waiting(whole: WholeState) -> dict[int | None, tuple[int, int]]:
+    """Return the first and the last offset that wait for each write."""
+    ends: dict[int | None, tuple[int, int]] = {}
+    for each in whole.records:
+        if each.write is not None:
+            ends[each.write] = (ends.get(each.write, (each.first, 0))[0], each.last)
+    return ends

@@ -3,6 +3,7 @@
 from impl import layout as at
 from impl.jit import compiled, entry_point
 from impl.log import forget_log_below, seek_hole
+from impl.rows import Ints
 from impl.runs import drop_below, is_finished, seek, terminal
 from impl.state import State
 from model.guards import Guard
@@ -50,6 +51,37 @@ def furthest_start(state: State, limit: int) -> int:
             offset = runs[i, at.LAST] + 1
             i += 1
     return limit
+
+
+@entry_point
+def furthest_written(state: State, written: Ints) -> int:
+    """Return how far the start offset may advance once the records are as they were written.
+
+    ``written`` has (first, last, state, delivery count), ascending.
+    """
+    h, runs = state.header, state.runs
+    offset, i, row = h[at.START], h[at.HEAD], 0
+    while offset < h[at.END]:
+        while row < written.shape[0] and written[row, 1] < offset:
+            row += 1
+        while i < h[at.TAIL] and runs[i, at.LAST] < offset:
+            i += 1
+        ahead = h[at.END] if i == h[at.TAIL] else runs[i, at.FIRST]
+        if offset < ahead:
+            unknown = first_unknown(state, offset, ahead)
+            if unknown < ahead:
+                return int(unknown)
+            offset = ahead
+        elif row < written.shape[0] and written[row, 0] <= offset:
+            if written[row, 2] != at.ACKNOWLEDGED and written[row, 2] != at.ARCHIVED:
+                return int(offset)
+            offset = min(written[row, 1], runs[i, at.LAST]) + 1
+        elif not is_finished(runs, i):
+            return int(offset)
+        else:
+            end = runs[i, at.LAST] + 1
+            offset = end if row == written.shape[0] else min(end, written[row, 0])
+    return int(h[at.END])
 
 
 @compiled

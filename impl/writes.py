@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from impl import layout as at
-from impl.durable import merge_write, note_batch
+from impl.durable import Batches, merge_journal, merge_write, note_batch, would_change
 from impl.jit import compiled, entry_point
 from impl.rows import Ints, copy_row, move_rows
 from impl.runs import cut, join, seek, set_state
@@ -12,6 +12,9 @@ from impl.window import complete_count, finish
 from model.guards import Guard
 
 COMMIT, ROLL_BACK, UNDO = at.numbers(3)
+
+_MANY = 64
+"""How many writes may wait for an answer, or be in doubt, before the redundant are looked for."""
 
 _WRITE_TWICE = at.verdict(at.WRITE_TWICE)
 _NOT_OUTSTANDING = at.verdict(Guard.WRITE_IS_OUTSTANDING)
@@ -160,35 +163,141 @@ def _make_write(state: State, change: Change, answers: Ints, group: int) -> int:
 
 
 @compiled
-def _persist_or_keep(state: State, serial: int, call: int, answers: Ints) -> None:
+def _persist_or_keep(state: State, serial: int, call: int, change: Change, answers: Ints) -> None:
     """Merge the latest write in the durable state, or keep it while it has no answer.
 
-    A write that is kept may be made after a later call, whose numbers it then has.
+    A write that was seen is what an implementation made of it. One that is kept may be made after
+    a later call, whose numbers it then has.
     """
-    h, writes, rows = state.header, state.writes, state.outstanding
+    h, writes = state.header, state.writes
     write = h[at.WRITES_TAIL] - 1
+    group = writes[write, at.W_GROUP]
     start, complete = writes[write, at.W_START], writes[write, at.W_COMPLETE]
-    begin, end = writes[write, at.W_FROM], writes[write, at.W_TO]
+    source, begin, end = state.batches, writes[write, at.W_FROM], writes[write, at.W_TO]
+    later = said = at.UNSAID
+    if group < answers.shape[0]:
+        later, said = answers[group, at.A_MADE_AFTER], answers[group, at.A_SAID_START]
+    if said != at.UNSAID:
+        source, begin, end = state.written, answers[group, at.A_FROM], answers[group, at.A_TO]
+        start = said if later < 0 else start
+        if later < 0 and answers[group, at.A_SAID_COMPLETE] != at.UNSAID:
+            complete = answers[group, at.A_SAID_COMPLETE]
     if writes[write, at.W_STATUS] == at.S_NONE:
-        merge_write(h, start, complete)
-        for batch in range(begin, end):
-            note_batch(h, state.journal, state.batches, batch)
-    elif writes[write, at.W_STATUS] == at.S_PENDING:
-        row = h[at.OUTSTANDING_TAIL]
-        rows[row, at.O_ID], rows[row, at.O_SERIAL] = writes[write, at.W_ID], serial
-        rows[row, at.O_CALL], rows[row, at.O_BATCHES] = call, end - begin
-        rows[row, at.O_START], rows[row, at.O_COMPLETE] = start, complete
-        group = writes[write, at.W_GROUP]
-        rows[row, at.O_MADE_AFTER] = at.MADE
-        if group < answers.shape[0] and answers[group, at.A_MADE_AFTER] >= 0:
-            rows[row, at.O_MADE_AFTER] = answers[group, at.A_MADE_AFTER]
-            rows[row, at.O_SAID_START] = answers[group, at.A_SAID_START]
-            rows[row, at.O_SAID_COMPLETE] = answers[group, at.A_SAID_COMPLETE]
+        _merge(state, start, complete, Batches(source, begin, end))
+    elif writes[write, at.W_STATUS] == at.S_PENDING or said != at.UNSAID:
+        row = _keep(state, start, complete, Batches(source, begin, end))
+        kept = state.outstanding[row]
+        kept[at.O_SAID_START] = said
+        if writes[write, at.W_STATUS] != at.S_PENDING:
+            return
+        kept[at.O_ID], kept[at.O_SERIAL], kept[at.O_CALL] = writes[write, at.W_ID], serial, call
+        kept[at.O_FIRST], kept[at.O_LAST] = change.first, change.last
+        if later >= 0:
+            kept[at.O_MADE_AFTER] = later
+            kept[at.O_SAID_COMPLETE] = answers[group, at.A_SAID_COMPLETE]
             h[at.UNMADE] += 1
-        h[at.OUTSTANDING_TAIL] += 1
-        for batch in range(begin, end):
-            copy_row(state.pending, h[at.PENDING_TAIL], state.batches, batch)
-            h[at.PENDING_TAIL] += 1
+
+
+@compiled
+def _merge(state: State, start: int, complete: int, batches: Batches) -> None:
+    merge_write(state.header, start, complete)
+    for row in range(batches.begin, batches.end):
+        note_batch(state.header, state.journal, batches.rows, row)
+
+
+@compiled
+def _keep(state: State, start: int, complete: int, batches: Batches) -> int:
+    """Keep a write that may be durable, and that nothing waits for; return its row."""
+    h, rows = state.header, state.outstanding
+    if h[at.OUTSTANDING_TAIL] >= _MANY and h[at.OUTSTANDING_TAIL] % _MANY == 0:
+        forget_redundant(state)
+    row = int(h[at.OUTSTANDING_TAIL])
+    rows[row, at.O_ID], rows[row, at.O_SERIAL] = at.DOUBTFUL, at.NO_WRITE
+    rows[row, at.O_CALL], rows[row, at.O_MADE_AFTER] = at.NO_CALL, at.MADE
+    rows[row, at.O_START], rows[row, at.O_COMPLETE] = start, complete
+    rows[row, at.O_SAID_START], rows[row, at.O_SAID_COMPLETE] = start, at.UNSAID
+    rows[row, at.O_FIRST], rows[row, at.O_LAST] = at.NOWHERE, at.NOWHERE
+    rows[row, at.O_BATCHES] = batches.end - batches.begin
+    h[at.OUTSTANDING_TAIL] += 1
+    for batch in range(batches.begin, batches.end):
+        copy_row(state.pending, h[at.PENDING_TAIL], batches.rows, batch)
+        h[at.PENDING_TAIL] += 1
+    return row
+
+
+@entry_point
+def write_besides(state: State, answers: Ints) -> int:
+    """Take note of the writes that were seen beside those that the operation made.
+
+    Returns a verdict.
+    """
+    h = state.header
+    for i in range(answers.shape[0]):
+        start, complete = answers[i, at.A_SAID_START], answers[i, at.A_SAID_COMPLETE]
+        if start == at.UNSAID or _is_made(state, answers[i, at.A_ID]):
+            continue
+        h[at.NEXT_WRITE] = max(h[at.NEXT_WRITE], answers[i, at.A_ID] + 1)
+        complete = at.NOTHING if complete == at.UNSAID else complete
+        seen = Batches(state.written, answers[i, at.A_FROM], answers[i, at.A_TO])
+        if answers[i, at.A_STATUS] == at.S_NONE:
+            _merge(state, start, complete, seen)
+            continue
+        if answers[i, at.A_STATUS] == at.S_PENDING:
+            if _find_outstanding(state, answers[i, at.A_ID]) < h[at.OUTSTANDING_TAIL]:
+                h[at.WHERE] = answers[i, at.A_ID]
+                return _WRITE_TWICE
+            row = _keep(state, start, complete, seen)
+            state.outstanding[row, at.O_ID] = answers[i, at.A_ID]
+        else:
+            _keep(state, start, complete, seen)
+    return at.FINE
+
+
+@compiled
+def _is_made(state: State, name: int) -> bool:
+    for row in range(state.header[at.WRITES_TAIL]):  # noqa: SIM110 - Numba compiles no generators
+        if state.writes[row, at.W_ID] == name:
+            return True
+    return False
+
+
+@entry_point
+def forget_redundant(state: State) -> None:
+    """Forget the doubtful writes of which all is durable by now."""
+    h, rows = state.header, state.outstanding
+    merge_journal(state)
+    row, begin = 0, 0
+    while row < h[at.OUTSTANDING_TAIL]:
+        end = begin + rows[row, at.O_BATCHES]
+        if rows[row, at.O_ID] == at.DOUBTFUL and not would_change(
+            state,
+            rows[row, at.O_START],
+            rows[row, at.O_COMPLETE],
+            Batches(state.pending, begin, end),
+        ):
+            _forget_outstanding(state, row, begin, end)
+        else:
+            row, begin = row + 1, end
+
+
+@entry_point
+def leave_in_doubt(state: State) -> None:
+    """Let all outstanding writes be doubtful, as far as they were seen; forget the others."""
+    h, rows = state.header, state.outstanding
+    row, begin = 0, 0
+    while row < h[at.OUTSTANDING_TAIL]:
+        end = begin + rows[row, at.O_BATCHES]
+        if rows[row, at.O_SAID_START] == at.UNSAID:
+            _forget_outstanding(state, row, begin, end)
+        else:
+            _doubt(rows, row)
+            row, begin = row + 1, end
+
+
+@compiled
+def _doubt(rows: Ints, row: int) -> None:
+    rows[row, at.O_ID], rows[row, at.O_SERIAL] = at.DOUBTFUL, at.NO_WRITE
+    rows[row, at.O_CALL], rows[row, at.O_MADE_AFTER] = at.NO_CALL, at.MADE
 
 
 @compiled
@@ -205,7 +314,7 @@ def send(state: State, change: Change, answers: Ints) -> int:
     h[at.STATUS] = status = state.writes[0, at.W_STATUS]
     if status != at.S_PENDING:
         settle(h, state.runs, change, COMMIT if status == at.S_NONE else ROLL_BACK)
-    _persist_or_keep(state, change.serial, h[at.CALL], answers)
+    _persist_or_keep(state, change.serial, h[at.CALL], change, answers)
     return at.FINE
 
 
@@ -218,7 +327,7 @@ def send_anyway(state: State, change: Change, answers: Ints, group: int) -> int:
     result = _make_write(state, change, answers, group)
     if result == at.FINE:
         settle(state.header, state.runs, change, COMMIT)
-        _persist_or_keep(state, at.NO_WRITE, at.NO_CALL, answers)
+        _persist_or_keep(state, at.NO_WRITE, at.NO_CALL, change, answers)
     return result
 
 
@@ -253,15 +362,17 @@ def complete_write(state: State, name: int, status: int, held: Ints, start: int)
     end = begin + rows[row, at.O_BATCHES]
     h[at.STATUS], h[at.ANSWERED_CALL], h[at.ANSWERED_STATUS] = status, rows[row, at.O_CALL], status
     if rows[row, at.O_SERIAL] != at.NO_WRITE:
-        change = Change(rows[row, at.O_SERIAL], state.pending[begin, 0], state.pending[end - 1, 1])
+        change = Change(rows[row, at.O_SERIAL], rows[row, at.O_FIRST], rows[row, at.O_LAST])
         if status != at.S_NONE:
             _hold(state, change, held)
         settle(h, state.runs, change, COMMIT if status == at.S_NONE else ROLL_BACK)
     if status == at.S_NONE:
-        merge_write(h, rows[row, at.O_START], rows[row, at.O_COMPLETE])
-        for batch in range(begin, end):
-            note_batch(h, state.journal, state.pending, batch)
-    _forget_outstanding(state, row, begin, end)
+        wrote = Batches(state.pending, begin, end)
+        _merge(state, rows[row, at.O_START], rows[row, at.O_COMPLETE], wrote)
+    if status == at.S_NONE or rows[row, at.O_SAID_START] == at.UNSAID:
+        _forget_outstanding(state, row, begin, end)
+    else:
+        _doubt(rows, row)
     return finish(state, start)
 
 

@@ -279,6 +279,7 @@ def _writes(event: TraceEvent, expected: WholeState) -> Iterator[WriteInFlight]:
             write.state_batches,
             None if answered else event.seq,
             ours.made_after if ours else None,
+            seen=True,
         )
 
 

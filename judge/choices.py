@@ -1,7 +1,7 @@
 """What an implementation chose in a recorded event, as the choice and answers of that event."""
 
 from model.errors import ErrorCode
-from model.operations import Acknowledge, Acquire, AdvanceTime
+from model.operations import Acknowledge, Acquire, AdvanceTime, Initialize
 from model.outcome import Answer, Choice, Expiry, Write
 from model.ranges import OffsetRange, never_delivered
 from model.trace import TraceEvent
@@ -24,12 +24,16 @@ def recorded_choice(event: TraceEvent) -> Choice:
         case AdvanceTime():
             expired = tuple(_expiry(write) for write in event.outcome.writes)
             return Choice(start_offset=start, expired=expired)
+        case Initialize() if event.outcome.status is ErrorCode.NONE:
+            return Choice(start_offset=start, refusal=ErrorCode.NONE)
     return Choice(start_offset=start)
 
 
 def recorded_answers(event: TraceEvent) -> tuple[Answer, ...]:
     """Return how the share coordinator answered each write of the event, in order."""
-    return tuple(Answer(write.status, write.id, write.made_after) for write in event.outcome.writes)
+    return tuple(
+        Answer(write.status, write.id, write.made_after, write) for write in event.outcome.writes
+    )
 
 
 def _of_acquire(event: TraceEvent, operation: Acquire) -> Choice:

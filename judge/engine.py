@@ -1,18 +1,20 @@
 """The one interface through which the specification and the implementation are driven."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from judge.bounds import check_offsets
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
+from model.ranges import StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.whole_state import WholeState
 from spec.invariants import violated
 from spec.lag import lag
 from spec.partition import SharePartition
 from spec.step import apply, new_partition
-from spec.view import durable, readable, snapshot
+from spec.view import durable, furthest, readable, snapshot
 from spec.whole_state import partition_of, whole_state
 
 
@@ -36,6 +38,9 @@ class Engine(Protocol):
 
     def readable(self, read: DurableState) -> DurableState:
         """Return what a new leader may read that comes nearest to what it read."""
+
+    def furthest(self, written: Sequence[StateBatch]) -> int:
+        """Return how far the start offset may move once the records are as they were written."""
 
     def lag(self) -> int:
         """Return the share-partition lag in offsets (KIP-1226)."""
@@ -79,6 +84,10 @@ class SpecEngine:
     def lag(self) -> int:
         """Return the share-partition lag in offsets (KIP-1226)."""
         return lag(self.partition)
+
+    def furthest(self, written: Sequence[StateBatch]) -> int:
+        """Return how far the start offset may move once the records are as they were written."""
+        return furthest(self.partition, written)
 
     def whole(self) -> WholeState:
         """Return the whole state, from which any engine can go on."""

@@ -106,7 +106,7 @@ class Follower:
         self._unmade |= later_writes(event, self.outcome)
         mismatch = (
             persisted
-            or first_mismatch(event, self.outcome, before, self.state)
+            or first_mismatch(event, self.outcome, before, self.state, self.engine)
             or composed_mismatch(self.outcome, self._unmade)
         )
         for composed in self.outcome.composed:

@@ -330,7 +330,11 @@ class Checkpoint:
     leader_epoch: int = attrs.field(default=0, validator=non_negative)
 
     def __attrs_post_init__(self) -> None:
-        """Refuse a lock without an owner or an end."""
+        """Refuse a lock without an owner or an end, and two writes of one id."""
+        ids = [write.id for write in self.outstanding]
+        twice = next((id_ for id_ in ids if ids.count(id_) > 1), None)
+        if twice is not None:
+            raise InvalidValueError("outstanding.id", twice, "an id that no other write has")
         ends = {o for end in self.deadlines for o in range(end.first, end.last + 1)}
         for record in self.state.records or ():
             held = record.state in (RecordState.ACQUIRED, RecordState.IN_PROGRESS)

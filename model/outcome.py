@@ -51,11 +51,15 @@ class Answer:
 
     ``id`` names the write; None takes the share-partition's next number. ``made_after`` names the
     operation, this one or a later one, after which an outstanding write takes its numbers.
+    ``written`` is the write as an implementation made it, where that was seen: its form is a choice
+    (docs/decisions.md, 25), it is what may be durable, and an error or no answer then proves
+    nothing of that. None: the form of this project, and an answer that tells what is durable.
     """
 
     status: ErrorCode = ErrorCode.NONE
     id: int | None = None
     made_after: int | None = None
+    written: Write | None = None
 
 
 @attrs.frozen
@@ -78,7 +82,8 @@ class Choice:
     offset of the log batches read which is below ``end_offset`` and would be skipped otherwise.
     ``end_offset``: the window's new end (exclusive). None: after the last offset taken.
     ``start_offset``: the start offset after the operation. None: as far as it may move.
-    ``refusal``: the answer to an acknowledgement, NONE for accepting it.
+    ``refusal``: the answer to an acknowledgement, NONE for accepting it; NONE of a leader that
+    begins: it passes over durable batches below the start offset, which otherwise make it fail.
     ``expired``: for each write of AdvanceTime the locks which it reports, in order. None: all
     that are due, in one write.
     ``deadline_ms``: when the locks end that the operation grants. None: a lock duration from now.

@@ -70,6 +70,7 @@ class WriteInFlight:
 
     ``seq`` is the operation that its answer completes, None if none waits; ``made_after`` the one
     after which it takes its start offset and delivery complete count, None if it has them.
+    ``seen``: it is as an implementation made it.
     """
 
     id: int
@@ -78,6 +79,7 @@ class WriteInFlight:
     state_batches: tuple[StateBatch, ...]
     seq: int | None = None
     made_after: int | None = None
+    seen: bool = False
 
 
 @attrs.frozen
@@ -93,7 +95,9 @@ class WholeState:
     """The state of a share-partition under some profile, which is not part of it.
 
     The fields are those of ``spec.partition.SharePartition``. ``highest_limit`` is 0 before any
-    leader has told its state; ``last_event`` is 0 where the clock is not a real one.
+    leader has told its state; ``last_event`` is 0 where the clock is not a real one. ``doubtful``
+    are the writes that may be durable though nobody said so, without those that are; their ``id``
+    is 0, and they ascend.
     """
 
     config: SharePartitionConfig
@@ -113,6 +117,7 @@ class WholeState:
     next_acquisition: int
     waiting: Delayed | None = None
     stuck: Delayed | None = None
+    doubtful: tuple[WriteInFlight, ...] = ()
 
 
 @attrs.frozen

@@ -140,6 +140,7 @@ def _adopted(partition: SharePartition, operation: Checkpoint) -> SharePartition
         highest_limit=max([partition.highest_limit, limit, *counts]),
         waiting=None,
         stuck=None,
+        doubtful=(),
     )
 
 
@@ -198,7 +199,7 @@ def _outstanding(operation: Checkpoint, records: dict[int, Record]) -> Map[int, 
             and record.pending
             and record.delivery_count == count
         )
-        waiting[recorded.id] = Outstanding(write, offsets, recorded.seq)
+        waiting[recorded.id] = Outstanding(write, offsets, recorded.seq, seen=True)
     return Map(waiting)
 
 

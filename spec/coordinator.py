@@ -232,14 +232,16 @@ def readable(
 ) -> Durable:
     """Return what a leader may read that comes nearest to what it read.
 
-    Of a write without an answer nobody knows whether it is durable: it is where all of it is in
-    what was read. As states only grow (``merge``), no other choice of writes explains more.
+    Of a write without an answer, or with an error, nobody knows whether it is durable: it is where
+    all of it is in what was read. As states only grow (``merge``), no other choice of writes
+    explains more.
     """
     shown = _raised(Map(), read.state_batches, read.start_offset)
-    counted = read.delivery_complete_count
+    limit = read.start_offset, read.delivery_complete_count
     for write in writes:
+        known = durable.start_offset, durable.delivery_complete_count
         numbers = write.start_offset, write.delivery_complete_count
-        if numbers > (read.start_offset, counted):
+        if merge_start(known, numbers, profile) > max(known, limit):
             continue
         entries = _raised(Map(), write.state_batches, read.start_offset)
         if all(
@@ -250,12 +252,29 @@ def readable(
     return durable
 
 
+def in_doubt(durable: Durable, writes: Iterable[Write], profile: Profile) -> tuple[Write, ...]:
+    """Return the writes that would change the durable state, once each: ascending and unnamed."""
+    plain = {_unnamed(each) for each in writes}
+    telling = (each for each in plain if merge(durable, each, profile) != durable)
+    return tuple(sorted(telling, key=_telling))
+
+
+def _unnamed(write: Write) -> Write:
+    numbers = write.start_offset, write.delivery_complete_count
+    return Write(0, *numbers, write.state_batches, ErrorCode.PENDING)
+
+
+def _telling(write: Write) -> tuple[object, ...]:
+    batches = tuple(attrs.astuple(batch) for batch in write.state_batches)
+    return write.start_offset, write.delivery_complete_count, batches
+
+
 def durable_from(state: DurableState) -> Durable:
     """Return the state that a read described, offset by offset."""
     entries = Map(
         (offset, (batch.state, batch.delivery_count))
         for batch in state.state_batches
-        for offset in range(batch.first, batch.last + 1)
+        for offset in range(max(batch.first, state.start_offset), batch.last + 1)
     )
     return Durable(
         state.start_offset,

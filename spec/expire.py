@@ -16,7 +16,8 @@ from model.outcome import Answer, Choice, Expiry, Outcome, Write
 from model.ranges import OffsetRange
 from spec.partition import SharePartition, Step, move_start, require
 from spec.ranges import offsets, runs
-from spec.record import UNDELIVERED, Record, expire, failed_state, is_lock_over
+from spec.record import UNDELIVERED, Record, expire, failed_state, is_held, is_lock_over
+from spec.window import first_unfinished
 from spec.writes import write_and_forget
 
 
@@ -40,10 +41,10 @@ def advance_time(
         return _pass_time(partition)
     writes: list[Write] = []
     for index, group in enumerate(_groups(partition, choice)):
-        partition = move_start(partition, group.start_offset)
-        expired = _expired(partition, group)
+        answer = answers[index] if index < len(answers) else Answer()
+        partition = _at_the_write(partition, group, answer)
+        expired = _expired(partition, group, seen=answer.written is not None)
         if group.locks:
-            answer = answers[index] if index < len(answers) else Answer()
             partition, write = write_and_forget(partition, expired, answer)
             writes.append(write)
     still_due = due_offsets(partition)
@@ -124,13 +125,29 @@ def _groups(partition: SharePartition, choice: Choice) -> tuple[Expiry, ...]:
     return (Expiry(locks),) if locks else ()
 
 
-def _expired(partition: SharePartition, group: Expiry) -> dict[int, Record]:
+def _at_the_write(partition: SharePartition, group: Expiry, answer: Answer) -> SharePartition:
+    """Move the start offset to where it was at the moment of a write.
+
+    A write that was seen may carry another start offset (docs/decisions.md, 25), which tells
+    nothing of that moment.
+    """
+    start, window = group.start_offset, partition.window
+    told = answer.written is None or start is None
+    if told or window.start_offset <= (start or 0) <= first_unfinished(window, partition.log):
+        return move_start(partition, start)
+    return partition
+
+
+def _expired(partition: SharePartition, group: Expiry, *, seen: bool = False) -> dict[int, Record]:
+    """Return the records whose locks end; a write that was ``seen`` may name others besides."""
     window, config, expired = partition.window, partition.config, {}
     failed = failed_state(config.dead_letter_queue)
     for offset in offsets(group.locks):
         if offset < window.start_offset:
             continue
         record = window.records.get(offset, UNDELIVERED)
+        if seen and not is_held(record):
+            continue
         over = is_lock_over(record, partition.now)
         require(over, Guard.LOCK_LASTS_ITS_DURATION, f"offset {offset} holds no lock that is over")
         expired[offset] = expire(record, config.delivery_count_limit, failed)

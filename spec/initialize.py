@@ -6,28 +6,31 @@ from immutables import Map
 from model.config import AutoOffsetReset, check_in_progress
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import Initialize, ResetOffset
-from model.outcome import Outcome
+from model.outcome import Choice, Outcome, Write
 from model.ranges import StateBatch
 from model.states import RecordState
-from spec.coordinator import counted, durable_from
+from spec.coordinator import Durable, counted, durable_from, in_doubt
 from spec.coordinator import initialize as initialize_durable
 from spec.log import Log, truncate
 from spec.partition import SharePartition, Step
 from spec.record import recover
-from spec.window import Window, extend, replace
+from spec.window import Window, drop_below, extend, replace
 
+_FREE = Choice()
 _DELIVERABLE = frozenset({RecordState.AVAILABLE, RecordState.IN_PROGRESS})
 
 
-def initialize(partition: SharePartition, operation: Initialize) -> Step:
+def initialize(partition: SharePartition, operation: Initialize, choice: Choice = _FREE) -> Step:
     """Start a leader from the durable state (KIP-932, ReadShareGroupState).
 
     Guard: the durable batches ascend from the start offset, and none is IN_PROGRESS unless the
-    profile has that; otherwise the share-partition fails.
+    profile has that; otherwise the share-partition fails. An implementation may pass over what
+    lies below the start offset.
     Effect: records are as they were last durable; acquisitions and outstanding writes of the former
-    leader are lost. As far as the leader knows, offsets between batches were never delivered. The
-    numbers of acquisitions begin at 0 in a later leader epoch; a leader that reads the state again
-    in its own epoch goes on counting, so that no two acquisitions have one token.
+    leader are lost. An implementation may begin at the log start offset at once. As far as the
+    leader knows, offsets between batches were never delivered. The numbers of acquisitions begin at
+    0 in a later leader epoch; a leader that reads the state again in its own epoch goes on
+    counting, so that no two acquisitions have one token.
     Delivery count: as last durable.
     Persistence: none: a start offset that was never written is resolved again by each leader.
     """
@@ -35,6 +38,8 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
     if in_progress:
         check_in_progress(operation.config)
     start, batches = _start_offset(operation), operation.persisted.state_batches
+    if choice.refusal is ErrorCode.NONE:
+        batches = _from(start, batches)
     unknown = any(batch.state is RecordState.IN_PROGRESS for batch in batches) and not in_progress
     if unknown or not _ascend_from(start, batches):
         failed = attrs.evolve(partition, ready=False)
@@ -45,15 +50,19 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
         for offset in range(batch.first, batch.last + 1)
     }
     end = max(records, default=start - 1) + 1
+    window = replace(extend(Window(start, start), end), records)
+    if (choice.start_offset or 0) >= operation.log_start_offset > start:
+        window = drop_below(window, operation.log_start_offset)
+    durable = counted(durable_from(operation.persisted), partition.profile)
     return Step(
         attrs.evolve(
             partition,
             config=operation.config,
             now=operation.time_ms,
             log=_log(partition.log, operation),
-            window=replace(extend(Window(start, start), end), records),
+            window=window,
             outstanding=Map(),
-            durable=counted(durable_from(operation.persisted), partition.profile),
+            durable=durable,
             durable_whole=True,
             ready=True,
             highest_limit=_highest_limit(partition, operation),
@@ -62,8 +71,22 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
             last_event=operation.time_ms if operation.timed else 0,
             waiting=None,
             stuck=None,
+            doubtful=_doubtful(partition, durable),
         )
     )
+
+
+def _doubtful(partition: SharePartition, durable: Durable) -> tuple[Write, ...]:
+    """Return what may still become durable: writes of a leader that nothing fences.
+
+    That is one in the leader epoch and the state epoch in which the state has been read.
+    """
+    before = partition.durable
+    epochs = before.leader_epoch, before.state_epoch
+    if epochs != (durable.leader_epoch, durable.state_epoch):
+        return ()
+    outstanding = (each.write for each in partition.outstanding.values() if each.seen)
+    return in_doubt(durable, (*partition.doubtful, *outstanding), partition.profile)
 
 
 def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
@@ -82,8 +105,23 @@ def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
     window = Window(start, start)
     return Step(
         attrs.evolve(
-            partition, window=window, outstanding=Map(), durable=durable, waiting=None, stuck=None
+            partition,
+            window=window,
+            outstanding=Map(),
+            durable=durable,
+            waiting=None,
+            stuck=None,
+            doubtful=(),
         )
+    )
+
+
+def _from(start: int, batches: tuple[StateBatch, ...]) -> tuple[StateBatch, ...]:
+    """Return what of the batches lies from ``start`` on."""
+    return tuple(
+        attrs.evolve(batch, first=max(batch.first, start))
+        for batch in batches
+        if batch.last >= start
     )
 
 

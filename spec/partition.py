@@ -20,13 +20,14 @@ class Outstanding:
     ``offsets`` are the records that are pending on it; none for changes that do not wait for it.
     ``seq`` is the operation that its answer completes; None if no operation waits. ``made_after``
     is the one after which the write takes its start offset and delivery complete count; None if it
-    has them.
+    has them. ``seen``: the write is as an implementation made it (``Answer.written``).
     """
 
     write: Write
     offsets: tuple[int, ...] = ()
     seq: int | None = None
     made_after: int | None = None
+    seen: bool = False
 
 
 @attrs.frozen
@@ -48,6 +49,8 @@ class SharePartition:
     outlasts ``ready``: a leader epoch has each number once.
     Where ``timed`` the clock is a real one, and ``last_event`` what it showed at the event before.
     Without ``durable_whole`` more may be durable than ``durable``, as events are missing.
+    ``doubtful`` are writes that may be durable although nobody said so: those that were seen, and
+    answered with an error or never.
     ``waiting`` is the available record that fetches passed over last, and ``stuck`` the start
     offset of a full window that had something finished there.
     """
@@ -68,6 +71,7 @@ class SharePartition:
     last_event: int = 0
     waiting: Waiting | None = None
     stuck: Waiting | None = None
+    doubtful: tuple[Write, ...] = ()
 
 
 @attrs.frozen

@@ -22,7 +22,7 @@ from spec.mark_in_progress import mark_in_progress
 from spec.partition import SharePartition, Step, move_start, new_partition, require
 from spec.produce import compact, produce
 from spec.release import release_member
-from spec.writes import complete_write, compose
+from spec.writes import complete_write, compose, write_besides
 
 __all__ = ["Step", "apply", "new_partition"]
 
@@ -57,6 +57,9 @@ def apply(
     if not step.partition.ready:
         return step
     moved = _forget(move_start(step.partition, choice.start_offset))
+    if len(answers) > len(step.outcome.writes) and not isinstance(operation, ops.Checkpoint):
+        made = {write.id for write in step.outcome.writes}
+        moved = write_besides(moved, (answer for answer in answers if answer.id not in made))
     step = attrs.evolve(step, partition=moved)
     if moved.timed and isinstance(operation, ops.AdvanceTime):
         return step
@@ -106,7 +109,7 @@ def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
         case ops.CompleteWrite():
             return complete_write(partition, operation)
         case ops.Initialize():
-            return initialize(partition, operation)
+            return initialize(partition, operation, choice)
         case ops.AdvanceLogStart():
             return advance_log_start(partition, operation)
         case ops.ResetOffset():

@@ -10,7 +10,7 @@ from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import Profile
 from model.whole_state import Delayed, LogState, RecordsInFlight, WholeState, WriteInFlight
-from spec.coordinator import durable_from, durable_state
+from spec.coordinator import durable_from, durable_state, in_doubt
 from spec.log import Log
 from spec.partition import Outstanding, SharePartition, Waiting
 from spec.ranges import runs
@@ -46,6 +46,10 @@ def whole_state(partition: SharePartition) -> WholeState:
         next_acquisition=partition.next_acquisition,
         waiting=_delayed(partition.waiting),
         stuck=_delayed(partition.stuck),
+        doubtful=tuple(
+            _write(Outstanding(each))
+            for each in in_doubt(partition.durable, partition.doubtful, partition.profile)
+        ),
     )
 
 
@@ -77,6 +81,7 @@ def partition_of(state: WholeState, profile: Profile) -> SharePartition:
         state.last_event,
         _waiting(state.waiting),
         _waiting(state.stuck),
+        tuple(_made(each) for each in state.doubtful),
     )
 
 
@@ -140,16 +145,24 @@ def _write(waiting: Outstanding) -> WriteInFlight:
         write.state_batches,
         waiting.seq,
         waiting.made_after,
+        waiting.seen,
     )
 
 
 def _outstanding(in_flight: WriteInFlight, state: WholeState) -> Outstanding:
     """Return the write, with the records that wait for it."""
-    numbers = in_flight.start_offset, in_flight.delivery_complete_count
-    write = Write(in_flight.id, *numbers, in_flight.state_batches, ErrorCode.PENDING)
     waiting = (
         range(each.first, each.last + 1) for each in state.records if each.write == in_flight.id
     )
     return Outstanding(
-        write, tuple(o for part in waiting for o in part), in_flight.seq, in_flight.made_after
+        _made(in_flight),
+        tuple(o for part in waiting for o in part),
+        in_flight.seq,
+        in_flight.made_after,
+        in_flight.seen,
     )
+
+
+def _made(in_flight: WriteInFlight) -> Write:
+    numbers = in_flight.start_offset, in_flight.delivery_complete_count
+    return Write(in_flight.id, *numbers, in_flight.state_batches, ErrorCode.PENDING)

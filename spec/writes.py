@@ -3,7 +3,7 @@
 A change is written; until the answer comes it is pending, and then it is committed or rolled back.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
@@ -13,7 +13,7 @@ from model.operations import CompleteWrite
 from model.outcome import Answer, Completion, Composed, Outcome, Write
 from model.ranges import OffsetRange
 from model.states import RecordState
-from spec.coordinator import coalesce, merge
+from spec.coordinator import coalesce, in_doubt, merge
 from spec.partition import Outstanding, SharePartition, Step, complete_count, require
 from spec.record import Record, commit, failed_state, roll_back
 from spec.window import replace
@@ -54,7 +54,7 @@ def write_and_wait(
     """
     partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
-    waiting = Outstanding(write, tuple(changed), seq, answer.made_after)
+    waiting = attrs.evolve(_sent(write, answer), offsets=tuple(changed), seq=seq)
     if answer.status is ErrorCode.PENDING:
         outstanding = partition.outstanding.set(write.id, waiting)
         partition = attrs.evolve(partition, outstanding=outstanding)
@@ -75,11 +75,46 @@ def write_and_forget(
     """
     partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
-    if answer.status is ErrorCode.PENDING:
-        waiting = Outstanding(write, made_after=answer.made_after)
-        outstanding = partition.outstanding.set(write.id, waiting)
-        return attrs.evolve(partition, outstanding=outstanding), write
-    return _settle(partition, Outstanding(write), answer.status), write
+    return _send(partition, _sent(write, answer)), write
+
+
+def write_besides(partition: SharePartition, answers: Iterable[Answer]) -> SharePartition:
+    """Take note of writes that were seen, beside those that the operation has to make.
+
+    Guard: none here; that they tell nothing but the truth is for those who saw them to check.
+    Effect: none on the records.
+    Delivery count: unchanged.
+    Persistence: what they wrote may be durable, and is once they succeed.
+    """
+    for answer in answers:
+        if answer.written is not None:
+            write = attrs.evolve(answer.written, status=answer.status)
+            partition = attrs.evolve(partition, next_write=max(partition.next_write, write.id + 1))
+            partition = _send(partition, Outstanding(write, seen=True))
+    return partition
+
+
+def _sent(write: Write, answer: Answer) -> Outstanding:
+    """Return a write on its way to the coordinator, in the form in which it was seen, if it was."""
+    seen = answer.written
+    if seen is None:
+        return Outstanding(write, made_after=answer.made_after)
+    if seen.counted and answer.made_after is None:
+        write = attrs.evolve(write, delivery_complete_count=seen.delivery_complete_count)
+    if answer.made_after is None:
+        write = attrs.evolve(write, start_offset=seen.start_offset)
+    write = attrs.evolve(write, state_batches=seen.state_batches)
+    return Outstanding(write, made_after=answer.made_after, seen=True)
+
+
+def _send(partition: SharePartition, waiting: Outstanding) -> SharePartition:
+    """Let the coordinator have a write that no record waits for."""
+    id_, status = waiting.write.id, waiting.write.status
+    if status is not ErrorCode.PENDING:
+        return _settle(partition, waiting, status)
+    if id_ in partition.outstanding:
+        raise InvalidValueError("writes.id", id_, "an id that no outstanding write has")
+    return attrs.evolve(partition, outstanding=partition.outstanding.set(id_, waiting))
 
 
 def complete_write(partition: SharePartition, operation: CompleteWrite) -> Step:
@@ -135,17 +170,21 @@ def _settle(
 ) -> SharePartition:
     records = partition.window.records
     tracked = {offset: records[offset] for offset in waiting.offsets if offset in records}
+    durable, doubtful = partition.durable, partition.doubtful
     if status is ErrorCode.NONE:
         settled = {offset: commit(record) for offset, record in tracked.items()}
-        durable = merge(partition.durable, waiting.write, partition.profile)
+        durable = merge(durable, waiting.write, partition.profile)
+        doubtful = doubtful and in_doubt(durable, doubtful, partition.profile)
     else:
         now, failed = partition.now, failed_state(partition.config.dead_letter_queue)
         settled = {
             offset: roll_back(record, now, failed, _is_in(offset, held))
             for offset, record in tracked.items()
         }
-        durable = partition.durable
-    return attrs.evolve(partition, window=replace(partition.window, settled), durable=durable)
+        if waiting.seen:  # An error proves nothing: the answer follows the write.
+            doubtful = in_doubt(durable, (*doubtful, waiting.write), partition.profile)
+    window = replace(partition.window, settled)
+    return attrs.evolve(partition, window=window, durable=durable, doubtful=doubtful)
 
 
 def _is_in(offset: int, ranges: Sequence[OffsetRange]) -> bool:

@@ -55,7 +55,7 @@ FULL = ReplayState(
         log=LogState(2, 40, 38, YES, ((17, 17), (24, 25)), ((8, 21), (28, 39))),
         writes=(
             WriteInFlight(
-                6, 9, 2, (StateBatch(18, 18, DONE, 3), StateBatch(20, 20, FREE, 1)), 41, 43
+                6, 9, 2, (StateBatch(18, 18, DONE, 3), StateBatch(20, 20, FREE, 1)), 41, 43, YES
             ),
             WriteInFlight(8, 9, 1, (StateBatch(22, 22, GONE, 1),), 42),
         ),
@@ -66,6 +66,7 @@ FULL = ReplayState(
         next_acquisition=6,
         waiting=Delayed(10, 2),
         stuck=Delayed(11, 1),
+        doubtful=(WriteInFlight(0, 9, 2, (StateBatch(12, 12, GONE, 2),)),),
     ),
     44,
     100,
@@ -74,8 +75,13 @@ FULL = ReplayState(
 """A replay of the profile draft_resolved, in the middle."""
 
 
-IMPOSSIBLE = {f".records[{place}].exhausted" for place in range(6) if place != 3}
-"""What no state can have: a count that had reached its limit when a write was made, without one."""
+IMPOSSIBLE = {f".records[{place}].exhausted" for place in range(6) if place != 3} | {
+    f".doubtful[0].{name}" for name in ("id", "seq", "made_after", "seen")
+}
+"""What no state can have: a count that had reached its limit when a write was made, without one.
+
+And what is not told of a write that is in doubt.
+"""
 
 
 def altered(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any part of a state

@@ -12,6 +12,7 @@ import attrs
 from conformance.cores.acknowledgements import typed
 from judge.choices import recorded_answers, recorded_choice
 from judge.compare import first_mismatch
+from judge.engine import SpecEngine
 from judge.finding import Finding, FindingKind
 from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
@@ -79,6 +80,7 @@ class _Judged:
     before: SharePartition
     outcome: Outcome
     after: SharePartitionSnapshot
+    leader: SpecEngine
 
 
 def cause_of(
@@ -105,7 +107,8 @@ def _applied(event: TraceEvent, before: SharePartition, *, recorded: bool) -> _J
         step = apply(before, event.operation, choice, recorded_answers(event), event.seq)
     except (IllegalChoiceError, InvalidValueError):
         return None
-    return _Judged(event, before, step.outcome, snapshot(step.partition))
+    leader = SpecEngine(before.profile, step.partition)
+    return _Judged(event, before, step.outcome, leader.snapshot(), leader)
 
 
 def _of_guard(finding: Finding, event: TraceEvent, before: SharePartition) -> Cause:
@@ -119,7 +122,8 @@ def _of_guard(finding: Finding, event: TraceEvent, before: SharePartition) -> Ca
     judged = _applied(event, before, recorded=False)
     if judged is None:
         return (finding.name,)
-    mismatch = first_mismatch(event, judged.outcome, snapshot(before), judged.after)
+    states = snapshot(before), judged.after
+    mismatch = first_mismatch(event, judged.outcome, *states, judged.leader)
     if mismatch and mismatch.difference in _RECORD and mismatch.offset is not None:
         return _of_record(mismatch.offset, judged)
     if mismatch and mismatch.difference is not Difference.START_OFFSET:

@@ -234,11 +234,6 @@ CORRUPTIONS: list[tuple[Guard | Difference, Callable[[Row], bool], Callable[[Row
     ),
     (Guard.LOCK_ENDS_ON_TIME, _expiry, _put([], "writes")),
     (
-        Guard.LOCK_LASTS_ITS_DURATION,
-        _expiry,
-        lambda r: r["writes"].append(r["writes"][0]),
-    ),
-    (
         Guard.ACKNOWLEDGEMENT_JUDGED,
         lambda r: r["op"] == "acknowledge" and r["result"]["status"] == "INVALID_RECORD_STATE",
         _put("NONE", "result", "status"),

@@ -74,7 +74,7 @@ def test_each_write_of_an_expiry_is_a_group_with_its_answer() -> None:
         for write in row["writes"]
     )
     assert recorded_answers(event) == tuple(
-        Answer(ErrorCode[write["status"]], write["id"]) for write in row["writes"]
+        Answer(write.status, write.id, written=write) for write in event.outcome.writes
     )
 
 

@@ -164,6 +164,7 @@ class Lying:
         self.snapshot = self._engine.snapshot
         self.durable = self._engine.durable
         self.readable = self._engine.readable
+        self.furthest = self._engine.furthest
 
     def apply(
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int

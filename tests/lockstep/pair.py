@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 import attrs
 
 from impl.partition import FastSharePartition
+from judge.dice import Dice
 from judge.engine import SpecEngine
 from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
+from judge.written import written_mismatch
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.operations import AdvanceTime, ArchiveAborted, Operation
-from model.outcome import Answer, Choice, Composed, Outcome
+from model.operations import AdvanceTime, ArchiveAborted, Checkpoint, Gap, Operation
+from model.outcome import Answer, Choice, Composed, Outcome, Write
 from model.profile import Profile
+from model.ranges import StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
 from model.trace import TraceEvent
@@ -42,13 +45,58 @@ def _with_moments(outcome: Outcome, answers: tuple[Answer, ...]) -> Outcome:
     return outcome
 
 
+def _moment(write: Write, answer: Answer) -> int | None:
+    """Return when a write is made, if not at once."""
+    is_later = write.status is answer.status is ErrorCode.PENDING
+    return answer.made_after if is_later else None
+
+
+def reformed(write: Write, made_after: int | None, dice: Dice) -> Write:
+    """Return a write in a form that some implementation may choose, or that none may."""
+    form = dice.number(0, 6) if made_after is None else 0
+    batches = write.state_batches
+    if form == 1:
+        write = attrs.evolve(write, start_offset=-1)
+    elif form == 2 and batches:
+        start = write.start_offset + dice.number(0, 4)
+        rest = tuple(
+            attrs.evolve(batch, first=max(batch.first, start))
+            for batch in batches
+            if batch.last >= start
+        )
+        count = max(0, write.delivery_complete_count - (start - write.start_offset))
+        write = attrs.evolve(
+            write, start_offset=start, delivery_complete_count=count, state_batches=rest
+        )
+    elif form == 3 and batches:
+        after = batches[-1].last + dice.number(1, 2)
+        told = StateBatch(
+            after, after, dice.one_of((RecordState.ARCHIVED, RecordState.ACKNOWLEDGED)), 1
+        )
+        write = attrs.evolve(write, state_batches=(*batches, told))
+    elif form == 4 and not dice.number(0, 3):
+        write = attrs.evolve(write, counted=False)
+    return attrs.evolve(write, made_after=made_after)
+
+
+def _with_forms(outcome: Outcome, answers: tuple[Answer, ...]) -> Outcome:
+    """Return the outcome with its writes as they were seen."""
+    seen = [a.written for a in answers if a.written]
+    if not seen:
+        return outcome
+    made = {write.id: write for write in outcome.writes}
+    writes = tuple(attrs.evolve(w, status=made.get(w.id, w).status) for w in seen)
+    return attrs.evolve(outcome, writes=writes)
+
+
 class Pair:
     """Both under one profile. ``reached`` counts operations, statuses, guards and transitions.
 
     ``events`` are the operations that were not refused, as a trace would have them.
     """
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, forms: Dice | None = None) -> None:
+        self.forms = forms
         self.engine = SpecEngine(profile)
         self.impl = FastSharePartition(profile)
         self.reached: Counter[Enum | str] = Counter()
@@ -69,8 +117,10 @@ class Pair:
         self.steps += 1
         seq = len(self.events)
         answers = tuple(self._perhaps_later(answer, seq) for answer in answers)
-        step = operation, choice or Choice(), answers, seq
         before = self.spec
+        if self.forms is not None and not isinstance(operation, Checkpoint | Gap):
+            answers = self._in_forms(operation, choice or Choice(), answers, seq)
+        step = operation, choice or Choice(), answers, seq
         expected = attempt(self.engine.apply, *step)
         wrong = (
             answers_differ(expected, attempt(self.impl.apply, *step))
@@ -80,7 +130,8 @@ class Pair:
         assert wrong is None, f"{wrong}\n{step}\nfrom {snapshot(before)}"
         self._count(operation, expected, before)
         if isinstance(expected, Outcome) and not self._is_between(operation, choice):
-            after, recorded = self.engine.snapshot(), _with_moments(expected, answers)
+            after = self.engine.snapshot()
+            recorded = _with_forms(_with_moments(expected, answers), answers)
             event = TraceEvent("lockstep", seq, self.spec.now, operation, recorded, after)
             self.events.append(event)
             for composed in expected.composed:
@@ -97,6 +148,47 @@ class Pair:
         self.engine.partition = partition_of(other, profile)
         self.impl = FastSharePartition.resumed(profile, told)
         self.reached["exchanged"] += 1
+
+    def _in_forms(
+        self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int
+    ) -> tuple[Answer, ...]:
+        """Return the answers with writes in forms that the judge allows, where it does."""
+        profile, before = self.spec.profile, self.spec
+        trial = SpecEngine(profile, before)
+        made = attempt(trial.apply, operation, choice, answers, seq)
+        if isinstance(made, Refusal):
+            return answers
+        seen = self._seen(made, answers)
+        trial = SpecEngine(profile, before)
+        made = attempt(trial.apply, operation, choice, seen, seq)
+        if isinstance(made, Refusal):
+            return answers
+        after = trial.snapshot()
+        told = _with_forms(_with_moments(made, seen), seen)
+        event = TraceEvent("lockstep", seq, 0, operation, told, after)
+        if written_mismatch(event, made, snapshot(before), after, trial):
+            self.reached["form refused"] += 1
+            return answers
+        self.reached["form"] += told.writes != made.writes
+        return seen
+
+    def _seen(self, made: Outcome, answers: tuple[Answer, ...]) -> tuple[Answer, ...]:
+        """Let some writes be seen in another form, and some be made besides."""
+        dice = self.forms
+        if dice is None:
+            return answers
+        answers = (*answers, *(Answer(),) * len(made.writes))[: len(made.writes)]
+        seen = tuple(
+            attrs.evolve(a, id=w.id, written=reformed(w, _moment(w, a), dice))
+            for a, w in zip(answers, made.writes, strict=True)
+        )
+        if self.engine.partition.ready and dice.happens(0.1):
+            id_ = 1 + max([self.spec.next_write, *(write.id for write in made.writes)])
+            status = dice.one_of((ErrorCode.NONE, ErrorCode.PENDING, ErrorCode.NOT_COORDINATOR))
+            state = self.snapshot()
+            numbers = state.start_offset, state.delivery_complete_count
+            seen += (Answer(status, id_, written=Write(id_, *numbers, status=status)),)
+        return seen
 
     def _perhaps_later(self, answer: Answer, seq: int) -> Answer:
         """Let some writes be made after their event or a later one."""

@@ -54,7 +54,7 @@ HASTY = tuple(
 
 def new_world(profile: Profile, dice: Dice) -> tuple[World, Pair]:
     """Return a world, mostly with a leader, and the pair that it happens to."""
-    pair = Pair(profile)
+    pair = Pair(profile, dice if dice.happens(0.5) else None)
     world = World(pair, profile, CONFIG, LOAD, dice)
     world.log_start = world.log_end = dice.number(0, 3)
     world.log_known = not dice.happens(0.2)

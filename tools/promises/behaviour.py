@@ -1,7 +1,7 @@
 """A faulty implementation: the specification with its guards off, altered in one respect."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import cache
@@ -13,11 +13,12 @@ from model.config import SharePartitionConfig
 from model.operations import AlterConfig, Initialize, Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
+from model.ranges import StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from spec.lag import lag
 from spec.partition import SharePartition, Step, new_partition
 from spec.step import apply
-from spec.view import durable, readable, snapshot
+from spec.view import durable, furthest, readable, snapshot
 
 
 class Manner(StrEnum):
@@ -120,6 +121,10 @@ class FaultyEngine:
     def readable(self, read: DurableState) -> DurableState:
         """Return what a new leader may read that comes nearest to what it read."""
         return readable(self.partition, read)
+
+    def furthest(self, written: Sequence[StateBatch]) -> int:
+        """Return how far the start offset may move once the records are as they were written."""
+        return furthest(self.partition, written)
 
     def lag(self) -> int:
         """Return the share-partition lag in offsets."""

@@ -10,6 +10,7 @@ from model.errors import ErrorCode
 from model.operations import (
     Acknowledge,
     AcknowledgementBatch,
+    Acquire,
     AdvanceTime,
     CompleteWrite,
     FinishDeadLetter,
@@ -227,10 +228,26 @@ def _complete(change: Callable[[SharePartition, Write], int]) -> Callable[..., W
     return lambda old, write: attrs.evolve(write, delivery_complete_count=change(old, write))
 
 
-def _after_the_move(_old: SharePartition, _operation: Operation, step: Step) -> Step:
-    start = step.partition.window.start_offset
+def _to_the_end(_old: SharePartition, _operation: Operation, step: Step) -> Step:
+    start = step.partition.window.end_offset
     writes = tuple(attrs.evolve(write, start_offset=start) for write in step.outcome.writes)
     return attrs.evolve(step, outcome=attrs.evolve(step.outcome, writes=writes))
+
+
+def _besides(write: Callable[[SharePartition], Write]) -> Callable[..., Step]:
+    """Return an end of an operation that writes besides."""
+
+    def ends(_old: SharePartition, step: Step) -> Step:
+        outcome = attrs.evolve(step.outcome, writes=(write(step.partition),))
+        return attrs.evolve(step, outcome=outcome)
+
+    return ends
+
+
+def _held_as_acknowledged(partition: SharePartition) -> Write:
+    window = partition.window
+    batches = tuple(StateBatch(o, o, ACKNOWLEDGED, 1) for o in sorted(window.held))
+    return Write(_MANY, window.start_offset, window.complete, batches)
 
 
 # The durable state.
@@ -389,8 +406,12 @@ KEEPING = (
     Behaviour("tells the caller that a failed write succeeded", _ANSWERS, LYING,
         ends=after(CompleteWrite, answering(lambda out: attrs.evolve(out,
             completed=tuple(Completion(c.seq, ErrorCode.NONE) for c in out.completed))))),
-    Behaviour("writes the start offset that the write causes", _WRITTEN, LOSSY,
-        ends=_after_the_move),
+    Behaviour("writes the end of the window as its start offset", _WRITTEN, LOSSY,
+        ends=_to_the_end),
+    Behaviour("writes a start offset past the log with each fetch", _WRITTEN, LOSSY,
+        ends=after(Acquire, _besides(lambda p: Write(_MANY, p.log.end_offset + 100, 0)))),
+    Behaviour("writes what it delivers as acknowledged", _WRITTEN, LOSSY,
+        ends=after(Acquire, _besides(_held_as_acknowledged))),
     Behaviour("writes a start offset that is too low", _WRITTEN, FORGETFUL,
         ends=writing(lambda _old, write: attrs.evolve(write, start_offset=0))),
     Behaviour("leaves the last records out of a write", _WRITTEN, LOSSY,
@@ -413,6 +434,9 @@ KEEPING = (
         does=_read_batches(lambda batch: attrs.evolve(batch, state=AVAILABLE))),
     Behaviour("takes durable available records for archived", _DURABLE, LOSSY,
         does=_read_batches(lambda batch: attrs.evolve(batch, state=ARCHIVED))),
+    Behaviour("loses its whole durable state", _DURABLE, LOSSY, faces=_TRACE,
+        reads=_reading_state(lambda state: attrs.evolve(state, start_offset=-1,
+            delivery_complete_count=-1, state_batches=()))),
     Behaviour("never makes its writes durable", _DURABLE, LOSSY, ends=_not_durable, faces=_TRACE),
     Behaviour("reports a negative delivery complete count", _COUNT, LYING,
         shows=_showing(lambda _partition, _count: -10)),

@@ -16,7 +16,7 @@ CAUSES = {
     FaultKind.LOCK_ENDS_EARLY: ("LOCK_LASTS_ITS_DURATION", "offset N holds no lock that is over"),
     FaultKind.LOCK_NEVER_ENDS: ("LOCK_ENDS_ON_TIME", "the lock of offset N is due"),
     FaultKind.START_PASSES_HELD: ("START_STOPS_AT_UNFINISHED", "ACQUIRED"),
-    FaultKind.WRITE_AFTER_MOVE: ("START_STOPS_AT_UNFINISHED",),
+    FaultKind.WRITE_AFTER_MOVE: ("WRITTEN_DELIVERY_COMPLETE_COUNT", "more"),
     FaultKind.FAILED_WRITE_STAYS: (cause.WRITE_FAILS, "the change stays"),
     FaultKind.HALF_IS_APPLIED: (cause.REFUSED, "ACKNOWLEDGED instead of no change"),
     FaultKind.COUNT_STAYS: (cause.ACQUIRED, "the delivery count is less"),
