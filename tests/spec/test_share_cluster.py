@@ -184,6 +184,18 @@ def test_a_share_partition_that_was_altered_is_read_again() -> None:
     assert given(response) == {AT: [(2, 2, 1)]}
 
 
+def test_nothing_of_a_discarded_window_is_given_though_a_write_is_outstanding() -> None:
+    cluster, _ = fetched(cluster_of(), 1)
+    cluster, _ = handle(cluster, 1, ShareFetch("g", "m", -1), 0)
+    (release,) = cluster.sent
+    request = InitializeState(state_key(KEY), 2, 3)
+    cluster = attrs.evolve(cluster, coordinator=serve(cluster.coordinator, request, 0).coordinator)
+    cluster, response = fetched(cluster, 1, most=2, member="m2")
+    assert given(response) == {AT: []}, "1 and 2 are below the start offset"
+    after, handled = arrive(cluster, release, 0)
+    assert (after.coordinator, handled.responses) == (cluster.coordinator, Map())
+
+
 def test_a_share_partition_that_was_never_initialized_is_not_of_the_group() -> None:
     for profile, code in ((KIP, "UNKNOWN_TOPIC_OR_PARTITION"), (KAFKA, "UNKNOWN_SERVER_ERROR")):
         cluster = cluster_of(profile)
