@@ -10,14 +10,16 @@ from impl.state import State
 def merge_write(header: Ints, start: int, complete: int) -> None:
     """Merge the start offset and delivery complete count of a write that succeeded.
 
-    The coordinator never takes the start offset back; at an equal one it keeps the larger count
-    (Kafka: ShareCoordinatorShard). Its state batches follow through ``note_batch``.
+    The coordinator never takes the start offset back; at an equal one it keeps the larger count,
+    or none where the writer knows none: the count of before is not that of after. The state batches
+    follow through ``note_batch``.
     """
     if start > header[at.DURABLE_START]:
         header[at.DURABLE_START] = start
         header[at.DURABLE_COMPLETE] = complete
     elif start == header[at.DURABLE_START]:
-        header[at.DURABLE_COMPLETE] = max(header[at.DURABLE_COMPLETE], complete)
+        larger = max(header[at.DURABLE_COMPLETE], complete)
+        header[at.DURABLE_COMPLETE] = at.UNKNOWN if complete == at.UNKNOWN else larger
 
 
 @compiled

@@ -36,9 +36,9 @@ LOWEST = FIRST_GROUP = number(0)
 """The lowest offset, and the first group of expired locks."""
 UNSET = number(-2)
 """A choice left to the policy; -1 would not do, as a trace can contain it."""
-NOBODY = NO_WRITE = NO_CALL = NOWHERE = NO_NUMBER = NOT_MARKED = number(-1)
+NOBODY = NO_WRITE = NO_CALL = NOWHERE = NO_NUMBER = NOT_MARKED = UNKNOWN = number(-1)
 """No owner, no outstanding write, no call that waits for one, no offset, no acquisition number,
-no time of a mark."""
+no time of a mark, no known delivery complete count."""
 NOTHING = number(0)
 UP, DOWN = number(1), number(-1)
 

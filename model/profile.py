@@ -44,6 +44,8 @@ class Profile:
     them in.
     ``defect_newer_state_epoch_is_accepted``: a write in a state epoch that is newer than the
     durable one is merged.
+    ``defect_unknown_count_keeps_the_former``: a write without a delivery complete count leaves the
+    durable one as it was.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Profile:
     defect_repeated_initialize_discards_state: bool = False
     defect_initialize_forgets_leader_epoch: bool = False
     defect_newer_state_epoch_is_accepted: bool = False
+    defect_unknown_count_keeps_the_former: bool = False
 
 
 KIP = Profile(
@@ -104,6 +107,7 @@ KAFKA_4_4 = attrs.evolve(
     defect_repeated_initialize_discards_state=True,
     defect_initialize_forgets_leader_epoch=True,
     defect_newer_state_epoch_is_accepted=True,
+    defect_unknown_count_keeps_the_former=True,
 )
 """Apache Kafka 4.4 with the known defects of its share coordinator, to compare it with itself."""
 
