@@ -120,7 +120,8 @@ TAKES = _law(
 )
 WIDTH = Property(
     "window_stays_within_its_limit",
-    "The window grows to its limit and, where the mode allows it, by the batch that crosses it.",
+    "The window grows to its limit and, where profile and mode allow it, by the batch that crosses "
+    "it.",
     "KIP-932, group.share.partition.max.record.locks; KIP-1206",
     (12,),
 )
@@ -174,7 +175,8 @@ def _within(s: OneFetch, mode: AcquireMode, profile: Profile) -> Term:
     width = s.end - s.start
     if profile is KAFKA:
         width = width - (s.first_new - max(s.old_end, s.start))
-    extra = 0 if mode is AcquireMode.RECORD_LIMIT else _size(s) - 1
+    whole = mode is AcquireMode.BATCH_OPTIMIZED and profile.window_may_overshoot
+    extra = _size(s) - 1 if whole else 0
     return width <= s.limit + extra
 
 
