@@ -3,7 +3,7 @@ import pytest
 from immutables import Map
 
 from model.config import IsolationLevel
-from model.errors import IllegalChoiceError, InvalidValueError
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import Produce
 from model.outcome import Choice
 from model.profile import Profile
@@ -20,7 +20,7 @@ from model.states import AcquireMode
 from spec.coordinator import Durable
 from spec.log import Log, learn_hole
 from spec.partition import SharePartition
-from spec.share_broker import ShareBroker, advance, append, lead, resign
+from spec.share_broker import ShareBroker, advance, append, disconnect, lead, resign
 from spec.share_request import complete, handle, readable, receive
 from tests.spec.share_worlds import (
     P0,
@@ -371,6 +371,29 @@ def test_a_request_whose_session_ended_while_it_waited_fetches_nothing() -> None
     ended = attrs.evolve(received, broker=attrs.evolve(received.broker, sessions=Map()))
     handled = complete(ended, 9)
     assert handled.response == ShareResponse()
+
+
+@pytest.mark.parametrize("request_", [acked("m", -1, asked(P0, (0, 1, 1))), fetching("m", -1)])
+def test_a_request_that_closes_a_session_finds_it_closed_already(
+    request_: ShareAcknowledge | ShareFetch,
+) -> None:
+    received = receive(opened(broker_of()), request_, 5)
+    gone = disconnect(received.broker, "m", 5).broker
+    handled = complete(attrs.evolve(received, broker=gone), 9)
+    assert handled.response is not None
+    assert handled.response.error is ErrorCode.NONE
+    assert not handled.broker.sessions
+
+
+@pytest.mark.parametrize("epoch", [1, -1])
+def test_a_request_that_waited_does_nothing_to_the_session_that_replaced_its_own(
+    epoch: int,
+) -> None:
+    received = receive(opened(broker_of()), fetching("m", epoch), 5)
+    replaced = handle(received.broker, fetching("m", 0, asked(P1), most=0), 5).broker
+    handled = complete(attrs.evolve(received, broker=replaced), 5)
+    assert handled.response == ShareResponse()
+    assert handled.broker == replaced
 
 
 @pytest.mark.parametrize("request_", [acked("m", 1), fetching("m", -1), fetching("m", 7)])
