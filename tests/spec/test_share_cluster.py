@@ -82,6 +82,20 @@ def test_a_new_leader_reads_what_the_former_one_wrote() -> None:
     assert (state.leader_epoch, cluster.brokers[2].partitions[KEY].durable.leader_epoch) == (2, 2)
 
 
+def test_what_a_request_changed_is_durable_before_its_answer() -> None:
+    cluster, _ = fetched(cluster_of(), 1)
+    cluster, seq = acknowledged(cluster, 1, (0, 0, 1))
+    assert not cluster.coordinator.held[state_key(KEY)].durable.entries
+    assert seq in cluster.brokers[1].waiting, "there is no answer yet"
+    (sent,) = cluster.sent
+    record = serve(cluster.coordinator, sent.request, 0).record
+    cluster, responses = arrived(cluster)
+    assert errors(responses[seq]) == {AT: ("NONE", "NONE")}
+    assert record is not None, "of the state topic"
+    entries = cluster.coordinator.held[state_key(KEY)].durable.entries
+    assert dict(entries) == {0: (RecordState.ACKNOWLEDGED, 1)}
+
+
 @pytest.mark.parametrize("profile", [KIP, KAFKA])
 def test_a_leader_that_was_fenced_acquires_no_more(profile: Profile) -> None:
     cluster, _ = fetched(cluster_of(profile, (1, 2)), 1)
