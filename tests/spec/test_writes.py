@@ -118,13 +118,11 @@ def test_without_a_dead_letter_queue_the_bytes_0_2_and_4_are_written(profile: Pr
     config = attrs.evolve(SMALL, delivery_count_limit=2)
     partition = run(started(profile, config=config), fetch("c1", (0, 4)))
     last = run(partition, MemberLeaves("c1"), fetch("c1", (0, 4), at=0))
+    ends: list[Operation] = [acknowledgement("c1", (0, 4, kind)) for kind in range(4)]
+    ends += [MemberLeaves("c1"), AdvanceTime(SMALL.record_lock_duration_ms)]
     shown = set()
     for before in (partition, last):
-        for end in (
-            *(acknowledgement("c1", (0, 4, kind)) for kind in range(4)),
-            MemberLeaves("c1"),
-            AdvanceTime(SMALL.record_lock_duration_ms),
-        ):
+        for end in ends:
             (write,) = apply(before, end).outcome.writes
             shown |= {int(batch.state) for batch in write.state_batches}
     assert shown == {0, 2, 4}
