@@ -277,10 +277,10 @@ def _grow(state: State) -> int:
 
 @compiled
 def _check_width(state: State, fetch: Fetch, ranges: Ints, old_end: int) -> int:
-    """Check a window that grew: it may end past its limit with the log batch that crosses it.
+    """Check a window that grew: at most the log batch that crosses its limit ends past that.
 
-    Under record_limit, if at all, the records beyond the limit are then available ones. Apache
-    Kafka does not count the gap between the old end and the first record that entered.
+    Under record_limit the records beyond the limit are then available ones. Apache Kafka does not
+    count the gap between the old end and the first record that entered.
     """
     h, batches = state.header, fetch.batches
     counted_from = h[at.START]
@@ -293,7 +293,7 @@ def _check_width(state: State, fetch: Fetch, ranges: Ints, old_end: int) -> int:
     h[at.WHERE] = h[at.END] - 1
     number = ranges.shape[0]
     taken_beyond = number > 0 and ranges[number - 1, 1] >= max(limit, old_end)
-    if fetch.mode != at.BATCH_OPTIMIZED and (taken_beyond or not h[at.MAY_OVERSHOOT]):
+    if not h[at.MAY_OVERSHOOT] or (taken_beyond and fetch.mode != at.BATCH_OPTIMIZED):
         return _WINDOW_LIMIT
     for i in range(batches.shape[0]):
         if batches[i, 0] < h[at.END] <= batches[i, 1] + 1 and max(batches[i, 0], old_end) < limit:

@@ -21,8 +21,9 @@ def merge_write(header: Ints, start: int, complete: int) -> None:
     """Merge the start offset and delivery complete count of a write that succeeded.
 
     The coordinator never takes the start offset back; at an equal one, or with -1, it keeps the
-    larger count (Kafka: ShareCoordinatorShard, which loses the count of a write with -1). Its state
-    batches follow through ``note_batch``.
+    larger count (Kafka: ShareCoordinatorShard, which loses the count of a write with -1), or none
+    where the writer knows none: the count of before is not that of after. The state batches follow
+    through ``note_batch``.
     """
     if start == at.NOWHERE:
         if header[at.KEPT_LOSES_COUNT] and header[at.DURABLE_START] >= 0:
@@ -32,7 +33,9 @@ def merge_write(header: Ints, start: int, complete: int) -> None:
         header[at.DURABLE_START] = start
         header[at.DURABLE_COMPLETE] = complete
     elif start == header[at.DURABLE_START]:
-        header[at.DURABLE_COMPLETE] = max(header[at.DURABLE_COMPLETE], complete)
+        unknown = complete == at.UNKNOWN and not header[at.UNKNOWN_KEEPS_COUNT]
+        larger = max(header[at.DURABLE_COMPLETE], complete)
+        header[at.DURABLE_COMPLETE] = at.UNKNOWN if unknown else larger
 
 
 @compiled
@@ -211,8 +214,12 @@ def would_change(state: State, start: int, complete: int, batches: Batches) -> b
     """Tell whether a write would change the durable state, into which all has been merged."""
     h = state.header
     if h[at.COUNTS_DURABLE]:
-        complete = at.NOBODY  # What a write says of it is not used.
-    if _is_further(h, start, complete):
+        complete = h[at.DURABLE_COMPLETE]  # What a write says of it is not used.
+    numbers = h.copy()
+    merge_write(numbers, start, complete)
+    if numbers[at.DURABLE_START] != h[at.DURABLE_START]:
+        return True
+    if numbers[at.DURABLE_COMPLETE] != h[at.DURABLE_COMPLETE]:
         return True
     held = state.durable[: h[at.DURABLE_TAIL]]
     for row in range(batches.begin, batches.end):

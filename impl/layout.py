@@ -36,9 +36,9 @@ LOWEST = FIRST_GROUP = number(0)
 """The lowest offset, and the first group of expired locks."""
 UNSET = number(-2)
 """A choice left to the policy; -1 would not do, as a trace can contain it."""
-NOBODY = NO_WRITE = NO_CALL = NOWHERE = NO_NUMBER = NOT_MARKED = number(-1)
+NOBODY = NO_WRITE = NO_CALL = NOWHERE = NO_NUMBER = NOT_MARKED = UNKNOWN = number(-1)
 """No owner, no outstanding write, no call that waits for one, no offset, no acquisition number,
-no time of a mark."""
+no time of a mark, no known delivery complete count."""
 NOTHING = number(0)
 UP, DOWN = number(1), number(-1)
 
@@ -103,11 +103,11 @@ ANSWER_COLUMNS = 7
     DELIVERY_LIMIT, MAX_LOCKS, LOCK_DURATION, RENEWAL, GIVEN_UP, STALENESS, EXTENSION, GRACE,
     COMMITTED_ONLY, RESET, MARKS, RENEWAL_SURVIVES, SHARED_OFFSET, MAY_OVERSHOOT, FREE_GAP,
     COUNTS_DURABLE, MAY_EXCEED, OFFERED_WITHIN, SWEEP, TIMED, LAST_EVENT, CLAIM, UNMADE,
-    DURABLE_WHOLE, KEPT_LOSES_COUNT,
+    DURABLE_WHOLE, KEPT_LOSES_COUNT, UNKNOWN_KEEPS_COUNT,
     DURABLE_KNOWN, DURABLE_START, DURABLE_COMPLETE, STATE_EPOCH, LEADER_EPOCH,
     STATUS, WHERE, ANSWERED_CALL, ANSWERED_STATUS, CALL, NUMBER,
     COUNTS,
-) = range(69)  # fmt: skip
+) = range(70)  # fmt: skip
 HEADER_SIZE = COUNTS + STATES
 
 STATUSES = tuple(ErrorCode)

@@ -33,7 +33,8 @@ def choose_acquired(state: State, fetch: Fetch) -> int:
     """Put the ranges that the policy acquires in ``state.ranges``, ascending; return their number.
 
     batch_optimized acquires whole log batches until it has enough, record_limit stops at the limit
-    (KIP-1206). The window may start a log batch below its limit and never one above it.
+    (KIP-1206). Where the window may overshoot its limit, it may start a log batch below that and
+    never one above it.
     """
     h = state.header
     h[at.RANGES_TAIL] = 0
@@ -43,12 +44,10 @@ def choose_acquired(state: State, fetch: Fetch) -> int:
         if wanted <= 0:
             break
         first, last = max(fetch.batches[i, 0], lowest), fetch.batches[i, 1]
-        if fetch.mode == at.RECORD_LIMIT:
-            wanted -= _choose(state, first, min(last, max(limit, h[at.END]) - 1), wanted)
-        elif max(first, h[at.END]) < limit:
-            wanted -= _choose(state, first, last, at.MAX)
-        else:
-            wanted -= _choose(state, first, min(last, h[at.END] - 1), at.MAX)
+        whole = fetch.mode == at.BATCH_OPTIMIZED
+        if not (whole and h[at.MAY_OVERSHOOT] and max(first, h[at.END]) < limit):
+            last = min(last, max(limit, h[at.END]) - 1)
+        wanted -= _choose(state, first, last, at.MAX if whole else wanted)
     return int(h[at.RANGES_TAIL])
 
 

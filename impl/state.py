@@ -52,7 +52,7 @@ def new_state(profile: Profile) -> State:
     header[at.MARKS] = profile.in_progress
     header[at.RENEWAL_SURVIVES] = profile.renewal_survives_refusal
     header[at.SHARED_OFFSET] = profile.batches_may_share_an_offset
-    header[at.MAY_OVERSHOOT] = profile.record_limit_may_overshoot
+    header[at.MAY_OVERSHOOT] = profile.window_may_overshoot
     header[at.FREE_GAP] = profile.gap_at_the_end_is_free
     header[at.COUNTS_DURABLE] = profile.coordinator_counts_complete
     header[at.MAY_EXCEED] = profile.window_may_exceed_maximum
@@ -61,6 +61,7 @@ def new_state(profile: Profile) -> State:
     header[at.CLAIM] = at.UNSET
     header[at.DURABLE_WHOLE] = 1
     header[at.KEPT_LOSES_COUNT] = profile.defect_start_offset_kept_loses_count
+    header[at.UNKNOWN_KEEPS_COUNT] = profile.defect_unknown_count_keeps_the_former
     return State(
         header,
         runs=_rows(at.MARKED_RUN_COLUMNS if profile.in_progress else at.RUN_COLUMNS),

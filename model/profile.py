@@ -11,8 +11,8 @@ class Profile:
 
     ``renewal_survives_refusal``: a RENEW in a request that is then refused still holds.
     ``batches_may_share_an_offset``: a batch may start at the offset where the previous one ended.
-    ``record_limit_may_overshoot``: under record_limit too, the window may end with the log batch
-    that crosses the limit, the records beyond it being available.
+    ``window_may_overshoot``: the window may end with the log batch that crosses its limit; under
+    record_limit the records beyond it are then available.
     ``gap_at_the_end_is_free``: offsets between the window's end and the first record that enters
     it do not count against the limit of that acquire (they do in the next one).
     ``absent_state_is_an_invalid_request``: reading or writing what was never initialized is
@@ -44,12 +44,14 @@ class Profile:
     them in.
     ``defect_newer_state_epoch_is_accepted``: a write in a state epoch that is newer than the
     durable one is merged.
+    ``defect_unknown_count_keeps_the_former``: a write without a delivery complete count leaves the
+    durable one as it was.
     """
 
     name: str
     renewal_survives_refusal: bool
     batches_may_share_an_offset: bool
-    record_limit_may_overshoot: bool
+    window_may_overshoot: bool
     gap_at_the_end_is_free: bool
     absent_state_is_an_invalid_request: bool
     summary_compares_the_leader_epoch: bool
@@ -64,13 +66,14 @@ class Profile:
     defect_repeated_initialize_discards_state: bool = False
     defect_initialize_forgets_leader_epoch: bool = False
     defect_newer_state_epoch_is_accepted: bool = False
+    defect_unknown_count_keeps_the_former: bool = False
 
 
 KIP = Profile(
     name="kip",
     renewal_survives_refusal=False,
     batches_may_share_an_offset=False,
-    record_limit_may_overshoot=False,
+    window_may_overshoot=False,
     gap_at_the_end_is_free=False,
     absent_state_is_an_invalid_request=False,
     summary_compares_the_leader_epoch=True,
@@ -84,7 +87,7 @@ KAFKA = Profile(
     name="kafka",
     renewal_survives_refusal=True,
     batches_may_share_an_offset=True,
-    record_limit_may_overshoot=True,
+    window_may_overshoot=True,
     gap_at_the_end_is_free=True,
     absent_state_is_an_invalid_request=True,
     summary_compares_the_leader_epoch=False,
@@ -104,6 +107,7 @@ KAFKA_4_4 = attrs.evolve(
     defect_repeated_initialize_discards_state=True,
     defect_initialize_forgets_leader_epoch=True,
     defect_newer_state_epoch_is_accepted=True,
+    defect_unknown_count_keeps_the_former=True,
 )
 """Apache Kafka 4.4 with the known defects of its share coordinator, to compare it with itself."""
 

@@ -188,7 +188,7 @@ def check_growth(partition: SharePartition, inside: set[int], end: int) -> None:
 def check_width(
     partition: SharePartition, operation: Acquire, old_end: int, first_new: int, taken: list[int]
 ) -> None:
-    """Refuse a window that grew beyond its limit by more than the log batch that crosses it."""
+    """Refuse a window that grew beyond its limit, or to more than the log batch that crosses it."""
     window, limit = partition.window, partition.config.partition_max_record_locks
     cap = window.start_offset + limit
     if partition.profile.gap_at_the_end_is_free:
@@ -198,9 +198,9 @@ def check_width(
     last = window.end_offset - 1
     begun = [batch for batch in operation.log_batches if batch.first <= last <= batch.last]
     crosses = bool(begun) and max(begun[0].first, old_end) < cap
+    crosses = crosses and partition.profile.window_may_overshoot
     if operation.acquire_mode is AcquireMode.RECORD_LIMIT:
-        may = partition.profile.record_limit_may_overshoot
-        crosses = crosses and may and not (taken and taken[-1] >= max(cap, old_end))
+        crosses = crosses and not (taken and taken[-1] >= max(cap, old_end))
     detail = f"the window would span {_width(window)} offsets, the limit is {limit}"
     require(crosses, Guard.WITHIN_WINDOW_LIMIT, detail)
 

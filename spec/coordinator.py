@@ -44,13 +44,17 @@ def merge_start(
 ) -> tuple[int, int]:
     """Merge two (start offset, delivery complete count): the lexicographic maximum (KIP-1226).
 
-    A start offset of -1 in ``written`` keeps the current one; the count then belongs to that.
+    A start offset of -1 in ``written`` keeps the current one; the count then belongs to that. A
+    count of -1, from a writer that does not know it, makes that of this start offset unknown.
     """
     start, count = written
     if start == -1:
         if profile.defect_start_offset_kept_loses_count and current[0] != -1:
             return current
         start = current[0]
+    unknown = count == -1 and not profile.defect_unknown_count_keeps_the_former
+    if unknown and start == current[0]:
+        return start, count
     return max(current, (start, count))
 
 

@@ -112,6 +112,17 @@ def reconcile(coordinators: Coordinators) -> Plan:
     return Plan(effects)
 
 
+def change_racks(coordinators: Coordinators) -> Plan:
+    """Take up that partitions of the group have replicas in other racks (KIP-932, Group epoch).
+
+    Guard: none; without a group there is nothing to do.
+    Effect: none but that a new assignment is due.
+    Epochs: the group epoch is one more: the metadata of its partitions changed.
+    Persistence: ShareGroupMetadata.
+    """
+    return Plan() if coordinators.group is None else Plan((_bumped(coordinators),))
+
+
 def alter_offsets(coordinators: Coordinators, offsets: Mapping[TopicPartition, int]) -> Plan:
     """Set the start offsets of share-partitions (KafkaAdmin.alterShareGroupOffsets).
 

@@ -33,17 +33,19 @@ def record_limit(partition: SharePartition, operation: Acquire) -> list[int]:
 def batch_optimized(partition: SharePartition, operation: Acquire) -> list[int]:
     """Take whole log batches until the maximum is reached.
 
-    The last batch may go beyond the maximum, and beyond the window's limit where it begins within.
+    The last batch may go beyond the maximum and, where the profile lets the window overshoot its
+    limit, beyond that where it begins within.
     """
+    window, whole = partition.window, partition.profile.window_may_overshoot
     taken: list[int] = []
     cap = _capacity_end(partition, operation)
     for batch in operation.log_batches:
         if len(taken) >= operation.max_fetch_records:
             break
         offsets = list(_acquirable(partition, batch))
-        new = next((o for o in offsets if o >= partition.window.end_offset), None)
-        room = new is None or new < cap
-        taken += [o for o in offsets if room or o < partition.window.end_offset]
+        new = next((o for o in offsets if o >= window.end_offset), cap)
+        room = whole and new < cap
+        taken += [o for o in offsets if room or o < cap or o < window.end_offset]
     return taken
 
 

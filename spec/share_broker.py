@@ -83,8 +83,10 @@ class ShareBroker:
 
     ``topics`` gives the number of partitions of each existing topic; ``elsewhere`` are partitions
     that another broker leads. ``partitions`` are those whose state a share coordinator holds; they
-    are ``ready`` while the broker has them in memory. ``fenced`` are those of which the broker was
-    answered FENCED_LEADER_EPOCH: a later leader has read their state. ``waiting`` and ``finished``
+    are ``ready`` while the broker has them in memory. ``unvalidated`` are those in memory since the
+    last session of their group, whose start offset may have been altered. ``fenced`` are those of
+    which the broker was answered FENCED_LEADER_EPOCH: a later leader has read their state.
+    ``waiting`` and ``finished``
     are responses by the number of their request. ``journal`` is what was applied since it was
     emptied, in order; None where nobody keeps it.
     """
@@ -93,6 +95,7 @@ class ShareBroker:
     topics: Map[str, int] = Map()
     elsewhere: frozenset[TopicPartition] = frozenset()
     partitions: Map[PartitionKey, SharePartition] = Map()
+    unvalidated: frozenset[PartitionKey] = frozenset()
     fenced: frozenset[PartitionKey] = frozenset()
     sessions: Sessions = Map()
     most_sessions: int = 2000
@@ -178,8 +181,11 @@ def load(
     ReadShareGroupState), or UNKNOWN_SERVER_ERROR where the share coordinator answers that with
     INVALID_REQUEST. A leader that a later one has fenced gets FENCED_LEADER_EPOCH from the share
     coordinator, and the client NOT_LEADER_OR_FOLLOWER, until the broker leads the partition anew.
-    Effect: if it was not in memory, as ``initialize``, from the state that is ``read``.
-    Records: as they were last durable.
+    Effect: if it was not in memory, as ``initialize``, from the state that is ``read``. What is in
+    memory since the last session is read too: in another state epoch it is initialized again, and
+    calls that wait for a write get NOT_LEADER_OR_FOLLOWER (KIP-932, Using the share coordinator:
+    "when the set of share sessions transitions from 0 to 1").
+    Records: as they were last durable, or as they were.
     Persistence: none.
     """
     if key[1] in broker.elsewhere:
@@ -189,12 +195,16 @@ def load(
         invalid = broker.profile.absent_state_is_an_invalid_request
         absent = ErrorCode.INVALID_REQUEST if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return _not_read(broker, key, absent)
-    if partition.ready:
+    if partition.ready and key not in broker.unvalidated:
         return NONE, broker
     if read is None:
         read = ErrorCode.FENCED_LEADER_EPOCH if key in broker.fenced else durable(partition)
     if isinstance(read, ErrorCode):
         return _not_read(broker, key, read)
+    if partition.ready and read.state_epoch == partition.durable.state_epoch:
+        return NONE, attrs.evolve(broker, unvalidated=broker.unvalidated - {key})
+    if partition.ready:
+        broker = _drop(broker, key, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     log = partition.log
     operation = Initialize(
         partition.config,
@@ -213,11 +223,14 @@ def load(
 def _not_read(
     broker: ShareBroker, key: PartitionKey, status: ErrorCode
 ) -> tuple[ErrorCode, ShareBroker]:
-    if status is ErrorCode.INVALID_REQUEST:
-        return ErrorCode.UNKNOWN_SERVER_ERROR, broker
+    """Return what a client is told; what was in memory stays there only until it can be read."""
+    absent = status is ErrorCode.INVALID_REQUEST
+    told = ErrorCode.UNKNOWN_SERVER_ERROR if absent else _CLIENT_ERRORS.get(status, status)
+    if key in broker.unvalidated and (absent or told in FENCING):
+        broker = _drop(broker, key, told)
     if status is ErrorCode.FENCED_LEADER_EPOCH:
         broker = attrs.evolve(broker, fenced=broker.fenced | {key})
-    return _CLIENT_ERRORS.get(status, status), broker
+    return told, broker
 
 
 def apply_to(
@@ -263,7 +276,8 @@ def _drop(broker: ShareBroker, key: PartitionKey, status: ErrorCode) -> ShareBro
         for completion in step.outcome.completed:
             broker = _answer(broker, completion.seq, key[1], status)
     gone = attrs.evolve(broker.partitions[key], window=Window(0, 0), ready=False)
-    return attrs.evolve(broker, partitions=broker.partitions.set(key, gone))
+    unvalidated, partitions = broker.unvalidated - {key}, broker.partitions.set(key, gone)
+    return attrs.evolve(broker, partitions=partitions, unvalidated=unvalidated)
 
 
 def _answer(
@@ -335,9 +349,9 @@ def end_session(broker: ShareBroker, key: SessionKey, conduct: Conduct) -> Share
     """End a session: the member or its connection closes it (Kafka: releaseSession).
 
     Guard: there is such a session.
-    Effect: the session is forgotten. After the last session of a group, and once no write is
-    outstanding, its share-partitions are no longer in memory: the next session reads them again,
-    and so finds an altered start offset (KIP-932, Using the share coordinator).
+    Effect: the session is forgotten. After the last session of a group its share-partitions are no
+    longer in memory, except while a write is outstanding: the next session reads each again, and so
+    finds an altered start offset (``load``).
     Records: released in the share-partitions of the session, as ``release_member``.
     Persistence: one write for each share-partition; nobody waits for it.
     """
@@ -385,13 +399,14 @@ def resign(broker: ShareBroker, topic_partition: TopicPartition) -> Handled:
 
 
 def _drop_if_idle(broker: ShareBroker, group: str) -> ShareBroker:
-    keys = [key for key in _in_memory(broker) if key[0] == group]
+    """Drop what a group without a session has in memory; what waits for a write is unvalidated."""
     if any(key[0] == group for key in broker.sessions):
         return broker
-    if any(broker.partitions[key].outstanding for key in keys):
-        return broker
-    for key in keys:
-        broker = _drop(broker, key, NONE)
+    for key in _in_memory(broker):
+        if key[0] == group and broker.partitions[key].outstanding:
+            broker = attrs.evolve(broker, unvalidated=broker.unvalidated | {key})
+        elif key[0] == group:
+            broker = _drop(broker, key, NONE)
     return broker
 
 

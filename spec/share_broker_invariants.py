@@ -28,9 +28,9 @@ def _names_each_once(broker: ShareBroker) -> bool:
 
 def _idle_groups_are_dropped(broker: ShareBroker) -> bool:
     live = {group for group, _member in broker.sessions}
-    waiting = {key[0] for key, partition in broker.partitions.items() if partition.outstanding}
-    ready = {key[0] for key, partition in broker.partitions.items() if partition.ready}
-    return ready <= live | waiting
+    waits = {key for key in broker.unvalidated if broker.partitions[key].outstanding}
+    ready = {key for key, partition in broker.partitions.items() if partition.ready}
+    return broker.unvalidated <= ready and all(key[0] in live for key in ready - waits)
 
 
 def _awaited_is_outstanding(broker: ShareBroker) -> bool:
@@ -67,7 +67,7 @@ BROKER_INVARIANTS = (
     ),
     BrokerInvariant(
         "idle_groups_are_dropped",
-        "A group without a session and without an outstanding write has nothing in memory.",
+        "A group without a session has in memory only what waits for a write, unvalidated.",
         _idle_groups_are_dropped,
     ),
     BrokerInvariant(

@@ -12,8 +12,8 @@ from immutables import Map
 
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
-from model.operations import CompleteWrite
-from model.outcome import Answer
+from model.operations import CompleteWrite, Operation
+from model.outcome import Answer, Choice
 from model.share_messages import Conduct, PartitionConduct, ShareRequest, TopicPartition
 from model.share_state_requests import ReadState, WriteState
 from model.snapshot import DurableState
@@ -21,7 +21,7 @@ from model.state_topic import SharePartitionKey
 from spec import share_broker, share_request
 from spec.coordinator import Durable
 from spec.log import Log
-from spec.share_broker import Handled, PartitionKey, ShareBroker
+from spec.share_broker import Handled, PartitionKey, ShareBroker, apply_to
 from spec.share_coordinator import ShareCoordinator, read_state, serve
 
 _PENDING = Answer(ErrorCode.PENDING)
@@ -114,6 +114,15 @@ def advance(cluster: ShareCluster, broker_id: int, now: int) -> ShareCluster:
     return _replaced(cluster, broker_id, share_broker.advance(broker, now, answers))
 
 
+def operate(
+    cluster: ShareCluster, broker_id: int, key: PartitionKey, operation: Operation
+) -> ShareCluster:
+    """Have a broker apply an operation to a share-partition; the writes are sent."""
+    answers = (_PENDING,)
+    broker, _ = apply_to(cluster.brokers[broker_id], key, operation, (Choice(), answers))
+    return _replaced(cluster, broker_id, broker)
+
+
 def arrive(cluster: ShareCluster, sent: SentWrite, now: int) -> tuple[ShareCluster, Handled]:
     """Let a write arrive at the share coordinator, and its answer at the broker.
 
@@ -142,14 +151,18 @@ def state_key(key: PartitionKey) -> SharePartitionKey:
 
 
 def _read_by(broker: ShareBroker, request: ShareRequest) -> list[PartitionKey]:
-    """Return the share-partitions that a request reads: those it loads whatever the answer is."""
+    """Return the share-partitions that a request reads: those it loads whatever the answer is.
+
+    These are in memory afterwards, and were not, or were unvalidated.
+    """
     anything = PartitionConduct(read=_ANYTHING)
     plain = Conduct(tuple((topic_partition, anything) for _, topic_partition in broker.partitions))
     after = share_request.handle(broker, request, broker.now, plain).broker
+    validated = broker.unvalidated - after.unvalidated
     return [
         key
         for key, partition in after.partitions.items()
-        if partition.ready and not broker.partitions[key].ready
+        if partition.ready and (key in validated or not broker.partitions[key].ready)
     ]
 
 

@@ -74,6 +74,7 @@ class Received:
     """A request that waits for records: its acknowledgements are applied, it has not fetched yet.
 
     ``refusal`` is the error of the session; ``responses`` are those of the acknowledgements.
+    ``opened`` tells the session of the request from others of the member.
     """
 
     broker: ShareBroker
@@ -81,6 +82,7 @@ class Received:
     seq: int
     refusal: ErrorCode = NONE
     responses: tuple[PartitionResponse, ...] = ()
+    opened: int = 0
 
     @property
     def fetches(self) -> bool:
@@ -106,15 +108,19 @@ def receive(
     error, sessions = begin(broker.sessions, request, source, broker.most_sessions)
     if error is not NONE:
         return Received(broker, request, seq, error)
-    broker, responses = _acknowledge(attrs.evolve(broker, sessions=sessions), request, conduct, seq)
-    return Received(broker, request, seq, responses=tuple(responses.values()))
+    session = sessions[key_of(request)]
+    if request.session_epoch == INITIAL_EPOCH:
+        session = attrs.evolve(session, opened=seq)
+    broker = attrs.evolve(broker, sessions=sessions.set(key_of(request), session))
+    broker, responses = _acknowledge(broker, request, conduct, seq)
+    return Received(broker, request, seq, NONE, tuple(responses.values()), session.opened)
 
 
 def complete(received: Received, now: int, conduct: Conduct = _FREE) -> Handled:
     """Finish a request at ``now`` (ms): its fetch, and the end of the session if it closes it.
 
     Guard: no write of its acknowledgements was answered while it waited. If its session has ended
-    meanwhile, nothing is fetched.
+    meanwhile, or was replaced, nothing is fetched and no session ends.
     Effect, Records, Persistence: as ``handle``, of the fetch and the end of the session (KIP-932,
     ShareFetch and ShareAcknowledge).
     """
@@ -129,11 +135,13 @@ def complete(received: Received, now: int, conduct: Conduct = _FREE) -> Handled:
         for topic_partition, part in responses.items()
         if part.acknowledge_error is pending
     )
-    if isinstance(request, ShareFetch) and received.fetches and key_of(request) in broker.sessions:
+    session = broker.sessions.get(key_of(request))
+    lives = session is not None and session.opened == received.opened
+    if isinstance(request, ShareFetch) and received.fetches and lives:
         broker, responses = _fetch(broker, request, conduct, responses)
     response = ShareResponse(partitions=tuple(responses.values()))
     broker = settle(broker, seq, Waiting(request.group_id, response, awaited))
-    if request.session_epoch == FINAL_EPOCH:
+    if request.session_epoch == FINAL_EPOCH and lives:
         broker = end_session(broker, key_of(request), conduct)
     return collect(broker, seq)
 
@@ -193,17 +201,21 @@ def _fetch(
 ) -> tuple[ShareBroker, Responses]:
     """Fetch from the share-partitions of the session, in turn, until there are enough records.
 
-    The response names those with records or an error, those that were acknowledged, and those of
-    which an answer is due; the first of a session names all.
+    One of which the request asks for 0 bytes is only acknowledged. The response names those with
+    records or an error, those that were acknowledged, and those of which an answer is due; the
+    first of a session names all.
     """
     if request.max_records == 0 or request.max_bytes == 0:
         return broker, responses
     key, first = key_of(request), request.session_epoch == INITIAL_EPOCH
     session = broker.sessions[key]
     due = {part.topic_partition for part in session.partitions if first or part.answer_due}
+    unasked = {part.topic_partition for part in request.partitions if part.max_bytes == 0}
     fetched: Responses = {}
     remaining = request.max_records
     for topic_partition in _order(session, request, conduct):
+        if topic_partition in unasked:
+            continue
         broker, answer = _fetch_one(
             broker, request, topic_partition, conduct.of(topic_partition), remaining
         )

@@ -41,11 +41,14 @@ class ShareSession:
 
     ``epoch`` is the one that the next request must carry. ``partitions`` are in the order in
     which they are fetched. The session ends with ``connection``, over which it was opened.
+    ``opened`` is the number of the request that opened it: another session of the member has
+    another.
     """
 
     epoch: int
     connection: str
     partitions: tuple[SessionPartition, ...] = ()
+    opened: int = 0
 
 
 SessionKey: TypeAlias = tuple[str, str]

@@ -56,3 +56,9 @@ def test_links_of_the_documents_lead_somewhere() -> None:
     for document in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_readme_tells_how_much_is_not_covered() -> None:
+    _, listed = (ROOT / "docs/coverage.md").read_text().split("## Not covered")
+    rows = [line for line in listed.splitlines() if re.match(r"\| (?!What)\w", line)]
+    assert f"are {len(rows)} things" in (ROOT / "README.md").read_text()

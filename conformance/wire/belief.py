@@ -111,8 +111,8 @@ def beginnings(
 ) -> tuple[Belief, ...]:
     """Return the beliefs about a broker that leads the empty partitions of a new topic.
 
-    When a group's last session ends, a broker may keep its share-partitions in memory or read them
-    again. A session that never ends stands for the first.
+    When a group's last session ends, a broker may keep its share-partitions in memory, as nobody
+    alters offsets here, or read them again. A session that never ends stands for the first.
     """
     topic_id, partitions = topic
     broker = ShareBroker(profile, topics=Map({topic_id: partitions}))

@@ -170,9 +170,10 @@ def _is_wide(s: OneAcquire, mode: AcquireMode, profile: Profile, *, takes: bool)
         cap = first_new + s.width - either(old_end > s.start, old_end - s.start, 0)
     begins = either(s.end - 1 >= s.second, s.second, s.first)
     read = conjunction(_is_in_a_batch(s, s.end - 1), begins < cap, old_end < cap)
+    read = conjunction(read, profile.window_may_overshoot)
     if mode is RECORD_LIMIT:
         beyond = conjunction(takes, s.taken_last >= cap, s.taken_last >= old_end)
-        read = conjunction(read, profile.record_limit_may_overshoot, negate(beyond))
+        read = conjunction(read, negate(beyond))
     wide = conjunction(s.end > cap, negate(read))
     return refused is first_broken((negate(wide), Guard.WITHIN_WINDOW_LIMIT))
 

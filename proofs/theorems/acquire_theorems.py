@@ -13,9 +13,17 @@ from model.ranges import OffsetRange
 from model.states import AcquireMode, RecordState
 from proofs.theorems.controls import also_allows, called_with, keeps
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
+from proofs.theorems.situation import (
+    any_offset,
+    any_record,
+    ends_in_the_log,
+    flag,
+    number,
+    situation_at,
+)
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, Property, Theorem, about, laws
+from proofs.theorems.window_theorems import ORDERED
 from spec import acquire, read, window
 from spec.log import Log
 from spec.logic import Term, negate
@@ -82,7 +90,7 @@ def _state(s: OneFetch, end: Term, profile: Profile = KIP) -> SharePartition:
 def _is_read(s: OneFetch) -> Term:
     return conjunction(
         s.start <= s.old_end,
-        s.old_end <= s.log_end,
+        ends_in_the_log(s.start, s.old_end, s.log_end),
         s.fetch_offset <= s.first,
         s.first <= s.first_last,
         s.first_last < s.second,
@@ -112,15 +120,10 @@ TAKES = _law(
 )
 WIDTH = Property(
     "window_stays_within_its_limit",
-    "The window grows to its limit and, where the mode allows it, by the batch that crosses it.",
+    "The window grows to its limit and, where profile and mode allow it, by the batch that crosses "
+    "it.",
     "KIP-932, group.share.partition.max.record.locks; KIP-1206",
     (12,),
-)
-ENDS = Property(
-    "window_stays_ordered",
-    "The start offset is at most the end offset, and that at most the end of the log.",
-    "KIP-932, Managing the SPSO and SPEO",
-    (7,),
 )
 SKIPS = _law(
     "acquire_is_skipped_only_when_full",
@@ -172,7 +175,8 @@ def _within(s: OneFetch, mode: AcquireMode, profile: Profile) -> Term:
     width = s.end - s.start
     if profile is KAFKA:
         width = width - (s.first_new - max(s.old_end, s.start))
-    extra = 0 if mode is AcquireMode.RECORD_LIMIT else _size(s) - 1
+    whole = mode is AcquireMode.BATCH_OPTIMIZED and profile.window_may_overshoot
+    extra = _size(s) - 1 if whole else 0
     return width <= s.limit + extra
 
 
@@ -240,7 +244,7 @@ _FETCH_THEOREMS = (
         ),
     ),
     Theorem(
-        ENDS,
+        ORDERED,
         "acquire",
         OneFetch,
         lambda s: conjunction(

@@ -16,7 +16,15 @@ from proofs.theorems.count import count, counts_on, has, put, unmarked
 from proofs.theorems.count_lemmas import COMPLEMENT, PUT, SPLIT, WITHIN, Range
 from proofs.theorems.counting_theorems import DOUBLES, FORGETFUL, MISCOUNTS
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_marks, any_offset, any_record, flag, number, situation_at
+from proofs.theorems.situation import (
+    any_marks,
+    any_offset,
+    any_record,
+    ends_in_the_log,
+    flag,
+    number,
+    situation_at,
+)
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, LemmaCitation, Property, Theorem, laws
 from spec import partition, window
@@ -79,7 +87,7 @@ def _is_complete(s: Tallied) -> Term:
 def _is_ordered(s: Tallied) -> Term:
     return conjunction(
         s.start <= s.end,
-        s.end <= s.log_end,
+        ends_in_the_log(s.start, s.end, s.log_end),
         implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.end)),
     )
 
@@ -151,7 +159,8 @@ def _is_within(s: Tallied) -> Term:
 def _lag_is_unfinished(s: Tallied) -> Term:
     state = _state(s)
     unfinished = count(unmarked(s.marks), s.start, s.end)
-    return conjunction(lag(state) == (s.log_end - s.end) + unfinished, lag(state) >= 0)
+    left = (s.log_end - s.end) + unfinished
+    return conjunction(lag(state) == left, (lag(state) >= 0) | (s.start > s.log_end))
 
 
 def _range(s: Tallied) -> Range:
@@ -182,8 +191,8 @@ WITHIN_THE_WINDOW = _law(
 )
 IDENTITY = Property(
     "lag_counts_the_unfinished",
-    "The leader's lag is what lies after the window plus what is unfinished in it; so it is never "
-    "negative.",
+    "The leader's lag is what lies after the window plus what is unfinished in it; so it is not "
+    "negative, unless the start offset lies beyond the end of the log.",
     "KIP-1226, Lag",
     (15,),
 )

@@ -192,6 +192,13 @@ def _keeps_start(s: TwoWrites, profile: Profile) -> Term:
     return conjunction(after.start_offset == s.start, count == expected)
 
 
+def _forgets_the_count(s: TwoWrites) -> Term:
+    """Whether a write that keeps the start offset and knows no count leaves none."""
+    without = attrs.evolve(first_write(s), delivery_complete_count=-1)
+    after = merged(durable_of(s), without)
+    return implies(s.one_start == s.start, after.delivery_complete_count == -1)
+
+
 _MERGE_THEOREMS = (
     *(
         Theorem(
@@ -240,6 +247,22 @@ _MERGE_THEOREMS = (
         are_writes,
         _start_grows,
         LAST_WINS,
+    ),
+    Theorem(
+        law(
+            "write_without_count_leaves_none",
+            "A write without a count leaves none that passes for known at its start offset.",
+            28,
+        ),
+        "write",
+        TwoWrites,
+        are_writes,
+        _forgets_the_count,
+        Control(
+            "merge_start takes the larger count",
+            "spec.coordinator:merge_start",
+            becomes(lambda current, given, _profile: max(current, given)),
+        ),
     ),
     *(
         Theorem(

@@ -115,6 +115,7 @@ _PLANS: dict[str, Planned] = {
     "subscribe": lambda c, _to: group_lifecycle.subscribe(c, MEMBER, frozenset({TOPIC})),
     "leave": lambda c, _to: group_lifecycle.leave(c, MEMBER),
     "reconcile": lambda c, _to: group_lifecycle.reconcile(c),
+    "change racks": lambda c, _to: group_lifecycle.change_racks(c),
     "alter offsets": _altered,
     "delete offsets": lambda c, _to: group_lifecycle.delete_offsets(c, (TOPIC,)),
     "delete group": lambda c, _to: group_lifecycle.delete_group(c),
@@ -328,7 +329,9 @@ _CLAIMS: tuple[tuple[Property, Callable[..., Term], dict[str, Control]], ...] = 
     (
         RISING,
         _epochs_rise,
-        dict.fromkeys(("subscribe", "leave", "reconcile", "alter offsets"), BEGINS_AT_0),
+        dict.fromkeys(
+            ("subscribe", "leave", "reconcile", "change racks", "alter offsets"), BEGINS_AT_0
+        ),
     ),
 )
 

@@ -17,7 +17,14 @@ from model.profile import KAFKA, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
+from proofs.theorems.situation import (
+    any_offset,
+    any_record,
+    ends_in_the_log,
+    flag,
+    number,
+    situation_at,
+)
 from proofs.theorems.symbolic import conjunction, implies, is_term
 from spec import window
 from spec.log import Log
@@ -139,7 +146,7 @@ def is_possible(s: OneOperation) -> Term:
     """Whether the share-partition can be: two offsets, in the window where they are tracked."""
     return conjunction(
         s.start <= s.end,
-        s.end <= s.log_end,
+        ends_in_the_log(s.start, s.end, s.log_end),
         s.offset < s.other,
         s.elsewhere != s.offset,
         s.elsewhere != s.other,

@@ -150,7 +150,8 @@ def _leaves_the_rest(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term
         new = [
             p.offset for p in free if first <= p.offset and p.offset <= last and p.offset >= s.end
         ]
-        full = place.offset >= s.end and new[0] >= cap
+        least = new[0] if new and profile.window_may_overshoot else place.offset
+        full = place.offset >= s.end and least >= cap
         if (place.offset in taken) == (full or earlier >= s.maximum):
             return False
     return True
@@ -187,7 +188,8 @@ REST = Property(
 )
 WIDTH = Property(
     "own_choice_keeps_to_the_limit_of_the_window",
-    "What this project chooses keeps to the limit of the window, or to it and one log batch.",
+    "What this project chooses keeps to the limit of the window, or to it and one log batch where "
+    "the profile allows that.",
     "KIP-1206",
     (12,),
 )

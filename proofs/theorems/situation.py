@@ -44,6 +44,11 @@ def any_record() -> Any:  # noqa: ANN401 - as attrs.field
     return attrs.field(default=UNDELIVERED, metadata={"kind": "record"})
 
 
+def ends_in_the_log(start: Term, end: Term, log_end: Term) -> Term:
+    """Whether a window is one of the log; an empty one may lie beyond its end (decision 119)."""
+    return (end <= log_end) | (end == start)
+
+
 def situation_at(kind: type[S], state: SharePartition, offset: int, /, **fields: object) -> S:
     """Return a situation at one offset of a share-partition that a run reached.
 

@@ -28,7 +28,7 @@ from proofs.theorems.operation_situation import (
 )
 from proofs.theorems.symbolic import conjunction
 from proofs.theorems.theorem import Control, Theorem, laws
-from proofs.theorems.window_theorems import ENDS, ends_with_a_record
+from proofs.theorems.window_theorems import ENDS, ORDERED, ends_with_a_record, ordered, starting_at
 from spec import alter_config, initialize, log_start
 from spec import record as rules
 from spec.log import Log
@@ -168,6 +168,24 @@ def _taken_over_whole(s: OneOperation) -> Term:
     return True if not after.ready else ends_with_a_record(after.window)
 
 
+def _is_in_order(after: SharePartition) -> Term:
+    return True if not after.ready else ordered(after.window, after.log)
+
+
+def _reset_in_order(s: OneOperation) -> Term:
+    reset = initialize.reset_offset(partition_of(s), ResetOffset(s.first))
+    return _is_in_order(reset.partition)
+
+
+def _taken_over_in_order(s: OneOperation) -> Term:
+    return _is_in_order(initialize.initialize(partition_of(s, KIP), _read(s)).partition)
+
+
+def _is_durable_in_the_log(s: OneOperation) -> Term:
+    """Whether what is durable is of the log, whose end may yet lie before the start offset."""
+    return conjunction(_is_durable(s), (s.last < s.log_end) | (s.last < s.start))
+
+
 def _is_durable(s: OneOperation) -> Term:
     return conjunction(is_possible(s), is_persisted(s.other_record.state))
 
@@ -227,6 +245,27 @@ TAKEOVER_THEOREMS = (
         is_possible,
         _awaited,
         Control("reset_offset refuses nothing", "spec.initialize:reset_offset", becomes(_stays)),
+    ),
+    Theorem(
+        ORDERED,
+        "reset offset",
+        OneOperation,
+        is_possible,
+        _reset_in_order,
+        Control(
+            "reset_offset moves the start offset alone",
+            "spec.initialize:reset_offset",
+            leaves(lambda state, operation: starting_at(state, operation.start_offset)),
+        ),
+    ),
+    Theorem(
+        ORDERED,
+        "initialize",
+        OneOperation,
+        _is_durable_in_the_log,
+        _taken_over_in_order,
+        Control("extend goes one offset too far", "spec.window:extend", off_by_one(1)),
+        runnable=names_no_others,
     ),
     Theorem(
         ENDS,

@@ -11,7 +11,14 @@ from model.operations import AdvanceLogStart, Produce
 from model.profile import KIP
 from proofs.theorems.controls import adds, becomes, keeps, leaves, off_by_one
 from proofs.theorems.points import Points
-from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
+from proofs.theorems.situation import (
+    any_offset,
+    any_record,
+    ends_in_the_log,
+    flag,
+    number,
+    situation_at,
+)
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control, LemmaCitation, Property, Theorem, about, laws
 from proofs.theorems.walk_theorems import WALK, Walk
@@ -78,7 +85,7 @@ def _state(s: OneOffset) -> SharePartition:
 def _is_ordered(s: OneOffset) -> Term:
     return conjunction(
         s.start <= s.end,
-        s.end <= s.log_end,
+        ends_in_the_log(s.start, s.end, s.log_end),
         s.log_start <= s.log_end,
         implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.end)),
     )
@@ -140,12 +147,13 @@ def _and_takes_place(s: OneOffset) -> Term:
     return conjunction(_walk_is_right(s), s.start < s.target, s.target <= s.furthest)
 
 
-def _starting_at(state: SharePartition, offset: Term) -> SharePartition:
+def starting_at(state: SharePartition, offset: Term) -> SharePartition:
+    """Return the share-partition with another start offset, and nothing else moved."""
     return attrs.evolve(state, window=attrs.evolve(state.window, start_offset=offset))
 
 
 UNGUARDED = Control(
-    "move_start goes wherever it is told", "spec.partition:move_start", becomes(_starting_at)
+    "move_start goes wherever it is told", "spec.partition:move_start", becomes(starting_at)
 )
 NEVER_BACK = _law("start_offset_never_decreases", "The start offset never decreases.", 6)
 STOPS = _law(
@@ -155,7 +163,8 @@ STOPS = _law(
 )
 ORDERED = _law(
     "window_stays_ordered",
-    "The start offset is at most the end offset, and that at most the end of the log.",
+    "The start offset is at most the end offset, and that at most the end of the log, unless the "
+    "window is empty.",
     7,
 )
 ENDS = _law("window_ends_with_a_record", "A window that is not empty ends with a record.", 7)
@@ -181,8 +190,10 @@ def _emptied(log: Log) -> Log:
     return attrs.evolve(log, end_offset=log.start_offset)
 
 
-def _ordered(after: Window, log: Log) -> Term:
-    return conjunction(after.start_offset <= after.end_offset, after.end_offset <= log.end_offset)
+def ordered(after: Window, log: Log) -> Term:
+    """Whether the window ends in the log, or is empty."""
+    start, end = after.start_offset, after.end_offset
+    return conjunction(start <= end, ends_in_the_log(start, end, log.end_offset))
 
 
 _START_THEOREMS = (
@@ -203,7 +214,7 @@ _START_THEOREMS = (
         Control(
             "advance_log_start sets the start offset whatever it was",
             "spec.log_start:advance_log_start",
-            leaves(lambda state, operation: _starting_at(state, operation.log_start_offset)),
+            leaves(lambda state, operation: starting_at(state, operation.log_start_offset)),
         ),
     ),
     Theorem(
@@ -233,7 +244,7 @@ _ORDER_THEOREMS = (
         "move start",
         OneOffset,
         _and_takes_place,
-        _if_moved(lambda s, after: _ordered(after, _state(s).log)),
+        _if_moved(lambda s, after: ordered(after, _state(s).log)),
         SHORT,
     ),
     Theorem(
@@ -241,7 +252,7 @@ _ORDER_THEOREMS = (
         "advance log start",
         OneOffset,
         _is_ordered,
-        lambda s: _ordered(_log_moved(s).window, _log_moved(s).log),
+        lambda s: ordered(_log_moved(s).window, _log_moved(s).log),
         SHORT,
     ),
     Theorem(
@@ -249,7 +260,7 @@ _ORDER_THEOREMS = (
         "extend",
         OneOffset,
         lambda s: conjunction(_is_ordered(s), s.target <= s.log_end),
-        lambda s: _ordered(_grown(s), _state(s).log),
+        lambda s: ordered(_grown(s), _state(s).log),
         Control("extend goes one offset too far", "spec.window:extend", off_by_one(1)),
     ),
     Theorem(
@@ -257,7 +268,7 @@ _ORDER_THEOREMS = (
         "produce",
         OneOffset,
         lambda s: conjunction(_is_ordered(s), s.target >= s.log_end),
-        lambda s: _ordered(
+        lambda s: ordered(
             window_of(s), log_end.produce(_state(s), Produce((), s.target)).partition.log
         ),
         Control(

@@ -260,6 +260,7 @@ def test_records_may_enter_the_window_untaken() -> None:
     ("taken", "mode", "strict", "allowed"),
     [
         ((0, 9), AcquireMode.BATCH_OPTIMIZED, False, True),  # Ends with the crossing batch.
+        ((0, 9), AcquireMode.BATCH_OPTIMIZED, True, False),
         ((0, 14), AcquireMode.BATCH_OPTIMIZED, False, False),  # One more batch.
         ((0, 6), LIMITED, False, True),  # The rest of the batch enters available.
         ((0, 7), LIMITED, False, False),
@@ -269,7 +270,7 @@ def test_records_may_enter_the_window_untaken() -> None:
 def test_the_window_may_overshoot_by_one_log_batch(
     taken: tuple[int, int], mode: AcquireMode, *, strict: bool, allowed: bool
 ) -> None:
-    profile = attrs.evolve(KAFKA, record_limit_may_overshoot=not strict)
+    profile = attrs.evolve(KAFKA, window_may_overshoot=not strict)
     made = partition((0, 4), (5, 9), (10, 14), partition_max_record_locks=7, profile=profile)
     choice = Choice(acquired=ranges(taken), end_offset=max(10, taken[1] + 1))
     if allowed:

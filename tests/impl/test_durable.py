@@ -20,7 +20,7 @@ BATCHES = st.lists(
     ).map(lambda batch: (batch[0], batch[0] + batch[1], *batch[2:])),
     max_size=6,
 )
-WRITES = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5), BATCHES), max_size=4)
+WRITES = st.lists(st.tuples(st.integers(0, 20), st.integers(-1, 5), BATCHES), max_size=4)
 
 
 def held(state: State) -> tuple[int, int, list[list[int]]]:
@@ -74,7 +74,9 @@ def test_replaced_state_leaves_no_state_batch() -> None:
 def test_the_start_never_goes_back_and_an_equal_one_keeps_the_larger_count() -> None:
     header = interpreted("state").new_state(KAFKA).header
     seen = []
-    for start, complete in ((5, 3), (5, 2), (5, 4), (4, 9), (7, 0)):
+    written = ((5, 3), (5, 2), (5, 4), (4, 9), (4, -1), (5, -1), (5, 6), (7, 0))
+    for start, complete in written:
         durable.merge_write(header, start, complete)
         seen.append(header[at.DURABLE_START : at.DURABLE_START + 2].tolist())
-    assert seen == [[5, 3], [5, 3], [5, 4], [5, 4], [7, 0]]
+    kept = [[5, 3], [5, 3], [5, 4], [5, 4], [5, 4]]
+    assert seen == [*kept, [5, -1], [5, 6], [7, 0]]

@@ -218,18 +218,21 @@ def test_the_window_grows_up_to_its_limit(profile: Profile) -> None:
     )
 
 
-@BOTH
-def test_the_log_batch_that_crosses_the_limit_may_be_taken_whole(profile: Profile) -> None:
-    step = apply(started(profile), fetch("c1", (0, 8), (9, 14)), chosen((0, 14)))
-    assert taken(step.outcome) == [(0, 14, 1)]
-    grown = run(started(profile), fetch("c1", (0, 4)))
-    assert taken(apply(grown, fetch("c2", (0, 14), at=0), chosen((5, 14))).outcome) == [(5, 14, 1)]
-
-
-@BOTH
-def test_the_log_batch_that_crosses_the_limit_may_be_taken_in_part(profile: Profile) -> None:
-    step = apply(started(profile), fetch("c1", (0, 8), (9, 14)), chosen((0, 12)))
-    assert taken(step.outcome) == [(0, 12, 1)]
+def test_a_log_batch_crosses_the_limit_under_kafka_only() -> None:
+    large, two = fetch("c1", (0, 99)), fetch("c1", (0, 8), (9, 14))
+    assert taken(apply(started(KAFKA), large).outcome) == [(0, 99, 1)]
+    assert taken(apply(started(KIP), large).outcome) == [(0, 9, 1)], "an upper bound"
+    assert taken(apply(started(KIP), two).outcome) == [(0, 9, 1)]
+    for last in (12, 14):
+        assert taken(apply(started(KAFKA), two, chosen((0, last))).outcome) == [(0, last, 1)]
+        assert refusal(started(KIP), two, chosen((0, last))) == (
+            Guard.WITHIN_WINDOW_LIMIT,
+            f"the window would span {last + 1} offsets, the limit is 10",
+        )
+    again = fetch("c2", (0, 14), at=0)
+    for profile, last in ((KAFKA, 14), (KIP, 9)):
+        grown = run(started(profile), fetch("c1", (0, 4)))
+        assert taken(apply(grown, again).outcome) == [(5, last, 1)]
 
 
 @BOTH

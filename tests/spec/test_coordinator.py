@@ -2,6 +2,7 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from immutables import Map
 
 from model.errors import ErrorCode
 from model.outcome import Write
@@ -25,6 +26,7 @@ from spec.coordinator import (
     update_record,
     write,
 )
+from spec.lag import durable_lag
 from spec.record import durable_maximum
 from tests.spec.worlds import BOTH
 from tests.strategies import COUNTS, STATE_BATCHES
@@ -103,7 +105,8 @@ def test_a_merge_keeps_the_largest_of_each_record_from_the_start_offset_on(
         ((-1, -1), (0, 0), (0, 0)),
         ((0, -1), (0, 0), (0, 0)),
         ((-1, -1), (-1, 3), (-1, 3)),
-        ((5, 3), (5, -1), (5, 3)),
+        ((5, -1), (5, 3), (5, 3)),
+        ((5, 3), (4, -1), (5, 3)),
     ],
 )
 def test_start_offset_and_count_merge_as_their_lexicographic_maximum(
@@ -134,6 +137,18 @@ def test_a_write_that_keeps_the_start_offset_loses_its_count_under_kafka_4_4(
 def test_a_write_that_keeps_the_start_offset_makes_no_count_known_under_kafka_4_4() -> None:
     assert merge_start((110, -1), (-1, 7), KAFKA_4_4) == (110, -1)
     assert merge_start((110, -1), (-1, 7), KIP) == (110, 7)
+
+
+def test_a_write_without_a_count_leaves_none_that_passes_for_known() -> None:
+    entries = dict.fromkeys((6, 7, 8), (RecordState.ACKNOWLEDGED, 1))
+    before = Durable(5, 3, Map(entries))
+    accepted = (StateBatch(9, 10, RecordState.ACKNOWLEDGED, 1),)
+    for start in (5, -1):
+        after = merge(before, Write(0, start, -1, accepted), KIP)
+        assert (after.start_offset, after.delivery_complete_count) == (5, -1)
+        assert durable_lag(14, durable_state(after)) is None, "4 are unfinished, not 6"
+    known = merge(after, Write(0, 5, 5, ()), KIP)
+    assert durable_lag(14, durable_state(known)) == 4
 
 
 def test_a_state_that_was_never_written_is_unknown() -> None:

@@ -18,6 +18,7 @@ from spec.group_lifecycle import (
     Plan,
     alter_offsets,
     carry_out,
+    change_racks,
     delete_group,
     delete_offsets,
     describe_offsets,
@@ -148,14 +149,16 @@ def test_what_raises_the_group_epoch() -> None:
         lambda c: subscribe(c, "n", A),
         lambda c: leave(c, "n"),
         lambda c: reconcile(grown(c)),
+        change_racks,
         lambda c: leave(c, "m"),
         lambda c: alter_offsets(c, {A0: 3}),
     ]
     for operation in operations:
         there = done(there, operation(there))
         epochs.append(group_of(there).epoch)
-    assert epochs == [2, 3, 4, 5, 6, 7, 8]
-    assert group_of(done(there, delete_offsets(there, ("a",)))).epoch == 8
+    assert epochs == [2, 3, 4, 5, 6, 7, 8, 9]
+    assert group_of(done(there, delete_offsets(there, ("a",)))).epoch == 9
+    assert change_racks(CLUSTER) == Plan()
 
 
 def test_altered_offsets_have_the_new_group_epoch_as_state_epoch() -> None:

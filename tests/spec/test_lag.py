@@ -4,6 +4,7 @@ import z3
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.operations import (
     AdvanceLogStart,
@@ -18,7 +19,8 @@ from model.outcome import Answer, Choice
 from model.profile import KAFKA, KIP, LAG_RESOLVED, Profile
 from model.snapshot import DurableState
 from spec.lag import durable_lag, lag, share_partition_lag
-from spec.partition import SharePartition
+from spec.log import readable_end
+from spec.partition import SharePartition, new_partition
 from spec.step import apply
 from spec.view import durable
 from tests.spec.worlds import SMALL, acknowledgement, fetch, run, spans, started, states
@@ -57,6 +59,15 @@ def test_the_lag_of_a_start_offset_beyond_the_end_of_the_log_is_not_known() -> N
     assert durable_lag(partition.log.end_offset, durable(partition)) is None
     partition = run(partition, Produce(spans((3, 6)), 7))
     assert durable_lag(partition.log.end_offset, durable(partition)) == lag(partition) == 2
+
+
+def test_the_end_of_the_log_is_read_uncommitted() -> None:
+    committed = attrs.evolve(SMALL, isolation_level=IsolationLevel.READ_COMMITTED)
+    operation = Initialize(committed, 0, 10, DurableState(0, 0), last_stable_offset=4)
+    partition = apply(new_partition(KIP), operation).partition
+    assert readable_end(partition.log, committed.isolation_level) == 4
+    assert lag(partition) == 10
+    assert durable_lag(partition.log.end_offset, durable(partition)) == 10
 
 
 def test_producing_raises_the_lag_by_what_was_produced() -> None:
@@ -101,11 +112,11 @@ def test_moving_the_start_offset_leaves_the_lag() -> None:
 
 @pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
 def test_natural_gaps_are_lag_until_the_start_offset_passes_them(profile: Profile) -> None:
-    partition = run(started(profile, end=14), fetch("c1", (0, 4)), fetch("c1", (9, 13), at=5))
+    partition = run(started(profile, end=10), fetch("c1", (0, 2)), fetch("c1", (7, 9), at=3))
     kept = Choice(start_offset=0)
-    partition = apply(partition, acknowledgement("c1", (0, 13, 1)), kept).partition
-    assert durable_lag(14, durable(partition)) == lag(partition) == 4
-    assert lag(run(partition, Produce((), 14))) == 0
+    partition = apply(partition, acknowledgement("c1", (0, 9, 1)), kept).partition
+    assert durable_lag(10, durable(partition)) == lag(partition) == 4
+    assert lag(run(partition, Produce((), 10))) == 0
 
 
 @pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)

@@ -9,6 +9,7 @@ from model.outcome import Answer
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.share_messages import Conduct, PartitionConduct, ShareResponse, TopicPartition
+from model.snapshot import DurableState
 from model.states import RecordState
 from spec.coordinator import Durable, initialize
 from spec.log import Log
@@ -334,7 +335,7 @@ def test_after_the_last_session_nothing_is_in_memory() -> None:
 
 def test_an_outstanding_write_keeps_it_in_memory() -> None:
     broker = end_session(opened(broker_of()), ("g", "m"), RELEASE_WAITS)
-    assert in_memory(broker) == [P0, P1]
+    assert in_memory(broker) == [P0]
     assert violated_by(broker) == []
     after = complete_write(broker, ("g", P0), CompleteWrite(0, ErrorCode.NONE))
     assert not after.responses
@@ -349,6 +350,49 @@ def test_the_next_session_finds_an_altered_start_offset() -> None:
     broker = attrs.evolve(broker, partitions=broker.partitions.set(("g", P0), there))
     _, response = sent(broker, fetching("n", 0, asked(P0)))
     assert given(response) == {P0: [(4, 5, 1)]}
+
+
+def reading(read: DurableState | ErrorCode) -> Conduct:
+    return Conduct(((P0, PartitionConduct(read=read)),))
+
+
+@pytest.mark.parametrize(
+    ("read", "given_now", "told"),
+    [
+        (DurableState(6, 0, state_epoch=1), {P0: []}, "NOT_LEADER_OR_FOLLOWER"),
+        (DurableState(4, 0, state_epoch=1), {P0: [(4, 5, 1)]}, "NOT_LEADER_OR_FOLLOWER"),
+        (ErrorCode.FENCED_LEADER_EPOCH, {P0: []}, "NOT_LEADER_OR_FOLLOWER"),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, {P0: []}, "UNKNOWN_TOPIC_OR_PARTITION"),
+        (ErrorCode.INVALID_REQUEST, {P0: []}, "UNKNOWN_SERVER_ERROR"),
+    ],
+)
+def test_the_first_session_validates_what_an_outstanding_write_kept_in_memory(
+    read: DurableState | ErrorCode, given_now: object, told: str
+) -> None:
+    first = handle(opened(broker_of(), most=1), acked("m", 1, asked(P0, (0, 0, 1))), 0, WAITS)
+    broker = end_session(first.broker, ("g", "m"), Conduct())
+    assert in_memory(broker) == [P0]
+    second = handle(broker, fetching("n", 0, asked(P0)), 0, reading(read))
+    assert second.response is not None
+    assert given(second.response) == given_now
+    assert errors(second.responses[first.seq]) == {P0: ("NONE", told)}
+    assert violated_by(second.broker) == []
+    assert not second.broker.unvalidated
+
+
+def test_in_the_state_epoch_that_it_had_a_share_partition_goes_on_and_is_validated_once() -> None:
+    broker = end_session(opened(broker_of()), ("g", "m"), RELEASE_WAITS)
+    busy = reading(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    handled = handle(broker, fetching("n", 0, asked(P0)), 0, busy)
+    assert handled.response is not None
+    assert errors(handled.response)[P0] == ("COORDINATOR_NOT_AVAILABLE", "NONE")
+    handled = handle(handled.broker, fetching("n", 1), 0, reading(DurableState(0, 0)))
+    assert held(handled.broker, P0) == "0-1:A1* 2-3:Q1@n"
+    broker = complete_write(handled.broker, ("g", P0), CompleteWrite(0, ErrorCode.NONE)).broker
+    broker, response = sent(broker, fetching("n", 2), reading(DurableState(6, 0, state_epoch=1)))
+    assert given(response) == {P0: [(0, 1, 2)]}
+    broker = end_session(broker, ("g", "n"), RELEASE_WAITS)
+    assert broker.unvalidated == {("g", P0)}, "until the next session, whatever is outstanding"
 
 
 def test_the_next_session_has_other_tokens_than_the_last() -> None:

@@ -184,7 +184,9 @@ def test_a_write_that_is_outstanding_keeps_a_group_in_memory() -> None:
     partitions = {
         at: attrs.evolve(there, outstanding=Map({0: one})) for at, there in good.partitions.items()
     }
-    assert violated_by(attrs.evolve(good, sessions=Map(), partitions=Map(partitions))) == []
+    idle = attrs.evolve(good, sessions=Map(), partitions=Map(partitions))
+    assert violated_by(idle) == ["idle_groups_are_dropped"]
+    assert violated_by(attrs.evolve(idle, unvalidated=frozenset(partitions))) == []
 
 
 def test_a_share_partition_elsewhere_need_not_be_in_memory() -> None:

@@ -82,6 +82,20 @@ def test_a_new_leader_reads_what_the_former_one_wrote() -> None:
     assert (state.leader_epoch, cluster.brokers[2].partitions[KEY].durable.leader_epoch) == (2, 2)
 
 
+def test_what_a_request_changed_is_durable_before_its_answer() -> None:
+    cluster, _ = fetched(cluster_of(), 1)
+    cluster, seq = acknowledged(cluster, 1, (0, 0, 1))
+    assert not cluster.coordinator.held[state_key(KEY)].durable.entries
+    assert seq in cluster.brokers[1].waiting, "there is no answer yet"
+    (sent,) = cluster.sent
+    record = serve(cluster.coordinator, sent.request, 0).record
+    cluster, responses = arrived(cluster)
+    assert errors(responses[seq]) == {AT: ("NONE", "NONE")}
+    assert record is not None, "of the state topic"
+    entries = cluster.coordinator.held[state_key(KEY)].durable.entries
+    assert dict(entries) == {0: (RecordState.ACKNOWLEDGED, 1)}
+
+
 @pytest.mark.parametrize("profile", [KIP, KAFKA])
 def test_a_leader_that_was_fenced_acquires_no_more(profile: Profile) -> None:
     cluster, _ = fetched(cluster_of(profile, (1, 2)), 1)
@@ -182,6 +196,18 @@ def test_a_share_partition_that_was_altered_is_read_again() -> None:
     assert not cluster.brokers[1].fenced, "its leader epoch is the latest"
     cluster, response = fetched(cluster, 1, epoch=2)
     assert given(response) == {AT: [(2, 2, 1)]}
+
+
+def test_nothing_of_a_discarded_window_is_given_though_a_write_is_outstanding() -> None:
+    cluster, _ = fetched(cluster_of(), 1)
+    cluster, _ = handle(cluster, 1, ShareFetch("g", "m", -1), 0)
+    (release,) = cluster.sent
+    request = InitializeState(state_key(KEY), 2, 3)
+    cluster = attrs.evolve(cluster, coordinator=serve(cluster.coordinator, request, 0).coordinator)
+    cluster, response = fetched(cluster, 1, most=2, member="m2")
+    assert given(response) == {AT: []}, "1 and 2 are below the start offset"
+    after, handled = arrive(cluster, release, 0)
+    assert (after.coordinator, handled.responses) == (cluster.coordinator, Map())
 
 
 def test_a_share_partition_that_was_never_initialized_is_not_of_the_group() -> None:

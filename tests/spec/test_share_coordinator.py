@@ -280,9 +280,9 @@ def test_an_unknown_share_partition_cannot_be_written_again() -> None:
 @BOTH
 @pytest.mark.parametrize(
     ("start", "count", "expected"),
-    [(0, -1, (0, 3)), (1, -1, (1, -1)), (0, 7, (0, 7)), (1, 7, (1, 7))],
+    [(0, -1, (0, -1)), (1, -1, (1, -1)), (0, 7, (0, 7)), (1, 7, (1, 7))],
 )
-def test_a_write_without_the_count_neither_lowers_it_nor_makes_one_up(
+def test_a_write_without_the_count_makes_none_up_and_keeps_none(
     profile: Profile, start: int, count: int, expected: tuple[int, int]
 ) -> None:
     coordinator = started(profile, *STARTED, write(5, 2, start=0, count=3))
@@ -371,6 +371,7 @@ def test_apache_kafka_answers_and_writes_what_the_specification_does() -> None:
         "absent_state_is_an_invalid_request",
         "defect_start_offset_kept_loses_count",
         "defect_newer_state_epoch_is_accepted",
+        "defect_unknown_count_keeps_the_former",
         "summary_compares_the_leader_epoch",
     ],
 )

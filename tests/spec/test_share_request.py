@@ -3,7 +3,7 @@ import pytest
 from immutables import Map
 
 from model.config import IsolationLevel
-from model.errors import IllegalChoiceError, InvalidValueError
+from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import Produce
 from model.outcome import Choice
 from model.profile import Profile
@@ -20,7 +20,7 @@ from model.states import AcquireMode
 from spec.coordinator import Durable
 from spec.log import Log, learn_hole
 from spec.partition import SharePartition
-from spec.share_broker import ShareBroker, advance, append, lead, resign
+from spec.share_broker import ShareBroker, advance, append, disconnect, lead, resign
 from spec.share_request import complete, handle, readable, receive
 from tests.spec.share_worlds import (
     P0,
@@ -258,6 +258,15 @@ def test_a_fetch_of_no_records_or_bytes_adds_its_partitions() -> None:
         assert given(response) == {P0: [(0, 1, 1)]}
 
 
+def test_a_partition_with_a_maximum_of_0_bytes_is_only_acknowledged() -> None:
+    part = attrs.evolve(asked(P0, (0, 0, 2), (1, 1, 1)), max_bytes=0)
+    broker, response = sent(opened(broker_of()), fetching("m", 1, part, most=9))
+    assert given(response) == {P0: [], P1: [(0, 5, 1)]}
+    assert errors(response)[P0] == ("NONE", "NONE")
+    _, response = sent(broker, fetching("m", 2))
+    assert given(response)[P0] == [(0, 0, 2), (2, 2, 1)]
+
+
 def test_a_conduct_sets_what_a_broker_chooses_and_reads() -> None:
     chosen = PartitionConduct(
         acquire=Choice(acquired=(OffsetRange(0, 2),)),
@@ -371,6 +380,29 @@ def test_a_request_whose_session_ended_while_it_waited_fetches_nothing() -> None
     ended = attrs.evolve(received, broker=attrs.evolve(received.broker, sessions=Map()))
     handled = complete(ended, 9)
     assert handled.response == ShareResponse()
+
+
+@pytest.mark.parametrize("request_", [acked("m", -1, asked(P0, (0, 1, 1))), fetching("m", -1)])
+def test_a_request_that_closes_a_session_finds_it_closed_already(
+    request_: ShareAcknowledge | ShareFetch,
+) -> None:
+    received = receive(opened(broker_of()), request_, 5)
+    gone = disconnect(received.broker, "m", 5).broker
+    handled = complete(attrs.evolve(received, broker=gone), 9)
+    assert handled.response is not None
+    assert handled.response.error is ErrorCode.NONE
+    assert not handled.broker.sessions
+
+
+@pytest.mark.parametrize("epoch", [1, -1])
+def test_a_request_that_waited_does_nothing_to_the_session_that_replaced_its_own(
+    epoch: int,
+) -> None:
+    received = receive(opened(broker_of()), fetching("m", epoch), 5)
+    replaced = handle(received.broker, fetching("m", 0, asked(P1), most=0), 5).broker
+    handled = complete(attrs.evolve(received, broker=replaced), 5)
+    assert handled.response == ShareResponse()
+    assert handled.broker == replaced
 
 
 @pytest.mark.parametrize("request_", [acked("m", 1), fetching("m", -1), fetching("m", 7)])

@@ -154,7 +154,7 @@ def test_a_share_partition_is_initialized_before_it_is_used(operation: ops.Opera
     )
 
 
-HELD = run(started(), fetch("c1", (0, 10)))
+HELD = run(started(KAFKA), fetch("c1", (0, 10)))
 FINISHED = apply(HELD, acknowledgement("c1", (0, 3, 1)), Choice(start_offset=1)).partition
 LATER: list[ops.Operation] = [
     ops.Produce((), 100),

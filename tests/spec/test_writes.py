@@ -113,6 +113,21 @@ def test_the_start_offset_stops_at_a_pending_record_before_finished_ones() -> No
     assert states(complete(partition, 0, NONE).partition) == ""
 
 
+@BOTH
+def test_without_a_dead_letter_queue_the_bytes_0_2_and_4_are_written(profile: Profile) -> None:
+    config = attrs.evolve(SMALL, delivery_count_limit=2)
+    partition = run(started(profile, config=config), fetch("c1", (0, 4)))
+    last = run(partition, MemberLeaves("c1"), fetch("c1", (0, 4), at=0))
+    ends: list[Operation] = [acknowledgement("c1", (0, 4, kind)) for kind in range(4)]
+    ends += [MemberLeaves("c1"), AdvanceTime(SMALL.record_lock_duration_ms)]
+    shown = set()
+    for before in (partition, last):
+        for end in ends:
+            (write,) = apply(before, end).outcome.writes
+            shown |= {int(batch.state) for batch in write.state_batches}
+    assert shown == {0, 2, 4}
+
+
 @pytest.mark.parametrize(("status", "shown"), [(NONE, "1:A1 2:Q1@c1"), (LOST, "0-2:Q1@c1")])
 def test_an_answer_completes_the_call_that_waits_for_it(status: ErrorCode, shown: str) -> None:
     step = complete(waiting(acknowledgement("c1", (0, 1, 1, 2))), 0, status)

@@ -2,9 +2,11 @@
 
 A broker goes on as a leader until it hears of its successor or is fenced. Its member fetches,
 acknowledges, and ends its session; locks expire. Writes arrive at any later time, also those of
-which the broker has forgotten that it made them. The start offset is altered once while there is no
-session. So that the world is finite, leader epochs have an end, sessions always expect epoch 1, and
-times are kept by whether a lock is over. There is one record, which is delivered once.
+which the broker has forgotten that it made them. The start offset is altered once, to the end of
+the log, while there is no session. So that the world is finite, leader epochs have an end, sessions
+always expect epoch 1, and times are kept by whether a lock is over. In the plain world there is one
+record, which is delivered once and accepted. In others there are two, which are released, rejected
+to a dead-letter queue and marked in progress as well.
 """
 
 from collections.abc import Iterator
@@ -15,8 +17,14 @@ from immutables import Map
 
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import AcknowledgementBatch
+from model.operations import (
+    AcknowledgementBatch,
+    FinishDeadLetter,
+    MarkInProgress,
+    ProgressBatch,
+)
 from model.profile import Profile
+from model.ranges import OffsetRange
 from model.share_messages import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -32,6 +40,7 @@ from model.states import AcknowledgeType, RecordState
 from spec import share_broker, share_cluster
 from spec.coordinator import Durable
 from spec.log import Log
+from spec.record import is_dead_letter
 from spec.share_broker import Handled, ShareBroker
 from spec.share_broker_invariants import violated_by
 from spec.share_cluster import SentWrite, ShareCluster, state_key
@@ -42,8 +51,36 @@ TOPIC = UUID(int=7)
 AT = TopicPartition(str(TOPIC), 0)
 KEY = GROUP, _ = ("g", AT)
 MEMBER, BROKERS = "m", (1, 2)
-LOCK_MS, RECORDS = 1, 1
-CONFIG = SharePartitionConfig(1, RECORDS, LOCK_MS, AutoOffsetReset.EARLIEST)
+LOCK_MS = 1
+ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
+
+
+@attrs.frozen
+class Bounds:
+    """How large a world is. ``last_epoch`` is that of its last leader."""
+
+    last_epoch: int = 2
+    records: int = 1
+    deliveries: int = 1
+    kinds: tuple[AcknowledgeType, ...] = (ACCEPT,)
+    dead_letters: bool = False
+
+    @property
+    def config(self) -> SharePartitionConfig:
+        """The configuration of the share-partition; a mark keeps a lock for as long as it was."""
+        return SharePartitionConfig(
+            self.deliveries,
+            self.records,
+            LOCK_MS,
+            AutoOffsetReset.EARLIEST,
+            dead_letter_queue=self.dead_letters,
+            in_progress_staleness_threshold_ms=LOCK_MS,
+            in_progress_max_lock_extension_ms=LOCK_MS,
+            in_progress_rebalance_grace_ms=0,
+        )
+
+
+TWO_RECORDS = Bounds(1, 2, 2, (ACCEPT, RELEASE, REJECT), dead_letters=True)
 
 
 @attrs.frozen
@@ -51,28 +88,28 @@ class ClusterWorld:
     """The brokers with their share coordinator, and what has been answered so far.
 
     ``accepted`` are the (state epoch, offset) whose acceptance was answered NONE; ``fenced`` the
-    (broker, leader epoch) that were answered FENCED_LEADER_EPOCH. ``last_epoch`` is that of the
-    last leader. ``fault`` says what was wrong with the step that led here.
+    (broker, leader epoch) that were answered FENCED_LEADER_EPOCH. ``fault`` says what was wrong
+    with the step that led here.
     """
 
     cluster: ShareCluster
-    last_epoch: int
+    bounds: Bounds
     accepted: frozenset[tuple[int, int]] = frozenset()
     fenced: frozenset[tuple[int, int]] = frozenset()
     fault: str | None = None
 
 
-def begin(profile: Profile, last_epoch: int = 2) -> ClusterWorld:
+def begin(profile: Profile, bounds: Bounds = Bounds()) -> ClusterWorld:
     """Return the world in which broker 1 leads in epoch 1 and has read nothing."""
     coordinator = ShareCoordinator(profile, Map({TOPIC: 1}))
     coordinator = serve(coordinator, InitializeState(state_key(KEY), 1, 0), 0).coordinator
     brokers = Map({n: ShareBroker(profile, Map({AT.topic_id: 1})) for n in BROKERS})
-    return ClusterWorld(_elected(ShareCluster(coordinator, brokers), 1, 1), last_epoch)
+    return ClusterWorld(_elected(ShareCluster(coordinator, brokers), bounds, 1, 1), bounds)
 
 
-def _elected(cluster: ShareCluster, broker: int, epoch: int) -> ShareCluster:
-    log = Log(0, RECORDS)
-    return share_cluster.elect(cluster, broker, KEY, epoch=epoch, config=CONFIG, log=log)
+def _elected(cluster: ShareCluster, bounds: Bounds, broker: int, epoch: int) -> ShareCluster:
+    log = Log(0, bounds.records)
+    return share_cluster.elect(cluster, broker, KEY, epoch=epoch, config=bounds.config, log=log)
 
 
 def check(world: ClusterWorld) -> str | None:
@@ -100,13 +137,20 @@ def _forgotten(world: ClusterWorld) -> str | None:
 
 
 def _believes_otherwise(world: ClusterWorld) -> str | None:
-    """Whether the latest leader takes something else for durable than what is."""
+    """Whether the latest leader takes something else for durable than what is.
+
+    It may not know that the start offset was altered while there is no session; once there is one
+    it has validated its state epoch (KIP-932, Using the share coordinator).
+    """
     held = world.cluster.coordinator.held[state_key(KEY)]
     for (number, _at), epoch in world.cluster.leader_epochs.items():
-        partition = world.cluster.brokers[number].partitions[KEY]
+        broker = world.cluster.brokers[number]
+        partition = broker.partitions[KEY]
         if not partition.ready or epoch != held.leader_fence:
             continue
         same_epoch = partition.durable.state_epoch == held.durable.state_epoch
+        if not same_epoch and broker.sessions:
+            return f"broker {number} serves a session what altering discarded"
         if same_epoch and _content(partition.durable) != _content(held.durable):
             return f"broker {number} takes something else for durable than what is"
     return None
@@ -122,11 +166,9 @@ def steps(world: ClusterWorld) -> Iterator[tuple[str, ClusterWorld]]:
     latest = max(cluster.leader_epochs.values())
     for number in BROKERS:
         epoch = cluster.leader_epochs.get((number, AT))
-        if latest < world.last_epoch and epoch != latest:
-            yield (
-                f"broker {number} is elected",
-                _small(world, _elected(cluster, number, latest + 1)),
-            )
+        if latest < world.bounds.last_epoch and epoch != latest:
+            elected = _elected(cluster, world.bounds, number, latest + 1)
+            yield f"broker {number} is elected", _small(world, elected)
         if epoch is not None:
             yield from _at_broker(world, number, latest)
     for sent in sorted(cluster.sent, key=repr):
@@ -134,7 +176,7 @@ def steps(world: ClusterWorld) -> Iterator[tuple[str, ClusterWorld]]:
         name = f"a write of leader {sent.request.leader_epoch} arrives"
         yield name, _answered(world, after, sent.broker, handled, sent)
     if not any(broker.sessions for broker in cluster.brokers.values()):
-        request = InitializeState(state_key(KEY), 2, 1)
+        request = InitializeState(state_key(KEY), 2, world.bounds.records)
         reply = serve(cluster.coordinator, request, 0)
         yield "altered", _small(world, attrs.evolve(cluster, coordinator=reply.coordinator))
 
@@ -149,21 +191,40 @@ def _at_broker(world: ClusterWorld, number: int, latest: int) -> Iterator[tuple[
     if broker.partitions[KEY].window.held:
         expired = share_cluster.advance(cluster, number, LOCK_MS)
         yield f"locks expire at broker {number}", _small(world, expired)
-    for name, request in _requests(broker):
+    for name, operation in _own(broker):
+        after = share_cluster.operate(cluster, number, KEY, operation)
+        yield f"{name} at broker {number}", _small(world, after)
+    for name, request in _requests(broker, world.bounds.kinds):
         after, handled = share_cluster.handle(cluster, number, request, 0)
         yield f"{name} at broker {number}", _answered(world, after, number, handled)
 
 
-def _requests(broker: ShareBroker) -> Iterator[tuple[str, ShareRequest]]:
+def _own(broker: ShareBroker) -> Iterator[tuple[str, FinishDeadLetter | MarkInProgress]]:
+    """Yield what the broker does without a request, and what a mark of its member does."""
+    partition = broker.partitions[KEY]
+    for offset, record in sorted(partition.window.records.items()):
+        if is_dead_letter(record):
+            yield f"dead letter {offset} is taken", FinishDeadLetter((OffsetRange(offset, offset),))
+        if record.state is RecordState.ACQUIRED and broker.profile.in_progress:
+            token = partition.durable.leader_epoch, record.acquisition
+            marks = (ProgressBatch(offset, offset, *token),)
+            yield f"marks {offset}", MarkInProgress(MEMBER, marks)
+
+
+def _requests(
+    broker: ShareBroker, kinds: tuple[AcknowledgeType, ...]
+) -> Iterator[tuple[str, ShareRequest]]:
     part = PartitionRequest(AT)
     yield "opens", ShareFetch(GROUP, MEMBER, INITIAL_EPOCH, (part,), max_records=1)
     if (GROUP, MEMBER) not in broker.sessions:
         return
     yield "closes", ShareFetch(GROUP, MEMBER, FINAL_EPOCH)
     for offset in sorted(broker.partitions[KEY].window.held):
-        batch = AcknowledgementBatch(offset, offset, (AcknowledgeType.ACCEPT,))
-        asked = PartitionRequest(AT, (batch,))
-        yield f"accepts {offset}", ShareAcknowledge(GROUP, MEMBER, 1, (asked,))
+        for kind in kinds:
+            batch = AcknowledgementBatch(offset, offset, (kind,))
+            asked = PartitionRequest(AT, (batch,))
+            name = f"{kind.name.lower()}s {offset}"
+            yield name, ShareAcknowledge(GROUP, MEMBER, 1, (asked,))
 
 
 def _answered(

@@ -246,13 +246,20 @@ def _small_partition(
         ids[id_]: _small_write(waiting, ids[id_], numbers)
         for id_, waiting in partition.outstanding.items()
     }
-    records = {o: _small_record(r, partition.now) for o, r in partition.window.records.items()}
+    known = {r.acquisition for r in partition.window.records.values()} - {None}
+    numbered: dict[int | None, int | None] = {None: None}
+    numbered |= {acquisition: rank for rank, acquisition in enumerate(sorted(known))}
+    records = {
+        o: attrs.evolve(_small_record(r, partition.now), acquisition=numbered[r.acquisition])
+        for o, r in partition.window.records.items()
+    }
     return attrs.evolve(
         partition,
         now=0,
         window=attrs.evolve(partition.window, records=Map(records)),
         outstanding=Map(outstanding),
         next_write=len(ids),
+        next_acquisition=len(known),
     )
 
 
@@ -266,8 +273,13 @@ def _small_record(record: Record, now: int) -> Record:
     def remaining(deadline: int | None) -> int | None:
         return None if deadline is None else max(0, deadline - now)
 
+    def age(since: int | None) -> int | None:
+        return None if since is None else max(-LOCK_MS, since - now)
+
     return attrs.evolve(
         record,
         deadline=remaining(record.deadline),
         former_deadline=remaining(record.former_deadline),
+        progress_start=age(record.progress_start),
+        last_progress=age(record.last_progress),
     )

@@ -8,37 +8,54 @@ import pytest
 from immutables import Map
 
 from model.errors import ErrorCode
-from model.profile import KAFKA, KIP, Profile
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.share_state_requests import StateRequest, WriteState
+from model.snapshot import DurableState
 from proofs.exploration.search import Search, search
 from spec import share_broker
 from spec.coordinator import Durable
 from spec.share_broker import PartitionKey, ShareBroker
 from spec.share_coordinator import Reply, ShareCoordinator, read_state, serve
-from tests.proofs.exploration.cluster_world import ClusterWorld, begin, check, steps
+from tests.proofs.exploration.cluster_world import (
+    TWO_RECORDS,
+    Bounds,
+    ClusterWorld,
+    begin,
+    check,
+    steps,
+)
+
+Read = DurableState | ErrorCode | None
 
 
 def explored(world: ClusterWorld) -> Search[ClusterWorld, str]:
-    return search([world], steps, check, 20_000)
+    return search([world], steps, check, 50_000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("profile", "last_epoch", "states"),
-    [(KIP, 2, 1193), (KAFKA, 2, 1193), pytest.param(KIP, 3, 8276, marks=pytest.mark.long)],
+    ("profile", "bounds", "states"),
+    [
+        (KIP, Bounds(), 1277),
+        (KAFKA, Bounds(), 1277),
+        (KIP, TWO_RECORDS, 14_885),
+        pytest.param(KIP, Bounds(3), 8774, marks=pytest.mark.long),
+        pytest.param(DRAFT_RESOLVED, TWO_RECORDS, 27_307, marks=pytest.mark.long),
+    ],
 )
 def test_a_fenced_leader_acquires_nothing_and_nothing_accepted_is_lost(
-    profile: Profile, last_epoch: int, states: int
+    profile: Profile, bounds: Bounds, states: int
 ) -> None:
-    found = explored(begin(profile, last_epoch))
+    found = explored(begin(profile, bounds))
     assert (found.violation, found.unfinished, found.waiting) == (None, None, 0)
     assert found.states == states
 
 
-def _reads_what_it_knows(
-    broker: ShareBroker, key: PartitionKey, reset_offset: int | None, _read: object
+def _takes_no_fence(
+    broker: ShareBroker, key: PartitionKey, reset_offset: int | None, read: Read = None
 ) -> tuple[ErrorCode, ShareBroker]:
-    return share_broker.load(attrs.evolve(broker, fenced=frozenset()), key, reset_offset)
+    known = None if read is ErrorCode.FENCED_LEADER_EPOCH else read
+    return share_broker.load(attrs.evolve(broker, fenced=frozenset()), key, reset_offset, known)
 
 
 def _unfenced(coordinator: ShareCoordinator) -> ShareCoordinator:
@@ -62,7 +79,7 @@ def _forgets_writes(coordinator: ShareCoordinator, request: StateRequest, now: i
         (
             "spec.share_request",
             "load",
-            _reads_what_it_knows,
+            _takes_no_fence,
             "broker 1 acquires although it was fenced",
         ),
         ("spec.share_broker", "FENCING", frozenset(), "broker 1: fenced_is_not_in_memory"),
@@ -79,7 +96,12 @@ def _forgets_writes(coordinator: ShareCoordinator, request: StateRequest, now: i
             "broker 1 takes something else for durable than what is",
         ),
     ],
-    ids=["the read is ignored", "a fence drops nothing", "no read is fenced", "writes are lost"],
+    ids=[
+        "the fence of a read is ignored",
+        "a fence drops nothing",
+        "no read is fenced",
+        "writes are lost",
+    ],
 )
 def test_the_search_notices_a_planted_fault(
     monkeypatch: pytest.MonkeyPatch,
@@ -94,8 +116,41 @@ def test_the_search_notices_a_planted_fault(
     assert found.reason == reason
 
 
+def _validates_nothing(
+    broker: ShareBroker, key: PartitionKey, reset_offset: int | None, read: Read = None
+) -> tuple[ErrorCode, ShareBroker]:
+    partition = broker.partitions.get(key)
+    if partition is not None and partition.ready:
+        return ErrorCode.NONE, attrs.evolve(broker, unvalidated=broker.unvalidated - {key})
+    return share_broker.load(broker, key, reset_offset, read)
+
+
+def test_what_altering_discarded_is_served_where_nothing_is_validated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("spec.share_request.load", _validates_nothing)
+    found = explored(begin(KIP, TWO_RECORDS)).violation
+    assert found is not None
+    assert found.reason == "broker 1 serves a session what altering discarded"
+    assert found.labels == (
+        "opens at broker 1",
+        "closes at broker 1",
+        "altered",
+        "opens at broker 1",
+    )
+
+
+def test_the_world_of_two_records_ends_deliveries_in_every_way() -> None:
+    (_, opened), *_ = steps(begin(DRAFT_RESOLVED, TWO_RECORDS))
+    names = [name.removesuffix(" at broker 1") for name, _ in steps(opened)]
+    assert names[1:] == ["marks 0", "opens", "closes", "accepts 0", "releases 0", "rejects 0"]
+    rejected = dict(steps(opened))["rejects 0 at broker 1"]
+    dead = dict(steps(dict(steps(rejected))["a write of leader 1 arrives"]))
+    assert "dead letter 0 is taken at broker 1" in dead
+
+
 def test_the_shortest_run_of_a_fenced_leader_that_acquires(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spec.share_request.load", _reads_what_it_knows)
+    monkeypatch.setattr("spec.share_request.load", _takes_no_fence)
     found = explored(begin(KIP)).violation
     assert found is not None
     assert found.labels == (
