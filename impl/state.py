@@ -55,7 +55,7 @@ def new_state(profile: Profile) -> State:
     header[at.COUNTS_DURABLE] = profile.coordinator_counts_complete
     header[at.MAY_EXCEED] = profile.window_may_exceed_maximum
     header[at.OFFERED_WITHIN] = profile.offered_within
-    header[at.SWEEP] = profile.sweep_ms
+    header[at.SWEEP], header[at.GRANT] = profile.sweep_ms, profile.grant_ms
     header[at.CLAIM] = at.UNSET
     header[at.DURABLE_WHOLE] = 1
     return State(

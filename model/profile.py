@@ -24,6 +24,8 @@ class Profile:
     KIPs promise both without a number.
     ``sweep_ms``: how long after its deadline a timer may end a lock, where a clock is a real one.
     The KIPs have no such time: a lock ends when its duration has elapsed.
+    ``grant_ms``: how long before its row a lock may have been granted, where a clock is a real one:
+    a recorder tells when the leader had finished. In the KIPs a lock lasts from that moment.
     ``summary_compares_the_leader_epoch``: reading a summary for an older leader is
     FENCED_LEADER_EPOCH.
     ``default_max_record_locks``: the default width of the window, in offsets.
@@ -59,6 +61,7 @@ class Profile:
     window_may_exceed_maximum: bool = False
     offered_within: int = 10
     sweep_ms: int = 0
+    grant_ms: int = 0
     coordinator_counts_complete: bool = False
     defect_start_offset_kept_loses_count: bool = False
     defect_repeated_initialize_discards_state: bool = False
@@ -94,6 +97,7 @@ KAFKA = Profile(
     window_may_exceed_maximum=True,
     offered_within=40,
     sweep_ms=5000,
+    grant_ms=500,
 )
 """What Apache Kafka does where it differs and both are defensible."""
 
