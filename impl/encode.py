@@ -128,6 +128,7 @@ def answers_of(answers: tuple[Answer, ...]) -> Ints:
                 at.NO_CALL if a.made_after is None else whole("made_after", a.made_after, 0),
                 at.UNSAID,
                 at.UNSAID,
+                a.keeps_back,
             )
             for a in answers
         ),

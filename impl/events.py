@@ -137,7 +137,8 @@ def _answers(writes: dict[str, pa.Array]) -> Ints:
     id_, made_after, start, complete = _integers(
         writes, "id", "made_after", "start_offset", "delivery_complete_count"
     )
-    return rows_of([id_, numbered(writes["status"], STATUS_NAMES), made_after, start, complete])
+    statuses, released = numbered(writes["status"], STATUS_NAMES), np.zeros_like(id_)
+    return rows_of([id_, statuses, made_after, start, complete, released])
 
 
 def _copied(column: Ints) -> Ints:

@@ -84,9 +84,9 @@ OUTSTANDING_COLUMNS = 9
 MADE, MADE_NOW = number(-1), number(-2)
 UNSAID = number(-(2**63))
 
-# Columns of an answer to a write.
-A_ID, A_STATUS, A_MADE_AFTER, A_SAID_START, A_SAID_COMPLETE = range(5)
-ANSWER_COLUMNS = 5
+# Columns of an answer to a write. KEEPS_BACK: what expires or is a dead letter stays pending on it.
+A_ID, A_STATUS, A_MADE_AFTER, A_SAID_START, A_SAID_COMPLETE, A_KEEPS_BACK = range(6)
+ANSWER_COLUMNS = 6
 
 # The header: single values.
 (

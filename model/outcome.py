@@ -51,11 +51,14 @@ class Answer:
 
     ``id`` names the write; None takes the share-partition's next number. ``made_after`` names the
     operation, this one or a later one, after which an outstanding write takes its numbers.
+    ``keeps_back`` says that the records of a lock that expired, or of a dead letter, are kept back
+    until an outstanding write of them is answered; those of other operations always are.
     """
 
     status: ErrorCode = ErrorCode.NONE
     id: int | None = None
     made_after: int | None = None
+    keeps_back: bool = False
 
 
 @attrs.frozen

@@ -69,14 +69,17 @@ def write_and_forget(
     """Apply changes that hold whatever becomes of their write: lock expiries, dead letters.
 
     Guard: as the record's rule says.
-    Effect: at once and final.
+    Effect: at once and final. An implementation may keep the records back, pending, until the write
+    is answered: then the change stands, whatever the answer.
     Delivery count: unchanged.
     Persistence: one write; it is durable only if it succeeds.
     """
+    kept = tuple(changed) if answer.status is ErrorCode.PENDING and answer.keeps_back else ()
+    changed = {o: attrs.evolve(r, pending=True) for o, r in changed.items()} if kept else changed
     partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
     if answer.status is ErrorCode.PENDING:
-        waiting = Outstanding(write, made_after=answer.made_after)
+        waiting = Outstanding(write, kept, made_after=answer.made_after)
         outstanding = partition.outstanding.set(write.id, waiting)
         return attrs.evolve(partition, outstanding=outstanding), write
     return _settle(partition, Outstanding(write), answer.status), write
