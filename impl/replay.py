@@ -346,13 +346,14 @@ def _advance_time(state: State, events: Events, row: int) -> int:
     f = events.fields
     begin, end = f[event.WRITES_FROM, row], f[event.WRITES_TO, row]
     groups = Expiries(1, events.starts[begin:end], events.write_bounds[begin:end], events.written)
-    answers, start = _kept_back(events, row), f[event.AFTER_START, row]
+    _note_kept_back(events, row)
+    answers, start = events.answers[begin:end], f[event.AFTER_START, row]
     return advance_time(state, f[event.MS, row], groups, answers, start)
 
 
 @compiled
-def _kept_back(events: Events, row: int) -> Ints:
-    """Return the answers to the writes of an event, and whose first record is recorded pending."""
+def _note_kept_back(events: Events, row: int) -> None:
+    """Note of which writes of an event the first record is recorded as pending."""
     f = events.fields
     low, high = f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row]
     for write in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
@@ -363,7 +364,6 @@ def _kept_back(events: Events, row: int) -> Ints:
         record = seek_range(events.records, low, high, offset)
         is_known = record < high and events.records[record, 0] <= offset
         events.answers[write, at.A_KEEPS_BACK] = is_known and events.records[record, 5]
-    return events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
 
 
 @compiled
@@ -379,7 +379,8 @@ def _expire(state: State, events: Events, row: int) -> int:
     f = events.fields
     begin, end = f[event.LOG_FROM, row], f[event.LOG_TO, row]
     sort_rows(events.log_batches, begin, end)
-    answers = _kept_back(events, row)
+    _note_kept_back(events, row)
+    answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
     due = at.UNSET if f[event.DUE, row] < 0 else f[event.DUE, row]
     start = f[event.AFTER_START, row]
     return expire(state, events.log_batches[begin:end], due, answers, start)
@@ -390,7 +391,8 @@ def _finish_dead_letter(state: State, events: Events, row: int) -> int:
     f = events.fields
     begin, end = f[event.LOG_FROM, row], f[event.LOG_TO, row]
     sort_rows(events.log_batches, begin, end)
-    answers = _kept_back(events, row)
+    _note_kept_back(events, row)
+    answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
     start = f[event.AFTER_START, row]
     return finish_dead_letter(state, events.log_batches[begin:end], answers, start)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from impl import layout as at
-from impl.jit import entry_point
+from impl.jit import compiled, entry_point
 from impl.rows import Ints, move_rows
 from model.profile import Profile
 
@@ -20,7 +20,8 @@ class State(NamedTuple):
     were produced. ``outstanding``: writes without an answer
     in the order they were made, and in the same order their state batches in ``pending``.
     ``durable`` and ``journal``: what the share coordinator holds, and what is still to be merged
-    in it. ``acquired``, ``writes``, ``batches``: what the latest operation answered and wrote.
+    in it. ``waiting``: (first, last, fetches) of the available records that fetches passed over.
+    ``acquired``, ``writes``, ``batches``: what the latest operation answered and wrote.
     ``ranges``: scratch, and the statuses that a mark answered.
     """
 
@@ -32,6 +33,7 @@ class State(NamedTuple):
     pending: Ints
     durable: Ints
     journal: Ints
+    waiting: Ints
     acquired: Ints
     writes: Ints
     batches: Ints
@@ -46,7 +48,7 @@ def new_state(profile: Profile) -> State:
     """Return the state of a share-partition that no leader has initialized."""
     header = np.zeros(at.HEADER_SIZE, np.int64)
     header[at.DURABLE_START] = header[at.DURABLE_COMPLETE] = -1
-    header[at.WAITING_OFFSET] = header[at.STUCK_OFFSET] = at.NOWHERE
+    header[at.STUCK_OFFSET] = at.NOWHERE
     header[at.MARKS] = profile.in_progress
     header[at.RENEWAL_SURVIVES] = profile.renewal_survives_refusal
     header[at.SHARED_OFFSET] = profile.batches_may_share_an_offset
@@ -67,6 +69,7 @@ def new_state(profile: Profile) -> State:
         pending=_rows(4),
         durable=_rows(4),
         journal=_rows(4),
+        waiting=_rows(3),
         acquired=_rows(3),
         writes=_rows(at.WRITE_COLUMNS),
         batches=_rows(4),
@@ -82,6 +85,7 @@ _IN_USE: tuple[tuple[int | None, int], ...] = (
     (None, at.PENDING_TAIL),
     (None, at.DURABLE_TAIL),
     (None, at.JOURNAL_TAIL),
+    (None, at.WAITING_TAIL),
 )
 """Where the header says which rows of the first arrays are in use; the others hold answers only."""
 
@@ -110,6 +114,16 @@ def rows_needed(header: Ints, ranges: int) -> int:
     Each range adds at most two runs where it cuts others, and one for each gap between runs.
     """
     return int(2 * (header[at.TAIL] - header[at.HEAD]) + 4 * ranges + 16)
+
+
+@compiled
+def _rows_waiting(header: Ints, rows: int) -> int:
+    """Return how many rows what waits needs at most, before and after an operation.
+
+    Each range that waits, is acquired or lies between others cuts one that waits.
+    """
+    holes = header[at.HOLES_TAIL] - header[at.HOLES_HEAD]
+    return int(3 * header[at.WAITING_TAIL] + 2 * (holes + rows))
 
 
 @entry_point
@@ -142,6 +156,7 @@ def has_room(state: State, rows: int) -> bool:
         and h[at.PENDING_TAIL] + rows <= state.pending.shape[0]
         and 2 * (h[at.DURABLE_TAIL] + h[at.JOURNAL_TAIL] + rows) <= state.durable.shape[0]
         and h[at.JOURNAL_TAIL] + rows <= state.journal.shape[0]
+        and _rows_waiting(h, rows) <= state.waiting.shape[0]
         and rows <= min(state.acquired.shape[0], state.writes.shape[0])
         and rows <= min(state.batches.shape[0], state.ranges.shape[0])
     )
@@ -162,6 +177,7 @@ def with_room(state: State, rows: int) -> State:
         pending=_wider(state.pending, h[at.PENDING_TAIL] + rows),
         durable=_wider(state.durable, durable),
         journal=_wider(state.journal, h[at.JOURNAL_TAIL] + rows),
+        waiting=_wider(state.waiting, _rows_waiting(h, rows)),
         acquired=_wider(state.acquired, rows),
         writes=_wider(state.writes, rows),
         batches=_wider(state.batches, rows),

@@ -15,7 +15,7 @@ from impl.rows import Ints
 from impl.state import State, new_state, with_room
 from model.config import IsolationLevel, SharePartitionConfig
 from model.profile import Profile
-from model.ranges import StateBatch
+from model.ranges import PassedOver, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 from model.whole_state import (
@@ -65,8 +65,8 @@ def whole_state(state: State, members: Members) -> WholeState:
         durable_whole=bool(h[at.DURABLE_WHOLE]),
         highest_limit=int(h[at.HIGHEST_LIMIT]),
         next_acquisition=int(h[at.NEXT_ACQUISITION]),
-        waiting=_delayed(h, at.WAITING_OFFSET, at.WAITING_FETCHES),
-        stuck=_delayed(h, at.STUCK_OFFSET, at.STUCK_FETCHES),
+        waiting=tuple(PassedOver(*row) for row in state.waiting[: h[at.WAITING_TAIL]].tolist()),
+        stuck=_delayed(h),
     )
 
 
@@ -95,7 +95,7 @@ def state_of(
     """Return arrays that have this whole state; ``members`` receives the owners."""
     entries = sum(len(write.state_batches) for write in whole.writes)
     rows = len(whole.records) + len(whole.log.holes) + len(whole.log.batches)
-    rows += len(whole.writes) + entries + len(whole.durable.state_batches)
+    rows += len(whole.writes) + len(whole.waiting) + entries + len(whole.durable.state_batches)
     state = with_room(new_state(profile), 4 * rows + 16)
     h = state.header
     _fill_header(h, whole)
@@ -107,6 +107,9 @@ def state_of(
     batches = batch_rows(whole.durable.state_batches)
     state.durable[: len(batches)] = batches
     h[at.DURABLE_TAIL] = len(batches)
+    h[at.WAITING_TAIL] = len(whole.waiting)
+    for row, each in enumerate(whole.waiting):
+        state.waiting[row] = attrs.astuple(each)
     return state
 
 
@@ -200,10 +203,10 @@ def _extents(rows: Ints) -> tuple[Extent, ...]:
     return tuple((first, last) for first, last in rows.tolist())
 
 
-def _delayed(header: Ints, offset: int, fetches: int) -> Delayed | None:
-    if header[offset] == at.NOWHERE:
+def _delayed(header: Ints) -> Delayed | None:
+    if header[at.STUCK_OFFSET] == at.NOWHERE:
         return None
-    return Delayed(int(header[offset]), int(header[fetches]))
+    return Delayed(int(header[at.STUCK_OFFSET]), int(header[at.STUCK_FETCHES]))
 
 
 def _fill_header(header: Ints, whole: WholeState) -> None:
@@ -228,12 +231,8 @@ def _fill_header(header: Ints, whole: WholeState) -> None:
         (at.NEXT_ACQUISITION, whole.next_acquisition),
     ):
         header[place] = value
-    for offset, fetches, delayed in (
-        (at.WAITING_OFFSET, at.WAITING_FETCHES, whole.waiting),
-        (at.STUCK_OFFSET, at.STUCK_FETCHES, whole.stuck),
-    ):
-        header[offset] = at.NOWHERE if delayed is None else delayed.offset
-        header[fetches] = 0 if delayed is None else delayed.fetches
+    if whole.stuck is not None:
+        header[at.STUCK_OFFSET], header[at.STUCK_FETCHES] = attrs.astuple(whole.stuck)
 
 
 def _fill_log(state: State, log: LogState) -> None:

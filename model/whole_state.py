@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from model.config import SharePartitionConfig
-from model.ranges import StateBatch
+from model.ranges import PassedOver, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 
@@ -82,7 +82,7 @@ class WriteInFlight:
 
 @attrs.frozen
 class Delayed:
-    """An offset that waits, and how many fetches in a row have left it waiting."""
+    """A start offset that waits, and how many fetches in a row have left it waiting."""
 
     offset: int
     fetches: int
@@ -111,7 +111,7 @@ class WholeState:
     durable_whole: bool
     highest_limit: int
     next_acquisition: int
-    waiting: Delayed | None = None
+    waiting: tuple[PassedOver, ...] = ()
     stuck: Delayed | None = None
 
 

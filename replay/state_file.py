@@ -17,7 +17,7 @@ from model.profile import Profile
 from model.whole_state import ReplayState
 from replay.verdict import Divergence, LogKnowledge, PartitionVerdict, Verdict
 
-VERSION = 2
+VERSION = 3
 """The version of the format: of a file with other columns it is another."""
 
 NAME = "states.arrow"

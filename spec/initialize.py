@@ -60,7 +60,7 @@ def initialize(partition: SharePartition, operation: Initialize) -> Step:
             next_acquisition=_next_acquisition(partition, operation),
             timed=operation.timed,
             last_event=operation.time_ms if operation.timed else 0,
-            waiting=None,
+            waiting=(),
             stuck=None,
         )
     )
@@ -82,7 +82,7 @@ def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
     window = Window(start, start)
     return Step(
         attrs.evolve(
-            partition, window=window, outstanding=Map(), durable=durable, waiting=None, stuck=None
+            partition, window=window, outstanding=Map(), durable=durable, waiting=(), stuck=None
         )
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
-from model.ranges import StateBatch
+from model.ranges import PassedOver, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 from model.whole_state import (
@@ -64,7 +64,7 @@ FULL = ReplayState(
         durable_whole=True,
         highest_limit=4,
         next_acquisition=6,
-        waiting=Delayed(10, 2),
+        waiting=(PassedOver(10, 10, 2), PassedOver(12, 13, 1)),
         stuck=Delayed(11, 1),
     ),
     44,
