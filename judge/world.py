@@ -473,7 +473,7 @@ class World:
         return self.load.disorder > 0 and self.dice.happens(self.load.disorder)
 
     def choice(self) -> Choice:
-        """Return what the implementation chooses: mostly nothing, now and then a start offset."""
+        """Return what the implementation chooses: mostly nothing, or a start offset."""
         if not self.load.choose or not self.dice.happens(self.load.choose):
             return _FREE
         return Choice(start_offset=self.start_offset())
@@ -492,7 +492,7 @@ class World:
         """Return how the coordinator answers the write of an operation."""
         status = self.dice.one_of(self.load.answers)
         id_ = self.last_write + 3 if self.disorder() else None
-        answer = Answer(status, id_, keeps_back=self.dice.happens(0.3))
+        answer = Answer(status, id_, keeps_back=self.load.choose > 0 and self.dice.happens(0.3))
         return (answer,) if status is not ErrorCode.NONE or id_ is not None else ()
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import attrs
 
 from impl.partition import FastSharePartition
-from judge.choices import recorded_answers
 from judge.dice import SeededDice
 from judge.world import Recorder, World
 from model.profile import Profile
@@ -52,8 +51,7 @@ _WEIGHTS = {
 class Walk:
     """A share-partition that random operations happen to, and the events so far.
 
-    The implementation chooses what its policies say. Three events in ten do not record records, but
-    where what expired is kept back: nothing else tells that.
+    The implementation chooses what its policies say. Three events in ten do not record records.
     """
 
     def __init__(self, partition: FastSharePartition, seed: int, profile: Profile) -> None:
@@ -73,9 +71,8 @@ class Walk:
             operation = self._dice.weighted(_WEIGHTS)
             operation(self._world)
         for place in range(done, len(self.events)):
-            event = self.events[place]
-            told = any(answer.keeps_back for answer in recorded_answers(event))
-            if self._random.random() < 0.3 and not told:
+            if self._random.random() < 0.3:
+                event = self.events[place]
                 bare = attrs.evolve(event.after, records=None)
                 self.events[place] = attrs.evolve(event, after=bare)
         return self.events
