@@ -13,7 +13,6 @@ from impl.encode import Members, settings_of
 from impl.leadership import alter_config, note_limit, settings_in_force
 from impl.rows import Ints
 from impl.state import State, with_room
-from impl.waiting import forget_waiting
 from model.guards import Guard
 from model.operations import Checkpoint, OutstandingWrite
 from model.ranges import StateBatch
@@ -229,7 +228,8 @@ def _adopt(state: State, operation: Checkpoint, runs: list[tuple[int, int, Run]]
     h[at.START], h[at.END], h[at.INITIALIZED] = taken.start_offset, taken.end_offset, 1
     h[at.NOW] = h[at.LAST_EVENT] = operation.time_ms
     h[at.TIMED], h[at.UNMADE] = operation.timed, 0
-    forget_waiting(h)
+    h[at.WAITING_TAIL] = h[at.STUCK_FETCHES] = 0
+    h[at.STUCK_OFFSET] = at.NOWHERE
     _adopt_log(state, operation, runs)
 
 

@@ -7,6 +7,7 @@ from impl import layout as at
 from impl.aborted import archive_aborted
 from impl.acknowledge import Acknowledgement, acknowledge, release
 from impl.acquire import Taken, acquire, skip_acquire
+from impl.awaited import forget_awaited, note_awaited
 from impl.compare import compare, compare_composed, differs_from_durable
 from impl.dead_letter import finish_dead_letter
 from impl.durable import merge_journal, note_shown
@@ -115,7 +116,7 @@ def replay_rows(
 def _apply(state: State, events: Events, leaders: Leaders, position: Ints) -> int:
     """Apply the event at ``position`` and compare it; return a verdict."""
     h, f, row = state.header, events.fields, position[P_ROW]
-    before = h[at.START]
+    before, log_end = h[at.START], h[at.LOG_END]
     reason = _step(state, events, leaders, position)
     if reason != at.FINE or f[event.OP, row] == event.GAP:
         return reason
@@ -125,6 +126,8 @@ def _apply(state: State, events: Events, leaders: Leaders, position: Ints) -> in
         compose(state)
         if reason == at.FINE:
             reason = compare_composed(state)
+    if reason == at.FINE and h[at.INITIALIZED]:
+        reason = note_awaited(state, events, row, log_end)
     return reason
 
 
@@ -226,8 +229,10 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
     if f[event.THREW, row]:
         return _THREW
     if f[event.OP, row] == event.INITIALIZE:
+        forget_awaited(h)
         return take_over(state, events, leaders, position)
     if f[event.OP, row] == event.GAP:
+        forget_awaited(h)
         h[at.INITIALIZED] = h[at.DURABLE_WHOLE] = h[at.UNMADE] = 0
         return at.FINE
     if not h[at.INITIALIZED]:

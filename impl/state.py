@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from impl import layout as at
-from impl.jit import compiled, entry_point
+from impl.jit import entry_point
 from impl.rows import Ints, move_rows
 from model.profile import Profile
 
@@ -57,6 +57,9 @@ def new_state(profile: Profile) -> State:
     header[at.COUNTS_DURABLE] = profile.coordinator_counts_complete
     header[at.MAY_EXCEED] = profile.window_may_exceed_maximum
     header[at.OFFERED_WITHIN] = profile.offered_within
+    header[at.LATE_WRITE] = header[at.LATE_LETTER] = header[at.LATE_LOG] = at.NOWHERE
+    header[at.ANSWERED_WITHIN] = profile.answered_within
+    header[at.ANSWERED_WITHIN_MS] = profile.answered_within_ms
     header[at.SWEEP], header[at.GRANT] = profile.sweep_ms, profile.grant_ms
     header[at.CLAIM] = at.UNSET
     header[at.DURABLE_WHOLE] = 1
@@ -116,7 +119,7 @@ def rows_needed(header: Ints, ranges: int) -> int:
     return int(2 * (header[at.TAIL] - header[at.HEAD]) + 4 * ranges + 16)
 
 
-@compiled
+@entry_point
 def _rows_waiting(header: Ints, rows: int) -> int:
     """Return how many rows what waits needs at most, before and after an operation.
 

@@ -19,6 +19,8 @@ from model.ranges import PassedOver, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 from model.whole_state import (
+    Awaited,
+    AwaitedKind,
     Delayed,
     Extent,
     LogState,
@@ -86,11 +88,23 @@ def recorded_numbers(state: State) -> tuple[RecordedNumbers, ...]:
     return tuple(sorted(numbers, key=lambda each: each.id))
 
 
+def awaited(state: State) -> tuple[Awaited, ...]:
+    """Return what must come in time, in the order of its kinds."""
+    h = state.header
+    places = zip(AwaitedKind, (at.LATE_WRITE, at.LATE_LETTER, at.LATE_LOG), strict=True)
+    return tuple(
+        Awaited(kind, int(h[place]), int(h[place + 1]))
+        for kind, place in places
+        if h[place] != at.NOWHERE and h[at.INITIALIZED]
+    )
+
+
 def state_of(
     whole: WholeState,
     members: Members,
     profile: Profile,
     numbers: tuple[RecordedNumbers, ...] = (),
+    since: tuple[Awaited, ...] = (),
 ) -> State:
     """Return arrays that have this whole state; ``members`` receives the owners."""
     entries = sum(len(write.state_batches) for write in whole.writes)
@@ -107,6 +121,9 @@ def state_of(
     batches = batch_rows(whole.durable.state_batches)
     state.durable[: len(batches)] = batches
     h[at.DURABLE_TAIL] = len(batches)
+    for late in since:
+        place = (at.LATE_WRITE, at.LATE_LETTER, at.LATE_LOG)[late.kind]
+        h[place], h[place + 1] = late.number, late.since
     h[at.WAITING_TAIL] = len(whole.waiting)
     for row, each in enumerate(whole.waiting):
         state.waiting[row] = attrs.astuple(each)

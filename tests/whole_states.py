@@ -11,6 +11,8 @@ from model.ranges import PassedOver, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 from model.whole_state import (
+    Awaited,
+    AwaitedKind,
     Delayed,
     LogState,
     RecordedNumbers,
@@ -70,6 +72,7 @@ FULL = ReplayState(
     44,
     100,
     (RecordedNumbers(6, 10, 3),),
+    (Awaited(AwaitedKind.WRITE, 6, 41), Awaited(AwaitedKind.LOG, 12, 40)),
 )
 """A replay of the profile draft_resolved, in the middle."""
 

@@ -61,7 +61,7 @@ class Scene:
         """Reset the core; its own profile judges it, or another. Raises TargetError."""
         self._target = target
         profile = profile or profile_named(hello.profile)
-        self._follower = Follower("spec", engine := SpecEngine(profile), 1)
+        self._follower = Follower("spec", engine := SpecEngine(profile), 1, is_recorded=False)
         self._engine = engine
         self._waiting: list[int] = []
         self.log: list[list[int]] = []
