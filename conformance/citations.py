@@ -148,6 +148,11 @@ _GUARDS = {
     Guard.DEAD_LETTER_IS_ARCHIVING: Citation(
         _QUEUE, "A record that has failed for good is ARCHIVING until the queue is done with it."
     ),
+    Guard.ANSWER_COMES: Citation(
+        _WRITE,
+        "A caller is answered once its state is durable or could not be made so; what waits for "
+        "that does not wait for ever.",
+    ),
     Guard.WRITE_IS_OUTSTANDING: Citation(_WRITE, "Each write is answered once."),
     Guard.CHECKPOINT_IS_THE_STATE: Citation(
         "Of this project: docs/replay.md",

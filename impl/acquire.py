@@ -11,7 +11,7 @@ from impl.reading import Reach, check_read, learn_read
 from impl.rows import Ints
 from impl.runs import cut, is_free, join, put, seek, set_state
 from impl.state import State
-from impl.waiting import note_full, note_passed_over, passed_over
+from impl.waiting import note_full, note_passed_over
 from impl.window import finish, first_unknown
 from model.guards import Guard
 
@@ -66,7 +66,7 @@ def acquire(state: State, fetch: Fetch, taken: Taken) -> int:
     if result != at.FINE:
         return result
     end = h[at.END]
-    candidate = passed_over(state, fetch, ranges) if fetch.max_records > 0 else at.NOWHERE
+    noted, where = note_passed_over(state, fetch, ranges)
     _take_all(state, fetch.member, ranges)
     result = _enter_all(state, fetch, taken, reach)
     if result == at.FINE:
@@ -75,9 +75,10 @@ def acquire(state: State, fetch: Fetch, taken: Taken) -> int:
         result = finish(state, taken.start)
     if result == at.FINE and h[at.END] > end:
         result = _check_width(state, fetch, ranges, end)
-    if result == at.FINE and fetch.max_records > 0:
-        result = note_passed_over(state, ranges, candidate)
-    return result
+    if result != at.FINE or noted == at.FINE:
+        return result
+    h[at.WHERE] = where
+    return noted
 
 
 @compiled

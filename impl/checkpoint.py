@@ -231,8 +231,8 @@ def _adopt(state: State, operation: Checkpoint, runs: list[tuple[int, int, Run]]
     h[at.START], h[at.END], h[at.INITIALIZED] = taken.start_offset, taken.end_offset, 1
     h[at.NOW] = h[at.LAST_EVENT] = operation.time_ms
     h[at.TIMED], h[at.UNMADE] = operation.timed, 0
-    h[at.WAITING_OFFSET] = h[at.STUCK_OFFSET] = at.NOWHERE
-    h[at.WAITING_FETCHES] = h[at.STUCK_FETCHES] = 0
+    h[at.WAITING_TAIL] = h[at.STUCK_FETCHES] = 0
+    h[at.STUCK_OFFSET] = at.NOWHERE
     _adopt_log(state, operation, runs)
 
 

@@ -133,6 +133,7 @@ def answers_of(answers: tuple[Answer, ...]) -> Ints:
                 at.UNSAID if a.written is None else a.written.start_offset,
                 a.written.delivery_complete_count if a.written and a.written.counted else at.UNSAID,
                 *bounds,
+                a.keeps_back,
             )
             for a, *bounds in zip(answers, ends[:-1], ends[1:], strict=True)
         ),

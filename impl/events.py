@@ -137,8 +137,8 @@ def _answers(writes: dict[str, pa.Array], bounds: Ints) -> Ints:
     id_, made_after, start, complete = _integers(
         writes, "id", "made_after", "start_offset", "delivery_complete_count"
     )
-    status = numbered(writes["status"], STATUS_NAMES)
-    return rows_of([id_, status, made_after, start, complete, *bounds.T])
+    status, released = numbered(writes["status"], STATUS_NAMES), np.zeros_like(id_)
+    return rows_of([id_, status, made_after, start, complete, *bounds.T, released])
 
 
 def _copied(column: Ints) -> Ints:

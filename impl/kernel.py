@@ -29,7 +29,7 @@ from impl.replay import (
 )
 from impl.rows import Ints
 from impl.state import State, new_state, with_room
-from impl.whole_state import recorded_numbers, state_of, whole_state
+from impl.whole_state import awaited, recorded_numbers, state_of, whole_state
 from model.errors import InvalidValueError
 from model.guards import Difference, Guard
 from model.operation_table import OPERATION_TABLE
@@ -192,7 +192,8 @@ class _Replay:
         self._position = np.array(POSITION, np.int64)
         self._state: State = new_state(profile)
         if start:
-            self._state = state_of(start.state, self.members, profile, start.numbers)
+            told = start.numbers, start.awaited
+            self._state = state_of(start.state, self.members, profile, *told)
             self._position[P_SEQ], self._position[P_CLOCK] = start.seq, start.time_ms
 
     @property
@@ -207,6 +208,7 @@ class _Replay:
             int(self._position[P_SEQ]),
             int(self._position[P_CLOCK]),
             recorded_numbers(self._state),
+            awaited(self._state),
         )
 
     def step(self, flat: FlatEvents, first: int, end: int) -> Stop:

@@ -32,7 +32,9 @@ def check_claim(header: Ints) -> int:
 def lock_end(header: Ints) -> int:
     """Return the last ms of the locks that an operation grants or renews."""
     if header[at.CLAIM] != at.UNSET:
-        claimed: int = header[at.CLAIM] - 1
+        # The event before may be long ago; the lock was granted shortly before now all the same.
+        earliest = later(header[at.NOW] - header[at.GRANT], header[at.LOCK_DURATION])
+        claimed: int = max(header[at.CLAIM] - 1, earliest)
         return claimed
     return later(header[at.NOW], header[at.LOCK_DURATION])
 

@@ -7,6 +7,7 @@ from impl import layout as at
 from impl.aborted import archive_aborted
 from impl.acknowledge import Acknowledgement, acknowledge, release
 from impl.acquire import Taken, acquire, skip_acquire
+from impl.awaited import forget_awaited, note_awaited
 from impl.compare import compare, compare_composed, differs_from_durable
 from impl.dead_letter import finish_dead_letter
 from impl.durable import merge_journal, note_shown
@@ -24,6 +25,7 @@ from impl.leadership import (
     reset_offset,
 )
 from impl.locks import pass_time
+from impl.log import seek_range
 from impl.policy import Fetch
 from impl.progress import Mark, mark_in_progress
 from impl.rows import Ints, sort_rows
@@ -115,7 +117,7 @@ def replay_rows(
 def _apply(state: State, events: Events, leaders: Leaders, position: Ints) -> int:
     """Apply the event at ``position`` and compare it; return a verdict."""
     h, f, row = state.header, events.fields, position[P_ROW]
-    before = Before(h[at.START], complete_count(state))
+    before, log_end = Before(h[at.START], complete_count(state)), h[at.LOG_END]
     reason = _step(state, events, leaders, position)
     if reason != at.FINE or f[event.OP, row] == event.GAP:
         return reason
@@ -134,6 +136,8 @@ def _apply(state: State, events: Events, leaders: Leaders, position: Ints) -> in
         compose(state)
         if reason == at.FINE:
             reason = compare_composed(state)
+    if reason == at.FINE and h[at.INITIALIZED]:
+        reason = note_awaited(state, events, row, log_end)
     return reason
 
 
@@ -244,8 +248,10 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
     if f[event.THREW, row]:
         return _THREW
     if f[event.OP, row] == event.INITIALIZE:
+        forget_awaited(h)
         return take_over(state, events, leaders, position)
     if f[event.OP, row] == event.GAP:
+        forget_awaited(h)
         h[at.INITIALIZED] = h[at.DURABLE_WHOLE] = h[at.UNMADE] = 0
         return at.FINE
     if not h[at.INITIALIZED]:
@@ -364,8 +370,24 @@ def _advance_time(state: State, events: Events, row: int) -> int:
     f = events.fields
     begin, end = f[event.WRITES_FROM, row], f[event.WRITES_TO, row]
     groups = Expiries(1, events.starts[begin:end], events.write_bounds[begin:end], events.written)
+    _note_kept_back(events, row)
     answers, start = events.answers[begin:end], f[event.AFTER_START, row]
     return advance_time(state, f[event.MS, row], groups, answers, start)
+
+
+@compiled
+def _note_kept_back(events: Events, row: int) -> None:
+    """Note of which writes of an event the first record is recorded as pending."""
+    f = events.fields
+    low, high = f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row]
+    for write in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
+        batch = events.write_bounds[write, 0]
+        if low < 0 or batch == events.write_bounds[write, 1]:
+            continue
+        offset = events.written[batch, 0]
+        record = seek_range(events.records, low, high, offset)
+        is_known = record < high and events.records[record, 0] <= offset
+        events.answers[write, at.A_KEEPS_BACK] = is_known and events.records[record, 5]
 
 
 @compiled
@@ -381,6 +403,7 @@ def _expire(state: State, events: Events, row: int) -> int:
     f = events.fields
     begin, end = f[event.LOG_FROM, row], f[event.LOG_TO, row]
     sort_rows(events.log_batches, begin, end)
+    _note_kept_back(events, row)
     answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
     due = at.UNSET if f[event.DUE, row] < 0 else f[event.DUE, row]
     start = f[event.AFTER_START, row]
@@ -392,6 +415,7 @@ def _finish_dead_letter(state: State, events: Events, row: int) -> int:
     f = events.fields
     begin, end = f[event.LOG_FROM, row], f[event.LOG_TO, row]
     sort_rows(events.log_batches, begin, end)
+    _note_kept_back(events, row)
     answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
     start = f[event.AFTER_START, row]
     return finish_dead_letter(state, events.log_batches[begin:end], answers, start)

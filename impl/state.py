@@ -20,7 +20,8 @@ class State(NamedTuple):
     were produced. ``outstanding``: writes without an answer
     in the order they were made, and in the same order their state batches in ``pending``.
     ``durable`` and ``journal``: what the share coordinator holds, and what is still to be merged
-    in it. ``acquired``, ``writes``, ``batches``: what the latest operation answered and wrote.
+    in it. ``waiting``: (first, last, fetches) of the available records that fetches passed over.
+    ``acquired``, ``writes``, ``batches``: what the latest operation answered and wrote.
     ``ranges``: scratch, and the statuses that a mark answered. ``written``: the state batches of
     the writes that were seen, by the bounds that the answers have.
     """
@@ -33,6 +34,7 @@ class State(NamedTuple):
     pending: Ints
     durable: Ints
     journal: Ints
+    waiting: Ints
     acquired: Ints
     writes: Ints
     batches: Ints
@@ -48,7 +50,7 @@ def new_state(profile: Profile) -> State:
     """Return the state of a share-partition that no leader has initialized."""
     header = np.zeros(at.HEADER_SIZE, np.int64)
     header[at.DURABLE_START] = header[at.DURABLE_COMPLETE] = -1
-    header[at.WAITING_OFFSET] = header[at.STUCK_OFFSET] = at.NOWHERE
+    header[at.STUCK_OFFSET] = at.NOWHERE
     header[at.MARKS] = profile.in_progress
     header[at.RENEWAL_SURVIVES] = profile.renewal_survives_refusal
     header[at.SHARED_OFFSET] = profile.batches_may_share_an_offset
@@ -57,7 +59,10 @@ def new_state(profile: Profile) -> State:
     header[at.COUNTS_DURABLE] = profile.coordinator_counts_complete
     header[at.MAY_EXCEED] = profile.window_may_exceed_maximum
     header[at.OFFERED_WITHIN] = profile.offered_within
-    header[at.SWEEP] = profile.sweep_ms
+    header[at.LATE_WRITE] = header[at.LATE_LETTER] = header[at.LATE_LOG] = at.NOWHERE
+    header[at.ANSWERED_WITHIN] = profile.answered_within
+    header[at.ANSWERED_WITHIN_MS] = profile.answered_within_ms
+    header[at.SWEEP], header[at.GRANT] = profile.sweep_ms, profile.grant_ms
     header[at.CLAIM] = at.UNSET
     header[at.DURABLE_WHOLE] = 1
     header[at.KEPT_LOSES_COUNT] = profile.defect_start_offset_kept_loses_count
@@ -71,6 +76,7 @@ def new_state(profile: Profile) -> State:
         pending=_rows(4),
         durable=_rows(4),
         journal=_rows(4),
+        waiting=_rows(3),
         acquired=_rows(3),
         writes=_rows(at.WRITE_COLUMNS),
         batches=_rows(4),
@@ -87,6 +93,7 @@ _IN_USE: tuple[tuple[int | None, int], ...] = (
     (None, at.PENDING_TAIL),
     (None, at.DURABLE_TAIL),
     (None, at.JOURNAL_TAIL),
+    (None, at.WAITING_TAIL),
 )
 """Where the header says which rows of the first arrays are in use; the others hold answers only."""
 
@@ -115,6 +122,16 @@ def rows_needed(header: Ints, ranges: int) -> int:
     Each range adds at most two runs where it cuts others, and one for each gap between runs.
     """
     return int(2 * (header[at.TAIL] - header[at.HEAD]) + 4 * ranges + 16)
+
+
+@entry_point
+def _rows_waiting(header: Ints, rows: int) -> int:
+    """Return how many rows what waits needs at most, before and after an operation.
+
+    Each range that waits, is acquired or lies between others cuts one that waits.
+    """
+    holes = header[at.HOLES_TAIL] - header[at.HOLES_HEAD]
+    return int(3 * header[at.WAITING_TAIL] + 2 * (holes + rows))
 
 
 @entry_point
@@ -147,6 +164,7 @@ def has_room(state: State, rows: int) -> bool:
         and h[at.PENDING_TAIL] + rows <= state.pending.shape[0]
         and 2 * (h[at.DURABLE_TAIL] + h[at.JOURNAL_TAIL] + rows) <= state.durable.shape[0]
         and h[at.JOURNAL_TAIL] + rows <= state.journal.shape[0]
+        and _rows_waiting(h, rows) <= state.waiting.shape[0]
         and rows <= min(state.acquired.shape[0], state.writes.shape[0])
         and rows <= min(state.batches.shape[0], state.ranges.shape[0])
     )
@@ -167,6 +185,7 @@ def with_room(state: State, rows: int) -> State:
         pending=_wider(state.pending, h[at.PENDING_TAIL] + rows),
         durable=_wider(state.durable, durable),
         journal=_wider(state.journal, h[at.JOURNAL_TAIL] + rows),
+        waiting=_wider(state.waiting, _rows_waiting(h, rows)),
         acquired=_wider(state.acquired, rows),
         writes=_wider(state.writes, rows),
         batches=_wider(state.batches, rows),

@@ -2,9 +2,15 @@
 
 from impl import layout as at
 from impl.jit import compiled
-from impl.log import first_existing, first_not_absent, first_present, readable_end
+from impl.log import (
+    first_existing,
+    first_not_absent,
+    first_present,
+    readable_end,
+    seek_range,
+)
 from impl.policy import Fetch, window_limit
-from impl.rows import Ints
+from impl.rows import Ints, move_rows
 from impl.runs import is_free, seek, tracked
 from impl.state import State
 from impl.window import first_unknown, furthest_start
@@ -15,17 +21,69 @@ _NOT_LEFT = at.verdict(Guard.FINISHED_LEAVES_FULL_WINDOW)
 
 
 @compiled
-def passed_over(state: State, fetch: Fetch, ranges: Ints) -> int:
-    """Return the lowest offset that a fetch could acquire and passes over, or -1.
+def note_passed_over(state: State, fetch: Fetch, ranges: Ints) -> tuple[int, int]:
+    """Count each record that a fetch passes over; return a verdict, and the offset it is about.
 
-    ``ranges``: what it is about to acquire (first, last). It passes over what lies below that, or
-    over everything if it acquires nothing.
+    ``ranges``: what the fetch is about to acquire (first, last). It passes over what it could
+    acquire below the last of that, and over the first if it acquires nothing. Counts are written
+    behind those of before, and then moved to the front.
     """
     h, number = state.header, ranges.shape[0]
     end = readable_end(h)
     if number > 0:
         end = min(end, ranges[number - 1, 1])
-    low = max(h[at.START], h[at.LOG_START])
+    old, place = h[at.WAITING_TAIL], max(h[at.START], h[at.LOG_START])
+    offset = _passed_over(state, fetch, ranges, place, end)
+    if fetch.max_records == 0 or (offset == at.NOWHERE and old == 0):
+        return at.FINE, at.NOWHERE
+    result, where, place = at.FINE, at.NOWHERE, h[at.START]
+    while offset != at.NOWHERE:
+        _keep(state, ranges, old, place, offset)
+        row = seek_range(state.waiting, at.NOTHING, old, offset)
+        waits = row < old and state.waiting[row, 0] <= offset
+        fetches = state.waiting[row, 2] + 1 if waits else 1
+        if fetches > h[at.OFFERED_WITHIN] and result == at.FINE:
+            result, where = _OFFERED, offset
+        _append(state, old, offset, offset, fetches)
+        place = offset + 1
+        offset = _passed_over(state, fetch, ranges, place, end) if number > 0 else at.NOWHERE
+    _keep(state, ranges, old, place, at.MAX)
+    move_rows(state.waiting, old, h[at.WAITING_TAIL], -old)
+    h[at.WAITING_TAIL] -= old
+    return result, where
+
+
+@compiled
+def _keep(state: State, ranges: Ints, old: int, low: int, high: int) -> None:
+    """Keep the first ``old`` counts, of what lies in [low, high) and is not acquired."""
+    waiting = state.waiting
+    row = seek_range(waiting, at.NOTHING, old, low)
+    while row < old and waiting[row, 0] < high:
+        offset, end = max(waiting[row, 0], low), min(waiting[row, 1] + 1, high)
+        for i in range(ranges.shape[0]):
+            if offset < ranges[i, 0] < end:
+                _append(state, old, offset, ranges[i, 0] - 1, waiting[row, 2])
+            if ranges[i, 0] < end:
+                offset = max(offset, ranges[i, 1] + 1)
+        if offset < end:
+            _append(state, old, offset, end - 1, waiting[row, 2])
+        row += 1
+
+
+@compiled
+def _append(state: State, old: int, first: int, last: int, fetches: int) -> None:
+    """Append a count behind the first ``old`` rows; one range of it where it continues the last."""
+    waiting, row = state.waiting, state.header[at.WAITING_TAIL]
+    if row > old and waiting[row - 1, 1] + 1 == first and waiting[row - 1, 2] == fetches:
+        waiting[row - 1, 1] = last
+    elif row < waiting.shape[0]:  # More are only in a fetch that is refused for what it skips.
+        waiting[row, 0], waiting[row, 1], waiting[row, 2] = first, last, fetches
+        state.header[at.WAITING_TAIL] = row + 1
+
+
+@compiled
+def _passed_over(state: State, fetch: Fetch, ranges: Ints, low: int, end: int) -> int:
+    """Return the first offset of [low, end) that a fetch could acquire and does not, or -1."""
     if low >= end:
         return at.NOWHERE
     free = _free_record(state, ranges, low, end)
@@ -91,27 +149,9 @@ def _first_not_in(ranges: Ints, low: int, high: int) -> int:
 
 
 @compiled
-def note_passed_over(state: State, ranges: Ints, candidate: int) -> int:
-    """Count the fetches in a row that passed over the same offset; return a verdict."""
-    h = state.header
-    if candidate == at.NOWHERE:
-        waiting = h[at.WAITING_OFFSET]
-        if waiting != at.NOWHERE and _first_not_in(ranges, waiting, at.MAX) != waiting:
-            h[at.WAITING_OFFSET], h[at.WAITING_FETCHES] = at.NOWHERE, 0
-        return at.FINE
-    if candidate != h[at.WAITING_OFFSET]:
-        h[at.WAITING_OFFSET], h[at.WAITING_FETCHES] = candidate, 0
-    h[at.WAITING_FETCHES] += 1
-    if h[at.WAITING_FETCHES] <= h[at.OFFERED_WITHIN]:
-        return at.FINE
-    h[at.WHERE] = candidate
-    return _OFFERED
-
-
-@compiled
 def forget_waiting(header: Ints) -> None:
-    """Forget which offset fetches passed over, and where they found the window full."""
-    header[at.WAITING_OFFSET], header[at.WAITING_FETCHES] = at.NOWHERE, 0
+    """Forget which offsets fetches passed over, and where they found the window full."""
+    header[at.WAITING_TAIL] = 0
     header[at.STUCK_OFFSET], header[at.STUCK_FETCHES] = at.NOWHERE, 0
 
 

@@ -15,10 +15,12 @@ from impl.state import State, new_state, with_room
 from impl.writes import forget_redundant
 from model.config import IsolationLevel, SharePartitionConfig
 from model.profile import Profile
-from model.ranges import StateBatch
+from model.ranges import PassedOver, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 from model.whole_state import (
+    Awaited,
+    AwaitedKind,
     Delayed,
     Extent,
     LogState,
@@ -66,8 +68,8 @@ def whole_state(state: State, members: Members) -> WholeState:
         durable_whole=bool(h[at.DURABLE_WHOLE]),
         highest_limit=int(h[at.HIGHEST_LIMIT]),
         next_acquisition=int(h[at.NEXT_ACQUISITION]),
-        waiting=_delayed(h, at.WAITING_OFFSET, at.WAITING_FETCHES),
-        stuck=_delayed(h, at.STUCK_OFFSET, at.STUCK_FETCHES),
+        waiting=tuple(PassedOver(*row) for row in state.waiting[: h[at.WAITING_TAIL]].tolist()),
+        stuck=_delayed(h),
         doubtful=tuple(sorted({attrs.evolve(w, id=0) for w in writes if w.id < 0}, key=_told)),
     )
 
@@ -93,16 +95,29 @@ def recorded_numbers(state: State) -> tuple[RecordedNumbers, ...]:
     return tuple(sorted(numbers, key=lambda each: each.id))
 
 
+def awaited(state: State) -> tuple[Awaited, ...]:
+    """Return what must come in time, in the order of its kinds."""
+    h = state.header
+    places = zip(AwaitedKind, (at.LATE_WRITE, at.LATE_LETTER, at.LATE_LOG), strict=True)
+    return tuple(
+        Awaited(kind, int(h[place]), int(h[place + 1]))
+        for kind, place in places
+        if h[place] != at.NOWHERE and h[at.INITIALIZED]
+    )
+
+
 def state_of(
     whole: WholeState,
     members: Members,
     profile: Profile,
     numbers: tuple[RecordedNumbers, ...] = (),
+    since: tuple[Awaited, ...] = (),
 ) -> State:
     """Return arrays that have this whole state; ``members`` receives the owners."""
     entries = sum(len(write.state_batches) for write in (*whole.writes, *whole.doubtful))
     rows = len(whole.records) + len(whole.log.holes) + len(whole.log.batches)
-    rows += len(whole.writes) + len(whole.doubtful) + entries + len(whole.durable.state_batches)
+    rows += len(whole.writes) + len(whole.doubtful) + len(whole.waiting) + entries
+    rows += len(whole.durable.state_batches)
     state = with_room(new_state(profile), 4 * rows + 16)
     h = state.header
     _fill_header(h, whole)
@@ -114,6 +129,12 @@ def state_of(
     batches = batch_rows(whole.durable.state_batches)
     state.durable[: len(batches)] = batches
     h[at.DURABLE_TAIL] = len(batches)
+    for late in since:
+        place = (at.LATE_WRITE, at.LATE_LETTER, at.LATE_LOG)[late.kind]
+        h[place], h[place + 1] = late.number, late.since
+    h[at.WAITING_TAIL] = len(whole.waiting)
+    for row, each in enumerate(whole.waiting):
+        state.waiting[row] = attrs.astuple(each)
     return state
 
 
@@ -208,10 +229,10 @@ def _extents(rows: Ints) -> tuple[Extent, ...]:
     return tuple((first, last) for first, last in rows.tolist())
 
 
-def _delayed(header: Ints, offset: int, fetches: int) -> Delayed | None:
-    if header[offset] == at.NOWHERE:
+def _delayed(header: Ints) -> Delayed | None:
+    if header[at.STUCK_OFFSET] == at.NOWHERE:
         return None
-    return Delayed(int(header[offset]), int(header[fetches]))
+    return Delayed(int(header[at.STUCK_OFFSET]), int(header[at.STUCK_FETCHES]))
 
 
 def _fill_header(header: Ints, whole: WholeState) -> None:
@@ -236,12 +257,8 @@ def _fill_header(header: Ints, whole: WholeState) -> None:
         (at.NEXT_ACQUISITION, whole.next_acquisition),
     ):
         header[place] = value
-    for offset, fetches, delayed in (
-        (at.WAITING_OFFSET, at.WAITING_FETCHES, whole.waiting),
-        (at.STUCK_OFFSET, at.STUCK_FETCHES, whole.stuck),
-    ):
-        header[offset] = at.NOWHERE if delayed is None else delayed.offset
-        header[fetches] = 0 if delayed is None else delayed.fetches
+    if whole.stuck is not None:
+        header[at.STUCK_OFFSET], header[at.STUCK_FETCHES] = attrs.astuple(whole.stuck)
 
 
 def _fill_log(state: State, log: LogState) -> None:

@@ -322,13 +322,34 @@ def send(state: State, change: Change, answers: Ints) -> int:
 def send_anyway(state: State, change: Change, answers: Ints, group: int) -> int:
     """Write a change that no failure takes back; return a verdict.
 
-    Locks expire and the dead-letter queue finishes records whatever the answer.
+    Locks expire and the dead-letter queue finishes records whatever the answer. Until it comes the
+    records may be kept back: they are pending, with nothing to roll back.
     """
     result = _make_write(state, change, answers, group)
-    if result == at.FINE:
-        settle(state.header, state.runs, change, COMMIT)
-        _persist_or_keep(state, at.NO_WRITE, at.NO_CALL, change, answers)
+    if result != at.FINE:
+        return result
+    settle(state.header, state.runs, change, COMMIT)
+    keeps = group < answers.shape[0] and answers[group, at.A_KEEPS_BACK]
+    keeps = keeps and answers[group, at.A_STATUS] == at.S_PENDING
+    kept = _keep_back(state, change.serial) if keeps else False
+    serial = change.serial if kept else at.NO_WRITE
+    _persist_or_keep(state, serial, at.NO_CALL, change, answers)
     return result
+
+
+@compiled
+def _keep_back(state: State, serial: int) -> bool:
+    """Mark what the latest write reports as pending on it; tell whether it reports any record."""
+    h, runs, write = state.header, state.runs, state.header[at.WRITES_TAIL] - 1
+    begin, end = state.writes[write, at.W_FROM], state.writes[write, at.W_TO]
+    for batch in range(begin, end):
+        first, last = state.batches[batch, 0], state.batches[batch, 1]
+        cut(h, runs, last + 1)
+        i = cut(h, runs, first)
+        while i < h[at.TAIL] and runs[i, at.FIRST] <= last:
+            runs[i, at.WRITE], runs[i, at.RESTORE] = serial, at.VANISHED
+            i += 1
+    return bool(begin < end)
 
 
 @compiled

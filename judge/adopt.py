@@ -179,7 +179,7 @@ def _adopted(
         next_write=max([expected.next_write, *(write.id + 1 for write in writes)]),
         durable=_durable(event, before, expected, profile),
         highest_limit=max([expected.highest_limit, *counts]),
-        waiting=None,
+        waiting=(),
         stuck=None,
     )
     return whole_state(partition_of(adopted, profile))

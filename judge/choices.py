@@ -1,12 +1,21 @@
 """What an implementation chose in a recorded event, as the choice and answers of that event."""
 
 from model.errors import ErrorCode
-from model.operations import Acknowledge, Acquire, AdvanceTime, Initialize
+from model.operations import (
+    Acknowledge,
+    Acquire,
+    AdvanceTime,
+    Expire,
+    FinishDeadLetter,
+    Initialize,
+)
 from model.outcome import Answer, Choice, Expiry, Write
 from model.ranges import OffsetRange, never_delivered
 from model.trace import TraceEvent
 
 _REFUSALS = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE})
+_HOLDING = AdvanceTime | Expire | FinishDeadLetter
+"""Whose changes hold whatever becomes of their writes."""
 
 
 def recorded_choice(event: TraceEvent) -> Choice:
@@ -32,7 +41,19 @@ def recorded_choice(event: TraceEvent) -> Choice:
 def recorded_answers(event: TraceEvent) -> tuple[Answer, ...]:
     """Return how the share coordinator answered each write of the event, in order."""
     return tuple(
-        Answer(write.status, write.id, write.made_after, write) for write in event.outcome.writes
+        Answer(write.status, write.id, write.made_after, write, _keeps_back(event, write))
+        for write in event.outcome.writes
+    )
+
+
+def _keeps_back(event: TraceEvent, write: Write) -> bool:
+    """Return whether the records of a write that undoes nothing are kept back until its answer."""
+    if write.status is not ErrorCode.PENDING or not isinstance(event.operation, _HOLDING):
+        return False
+    return any(
+        record.pending and record.first <= batch.first <= record.last
+        for batch in write.state_batches[:1]
+        for record in event.after.records or ()
     )
 
 

@@ -25,6 +25,10 @@ class Engine(Protocol):
     an operation that makes no sense; it then changes nothing. ``impl.FastSharePartition`` is one.
     """
 
+    @property
+    def profile(self) -> Profile:
+        """The rules that apply."""
+
     def apply(
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int
     ) -> Outcome:
@@ -58,6 +62,7 @@ class SpecEngine:
 
     def __init__(self, profile: Profile, partition: SharePartition | None = None) -> None:
         """Start with ``partition``, or else with one that no leader has initialized."""
+        self.profile = profile
         self.partition = partition or new_partition(profile)
 
     def apply(

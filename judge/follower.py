@@ -5,6 +5,7 @@ from typing import Protocol
 
 import attrs
 
+from judge.awaited import Watch
 from judge.choices import recorded_answers, recorded_choice
 from judge.compare import (
     Mismatch,
@@ -19,7 +20,7 @@ from judge.finding import Finding, FindingKind
 from judge.telling import told
 from judge.words import outcome_text, ranges_text, snapshot_text
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.guards import Difference
+from model.guards import Difference, Guard
 from model.operations import AdvanceTime, Checkpoint, Gap, Initialize, Operation
 from model.outcome import Choice, Outcome, Write
 from model.snapshot import SharePartitionSnapshot
@@ -44,8 +45,13 @@ class Follower:
     ``state`` is the engine's window after the last event, ``outcome`` its answer to that.
     """
 
-    def __init__(self, name: str, engine: Engine, invariants_every: int = 0) -> None:
-        """Check the invariants after every so many events; 0 for never."""
+    def __init__(
+        self, name: str, engine: Engine, invariants_every: int = 0, *, is_recorded: bool = True
+    ) -> None:
+        """Check the invariants after every so many events; 0 for never.
+
+        Unless it ``is_recorded``, who judges answers the writes, and may let them wait.
+        """
         self.name = name
         self.engine = engine
         self.state = SharePartitionSnapshot(0, 0, 0, ())
@@ -54,6 +60,8 @@ class Follower:
         self._known = self._led = self._timed = False
         self._clock = 0
         self._unmade: dict[int, Write] = {}
+        self._watch = Watch()
+        self._is_recorded = is_recorded
 
     def resume(self, standing: ReplayState) -> None:
         """Go on from where a replay stands, whose whole state the engine has."""
@@ -62,13 +70,15 @@ class Follower:
         self._known, self._led = whole.ready, whole.highest_limit > 0
         self._timed, self._clock = whole.timed, standing.time_ms
         self._unmade = {each.id: _recorded_write(each) for each in standing.numbers}
+        self._watch = Watch(standing)
 
     def standing(self, whole: WholeState, seq: int) -> ReplayState:
         """Return where the replay stands; ``whole`` is the engine's state, ``seq`` the next."""
         writes = whole.writes if whole.ready else ()
         later = (write.id for write in writes if write.made_after is not None)
         numbers = (_numbers(id_, self._unmade[id_]) for id_ in later if id_ in self._unmade)
-        return ReplayState(whole, seq, self._clock, tuple(numbers))
+        awaited = self._watch.awaited() if whole.ready else ()
+        return ReplayState(whole, seq, self._clock, tuple(numbers), awaited)
 
     def step(self, event: TraceEvent) -> Finding | None:
         """Apply one event; return what is wrong with it, or None.
@@ -99,6 +109,7 @@ class Follower:
         self._clock = event.time_ms
         if isinstance(event.operation, Gap):
             self._known = False
+            self._watch.begin(event.operation)
             return None
         if begins:
             self._begin(event.operation)
@@ -111,6 +122,8 @@ class Follower:
         )
         for composed in self.outcome.composed:
             self._unmade.pop(composed.id, None)
+        if mismatch is None and (late := self._late(event)):
+            return self._refused(event, choice, IllegalChoiceError(Guard.ANSWER_COMES, late))
         if mismatch is None:
             return self._broken_invariant(event, before)
         return Finding(
@@ -134,9 +147,18 @@ class Follower:
     def _begin(self, operation: Operation) -> None:
         """Note that a leader has begun, or that its state is known from now on."""
         self._unmade.clear()
+        self._watch.begin(operation)
         self._known = self.outcome.status is ErrorCode.NONE
         if isinstance(operation, Initialize | Checkpoint) and self._known:
             self._led, self._timed = True, operation.timed
+
+    def _late(self, event: TraceEvent) -> str | None:
+        """Return what has been awaited for too long after an event, in words."""
+        if not self._known or not self._is_recorded:
+            return None
+        now = event.time_ms if self._timed else event.seq
+        self._watch.note(event, self.state.records or (), now)
+        return self._watch.overdue(now, self.engine.profile, timed=self._timed)
 
     def _persisted(self, event: TraceEvent) -> Mismatch | None:
         if not self._led or not isinstance(event.operation, Initialize):

@@ -473,7 +473,7 @@ class World:
         return self.load.disorder > 0 and self.dice.happens(self.load.disorder)
 
     def choice(self) -> Choice:
-        """Return what the implementation chooses: mostly nothing, now and then a start offset."""
+        """Return what the implementation chooses: mostly nothing, or a start offset."""
         if not self.load.choose or not self.dice.happens(self.load.choose):
             return _FREE
         return Choice(start_offset=self.start_offset())
@@ -483,9 +483,8 @@ class World:
         start = self.state.start_offset
         if not self.disorder():
             return start
-        unfinished = (
-            r.first for r in self.state.records or () if r.pending or r.state not in TERMINAL_STATES
-        )
+        records = self.state.records or ()
+        unfinished = (r.first for r in records if r.pending or r.state not in TERMINAL_STATES)
         furthest = next(unfinished, self.state.end_offset)
         return self.dice.number(max(0, start - 1), max(start, furthest) + 1)
 
@@ -493,7 +492,8 @@ class World:
         """Return how the coordinator answers the write of an operation."""
         status = self.dice.one_of(self.load.answers)
         id_ = self.last_write + 3 if self.disorder() else None
-        return () if status is ErrorCode.NONE and id_ is None else (Answer(status, id_),)
+        answer = Answer(status, id_, keeps_back=self.load.choose > 0 and self.dice.happens(0.3))
+        return (answer,) if status is not ErrorCode.NONE or id_ is not None else ()
 
 
 _FREE = Choice()

@@ -38,6 +38,7 @@ class Guard(Enum):
     ONLY_COMMITTED_IS_ASKED_FOR = (
         "records of aborted transactions are kept back under read_committed alone (KIP-932)"
     )
+    ANSWER_COMES = "a write is answered, a dead letter archived, a log start in the log, in time"
     WRITE_IS_OUTSTANDING = "only an outstanding write can be completed"
     CHECKPOINT_IS_THE_STATE = "a checkpoint tells the state that the events before it lead to"
     PARTITION_IS_INITIALIZED = "a share-partition is initialized before it is used"

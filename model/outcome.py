@@ -54,12 +54,15 @@ class Answer:
     ``written`` is the write as an implementation made it, where that was seen: its form is a choice
     (docs/decisions.md, 25), it is what may be durable, and an error or no answer then proves
     nothing of that. None: the form of this project, and an answer that tells what is durable.
+    ``keeps_back`` says that the records of a lock that expired, or of a dead letter, are kept back
+    until an outstanding write of them is answered; those of other operations always are.
     """
 
     status: ErrorCode = ErrorCode.NONE
     id: int | None = None
     made_after: int | None = None
     written: Write | None = None
+    keeps_back: bool = False
 
 
 @attrs.frozen

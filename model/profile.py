@@ -24,6 +24,12 @@ class Profile:
     KIPs promise both without a number.
     ``sweep_ms``: how long after its deadline a timer may end a lock, where a clock is a real one.
     The KIPs have no such time: a lock ends when its duration has elapsed.
+    ``answered_within``: how many events of a virtual clock a write may wait for its answer, a dead
+    letter for its end, or a log start offset for the log to reach it. The KIPs have no number.
+    ``answered_within_ms``: how long each may wait where a clock is a real one. Apache Kafka tries
+    five times to find the coordinator and five times to write, a minute each with its pause.
+    ``grant_ms``: how long before its row a lock may have been granted, where a clock is a real one:
+    a recorder tells when the leader had finished. In the KIPs a lock lasts from that moment.
     ``summary_compares_the_leader_epoch``: reading a summary for an older leader is
     FENCED_LEADER_EPOCH.
     ``default_max_record_locks``: the default width of the window, in offsets.
@@ -60,7 +66,10 @@ class Profile:
     in_progress: bool
     window_may_exceed_maximum: bool = False
     offered_within: int = 10
+    answered_within: int = 500
+    answered_within_ms: int = 3_600_000
     sweep_ms: int = 0
+    grant_ms: int = 0
     coordinator_counts_complete: bool = False
     defect_start_offset_kept_loses_count: bool = False
     defect_repeated_initialize_discards_state: bool = False
@@ -96,7 +105,10 @@ KAFKA = Profile(
     in_progress=False,
     window_may_exceed_maximum=True,
     offered_within=40,
+    answered_within=400,
+    answered_within_ms=600_000,
     sweep_ms=5000,
+    grant_ms=500,
 )
 """What Apache Kafka does where it differs and both are defensible."""
 

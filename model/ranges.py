@@ -70,6 +70,15 @@ class StateBatch:
 
 
 @attrs.frozen
+class PassedOver:
+    """Available offsets, and how many fetches have passed over each of them."""
+
+    first: int
+    last: int
+    fetches: int
+
+
+@attrs.frozen
 class RecordRange:
     """In-memory state of records; ``owner`` is None unless held.
 

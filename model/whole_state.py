@@ -11,12 +11,13 @@ how often the share coordinator wrote a snapshot; of an outstanding write the of
 the window. A lock that ends after the last time a clock can show ends at that.
 """
 
+from enum import IntEnum
 from typing import Any
 
 import attrs
 
 from model.config import SharePartitionConfig
-from model.ranges import StateBatch
+from model.ranges import PassedOver, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 
@@ -84,7 +85,7 @@ class WriteInFlight:
 
 @attrs.frozen
 class Delayed:
-    """An offset that waits, and how many fetches in a row have left it waiting."""
+    """A start offset that waits, and how many fetches in a row have left it waiting."""
 
     offset: int
     fetches: int
@@ -115,7 +116,7 @@ class WholeState:
     durable_whole: bool
     highest_limit: int
     next_acquisition: int
-    waiting: Delayed | None = None
+    waiting: tuple[PassedOver, ...] = ()
     stuck: Delayed | None = None
     doubtful: tuple[WriteInFlight, ...] = ()
 
@@ -132,18 +133,39 @@ class RecordedNumbers:
     delivery_complete_count: int | None
 
 
+class AwaitedKind(IntEnum):
+    """What must come in time: the answer to a write, the end of a dead letter, or the log."""
+
+    WRITE = 0
+    DEAD_LETTER = 1
+    LOG = 2
+
+
+@attrs.frozen
+class Awaited:
+    """The one of its kind that is watched: the id of a write, or an offset.
+
+    ``since`` is the event, or where the clock is a real one the time (ms), from which on it was.
+    """
+
+    kind: AwaitedKind
+    number: int
+    since: int
+
+
 @attrs.frozen
 class ReplayState:
     """Where a replay stands: the whole state, and what it needs of the events before.
 
     ``seq`` is that of the next event, ``time_ms`` the clock of the last. ``numbers`` are recorded
-    for writes that take theirs later, in the order of their ids.
+    for writes that take theirs later, in the order of their ids; ``awaited`` in that of the kinds.
     """
 
     state: WholeState
     seq: int
     time_ms: int
     numbers: tuple[RecordedNumbers, ...] = ()
+    awaited: tuple[Awaited, ...] = ()
 
 
 def first_difference(value: Any, other: Any, name: str = "state") -> str | None:  # noqa: ANN401 - any part of a state

@@ -138,7 +138,7 @@ def _adopted(partition: SharePartition, operation: Checkpoint) -> SharePartition
         durable_whole=False,
         ready=True,
         highest_limit=max([partition.highest_limit, limit, *counts]),
-        waiting=None,
+        waiting=(),
         stuck=None,
         doubtful=(),
     )

@@ -14,6 +14,7 @@ from model.guards import Guard
 from model.operations import AdvanceTime, Expire
 from model.outcome import Answer, Choice, Expiry, Outcome, Write
 from model.ranges import OffsetRange
+from spec.logic import either
 from spec.partition import SharePartition, Step, move_start, require
 from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED, Record, expire, failed_state, is_held, is_lock_over
@@ -98,9 +99,9 @@ def granted_until(partition: SharePartition, choice: Choice) -> int:
     """Return when the acquisition locks end that an operation grants or renews.
 
     Guard: a lock lasts its duration. Where the clock is a real one it was granted at some time
-    since the event before; otherwise now.
+    since the event before, and no longer before now than the profile says; otherwise now.
     """
-    duration = partition.config.record_lock_duration_ms
+    duration, profile = partition.config.record_lock_duration_ms, partition.profile
     latest, deadline = partition.now + duration, choice.deadline_ms
     if deadline is None:
         return latest
@@ -108,7 +109,9 @@ def granted_until(partition: SharePartition, choice: Choice) -> int:
     detail = f"a lock granted until {deadline}, which may end from {earliest} to {latest}"
     require(deadline >= earliest, Guard.LOCK_LASTS_ITS_DURATION, detail)
     require(deadline <= latest, Guard.LOCK_ENDS_ON_TIME, detail)
-    return deadline
+    late = latest - profile.grant_ms
+    lasts: int = either(deadline < late, late, deadline)
+    return lasts
 
 
 def due_offsets(partition: SharePartition) -> list[int]:

@@ -69,7 +69,7 @@ def initialize(partition: SharePartition, operation: Initialize, choice: Choice 
             next_acquisition=_next_acquisition(partition, operation),
             timed=operation.timed,
             last_event=operation.time_ms if operation.timed else 0,
-            waiting=None,
+            waiting=(),
             stuck=None,
             doubtful=_doubtful(partition, durable),
         )
@@ -109,7 +109,7 @@ def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
             window=window,
             outstanding=Map(),
             durable=durable,
-            waiting=None,
+            waiting=(),
             stuck=None,
             doubtful=(),
         )

@@ -87,10 +87,14 @@ RECORD_INVARIANTS = (
     ),
     RecordInvariant(
         "pending_was_delivered",
-        "A record whose write is outstanding was delivered, and is exhausted at its limit.",
+        "A record whose write is outstanding was delivered, and is exhausted at its limit, where a "
+        "failed write restores what was.",
         lambda r, limit, _now: (
             negate(r.pending)
-            | ((r.delivery_count >= 1) & (r.exhausted | (r.delivery_count < limit)))
+            | (
+                (r.delivery_count >= 1)
+                & (r.exhausted | (r.delivery_count < limit) | absent(r.former_owner))
+            )
         ),
     ),
     RecordInvariant(

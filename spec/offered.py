@@ -5,32 +5,41 @@ from heapq import merge
 
 from model.guards import Guard
 from model.operations import Acquire
+from model.ranges import PassedOver
 from spec.log import Extent, hole_end, overlapping, readable_end
 from spec.partition import SharePartition, Waiting, require
+from spec.ranges import runs
 from spec.record import is_acquirable
 from spec.window import first_unfinished, tracked
 
 
-def note_fetch(partition: SharePartition, operation: Acquire, taken: list[int]) -> Waiting | None:
-    """Return the record that waits to be acquired, and how many fetches passed over it.
+def note_fetch(
+    partition: SharePartition, operation: Acquire, taken: list[int]
+) -> tuple[PassedOver, ...]:
+    """Return the records that wait to be acquired, and how many fetches passed over each.
 
     In KIP-932 a fetch begins with the first AVAILABLE record, so that every available record is
-    delivered, in whatever order. A fetch passes over a record if it takes nothing, or only later
-    records.
+    delivered, in whatever order. A fetch passes over those below the last that it takes, or over
+    the first if it takes nothing. Only to acquire a record ends its count.
 
     Guard: at most so many fetches pass over the same record.
     """
-    waiting = partition.waiting
+    waiting, start = partition.waiting, partition.window.start_offset
     if operation.max_fetch_records == 0:
         return waiting
     passed = _passed_over(partition, operation, taken)
-    if passed is None:
-        return None if waiting and waiting.offset in set(taken) else waiting
-    fetches = waiting.fetches + 1 if waiting and waiting.offset == passed else 1
+    if not passed and not waiting:
+        return ()
+    counts = {offset: fetches for offset, fetches in _each(waiting) if offset >= start}
+    for offset in taken:
+        counts.pop(offset, None)
     bound = partition.profile.offered_within
-    detail = f"offset {passed} is available, and {fetches} fetches passed over it"
-    require(fetches <= bound, Guard.RECORD_IS_OFFERED, detail)
-    return Waiting(passed, fetches)
+    for offset in passed:
+        fetches = counts.get(offset, 0) + 1
+        detail = f"offset {offset} is available, and {fetches} fetches passed over it"
+        require(fetches <= bound, Guard.RECORD_IS_OFFERED, detail)
+        counts[offset] = fetches
+    return tuple(PassedOver(*run) for run in runs(sorted(counts.items())))
 
 
 def note_full(partition: SharePartition) -> Waiting | None:
@@ -51,15 +60,24 @@ def note_full(partition: SharePartition) -> Waiting | None:
     return Waiting(start, fetches)
 
 
-def _passed_over(partition: SharePartition, operation: Acquire, taken: list[int]) -> int | None:
-    """Return the lowest record that the fetch could have acquired and did not, or None."""
+def _each(waiting: Iterable[PassedOver]) -> Iterator[tuple[int, int]]:
+    """Yield each offset that waits, with its fetches."""
+    for each in waiting:
+        yield from ((offset, each.fetches) for offset in range(each.first, each.last + 1))
+
+
+def _passed_over(partition: SharePartition, operation: Acquire, taken: list[int]) -> list[int]:
+    """Return the records that the fetch could have acquired and did not, ascending."""
     mine, highest = set(taken), taken[-1] if taken else None
+    passed: list[int] = []
     for offset in _offerable(partition, operation):
-        if highest is not None and offset > highest:
-            return None
-        if offset not in mine:
-            return offset
-    return None
+        if highest is None:
+            return [offset]
+        if offset > highest:
+            break
+        if offset not in mine and offset not in passed[-1:]:
+            passed.append(offset)
+    return passed
 
 
 def _offerable(partition: SharePartition, operation: Acquire) -> Iterator[int]:

@@ -8,6 +8,7 @@ from model.errors import ErrorCode, IllegalChoiceError
 from model.guards import CoordinatorGuard, Guard
 from model.outcome import Outcome, Write
 from model.profile import Profile
+from model.ranges import PassedOver
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.window import Window, drop_below, first_unfinished
@@ -32,7 +33,7 @@ class Outstanding:
 
 @attrs.frozen
 class Waiting:
-    """An offset that waits, and how many fetches in a row have left it waiting."""
+    """A start offset that waits, and how many fetches in a row have left it waiting."""
 
     offset: int
     fetches: int
@@ -51,8 +52,8 @@ class SharePartition:
     Without ``durable_whole`` more may be durable than ``durable``, as events are missing.
     ``doubtful`` are writes that may be durable although nobody said so: those that were seen, and
     answered with an error or never.
-    ``waiting`` is the available record that fetches passed over last, and ``stuck`` the start
-    offset of a full window that had something finished there.
+    ``waiting`` are the available records that fetches passed over, in ascending ranges, and
+    ``stuck`` is the start offset of a full window that had something finished there.
     """
 
     profile: Profile
@@ -69,7 +70,7 @@ class SharePartition:
     next_acquisition: int = 0
     timed: bool = False
     last_event: int = 0
-    waiting: Waiting | None = None
+    waiting: tuple[PassedOver, ...] = ()
     stuck: Waiting | None = None
     doubtful: tuple[Write, ...] = ()
 

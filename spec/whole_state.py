@@ -44,7 +44,7 @@ def whole_state(partition: SharePartition) -> WholeState:
         durable_whole=partition.durable_whole,
         highest_limit=partition.highest_limit,
         next_acquisition=partition.next_acquisition,
-        waiting=_delayed(partition.waiting),
+        waiting=partition.waiting,
         stuck=_delayed(partition.stuck),
         doubtful=tuple(
             _write(Outstanding(each))
@@ -79,7 +79,7 @@ def partition_of(state: WholeState, profile: Profile) -> SharePartition:
         state.next_acquisition,
         state.timed,
         state.last_event,
-        _waiting(state.waiting),
+        state.waiting,
         _waiting(state.stuck),
         tuple(_made(each) for each in state.doubtful),
     )

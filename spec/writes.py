@@ -69,13 +69,16 @@ def write_and_forget(
     """Apply changes that hold whatever becomes of their write: lock expiries, dead letters.
 
     Guard: as the record's rule says.
-    Effect: at once and final.
+    Effect: at once and final. An implementation may keep the records back, pending, until the write
+    is answered: then the change stands, whatever the answer.
     Delivery count: unchanged.
     Persistence: one write; it is durable only if it succeeds.
     """
+    kept = tuple(changed) if answer.status is ErrorCode.PENDING and answer.keeps_back else ()
+    changed = {o: attrs.evolve(r, pending=True) for o, r in changed.items()} if kept else changed
     partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
-    return _send(partition, _sent(write, answer)), write
+    return _send(partition, attrs.evolve(_sent(write, answer), offsets=kept)), write
 
 
 def write_besides(partition: SharePartition, answers: Iterable[Answer]) -> SharePartition:
@@ -108,7 +111,7 @@ def _sent(write: Write, answer: Answer) -> Outstanding:
 
 
 def _send(partition: SharePartition, waiting: Outstanding) -> SharePartition:
-    """Let the coordinator have a write that no record waits for."""
+    """Let the coordinator have a write that takes no change back."""
     id_, status = waiting.write.id, waiting.write.status
     if status is not ErrorCode.PENDING:
         return _settle(partition, waiting, status)

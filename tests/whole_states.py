@@ -7,10 +7,12 @@ from typing import Any
 import attrs
 
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
-from model.ranges import StateBatch
+from model.ranges import PassedOver, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 from model.whole_state import (
+    Awaited,
+    AwaitedKind,
     Delayed,
     LogState,
     RecordedNumbers,
@@ -64,13 +66,14 @@ FULL = ReplayState(
         durable_whole=True,
         highest_limit=4,
         next_acquisition=6,
-        waiting=Delayed(10, 2),
+        waiting=(PassedOver(10, 10, 2), PassedOver(12, 13, 1)),
         stuck=Delayed(11, 1),
         doubtful=(WriteInFlight(0, 9, 2, (StateBatch(12, 12, GONE, 2),)),),
     ),
     44,
     100,
     (RecordedNumbers(6, 10, 3),),
+    (Awaited(AwaitedKind.WRITE, 6, 41), Awaited(AwaitedKind.LOG, 12, 40)),
 )
 """A replay of the profile draft_resolved, in the middle."""
 

@@ -128,7 +128,7 @@ def _steered(weights: dict[type[asks.Ask], float], partition: SharePartition) ->
     """Return the weights for a state; a command that would do nothing gets a low weight."""
     writing = bool(partition.outstanding)
     archiving = any(is_dead_letter(r) for r in partition.window.records.values())
-    waiting = partition.waiting is not None or partition.stuck is not None
+    waiting = bool(partition.waiting) or partition.stuck is not None
     idle = {asks.CompleteWrite: not writing, asks.FinishDeadLetter: not archiving}
     return {
         kind: weight

@@ -61,7 +61,7 @@ class Scene:
         """Reset the core; its own profile judges it, or another. Raises TargetError."""
         self._target = target
         profile = profile or profile_named(hello.profile)
-        self._follower = Follower("spec", engine := SpecEngine(profile), 1)
+        self._follower = Follower("spec", engine := SpecEngine(profile), 1, is_recorded=False)
         self._engine = engine
         self._waiting: list[int] = []
         self.log: list[list[int]] = []
@@ -81,7 +81,7 @@ class Scene:
     @property
     def waits(self) -> bool:
         """Return whether fetches passed over a record, or found the window full, so far."""
-        return self.partition.waiting is not None or self.partition.stuck is not None
+        return bool(self.partition.waiting) or self.partition.stuck is not None
 
     def ask(self, ask: asks.Ask) -> Deviation | None:
         """Send a command and judge the answer. Raises TargetError if there is none."""

@@ -40,11 +40,11 @@ from conformance.wire.written import WrittenLog
 from model.config import SharePartitionConfig
 from model.operations import AdvanceLogStart, Produce
 from model.profile import Profile
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, PassedOver
 from model.share_messages import TopicPartition
 from spec.coordinator import Durable
 from spec.log import Log
-from spec.partition import SharePartition, Waiting
+from spec.partition import SharePartition
 from spec.share_broker import (
     PartitionKey,
     ShareBroker,
@@ -165,7 +165,8 @@ def merged(beliefs: Mapping[Belief, _T]) -> dict[Belief, _T]:
     """Return the beliefs without those that differ from an earlier one in what waits alone.
 
     How long a record has waited depends on what the broker did unseen. Of several counts for the
-    same record the lowest stays, and for different records none, so that no broker is wronged.
+    same record the lowest stays, and of a record that waits in one of them only none, so that no
+    broker is wronged.
     """
     kept: dict[Belief, tuple[Belief, _T]] = {}
     for belief, value in beliefs.items():
@@ -177,20 +178,25 @@ def merged(beliefs: Mapping[Belief, _T]) -> dict[Belief, _T]:
     return dict(kept.values())
 
 
-def _shortest(first: Belief, other: Belief) -> dict[PartitionKey, Waiting]:
+def _shortest(first: Belief, other: Belief) -> dict[PartitionKey, tuple[PassedOver, ...]]:
     shortest = {}
     for key, partition in first.broker.partitions.items():
-        waits = partition.waiting, other.broker.partitions[key].waiting
-        if waits[0] and waits[1] and waits[0].offset == waits[1].offset:
-            shortest[key] = min(waits[0], waits[1], key=lambda waiting: waiting.fetches)
+        mine, theirs = partition.waiting, other.broker.partitions[key].waiting
+        shortest[key] = tuple(
+            PassedOver(low, high, min(one.fetches, another.fetches))
+            for one in mine
+            for another in theirs
+            if (low := max(one.first, another.first)) <= (high := min(one.last, another.last))
+        )
     return shortest
 
 
-def _with_waiting(belief: Belief, waiting: Mapping[PartitionKey, Waiting]) -> Belief:
+def _with_waiting(belief: Belief, waiting: Mapping[PartitionKey, tuple[PassedOver, ...]]) -> Belief:
     partitions = belief.broker.partitions
     for key, partition in partitions.items():
-        if partition.waiting != waiting.get(key):
-            partitions = partitions.set(key, attrs.evolve(partition, waiting=waiting.get(key)))
+        if partition.waiting != waiting.get(key, ()):
+            told = attrs.evolve(partition, waiting=waiting.get(key, ()))
+            partitions = partitions.set(key, told)
     return attrs.evolve(belief, broker=attrs.evolve(belief.broker, partitions=partitions))
 
 

@@ -23,7 +23,7 @@ from model.errors import ErrorCode
 from model.operations import Initialize
 from model.outcome import Write
 from model.profile import Profile
-from model.ranges import StateBatch
+from model.ranges import PassedOver, StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 from spec.coordinator import durable_from, durable_state
@@ -87,12 +87,11 @@ def concrete(partition: SharePartition, *, worn: bool = False) -> Loaded:
     header[at.NEXT_WRITE] = partition.next_write
     header[at.NEXT_ACQUISITION] = partition.next_acquisition
     header[at.LAST_EVENT] = partition.last_event
-    for offset, fetches, waiting in (
-        (at.WAITING_OFFSET, at.WAITING_FETCHES, partition.waiting),
-        (at.STUCK_OFFSET, at.STUCK_FETCHES, partition.stuck),
-    ):
-        header[offset] = _NOWHERE if waiting is None else waiting.offset
-        header[fetches] = 0 if waiting is None else waiting.fetches
+    header[at.WAITING_TAIL] = len(partition.waiting)
+    _fill(state.waiting, 0, tuple(attrs.astuple(each) for each in partition.waiting))
+    stuck = partition.stuck
+    header[at.STUCK_OFFSET] = _NOWHERE if stuck is None else stuck.offset
+    header[at.STUCK_FETCHES] = 0 if stuck is None else stuck.fetches
     return Loaded(partition.profile, state)
 
 
@@ -125,8 +124,10 @@ def abstraction(impl: Loaded, like: SharePartition) -> SharePartition:
         next_acquisition=int(header[at.NEXT_ACQUISITION]),
         timed=bool(header[at.TIMED]),
         last_event=int(header[at.LAST_EVENT]),
-        waiting=_waiting(header, at.WAITING_OFFSET),
-        stuck=_waiting(header, at.STUCK_OFFSET),
+        waiting=tuple(
+            PassedOver(*row) for row in state.waiting[: header[at.WAITING_TAIL]].tolist()
+        ),
+        stuck=_stuck(header),
     )
 
 
@@ -253,7 +254,11 @@ def _initialized(partition: SharePartition) -> State:
     )
 
 
-def _fill(array: Ints, row: int, values: "list[_Row] | tuple[tuple[int, ...], ...]") -> None:
+def _fill(
+    array: Ints,
+    row: int,
+    values: "list[_Row] | tuple[tuple[int, ...], ...]",
+) -> None:
     if values:
         array[row : row + len(values)] = np.array(values, np.int64)
 
@@ -330,10 +335,10 @@ def _extents(array: Ints, header: Ints, head: int) -> tuple[tuple[int, int], ...
     return tuple((first, last) for first, last in rows)
 
 
-def _waiting(header: Ints, offset: int) -> Waiting | None:
-    if header[offset] == _NOWHERE:
+def _stuck(header: Ints) -> Waiting | None:
+    if header[at.STUCK_OFFSET] == _NOWHERE:
         return None
-    return Waiting(int(header[offset]), int(header[offset + 1]))
+    return Waiting(int(header[at.STUCK_OFFSET]), int(header[at.STUCK_FETCHES]))
 
 
 def _records(state: State) -> dict[int, Record]:

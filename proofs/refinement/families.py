@@ -8,6 +8,7 @@ import attrs
 from immutables import Map
 
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, LAG_RESOLVED, Profile
+from model.ranges import PassedOver
 from model.states import RecordState
 from proofs.refinement.abstraction import MEMBERS
 from proofs.refinement.check import Tally, compare
@@ -106,7 +107,8 @@ def _around(profile: Profile) -> list[Family]:
     unknown = Surroundings(known=False, produced=False)
     unmade = Surroundings(forgotten=True, unmade=True)
     past = profile.offered_within
-    waits = Surroundings(waiting=Waiting(START, past), stuck=Waiting(START, past), log_start=0)
+    passed = (PassedOver(START, START, past),)
+    waits = Surroundings(waiting=passed, stuck=Waiting(START, past), log_start=0)
     alone = (
         ("one record, with a dead-letter queue", queue, _WRITING),
         ("one record, read committed", committed, _READING),

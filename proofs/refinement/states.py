@@ -11,6 +11,7 @@ from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import Profile
+from model.ranges import PassedOver
 from model.states import RecordState
 from proofs.refinement.abstraction import MEMBERS
 from spec.coordinator import Durable, coalesce
@@ -75,7 +76,7 @@ class Surroundings:
     forgotten: bool = False
     unmade: bool = False
     timed: bool = False
-    waiting: Waiting | None = None
+    waiting: tuple[PassedOver, ...] = ()
     stuck: Waiting | None = None
 
 

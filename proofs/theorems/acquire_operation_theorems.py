@@ -17,7 +17,7 @@ from model.guards import Guard
 from model.operations import Acquire
 from model.outcome import Choice, Outcome
 from model.profile import DRAFT_RESOLVED, KIP, Profile
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, PassedOver
 from model.states import RecordState
 from proofs.theorems.acquire_situation import (
     OneAcquire,
@@ -37,12 +37,12 @@ from spec import acquire
 from spec import partition as partitions
 from spec.log import Log
 from spec.logic import Term, either, negate
-from spec.partition import SharePartition, Step, Waiting
+from spec.partition import SharePartition, Step
 from spec.record import UNDELIVERED, Record
 from spec.record import acquire as acquired_record
 
 _law = laws("KIP-932, In-flight records")
-WAITS = Waiting(0, 1)
+WAITS = (PassedOver(0, 0, 1),)
 """What a fetch leaves waiting, as ``note_fetch`` answers here."""
 ASKED = ("check_read", "check_taken", "check_maximum", "check_growth", "check_width")
 

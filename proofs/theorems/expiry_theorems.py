@@ -32,7 +32,7 @@ from proofs.theorems.theorem import Control, Property, Theorem, laws
 from proofs.theorems.write_theorems import merging
 from spec import expire
 from spec import record as rules
-from spec.logic import Term, negate
+from spec.logic import Term, either, negate
 from spec.partition import SharePartition
 
 _law = laws("KIP-932, In-flight records")
@@ -114,9 +114,12 @@ def _timer_without_locks(s: OneOperation) -> Term:
 
 
 def _real_clock(s: OneOperation) -> SharePartition:
-    """Return a share-partition whose clock is a real one; ``grace`` is how late a timer may be."""
+    """Return a share-partition whose clock is a real one; ``grace`` is how late a timer may be.
+
+    It is also how long before its row a lock may have been granted.
+    """
     before = partition_of(s)
-    profile = attrs.evolve(before.profile, sweep_ms=s.grace)
+    profile = attrs.evolve(before.profile, sweep_ms=s.grace, grant_ms=s.grace)
     return attrs.evolve(before, timed=True, last_event=s.seq, profile=profile)
 
 
@@ -145,8 +148,11 @@ def _grants(s: OneOperation) -> Term:
         return False
     virtual = _granted(clock, s.elapsed)
     real = _granted(_real_clock(s), s.elapsed)
+    late = latest - s.grace
+    lasts = either(s.elapsed < late, late, s.elapsed)
     return conjunction(
-        _is_granted(s, virtual, latest, latest), _is_granted(s, real, s.seq + s.lock, latest)
+        _is_granted(s, virtual, latest, latest, s.elapsed),
+        _is_granted(s, real, s.seq + s.lock, latest, lasts),
     )
 
 
@@ -155,9 +161,15 @@ def _granted(partition: SharePartition, deadline: Term) -> Any:  # noqa: ANN401 
     return attempted(lambda: expire.granted_until(partition, choice))
 
 
-def _is_granted(s: OneOperation, granted: Any, earliest: Term, latest: Term) -> Term:  # noqa: ANN401 - a number or Refusal
+def _is_granted(
+    s: OneOperation,
+    granted: Any,  # noqa: ANN401 - a number or Refusal
+    earliest: Term,
+    latest: Term,
+    lasts: Term,
+) -> Term:
     if not isinstance(granted, Refusal):
-        return conjunction(granted == s.elapsed, earliest <= s.elapsed, s.elapsed <= latest)
+        return conjunction(granted == lasts, earliest <= s.elapsed, s.elapsed <= latest)
     if granted.guard is LASTS:
         return s.elapsed < earliest
     return conjunction(granted.guard is ON_TIME, earliest <= s.elapsed, s.elapsed > latest)

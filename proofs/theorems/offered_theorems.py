@@ -11,7 +11,7 @@ from model.config import IsolationLevel, SharePartitionConfig
 from model.guards import Guard
 from model.operations import Acquire, Initialize, ResetOffset
 from model.profile import KIP
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, PassedOver
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
 from proofs.theorems.acquire_situation import furthest_of
@@ -37,9 +37,9 @@ FINISHED = Record(RecordState.ACKNOWLEDGED, 1)
 class OnePassage:
     """A fetch that takes some of three ascending offsets: ``offset``, ``other``, ``elsewhere``.
 
-    ``offers`` and ``offers_other``: a fetch may acquire this one. ``waits``: a record waits, at the
-    first offset, or at the second, or elsewhere, and ``fetches`` passed over it. The window begins
-    at ``start`` and may begin at ``furthest``; ``bound`` limits the fetches.
+    ``offers`` and ``offers_other``: a fetch may acquire this one, and passes over it unless it
+    takes it. ``waits`` and the like: the record waits, and ``fetches`` passed over it. The window
+    begins at ``start`` and may begin at ``furthest``; ``bound`` limits the fetches.
     """
 
     start: Term = number()
@@ -74,16 +74,23 @@ def _can_fetch(s: OnePassage) -> Term:
 
 def _before(s: OnePassage) -> SharePartition:
     profile = attrs.evolve(KIP, offered_within=s.bound)
-    window, waiting = Window(s.start, s.elsewhere), _waiting(s)
-    return SharePartition(profile, window=window, ready=True, waiting=waiting, stuck=waiting)
+    waiting = tuple(PassedOver(offset, offset, fetches) for offset, fetches in _waiting(s))
+    window, stuck = Window(s.start, s.elsewhere), _stuck(s)
+    return SharePartition(profile, window=window, ready=True, waiting=waiting, stuck=stuck)
 
 
 def _fetch(s: OnePassage) -> Acquire:
     return Acquire("a", AcquireMode.RECORD_LIMIT, 1, s.maximum, s.start, ())
 
 
-def _waiting(s: OnePassage) -> Waiting | None:
-    """Return what waits before the fetch."""
+def _waiting(s: OnePassage) -> list[tuple[Term, Term]]:
+    """Return what waits before the fetch, each with its fetches."""
+    flags = ((s.waits, s.offset), (s.waits_other, s.other), (s.waits_elsewhere, s.elsewhere))
+    return [(offset, s.fetches) for waits, offset in flags if waits]
+
+
+def _stuck(s: OnePassage) -> Waiting | None:
+    """Return the start offset at which fetches found the window full before this one."""
     if s.waits:
         return Waiting(s.offset, s.fetches)
     if s.waits_other:
@@ -181,60 +188,75 @@ def _offered(s: OneOffer, level: IsolationLevel) -> list[Term]:
         return list(offered._offerable(before, operation))  # noqa: SLF001 - the rule
 
 
-def _noted(s: OnePassage, passed: Term) -> Any:  # noqa: ANN401 - what waits, or a refusal
-    """Return what waits after a fetch that passes over this offset, or over none."""
+def _noted(s: OnePassage, passed: list[Term]) -> Any:  # noqa: ANN401 - what waits, or a refusal
+    """Return what waits after a fetch that passes over these offsets."""
     before, operation, taken = _before(s), _fetch(s), _taken(s)
     asked = []
 
-    def passes(*of: object) -> Term:
+    def passes(*of: object) -> list[Term]:
         asked.append(of)
         return passed
 
-    with patch.object(offered, "_passed_over", passes):
+    def each(ranges: object) -> list[tuple[Term, Term]]:
+        return _waiting(s) if ranges else []
+
+    with patch.object(offered, "_passed_over", passes), patch.object(offered, "_each", each):
         noted = attempted(lambda: offered.note_fetch(before, operation, taken))
     expected = [] if s.maximum == 0 else [(before, operation, taken)]
     return noted if asked == expected else Refusal(None)
 
 
+def _passed(s: OnePassage) -> list[Term]:
+    """Return the offsets that the fetch passes over."""
+    flags = ((s.offers, s.takes, s.offset), (s.offers_other, s.takes_other, s.other))
+    return [offset for offers, takes, offset in flags if offers and not takes]
+
+
+def _count_after(s: OnePassage, offset: Term, passed: list[Term]) -> Term:
+    """Return how many fetches have passed over an offset since it was acquired."""
+    if s.maximum != 0 and any(each is offset for each in _taken(s)):
+        return 0
+    before = sum(fetches for each, fetches in _waiting(s) if each is offset)
+    return before + (1 if s.maximum != 0 and any(each is offset for each in passed) else 0)
+
+
 def _counts(s: OnePassage) -> Term:
-    """Whether a fetch that passes over the first offset is one more, or the first, of it."""
-    noted, waiting = _noted(s, s.offset), _waiting(s)
-    if s.maximum == 0:
-        return _is_waiting(noted, waiting)
+    """Whether each record that a fetch passes over has one more, and no other is changed."""
+    passed = _passed(s)
+    return _is_counted(s, _noted(s, passed), passed)
+
+
+def _is_counted(s: OnePassage, noted: Any, passed: list[Term]) -> Term:  # noqa: ANN401 - as noted
     if isinstance(noted, Refusal):
         return noted.guard is Guard.RECORD_IS_OFFERED
-    return _is_waiting(noted, Waiting(s.offset, _fetches(s)))
+    counted = (
+        _count_in(noted, offset) == _count_after(s, offset, passed)
+        for offset in (s.offset, s.other, s.elsewhere)
+    )
+    return conjunction(*counted)
+
+
+def _count_in(noted: tuple[PassedOver, ...], offset: Term) -> Term:
+    inside = [each.fetches for each in noted if each.first <= offset <= each.last]
+    return sum(inside)
 
 
 def _is_bounded(s: OnePassage) -> Term:
-    """Whether a fetch is refused exactly if more than the bound have passed over the offset."""
-    noted = _noted(s, s.offset)
-    within = True if s.maximum == 0 else _fetches(s) <= s.bound
+    """Whether a fetch is refused exactly if more than the bound have passed over a record."""
+    passed = _passed(s)
+    noted = _noted(s, passed)
+    counts = [_count_after(s, offset, passed) for offset in passed]
+    within = True if s.maximum == 0 else conjunction(*(count <= s.bound for count in counts))
     return negate(within) if isinstance(noted, Refusal) else within
-
-
-def _fetches(s: OnePassage) -> Term:
-    waiting = _waiting(s)
-    again = waiting is not None and bool(waiting.offset == s.offset)
-    return s.fetches + 1 if again else 1
 
 
 def _ends(s: OnePassage) -> Term:
     """Whether after a fetch that passes over nothing what waited still waits, unless acquired."""
-    noted, waiting = _noted(s, None), _waiting(s)
-    acquired = waiting is not None and any(waiting.offset == offset for offset in _taken(s))
-    counted = negate(s.maximum == 0)
-    return _is_waiting(noted, None if acquired and counted else waiting)
-
-
-def _is_waiting(noted: Any, expected: Waiting | None) -> Term:  # noqa: ANN401 - as noted
-    if expected is None or not isinstance(noted, Waiting):
-        return noted is expected
-    return conjunction(noted.offset == expected.offset, noted.fetches == expected.fetches)
+    return _is_counted(s, _noted(s, []), [])
 
 
 def _passes(s: OnePassage) -> Term:
-    """Whether the lowest offset is named that could be acquired and that the fetch passes over."""
+    """Whether all is named that could be acquired and that the fetch passes over."""
     before, operation, taken = _before(s), _fetch(s), _taken(s)
     flags = (s.offers, s.offset), (s.offers_other, s.other)
     offers = [offset for may, offset in flags if may]
@@ -247,10 +269,10 @@ def _passes(s: OnePassage) -> Term:
     with patch.object(offered, "_offerable", offerable):
         passed = offered._passed_over(before, operation, taken)  # noqa: SLF001 - the rule
     rest = [o for o in offers if not any(o == offset for offset in taken)]
-    expected = next((o for o in rest if not taken or o <= taken[-1]), None)
-    if passed is None or expected is None:
-        return passed is expected
-    return conjunction(asked == [(before, operation)], passed == expected)
+    expected = [o for o in rest if o <= taken[-1]] if taken else rest[:1]
+    same = (each == other for each, other in zip(passed, expected, strict=False))
+    asks = asked == [(before, operation)]
+    return conjunction(asks, len(passed) == len(expected), *same)
 
 
 @attrs.frozen
@@ -338,7 +360,7 @@ def _counts_full(s: OnePassage) -> Term:
         return noted is None
     if isinstance(noted, Refusal):
         return noted.guard is Guard.FINISHED_LEAVES_FULL_WINDOW
-    return _is_waiting(noted, Waiting(s.start, _full_fetches(s)))
+    return conjunction(noted.offset == s.start, noted.fetches == _full_fetches(s))
 
 
 def _is_full_within_bound(s: OnePassage) -> Term:
@@ -347,7 +369,7 @@ def _is_full_within_bound(s: OnePassage) -> Term:
 
 
 def _full_fetches(s: OnePassage) -> Term:
-    stuck = _waiting(s)
+    stuck = _stuck(s)
     again = stuck is not None and bool(stuck.offset == s.start)
     return s.fetches + 1 if again else 1
 
@@ -355,7 +377,7 @@ def _full_fetches(s: OnePassage) -> Term:
 def _resets(s: OnePassage) -> Term:
     """Whether a share-partition whose offsets are reset has nothing that waits or is stuck."""
     after = initialize.reset_offset(_before(s), ResetOffset(s.furthest)).partition
-    return after.waiting is None and after.stuck is None
+    return after.waiting == () and after.stuck is None
 
 
 def _begins(s: OnePassage) -> Term:
@@ -363,24 +385,25 @@ def _begins(s: OnePassage) -> Term:
     read = DurableState(s.start, 0, (), 1, 1)
     operation = Initialize(SharePartitionConfig(), 0, s.elsewhere, read, 0)
     after = initialize.initialize(_before(s), operation).partition
-    return after.waiting is None and after.stuck is None
+    return after.waiting == () and after.stuck is None
 
 
 COUNTS = _law(
     "fetch_that_passes_over_a_record_is_counted",
-    "Of fetches that pass over the same record each is one more; another record begins with one.",
+    "Each record that a fetch passes over has one more; the counts of others stay.",
 )
 BOUNDED = _law(
     "record_is_passed_over_within_the_bound",
-    "A fetch is refused exactly if it passes over a record more often in a row than the bound.",
+    "A fetch is refused exactly if it passes over a record that as many as the bound have before.",
 )
 ENDS = _law(
     "record_that_is_acquired_waits_no_more",
     "Acquiring the record that waits ends its count; a fetch that does not reach it keeps it.",
 )
 PASSES = _law(
-    "fetch_passes_over_the_lowest_record_it_could_take",
-    "Passed over is the lowest of two offered offsets that a fetch leaves before its last.",
+    "fetch_passes_over_each_record_it_could_take",
+    "Passed over is each of two offered offsets that a fetch leaves before its last, or the first "
+    "if it takes nothing.",
 )
 OFFERS = _law(
     "what_a_fetch_could_acquire_is_offered",
@@ -409,7 +432,7 @@ def _changes(
 
 
 def _forgets(partition: SharePartition) -> SharePartition:
-    return attrs.evolve(partition, waiting=None, stuck=None)
+    return attrs.evolve(partition, waiting=(), stuck=None)
 
 
 def _is_patient(partition: SharePartition) -> SharePartition:

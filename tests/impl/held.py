@@ -68,6 +68,7 @@ class Held(FastSharePartition):
         header, known = self._state.header, self.spec.log.holes
         holes = self._state.holes[header[HOLES_HEAD] : header[HOLES_TAIL]].tolist()
         assert [tuple(hole) for hole in holes] == list(known), step
+        assert self.whole().waiting == self.spec.waiting, step
         batches = self._state.log[header[LOG_HEAD] : header[LOG_TAIL]].tolist()
         assert [tuple(batch) for batch in batches] == list(self.spec.log.batches), step
 

@@ -7,6 +7,7 @@ from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
 from model.operations import (
     AdvanceLogStart,
+    AdvanceTime,
     AlterConfig,
     Compact,
     CompleteWrite,
@@ -15,7 +16,7 @@ from model.operations import (
     MemberLeaves,
     ResetOffset,
 )
-from model.outcome import Answer
+from model.outcome import Answer, Choice
 from tests.impl.scenario import (
     ACCEPT,
     GAP,
@@ -245,3 +246,21 @@ def test_vanished_records_stay_archiving() -> None:
     assert shown(made) == "0-0:G1 1-4:Q1a 5-5:Q1b"
     made.apply(AdvanceLogStart(1))
     assert shown(made) == "1-4:Q1a 5-5:Q1b"
+
+
+@pytest.mark.parametrize("status", [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE])
+def test_what_ended_may_stay_pending_until_its_write_is_answered(status: ErrorCode) -> None:
+    made = queued((0, 9), limit=2)
+    fetch(made, "a", (0, 9), choice=Choice(acquired=ranges((0, 3))))
+    ack(made, "a", (0, 1, REJECT))
+    kept = (Answer(ErrorCode.PENDING, 7, keeps_back=True),)
+    made.apply(FinishDeadLetter(ranges((0, 1))), answers=kept)
+    made.apply(AdvanceTime(10), answers=(attrs.evolve(kept[0], id=8),))
+    assert shown(made) == "0-1:X1! 2-3:A1!"
+    assert made.snapshot().start_offset == 0
+    with pytest.raises(IllegalChoiceError, match="NO_ACQUIRE_DURING_WRITE: at 2"):
+        fetch(made, "b", (0, 9), choice=Choice(acquired=ranges((2, 2))))
+    made.apply(CompleteWrite(7, status))
+    made.apply(CompleteWrite(8, status))
+    assert shown(made) == "2-3:A1"
+    assert made.snapshot().start_offset == 2

@@ -1,3 +1,4 @@
+import attrs
 import pytest
 
 from impl.partition import FastSharePartition
@@ -6,16 +7,16 @@ from model.errors import IllegalChoiceError
 from model.guards import Guard
 from model.operations import AdvanceTime, Expire, Initialize, Produce
 from model.outcome import Choice
-from model.profile import KAFKA
+from model.profile import KAFKA, Profile
 from model.snapshot import DurableState
 from tests.impl.scenario import RENEW, ack, fetch, ranges, shown, wait
 
 SWEEP = KAFKA.sweep_ms
 
 
-def clocked() -> FastSharePartition:
+def clocked(profile: Profile = KAFKA) -> FastSharePartition:
     """Return a share-partition under a real clock; a holds 0 to 4 until 10, b 5 until 13."""
-    made = FastSharePartition(KAFKA)
+    made = FastSharePartition(profile)
     config = SharePartitionConfig(record_lock_duration_ms=10)
     made.apply(Initialize(config, 0, 0, DurableState(0, 0), timed=True))
     made.apply(Produce(ranges((0, 4), (5, 9)), 10))
@@ -74,3 +75,14 @@ def test_time_that_only_passes_is_no_event() -> None:
         made.apply(AdvanceTime(2))
     choice = Choice(acquired=ranges((6, 6)), deadline_ms=13)
     assert fetch(made, "a", (5, 9), limit=1, choice=choice).deadline_ms == 13
+
+
+def test_a_claim_of_long_ago_shortens_no_lock() -> None:
+    made = clocked(attrs.evolve(KAFKA, grant_ms=2))
+    wait(made, 9)
+    ack(made, "b", (5, 5, RENEW), choice=Choice(deadline_ms=13))
+    wait(made, 7)
+    with pytest.raises(IllegalChoiceError, match="LOCK_LASTS_ITS_DURATION: at 5"):
+        made.apply(Expire(ranges((5, 5))))
+    wait(made, 1)
+    made.apply(Expire(ranges((5, 5))))

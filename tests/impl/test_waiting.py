@@ -10,6 +10,7 @@ from model.guards import Guard
 from model.operations import Compact, Initialize, Produce, ResetOffset, SkipAcquire
 from model.outcome import Choice
 from model.profile import KIP
+from model.ranges import PassedOver
 from model.snapshot import DurableState
 from tests.impl.held import Held, held
 from tests.impl.scenario import ACCEPT, RELEASE, ack, fetch, ranges
@@ -74,6 +75,25 @@ def test_a_later_record_that_is_acquired_passes_over_the_earlier_ones() -> None:
     fetch(made, "b", (0, 4), choice=Choice(acquired=ranges((1, 1))))
     assert passed_over(made, (0, 4), times=2) is None
     assert passed_over(made, (0, 4), times=1) == "RECORD_IS_OFFERED at 2"
+
+
+def test_no_other_record_that_waits_masks_one_that_starves() -> None:
+    made = hasty((0, 4), (5, 9), partition_max_record_locks=5)
+    fetch(made, "a", (0, 4))
+    ack(made, "a", (1, 4, RELEASE))
+    take = [Choice(acquired=ranges((n, n))) for n in range(5)]
+    fetch(made, "b", (0, 4), choice=take[4])
+    assert made.spec.waiting == (PassedOver(1, 3, 1),)
+    fetch(made, "b", (0, 4), choice=take[1])
+    fetch(made, "b", (0, 4), choice=take[3])
+    assert made.spec.waiting == (PassedOver(2, 2, 2),)
+    ack(made, "b", (1, 1, RELEASE))
+    ack(made, "b", (3, 4, RELEASE))
+    fetch(made, "a", (0, 4), choice=take[1])
+    ack(made, "a", (1, 1, RELEASE))
+    with pytest.raises(IllegalChoiceError) as raised:
+        fetch(made, "b", (0, 4), choice=take[3])
+    assert raised.value.detail == "at 2"
 
 
 def test_a_record_that_was_compacted_is_not_offered() -> None:

@@ -6,7 +6,7 @@ import pytest
 from impl.encode import Members
 from impl.kernel import replay_partition
 from impl.partition import FastSharePartition
-from impl.whole_state import recorded_numbers, state_of, whole_state
+from impl.whole_state import awaited, recorded_numbers, state_of, whole_state
 from model.profile import DRAFT_RESOLVED, KAFKA
 from model.whole_state import ReplayState
 from tests.impl.helpers import COMPILES, table_of
@@ -21,8 +21,9 @@ ALTERED = [(path, other) for path, other in altered(FULL) if path not in NOT_OF_
 def again(told: ReplayState) -> ReplayState:
     """Return what the arrays have of a replay, made of it; the position is not theirs."""
     members = Members()
-    state = state_of(told.state, members, DRAFT_RESOLVED, told.numbers)
-    return ReplayState(whole_state(state, members), FULL.seq, FULL.time_ms, recorded_numbers(state))
+    state = state_of(told.state, members, DRAFT_RESOLVED, told.numbers, told.awaited)
+    place = FULL.seq, FULL.time_ms
+    return ReplayState(whole_state(state, members), *place, recorded_numbers(state), awaited(state))
 
 
 def test_there_and_back_is_the_same() -> None:

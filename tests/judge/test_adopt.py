@@ -55,7 +55,7 @@ def test_the_recorded_window_comes_first_and_that_of_the_rules_second() -> None:
     assert (first.adopted, second.adopted) == (True, False)
     held = {r.first for r in first.state.state.records if r.owner is not None}
     assert free.first not in held
-    assert first.state.state.waiting is None
+    assert first.state.state.waiting == ()
 
 
 def test_a_lock_of_which_nothing_tells_the_end_is_not_adopted() -> None:

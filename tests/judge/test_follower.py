@@ -159,7 +159,7 @@ class Lying:
     """The specification, but with one more record of lag, or one outcome that is not its own."""
 
     def __init__(self, *, lag: int = 0, lies_at: int = -1) -> None:
-        self._engine = SpecEngine(KAFKA)
+        self._engine, self.profile = SpecEngine(KAFKA), KAFKA
         self._lag, self._lies_at = lag, lies_at
         self.snapshot = self._engine.snapshot
         self.durable = self._engine.durable

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from impl.kernel import replay_partition
 from model.guards import Guard
 from model.profile import KAFKA
 from replay.check import check_partition
@@ -87,6 +88,33 @@ def check(table: list[Row], sweep: int | None = None) -> PartitionVerdict:
 def test_timers_that_are_late_conform() -> None:
     verdict = check(rows())
     assert (verdict.verdict, verdict.checked) == (Verdict.CONFORMS, 8)
+
+
+@pytest.mark.parametrize("status", ["NONE", "NOT_COORDINATOR"])
+def test_what_expired_may_be_kept_back_until_its_write_is_answered(status: str) -> None:
+    table = rows()[:6]
+    table[5]["writes"][0].update(status="PENDING")
+    after = copy.deepcopy(table[5]["after"])
+    after["records"][1].update(pending=True)
+    table[5]["after"] = after
+    released = copy.deepcopy(after)
+    released["records"][1].update(pending=False)
+    answer = {"op": "complete_write", "id": 1, "result": {"status": status}, "ranges": []}
+    taken = {**fetched((1, 1)), "after": after}
+    for row in (answer, taken):
+        row.update(partition="g:t:0", time_ms=NOW + 1010, writes=[], completed=[])
+    table += [{**table[5], **answer, "seq": 6, "after": released}]
+    assert check(table).verdict is Verdict.CONFORMS
+    assert replay_partition(placed(table), KAFKA).divergence is None
+    acquired = [{"first": 1, "last": 1, "delivery_count": 2}]
+    taken["result"] = {"status": "NONE", "acquired": acquired, "count": 1}
+    table[6] = {**table[5], **taken, "seq": 6}
+    divergence = check(table).divergence
+    assert divergence is not None
+    assert divergence.name == Guard.NO_ACQUIRE_DURING_WRITE.name
+    stopped = replay_partition(placed(table), KAFKA).divergence
+    assert stopped is not None
+    assert stopped.kind is Guard.NO_ACQUIRE_DURING_WRITE
 
 
 def _moved(by: int, *places: int) -> Callable[[list[Row]], object]:

@@ -12,7 +12,7 @@ from model.operations import (
     Initialize,
     MemberLeaves,
 )
-from model.outcome import Answer
+from model.outcome import Answer, Choice
 from model.profile import KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
@@ -120,3 +120,18 @@ def test_a_new_leader_finds_dead_letters_whatever_its_configuration() -> None:
     found = run(partition, Initialize(SMALL, 0, 100, durable(partition)))
     assert states(found) == "0-1:Y1"
     assert states(run(found, FinishDeadLetter(spans((0, 1))))) == ""
+
+
+@pytest.mark.parametrize("status", [ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE])
+def test_what_ended_may_be_kept_back_until_its_write_is_answered(status: ErrorCode) -> None:
+    kept = Answer(ErrorCode.PENDING, keeps_back=True)
+    ended = apply(archiving(), FinishDeadLetter(spans((0, 1))), answers=(kept,)).partition
+    expired = apply(ended, AdvanceTime(100), answers=(kept,)).partition
+    assert states(expired) == "0-1:X1* 2:A1*"
+    assert complete_count(expired) == 2
+    assert refusal(expired, fetch("c2", (0, 2)), Choice(acquired=spans((2, 2))))[0] is (
+        Guard.NO_ACQUIRE_DURING_WRITE
+    )
+    done = run(expired, CompleteWrite(1, status), CompleteWrite(2, status))
+    assert (states(done), done.window.start_offset, lag(done)) == ("2:A1", 2, 98)
+    assert states(run(done, fetch("c2", (2, 2)))) == "2:Q2@c2"

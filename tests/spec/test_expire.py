@@ -310,6 +310,18 @@ def test_a_lock_is_granted_at_some_time_since_the_event_before(deadline: int) ->
     assert renewed.outcome.deadline_ms == 152
 
 
+@BOTH
+def test_a_lock_that_is_granted_late_is_not_shorter(profile: Profile) -> None:
+    profile = attrs.evolve(profile, sweep_ms=SWEEP, grant_ms=20)
+    idle = run(started(profile, timed=True), fetch("c1", (0, 4)), AdvanceTime(99))
+    lock = Choice(deadline_ms=100)
+    assert granted(idle, 100).window.records[5].deadline == 179
+    renewed = apply(idle, acknowledgement("c1", (0, 4, 4)), lock).partition
+    early = run(renewed, AdvanceTime(79))
+    assert refusal(early, Expire(spans((0, 4))))[0] is Guard.LOCK_LASTS_ITS_DURATION
+    assert states(run(early, AdvanceTime(1), Expire(spans((0, 4))))) == "0-4:A1"
+
+
 @pytest.mark.parametrize(
     ("deadline", "guard"),
     [(129, Guard.LOCK_LASTS_ITS_DURATION), (151, Guard.LOCK_ENDS_ON_TIME)],

@@ -41,6 +41,25 @@ What replay finds of the same faulty brokers in the request logs that they write
 | Faulty broker | Found by, or why not |
 |---|---|
 """
+_WAITS = """\
+## What must come in time
+
+No rule of one event shows what never comes; these routes bound how long it may be awaited
+(decisions 130, 131, 141, 153).
+
+| What waits | Trace | Live core | Broker, by its protocol | Request log |
+|---|---|---|---|---|
+| An available record, of each one by itself | `RECORD_IS_OFFERED` | `RECORD_IS_OFFERED` | \
+`RECORD_IS_OFFERED` | `RECORD_IS_OFFERED`, of one record at a time, if the topic is not compacted |
+| What is finished in a full window | `FINISHED_LEAVES_FULL_WINDOW` | the same | \
+`AVAILABLE_RECORDS_ARE_DELIVERED` | – |
+| A lock that is over | `LOCK_ENDS_ON_TIME` | the same | `AVAILABLE_RECORDS_ARE_DELIVERED` | – |
+| The answer to a write, or the write itself | `ANSWER_COMES` | – : the kit answers | \
+– : a client sees no writes | – : a line is a request that was answered |
+| The end of a dead letter | `ANSWER_COMES` | – : the kit ends it | – | – |
+| The log up to its start offset | `ANSWER_COMES` | – : the kit has the log | – | – |
+
+"""
 _LOGS = Path(tools.promises.__file__).with_name("request_logs.toml")
 _BROKERS = Path(tools.promises.__file__).with_name("brokers.toml")
 
@@ -57,7 +76,7 @@ def document() -> str:
     )
     sections = [_HEAD, summary, *map(_section, PROMISES)]
     brokers = _BROKERS_HEAD + "".join(map(_broker_row, _broker_promises()))
-    return "\n".join(sections) + "\n" + brokers + "\n" + _logs_section()
+    return "\n".join(sections) + "\n" + brokers + "\n" + _WAITS + _logs_section()
 
 
 def _broker_promises() -> list[dict[str, Any]]:

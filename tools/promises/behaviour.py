@@ -88,6 +88,7 @@ class FaultyEngine:
 
     def __init__(self, behaviour: Behaviour, profile: Profile) -> None:
         """Start with a share-partition that no leader has initialized."""
+        self.profile = profile
         self.partition = new_partition(profile)
         self._behaviour = behaviour
 

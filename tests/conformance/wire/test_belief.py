@@ -17,8 +17,7 @@ from conformance.wire.belief import (
 )
 from conformance.wire.written import WrittenLog
 from model.profile import KIP
-from model.ranges import OffsetRange
-from spec.partition import Waiting
+from model.ranges import OffsetRange, PassedOver
 from spec.share_broker import ShareBroker
 from spec.share_request import handle
 from spec.view import snapshot
@@ -30,7 +29,7 @@ KEY = (PLACE.group, P0)
 def waiting(belief: Belief, place: tuple[int, int] | None) -> Belief:
     """Return the belief in which an offset has waited for so many fetches, or none has."""
     partitions = belief.broker.partitions
-    there = attrs.evolve(partitions[KEY], waiting=place and Waiting(*place))
+    there = attrs.evolve(partitions[KEY], waiting=(PassedOver(place[0], *place),) if place else ())
     partitions = partitions.set(KEY, there)
     return attrs.evolve(belief, broker=attrs.evolve(belief.broker, partitions=partitions))
 

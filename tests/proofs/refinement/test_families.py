@@ -70,7 +70,7 @@ def _durable(state: State) -> None:
 
 
 def _forgets(state: State) -> None:
-    state.header[at.WAITING_OFFSET] = at.NOWHERE
+    state.header[at.WAITING_TAIL] = 0
 
 
 @pytest.mark.parametrize(

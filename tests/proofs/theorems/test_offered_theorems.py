@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from model.ranges import PassedOver
 from proofs.theorems.catalogue import theorem_named
 from proofs.theorems.harness import ProofVerdict, prove
 from spec.log import Log
@@ -17,6 +18,10 @@ def counts_twice(offset: int, fetches: int) -> Waiting:
     return Waiting(offset, fetches + 1)
 
 
+def passes_twice(first: int, last: int, fetches: int) -> PassedOver:
+    return PassedOver(first, last, fetches + 1)
+
+
 def whole_log(log: Log, _level: object) -> int:
     return log.end_offset
 
@@ -25,8 +30,8 @@ def whole_log(log: Log, _level: object) -> int:
     ("rule", "wrong", "theorem"),
     [
         (
-            "spec.offered.Waiting",
-            counts_twice,
+            "spec.offered.PassedOver",
+            passes_twice,
             "a fetch passes over a record fetch_that_passes_over_a_record_is_counted",
         ),
         (
