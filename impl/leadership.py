@@ -6,6 +6,7 @@ from impl import layout as at
 from impl.durable import note_batch, replace_durable
 from impl.jit import compiled, entry_point
 from impl.log import learn_batch, learn_hole, truncate
+from impl.reading import Noticed, notice
 from impl.rows import Ints
 from impl.runs import drop_all, drop_below, join, put, set_state
 from impl.state import State
@@ -217,8 +218,8 @@ def produce(state: State, batches: Ints, log_end: int, stable: int, start: int) 
 
 
 @entry_point
-def compact(state: State, ranges: Ints, start: int) -> int:
-    """Take the offsets of ranges (first, last) out of the log."""
+def compact(state: State, ranges: Ints, noticed: Noticed, start: int) -> int:
+    """Take the offsets of ranges (first, last) out of the log; some may be noticed at once."""
     h = state.header
     h[at.STATUS] = at.S_NONE
     number = ranges.shape[0]
@@ -227,6 +228,7 @@ def compact(state: State, ranges: Ints, start: int) -> int:
         return _NOT_IN_LOG
     for i in range(number):
         learn_hole(h, state.holes, ranges[i, 0], ranges[i, 1])
+    notice(state, noticed, start)
     return finish(state, start)
 
 
@@ -258,7 +260,10 @@ def reset_offset(state: State, offset: int, start: int) -> int:
     epoch = h[at.STATE_EPOCH] + 1
     replace_durable(h, offset, at.NOTHING)
     h[at.STATE_EPOCH] = epoch
-    h[at.OUTSTANDING_TAIL] = h[at.PENDING_TAIL] = h[at.UNMADE] = 0
+    h[at.PENDING_TAIL] = h[at.UNMADE] = 0
+    for i in range(h[at.OUTSTANDING_TAIL]):  # Whatever their answers will be, they say nothing now.
+        state.outstanding[i, at.O_BATCHES], state.outstanding[i, at.O_MADE_AFTER] = 0, at.MADE
+        state.outstanding[i, at.O_START] = state.outstanding[i, at.O_COMPLETE] = at.NOWHERE
     drop_all(h)
     forget_waiting(h)
     h[at.START] = h[at.END] = offset

@@ -76,7 +76,11 @@ class Choice:
     ``acquired``: the offsets an acquire takes.
     ``entered``: offsets that enter the window available, with delivery count 0. None: every
     offset of the log batches read which is below ``end_offset`` and would be skipped otherwise.
-    ``end_offset``: the window's new end (exclusive). None: after the last offset taken.
+    ``end_offset``: the window's new end (exclusive); what was read after the last offset taken
+    or entered, up to it, enters available too. None: after the last offset taken.
+    ``archived``: available records that nobody will be given, as they are compacted or of an
+    aborted transaction, which the operation archives, with their delivery counts. What the start
+    offset passes is among them. None: what Apache Kafka archives.
     ``start_offset``: the start offset after the operation. None: as far as it may move.
     ``refusal``: the answer to an acknowledgement, NONE for accepting it.
     ``expired``: for each write of AdvanceTime the locks which it reports, in order. None: all
@@ -87,6 +91,7 @@ class Choice:
     acquired: tuple[OffsetRange, ...] | None = None
     entered: tuple[OffsetRange, ...] | None = None
     end_offset: int | None = None
+    archived: tuple[AcquiredRange, ...] | None = None
     start_offset: int | None = None
     refusal: ErrorCode | None = None
     expired: tuple[Expiry, ...] | None = None
