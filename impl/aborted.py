@@ -2,8 +2,9 @@
 
 from impl import layout as at
 from impl.jit import compiled, entry_point
+from impl.reading import Noticed
 from impl.rows import Ints
-from impl.runs import cut, join, set_state
+from impl.runs import cut, is_free, join, set_state
 from impl.state import State
 from impl.window import finish
 from impl.writes import clear
@@ -13,8 +14,11 @@ _NOT_COMMITTED_ONLY = at.verdict(Guard.ONLY_COMMITTED_IS_ASKED_FOR)
 
 
 @entry_point
-def archive_aborted(state: State, ranges: Ints, start: int) -> int:
+def archive_aborted(state: State, ranges: Ints, withheld: Noticed, start: int) -> int:
     """Archive the acquired records of aborted transactions, without a write (KIP-932).
+
+    And those that were not acquired first, as they are ``withheld`` or ``start`` passes them: their
+    delivery count may be one more, as if they had been, or not.
 
     ``ranges``: (first, last) each, in any order; they may overlap and lie outside the window. The
     owner of a record does not matter; only ACQUIRED ones change (Kafka:
@@ -26,6 +30,13 @@ def archive_aborted(state: State, ranges: Ints, start: int) -> int:
         return _NOT_COMMITTED_ONLY
     for i in range(ranges.shape[0]):
         _archive(h, state.runs, ranges[i, 0], ranges[i, 1])
+        if withheld.given:
+            _withhold(h, state.runs, ranges[i, 0], min(ranges[i, 1], start - 1), at.NOWHERE)
+            for row in range(withheld.rows.shape[0]):
+                if withheld.rows[row, 2] == at.ARCHIVED:
+                    first = max(ranges[i, 0], withheld.rows[row, 0])
+                    last = min(ranges[i, 1], withheld.rows[row, 1])
+                    _withhold(h, state.runs, first, last, withheld.rows[row, 3])
     return finish(state, start)
 
 
@@ -38,5 +49,20 @@ def _archive(header: Ints, runs: Ints, first: int, last: int) -> None:
         if runs[i, at.STATE] == at.ACQUIRED:
             set_state(header, runs, i, at.ARCHIVED)
             clear(header, runs, i)
+        i += 1
+    join(header, runs, first, last)
+
+
+@compiled
+def _withhold(header: Ints, runs: Ints, first: int, last: int, count: int) -> None:
+    """Archive the free runs of a range, counting a delivery where ``count`` has it."""
+    if first > last or header[at.COUNTS + at.AVAILABLE] == 0:
+        return
+    cut(header, runs, last + 1)
+    i = cut(header, runs, first)
+    while i < header[at.TAIL] and runs[i, at.FIRST] <= last:
+        if is_free(runs, i):
+            set_state(header, runs, i, at.ARCHIVED)
+            runs[i, at.COUNT] += runs[i, at.COUNT] + 1 == count
         i += 1
     join(header, runs, first, last)

@@ -171,6 +171,24 @@ def _touches_undelivered(header: Ints, sent: Acknowledgement) -> bool:
 
 
 @compiled
+def _may_be_rejected(header: Ints, sent: Acknowledgement, status: int) -> bool:
+    """Tell whether the request itself, whatever its records, is at fault in either of two ways.
+
+    KIP-932 wants ranges that ascend and do not overlap, and renewals can be switched off: which
+    error that is no KIP says.
+    """
+    if status not in (at.S_INVALID_REQUEST, at.S_INVALID_RECORD_STATE):
+        return False
+    for i in range(sent.batches.shape[0]):
+        if i > 0 and sent.batches[i, 0] <= sent.batches[i - 1, 1]:
+            return True
+        for j in range(sent.batches[i, 2], sent.batches[i, 3]):
+            if sent.types[j] == at.RENEW and not header[at.RENEWAL]:
+                return True
+    return False
+
+
+@compiled
 def _is_allowed(judgement: _Judgement, batches: int, status: int) -> bool:
     if status == at.S_NONE:
         return judgement.failed == batches
@@ -215,7 +233,7 @@ def _refuse(state: State, sent: Acknowledgement, judgement: _Judgement, status: 
         return
     if status == at.S_INVALID_RECORD_STATE and judgement.failed < sent.batches.shape[0]:
         _renew(state, sent, judgement.failed, judgement.failed_at)
-    else:
+    elif judgement.unknown < sent.batches.shape[0]:
         _renew(state, sent, judgement.unknown, at.LOWEST)
 
 
@@ -239,7 +257,7 @@ def acknowledge(
     judgement = _judge(state, sent, serial)
     status = judgement.policy if refusal == at.UNSET else refusal
     number = sent.batches.shape[0]
-    if not _is_allowed(judgement, number, status):
+    if not (_is_allowed(judgement, number, status) or _may_be_rejected(h, sent, status)):
         h[at.WHERE] = judgement.failed_at
         return _JUDGED
     if status == at.S_NONE and _touches_undelivered(h, sent):

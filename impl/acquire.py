@@ -7,7 +7,7 @@ from impl.jit import compiled, entry_point
 from impl.locks import check_claim, lock_end
 from impl.log import seek_batch
 from impl.policy import Fetch, choose_acquired, window_limit
-from impl.reading import Reach, check_read, learn_read
+from impl.reading import Noticed, Reach, check_read, learn_read
 from impl.rows import Ints
 from impl.runs import cut, is_free, join, put, seek, set_state
 from impl.state import State
@@ -32,7 +32,7 @@ class Taken(NamedTuple):
     """The choice of an implementation: ranges (first, last, ...), ascending by their first offset.
 
     ``acquired`` and ``entered`` hold only if the flags before them say so, ``end`` and ``start``
-    (the window's offsets after it) unless they are UNSET.
+    (the window's offsets after it) unless they are UNSET. ``noticed``: what it archives.
     """
 
     has_acquired: int
@@ -41,6 +41,7 @@ class Taken(NamedTuple):
     entered: Ints
     end: int
     start: int
+    noticed: Noticed
 
 
 @entry_point
@@ -56,7 +57,7 @@ def acquire(state: State, fetch: Fetch, taken: Taken) -> int:
         result = check_read(state, fetch)
     if result != at.FINE:
         return result
-    reach = learn_read(state, fetch)
+    reach = learn_read(state, fetch, taken.noticed, taken.start)
     ranges = taken.acquired
     if not taken.has_acquired:
         ranges = state.ranges[: choose_acquired(state, fetch)]
@@ -215,19 +216,24 @@ def _answer(header: Ints, acquired: Ints, runs: Ints, index: int) -> None:
 
 @compiled
 def _enter_all(state: State, fetch: Fetch, taken: Taken, reach: Reach) -> int:
-    """Track the offsets that enter the window: those chosen, or those read that it grows over."""
+    """Track the offsets that enter the window: those chosen, or those read that it grows over.
+
+    Where they are chosen, it grows over what was read after the last of them as well.
+    """
     h = state.header
+    lowest = max(h[at.END], h[at.LOG_START])
     if taken.has_entered:
         result = at.FINE
         for i in range(taken.entered.shape[0]):
             first = max(taken.entered[i, 0], h[at.START])
             if result == at.FINE:
                 result = _enter(state, first, taken.entered[i, 1], reach)
-        return result
+        if result != at.FINE:
+            return result
+        lowest = max(lowest, _tracked_end(h, state.runs))
     end = taken.end
     if end == at.UNSET:
         end = _tracked_end(h, state.runs)
-    lowest = max(h[at.END], h[at.LOG_START])
     for i in range(fetch.batches.shape[0]):
         first, last = max(fetch.batches[i, 0], lowest), min(fetch.batches[i, 1], end - 1)
         _enter(state, first, last, reach)

@@ -11,6 +11,7 @@ from impl.expiry import Expiries
 from impl.leadership import Leader, Settings
 from impl.policy import Fetch
 from impl.progress import Mark
+from impl.reading import Noticed
 from impl.rows import Ints
 from model.checks import MAX_INT64, whole
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
@@ -88,7 +89,15 @@ def taken_of(choice: Choice) -> Taken:
         range_rows(choice.entered or ()),
         or_unset(choice.end_offset),
         or_unset(choice.start_offset),
+        noticed_of(choice),
     )
+
+
+def noticed_of(choice: Choice) -> Noticed:
+    """Return what compiled code takes for the records that an operation archives as chosen."""
+    archived = ((r.first, r.last, r.delivery_count) for r in choice.archived or ())
+    rows = _array(((*r[:2], at.ARCHIVED, r[2], at.NOBODY, 0) for r in archived), 6)
+    return Noticed(int(choice.archived is not None), rows)
 
 
 def acknowledgement_of(operation: Acknowledge, member: int) -> Acknowledgement:

@@ -6,12 +6,13 @@ from impl import layout as at
 from impl.durable import note_batch, replace_durable
 from impl.jit import compiled, entry_point
 from impl.log import learn_batch, learn_hole, truncate
+from impl.reading import Noticed, notice
 from impl.rows import Ints
 from impl.runs import drop_all, drop_below, join, put, set_state
 from impl.state import State
 from impl.waiting import forget_waiting
 from impl.window import finish
-from impl.writes import leave_in_doubt
+from impl.writes import fence, leave_in_doubt
 
 _DELIVERABLE = (at.AVAILABLE, at.IN_PROGRESS)
 _NO_RESET = at.verdict(at.NO_RESET)
@@ -235,8 +236,8 @@ def produce(state: State, batches: Ints, log_end: int, stable: int, start: int) 
 
 
 @entry_point
-def compact(state: State, ranges: Ints, start: int) -> int:
-    """Take the offsets of ranges (first, last) out of the log."""
+def compact(state: State, ranges: Ints, noticed: Noticed, start: int) -> int:
+    """Take the offsets of ranges (first, last) out of the log; some may be noticed at once."""
     h = state.header
     h[at.STATUS] = at.S_NONE
     number = ranges.shape[0]
@@ -245,6 +246,7 @@ def compact(state: State, ranges: Ints, start: int) -> int:
         return _NOT_IN_LOG
     for i in range(number):
         learn_hole(h, state.holes, ranges[i, 0], ranges[i, 1])
+    notice(state, noticed, start)
     return finish(state, start)
 
 
@@ -276,7 +278,8 @@ def reset_offset(state: State, offset: int, start: int) -> int:
     epoch = h[at.STATE_EPOCH] + 1
     replace_durable(h, offset, at.NOTHING)
     h[at.STATE_EPOCH] = epoch
-    h[at.OUTSTANDING_TAIL] = h[at.PENDING_TAIL] = h[at.UNMADE] = 0
+    h[at.UNMADE] = 0
+    fence(state)
     drop_all(h)
     forget_waiting(h)
     h[at.START] = h[at.END] = offset

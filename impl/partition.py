@@ -30,6 +30,7 @@ from impl.encode import (
     fetch_of,
     leader_of,
     mark_of,
+    noticed_of,
     or_unset,
     range_rows,
     settings_of,
@@ -191,9 +192,9 @@ class FastSharePartition:
                 results = answers_of(answers)
                 return dead_letter.finish_dead_letter(state, range_rows(ranges), results, start)
             case ArchiveAborted(ranges):
-                return aborted.archive_aborted(state, range_rows(ranges), start)
+                return aborted.archive_aborted(state, range_rows(ranges), noticed_of(choice), start)
             case Compact(ranges):
-                return leadership.compact(state, range_rows(ranges), start)
+                return leadership.compact(state, range_rows(ranges), noticed_of(choice), start)
         return acquire.skip_acquire(state, start)
 
     def snapshot(self) -> SharePartitionSnapshot:
@@ -256,7 +257,7 @@ def _ranges_named(operation: Operation, choice: Choice, answers: tuple[Answer, .
     """Return how many ranges of offsets an operation, its choice and its writes name at most."""
     number = len(choice.acquired or ()) + len(choice.entered or ()) + len(answers)
     number += sum(len(a.written.state_batches) for a in answers if a.written)
-    number += sum(len(group.locks) for group in choice.expired or ())
+    number += sum(len(group.locks) for group in choice.expired or ()) + len(choice.archived or ())
     match operation:
         case Acquire() | Produce():
             number += len(operation.log_batches)

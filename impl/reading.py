@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from impl import layout as at
 from impl.jit import compiled
-from impl.log import first_existing, learn_hole, readable_end, seek_batch
+from impl.log import first_existing, learn_hole, readable_end, seek_batch, seek_hole
 from impl.policy import Fetch
 from impl.rows import Ints
 from impl.runs import cut, join, set_state
@@ -21,6 +21,13 @@ class Reach(NamedTuple):
 
     first: int
     last: int
+
+
+class Noticed(NamedTuple):
+    """Rows (first, last, state, delivery count, ...), of which the ARCHIVED count, if ``given``."""
+
+    given: int
+    rows: Ints
 
 
 @compiled
@@ -67,14 +74,16 @@ def _learnt_from(header: Ints, fetch: Fetch) -> int:
 
 
 @compiled
-def learn_read(state: State, fetch: Fetch) -> Reach:
+def learn_read(state: State, fetch: Fetch, noticed: Noticed, start: int) -> Reach:
     """Learn from a read which offsets hold no record: gaps, and available records that vanished.
 
-    A read tells where the log ends only where nobody recorded what was produced.
+    A read tells where the log ends only where nobody recorded what was produced. What ``noticed``
+    and ``start`` are is said at ``notice``.
     """
     h, batches = state.header, fetch.batches
     number = batches.shape[0]
     if number == 0:
+        notice(state, noticed, start)
         return Reach(at.MAX, -1)
     first, last, offset = batches[0, 0], batches[number - 1, 1], _learnt_from(h, fetch)
     learn_hole(h, state.holes, h[at.START], h[at.LOG_START] - 1)
@@ -83,9 +92,35 @@ def learn_read(state: State, fetch: Fetch) -> Reach:
         offset = max(offset, batches[i, 1] + 1)
     if not h[at.LOG_KNOWN] and offset > h[at.LOG_END]:
         h[at.LOG_END], h[at.STABLE] = offset, max(h[at.STABLE], offset)
-    if fetch.offset < first:
+    if noticed.given:
+        notice(state, noticed, start)
+    elif fetch.offset < first:
         _vanish(h, state.runs, fetch.offset, first - 1)
     return Reach(first, last)
+
+
+@compiled
+def notice(state: State, noticed: Noticed, start: int) -> None:
+    """Archive the available records that are noticed to be absent from the log.
+
+    These are the ``noticed`` ones, if they are given, and those that ``start`` passes.
+    """
+    h = state.header
+    if not noticed.given or h[at.COUNTS + at.AVAILABLE] == 0:
+        return
+    _notice(state, h[at.START], start - 1)
+    for row in range(noticed.rows.shape[0]):
+        if noticed.rows[row, 2] == at.ARCHIVED:
+            _notice(state, noticed.rows[row, 0], noticed.rows[row, 1])
+
+
+@compiled
+def _notice(state: State, low: int, high: int) -> None:
+    h, holes = state.header, state.holes
+    hole = seek_hole(h, holes, low)
+    while hole < h[at.HOLES_TAIL] and holes[hole, 0] <= high:
+        _vanish(h, state.runs, max(low, holes[hole, 0]), min(high, holes[hole, 1]))
+        hole += 1
 
 
 @compiled

@@ -28,6 +28,7 @@ from impl.locks import pass_time
 from impl.log import seek_range
 from impl.policy import Fetch
 from impl.progress import Mark, mark_in_progress
+from impl.reading import Noticed
 from impl.rows import Ints, sort_rows
 from impl.state import State, has_room, rows_needed
 from impl.validity import is_event
@@ -297,10 +298,10 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
         return _finish_dead_letter(state, events, row)
     if op == event.ARCHIVE_ABORTED:
         ranges = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
-        return archive_aborted(state, ranges, start)
+        return archive_aborted(state, ranges, _noticed(events, row), start)
     if op == event.COMPACT:
         ranges = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
-        return compact(state, ranges, start)
+        return compact(state, ranges, _noticed(events, row), start)
     if op == event.ALTER_CONFIG:
         position[P_LEADER] += 1
         return alter_config(state, _settings(leaders, position[P_LEADER] - 1), start)
@@ -344,7 +345,13 @@ def _taken(state: State, events: Events, row: int) -> Taken:
                 number += 1
     entered = state.ranges[:number]
     end, start = f[event.AFTER_END, row], f[event.AFTER_START, row]
-    return Taken(1, acquired, has_entered, entered, end, start)
+    return Taken(1, acquired, has_entered, entered, end, start, _noticed(events, row))
+
+
+@compiled
+def _noticed(events: Events, row: int) -> Noticed:
+    low, high = events.fields[event.RECORDS_FROM, row], events.fields[event.RECORDS_TO, row]
+    return Noticed(int(low >= 0), events.records[low:high])
 
 
 @compiled

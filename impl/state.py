@@ -119,9 +119,11 @@ def copy_of(state: State, spare: State | None = None) -> State:
 def rows_needed(header: Ints, ranges: int) -> int:
     """Return how many rows an operation that names this many ranges may add to any array.
 
-    Each range adds at most two runs where it cuts others, and one for each gap between runs.
+    Each range adds at most two runs where it cuts others, one for each gap between runs, and two
+    for the hole before it; each hole known so far may cut out two.
     """
-    return int(2 * (header[at.TAIL] - header[at.HEAD]) + 4 * ranges + 16)
+    present = header[at.TAIL] - header[at.HEAD] + header[at.HOLES_TAIL] - header[at.HOLES_HEAD]
+    return int(2 * present + 6 * ranges + 16)
 
 
 @entry_point

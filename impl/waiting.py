@@ -86,15 +86,20 @@ def _passed_over(state: State, fetch: Fetch, ranges: Ints, low: int, end: int) -
     """Return the first offset of [low, end) that a fetch could acquire and does not, or -1."""
     if low >= end:
         return at.NOWHERE
-    free = _free_record(state, ranges, low, end)
+    free = _free_record(state, fetch, ranges, low, end)
     offset = min(free, _new_record(state, fetch, ranges, low, free))
     return offset if offset < end else at.NOWHERE
 
 
 @compiled
-def _free_record(state: State, ranges: Ints, low: int, end: int) -> int:
-    """Return the first offset of [low, end) with a free record of the log that is not acquired."""
+def _free_record(state: State, fetch: Fetch, ranges: Ints, low: int, end: int) -> int:
+    """Return the first offset of [low, end) with a free record that is not acquired.
+
+    It is in the log, or this fetch has read past it, and could have noticed that it is not.
+    """
     h, runs = state.header, state.runs
+    number = fetch.batches.shape[0]
+    read = fetch.batches[number - 1, 1] + 1 if number > 0 else 0
     ahead = h[at.COUNTS + at.AVAILABLE]
     if ahead == 0:
         return end
@@ -105,7 +110,10 @@ def _free_record(state: State, ranges: Ints, low: int, end: int) -> int:
         if is_free(runs, i):
             offset, after = max(low, runs[i, at.FIRST]), min(end, runs[i, at.LAST] + 1)
             while offset < after:
-                present = first_not_absent(state, offset, after)
+                present = offset
+                if not fetch.offset <= offset < read:
+                    stop = min(after, fetch.offset) if offset < fetch.offset < read else after
+                    present = first_not_absent(state, offset, stop)
                 offset = _first_not_in(ranges, present, after)
                 if offset == present:
                     break

@@ -294,6 +294,23 @@ def leave_in_doubt(state: State) -> None:
             row, begin = row + 1, end
 
 
+@entry_point
+def fence(state: State) -> None:
+    """Let no outstanding write say anything any more, whatever its answer will be."""
+    h, rows, kept = state.header, state.outstanding, 0
+    for row in range(h[at.OUTSTANDING_TAIL]):
+        if rows[row, at.O_ID] == at.DOUBTFUL:
+            continue
+        rows[kept, at.O_ID], rows[kept, at.O_CALL] = rows[row, at.O_ID], at.NO_CALL
+        rows[kept, at.O_SERIAL], rows[kept, at.O_MADE_AFTER] = at.NO_WRITE, at.MADE
+        rows[kept, at.O_START], rows[kept, at.O_COMPLETE] = at.NOWHERE, at.NOTHING
+        rows[kept, at.O_SAID_START], rows[kept, at.O_SAID_COMPLETE] = at.UNSAID, at.UNSAID
+        rows[kept, at.O_FIRST], rows[kept, at.O_LAST] = at.NOWHERE, at.NOWHERE
+        rows[kept, at.O_BATCHES] = at.NOTHING
+        kept += 1
+    h[at.OUTSTANDING_TAIL], h[at.PENDING_TAIL] = kept, 0
+
+
 @compiled
 def _doubt(rows: Ints, row: int) -> None:
     rows[row, at.O_ID], rows[row, at.O_SERIAL] = at.DOUBTFUL, at.NO_WRITE

@@ -5,12 +5,15 @@ from model.operations import (
     Acknowledge,
     Acquire,
     AdvanceTime,
+    ArchiveAborted,
+    Compact,
     Expire,
     FinishDeadLetter,
     Initialize,
 )
 from model.outcome import Answer, Choice, Expiry, Write
-from model.ranges import OffsetRange, never_delivered
+from model.ranges import AcquiredRange, OffsetRange, never_delivered
+from model.states import RecordState
 from model.trace import TraceEvent
 
 _REFUSALS = frozenset({ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE})
@@ -35,6 +38,8 @@ def recorded_choice(event: TraceEvent) -> Choice:
             return Choice(start_offset=start, expired=expired)
         case Initialize() if event.outcome.status is ErrorCode.NONE:
             return Choice(start_offset=start, refusal=ErrorCode.NONE)
+        case ArchiveAborted() | Compact():
+            return Choice(start_offset=start, archived=_archived(event))
     return Choice(start_offset=start)
 
 
@@ -62,6 +67,7 @@ def _of_acquire(event: TraceEvent, operation: Acquire) -> Choice:
         acquired=tuple(OffsetRange(r.first, r.last) for r in event.outcome.acquired),
         entered=_entered(event, operation.log_batches),
         end_offset=event.after.end_offset,
+        archived=_archived(event),
         start_offset=event.after.start_offset,
         deadline_ms=event.outcome.deadline_ms,
     )
@@ -80,6 +86,17 @@ def _entered(
         OffsetRange(max(record.first, low), min(record.last, high))
         for record in event.after.records
         if never_delivered(record) and record.last >= low and record.first <= high
+    )
+
+
+def _archived(event: TraceEvent) -> tuple[AcquiredRange, ...] | None:
+    """Return what is ARCHIVED after the event; None where no record was recorded."""
+    if event.after.records is None:
+        return None
+    return tuple(
+        AcquiredRange(record.first, record.last, record.delivery_count)
+        for record in event.after.records
+        if record.state is RecordState.ARCHIVED
     )
 
 

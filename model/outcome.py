@@ -83,7 +83,11 @@ class Choice:
     ``acquired``: the offsets an acquire takes.
     ``entered``: offsets that enter the window available, with delivery count 0. None: every
     offset of the log batches read which is below ``end_offset`` and would be skipped otherwise.
-    ``end_offset``: the window's new end (exclusive). None: after the last offset taken.
+    ``end_offset``: the window's new end (exclusive); what was read after the last offset taken
+    or entered, up to it, enters available too. None: after the last offset taken.
+    ``archived``: available records that nobody will be given, as they are compacted or of an
+    aborted transaction, which the operation archives, with their delivery counts. What the start
+    offset passes is among them. None: what Apache Kafka archives.
     ``start_offset``: the start offset after the operation. None: as far as it may move.
     ``refusal``: the answer to an acknowledgement, NONE for accepting it; NONE of a leader that
     begins: it passes over durable batches below the start offset, which otherwise make it fail.
@@ -95,6 +99,7 @@ class Choice:
     acquired: tuple[OffsetRange, ...] | None = None
     entered: tuple[OffsetRange, ...] | None = None
     end_offset: int | None = None
+    archived: tuple[AcquiredRange, ...] | None = None
     start_offset: int | None = None
     refusal: ErrorCode | None = None
     expired: tuple[Expiry, ...] | None = None

@@ -1,9 +1,11 @@
 """Acknowledging records: batches are judged in order and applied all or none (KIP-932)."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import attrs
 
+from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import Acknowledge, AcknowledgementBatch
@@ -51,7 +53,7 @@ def acknowledge_records(
     IN_PROGRESS (``record.can_renew``). Offsets below the start offset are passed over, whoever
     names them. Offsets that were never in flight are passed over, or the request is refused: that
     is the implementation's choice inside the window. Past its end nothing was delivered, and the
-    request is refused.
+    request is refused. A request that is at fault whatever its records (``is_refusable``) may be.
     Effect: accepted, every record changes as ``record.acknowledge`` or ``record.renew`` says;
     refused, none does, except that under the profile kafka earlier renewals hold.
     Delivery count: unchanged.
@@ -80,12 +82,26 @@ def judge(partition: SharePartition, operation: Acknowledge, renewed_until: int 
     ``renewed_until``: when the locks end that it renews.
     """
     judgement = Judgement(renewed_until)
+    if is_refusable(operation, partition.config):
+        judgement.allowed |= {INVALID_REQUEST, INVALID_RECORD_STATE}
     for batch in operation.batches:
         if not judge_batch(partition, operation.member, judgement, batch):
             return judgement
     if judgement.answer is NONE:
         judgement.allowed.add(NONE)
     return judgement
+
+
+def is_refusable(operation: Acknowledge, config: SharePartitionConfig) -> bool:
+    """Whether it may be refused as a request, whatever state its records are in.
+
+    KIP-932: "the ranges must be non-overlapping", in ascending order. And it may name renewals
+    that are not enabled. The KIPs name the error of neither.
+    """
+    batches = operation.batches
+    overlap = any(later.first <= batch.last for batch, later in pairwise(batches))
+    renews = any(AcknowledgeType.RENEW in batch.types for batch in batches)
+    return overlap or (renews and not config.renew_acknowledge_enable)
 
 
 def judge_batch(

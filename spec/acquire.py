@@ -37,7 +37,7 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
     """
     deadline = granted_until(partition, choice)
     check_read(partition, operation)
-    partition = learn(partition, operation)
+    partition = learn(partition, operation, choice)
     taken = (
         chosen_offsets(partition, operation)
         if choice.acquired is None
@@ -156,21 +156,22 @@ def _entered_offsets(
     partition: SharePartition, operation: Acquire, choice: Choice, taken: list[int]
 ) -> list[int]:
     window, mine = partition.window, set(taken)
+    end, entered = choice.end_offset, []
+    lowest = max(window.end_offset, partition.log.start_offset)
     if choice.entered is not None:
         low, high = _read_extent(operation)
-        entered = []
         for offset in sorted(set(offsets(choice.entered))):
             if offset in mine or offset < window.start_offset or offset in window.records:
                 continue
             read = low <= offset <= high
             require(read, Guard.ONLY_READ_IS_ACQUIRED, f"offset {offset} was not read")
             entered.append(offset)
-        return entered
-    end = choice.end_offset
+        # What was read past the last of these enters too, told or not.
+        lowest = max([lowest, *(offset + 1 for offset in (*taken[-1:], *entered[-1:]))])
+        end = lowest if end is None else end
     if end is None:
         end = max([window.end_offset, *(offset + 1 for offset in taken[-1:])])
-    lowest = max(window.end_offset, partition.log.start_offset)
-    return [
+    return entered + [
         offset
         for batch in operation.log_batches
         for offset in range(max(batch.first, lowest), min(batch.last + 1, end))

@@ -12,7 +12,7 @@ from model.states import RecordState
 from spec.coordinator import Durable, counted, durable_from, in_doubt
 from spec.coordinator import initialize as initialize_durable
 from spec.log import Log, truncate
-from spec.partition import SharePartition, Step
+from spec.partition import Outstanding, SharePartition, Step
 from spec.record import recover
 from spec.window import Window, drop_below, extend, replace
 
@@ -96,24 +96,32 @@ def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
     Effect: all records in flight are discarded; the window is empty at the new start offset.
     Delivery count: all discarded.
     Persistence: InitializeShareGroupState with the next state epoch, which fences older writes.
+    Those that nobody waits for may still be outstanding: an answer that comes late, whichever it
+    is, changes nothing.
     """
     waited_for = any(waiting.seq is not None for waiting in partition.outstanding.values())
     if partition.window.held or waited_for:
         return Step(partition, Outcome(ErrorCode.NON_EMPTY_GROUP))
     start, epoch = operation.start_offset, partition.durable.state_epoch + 1
     _, durable = initialize_durable(partition.durable, start, epoch)
-    window = Window(start, start)
+    window, outstanding = Window(start, start), partition.outstanding
+    fenced = Map({id_: Outstanding(_emptied(each.write)) for id_, each in outstanding.items()})
     return Step(
         attrs.evolve(
             partition,
             window=window,
-            outstanding=Map(),
+            outstanding=fenced,
             durable=durable,
             waiting=(),
             stuck=None,
             doubtful=(),
         )
     )
+
+
+def _emptied(write: Write) -> Write:
+    """Return the write as one that changes nothing that is durable."""
+    return attrs.evolve(write, start_offset=-1, delivery_complete_count=0, state_batches=())
 
 
 def _from(start: int, batches: tuple[StateBatch, ...]) -> tuple[StateBatch, ...]:

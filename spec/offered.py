@@ -83,15 +83,19 @@ def _passed_over(partition: SharePartition, operation: Acquire, taken: list[int]
 def _offerable(partition: SharePartition, operation: Acquire) -> Iterator[int]:
     """Yield the offsets that a fetch may acquire, ascending: what was produced, and what it read.
 
-    There is room past the window's end as far as there would be if the start offset had moved.
+    There is room past the window's end as far as there would be if the start offset had moved. A
+    record that the log lacks is archived once a fetch has read past it (``read.notice``).
     """
     window, log = partition.window, partition.log
     first = max(window.start_offset, log.start_offset)
     end = readable_end(log, partition.config.isolation_level)
+    last = operation.log_batches[-1].last if operation.log_batches else -1
+    read_past = range(operation.fetch_offset, last + 1)
     available = (
         offset
         for offset in tracked(window, first, end)
-        if is_acquirable(window.records[offset]) and hole_end(log, offset) is None
+        if is_acquirable(window.records[offset])
+        and (offset in read_past or hole_end(log, offset) is None)
     )
     if window.records:
         room = first_unfinished(window, log) + partition.config.partition_max_record_locks

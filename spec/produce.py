@@ -4,8 +4,10 @@ import attrs
 
 from model.errors import InvalidValueError
 from model.operations import Compact, Produce
+from model.outcome import Choice
 from spec.log import Log, learn_hole
 from spec.partition import SharePartition, Step
+from spec.read import notice
 
 
 def produce(partition: SharePartition, operation: Produce) -> Step:
@@ -29,12 +31,12 @@ def produce(partition: SharePartition, operation: Produce) -> Step:
     return Step(attrs.evolve(partition, log=log))
 
 
-def compact(partition: SharePartition, operation: Compact) -> Step:
+def compact(partition: SharePartition, operation: Compact, choice: Choice) -> Step:
     """Compact the log (KIP-1226, Handling Control and Compacted Records).
 
     Guard: the offsets lie below the end of the log.
-    Effect: the log no longer holds them. The share-partition notices when a read skips them. They
-    need never be delivered.
+    Effect: the log no longer holds them. The share-partition notices when a read skips them, or
+    at once, as chosen (``read.notice``). They need never be delivered.
     Delivery count: unchanged.
     Persistence: none.
     """
@@ -44,7 +46,7 @@ def compact(partition: SharePartition, operation: Compact) -> Step:
             allowed = f"offsets below the log end offset, which is {log.end_offset}"
             raise InvalidValueError("ranges", part.last, allowed)
         log = learn_hole(log, part.first, part.last)
-    return Step(attrs.evolve(partition, log=log))
+    return Step(notice(attrs.evolve(partition, log=log), choice))
 
 
 def _append(log: Log, operation: Produce) -> Log:

@@ -4,10 +4,13 @@ import attrs
 
 from model.guards import Guard
 from model.operations import Acquire
-from spec.log import first_existing, learn_hole, learn_read, overlapping, readable_end
+from model.outcome import Choice
+from spec.log import first_existing, hole_end, learn_hole, learn_read, overlapping, readable_end
 from spec.partition import SharePartition, require
 from spec.record import can_vanish, vanish
-from spec.window import replace, tracked
+from spec.window import archived_counts, replace, tracked
+
+_FREE = Choice()
 
 
 def check_read(partition: SharePartition, operation: Acquire) -> None:
@@ -41,25 +44,46 @@ def first_readable(partition: SharePartition, operation: Acquire) -> int:
     return max(operation.fetch_offset, partition.window.start_offset, partition.log.start_offset)
 
 
-def learn(partition: SharePartition, operation: Acquire) -> SharePartition:
+def learn(partition: SharePartition, operation: Acquire, choice: Choice = _FREE) -> SharePartition:
     """Learn what the log lacks (KIP-1226, Handling Control and Compacted Records).
 
     Guard: something was read.
     Effect: offsets that the read skipped are natural gaps or compacted; those below the log start
     offset are gone too, wherever the read begins. Records that were AVAILABLE between the fetch
-    offset and the first offset read are ARCHIVED.
+    offset and the first offset read are ARCHIVED; or any that the log lacks, as chosen
+    (``notice``).
     Delivery count: unchanged.
     Persistence: none (Kafka: SharePartition.maybeArchiveStaleBatches).
     """
     if not operation.log_batches:
-        return partition
+        return notice(partition, choice)
     read = tuple((batch.first, batch.last) for batch in operation.log_batches)
     window, log = partition.window, partition.log
     log = learn_hole(log, window.start_offset, log.start_offset - 1)
     log = learn_read(log, first_readable(partition, operation), read)
+    if choice.archived is not None:
+        return notice(attrs.evolve(partition, log=log), choice)
     gone = {
         offset: vanish(window.records[offset])
         for offset in tracked(window, operation.fetch_offset, read[0][0])
         if can_vanish(window.records[offset])
     }
     return attrs.evolve(partition, log=log, window=replace(window, gone))
+
+
+def notice(partition: SharePartition, choice: Choice) -> SharePartition:
+    """Archive the records that an implementation has noticed the log to lack.
+
+    Guard: none: which of them is its choice, and when. Those that it reads past again and again
+    are passed over (``offered.note_fetch``).
+    Effect: each as ``record.vanish``.
+    Delivery count: unchanged.
+    Persistence: none.
+    """
+    window, log = partition.window, partition.log
+    gone = {
+        offset: vanish(window.records[offset])
+        for offset in archived_counts(window, choice)
+        if can_vanish(window.records[offset]) and hole_end(log, offset) is not None
+    }
+    return attrs.evolve(partition, window=replace(window, gone))

@@ -40,6 +40,7 @@ __all__ = [
     "renew",
     "roll_back",
     "vanish",
+    "withhold",
 ]
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
@@ -291,6 +292,17 @@ def archive_aborted(record: Record) -> Record:
     Effect: ARCHIVED; at once.
     Delivery count: unchanged: the acquisition has counted.
     Persistence: none (Kafka: SharePartition.filterAbortedTransactionalAcquiredRecords).
+    """
+    return Record(ARCHIVED, record.delivery_count)
+
+
+def withhold(record: Record) -> Record:
+    """Archive a record of an aborted transaction that is not acquired first (KIP-932).
+
+    Guard: ``is_acquirable``, and the isolation level is read_committed.
+    Effect: ARCHIVED; at once. Nobody is given the record, so no client can tell.
+    Delivery count: unchanged.
+    Persistence: none.
     """
     return Record(ARCHIVED, record.delivery_count)
 

@@ -121,9 +121,9 @@ def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
         case ops.AlterConfig():
             return alter_config(partition, operation)
         case ops.ArchiveAborted():
-            return archive_aborted_records(partition, operation)
+            return archive_aborted_records(partition, operation, choice)
         case ops.Compact():
-            return compact(partition, operation)
+            return compact(partition, operation, choice)
         case ops.Checkpoint():
             return take_checkpoint(partition, operation)
         case ops.Gap():

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 from immutables import Map
 
+from model.outcome import Choice
 from spec.log import Log, hole_end
 from spec.record import Record, is_acquirable, is_finished, is_held, is_terminal
 
@@ -88,6 +89,18 @@ def tracked(window: Window, first: int, end: int) -> Iterable[int]:
     if end - first <= len(window.records):
         return [offset for offset in range(first, end) if offset in window.records]
     return sorted(offset for offset in window.records if first <= offset < end)
+
+
+def archived_counts(window: Window, choice: Choice) -> dict[int, int | None]:
+    """Return the records that an operation may archive as chosen, with their delivery counts.
+
+    Of what its start offset passes the count is not known, None.
+    """
+    passed = tracked(window, window.start_offset, choice.start_offset or 0)
+    counts: dict[int, int | None] = dict.fromkeys(passed)
+    for part in choice.archived or ():
+        counts |= dict.fromkeys(tracked(window, part.first, part.last + 1), part.delivery_count)
+    return counts if choice.archived is not None else {}
 
 
 def first_unfinished(window: Window, log: Log) -> int:

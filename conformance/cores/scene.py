@@ -140,10 +140,26 @@ class Scene:
             again = isinstance(part.operation, ArchiveAborted)
             self._note("archive_aborted" if again else operation["op"], part)
             before = self.partition
-            if finding := self._follower.step(part):
+            finding = self._follower.step(part)
+            if finding and not self._keeps_all_or_none():
                 return finding, cause_of(finding, part, before, self._follower.outcome)
             self.exercised.update(covered(before, part, self.partition, self.log))
         return None
+
+    def _keeps_all_or_none(self) -> bool:
+        """Return whether all conforms if a refused request renews nothing, and go on so.
+
+        KIP-932 has all or none, from which a profile may deviate: a core does either, throughout.
+        """
+        profile = self.partition.profile
+        if not profile.renewal_survives_refusal:
+            return False
+        strict = SpecEngine(attrs.evolve(profile, renewal_survives_refusal=False))
+        follower = Follower("spec", strict, 1)
+        if any(follower.step(event) for event in self.events):
+            return False
+        self._follower, self._engine = follower, strict
+        return True
 
     def close(self) -> None:
         """Do nothing: the next scene resets the core."""

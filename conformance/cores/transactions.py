@@ -1,6 +1,6 @@
 """Split a fetch that reads aborted transactions into two operations of the specification."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -25,9 +25,9 @@ def parts_of(
     """Return the event itself, or an acquisition and the archiving of aborted records.
 
     An implementation answers both at once: it reports the records that the member gets, and has
-    ARCHIVED the other acquired records since ``before``. A member gets no record of an aborted
-    transaction. The state between the two events is the specification's; the state after both is
-    the implementation's, for comparison.
+    ARCHIVED others since ``before``, which it acquired first if their delivery counts say so and
+    the maximum allows it. A member gets no record of an aborted transaction. The state between the
+    two events is the specification's; the state after both is the implementation's, for comparison.
     """
     operation = event.operation
     level = before.config.isolation_level
@@ -37,19 +37,47 @@ def parts_of(
     if not read:
         return (event,)
     reported = dict(_counted(event.outcome.acquired))
-    taken = {**dict(_kept_back(event, before, read)), **reported}
-    first = attrs.evolve(event, outcome=Outcome(acquired=_ranges(taken)))
-    choice = recorded_choice(first)
-    try:
-        free = apply(before, operation, attrs.evolve(choice, start_offset=None)).partition
-        start = min(free.window.start_offset, event.after.start_offset)
-        between = apply(before, operation, attrs.evolve(choice, start_offset=start)).partition
-    except IllegalChoiceError:
+    kept = {
+        offset: count for offset, count in _kept_back(event, before, read) if offset not in reported
+    }
+    counted = {o: count for o, count in kept.items() if count > _count_before(before, o)}
+    first = _acquisition(event, before, counted | reported, kept)
+    if first.after is event.after:
+        without = _acquisition(event, before, reported, kept)
+        first = first if without.after is event.after else without
+    if first.after is event.after:
         return (first,)
-    first = attrs.evolve(first, after=snapshot(between))
     leaked = {offset: reported[offset] for offset in offsets(read) if offset in reported}
     second = Outcome(acquired=_ranges(leaked))
     return first, attrs.evolve(event, operation=ArchiveAborted(read), outcome=second)
+
+
+def _acquisition(
+    event: TraceEvent, before: SharePartition, taken: Mapping[int, int], kept: Iterable[int]
+) -> TraceEvent:
+    """Return the acquisition of what was taken, in which the rest of what was kept back enters.
+
+    The state after it stays that of the event where no rule allows it.
+    """
+    first = attrs.evolve(event, outcome=Outcome(acquired=_ranges(taken)))
+    chosen = recorded_choice(first)
+    entered = tuple(OffsetRange(offset, offset) for offset in kept if offset not in taken)
+    start, end = before.window.start_offset, event.after.start_offset
+    passed = (AcquiredRange(start, end - 1, 1),) if start < end else ()
+    if chosen.entered is not None and chosen.archived is not None:
+        archived = chosen.archived + passed
+        chosen = attrs.evolve(chosen, entered=chosen.entered + entered, archived=archived)
+    try:
+        free = apply(before, event.operation, attrs.evolve(chosen, start_offset=None)).partition
+        start = min(free.window.start_offset, event.after.start_offset)
+        between = apply(before, event.operation, attrs.evolve(chosen, start_offset=start)).partition
+    except IllegalChoiceError:
+        return first
+    return attrs.evolve(first, after=snapshot(between))
+
+
+def _count_before(before: SharePartition, offset: int) -> int:
+    return int(before.window.records.get(offset, UNDELIVERED).delivery_count)
 
 
 def _kept_back(

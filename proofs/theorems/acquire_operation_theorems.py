@@ -162,7 +162,8 @@ def _fetched(s: OneAcquire, chosen: Chosen) -> Fetched:
         stack.enter_context(patch.object(partitions, "first_unfinished", lambda *_of: s.furthest))
         choice = chosen.choice(s)
         step = attempted(lambda: acquire.acquire_records(before, operation, choice))
-    given = all(asked.get(name) == (before, operation) for name in ("check_read", "learn"))
+    read = asked.get("check_read") == (before, operation)
+    given = read and asked.get("learn") == (before, operation, choice)
     if not given or asked.get("granted_until") != (before, choice):
         return Fetched(learned, operation, {}, step)
     return Fetched(learned, operation, asked, step)

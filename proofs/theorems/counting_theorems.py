@@ -117,6 +117,7 @@ CHANGES = {
         "Archiving a record of an aborted transaction takes one from the lag.",
         (18,),
     ),
+    "withhold": (-1, "Archiving a record that nobody is to get takes one from the lag.", (18,)),
     "commit": (0, "A write that succeeds does not change the lag.", (17, 18)),
     "accept": (-1, "Accepting a record takes one from the lag.", (18,)),
     "acknowledge as gap": (-1, "Acknowledging a gap takes one from the lag.", (18,)),

@@ -265,6 +265,12 @@ EFFECTS: dict[str, tuple[str, str, Rule, Rule]] = {
         lambda s: rules.archive_aborted(s.record),
         lambda s: _final(s, ARCHIVED),
     ),
+    "withhold": (
+        "withhold",
+        "A record of an aborted transaction that nobody acquires is ARCHIVED.",
+        lambda s: rules.withhold(s.record),
+        lambda s: _final(s, ARCHIVED),
+    ),
     "commit": (
         "commit",
         "A write that succeeds makes the state final and forgets what it would have restored.",
@@ -306,6 +312,7 @@ GUARD_OF = {
     "finish_dead_letter": "is_dead_letter",
     "vanish": "can_vanish",
     "archive_aborted": "can_archive_aborted",
+    "withhold": "is_acquirable",
 }
 """The guard under which each rule is applied; commit and roll_back: a write is outstanding."""
 

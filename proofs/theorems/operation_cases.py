@@ -268,7 +268,7 @@ DEAD_LETTER = OperationCase(
 
 
 def _abort(s: OneOperation, before: SharePartition) -> Step:
-    return aborted.archive_aborted_records(before, ArchiveAborted(_named_parts(s)))
+    return aborted.archive_aborted_records(before, ArchiveAborted(_named_parts(s)), Choice())
 
 
 def _after_abortion(s: OneOperation, place: Place) -> Record | None:

@@ -12,7 +12,7 @@ from model.config import IsolationLevel
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import ArchiveAborted
-from model.outcome import Write
+from model.outcome import Choice, Write
 from model.ranges import AcquiredRange, OffsetRange
 from proofs.theorems.acknowledge_cases import ACKNOWLEDGEMENTS
 from proofs.theorems.controls import becomes, leaves, returns
@@ -251,7 +251,7 @@ def _theorem(
 def _asks_for_committed(s: OneOperation) -> Term:
     """Whether aborted records are archived under read_committed alone."""
     before = partition_of(s, isolation_level=IsolationLevel.READ_UNCOMMITTED)
-    step = attempted(lambda: aborted.archive_aborted_records(before, ArchiveAborted(())))
+    step = attempted(lambda: aborted.archive_aborted_records(before, ArchiveAborted(()), Choice()))
     return bool(step == Refusal(Guard.ONLY_COMMITTED_IS_ASKED_FOR))
 
 

@@ -17,7 +17,7 @@ from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Answer, Choice, Write
 from model.profile import DRAFT_RESOLVED, KIP
-from model.ranges import OffsetRange, StateBatch
+from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
 from proofs.theorems.operation_situation import FAILED, Refusal, attempted
@@ -236,7 +236,13 @@ def _vanish(s: OneRecord, before: SharePartition) -> Step:
 
 
 def _abort(s: OneRecord, before: SharePartition) -> Step:
-    return aborted.archive_aborted_records(before, ops.ArchiveAborted(_named(s)))
+    return aborted.archive_aborted_records(before, ops.ArchiveAborted(_named(s)), Choice())
+
+
+def _withhold(s: OneRecord, before: SharePartition) -> Step:
+    told = (AcquiredRange(s.offset, s.offset, s.record.delivery_count),)
+    operation = ops.ArchiveAborted(_named(s))
+    return aborted.archive_aborted_records(before, operation, Choice(archived=told))
 
 
 def _completes(status: ErrorCode) -> Callable[[OneRecord, SharePartition], Step]:
@@ -272,6 +278,7 @@ TRANSITIONS = (
     Transition("finish dead letter", "finish_dead_letter", "is_dead_letter", _finish, (ARCHIVED,)),
     Transition("vanish", "vanish", "can_vanish", _vanish, (ARCHIVED,)),
     Transition("archive aborted", "archive_aborted", "can_archive_aborted", _abort, (ARCHIVED,)),
+    Transition("withhold", "withhold", "is_acquirable", _withhold, (ARCHIVED,)),
     Transition(
         "commit",
         "commit",

@@ -33,7 +33,7 @@ from spec import alter_config, initialize, log_start
 from spec import record as rules
 from spec.log import Log
 from spec.logic import Term, either, negate
-from spec.partition import SharePartition, Step
+from spec.partition import Outstanding, SharePartition, Step
 
 _law = laws("KIP-932, Managing the SPSO and SPEO")
 
@@ -98,12 +98,20 @@ def _reset(s: OneOperation) -> Term:
         now.start_offset == s.first,
         now.end_offset == s.first,
         conjunction(now.complete == 0, now.acquirable == 0, not now.held),
-        not after.outstanding,
+        *(_says_nothing(each) for each in after.outstanding.values()),
         after.durable.start_offset == s.first,
         after.durable.state_epoch == before.durable.state_epoch + 1,
         after.durable.leader_epoch == before.durable.leader_epoch,
         not after.durable.entries,
     )
+
+
+def _says_nothing(each: Outstanding) -> Term:
+    """Whether no answer to a write changes anything or completes an operation."""
+    write = each.write
+    told = write.state_batches, each.offsets, each.seq, each.made_after
+    nothing = told == ((), (), None, None)
+    return conjunction(nothing, write.start_offset == -1, write.delivery_complete_count == -1)
 
 
 def _is_held(record: rules.Record) -> Term:

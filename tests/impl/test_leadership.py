@@ -196,13 +196,17 @@ def test_an_offset_is_not_reset_while_a_member_holds_records() -> None:
         assert made.apply(ResetOffset(4)).status is ErrorCode.NON_EMPTY_GROUP
 
 
-def test_a_reset_forgets_the_writes_that_nobody_waits_for() -> None:
+@pytest.mark.parametrize("late", [ErrorCode.NONE, ErrorCode.FENCED_STATE_EPOCH])
+def test_after_a_reset_the_answers_that_nobody_waits_for_change_nothing(late: ErrorCode) -> None:
     made = partition((0, 9), record_lock_duration_ms=10)
     fetch(made, "a", (0, 9))
     made.apply(AdvanceTime(10), answers=(Answer(ErrorCode.PENDING, 7),))
     assert made.apply(ResetOffset(4)).status is ErrorCode.NONE
+    durable = made.durable()
+    assert made.apply(CompleteWrite(7, late)).completed == ()
+    assert (made.durable(), shown(made)) == (durable, "")
     with pytest.raises(IllegalChoiceError) as raised:
-        made.apply(CompleteWrite(7, ErrorCode.NONE))
+        made.apply(CompleteWrite(7, late))
     assert raised.value.guard is Guard.WRITE_IS_OUTSTANDING
 
 

@@ -16,7 +16,7 @@ def test_room_is_made_once_and_nothing_is_lost() -> None:
     state.header[at.HEAD], state.header[at.TAIL] = 10, 60
     state.runs[10:60] = np.arange(50 * at.RUN_COLUMNS).reshape(50, at.RUN_COLUMNS)
     rows = rows_needed(state.header, 1000)
-    assert rows == 2 * 50 + 4 * 1000 + 16
+    assert rows == 2 * 50 + 6 * 1000 + 16
     wide = with_room(state, rows)
     assert wide.header[at.TAIL] - wide.header[at.HEAD] == 50
     assert wide.runs[wide.header[at.HEAD], 0] == 0

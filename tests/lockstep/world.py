@@ -11,7 +11,7 @@ from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Choice, Expiry
 from model.profile import PROFILES, Profile
-from model.ranges import OffsetRange, StateBatch
+from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.states import AcknowledgeType, RecordState
 from spec.expire import due_offsets
 from tests.checkpoints import checkpoint_of
@@ -224,6 +224,21 @@ def acquire_otherwise(world: World) -> None:
         start_offset=world.choice().start_offset,
     )
     world.do(fetch, choice)
+
+
+def notice(world: World) -> None:
+    """An implementation archives some of what nobody will be given, when it comes to notice."""
+    dice = world.dice
+    free = [r for r in world.state.records or () if r.state is RecordState.AVAILABLE]
+    archived = tuple(
+        AcquiredRange(r.first, r.last - dice.number(0, r.last - r.first) // 2, count)
+        for r in free
+        if (count := r.delivery_count + dice.number(0, 1)) > 0 or dice.happens(0.8)
+    )
+    start = dice.one_of((world.state.start_offset, *(r.last + 1 for r in free[:1])))
+    gone = tuple(OffsetRange(r.first, r.last) for r in free if dice.happens(0.4))
+    for operation in dice.one_of(((ops.Compact(gone), world.fetch()), (ops.ArchiveAborted(gone),))):
+        world.do(operation, Choice(archived=archived, start_offset=start))
 
 
 def acquire_anyway(world: World) -> None:
@@ -456,6 +471,7 @@ OPERATIONS: dict[Operation, int] = {
     compact_anything: 1,
     begin_below_log: 1,
     lose_while_pending: 2,
+    notice: 4,
     World.advance_log_start: 1,
     take_over: 1,
     World.reset_offset: 1,

@@ -4,7 +4,14 @@ import pytest
 from model.config import AutoOffsetReset
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
-from model.operations import AdvanceTime, Initialize, MemberLeaves, Produce, ResetOffset
+from model.operations import (
+    AdvanceTime,
+    CompleteWrite,
+    Initialize,
+    MemberLeaves,
+    Produce,
+    ResetOffset,
+)
 from model.outcome import Answer
 from model.profile import DRAFT_RESOLVED, KIP, LAG_RESOLVED, Profile
 from model.ranges import StateBatch
@@ -179,12 +186,15 @@ def test_a_start_offset_is_not_altered_while_a_call_waits_for_its_write() -> Non
     assert step.partition == waiting
 
 
-def test_writes_of_expiries_are_fenced_by_an_altered_start_offset() -> None:
+@pytest.mark.parametrize("late", [ErrorCode.NONE, ErrorCode.FENCED_STATE_EPOCH])
+def test_writes_of_expiries_are_fenced_by_an_altered_start_offset(late: ErrorCode) -> None:
     partition = run(started(), fetch("c1", (0, 4)))
     expired = apply(partition, AdvanceTime(100), answers=[Answer(ErrorCode.PENDING)]).partition
     step = apply(expired, ResetOffset(2))
     assert step.outcome.status is ErrorCode.NONE
-    assert len(step.partition.outstanding) == 0
+    answered = run(step.partition, CompleteWrite(0, late))
+    assert (answered.window, durable(answered)) == (step.partition.window, durable(step.partition))
+    assert len(answered.outstanding) == 0
 
 
 @pytest.mark.parametrize(("limit", "count", "expected"), [(2, 4, 5), (5, 1, 5), (1, 1, 2)])

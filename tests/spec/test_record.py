@@ -120,6 +120,7 @@ def test_a_record_of_an_aborted_transaction_is_archived_while_it_is_acquired() -
     assert not rules.can_archive_aborted(pending(ACKNOWLEDGED))
     assert not rules.can_archive_aborted(Record(AVAILABLE, 1))
     assert rules.archive_aborted(TRIED_OUT) == Record(ARCHIVED, LIMIT)
+    assert rules.withhold(Record(AVAILABLE, 1)) == Record(ARCHIVED, 1)
 
 
 def test_a_member_that_leaves_releases_and_its_attempt_counts() -> None:
@@ -297,6 +298,7 @@ RULES: dict[str, tuple[Callable[..., Term], tuple[z3.ArithRef, ...]]] = {
     "finish_dead_letter": (rules.finish_dead_letter, ()),
     "can_archive_aborted": (rules.can_archive_aborted, ()),
     "archive_aborted": (rules.archive_aborted, ()),
+    "withhold": (rules.withhold, ()),
     "vanish": (rules.vanish, ()),
     "commit": (rules.commit, ()),
     "roll_back": (rules.roll_back, (Y, Z)),

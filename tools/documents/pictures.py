@@ -25,6 +25,7 @@ _WORDS = {
     "expire": "lock expires",
     "vanish": "the log lost it",
     "archive aborted": "transaction aborted",
+    "withhold": "transaction aborted",
     "finish dead letter": "dead letter done",
     "mark": "mark in progress",
 }

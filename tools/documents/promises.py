@@ -9,6 +9,7 @@ import tools.promises
 from tools.promises.behaviour import Behaviour, Face
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.promise import PROMISES, Promise
+from tools.promises.routes import UNTOLD, found_by
 
 _HEAD = """\
 # Promises
@@ -23,6 +24,17 @@ without a faulty implementation is **not covered**. The last two sections have t
 brokers.
 """
 
+_ROUTES_HEAD = """\
+## Where each promise is checked
+
+How many faulty implementations that break a promise are found by each route: in a trace, by the
+search of a live core, in a request log, by the search of a broker through the protocol, and of a
+client. A dash: no faulty implementation shows that this route checks it. A cluster has no column:
+what is recorded of one comes as a trace or as request logs.
+
+| Promise | Trace | Core | Request log | Wire | Client | No route can tell |
+|---|---|---|---|---|---|---|
+"""
 _BROKERS_HEAD = """\
 ## As a client of a broker sees them
 
@@ -74,7 +86,8 @@ def document() -> str:
         f"{len(BEHAVIOURS)} faulty implementations ({by_face}) break {covered} of "
         f"{len(PROMISES)} promises.\n"
     )
-    sections = [_HEAD, summary, *map(_section, PROMISES)]
+    routes = _ROUTES_HEAD + "".join(map(_routes_row, PROMISES))
+    sections = [_HEAD, summary, routes, *map(_section, PROMISES)]
     brokers = _BROKERS_HEAD + "".join(map(_broker_row, _broker_promises()))
     return "\n".join(sections) + "\n" + brokers + "\n" + _WAITS + _logs_section()
 
@@ -97,6 +110,11 @@ def _broker_row(promise: dict[str, Any]) -> str:
     rules = ", ".join(f"`{rule}`" for rule in promise["rules"])
     faults = ", ".join(fault.replace("_", " ").lower() for fault in promise["faults"])
     return f"| {promise['promise']} | {promise['source']} | {rules} | {faults} |\n"
+
+
+def _routes_row(promise: Promise) -> str:
+    counts = " | ".join(str(len(found) or "–") for found in found_by(promise.name).values())
+    return f"| {promise.name} | {counts} | {UNTOLD.get(promise.name, '')} |\n"
 
 
 def _section(promise: Promise) -> str:

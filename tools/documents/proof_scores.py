@@ -49,7 +49,7 @@ def with_scores(document: str) -> str:
     lines = [
         *_HEAD,
         *rows,
-        _cells("all", {**total, "commit": ""}, len(survivors)),
+        _cells(f"these {len(rows)}", {**total, "commit": ""}, len(survivors)),
         "",
         *_SURVIVORS,
         *survivors,

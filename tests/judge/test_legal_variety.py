@@ -1,0 +1,204 @@
+"""Legal behaviour that differs from this project's: both sides of a replay accept it."""
+
+import pytest
+
+from model.guards import Difference, Guard
+from model.profile import KAFKA, KIP, Profile
+from tests.impl.both_sides import found
+from tests.impl.by_hand import Row, after, fetched, spans, story
+
+BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
+
+
+def told(
+    *records: tuple[int, int, str, int, str | None], start: int = 0, end: int, complete: int = 0
+) -> Row:
+    """Return the state after an event: records (first, last, state, delivery count, member)."""
+    names = ("first", "last", "state", "delivery_count", "member")
+    rows = [{**dict(zip(names, row, strict=True)), "pending": False} for row in records]
+    return {**after(start, end), "delivery_complete_count": complete, "records": rows}
+
+
+def acquired(*parts: tuple[int, int, int]) -> Row:
+    """Return the answer of a fetch that gave ranges (first, last, delivery count)."""
+    rows = [{"first": f, "last": last, "delivery_count": count} for f, last, count in parts]
+    return {"status": "NONE", "acquired": rows, "count": sum(p[1] - p[0] + 1 for p in parts)}
+
+
+def produced(*batches: tuple[int, int]) -> Row:
+    return {"op": "produce", "log_batches": spans(*batches), "log_end_offset": batches[-1][1] + 1}
+
+
+def acknowledged(status: str, *batches: tuple[int, int, int]) -> Row:
+    rows = [{"first": first, "last": last, "types": [type_]} for first, last, type_ in batches]
+    return {"op": "acknowledge", "member": "m", "batches": rows, "result": {"status": status}}
+
+
+def configured(rows: list[Row], **config: object) -> list[Row]:
+    """Return the rows of a story whose leader has these settings."""
+    return [{**rows[0], "config": {**rows[0]["config"], **config}}, *rows[1:]]
+
+
+HELD = [
+    {**produced((0, 4)), "after": after(0, 0)},
+    {
+        **fetched((0, 4)),
+        "result": acquired((0, 4, 1)),
+        "after": told((0, 4, "ACQUIRED", 1, "m"), end=5),
+    },
+]
+
+
+@BOTH
+@pytest.mark.parametrize("status", ["INVALID_REQUEST", "INVALID_RECORD_STATE"])
+def test_overlapping_batches_are_refused_with_either_error(profile: Profile, status: str) -> None:
+    answer = acknowledged(status, (0, 2, 1), (2, 3, 1))
+    assert found(story(*HELD, {**answer, "after": HELD[1]["after"]}), profile) is None
+
+
+@BOTH
+@pytest.mark.parametrize("status", ["INVALID_REQUEST", "INVALID_RECORD_STATE"])
+def test_a_renewal_that_is_not_enabled_is_refused_with_either_error(
+    profile: Profile, status: str
+) -> None:
+    answer = {**acknowledged(status, (0, 0, 4)), "after": HELD[1]["after"]}
+    rows = story(*HELD, answer)
+    assert found(configured(rows, renew_acknowledge_enable=False), profile) is None
+    if status == "INVALID_REQUEST":
+        refused = (3, Guard.ACKNOWLEDGEMENT_JUDGED, None)
+        assert found(configured(rows, renew_acknowledge_enable=True), profile) == refused
+
+
+@BOTH
+@pytest.mark.parametrize("mode", ["record_limit", "batch_optimized"])
+def test_the_window_may_end_where_the_read_ended(profile: Profile, mode: str) -> None:
+    limited = {**fetched((0, 4), (5, 6)), "acquire_mode": mode, "max_fetch_records": 2}
+    for records in (
+        [(0, 1, "ACQUIRED", 1, "m")],
+        [(0, 1, "ACQUIRED", 1, "m"), (2, 6, "AVAILABLE", 0, None)],
+    ):
+        fetch = {**limited, "result": acquired((0, 1, 1)), "after": told(*records, end=7)}
+        produce = {**produced((0, 4), (5, 6)), "after": after(0, 0)}
+        assert found(story(produce, fetch), profile) is None
+        assert found(configured(story(produce, fetch), partition_max_record_locks=4), KIP) == (
+            2,
+            Guard.WITHIN_WINDOW_LIMIT,
+            6,
+        )
+
+
+LOG = {**produced((0, 1), (2, 3), (4, 6)), "after": after(0, 0)}
+ALL = {
+    **fetched((0, 1), (2, 3), (4, 6)),
+    "result": acquired((0, 6, 1)),
+    "after": told((0, 6, "ACQUIRED", 1, "m"), end=7),
+}
+RELEASED = {
+    "op": "release",
+    "member": "m",
+    "after": told((0, 6, "AVAILABLE", 1, None), end=7),
+    "writes": [
+        {
+            "id": 0,
+            "start_offset": 0,
+            "delivery_complete_count": 0,
+            "status": "NONE",
+            "state_batches": [{"first": 0, "last": 6, "state": 0, "delivery_count": 1}],
+        }
+    ],
+}
+COMPACTED = {"op": "compact", "ranges": spans((2, 3)), "after": RELEASED["after"]}
+NOTICED = ((0, 1, "AVAILABLE", 1, None), (2, 3, "ARCHIVED", 1, None), (4, 6, "AVAILABLE", 1, None))
+TAKEN = {**fetched((0, 1), (4, 6)), "max_fetch_records": 2, "result": acquired((0, 1, 2))}
+GONE = (0, 1, "ACQUIRED", 2, "m")
+
+
+@BOTH
+def test_compaction_may_be_noticed_at_once(profile: Profile) -> None:
+    at_once = {**COMPACTED, "after": told(*NOTICED, end=7, complete=2)}
+    after_it = told(GONE, *NOTICED[1:], end=7, complete=2)
+    assert found(story(LOG, ALL, RELEASED, at_once, {**TAKEN, "after": after_it}), profile) is None
+    still_there = {**at_once, "ranges": spans((2, 2))}
+    assert found(story(LOG, ALL, RELEASED, still_there), profile) == (
+        4,
+        Difference.DELIVERY_COMPLETE_COUNT,
+        None,
+    )
+
+
+@BOTH
+def test_compaction_may_be_noticed_by_a_read_around_it_or_a_later_one(profile: Profile) -> None:
+    passing = {**TAKEN, "after": told(GONE, (2, 6, "AVAILABLE", 1, None), end=7)}
+    noticing = {**TAKEN, "after": told(GONE, *NOTICED[1:], end=7, complete=2)}
+    assert found(story(LOG, ALL, RELEASED, COMPACTED, noticing), profile) is None
+    later = {**fetched((4, 6)), "fetch_offset": 4, "result": acquired((4, 6, 2))}
+    later["after"] = told(GONE, NOTICED[1], (4, 6, "ACQUIRED", 2, "m"), end=7, complete=2)
+    assert found(story(LOG, ALL, RELEASED, COMPACTED, passing, later), profile) is None
+    never = {**fetched((4, 6)), "fetch_offset": 2, "result": acquired()}
+    never["after"] = passing["after"]
+    rows = story(LOG, ALL, RELEASED, COMPACTED, passing, *[never] * (profile.offered_within + 1))
+    assert found(rows, profile) == (len(rows) - 1, Guard.RECORD_IS_OFFERED, 2)
+
+
+COMMITTED = {"isolation_level": "read_committed"}
+
+
+@BOTH
+@pytest.mark.parametrize("count", [0, 1])
+def test_what_was_aborted_need_not_be_acquired_nor_counted(profile: Profile, count: int) -> None:
+    """Two of seven records are committed, and two were asked for."""
+    fetch = {
+        **ALL,
+        "max_fetch_records": 2,
+        "acquire_mode": "record_limit",
+        "result": acquired((4, 5, 1)),
+    }
+    fetch["after"] = told((0, 3, "AVAILABLE", 0, None), (4, 5, "ACQUIRED", 1, "m"), end=6)
+    archived: Row = {"op": "archive_aborted", "ranges": spans((0, 1), (2, 3))}
+    archived["after"] = told(
+        (0, 3, "ARCHIVED", count, None), (4, 5, "ACQUIRED", 1, "m"), end=6, complete=4
+    )
+    rows = configured(story(LOG, fetch, archived), **COMMITTED)
+    assert found(rows, profile) is None
+    passed = {**archived, "after": told((4, 5, "ACQUIRED", 1, "m"), start=4, end=6)}
+    assert found(configured(story(LOG, fetch, passed), **COMMITTED), profile) is None
+    twice = {
+        **archived,
+        "after": told((0, 3, "ARCHIVED", 2, None), (4, 5, "ACQUIRED", 1, "m"), end=6, complete=4),
+    }
+    assert found(configured(story(LOG, fetch, twice), **COMMITTED), profile) == (
+        3,
+        Difference.RECORDS,
+        0,
+    )
+    committed = {**archived, "ranges": spans((0, 1))}
+    wrong = found(configured(story(LOG, fetch, committed), **COMMITTED), profile)
+    assert wrong == (3, Difference.DELIVERY_COMPLETE_COUNT, None)
+
+
+@BOTH
+@pytest.mark.parametrize("answer", ["FENCED_STATE_EPOCH", "NONE", "COORDINATOR_NOT_AVAILABLE"])
+def test_the_answer_to_a_write_may_come_after_a_reset(profile: Profile, answer: str) -> None:
+    batches = [{"first": 0, "last": 4, "state": 0, "delivery_count": 1}]
+    write = {"id": 7, "start_offset": 0, "delivery_complete_count": 0, "state_batches": batches}
+    expired = {
+        "op": "advance_time",
+        "ms": 1000,
+        "time_ms": 1000,
+        "writes": [{**write, "status": "PENDING"}],
+        "after": told((0, 4, "AVAILABLE", 1, None), end=5),
+    }
+    reset = {
+        "op": "reset_offset",
+        "start_offset": 2,
+        "time_ms": 1000,
+        "after": told(start=2, end=2),
+    }
+    late = {"op": "complete_write", "id": 7, "time_ms": 1000, "result": {"status": answer}}
+    late["after"] = reset["after"]
+    assert found(story(*HELD, expired, reset, late), profile) is None
+    assert found(story(*HELD, expired, reset, late, late), profile) == (
+        6,
+        Guard.WRITE_IS_OUTSTANDING,
+        None,
+    )
