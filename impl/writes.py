@@ -252,7 +252,7 @@ def complete_write(state: State, name: int, status: int, held: Ints, start: int)
         return _NOT_ON_TIME
     end = begin + rows[row, at.O_BATCHES]
     h[at.STATUS], h[at.ANSWERED_CALL], h[at.ANSWERED_STATUS] = status, rows[row, at.O_CALL], status
-    if rows[row, at.O_SERIAL] != at.NO_WRITE:
+    if rows[row, at.O_SERIAL] != at.NO_WRITE and begin < end:
         change = Change(rows[row, at.O_SERIAL], state.pending[begin, 0], state.pending[end - 1, 1])
         if status != at.S_NONE:
             _hold(state, change, held)

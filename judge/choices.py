@@ -1,7 +1,7 @@
 """What an implementation chose in a recorded event, as the choice and answers of that event."""
 
 from model.errors import ErrorCode
-from model.operations import Acknowledge, Acquire, AdvanceTime
+from model.operations import Acknowledge, Acquire, AdvanceTime, MemberLeaves
 from model.outcome import Answer, Choice, Expiry, Write
 from model.ranges import OffsetRange, never_delivered
 from model.trace import TraceEvent
@@ -24,6 +24,8 @@ def recorded_choice(event: TraceEvent) -> Choice:
         case AdvanceTime():
             expired = tuple(_expiry(write) for write in event.outcome.writes)
             return Choice(start_offset=start, expired=expired)
+        case MemberLeaves():
+            return Choice(start_offset=start, written=bool(event.outcome.writes))
     return Choice(start_offset=start)
 
 

@@ -19,6 +19,8 @@ class Profile:
     INVALID_REQUEST instead of UNKNOWN_TOPIC_OR_PARTITION.
     ``window_may_exceed_maximum``: a fetch may take more records of the window than its maximum:
     Apache Kafka takes a batch as a whole that it keeps as one. What enters the window is limited.
+    ``passed_records_are_released``: a member that leaves while it holds only what lies below the
+    start offset may be released with a write, which says nothing of the window.
     ``offered_within``: how many fetches may pass over an available record before one acquires it,
     and how many may find the window full of what is finished before its start offset moves. The
     KIPs promise both without a number.
@@ -57,6 +59,7 @@ class Profile:
     configured_as_kafka: bool
     in_progress: bool
     window_may_exceed_maximum: bool = False
+    passed_records_are_released: bool = False
     offered_within: int = 10
     sweep_ms: int = 0
     coordinator_counts_complete: bool = False
@@ -92,6 +95,7 @@ KAFKA = Profile(
     configured_as_kafka=True,
     in_progress=False,
     window_may_exceed_maximum=True,
+    passed_records_are_released=True,
     offered_within=40,
     sweep_ms=5000,
 )
