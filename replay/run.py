@@ -27,7 +27,7 @@ from replay.runner import Progress, Runner, Silent
 from replay.scratch import scratch_folder
 from replay.sources import Form, Source, Sources, text_of
 from replay.state_file import Carried, diverged_before, locked, read_states, write_states
-from replay.survey import Survey, survey
+from replay.survey import Survey, surveyed
 from replay.tasks import (
     Inputs,
     bucket_count,
@@ -171,7 +171,7 @@ def _prepare(task: _FirstTask) -> Iterable[Survey | Gathered | _Part]:
         from replay.check import compile_part  # noqa: PLC0415 - who only waits needs no Numba
 
         return [task] if compile_part(task.plan, task.part) else []
-    return [survey(source) for source in task]
+    return surveyed(task)
 
 
 def _compile(plan: Plan) -> Iterable[None]:
