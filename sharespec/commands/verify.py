@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 import click
+from click.core import ParameterSource
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from conformance.campaign import Campaign, Limits, alone, campaign
@@ -151,6 +152,7 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     if sum(target is not None for target in (name, command, bootstrap)) != 1:
         names = ", ".join(SUBJECT_NAMES)
         raise click.UsageError(f"give one of {names}, --exec COMMAND, or --bootstrap HOST:PORT")
+    _check_profile(bootstrap)
     subject = Subject(name, command, bootstrap, silence, profile, lock_ms, sweep_ms, offered_within)
     kit = subject.kit
     limits = _limits(kit, seconds, sequences, operations)
@@ -184,6 +186,12 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
 
 def _as_known(report: Report) -> str:
     return as_toml(known_now(report))
+
+
+def _check_profile(bootstrap: str | None) -> None:
+    given = click.get_current_context().get_parameter_source("profile")
+    if bootstrap is None and given is not ParameterSource.DEFAULT:
+        raise click.UsageError("--profile is for --bootstrap: other targets have their own")
 
 
 def _check_alone(alone: Sequence[str | None], write_known: Path | None) -> None:

@@ -304,6 +304,13 @@ def test_the_results_before_a_broker_dies_in_known_deviations_are_reported(
     assert "it is gone" in result.stderr
 
 
+def test_a_profile_that_would_be_ignored_is_refused() -> None:
+    for target in (["spec"], ["--exec", WRONG]):
+        result = run(*target, *QUICK, "--profile", "kafka")
+        assert result.exit_code == 2
+        assert "--profile is for --bootstrap" in result.stderr
+
+
 @pytest.mark.slow
 def test_an_interrupted_search_keeps_its_results_and_conforms_to_nothing(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
