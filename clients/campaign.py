@@ -54,6 +54,8 @@ class Again:
 class Campaign:
     """What was played and shown; ``failure`` is why it ended early, ``full`` how many runs were.
 
+    ``interrupted``: whether whoever started it ended it.
+
     ``shown`` are those that are not known; ``stakes`` counts how often each duty was at stake.
     """
 
@@ -66,6 +68,7 @@ class Campaign:
     exercised: Exercise = attrs.field(factory=Exercise)
     stakes: Counter[Duty] = attrs.field(factory=Counter)
     again: tuple[Again, ...] = ()
+    interrupted: bool = False
 
     @property
     def is_as_known(self) -> bool:
@@ -100,8 +103,8 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
     others = Counter[str]()
     runs = events = full = 0
     total, staked = Exercise(), Counter[Duty]()
-    failure = None
-    while runs < limits.runs and time.monotonic() < until and failure is None:
+    failure, interrupted = None, False
+    while runs < limits.runs and time.monotonic() < until and not (failure or interrupted):
         random = Random(f"{seed}:{runs}")  # noqa: S311 - chance, no secret
         script = drawn(
             random,
@@ -121,15 +124,17 @@ def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
                 if each := covering(known, violation.duty, script):
                     covered.add(each.name)
                 elif violation.duty not in shown:
-                    first = Shown(violation, script, record)
+                    shown[violation.duty] = first = Shown(violation, script, record)
                     shown[violation.duty] = shrunk(first, start, limits.shrink_seconds, pace)
             others.update(covered)
         except TargetError as error:
             failure = str(error)
+        except KeyboardInterrupt:
+            interrupted = True
         progress(runs, len(shown))
     counted = tuple(attrs.evolve(each, scripts=others[each.known.name]) for each in again)
     new = tuple(shown.values())
-    return Campaign(client, runs, events, new, full, failure, total, staked, counted)
+    return Campaign(client, runs, events, new, full, failure, total, staked, counted, interrupted)
 
 
 def _owed(record: Record, client: Hello) -> Iterator[Violation]:

@@ -32,6 +32,7 @@ def lines(campaign: Campaign, command: str) -> Iterator[str]:
         yield f"  {state}"
     kept = f"duties violated: {len(campaign.shown)}" if campaign.shown else "no duty violated"
     kept = f"nothing new, {len(campaign.again)} known" if _verdict(campaign) == "known" else kept
+    kept += " so far, interrupted" if campaign.interrupted else ""
     yield f"{campaign.client.name}: {kept}; {campaign.runs} scripts, {campaign.events:,} events"
     total = campaign.exercised
     yield (
@@ -118,9 +119,14 @@ def json_lines(campaign: Campaign) -> Iterator[str]:
 
 
 def _verdict(campaign: Campaign) -> str:
-    """Return what was shown; a client that was given nothing to do is said to have no verdict."""
+    """Return what was shown; a client that was given nothing to do is said to have no verdict.
+
+    Nor is one whose search was interrupted before it showed anything.
+    """
     if campaign.shown:
         return "violates"
+    if campaign.interrupted:
+        return "unknown"
     if campaign.lack:
         return "nothing shown"
     if not campaign.again:

@@ -153,7 +153,8 @@ def _meaning(report: Report) -> str:
     if report.gone:
         return "A deviation that is known does not show any more."
     if report.verdict is KitVerdict.UNKNOWN:
-        return "" if report.campaign.failure else _sentence(report.unknown)
+        told = report.campaign.failure or report.campaign.interrupted
+        return "" if told else _sentence(report.unknown)
     return "" if report.replayed else "Nothing was found."
 
 

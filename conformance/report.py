@@ -20,7 +20,7 @@ class KitVerdict(StrEnum):
     """Conforms: there is no deviation, and none was known.
 
     Known: every deviation is known, and none of these is gone. Deviates: one is new, or gone.
-    Unknown: none is, but nothing was tried, or the target stopped responding.
+    Unknown: none is, but nothing was tried, it was interrupted, or the target stopped responding.
     """
 
     CONFORMS = "conforms"
@@ -80,6 +80,8 @@ class Report:
         """Return why the verification is incomplete; empty if it is not."""
         if self.campaign.failure:
             return f"it could not be driven any further: {printable(self.campaign.failure)}"
+        if self.campaign.interrupted:
+            return "it was interrupted"
         if not (self.campaign.steps or self.vectors.number):
             return "nothing was tried, so nothing is known"
         return ""

@@ -285,11 +285,12 @@ def _send_if_changed(state: State, change: Change, answers: Ints) -> int:
 
 
 @entry_point
-def release(state: State, member: int, answers: Ints, start: int) -> int:
+def release(state: State, member: int, answers: Ints, written: int, start: int) -> int:
     """Release the records of a member that leaves (Kafka: releaseAcquiredRecords).
 
-    It keeps those that it marked recently as in progress for a grace period, to come back in.
-    Arguments and result are those of ``acknowledge``.
+    It keeps those that it marked recently as in progress for a grace period, to come back in. What
+    the start offset has passed is not in the window; with ``written`` a leader writes it all the
+    same, where the profile allows that. Other arguments and result are those of ``acknowledge``.
     """
     h, runs = state.header, state.runs
     serial = begin_change(h)
@@ -304,6 +305,8 @@ def release(state: State, member: int, answers: Ints, start: int) -> int:
     change = Change(serial, at.LOWEST, h[at.END])
     join(h, runs, change.first, change.last)
     result = _send_if_changed(state, change, answers)
+    if written and h[at.PASSED_RELEASED] and h[at.WRITES_TAIL] == 0:
+        result = send(state, change, answers)
     return result if result != at.FINE else finish(state, start)
 
 

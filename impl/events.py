@@ -10,6 +10,7 @@ from impl.encode import Members
 from impl.flatten import Lists, fields_of, integers, lists_of, numbered, rows_of
 from impl.rows import Ints
 from model import operations as ops
+from model.errors import is_thrown
 from model.operation_table import OPERATION_TABLE
 from model.states import AcquireMode, RecordState
 
@@ -204,12 +205,21 @@ def _plain(fields: Ints, columns: dict[str, pa.Array], members: Members) -> None
 def _observed(fields: Ints, result: dict[str, pa.Array], after: dict[str, pa.Array]) -> None:
     fields[RESULT] = numbered(result["status"], STATUS_NAMES)
     fields[THREW] = result["exception"].is_valid().to_numpy(zero_copy_only=False)
+    _thrown(fields, result["status"])
     fields[CAN_ACQUIRE] = integers(result["can_acquire"], MISSING)
     fields[ACQUIRED_COUNT] = integers(result["count"], MISSING)
     fields[RECORDED_NUMBER] = integers(result["acquisition"], MISSING)
     fields[AFTER_START] = integers(after["start_offset"], MISSING)
     fields[AFTER_END] = integers(after["end_offset"], MISSING)
     fields[AFTER_COMPLETE] = integers(after["delivery_complete_count"], MISSING)
+
+
+def _thrown(fields: Ints, statuses: pa.StringArray) -> None:
+    """Note where an exception stands in place of a status; a client sees UNKNOWN_SERVER_ERROR."""
+    named = statuses.is_valid().to_numpy(zero_copy_only=False) & (fields[OP] != SKIP_ACQUIRE)
+    for row in np.flatnonzero(named & (fields[RESULT] < 0)):
+        if is_thrown(statuses[row].as_py()):
+            fields[RESULT, row], fields[THREW, row] = at.S_SERVER_ERROR, 1
 
 
 def _member_numbers(array: pa.StringArray, members: Members) -> Ints:

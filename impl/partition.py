@@ -165,8 +165,8 @@ class FastSharePartition:
                 results = answers_of(answers)
                 return acknowledge.acknowledge(state, sent, refusal, results, start)
             case MemberLeaves(member):
-                member_number = self._members.number(member)
-                return acknowledge.release(state, member_number, answers_of(answers), start)
+                number, results = self._members.number(member), answers_of(answers)
+                return acknowledge.release(state, number, results, int(choice.written), start)
             case AdvanceTime(ms):
                 results = answers_of(answers)
                 return expiry.advance_time(state, ms, expiries_of(choice), results, start)

@@ -282,8 +282,7 @@ def _step(state: State, events: Events, leaders: Leaders, position: Ints) -> int
         end, stable = f[event.ARG_LOG_END, row], f[event.ARG_STABLE, row]
         return produce(state, batches, end, end if stable == event.MISSING else stable, start)
     if op == event.RELEASE:
-        answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
-        return release(state, f[event.MEMBER, row], answers, start)
+        return _release(state, events, row)
     if op == event.COMPLETE_WRITE:
         held = events.log_batches[f[event.LOG_FROM, row] : f[event.LOG_TO, row]]
         return complete_write(state, f[event.WRITE_ID, row], f[event.RESULT, row], held, start)
@@ -370,6 +369,14 @@ def _acknowledge(state: State, events: Events, row: int) -> int:
         status = at.S_NONE
     answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
     return acknowledge(state, sent, status, answers, f[event.AFTER_START, row])
+
+
+@compiled
+def _release(state: State, events: Events, row: int) -> int:
+    f = events.fields
+    answers = events.answers[f[event.WRITES_FROM, row] : f[event.WRITES_TO, row]]
+    written = min(answers.shape[0], 1)
+    return release(state, f[event.MEMBER, row], answers, written, f[event.AFTER_START, row])
 
 
 @compiled

@@ -58,6 +58,7 @@ def new_state(profile: Profile) -> State:
     header[at.FREE_GAP] = profile.gap_at_the_end_is_free
     header[at.COUNTS_DURABLE] = profile.coordinator_counts_complete
     header[at.MAY_EXCEED] = profile.window_may_exceed_maximum
+    header[at.PASSED_RELEASED] = profile.passed_records_are_released
     header[at.OFFERED_WITHIN] = profile.offered_within
     header[at.LATE_WRITE] = header[at.LATE_LETTER] = header[at.LATE_LOG] = at.NOWHERE
     header[at.ANSWERED_WITHIN] = profile.answered_within

@@ -10,6 +10,7 @@ from model.operations import (
     Expire,
     FinishDeadLetter,
     Initialize,
+    MemberLeaves,
 )
 from model.outcome import Answer, Choice, Expiry, Write
 from model.ranges import AcquiredRange, OffsetRange, never_delivered
@@ -36,11 +37,12 @@ def recorded_choice(event: TraceEvent) -> Choice:
         case AdvanceTime():
             expired = tuple(_expiry(write) for write in event.outcome.writes)
             return Choice(start_offset=start, expired=expired)
-        case Initialize() if event.outcome.status is ErrorCode.NONE:
-            return Choice(start_offset=start, refusal=ErrorCode.NONE)
         case ArchiveAborted() | Compact():
             return Choice(start_offset=start, archived=_archived(event))
-    return Choice(start_offset=start)
+        case MemberLeaves():
+            return Choice(start_offset=start, written=bool(event.outcome.writes))
+    begun = isinstance(event.operation, Initialize) and event.outcome.status is ErrorCode.NONE
+    return Choice(start_offset=start, refusal=ErrorCode.NONE if begun else None)
 
 
 def recorded_answers(event: TraceEvent) -> tuple[Answer, ...]:

@@ -18,7 +18,7 @@ from judge.compare import (
 from judge.engine import Engine, SpecEngine
 from judge.finding import Finding, FindingKind
 from judge.telling import told
-from judge.words import outcome_text, ranges_text, snapshot_text
+from judge.words import MAX_TEXT, outcome_text, ranges_text, snapshot_text
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference, Guard
 from model.operations import AdvanceTime, Checkpoint, Gap, Initialize, Operation
@@ -174,7 +174,7 @@ class Follower:
             FindingKind.DIFFERENCE,
             Difference.EXCEPTION.name,
             Difference.EXCEPTION.value,
-            f"{event.outcome.status.name}: {event.outcome.exception}",
+            f"{event.outcome.status.name}: {event.outcome.exception}"[:MAX_TEXT],
             "an answer",
             text,
             text,

@@ -1,6 +1,14 @@
 """Kafka's error codes, and the exceptions which this project raises for bad values."""
 
+import re
 from enum import Enum
+
+_THROWN = re.compile(r"[\w.$]*(Exception|Error)(:.*)?", re.ASCII | re.DOTALL)
+
+
+def is_thrown(status: str) -> bool:
+    """Return whether a status is what an exception says of itself: its name, perhaps a text."""
+    return _THROWN.fullmatch(status) is not None
 
 
 class ErrorCode(Enum):

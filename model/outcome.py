@@ -94,6 +94,8 @@ class Choice:
     ``expired``: for each write of AdvanceTime the locks which it reports, in order. None: all
     that are due, in one write.
     ``deadline_ms``: when the locks end that the operation grants. None: a lock duration from now.
+    ``written``: a leader writes what a member held that leaves, though the start offset has passed
+    all of it.
     """
 
     acquired: tuple[OffsetRange, ...] | None = None
@@ -104,6 +106,7 @@ class Choice:
     refusal: ErrorCode | None = None
     expired: tuple[Expiry, ...] | None = None
     deadline_ms: int | None = None
+    written: bool = False
 
 
 @attrs.frozen

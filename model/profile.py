@@ -19,6 +19,8 @@ class Profile:
     INVALID_REQUEST instead of UNKNOWN_TOPIC_OR_PARTITION.
     ``window_may_exceed_maximum``: a fetch may take more records of the window than its maximum:
     Apache Kafka takes a batch as a whole that it keeps as one. What enters the window is limited.
+    ``passed_records_are_released``: a member that leaves while it holds only what lies below the
+    start offset may be released with a write, which says nothing of the window.
     ``offered_within``: how many fetches may pass over an available record before one acquires it,
     and how many may find the window full of what is finished before its start offset moves. The
     KIPs promise both without a number.
@@ -65,6 +67,7 @@ class Profile:
     configured_as_kafka: bool
     in_progress: bool
     window_may_exceed_maximum: bool = False
+    passed_records_are_released: bool = False
     offered_within: int = 10
     answered_within: int = 500
     answered_within_ms: int = 3_600_000
@@ -104,6 +107,7 @@ KAFKA = Profile(
     configured_as_kafka=True,
     in_progress=False,
     window_may_exceed_maximum=True,
+    passed_records_are_released=True,
     offered_within=40,
     answered_within=400,
     answered_within_ms=600_000,

@@ -9,7 +9,7 @@ import attrs
 
 from model import operations as ops
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
-from model.errors import ErrorCode, InvalidValueError
+from model.errors import ErrorCode, InvalidValueError, is_thrown
 from model.operation_table import OPERATION_TABLE, operation_row
 from model.outcome import Completion, Outcome, Write
 from model.ranges import AcquiredRange, OffsetRange, StateBatch, record_range
@@ -239,7 +239,7 @@ _READERS: dict[str, Callable[[Row], Any]] = {
     "entry": lambda row: _entry(row.get("entry")),
     "progress_batches": lambda row: _marks(row["progress_batches"]),
     "ranges": lambda row: _ranges(row.get("ranges") or []),
-    "status": lambda row: _named(ErrorCode, "status", row["result"].get("status")),
+    "status": lambda row: _answered(row["result"])[0],
 }
 """How the arguments are read that are not plain values of the row."""
 
@@ -272,6 +272,18 @@ def operation_from_row(row: Row) -> ops.Operation:
     return operation(*(read(row) for read in readers))
 
 
+def _answered(result: Row) -> tuple[ErrorCode, str | None]:
+    """Return the status of a result, and the text of what was thrown in place of an answer.
+
+    The status may be that text: what a client sees of it is UNKNOWN_SERVER_ERROR.
+    """
+    status, text = result.get("status"), result.get("exception")
+    if status is not None and is_thrown(status):
+        text = status if text is None else f"{status}: {text}"
+        return ErrorCode.UNKNOWN_SERVER_ERROR, text
+    return _named(ErrorCode, "result.status", status), text
+
+
 def _outcome(row: Row) -> Outcome:
     result = row["result"]
     skipped = row["op"] == "acquire" and bool(row.get("skipped"))
@@ -284,8 +296,9 @@ def _outcome(row: Row) -> Outcome:
     total = sum(r.last - r.first + 1 for r in acquired)
     if result.get("count") not in (None, total):
         raise InvalidValueError("result.count", result["count"], f"the acquired records, {total}")
+    status, thrown = (ErrorCode.NONE, result.get("exception")) if skipped else _answered(result)
     return Outcome(
-        ErrorCode.NONE if skipped else _named(ErrorCode, "result.status", result.get("status")),
+        status,
         acquired,
         tuple(_write(write) for write in row["writes"]),
         tuple(
@@ -296,7 +309,7 @@ def _outcome(row: Row) -> Outcome:
         acquisition=result.get("acquisition"),
         marked=tuple(_named(ErrorCode, "result.marked", m) for m in result.get("marked") or ()),
         deadline_ms=row.get("deadline_ms"),
-        exception=result.get("exception"),
+        exception=thrown,
     )
 
 

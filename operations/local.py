@@ -15,7 +15,7 @@ from replay.gather import gather
 from replay.load import PartitionRows, loaded
 from replay.scratch import scratch_folder
 from replay.sources import Form, find_sources
-from replay.survey import survey
+from replay.survey import surveyed
 from replay.tasks import (
     Inputs,
     bucket_count,
@@ -43,7 +43,7 @@ def opened_traces(paths: Iterable[str | Path]) -> Iterator[Traces]:
     """
     sources = find_sources(paths)
     with scratch_folder() as folder:
-        surveys = [survey(s) for s in sources.files if s.form is Form.PARQUET]
+        surveys = list(surveyed([s for s in sources.files if s.form is Form.PARQUET]))
         unsorted = [s.source for s in surveys if s.runs is None and s.problem is None]
         lines = [s for s in sources.files if s.form is not Form.PARQUET]
         buckets = bucket_count(sources.files, 1)

@@ -5,7 +5,7 @@ Spark, so nothing before ``session`` imports it:
 
 - ``sources``: which files there are, and their form;
 - ``verdict``: what a replay reports of a file, a share-partition and a whole;
-- ``lines`` (JSON) and ``survey`` (Parquet): the events of one file;
+- ``lines`` (JSON) and ``survey`` (Parquet): the events of one file; ``child``, which one may end;
 - ``recording``: what a recorder says of its own files;
 - ``gather``: files that are not in order, written again by buckets of share-partitions;
 - ``sequence``: the rows of one share-partition, of one leader after another;

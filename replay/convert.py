@@ -17,7 +17,7 @@ from model.trace_json import line_from_row
 from replay.gather import GatherTask, Tally, tables_of
 from replay.recording import Recording
 from replay.sources import Form, Source
-from replay.survey import GENERATED, survey
+from replay.survey import DEADLY, GENERATED, surveyed
 from replay.verdict import Problem
 
 if TYPE_CHECKING:
@@ -48,9 +48,11 @@ def convert(files: Sequence[Source], out: Path) -> Converted:
     The file appears whole when all is written, and not without an event. Raises OSError if it
     cannot be written.
     """
-    tasks = [GatherTask(0, source, 0, None, 1, "") for source in files]
+    surveys = list(surveyed([source for source in files if source.form is Form.PARQUET]))
+    deadly = [s.problem for s in surveys if s.problem and s.problem.message == DEADLY]
+    closed = {problem.source for problem in deadly}
+    tasks = [GatherTask(0, each, 0, None, 1, "") for each in files if each.path not in closed]
     tallies = [Tally(task) for task in tasks]
-    surveys = [survey(source) for source in files if source.form is Form.PARQUET]
     generated = any(each.generated for each in surveys)
     read = (tables_of(task, tally) for task, tally in zip(tasks, tallies, strict=True))
     events = _Counted(itertools.chain.from_iterable(read))
@@ -65,7 +67,7 @@ def convert(files: Sequence[Source], out: Path) -> Converted:
     finally:
         draft.unlink(missing_ok=True)
     recording = sum((tally.recording for tally in tallies), Recording())
-    problems = tuple(problem for tally in tallies for problem in tally.problems)
+    problems = (*deadly, *(problem for tally in tallies for problem in tally.problems))
     return Converted(events.rows, problems, generated, recording)
 
 

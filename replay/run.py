@@ -3,6 +3,7 @@
 import functools
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -25,8 +26,8 @@ from replay.result_schema import (
 from replay.runner import Progress, Runner, Silent
 from replay.scratch import scratch_folder
 from replay.sources import Form, Source, Sources, text_of
-from replay.state_file import Carried, diverged_before, read_states, write_states
-from replay.survey import Survey, survey
+from replay.state_file import Carried, diverged_before, locked, read_states, write_states
+from replay.survey import Survey, surveyed
 from replay.tasks import (
     Inputs,
     bucket_count,
@@ -84,9 +85,17 @@ def replay_sources(
 
     ``out`` is a folder for ``verdicts.parquet``, ``divergences.parquet`` and ``lag/``; on a
     cluster, one that all workers see. Raises SessionError if the runner gives up, StateError for
-    states that cannot be used; then, and when interrupted, it leaves those of an earlier replay as
-    they are.
+    states that cannot be used, or that another process uses; then, and when interrupted, it leaves
+    those of an earlier replay as they are.
     """
+    alone = locked(Path(plan.state_folder)) if plan.state_folder else nullcontext()
+    with alone:
+        return _replayed(runner, sources, plan, out, progress)
+
+
+def _replayed(
+    runner: Runner, sources: Sources, plan: Plan, out: Path | None, progress: Progress | None
+) -> Replay:
     started = time.monotonic()
     carried = read_states(Path(plan.state_folder), plan.rules) if plan.state_folder else {}
     progress = progress or Silent()
@@ -162,7 +171,7 @@ def _prepare(task: _FirstTask) -> Iterable[Survey | Gathered | _Part]:
         from replay.check import compile_part  # noqa: PLC0415 - who only waits needs no Numba
 
         return [task] if compile_part(task.plan, task.part) else []
-    return [survey(source) for source in task]
+    return surveyed(task)
 
 
 def _compile(plan: Plan) -> Iterable[None]:

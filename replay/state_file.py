@@ -1,13 +1,16 @@
 """Where a replay left each share-partition, as an Arrow file from which the next one goes on."""
 
+import fcntl
 import functools
 import hashlib
 import json
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
+from uuid import uuid4
 
 import attrs
 import pyarrow as pa
@@ -21,6 +24,12 @@ VERSION = 3
 """The version of the format: of a file with other columns it is another."""
 
 NAME = "states.arrow"
+LOCK = ".states.lock"
+"""Whoever uses the folder holds a lock on this file in it, which the system drops when it dies."""
+
+DRAFT = ".draft"
+"""How the name of a file ends that is still being written."""
+
 _METADATA = b"sharespec.state"
 
 
@@ -53,6 +62,27 @@ class Written:
     carried: Carried
     row: dict[str, Any]
     line: bytes
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Use a folder of states alone, from before they are read until they are written.
+
+    What a process has left that was killed goes. Raises StateError where another uses the folder:
+    of two that begin from the same states one would lose what it finds.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise StateError(f"{folder} is no folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = "is in use by another process: wait for its end, or give another folder"
+            raise StateError(f"{folder} {text}") from None
+        for left in folder.glob(f"{NAME}.*{DRAFT}"):
+            left.unlink(missing_ok=True)
+        yield
 
 
 def diverged_before(carried: Carried, events: int) -> PartitionVerdict:
@@ -125,10 +155,13 @@ def write_states(
     metadata |= {"stream": stream} if stream else {}
     schema = _schema().with_metadata({_METADATA: json.dumps(metadata).encode()})
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f"{NAME}.draft"
-    with pa.OSFile(str(draft), "wb") as file, pa.ipc.new_file(file, schema) as writer:
-        writer.write_table(pa.Table.from_pylist(rows, schema=schema))
-    draft.replace(folder / NAME)
+    draft = folder / f"{NAME}.{uuid4().hex}{DRAFT}"
+    try:
+        with pa.OSFile(str(draft), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+        draft.replace(folder / NAME)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def text_of_state(carried: Carried) -> str:

@@ -1,6 +1,7 @@
 """A look at a Parquet file: whether it is a trace, and whether it is in order already."""
 
 import contextlib
+import functools
 from collections.abc import Iterator, Sequence
 
 import attrs
@@ -10,11 +11,15 @@ import pyarrow.parquet as pq
 
 from model.errors import InvalidValueError
 from model.trace_arrow import check_readable
+from replay.child import in_child
 from replay.sources import Source
 from replay.verdict import Problem
 
 GENERATED = b"sharespec.generated"
 """The key in a file's metadata that marks results as computed by the implementation."""
+
+DEADLY = "it ends the process that reads it: it is damaged"
+"""The problem of a file that nobody may open."""
 
 MAX_ROW_GROUP_ROWS = 1 << 24
 MAX_ROW_GROUP_VALUES = 1 << 29
@@ -68,6 +73,19 @@ def _opened(path: str, encoded: Sequence[str]) -> pq.ParquetFile:
     except KeyError:
         # One of them is missing, or holds other values: the check of the schema names it.
         return pq.ParquetFile(path)
+
+
+def surveyed(sources: Sequence[Source]) -> Iterator[Survey]:
+    """Survey files one after another, in a child that a damaged one may end."""
+    left = list(sources)
+    while left:
+        done = 0
+        for result in in_child(functools.partial(map, survey, left)):
+            done += 1
+            yield result
+        if done < len(left):
+            yield _unreadable(left[done], DEADLY)
+        left = left[done + 1 :]
 
 
 def survey(source: Source) -> Survey:

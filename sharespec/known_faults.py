@@ -3,9 +3,8 @@
 The file is one of known deviations, as ``sharespec verify`` has them.
 """
 
-import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import attrs
 import conformance
 from judge.finding import CRASHED
 from model.errors import value_text
-from replay.verdict import Divergence, PartitionVerdict, Replay, Verdict, counted
+from replay.verdict import Divergence, Replay
 
 KAFKA_KNOWN = Path(conformance.__file__).parent / "targets" / "kafka" / "known.toml"
 KAFKA_PAGE = "docs/findings/apache-kafka.md"
@@ -44,10 +43,7 @@ class KnownFaultsError(Exception):
 
 @attrs.frozen
 class KnownFault:
-    """A known deviation: its signature, and which commands came before it. ``page`` explains it.
-
-    With ``is_harmless`` it is no fault, and not reported, where that says so of a divergence.
-    """
+    """A known deviation: its signature, and which commands came before it. ``page`` explains it."""
 
     name: str
     title: str
@@ -55,7 +51,6 @@ class KnownFault:
     reason: str
     needs: frozenset[str] = frozenset()
     page: str = ""
-    is_harmless: Callable[[Divergence], bool] | None = None
 
     @property
     def text(self) -> str:
@@ -71,18 +66,16 @@ class KnownFault:
         if alike and rule == CRASHED and text:
             wanted = "".join(known[2:])
             alike = bool(wanted) and text[0].startswith(wanted)
-        if alike and self.is_harmless:
-            alike = self.is_harmless(divergence)
         before = set(divergence.operations_before)
         return alike and all(_SHOWN_BY.get(need, set()) & before for need in self.needs)
 
 
 @attrs.frozen
 class Sorted:
-    """A replay without what is no fault, and what is known of the rest.
+    """A replay, and what is known of it.
 
     ``faults`` are all that are known, ``gone`` those of a file that no divergence showed; ``known``
-    and ``new`` count divergences, ``no_faults`` what is not reported.
+    and ``new`` count divergences.
     """
 
     replay: Replay
@@ -90,7 +83,6 @@ class Sorted:
     gone: tuple[KnownFault, ...]
     known: int
     new: int
-    no_faults: int
 
     def label(self, divergence: Divergence) -> str:
         """Return the name, the title and the page of what a divergence is, if that is known."""
@@ -100,7 +92,7 @@ class Sorted:
     def totals(self) -> dict[str, object]:
         """Return the totals, for a line of JSON."""
         gone = [fault.name for fault in self.gone]
-        return {"known": self.known, "new": self.new, "no_faults": self.no_faults, "gone": gone}
+        return {"known": self.known, "new": self.new, "gone": gone}
 
     def lines(self) -> Iterator[str]:
         """Yield the totals in words."""
@@ -151,39 +143,16 @@ def _texts(entry: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _writes_what_is_lost(divergence: Divergence) -> bool:
-    """Return whether nothing is written but records that the start offset has passed.
-
-    Whether it is anything else that differs cannot be told from an event that is cut.
-    """
-    start = divergence.start_offset_before
-    try:
-        writes = json.loads(divergence.event)["writes"]
-        written = [batch["last"] for write in writes for batch in write["state_batches"]]
-    except (LookupError, TypeError, ValueError):
-        return False
-    is_lost = start is not None and bool(written) and max(written) < start
-    return is_lost and divergence.expected == "NONE"
-
-
-_HARMLESS = {"release-of-lost-records-is-written": _writes_what_is_lost}
-"""Deviations of Apache Kafka that are no faults, and by what a trace shows that it is they.
-
-Others are no faults of a core alone, such as with states that no share coordinator answers: in a
-trace of a broker the same signature is one.
-"""
-
-
 def default_known(profile: str) -> tuple[KnownFault, ...]:
-    """Return what is known of released Kafkas, under the profiles that follow them."""
+    """Return what is known of released Kafkas, under the profiles that follow them.
+
+    What is no fault of a core, such as with states that no share coordinator answers, may be one in
+    a trace of a broker.
+    """
     if not profile.startswith("kafka"):
         return ()
     faults = read_known(KAFKA_KNOWN, KAFKA_PAGE)
-    return tuple(
-        attrs.evolve(fault, is_harmless=_HARMLESS.get(fault.name))
-        for fault in faults
-        if fault.name in _HARMLESS or not fault.reason.startswith(NO_FAULT)
-    )
+    return tuple(fault for fault in faults if not fault.reason.startswith(NO_FAULT))
 
 
 def known_of(divergence: Divergence, faults: Sequence[KnownFault]) -> KnownFault | None:
@@ -196,44 +165,8 @@ def sorted_out(
 ) -> Sorted:
     """Return a replay sorted by what is known: ``listed`` in a file, and by ``default``."""
     faults = (*listed, *default)
-    verdicts = [_reported(verdict, faults) for verdict in replay.verdicts]
-    before = [known_of(d, faults) for v in replay.verdicts for d in v.divergences]
-    after = [known_of(d, faults) for v in verdicts for d in v.divergences]
-    shown = {each.name for each in before if each}
-    known = sum(each is not None for each in after)
-    counts = counted(verdicts, list(replay.problems))
-    return Sorted(
-        attrs.evolve(replay, verdicts=tuple(verdicts), counts=counts),
-        faults,
-        tuple(fault for fault in listed if fault.name not in shown),
-        known,
-        len(after) - known,
-        len(before) - len(after),
-    )
-
-
-def _reported(verdict: PartitionVerdict, faults: Sequence[KnownFault]) -> PartitionVerdict:
-    """Return a verdict without divergences that are no faults.
-
-    Where nothing is checked behind the last of them, it stays: what follows it is not known.
-    """
-    divergences = tuple(_faults(verdict, faults))
-    no_faults = len(verdict.divergences) - len(divergences)
-    if not no_faults:
-        return verdict
-    text = f"{no_faults:,} differences from Kafka that are no faults are not reported"
-    reason = "; ".join(filter(None, (verdict.reason, text)))
-    changed = attrs.evolve(verdict, reason=reason, divergence=None, more=divergences[1:])
-    if divergences:
-        return attrs.evolve(changed, divergence=divergences[0])
-    is_whole = verdict.problem is None
-    return attrs.evolve(changed, verdict=Verdict.CONFORMS if is_whole else Verdict.UNREADABLE)
-
-
-def _faults(verdict: PartitionVerdict, faults: Sequence[KnownFault]) -> Iterator[Divergence]:
-    last = verdict.divergences[-1] if verdict.divergences else None
-    is_checked = verdict.checked == verdict.events
-    for divergence in verdict.divergences:
-        known = known_of(divergence, faults)
-        if known is None or not known.is_harmless or (divergence is last and not is_checked):
-            yield divergence
+    named = [known_of(d, faults) for verdict in replay.verdicts for d in verdict.divergences]
+    shown = {each.name for each in named if each}
+    known = sum(each is not None for each in named)
+    gone = tuple(fault for fault in listed if fault.name not in shown)
+    return Sorted(replay, faults, gone, known, len(named) - known)

@@ -3,7 +3,7 @@
 import attrs
 
 from model.operations import MemberLeaves
-from model.outcome import Answer
+from model.outcome import Answer, Choice
 from spec.partition import SharePartition, Step
 from spec.record import Record, can_stay, failed_state, give_grace, is_held_by, release
 from spec.window import replace
@@ -11,7 +11,7 @@ from spec.writes import write_and_wait
 
 
 def release_member(
-    partition: SharePartition, operation: MemberLeaves, answer: Answer, seq: int
+    partition: SharePartition, operation: MemberLeaves, choice: Choice, answer: Answer, seq: int
 ) -> Step:
     """Release every record that the member holds (Kafka: releaseAcquiredRecords).
 
@@ -19,7 +19,9 @@ def release_member(
     Effect: each as ``record.release``; but a record IN_PROGRESS with a fresh sign of progress stays
     with the member, as ``record.give_grace``: it may come back (KAFKA-20458, Rebalance flow).
     Delivery count: unchanged: the attempt counts.
-    Persistence: one write with all that were released; none if none was.
+    Persistence: one write with all that were released; none if none was. Under the profile kafka a
+    leader may also write what it held that the start offset has passed: it keeps such records until
+    their holder is done, and nobody else can see them.
     """
     config, now = partition.config, partition.now
     failed = failed_state(config.dead_letter_queue)
@@ -34,6 +36,7 @@ def release_member(
         else:
             released[offset] = release(record, config.delivery_count_limit, failed)
     partition = attrs.evolve(partition, window=replace(partition.window, kept))
-    if not released:
+    told = choice.written and partition.profile.passed_records_are_released
+    if not released and not told:
         return Step(partition)
     return write_and_wait(partition, released, answer, seq)

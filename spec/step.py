@@ -105,7 +105,7 @@ def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
         case ops.SkipAcquire():
             return skip_acquire(partition, operation, choice)
         case ops.MemberLeaves():
-            return release_member(partition, operation, answer, seq)
+            return release_member(partition, operation, choice, answer, seq)
         case ops.CompleteWrite():
             return complete_write(partition, operation)
         case ops.Initialize():

@@ -122,7 +122,8 @@ ANYBODY = Control(
 
 
 def _leave(s: OneOperation, before: SharePartition) -> Step:
-    return release.release_member(before, MemberLeaves(s.member), waits_for_its_write(s), s.seq)
+    leaves, answer = MemberLeaves(s.member), waits_for_its_write(s)
+    return release.release_member(before, leaves, Choice(), answer, s.seq)
 
 
 def _stays(s: OneOperation, place: Place) -> Term:

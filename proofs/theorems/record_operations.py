@@ -213,7 +213,7 @@ def _mark(s: OneRecord, before: SharePartition) -> Step:
 
 
 def _leave(s: OneRecord, before: SharePartition) -> Step:
-    return release.release_member(before, ops.MemberLeaves(s.member), WAITS, 0)
+    return release.release_member(before, ops.MemberLeaves(s.member), Choice(), WAITS, 0)
 
 
 def _is_fresh(s: OneRecord) -> Term:

@@ -11,11 +11,12 @@ from typing import Any
 
 import attrs
 import click
+from click.core import ParameterSource
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from conformance.campaign import Campaign, Limits, alone, campaign
 from conformance.junit import as_junit
-from conformance.kit import AnyKit
+from conformance.kit import AnyKit, Hello
 from conformance.known import (
     Known,
     KnownError,
@@ -32,7 +33,7 @@ from conformance.report import KitVerdict, Report
 from conformance.subjects import SUBJECT_NAMES, Subject, opened
 from conformance.target import TargetError
 from conformance.terminal import show, show_known
-from conformance.vectors.play import all_cases, play_vectors, reason_to_skip
+from conformance.vectors.play import Played, all_cases, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
 from conformance.write_known import as_toml, known_now
 from sharespec.commands.options import JSON, SECONDS
@@ -145,11 +146,13 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
     --exec or --bootstrap. A core runs the test vectors first; with --sequences 0 nothing else.
 
     Exits with 0 if there is no new deviation, 1 if there is one or a known deviation is gone, 2 if
-    the target could not be driven or stopped responding: results so far are still reported.
+    the target could not be driven or stopped responding, 130 if interrupted: results so far are
+    still reported.
     """
     if sum(target is not None for target in (name, command, bootstrap)) != 1:
         names = ", ".join(SUBJECT_NAMES)
         raise click.UsageError(f"give one of {names}, --exec COMMAND, or --bootstrap HOST:PORT")
+    _check_profile(bootstrap)
     subject = Subject(name, command, bootstrap, silence, profile, lock_ms, sweep_ms, offered_within)
     kit = subject.kit
     limits = _limits(kit, seconds, sequences, operations)
@@ -174,6 +177,8 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
         wanted.append((write_known, _as_known))
     status = write_reports((file, partial(written, report)) for file, written in wanted)
     _printed(report, json_lines=json_lines)
+    if report.campaign.interrupted:
+        sys.exit(Exit.INTERRUPTED)
     if report.unknown:
         fail(report.unknown)
     sys.exit(Exit.WRONG if report.verdict is KitVerdict.DEVIATES else status)
@@ -181,6 +186,12 @@ def verify_command(  # noqa: PLR0913 - one argument for each option
 
 def _as_known(report: Report) -> str:
     return as_toml(known_now(report))
+
+
+def _check_profile(bootstrap: str | None) -> None:
+    given = click.get_current_context().get_parameter_source("profile")
+    if bootstrap is None and given is not ParameterSource.DEFAULT:
+        raise click.UsageError("--profile is for --bootstrap: other targets have their own")
 
 
 def _check_alone(alone: Sequence[str | None], write_known: Path | None) -> None:
@@ -228,8 +239,7 @@ def _one_vector(target: Any, cases: tuple[Case, ...], kit: AnyKit) -> Report:  #
     if reason := reason_to_skip(cases[0], hello):
         raise KnownError(f"it cannot play {cases[0].name}: the vector {reason}")
     played = play_vectors(target, hello, cases)
-    searched: Campaign[Any] = Campaign(hello, (), 0, 0, 0.0, {})
-    return Report(searched, (), played.faults, played, kit.bounds(hello))
+    return Report(_nothing(hello), (), played.faults, played, kit.bounds(hello))
 
 
 def _chosen(listed: tuple[Known[Any], ...], only: str | None) -> tuple[Known[Any], ...]:
@@ -257,21 +267,40 @@ class _Plan:
 
 def _verified(target: Any, plan: _Plan, kit: AnyKit) -> Report:  # noqa: ANN401 - of the kit
     hello, known, seed = target.hello(), plan.known, plan.seed
-    played = play_vectors(target, hello, plan.cases)
-    if played.failure:
-        searched: Campaign[Any] = Campaign(
-            hello, (), 0, 0, 0.0, {}, seed=seed, failure=played.failure
-        )
-    else:
-        searched = _searched(target, plan.limits, seed, kit)
     again: list[Replayed[Any]] = []
+    played, searched = Played(), _nothing(hello, seed)
     try:
-        for deviation in known if not searched.failure else ():
-            again += replayed(target, hello, (deviation,), kit)
-    except TargetError as error:
-        searched = attrs.evolve(searched, failure=str(error))
+        played = play_vectors(target, hello, plan.cases)
+        searched = attrs.evolve(searched, failure=played.failure)
+        if not played.failure:
+            searched = _searched(target, plan.limits, seed, kit)
+        if not (searched.failure or searched.interrupted):
+            failure = _replayed(target, hello, known, kit, again)
+            searched = attrs.evolve(searched, failure=failure)
+    except KeyboardInterrupt:
+        searched = attrs.evolve(searched, interrupted=True)
     new = tuple(unknown((*played.faults, *searched.faults), known))
     return Report(searched, tuple(again), new, played, kit.bounds(hello))
+
+
+def _replayed(
+    target: object,
+    hello: Hello,
+    known: tuple[Known[Any], ...],
+    kit: AnyKit,
+    again: list[Replayed[Any]],
+) -> str:
+    """Add what became of each known deviation; return why the target stopped responding, if so."""
+    try:
+        for deviation in known:
+            again += replayed(target, hello, (deviation,), kit)
+    except TargetError as error:
+        return str(error)
+    return ""
+
+
+def _nothing(hello: Hello, seed: int = 0) -> Campaign[Any]:
+    return Campaign(hello, (), 0, 0, 0.0, {}, seed=seed)
 
 
 def _searched(target: object, limits: Limits, seed: int, kit: AnyKit) -> Campaign[Any]:

@@ -83,8 +83,8 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
     over the wire and what the application is told are judged together (docs/client-rules.md).
 
     Exits with 0 if nothing new violates a duty, 1 if something does or a known violation is gone, 2
-    if the client could not be driven, stopped responding, or delivered or acknowledged no record:
-    results so far are still reported.
+    if the client could not be driven, stopped responding, or delivered or acknowledged no record,
+    130 if interrupted: results so far are still reported.
     """
     if (name is None) == (command is None):
         raise click.UsageError(f"give one of {', '.join(NAMES)}, or --exec COMMAND")
@@ -108,6 +108,8 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
     again = f"sharespec verify-client {given}"
     for line in as_json_lines(result) if json_lines else lines(result, again):
         click.echo(line)
+    if result.interrupted:
+        sys.exit(Exit.INTERRUPTED)
     if result.failure:
         fail(result.failure)
     if play is None and result.lack:

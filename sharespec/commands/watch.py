@@ -18,7 +18,7 @@ from replay.place import DEFAULT_MASTER
 from replay.plan import Plan
 from replay.runner import SessionError
 from replay.sources import NoSuchTraceError
-from replay.state_file import StateError
+from replay.state_file import StateError, locked
 from replay.verdict import Divergence, Problem, place
 from sharespec.commands.options import JSON, OFFERED_WITHIN, PROFILE, SECONDS, SWEEP
 from sharespec.console import output, progress_console
@@ -165,9 +165,11 @@ def _watched(
         check_answers(topic)
     elif not Path(source).is_dir():
         raise NoSuchTraceError(f"{source} is no folder")
-    read_stream(Path(plan.state_folder or ""), plan.rules)  # Before anybody waits for Spark.
+    states = Path(plan.state_folder or "")
     packages = [package or kafka_package()] if topic else []
     with ExitStack() as stack:
+        stack.enter_context(locked(states))
+        read_stream(states, plan.rules)  # Before anybody waits for Spark.
         session = stack.enter_context(open_session(master, packages))
         try:
             query = check_stream(

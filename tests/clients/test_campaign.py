@@ -61,6 +61,21 @@ def test_every_fault_is_found_by_chance(fault: Fault) -> None:
     pytest.fail(f"{expected} is not found in 100 scripts")
 
 
+@pytest.mark.parametrize(("during", "shown"), [("play", 0), ("shrunk", 1)])
+def test_an_interruption_keeps_what_was_shown(
+    monkeypatch: pytest.MonkeyPatch, during: str, shown: int
+) -> None:
+    def interrupts(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"clients.campaign.{during}", interrupts)
+    result = searched(Fault.ALWAYS_ACCEPTS, 12)
+    assert (result.interrupted, len(result.shown)) == (True, shown)
+    (*_, last) = json_lines(result)
+    assert json.loads(last)["verdict"] == ("violates" if shown else "unknown")
+    assert any("interrupted" in line for line in lines(result, ""))
+
+
 def test_no_run_is_played_where_none_is_allowed() -> None:
     assert searched(Fault.DROPS, 0).shown == ()
 

@@ -56,6 +56,9 @@ def test_the_verdict_follows_from_the_results(report: Report) -> None:
     assert attrs.evolve(report, new=(), replayed=(gone,)).verdict is KitVerdict.DEVIATES
     idle = attrs.evolve(report.campaign, steps=0)
     assert Report(idle, (), ()).verdict is KitVerdict.UNKNOWN
+    ended = attrs.evolve(report.campaign, interrupted=True)
+    assert Report(ended, (), ()).verdict is KitVerdict.UNKNOWN
+    assert attrs.evolve(report, campaign=ended).verdict is KitVerdict.DEVIATES
 
 
 def test_a_person_sees_the_rule_the_steps_and_both_answers(report: Report) -> None:

@@ -13,12 +13,14 @@ from model.guards import Guard
 from model.operations import (
     Acknowledge,
     AcknowledgementBatch,
+    AdvanceLogStart,
     AlterConfig,
+    CompleteWrite,
     EntryPoint,
     Initialize,
     MemberLeaves,
 )
-from model.outcome import Answer, Choice, Outcome
+from model.outcome import Answer, Choice, Completion, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.snapshot import DurableState
 from tests.impl.helpers import interpreted
@@ -335,6 +337,20 @@ def test_a_member_that_leaves_releases_its_records() -> None:
     assert written(outcome) == [(0, 1, [(0, 0, 0, 1), (2, 4, 0, 1)])]
     assert shown(made) == "0-0:A1 1-1:K1! 2-4:A1 5-9:Q1b"
     assert made.apply(MemberLeaves("nobody")).writes == ()
+
+
+@pytest.mark.parametrize(("profile", "times"), [(KAFKA, 1), (KIP, 0)])
+def test_a_release_of_what_the_start_offset_has_passed_may_be_written(
+    profile: Profile, times: int
+) -> None:
+    made = partition((0, 4), profile=profile)
+    fetch(made, "a", (0, 4))
+    made.apply(AdvanceLogStart(5))
+    outcome = made.apply(MemberLeaves("a"), Choice(written=True), (Answer(ErrorCode.PENDING),), 9)
+    assert written(outcome) == [(5, 0, [])] * times
+    if times:
+        completed = made.apply(CompleteWrite(0, ErrorCode.NONE)).completed
+        assert (completed, made.durable().start_offset) == ((Completion(9, ErrorCode.NONE),), 5)
 
 
 def _acknowledge_again(made: FastSharePartition, answers: tuple[Answer, ...]) -> Outcome:

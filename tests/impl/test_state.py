@@ -131,6 +131,7 @@ def test_holes_move_to_the_front_where_that_makes_the_room(rows: int, *, is_room
         ("RENEWAL_SURVIVES", "renewal_survives_refusal"),
         ("SHARED_OFFSET", "batches_may_share_an_offset"),
         ("MAY_OVERSHOOT", "window_may_overshoot"),
+        ("PASSED_RELEASED", "passed_records_are_released"),
         ("FREE_GAP", "gap_at_the_end_is_free"),
         ("COUNTS_DURABLE", "coordinator_counts_complete"),
     ],

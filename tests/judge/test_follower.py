@@ -3,6 +3,7 @@ from collections.abc import Callable
 import attrs
 import pytest
 
+from impl.kernel import replay_partition
 from impl.partition import FastSharePartition
 from judge import engine as engine_module
 from judge.engine import Engine, SpecEngine, engines_for
@@ -13,6 +14,7 @@ from model.guards import Difference, Guard
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, PROFILES, Profile
+from model.trace_arrow import table_from_rows
 from spec.invariants import PARTITION_INVARIANTS
 from tests.impl.by_hand import after, fetched, spans, story
 from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows
@@ -231,3 +233,54 @@ def test_a_leader_that_counts_natural_gaps_diverges(profile: Profile) -> None:
     assert follow(events(leader_with_gaps(complete=2)), engines, 1) is None
     finding = found(leader_with_gaps(complete=4), engines_for(("spec", "impl"), profile))
     assert (finding.seq, finding.name) == (3, Difference.WRITTEN_DELIVERY_COMPLETE_COUNT.name)
+
+
+def left_behind(**release: object) -> list[Row]:
+    """A member that holds 0 leaves when the log begins at 1: a leader writes, and is answered."""
+    taken = {"first": 0, "last": 0, "delivery_count": 1}
+    held = {"result": {"status": "NONE", "acquired": [taken]}, "after": after(0, 1)}
+    batch = {"first": 0, "last": 0, "state": 4, "delivery_count": 1}
+    write = {"id": 0, "start_offset": 1, "delivery_complete_count": 0, "state_batches": [batch]}
+    return story(
+        {"op": "produce", "log_batches": spans((0, 0)), "log_end_offset": 1},
+        {**fetched((0, 0)), **held},
+        {"op": "advance_log_start", "log_start_offset": 1, "after": after(1, 1)},
+        {
+            "op": "release",
+            "member": "m",
+            "result": {"status": "PENDING"},
+            "writes": [{**write, "status": "PENDING", **release}],
+            "after": after(1, 1),
+        },
+        {
+            "op": "complete_write",
+            "id": 0,
+            "completed": [{"seq": 4, "status": "NONE"}],
+            "after": after(1, 1),
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("profile", "change", "name"),
+    [
+        ("kafka", {}, None),
+        ("kafka", {"state_batches": []}, None),
+        ("kip", {}, Difference.STATUS.name),
+        ("kafka", {"start_offset": 0}, Difference.WRITTEN_START_OFFSET.name),
+        ("kafka", {"delivery_complete_count": 1}, Difference.WRITTEN_DELIVERY_COMPLETE_COUNT.name),
+        (
+            "kafka",
+            {"state_batches": [{"first": 1, "last": 1, "state": 4, "delivery_count": 1}]},
+            Difference.WRITTEN_STATE.name,
+        ),
+    ],
+)
+def test_what_the_start_offset_has_passed_may_be_released_with_a_write(
+    profile: str, change: Row, name: str | None
+) -> None:
+    rows = left_behind(**change)
+    finding = follow(events(rows), engines_for(("spec", "impl"), PROFILES[profile]), 1)
+    divergence = replay_partition(table_from_rows(rows), PROFILES[profile]).divergence
+    assert (finding and finding.name) == (divergence and divergence.kind.name) == name
+    assert (divergence and divergence.row) == (name and 4)

@@ -168,7 +168,7 @@ def _others(old: object, alike: list[object]) -> list[object]:
         case list():
             near = [old[:-1], old[1:], [*old, *old[-1:]], old[::-1], []]
         case str():
-            near = [""]
+            near = ["", "java.lang.IllegalStateException: no"]
         case _:
             near = []
     return [value for value in [*near, *near, *alike] if value != old]

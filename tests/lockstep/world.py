@@ -294,6 +294,13 @@ def leave_late(world: World) -> None:
         world.do(ops.MemberLeaves(owner), answers=world.answers())
 
 
+def leave_with_a_write(world: World) -> None:
+    """A member leaves, and a leader writes it though the start offset may have passed it all."""
+    choice = attrs.evolve(world.choice(), written=True)
+    leaves = ops.MemberLeaves(world.dice.one_of(world.load.members))
+    world.do(leaves, choice, answers=world.answers())
+
+
 def alter_config(world: World) -> None:
     """The configuration changes; now and then to one that is out of order."""
     world.do(ops.AlterConfig(_config(world)))
@@ -463,6 +470,7 @@ OPERATIONS: dict[Operation, int] = {
     grant: 4,
     World.complete_write: 6,
     World.release: 2,
+    leave_with_a_write: 1,
     skip_acquire: 1,
     read_wrongly: 3,
     pass_over: 1,

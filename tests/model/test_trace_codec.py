@@ -183,6 +183,21 @@ def test_marks_are_answered_batch_by_batch_and_an_acquisition_has_a_number() -> 
     assert event_from_row(row_of("acquire", result=result)).outcome == Outcome(acquisition=4)
 
 
+@pytest.mark.parametrize("name", ["Exception", "java.lang.StackOverflowError: a\nb", "o.K$EError"])
+def test_a_status_may_be_the_name_of_what_was_thrown(name: str) -> None:
+    for operation in ("complete_write", "release"):
+        outcome = event_from_row(row_of(operation, result={"status": name})).outcome
+        assert outcome == Outcome(ErrorCode.UNKNOWN_SERVER_ERROR, exception=name)
+    more = event_from_row(row_of("release", result={"status": name, "exception": "why"}))
+    assert more.outcome.exception == f"{name}: why"
+
+
+@pytest.mark.parametrize("name", ["", "exception", "UNKNOWN_ERROR", "No Exception", "Exceptions"])
+def test_any_other_unknown_status_is_refused(name: str) -> None:
+    with pytest.raises(InvalidValueError, match=f"result.status is '{name}'"):
+        event_from_row(row_of("release", result={"status": name}))
+
+
 def test_the_status_of_a_completed_write_is_its_result() -> None:
     row = row_of("complete_write", result={"status": "NOT_COORDINATOR"})
     event = event_from_row(row)
@@ -200,7 +215,7 @@ def test_the_status_of_a_completed_write_is_its_result() -> None:
         ("release", {"result": {"status": "OK"}}, "result.status is 'OK'; allowed: UNKNOWN_SERVER"),
         ("release", {"result": {}}, "result.status is None; allowed: UNKNOWN_SERVER"),
         ("complete_write", {"result": {"status": "PENDING"}}, "status is .*PENDING"),
-        ("complete_write", {"result": {"status": "OK"}}, "status is 'OK'; allowed: UNKNOWN"),
+        ("complete_write", {"result": {"status": "OK"}}, "result.status is 'OK'; allowed: UNKNOWN"),
         ("release", {"completed": [{"seq": 0, "status": "OK"}]}, "completed.status is 'OK'"),
         ("mark_in_progress", {"result": {"status": "NONE", "marked": ["OK"]}}, "result.marked is "),
         ("release", {"seq": -1}, "seq is -1; allowed: an integer from 0"),

@@ -8,6 +8,7 @@ import pytest
 
 from judge.engine import SpecEngine
 from judge.follower import Follower
+from judge.words import MAX_TEXT
 from model.guards import Difference, Guard
 from model.outcome import Outcome
 from model.profile import KAFKA
@@ -257,15 +258,28 @@ def test_a_checkpoint_with_one_field_altered_is_found(name: str, kind: str) -> N
     assert (divergence.seq, divergence.name) == (PLACE, kind)
 
 
-def test_an_exception_diverges_with_its_text() -> None:
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"status": "UNKNOWN_SERVER_ERROR", "exception": "IllegalStateException: no"},
+        {"status": "IllegalStateException: no"},
+        {"status": "IllegalStateException", "exception": "no"},
+    ],
+    ids=["beside the status", "as the status", "the name as the status"],
+)
+def test_an_exception_diverges_with_its_text(result: Row) -> None:
     (rows,) = recorded(QUICK).values()
     rows = _copied(rows)
     row = next(row for row in rows if row["op"] == "acquire")
-    row["result"] = {"status": "UNKNOWN_SERVER_ERROR", "exception": "IllegalStateException: no"}
+    row["result"] = result
     divergence = found_in(rows)
     assert divergence
     assert (divergence.seq, divergence.name) == (row["seq"], Difference.EXCEPTION.name)
     assert divergence.recorded == "UNKNOWN_SERVER_ERROR: IllegalStateException: no"
+    row["result"] = {**result, "exception": "no" * 100_000}
+    divergence = found_in(rows)
+    assert divergence
+    assert len(divergence.recorded) == MAX_TEXT
 
 
 def test_what_the_agent_recorded_of_seven_members_conforms() -> None:

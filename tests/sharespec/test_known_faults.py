@@ -1,4 +1,4 @@
-"""What is known of a divergence, what is no fault, and what is not shown."""
+"""What is known of a divergence, and what is not shown."""
 
 from pathlib import Path
 from typing import Any
@@ -21,19 +21,14 @@ BACK = Divergence(
     "g:t:0", 7, "t", 8, "spec", FindingKind.GUARD, "START_NEVER_GOES_BACK", "s", "{}", "r", "e",
     "b", "a", operation="advance_time", operations_before=("advance_log_start", "initialize"),
 )  # fmt: skip
-LOST = '{"writes": [{"id": 0, "state_batches": [{"first": 0, "last": 4, "state": "ARCHIVED"}]}]}'
-RELEASE = attrs.evolve(
-    BACK, seq=9, name="STATUS", operation="release", event=LOST, recorded="PENDING",
-    expected="NONE", start_offset_before=5,
-)  # fmt: skip
 NEW = attrs.evolve(BACK, seq=11, name="END_OFFSET")
 THREW = "UNKNOWN_SERVER_ERROR: java.lang.IllegalArgumentException: inconsistent range"
 
 
-def replay_of(*divergences: Divergence, checked: int = 20) -> Replay:
+def replay_of(*divergences: Divergence) -> Replay:
     first, *more = divergences
     verdict = PartitionVerdict(
-        "g:t:0", Verdict.DIVERGES, 20, checked, divergence=first, more=tuple(more)
+        "g:t:0", Verdict.DIVERGES, 20, 20, divergence=first, more=tuple(more)
     )
     return Replay((verdict,), (), counted([verdict], []), 1.0)
 
@@ -76,44 +71,12 @@ def test_only_released_kafkas_have_known_faults() -> None:
     assert {fault.page for fault in default_known("kafka")} == {"docs/findings/apache-kafka.md"}
 
 
-def test_what_is_no_fault_is_not_reported() -> None:
-    told = sorted_out(replay_of(BACK, RELEASE, NEW), (), default_known("kafka"))
-    (verdict,) = told.replay.verdicts
-    assert [each.seq for each in verdict.divergences] == [7, 11]
-    assert (told.known, told.new, told.no_faults) == (1, 1, 1)
+def test_known_and_new_divergences_are_counted() -> None:
+    told = sorted_out(replay_of(BACK, NEW), (), default_known("kafka"))
+    assert (told.known, told.new) == (1, 1)
     assert told.label(BACK).startswith("start-goes-back-on-expiry: The start offset goes back")
     assert told.label(NEW) == ""
     assert list(told.lines()) == ["1 new divergences, 1 known ones"]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"start_offset_before": 4},
-        {"start_offset_before": None},
-        {"expected": "PENDING"},
-        {"event": '{"writes": []}'},
-        {"event": '{"writes": [{"id": 0, "state_batches": []}]}'},
-        {"event": LOST[:-9]},
-        {"operation": "initialize", "expected": "UNKNOWN_SERVER_ERROR"},
-    ],
-    ids=str,
-)
-def test_what_only_looks_like_no_fault_is_reported(change: dict[str, Any]) -> None:
-    """A broker that answers a release, or a leader's begin, wrongly after the log start moved."""
-    told = sorted_out(replay_of(attrs.evolve(RELEASE, **change)), (), default_known("kafka"))
-    assert told.replay.verdicts[0].verdict is Verdict.DIVERGES
-    assert (told.known, told.new, told.no_faults) == (0, 1, 0)
-
-
-def test_a_share_partition_with_nothing_else_conforms_if_all_of_it_was_checked() -> None:
-    told = sorted_out(replay_of(RELEASE), (), default_known("kafka"))
-    (verdict,) = told.replay.verdicts
-    assert (verdict.verdict, told.replay.counts.conforms) == (Verdict.CONFORMS, 1)
-    assert "1 differences from Kafka that are no faults" in verdict.reason
-    told = sorted_out(replay_of(RELEASE, checked=10), (), default_known("kafka"))
-    assert told.replay.verdicts[0].verdict is Verdict.DIVERGES
-    assert told.replay.verdicts[0].divergence == RELEASE
 
 
 def test_what_a_file_names_and_no_divergence_shows_is_gone() -> None:
@@ -121,7 +84,7 @@ def test_what_a_file_names_and_no_divergence_shows_is_gone() -> None:
     missed = attrs.evolve(other, name="missed", signature=("RECORDS", "acquire"))
     told = sorted_out(replay_of(NEW), (other, missed), ())
     assert (told.known, told.new) == (1, 0)
-    assert told.totals() == {"known": 1, "new": 0, "no_faults": 0, "gone": ["missed"]}
+    assert told.totals() == {"known": 1, "new": 0, "gone": ["missed"]}
     assert "known, and not shown by this trace: missed" in told.lines()
 
 

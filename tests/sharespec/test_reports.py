@@ -1,6 +1,7 @@
 """Where a report goes is tried first, and nothing is left of the trial."""
 
 import os
+import resource
 from pathlib import Path
 
 import click
@@ -47,3 +48,23 @@ def test_all_that_can_be_written_are(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == "sharespec: /dev/full: No space left on device\n"
     assert (first.read_text(), last.read_text()) == ("1", "4")
     assert write_reports(reports[:1]) is Exit.WELL
+
+
+def test_a_report_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    """The disk is full: no file may grow beyond 64 KiB."""
+    before, link, new = tmp_path / "before", tmp_path / "link", tmp_path / "new"
+    before.write_text("old")
+    link.symlink_to(before)
+    long = "x" * (1 << 20)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
+    try:
+        status = write_reports([(path, lambda: long) for path in (before, link, new)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert status is Exit.COULD_NOT_RUN
+    assert before.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["before", "link"]
+    assert write_reports([(link, lambda: "short")]) is Exit.WELL
+    assert link.is_symlink()
+    assert before.read_text() == "short"

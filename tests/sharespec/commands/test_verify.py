@@ -8,15 +8,20 @@ import sys
 from contextlib import nullcontext
 from math import inf
 from pathlib import Path
+from signal import SIGINT
+from time import sleep
 
 import pytest
 from click.testing import CliRunner, Result
 
 from conformance.campaign import Limits
+from conformance.cores.kit import CORES
+from conformance.known import read_known
 from conformance.target import TargetError
 from conformance.vectors.source import cases
 from conformance.wire.named import NAMES
 from sharespec.commands.verify import verify_command
+from sharespec.exit import Exit
 from tests.conformance.test_campaign import DyingBroker
 from tests.doubles.broker_faults import WireFault
 from tests.doubles.miniature import FaultKind
@@ -297,6 +302,40 @@ def test_the_results_before_a_broker_dies_in_known_deviations_are_reported(
     assert result.exit_code == 2
     assert "unknown: 0 new, 0 known, 0 gone; 2 sequences" in result.stdout
     assert "it is gone" in result.stderr
+
+
+def test_a_profile_that_would_be_ignored_is_refused() -> None:
+    for target in (["spec"], ["--exec", WRONG]):
+        result = run(*target, *QUICK, "--profile", "kafka")
+        assert result.exit_code == 2
+        assert "--profile is for --bootstrap" in result.stderr
+
+
+@pytest.mark.slow
+def test_an_interrupted_search_keeps_its_results_and_conforms_to_nothing(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    command = [sys.executable, "-m", "sharespec", "verify", "spec", "--html", str(page)]
+    begun = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    sleep(8)
+    begun.send_signal(SIGINT)
+    told, _ = begun.communicate(timeout=60)
+    assert begun.returncode == Exit.INTERRUPTED, told
+    assert "interrupted" in told
+    assert "conforms" not in told
+    assert '<strong class="verdict unknown">unknown</strong>' in page.read_text()
+
+
+@pytest.mark.parametrize("during", ["play_vectors", "_searched", "replayed"])
+def test_an_interruption_at_any_time_is_told(monkeypatch: pytest.MonkeyPatch, during: str) -> None:
+    def interrupts(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    listed = read_known(Path("conformance/targets/kafka/known.toml"), CORES)
+    monkeypatch.setattr("sharespec.commands.verify.read_known", lambda *_: listed[:1])
+    monkeypatch.setattr(f"sharespec.commands.verify.{during}", interrupts)
+    result = run("spec", *QUICK, "--known", "any")
+    assert result.exit_code == Exit.INTERRUPTED
+    assert "unknown: 0 new, 0 known, 0 gone" in result.output
 
 
 def test_a_report_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
