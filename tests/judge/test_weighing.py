@@ -1,0 +1,26 @@
+import pytest
+
+from judge.weighing import Given, too_little
+
+
+@pytest.mark.parametrize("of", Given)
+def test_what_is_judged_nearly_whole_bears_a_verdict(of: Given) -> None:
+    most = round(of.value.unjudged * 1000)
+    assert too_little(of, 1000 - most, 1000) == ""
+    reason = too_little(of, 999 - most, 1000)
+    assert reason.startswith(f"{most + 1:,} of 1,000 {of.value.counted} were not judged, at most ")
+    assert reason.endswith(of.value.remedy)
+    assert "\n" not in reason
+
+
+@pytest.mark.parametrize("of", Given)
+def test_nothing_judged_bears_none(of: Given) -> None:
+    assert too_little(of, 0, 0)
+    assert too_little(of, 0, 5)
+
+
+def test_a_recording_is_asked_more_of_than_a_campaign() -> None:
+    assert too_little(Given.EVENTS, 80, 100)
+    assert too_little(Given.REQUESTS, 80, 100)
+    assert not too_little(Given.SEQUENCES, 80, 100)
+    assert not too_little(Given.SCRIPTS, 80, 100)
