@@ -33,13 +33,14 @@ class Given(Enum):
     SCRIPTS = Measure("scripts", 0.25, "give it more --runs or --seconds")
 
 
-def too_little(of: Given, judged: int, given: int) -> str:
+def too_little(of: Given, judged: int, given: int, believed: int = 0) -> str:
     """Return in one line why what was judged bears no verdict, with the remedy; empty if it does.
 
+    ``believed`` of the judged begin anew behind what is missing, where nothing contradicts them.
     Where nothing was given, nothing is known.
     """
-    unjudged, measure = max(0, given - judged), of.value
-    if judged and unjudged <= measure.unjudged * given:
+    measure = of.value
+    if judged > believed and given - judged <= measure.unjudged * (given - believed):
         return ""
-    share = f"{unjudged:,} of {given:,} {measure.counted} were not judged"
-    return f"{share}, at most {measure.unjudged:.0%} may be: {measure.remedy}"
+    share = f"{max(0, judged - believed):,} of {given:,} {measure.counted} were judged"
+    return f"{share}, at least {1 - measure.unjudged:.0%} must be: {measure.remedy}"

@@ -14,7 +14,7 @@ import attrs
 import conformance
 from judge.finding import CRASHED
 from model.errors import value_text
-from replay.verdict import Divergence, PartitionVerdict, Replay, Verdict, counted
+from replay.verdict import Divergence, PartitionVerdict, Replay, Verdict, counted, weighed
 
 KAFKA_KNOWN = Path(conformance.__file__).parent / "targets" / "kafka" / "known.toml"
 KAFKA_PAGE = "docs/findings/apache-kafka.md"
@@ -227,7 +227,8 @@ def _reported(verdict: PartitionVerdict, faults: Sequence[KnownFault]) -> Partit
     if divergences:
         return attrs.evolve(changed, divergence=divergences[0])
     is_whole = verdict.problem is None
-    return attrs.evolve(changed, verdict=Verdict.CONFORMS if is_whole else Verdict.UNREADABLE)
+    left = Verdict.CONFORMS if is_whole else Verdict.UNREADABLE
+    return weighed(attrs.evolve(changed, verdict=left))
 
 
 def _faults(verdict: PartitionVerdict, faults: Sequence[KnownFault]) -> Iterator[Divergence]:

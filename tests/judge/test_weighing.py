@@ -8,7 +8,7 @@ def test_what_is_judged_nearly_whole_bears_a_verdict(of: Given) -> None:
     most = round(of.value.unjudged * 1000)
     assert too_little(of, 1000 - most, 1000) == ""
     reason = too_little(of, 999 - most, 1000)
-    assert reason.startswith(f"{most + 1:,} of 1,000 {of.value.counted} were not judged, at most ")
+    assert reason.startswith(f"{999 - most:,} of 1,000 {of.value.counted} were judged, at least ")
     assert reason.endswith(of.value.remedy)
     assert "\n" not in reason
 
@@ -17,6 +17,12 @@ def test_what_is_judged_nearly_whole_bears_a_verdict(of: Given) -> None:
 def test_nothing_judged_bears_none(of: Given) -> None:
     assert too_little(of, 0, 0)
     assert too_little(of, 0, 5)
+
+
+def test_what_is_believed_is_not_judged() -> None:
+    assert too_little(Given.EVENTS, 100, 100, believed=100)
+    assert not too_little(Given.EVENTS, 100, 100, believed=50)
+    assert too_little(Given.EVENTS, 95, 100, believed=60)
 
 
 def test_a_recording_is_asked_more_of_than_a_campaign() -> None:
