@@ -60,7 +60,7 @@ PASSING = frozenset(
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
     }
 )
-"""Errors of a cluster that is not ready: after one the judge cannot follow."""
+"""Errors of a leader that is not ready, or is none: after one the judge cannot follow."""
 
 _LATE_MS = 2
 """How much earlier than its duration a lock may end (ms): clocks count whole ms."""
@@ -165,7 +165,7 @@ class Judge:
     ) -> Deviation | None:
         """Judge a response, and keep the beliefs that explain it."""
         response = exchange.response
-        if _passing(response):
+        if is_passing(response):
             self.over = True
             return None
         for wrong in self._seen_wrong(exchange):
@@ -364,7 +364,8 @@ class Judge:
         return attrs.evolve(state, records=tuple(records))
 
 
-def _passing(response: ShareResponse) -> bool:
+def is_passing(response: ShareResponse) -> bool:
+    """Return whether a response has an error of a leader that is not ready."""
     parts = (error for p in response.partitions for error in (p.error, p.acknowledge_error))
     return response.error in PASSING or any(error in PASSING for error in parts)
 

@@ -1,11 +1,15 @@
 """Asks become requests that mean the same wherever they stand."""
 
+from itertools import count
+from typing import Any
+
 import attrs
 import pytest
 
 from conformance.campaign import Fault, Limits, campaign
 from conformance.deviation import Deviation
 from conformance.picture import picture
+from conformance.report import KitVerdict, Report
 from conformance.wire import asks
 from conformance.wire.kit import BROKERS
 from conformance.wire.scene import (
@@ -21,9 +25,10 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
 from model.ranges import OffsetRange
-from model.share_messages import ShareFetch, ShareRequest, ShareResponse
+from model.share_messages import PartitionResponse, ShareFetch, ShareRequest, ShareResponse
 from model.states import AcquireMode
 from tests.conformance.wire.worlds import COMMITTED, CONFIG
+from tests.doubles import broker_faults
 from tests.doubles.broker_faults import WireFault
 from tests.doubles.spec_broker import SpecBroker
 
@@ -400,3 +405,55 @@ def test_a_deviation_of_a_whole_request_shows_the_only_share_partition() -> None
 
 
 RELEASES = asks.Acknowledged(0, (asks.Batch("m1", 0, 2, (2,)),))
+
+
+@pytest.mark.parametrize("fault", ["ACKNOWLEDGING_IS_REFUSED", "COORDINATOR_IS_MISSING"])
+def test_a_lone_broker_that_says_it_does_not_lead_is_asked_again_for_a_while(fault: str) -> None:
+    broker = SpecBroker(WireFault[fault])
+    made = WireScene(broker, broker.hello())
+    fetch = asks.Fetch("m1", acknowledged=(TYPES,))
+    sequence = asks.Open(CONFIG), asks.Produce(0, ((0, 2),)), asks.Fetch("m1"), fetch
+    found = next(filter(None, map(made.ask, sequence)))
+    assert found.signature == ("LEADER_SERVES", "fetch")
+    assert " for 5 s" in found.recorded
+    assert made.unjudged
+
+
+@pytest.mark.parametrize("epoch", [asks.Epoch.NEXT, asks.Epoch.CLOSE])
+def test_a_leader_that_serves_soon_after_or_ended_the_session_is_not_judged(
+    epoch: asks.Epoch,
+) -> None:
+    made, broker = scene(asks.Produce(0, ((0, 2),)), asks.Fetch("m1"))
+    plain, refused = broker.ask, []
+
+    def once(place: Place, request: ShareRequest, connection: str) -> Exchange:
+        answer = plain(place, request, connection)
+        if refused:
+            return answer
+        refused.append(request)
+        (part,) = request.partitions
+        refusal = PartitionResponse(
+            part.topic_partition, acknowledge_error=ErrorCode.NOT_LEADER_OR_FOLLOWER
+        )
+        return attrs.evolve(answer, response=ShareResponse(partitions=(refusal,)))
+
+    broker.ask = once  # type: ignore[method-assign] # it breaks from now on
+    assert made.ask(asks.Acknowledge("m1", (TYPES,), epoch=epoch)) is None
+    assert made.unjudged
+    assert len(refused) == 1
+
+
+def test_a_broker_that_refuses_now_and_then_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing deviates, as it serves when it is asked again; but most is not judged."""
+    refusals, refusal = count(), ShareResponse(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    whole = broker_faults.faulty_response
+
+    def now_and_then(*given: Any) -> Any:  # noqa: ANN401 - passed on
+        return whole(*given) if next(refusals) % 20 else (given[1], refusal)
+
+    monkeypatch.setattr("tests.doubles.spec_broker.faulty_response", now_and_then)
+    result = campaign(SpecBroker(), Limits(sequences=8), BROKERS, 1)
+    assert not result.faults
+    report = Report(result, (), ())
+    assert report.verdict is KitVerdict.UNKNOWN
+    assert " of 8 sequences were judged, at least 75% must be" in report.unknown
