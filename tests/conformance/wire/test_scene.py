@@ -413,7 +413,7 @@ def test_a_lone_broker_that_says_it_does_not_lead_is_asked_again_for_a_while(fau
     made = WireScene(broker, broker.hello())
     fetch = asks.Fetch("m1", acknowledged=(TYPES,))
     sequence = asks.Open(CONFIG), asks.Produce(0, ((0, 2),)), asks.Fetch("m1"), fetch
-    found = next(filter(None, map(made.ask, sequence)))
+    found = next(filter(None, (made.ask(ask) for ask in sequence)))
     assert found.signature == ("LEADER_SERVES", "fetch")
     assert " for 5 s" in found.recorded
     assert made.unjudged
@@ -424,7 +424,8 @@ def test_a_leader_that_serves_soon_after_or_ended_the_session_is_not_judged(
     epoch: asks.Epoch,
 ) -> None:
     made, broker = scene(asks.Produce(0, ((0, 2),)), asks.Fetch("m1"))
-    plain, refused = broker.ask, []
+    plain = broker.ask
+    refused: list[ShareRequest] = []
 
     def once(place: Place, request: ShareRequest, connection: str) -> Exchange:
         answer = plain(place, request, connection)
