@@ -24,13 +24,14 @@ class Given(Enum):
 
     Of a recording nearly all is judged: one that is whole, or has a state at its beginning and
     after what is missing, leaves nothing out. A sequence that was not judged to its end was judged
-    up to there, so that a share of sequences says less.
+    up to there, so that a share of sequences says less. A duty is judged where it was at stake.
     """
 
     EVENTS = Measure("events", 0.1, "record from the beginning, or with checkpoint=N")
     REQUESTS = Measure("requests", 0.1, "give the whole logs of all brokers")
     SEQUENCES = Measure("sequences", 0.25, "give it more --sequences or --seconds")
     SCRIPTS = Measure("scripts", 0.25, "give it more --runs or --seconds")
+    DUTIES = Measure("duties", 0.25, "give it more --runs or --seconds")
 
 
 def too_little(of: Given, judged: int, given: int, believed: int = 0) -> str:
