@@ -264,53 +264,46 @@ class WireScene:
         still = isinstance(request, ShareFetch) and self.judge.starved(request, exchange)
         return wrong or (still or None)
 
-    def _exchanged(self, member: str, request: ShareRequest) -> tuple[Deviation | None, Exchange]:
+    def _exchanged(
+        self, member: str, request: ShareRequest, tries: int = UNREADY_TRIES
+    ) -> tuple[Deviation | None, Exchange]:
         wait = request.max_wait_ms if isinstance(request, ShareFetch) else 0
         self._steer_clear(wait + _MARGIN_MS)
         connection = self._connection(member)
-        op = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
+        op = _op(request)
         try:
             exchange = self._target.ask(self._place, request, connection)
         except UnansweredError:
             return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
         self._answered(exchange)
-        wrong = self.judge.exchange(request, connection, exchange)
+        wrong = None if self.judge.over else self.judge.exchange(request, connection, exchange)
         if not (wrong or self.judge.over):
             beliefs = *self.judge.explanation, self.judge.beliefs[0]
             self._meter.served(Served(request, connection, exchange, *beliefs, self._can.lock_ms))
         text = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
         self._note(op, request_text(request, _NAMES), text, _status(exchange))
         if is_passing(exchange.response):
-            wrong = self._unready(op, connection, request, exchange)
+            return self._unready(member, request, exchange, tries)
         return wrong, exchange
 
     def _unready(
-        self, op: str, connection: str, request: ShareRequest, exchange: Exchange
-    ) -> Deviation | None:
+        self, member: str, request: ShareRequest, exchange: Exchange, tries: int
+    ) -> tuple[Deviation | None, Exchange]:
         """Ask again for a while: the only broker of a cluster leads all of its partitions.
 
         A session that a request has ended cannot be asked again.
         """
-        for _ in range(UNREADY_TRIES):
-            if exchange.response.error is ErrorCode.NONE:
-                if request.session_epoch == FINAL_EPOCH:
-                    return None
-                epoch = next_epoch(request.session_epoch)
-                request = attrs.evolve(request, session_epoch=epoch)
+        if exchange.response.error is ErrorCode.NONE:
+            if request.session_epoch == FINAL_EPOCH:
+                return None, exchange
+            request = attrs.evolve(request, session_epoch=next_epoch(request.session_epoch))
+        if tries:
             self._wait(UNREADY_PAUSE_MS)
-            try:
-                exchange = self._target.ask(self._place, request, connection)
-            except UnansweredError:
-                return self._unanswered(op, request)
-            self._answered(exchange)
-            text = response_text(exchange.response)
-            self._note(op, request_text(request, _NAMES), text, _status(exchange))
-            if not is_passing(exchange.response):
-                return None
-        rule, before = WireDifference.LEADER_SERVES, self.judge.state_text()
-        seconds = UNREADY_TRIES * UNREADY_PAUSE_MS // 1000
-        told = f"{_status(exchange).name} for {seconds} s"
-        return Deviation(rule.name, op, rule.value, told, "an answer of the leader", before)
+            return self._exchanged(member, request, tries - 1)
+        rule, seconds = WireDifference.LEADER_SERVES, UNREADY_TRIES * UNREADY_PAUSE_MS // 1000
+        told = f"{_status(exchange).name} for {seconds} s", "an answer of the leader"
+        before = self.judge.state_text()
+        return Deviation(rule.name, _op(request), rule.value, *told, before), exchange
 
     def _unanswered(self, op: str, request: ShareRequest) -> Deviation:
         rule, closed = WireDifference.UNANSWERED, "the connection was closed"
@@ -437,6 +430,10 @@ class WireScene:
         self.answered[f"{op} {error.name}"] += 1
         after = self.judge.state_text() if answered else ""
         self.steps.append(StepText(printable(asked), printable(answered), after))
+
+
+def _op(request: ShareRequest) -> str:
+    return "fetch" if isinstance(request, ShareFetch) else "acknowledge"
 
 
 def _misshapen(batch: AcknowledgementBatch, shape: asks.Shape) -> AcknowledgementBatch:

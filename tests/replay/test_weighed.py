@@ -7,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from replay.verdict import PartitionVerdict, Verdict, light, weighed
 from sharespec.cli import cli
 from tests.replay.samples import Row, kafka_rows, renamed, write_lines
 
@@ -37,11 +36,8 @@ def test_rows_that_the_tool_made_are_neither_events_nor_checked(
     tmp_path: Path, rows: list[Row], checked: int
 ) -> None:
     (verdict,), totals, status = told(write_lines(tmp_path / "t.jsonl", rows))
-    assert (verdict["verdict"], verdict["events"], verdict["checked"]) == (
-        "unknown",
-        len(rows),
-        checked,
-    )
+    told_of = verdict["verdict"], verdict["events"], verdict["checked"]
+    assert told_of == ("unknown", len(rows), checked)
     assert (status, totals["unknown"], totals["events"]) == (2, 1, checked)
     assert verdict["reason"].startswith(f"0 of {len(rows)} events were judged")
     assert verdict["reason"].endswith(REMEDY)
@@ -116,12 +112,3 @@ def test_every_report_tells_it(tmp_path: Path) -> None:
     table = pq.read_table(out / "verdicts.parquet")
     assert table.column("verdict").to_pylist() == ["unknown"]
     assert REMEDY in table.column("reason")[0].as_py()
-
-
-def test_nothing_else_is_weighed() -> None:
-    for verdict in set(Verdict) - {Verdict.CONFORMS}:
-        given = PartitionVerdict("p", verdict, 10, 0)
-        assert weighed(given) is given
-    assert not light(PartitionVerdict("p", Verdict.CONFORMS, 10, 9))
-    conforms = PartitionVerdict("p", Verdict.CONFORMS, 10, 8, "beside")
-    assert weighed(conforms).reason.endswith("; beside")
