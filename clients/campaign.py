@@ -17,6 +17,7 @@ from clients.play import Pace, play
 from clients.scripts import Script, drawn
 from clients.stakes import stakes
 from conformance.target import TargetError
+from judge.weighing import Given, too_little
 
 SHRINKING = 3
 """How many times a shorter script is played before it is said not to show a violation any more:
@@ -57,6 +58,7 @@ class Campaign:
     ``interrupted``: whether whoever started it ended it.
 
     ``shown`` are those that are not known; ``stakes`` counts how often each duty was at stake.
+    ``is_search``: the scripts were drawn, not given.
     """
 
     client: Hello
@@ -69,6 +71,7 @@ class Campaign:
     stakes: Counter[Duty] = attrs.field(factory=Counter)
     again: tuple[Again, ...] = ()
     interrupted: bool = False
+    is_search: bool = True
 
     @property
     def is_as_known(self) -> bool:
@@ -81,6 +84,16 @@ class Campaign:
         if self.shown:
             return None
         return self.exercised.lack if self.runs else "no script was played"
+
+    @property
+    def light(self) -> str:
+        """Why too little was judged for a verdict; empty if it was enough, or is not needed."""
+        if self.lack or not (self.is_search and self.is_as_known):
+            return ""
+        owed = set(Duty) - set(self.client.without)
+        met = sum(self.stakes[duty] > 0 for duty in owed)
+        scripts = too_little(Given.SCRIPTS, self.runs - self.full, self.runs)
+        return scripts or too_little(Given.DUTIES, met, len(owed))
 
 
 def campaign(  # noqa: PLR0913 - how long, with which chance, and beside what
@@ -183,6 +196,7 @@ def alone(start: Callable[[], Driver], script: Script, pace: Pace | None = None)
         full,
         exercised=exercised(record),
         stakes=stakes(record),
+        is_search=False,
     )
 
 

@@ -40,6 +40,8 @@ def lines(campaign: Campaign, command: str) -> Iterator[str]:
         f"refusals: {total.refused:,}, connections cut: {total.cut:,}"
     )
     yield from _stakes(campaign)
+    if campaign.light:
+        yield f"unknown: {campaign.light}"
     if campaign.full:
         yield f"{campaign.full} scripts had more events than are kept, and were judged in part"
 
@@ -114,14 +116,15 @@ def json_lines(campaign: Campaign) -> Iterator[str]:
             "stakes": {duty.value: campaign.stakes[duty] for duty in Duty},
             "full": campaign.full,
             "failure": campaign.failure,
+            "reason": campaign.lack or campaign.light,
         }
     )
 
 
 def _verdict(campaign: Campaign) -> str:
-    """Return what was shown; a client that was given nothing to do is said to have no verdict.
+    """Return what was shown; of a client that was given little to do nothing is known.
 
-    Nor is one whose search was interrupted before it showed anything.
+    Nor is anything of one whose search was interrupted before it showed anything.
     """
     if campaign.shown:
         return "violates"
@@ -129,6 +132,8 @@ def _verdict(campaign: Campaign) -> str:
         return "unknown"
     if campaign.lack:
         return "nothing shown"
+    if campaign.light:
+        return "unknown"
     if not campaign.again:
         return "no violation"
     return "known" if campaign.is_as_known else "gone"

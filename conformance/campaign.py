@@ -154,7 +154,7 @@ def alone(target: T, sequence: tuple[C, ...], kit: Kit[C, T, H, S]) -> Campaign[
         steps=sum(stage.answered.values()),
         seconds=time.monotonic() - began,
         asked=dict(sorted(stage.answered.items())),
-        unjudged=int(stage.over),
+        unjudged=int(stage.unjudged and not faults),
         judges_invariants=kit.judges_invariants,
     )
 
@@ -212,7 +212,7 @@ class _Search(Generic[C, T, H, S]):
                 finally:
                     self.asked.update(stage.answered)
                     self.exercised.update(stage.exercised)
-                    self.unjudged += stage.over
+                    self.unjudged += stage.unjudged and not fault
         finally:
             if fault:
                 self._note(fault)

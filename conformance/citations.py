@@ -302,6 +302,10 @@ _BROKER = {
         f"{_FETCH}; Records", "The records of a response are of ascending offsets."
     ),
     "UNANSWERED": Citation(_FETCH, "A request has a response, with an error code where it failed."),
+    "LEADER_SERVES": Citation(
+        f"{_FETCH}; ErrorCode",
+        "A broker that leads a partition serves its share-partitions; others say that they do not.",
+    ),
     "AVAILABLE_RECORDS_ARE_DELIVERED": Citation(
         _RECORDS, "A record that is available is eligible for delivery to the next who fetches."
     ),

@@ -43,6 +43,10 @@ class Stage(Protocol[C_contra]):
 
     @property
     def over(self) -> bool:
+        """Whether the sequence cannot go on: it takes too long, or is ``unjudged``."""
+
+    @property
+    def unjudged(self) -> bool:
         """Whether the judge cannot follow any more."""
 
     @property

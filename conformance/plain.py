@@ -40,6 +40,7 @@ def as_json(report: Report) -> Iterator[str]:
         {
             "kind": "summary",
             "verdict": report.verdict.value,
+            "reason": report.unknown,
             "causes": len(report.groups),
             "target": attrs.asdict(campaign.hello, filter=lambda a, _v: a.name != "capabilities"),
             "sequences": campaign.sequences,

@@ -13,6 +13,7 @@ from conformance.goals import CANNOT, Coverage
 from conformance.groups import Group, grouped
 from conformance.known import Replayed, sequence_text
 from conformance.vectors.play import NEEDS, Played
+from judge.weighing import Given, too_little
 from judge.words import printable
 
 
@@ -20,7 +21,8 @@ class KitVerdict(StrEnum):
     """Conforms: there is no deviation, and none was known.
 
     Known: every deviation is known, and none of these is gone. Deviates: one is new, or gone.
-    Unknown: none is, but nothing was tried, it was interrupted, or the target stopped responding.
+    Unknown: none is, but too little was judged, it was interrupted, or the target stopped
+    responding.
     """
 
     CONFORMS = "conforms"
@@ -84,7 +86,10 @@ class Report:
             return "it was interrupted"
         if not (self.campaign.steps or self.vectors.number):
             return "nothing was tried, so nothing is known"
-        return ""
+        played = self.campaign.sequences
+        if self.new or self.gone or not played:
+            return ""
+        return too_little(Given.SEQUENCES, played - self.campaign.unjudged, played)
 
 
 def headline_text(report: Report) -> str:

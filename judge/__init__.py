@@ -7,6 +7,7 @@ Read in this order:
 - ``choices``: what an implementation chose in an event, as the specification's choice;
 - ``compare``: the recorded outcome and state against the expected ones;
 - ``finding``: what is wrong with an event; ``follower``: one engine, event by event;
+- ``weighing``: how much must be judged before anything is said to conform;
 - ``words``: operations, outcomes and states in words;
 - ``world``: random histories, for the lockstep, for tests and for ``sharespec generate``.
 """

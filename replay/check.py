@@ -119,7 +119,7 @@ def unchecked(rows: PartitionRows) -> PartitionVerdict | None:
         return None
     return PartitionVerdict(
         rows.partition,
-        Verdict.UNREADABLE if rows.problem else Verdict.UNCHECKED,
+        Verdict.UNREADABLE if rows.problem else Verdict.UNKNOWN,
         rows.events,
         0,
         BEGINS_LATE,
@@ -258,7 +258,7 @@ def _cut(rows: PartitionRows, bad: BadRow) -> PartitionRows:
 def verdict_on(
     rows: PartitionRows, checked: int, divergence: Divergence | None
 ) -> PartitionVerdict:
-    """Return the verdict on rows of which so many were checked."""
+    """Return the verdict on rows of which so many were checked; gaps are none of its events."""
     verdict = Verdict.CONFORMS
     if divergence:
         verdict = Verdict.DIVERGES
@@ -269,7 +269,7 @@ def verdict_on(
         rows.partition,
         verdict,
         rows.events,
-        checked,
+        checked - gaps,
         divergence=divergence,
         problem=rows.problem,
         log=_log_knowledge(rows.table, rows.start),

@@ -44,7 +44,7 @@ from replay.runner import SessionError
 from replay.session import SparkRunner, first_line
 from replay.sources import Form, Source
 from replay.tasks import Inputs, bucket_count, inputs_of, line_bases, problems_of
-from replay.verdict import PartitionVerdict, Problem, Replay, counted
+from replay.verdict import PartitionVerdict, Problem, Replay, counted, weighed
 
 CHECKED = LAG.append(pa.field("verdict", pa.binary()))
 """The columns in which workers hand over what they checked: the lag, or a verdict."""
@@ -94,7 +94,7 @@ def replay_distant(
         generated = any(is_generated(session, source) for source in parquet)
     except _ERRORS as error:
         raise SessionError(f"Spark gave up: {first_line(error)}") from error
-    recordings = tuple(each for each in inputs.recordings.values() if each.headers)
+    recordings = tuple(each for each in inputs.recordings.values() if each != Recording())
     return Replay(
         tuple(verdicts),
         inputs.problems,
@@ -236,7 +236,8 @@ def _in_order(read: DataFrame, tasks: int) -> DataFrame:
 
 def _whole(verdict: PartitionVerdict, inputs: Inputs) -> PartitionVerdict:
     """Return the verdict over all events: of those behind a divergence the worker knows nothing."""
-    return attrs.evolve(verdict, events=max(verdict.events, inputs.events[verdict.partition]))
+    events = max(verdict.events, inputs.events[verdict.partition] - verdict.gaps)
+    return weighed(attrs.evolve(verdict, events=events))
 
 
 def _write(session: SparkSession, verdicts: Sequence[PartitionVerdict], out: str) -> None:

@@ -37,7 +37,7 @@ from replay.piecewise import checked, in_place, merged
 from replay.plan import Plan, is_sampled
 from replay.result_schema import RESULTS, divergence_row, verdict_row
 from replay.together import Part, Together
-from replay.verdict import PartitionVerdict, Problem, Verdict
+from replay.verdict import PartitionVerdict, Problem, Verdict, weighed
 
 ROWS_AT_ONCE = 256
 """How many verdicts a worker hands over at a time."""
@@ -192,7 +192,7 @@ def _verdict(pieces: Pieces, plan: Plan, lag: Lag) -> PartitionVerdict:
     if not verdicts:
         reason = "not in the sample"
         return PartitionVerdict(pieces.partition, Verdict.UNCHECKED, events, 0, reason)
-    return merged(verdicts, events)
+    return weighed(merged(verdicts, events))
 
 
 def verdicts_of(pieces: Pieces, plan: Plan, lag: Lag) -> Iterator[PartitionVerdict]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import attrs
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from replay.arrivals import ARRIVED, Arrival, Patience, Waiting, arrival, places_of, without
 from replay.frame import runs_of
@@ -95,11 +94,9 @@ def judge(name: str, rows: pa.Table, before: Before, plan: Plan, patience: Patie
     counts = Counts(0, came.late, came.twice, came.passed, total - lost)
     waiting, held, problems = came.waiting, came.held, came.problems
     if verdict:
-        gaps = max(0, verdict.gaps - _gaps_in(came.ready))
-        checked = min(came.ready.num_rows, verdict.checked - gaps)
-        passed = counts.passed + came.ready.num_rows - checked
-        counts = attrs.evolve(counts, checked=checked, passed=passed, gaps=verdict.gaps)
-        if verdict.verdict is Verdict.UNCHECKED:
+        passed = counts.passed + verdict.events - verdict.checked
+        counts = attrs.evolve(counts, checked=verdict.checked, passed=passed, gaps=verdict.gaps)
+        if verdict.verdict is Verdict.UNKNOWN:
             waiting = Waiting(0, verdict.reason)
             problems = (*problems, Problem(*_place(came.ready), verdict.reason, name))
         if verdict.verdict is not Verdict.CONFORMS:
@@ -126,14 +123,11 @@ def _checked(
             return came, verdict, Carried(name, None, verdict.log, divergence=verdict.divergence)
         if verdict.problem is None:
             return came, verdict, result.left if isinstance(result, Segmented) else None
-        place = places_of(rows.table)[min(verdict.checked, rows.table.num_rows - 1)]
+        bad = verdict.checked + verdict.gaps
+        place = places_of(rows.table)[min(bad, rows.table.num_rows - 1)]
         row = int((places_of(came.ready) == place).all(axis=1).argmax())
         came = without(came, row, verdict.problem.message)
     return came, None, None
-
-
-def _gaps_in(rows: pa.Table) -> int:
-    return int(pc.sum(pc.equal(rows.column("op"), "gap")).as_py() or 0)
 
 
 def _place(rows: pa.Table) -> tuple[str, int | None]:

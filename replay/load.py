@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA, completed
 from replay.gather import STORED
-from replay.sequence import in_sequence
+from replay.sequence import gaps_in, in_sequence
 from replay.state_file import Carried
 from replay.survey import PartitionRun, opened
 from replay.tables import first_bad_row
@@ -65,8 +65,9 @@ class OrderedTask:
 class PartitionRows:
     """What can be checked of a share-partition: its events from ``seq`` 0 up to a problem, if any.
 
-    ``events`` counts all that were read. ``first_row`` is the row in the user's file of the
-    table's first row; None for gathered rows, which have columns for where each was read.
+    ``events`` counts all that were read; gaps are none. ``first_row`` is the row in the user's
+    file of the table's first row; None for gathered rows, which have columns for where each was
+    read.
     ``start`` is where an earlier replay left the share-partition, ``part`` the table that has it
     and others.
     """
@@ -145,8 +146,8 @@ def _from_bucket(task: BucketTask) -> Iterator[PartitionRows]:
             yield PartitionRows(name, rows.slice(0, 0), count, task.conflicts[name])
             continue
         bad, left = task.bad.get(name), task.carried.get(name)
+        events = count - gaps_in(rows)
         rows, problem = in_sequence(name, rows, task.unfinished, left)
-        events = max(count, rows.num_rows)
         # Where leaders follow one another, rows may have been put between or left out.
         part = Part(whole, start, rows) if "leader_epoch" not in keys else None
         loaded_rows = PartitionRows(name, rows, events, bad or problem, start=left, part=part)
@@ -197,9 +198,9 @@ def _from_file(task: OrderedTask) -> Iterator[PartitionRows]:
             whole = Together(held)
             while run is not None and run.first_row + run.rows <= first + held.num_rows:
                 rows = held.slice(run.first_row - first, run.rows)
-                part = Part(whole, run.first_row - first, rows)
+                part, events = Part(whole, run.first_row - first, rows), run.rows - gaps_in(rows)
                 loaded_rows = PartitionRows(
-                    run.partition, rows, run.rows, None, task.source, run.first_row, part=part
+                    run.partition, rows, events, None, task.source, run.first_row, part=part
                 )
                 if start := task.carried.get(run.partition):
                     loaded_rows = _begun_again(loaded_rows, start)

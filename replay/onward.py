@@ -34,6 +34,7 @@ from replay.lag_file import COUNTED, LAG, LagRows, lag_table
 from replay.load import PartitionRows
 from replay.plan import Plan
 from replay.result_schema import name_parts
+from replay.sequence import gaps_in
 from replay.state_file import Carried
 from replay.tables import BadRowError, events_of
 from replay.verdict import Divergence, PartitionVerdict
@@ -302,7 +303,7 @@ def _next_leader(
     if following is None or stretch.before is None or stretch.row is None:
         course.stopped = untold or "no state after it explains what follows"
         return None
-    course.passed_over += following
+    course.passed_over += following - gaps_in(rest.table.slice(0, following))
     seq = rest.table.column("seq")[following].as_py()
     rest = attrs.evolve(rest, table=rest.table.slice(following))
     state = forgotten(stretch.before, seq, plan.rules)

@@ -23,7 +23,7 @@ from replay.load import (
     unread,
     without_bad_rows,
 )
-from replay.sequence import in_sequence
+from replay.sequence import gaps_in, in_sequence
 from replay.state_file import Carried
 from replay.survey import PartitionRun, opened
 from replay.verdict import Problem
@@ -69,11 +69,11 @@ def begun(
     piece: PartitionRows, start: Carried | None, unfinished: frozenset[str] = frozenset()
 ) -> PartitionRows:
     """Return the rows of a piece that follow where the one before it has led, up to a problem."""
+    piece = attrs.evolve(piece, events=piece.events - gaps_in(piece.table), start=start)
     if piece.problem or piece.first_row is not None:
-        return attrs.evolve(piece, start=start)
+        return piece
     table, problem = in_sequence(piece.partition, piece.table, unfinished, start)
-    events = max(piece.events, table.num_rows)
-    rows = attrs.evolve(piece, table=table, events=events, problem=problem, start=start)
+    rows = attrs.evolve(piece, table=table, problem=problem)
     if piece.part is None:
         return without_bad_rows(rows)
     # Where leaders follow one another, rows may have been put between or left out.

@@ -102,20 +102,20 @@ def left_by(
 def merged(
     verdicts: Sequence[PartitionVerdict], events: int, bad: Problem | None = None
 ) -> PartitionVerdict:
-    """Return the verdict on a share-partition with so many events from those on its pieces.
+    """Return the verdict on a share-partition with so many rows from those on its pieces.
 
-    Where events are missing, more may have been checked: each gap is one. ``bad`` is a line of it
-    that could not be read, in whatever piece.
+    Gaps may be among the rows, and are no events. ``bad`` is a line of it that could not be read,
+    in whatever piece.
     """
-    last = verdicts[-1]
+    last, gaps = verdicts[-1], sum(each.gaps for each in verdicts)
     unread = bad and last.verdict is Verdict.CONFORMS
     return attrs.evolve(
         last,
         verdict=Verdict.UNREADABLE if unread else last.verdict,
         problem=bad or last.problem,
-        events=max(events, sum(each.events for each in verdicts)),
+        events=max(events - gaps, sum(each.events for each in verdicts)),
         checked=sum(each.checked for each in verdicts),
-        gaps=sum(each.gaps for each in verdicts),
+        gaps=gaps,
         lost=sum(each.lost for each in verdicts),
         latest_ms=max((v.latest_ms for v in verdicts if v.latest_ms is not None), default=None),
     )

@@ -12,6 +12,7 @@ class Recording:
     """The headers and trailers of files, what trailers count, and last lines that were cut.
 
     A file with more headers than trailers is that of a broker that died, or still writes.
+    ``sampled`` of the headers say that not every share-partition was recorded.
     """
 
     headers: int = 0
@@ -19,6 +20,7 @@ class Recording:
     dropped: int = 0
     faults: int = 0
     cut: int = 0
+    sampled: int = 0
 
     @property
     def is_unfinished(self) -> bool:
@@ -38,8 +40,8 @@ def mark_of(line: bytes) -> Recording | None:
         return None
     if not isinstance(value, dict) or len(value) != 1:
         return None
-    if isinstance(value.get(_HEADER), dict):
-        return Recording(headers=1)
+    if isinstance(header := value.get(_HEADER), dict):
+        return Recording(headers=1, sampled=int(_is_below_1(header.get("sampling"))))
     trailer = value.get(_TRAILER)
     if not isinstance(trailer, dict):
         return None
@@ -55,6 +57,13 @@ def is_recorded(path: str, limit: int = 1 << 16) -> bool:
 
 def _count(value: object) -> int:
     return value if type(value) is int and value > 0 else 0
+
+
+def _is_below_1(value: object) -> bool:
+    try:
+        return float(str(value)) < 1
+    except ValueError:
+        return False
 
 
 def _numbers(recording: Recording) -> tuple[int, ...]:

@@ -13,7 +13,16 @@ from rich.text import Text
 from judge.finding import Finding, FindingKind
 from judge.words import printable
 from replay.recording import Recording
-from replay.verdict import Counts, Divergence, PartitionVerdict, Problem, Replay, Verdict, place
+from replay.verdict import (
+    ORDER,
+    Counts,
+    Divergence,
+    PartitionVerdict,
+    Problem,
+    Replay,
+    Verdict,
+    place,
+)
 
 MAX_ROWS = 40
 """How many share-partitions the table names; the counts are of all."""
@@ -28,9 +37,9 @@ _STYLES = {
     Verdict.CONFORMS: "green",
     Verdict.DIVERGES: "bold red",
     Verdict.UNREADABLE: "bold magenta",
+    Verdict.UNKNOWN: "bold yellow",
     Verdict.UNCHECKED: "yellow",
 }
-_ORDER = (Verdict.DIVERGES, Verdict.UNREADABLE, Verdict.UNCHECKED, Verdict.CONFORMS)
 
 
 Label = Callable[[Divergence], str]
@@ -96,6 +105,8 @@ def json_line(replay: Replay) -> str:
             "diverged": replay.counts.diverged,
             "unreadable": replay.counts.unreadable,
             "unchecked": replay.counts.unchecked,
+            "unknown": replay.counts.unknown,
+            "skipped_files": len(replay.passed_over),
             "log_unknown": replay.counts.log_unknown,
             "log_partly": replay.counts.log_partly,
             "gaps": replay.counts.gaps,
@@ -118,6 +129,7 @@ def _files(recordings: Sequence[Recording]) -> dict[str, int]:
         "cut": total.cut,
         "dropped": total.dropped,
         "faults": total.faults,
+        "sampled": total.sampled,
     }
 
 
@@ -146,7 +158,7 @@ def _table(verdicts: Sequence[PartitionVerdict]) -> Table:
     table.add_column("events", justify="right")
     table.add_column("checked", justify="right")
     table.add_column("what", overflow="fold")
-    ordered = sorted(verdicts, key=lambda v: (_ORDER.index(v.verdict), v.partition))
+    ordered = sorted(verdicts, key=lambda v: (ORDER.index(v.verdict), v.partition))
     for verdict in ordered[:MAX_ROWS]:
         style = _STYLES[verdict.verdict]
         table.add_row(
@@ -256,6 +268,7 @@ def _totals(replay: Replay) -> Iterator[Text]:
         (counts.conforms, "conform", Verdict.CONFORMS),
         (counts.diverged, "diverge", Verdict.DIVERGES),
         (counts.unreadable, "unreadable", Verdict.UNREADABLE),
+        (counts.unknown, "unknown", Verdict.UNKNOWN),
         (counts.unchecked, "not checked", Verdict.UNCHECKED),
     ):
         text.append(f"{number:,} {name}   ", style=_STYLES[verdict] if number else "dim")
@@ -312,6 +325,12 @@ def _recorded(replay: Replay) -> Iterator[Text]:
         yield Text(
             f"{files['unfinished']:,} of {files['recordings']:,} recorded files have no trailer: "
             f"their broker died or still writes; {files['cut']:,} end within a line.",
+            style="yellow",
+        )
+    if files["sampled"]:
+        yield Text(
+            f"{files['sampled']:,} of {files['recordings']:,} recorded files have a sample of the "
+            "share-partitions: nothing is known of the others.",
             style="yellow",
         )
     if files["dropped"] or files["faults"]:

@@ -16,6 +16,7 @@ from replay.gather import Gathered, GatherTask, gather
 from replay.load import BucketTask, OrderedTask
 from replay.plan import Plan, is_sampled
 from replay.processes import HereRunner, ProcessRunner
+from replay.recording import Recording
 from replay.result_schema import (
     DIVERGENCES,
     VERDICTS,
@@ -36,7 +37,7 @@ from replay.tasks import (
     inputs_of,
     problems_of,
 )
-from replay.verdict import PartitionVerdict, Replay, Verdict, counted
+from replay.verdict import PartitionVerdict, Replay, Verdict, counted, weighed
 
 if TYPE_CHECKING:
     from replay.segments import Segment, Segmented, SegmentVerdict
@@ -110,9 +111,10 @@ def _replayed(
             verdicts, left, whole = _second_stage(runner, inputs, plan, progress, carried)
     rest = [*others(inputs, plan, verdicts), *_earlier(carried, inputs, plan)]
     verdicts = sorted([*verdicts, *rest], key=lambda v: v.partition)
+    states = after(verdicts, left)
+    verdicts = [weighed(verdict) for verdict in verdicts]
     if whole and plan.state_folder:
-        states = {**carried, **after(verdicts, left)}
-        write_states(Path(plan.state_folder), plan.rules, states.values())
+        write_states(Path(plan.state_folder), plan.rules, {**carried, **states}.values())
     if out:
         _write_results(out, verdicts, plan.labels)
     return Replay(
@@ -123,7 +125,7 @@ def _replayed(
         sources.passed_over,
         any(survey.generated for survey in inputs.surveys),
         not whole,
-        tuple(each for each in inputs.recordings.values() if each.headers),
+        tuple(each for each in inputs.recordings.values() if each != Recording()),
         runner.place,
     )
 

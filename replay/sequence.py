@@ -21,6 +21,11 @@ _NOTHING = (-1, -1)
 """The leader epoch and instance before any other."""
 
 
+def gaps_in(rows: pa.Table) -> int:
+    """Return how many rows say that events are missing: they are none themselves."""
+    return int(pc.sum(pc.equal(rows.column("op"), "gap")).as_py() or 0)
+
+
 def in_sequence(
     name: str,
     rows: pa.Table,

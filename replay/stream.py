@@ -21,7 +21,7 @@ from model.errors import InvalidValueError
 from replay.arrivals import ARRIVED, Patience, Waiting
 from replay.frame import check_columns, spark_type
 from replay.judged import JUDGED, Before, Counts, Judged, judge_batches, judged_of
-from replay.plan import Plan
+from replay.plan import Plan, is_sampled
 from replay.session import first_line
 from replay.state_file import StateError
 from replay.stream_file import (
@@ -151,7 +151,7 @@ def run_batch(number: int, stream: str, left: Left, judge: Judge, place: Place) 
         return left
     started = time.monotonic()
     judged, came_ms = judge(left)
-    batch = _batch(number, stream, left, judged)
+    batch = _batch(number, stream, left, judged, place.plan.sample)
     waited = None if came_ms is None else max(0.0, time.time() - came_ms / 1000)
     batch = _timed(batch, time.monotonic() - started, waited)
     if place.out:
@@ -174,7 +174,7 @@ def is_done(number: int, stream: str, left: Left, folder: Path) -> bool:
     raise StateError(f"the states in {folder} {text}, and this is batch {number} of {SPARK}/")
 
 
-def _batch(number: int, stream: str, left: Left, judged: list[Judged]) -> Batch:
+def _batch(number: int, stream: str, left: Left, judged: list[Judged], sample: float) -> Batch:
     alarms = tuple(each.left.divergence for each in judged if each.left and each.left.divergence)
     problems = [problem for each in judged for problem in each.problems]
     counts = sum((each.counts for each in judged), Counts())
@@ -187,7 +187,11 @@ def _batch(number: int, stream: str, left: Left, judged: list[Judged]) -> Batch:
     summary = Summary(number, counts, parts, len(alarms), len(problems), table.num_rows)
     carried = {**left.carried, **{each.partition: each.left for each in judged if each.left}}
     total, count = left.total + counts, left.alarms + len(alarms)
-    after = Left(stream, carried, waiting, table, summary, total, count, written=left.written)
+    seen = dict(left.seen)
+    for each in judged:
+        if is_sampled(each.partition, sample):
+            seen[each.partition] = seen.get(each.partition, Counts()) + each.counts
+    after = Left(stream, carried, waiting, table, summary, total, count, "", left.written, seen)
     return Batch(summary, after, alarms, tuple(problems[:MAX_PROBLEMS]))
 
 

@@ -6,6 +6,7 @@ batch and the file of the events that wait. The alarms are in files of their own
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import attrs
 import pyarrow as pa
 
+from judge.weighing import Given, too_little
 from model.profile import Profile
 from replay.arrivals import ARRIVED, Waiting
 from replay.judged import Counts, packed, unpacked
@@ -50,7 +52,8 @@ class Left:
     """What a stream has left after a batch, -1 before the first.
 
     ``total`` counts over all batches; ``alarms`` are the divergences of all. ``written`` has the
-    rows of the states that were written last.
+    rows of the states that were written last. ``seen`` counts by share-partition since this run
+    began, and is not written.
     """
 
     stream: str = ""
@@ -62,6 +65,23 @@ class Left:
     alarms: int = 0
     held_file: str = ""
     written: dict[str, Written] = attrs.field(factory=dict, eq=False, repr=False)
+    seen: Mapping[str, Counts] = attrs.field(factory=dict, eq=False, repr=False)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Return the share-partitions of which too little was judged, as far as none diverged."""
+        held = Counter(self.held.column("partition").to_pylist())
+        diverged = {name for name, each in self.carried.items() if each.divergence}
+        given = {name: c.checked + c.passed + held[name] for name, c in self.seen.items()}
+        return tuple(
+            name
+            for name in sorted(given.keys() - diverged)
+            if given[name] and _light(self.seen[name], given[name])
+        )
+
+
+def _light(counts: Counts, given: int) -> str:
+    return too_little(Given.EVENTS, counts.checked, given, counts.gaps)
 
 
 def read_stream(folder: Path, rules: Profile) -> Left:

@@ -35,6 +35,8 @@ def _lines(batch: Batch, now: float) -> Iterator[str]:
     diverged = sum(each.divergence is not None for each in left.carried.values())
     yield from _metric("partitions", "gauge", "Share-partitions that are known.", len(left.carried))
     yield from _metric("partitions_diverged", "gauge", "Those that diverged.", diverged)
+    text = "Those of which too little could be judged since the watch began."
+    yield from _metric("partitions_unknown", "gauge", text, len(left.unknown))
     text = "Events that wait for missing ones."
     yield from _metric("waiting_events", "gauge", text, last.waiting)
     yield from _metric("batch", "gauge", "The number of the last batch.", last.batch)

@@ -6,17 +6,27 @@ from pathlib import Path
 import attrs
 
 from judge.finding import FindingKind, signature
+from judge.weighing import Given, too_little
 from judge.words import printable
 from replay.recording import Recording
 
 
 class Verdict(StrEnum):
-    """The verdict on one share-partition."""
+    """The verdict on one share-partition.
+
+    Unknown: nothing is wrong, but too little of what was given could be judged
+    (``judge.weighing``). Not checked: it was not asked for, or not reached.
+    """
 
     CONFORMS = "conforms"
     DIVERGES = "diverges"
     UNREADABLE = "unreadable"
+    UNKNOWN = "unknown"
     UNCHECKED = "not checked"
+
+
+ORDER = (*list(Verdict)[1:], Verdict.CONFORMS)
+"""The verdicts as reports list them: what needs a look first."""
 
 
 class LogKnowledge(StrEnum):
@@ -103,6 +113,7 @@ class Divergence:
 class PartitionVerdict:
     """The verdict on one share-partition; ``checked`` of its ``events`` were compared.
 
+    A gap is no event, whoever wrote it.
     ``divergence`` is the first and ``more`` are those after it; ``repeats`` are events at which
     nothing but a count is still wrong. ``log`` says against how much of the log they were compared.
     ``gaps`` are the places among them where events are missing, ``lost`` so many as is known;
@@ -145,6 +156,7 @@ class Counts:
     diverged: int
     unreadable: int
     unchecked: int
+    unknown: int = 0
     log_unknown: int = 0
     log_partly: int = 0
     gaps: int = 0
@@ -172,6 +184,22 @@ class Replay:
     runner: str = ""
 
 
+def weighed(verdict: PartitionVerdict) -> PartitionVerdict:
+    """Return a verdict that says "conforms" only where nearly all that was given was judged."""
+    if verdict.verdict is not Verdict.CONFORMS or not (reason := light(verdict)):
+        return verdict
+    reasons = "; ".join(filter(None, (reason, verdict.reason)))
+    return attrs.evolve(verdict, verdict=Verdict.UNKNOWN, reason=reasons)
+
+
+def light(verdict: PartitionVerdict) -> str:
+    """Return why too little of a share-partition was judged; empty if enough was.
+
+    The event behind a gap tells a state that is believed.
+    """
+    return too_little(Given.EVENTS, verdict.checked, verdict.events, verdict.gaps)
+
+
 def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts:
     """Return the totals over all share-partitions and the problems that belong to none."""
     per = dict.fromkeys(Verdict, 0)
@@ -185,6 +213,7 @@ def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts
         diverged=per[Verdict.DIVERGES],
         unreadable=per[Verdict.UNREADABLE] + len({p.source for p in problems if not p.partition}),
         unchecked=per[Verdict.UNCHECKED],
+        unknown=per[Verdict.UNKNOWN],
         log_unknown=sum(v.log is LogKnowledge.NOTHING for v in verdicts),
         log_partly=sum(v.log is LogKnowledge.FROM_FIRST_EVENT for v in verdicts),
         gaps=sum(v.gaps for v in verdicts),

@@ -18,7 +18,7 @@ MAX_SHOWN = 100
 def as_junit(replay: Replay, label: Label = unlabelled) -> str:
     """Return a document with a case for each share-partition, and one for each unread file.
 
-    What diverges fails, what is unreadable is an error, what was not checked is skipped.
+    What diverges fails, what is unreadable or unknown is an error, what was not checked is skipped.
     """
     suite = ET.Element("testsuite", name="sharespec replay", time=f"{replay.seconds:.3f}")
     kinds = [_case(suite, verdict, label) for verdict in replay.verdicts]
@@ -38,6 +38,7 @@ def as_junit(replay: Replay, label: Label = unlabelled) -> str:
 _KINDS = {
     Verdict.DIVERGES: "failure",
     Verdict.UNREADABLE: "error",
+    Verdict.UNKNOWN: "error",
     Verdict.UNCHECKED: "skipped",
 }
 
@@ -79,8 +80,8 @@ def _head(replay: Replay) -> Iterator[str]:
     yield (
         f"{counts.conforms:,} of {counts.partitions:,} share-partitions conform, "
         f"{counts.diverged:,} diverge, {counts.unreadable:,} are unreadable, "
-        f"{counts.unchecked:,} were not checked; {counts.checked:,} of {counts.events:,} events "
-        "were checked."
+        f"{counts.unknown:,} unknown, {counts.unchecked:,} were not checked; "
+        f"{counts.checked:,} of {counts.events:,} events were checked."
     )
     yield ""
 

@@ -19,7 +19,8 @@ class Exit(IntEnum):
     """The exit statuses, the same for every command.
 
     ``WRONG``: something diverges, deviates, is not proved or cannot be read. ``COULD_NOT_RUN``
-    also for bad arguments, as click has it. ``UNFINISHED``: it ended before all was visited.
+    also where too little was judged, and for bad arguments, as click has it. ``UNFINISHED``: it
+    ended before all was visited.
     """
 
     WELL = 0

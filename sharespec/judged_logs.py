@@ -46,5 +46,5 @@ def _status(result: Observed) -> Exit:
         return Exit.INTERRUPTED
     if result.count(Outcome.DIVERGES):
         return Exit.WRONG
-    checked = sum(verdict.requests + verdict.writes for verdict in result.verdicts)
-    return Exit.WELL if checked else Exit.COULD_NOT_RUN
+    is_known = result.verdicts and not result.count(Outcome.UNKNOWN)
+    return Exit.WELL if is_known else Exit.COULD_NOT_RUN

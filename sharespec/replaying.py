@@ -21,7 +21,7 @@ from replay.runner import SessionError
 from replay.scratch import scratch_folder
 from replay.sources import NoSuchTraceError, find_sources, is_address, local_path, text_of
 from replay.state_file import StateError
-from replay.verdict import Replay
+from replay.verdict import Replay, light
 from replay.written import as_junit, as_markdown
 from sharespec.cli import is_own_process
 from sharespec.console import output, progress_console
@@ -222,4 +222,5 @@ def _status(told: Sorted, listed: tuple[KnownFault, ...]) -> Exit:
         for problem in result.problems[:3]:
             click.echo(f"{printable(problem.source)}: {printable(problem.message)}", err=True)
         fail("nothing was checked, so nothing is known")
-    return Exit.WELL
+    is_light = any(verdict.divergence and light(verdict) for verdict in result.verdicts)
+    return Exit.COULD_NOT_RUN if result.counts.unknown or is_light else Exit.WELL

@@ -52,10 +52,10 @@ class Scene:
 
     ``steps`` is what happened, in words, and ``events`` the same as events of a trace;
     ``answered`` counts the events by operation and status, and ``exercised`` the coverage goals
-    that they reached. The judge can always follow, so it is never ``over``.
+    that they reached. The judge can always follow, so it is never ``over`` nor ``unjudged``.
     """
 
-    over = False
+    over = unjudged = False
 
     def __init__(self, target: Target, hello: Hello, profile: Profile | None = None) -> None:
         """Reset the core; its own profile judges it, or another. Raises TargetError."""

@@ -54,7 +54,7 @@ from spec.share_broker import (
     disconnect,
     lead,
 )
-from spec.share_session import ShareSession
+from spec.share_session import SessionKey, ShareSession
 from spec.window import replace
 
 _MOST_BRANCHES = 3
@@ -109,19 +109,13 @@ class Belief:
 def beginnings(
     profile: Profile, group: str, topic: tuple[str, int], config: SharePartitionConfig
 ) -> tuple[Belief, ...]:
-    """Return the beliefs about a broker that leads the empty partitions of a new topic.
-
-    When a group's last session ends, a broker may keep its share-partitions in memory, as nobody
-    alters offsets here, or read them again. A session that never ends stands for the first.
-    """
+    """Return the beliefs about a broker that leads the empty partitions of a new topic."""
     topic_id, partitions = topic
     broker = ShareBroker(profile, topics=Map({topic_id: partitions}))
     for partition in range(partitions):
         key = (group, TopicPartition(topic_id, partition))
         broker = lead(broker, key, config, Log(0, 0), Durable())
-    session = ShareSession(1, _KEEPER)
-    keeping = attrs.evolve(broker, sessions=Map({(group, _KEEPER): session}))
-    return Belief(broker), Belief(keeping)
+    return (Belief(broker),)
 
 
 def appended(
@@ -146,11 +140,19 @@ def lost_connection(belief: Belief, connection: str, latest: float) -> Belief:
     return attrs.evolve(belief, gone=belief.gone.set(connection, latest)) if known else belief
 
 
-def possible(belief: Belief, sent: float, received: float) -> Iterator[Belief]:
+def possible(
+    belief: Belief, sent: float, received: float, closing: SessionKey | None = None
+) -> Iterator[Belief]:
     """Yield each belief after the hidden events before a request with these times (ms).
 
-    The first has only the events that are demanded.
+    The first has only the events that are demanded. ``closing`` is the session that the request
+    ends.
     """
+    for kept in _kept(belief, closing):
+        yield from _possible(kept, sent, received)
+
+
+def _possible(belief: Belief, sent: float, received: float) -> Iterator[Belief]:
     for ended in _endings(belief, sent, received):
         timed = _ended(belief, ended)
         for connections in _subsets(list(belief.gone)):
@@ -159,6 +161,33 @@ def possible(belief: Belief, sent: float, received: float) -> Iterator[Belief]:
             later = _disconnected(timed, connections)
             for keys in _subsets(_unnoticed(later)):
                 yield _noticed(later, keys)
+
+
+def _kept(belief: Belief, closing: SessionKey | None) -> Iterator[Belief]:
+    """Yield the belief, and where the group's last session may end one more.
+
+    A broker may then keep the share-partitions in memory, or read them again: in the other belief a
+    session stays in the place of the last until there is another (``unkept``).
+    """
+    yield belief
+    sessions = belief.broker.sessions
+    ending = {key for key, each in sessions.items() if each.connection in belief.gone} | {closing}
+    if sessions and ending.issuperset(sessions):
+        group, _member = next(iter(sessions))
+        keeping = sessions.set((group, _KEEPER), ShareSession(1, _KEEPER))
+        yield attrs.evolve(belief, broker=attrs.evolve(belief.broker, sessions=keeping))
+
+
+def unkept(belief: Belief) -> Belief:
+    """Return the belief without the session that only stands for others, if there are some."""
+    sessions = belief.broker.sessions
+    keepers = [key for key, each in sessions.items() if each.connection == _KEEPER]
+    if not keepers or len(sessions) == len(keepers):
+        return belief
+    (keeper,) = keepers
+    return attrs.evolve(
+        belief, broker=attrs.evolve(belief.broker, sessions=sessions.delete(keeper))
+    )
 
 
 def merged(beliefs: Mapping[Belief, _T]) -> dict[Belief, _T]:
@@ -221,7 +250,7 @@ def relocked(
         held = {o: new if window.records[o].deadline == taken else before[o] for o in window.held}
         if held:
             locks[key] = Map(held)
-    return attrs.evolve(belief, broker=broker, locks=Map(locks))
+    return unkept(attrs.evolve(belief, broker=broker, locks=Map(locks)))
 
 
 def _latest(received: float, timing: Timing) -> float:

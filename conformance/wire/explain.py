@@ -66,6 +66,7 @@ class WireDifference(Enum):
     ANSWERED_ONCE = "a response says one thing of each share-partition, not two"
     SENT_ONCE = "no log batch is in a response twice"
     UNANSWERED = "a request is answered, and its connection stays"
+    LEADER_SERVES = "a leader that nothing replaced serves its share-partitions, or soon does"
     AVAILABLE_RECORDS_ARE_DELIVERED = "a record that stays available is delivered to who asks"
     LOCK_TIMEOUT = "a response tells how long the acquisition locks last (KIP-932, ShareFetch)"
     START_OFFSET = "the start offset told is that in memory, or the durable one (KIP-932)"

@@ -85,9 +85,10 @@ def _answers() -> Iterator[Goal]:
         needs = (_SESSIONS,) if of_session else (_OFFSETS,) if whose == DESCRIBE else ()
         return Goal(Group.ANSWER, answer_name(whose, error), needs, never=never, rules=rules)
 
+    served = WireDifference.UNANSWERED, WireDifference.ANSWERED_ONCE, WireDifference.LEADER_SERVES
     for api in (FETCH, ACKNOWLEDGE):
         unsupported = "" if api == FETCH else "locks are renewed in version 2 alone"
-        yield goal(api, NONE, WireDifference.UNANSWERED, WireDifference.ANSWERED_ONCE)
+        yield goal(api, NONE, *served)
         yield goal(api, invalid, never=unsupported)
         yield from (goal(api, error, WireDifference.SESSION_ERROR) for error in session)
     few = "there are three members at most"

@@ -10,7 +10,7 @@ from conformance.deviation import Deviation, StepText
 from conformance.wire import asks
 from conformance.wire.belief import SLACK_MS, Timing
 from conformance.wire.explain import WireDifference
-from conformance.wire.judge import Judge
+from conformance.wire.judge import Judge, is_passing
 from conformance.wire.meter import Meter
 from conformance.wire.served import Deletion, Served
 from conformance.wire.target import Described, Exchange, UnansweredError, WireHello, WireTarget
@@ -32,6 +32,7 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcknowledgeType
+from spec.share_session import next_epoch
 
 MEMBERS = ("m1", "m2", "m3")
 ABSENT_TOPIC = "00000000-0000-0000-0000-00000000beef"
@@ -39,6 +40,8 @@ ABSENT_PARTITION = 99
 QUICK_MS, PATIENT_MS = 50, 500
 """Fetch max wait (ms): default, and when records are known to be available."""
 TIMES_STARVED = 3
+UNREADY_TRIES, UNREADY_PAUSE_MS = 10, 500
+"""How often, and after which pauses (ms), a broker is asked again that says it does not lead."""
 _MARGIN_MS = 100
 _RENEW = AcknowledgeType.RENEW
 
@@ -80,7 +83,12 @@ class WireScene:
     def over(self) -> bool:
         """Whether the judge cannot follow any more, or the broker may soon remove the topic."""
         late = self._now - self._began > self._can.max_sequence_ms
-        return self._judge is not None and (late or self._judge.over)
+        return self.unjudged or (self._judge is not None and late)
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether the judge cannot follow any more."""
+        return self._judge is not None and self._judge.over
 
     @property
     def waits(self) -> bool:
@@ -256,23 +264,46 @@ class WireScene:
         still = isinstance(request, ShareFetch) and self.judge.starved(request, exchange)
         return wrong or (still or None)
 
-    def _exchanged(self, member: str, request: ShareRequest) -> tuple[Deviation | None, Exchange]:
+    def _exchanged(
+        self, member: str, request: ShareRequest, tries: int = UNREADY_TRIES
+    ) -> tuple[Deviation | None, Exchange]:
         wait = request.max_wait_ms if isinstance(request, ShareFetch) else 0
         self._steer_clear(wait + _MARGIN_MS)
         connection = self._connection(member)
-        op = "fetch" if isinstance(request, ShareFetch) else "acknowledge"
+        op = _op(request)
         try:
             exchange = self._target.ask(self._place, request, connection)
         except UnansweredError:
             return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
         self._answered(exchange)
-        wrong = self.judge.exchange(request, connection, exchange)
+        wrong = None if self.judge.over else self.judge.exchange(request, connection, exchange)
         if not (wrong or self.judge.over):
             beliefs = *self.judge.explanation, self.judge.beliefs[0]
             self._meter.served(Served(request, connection, exchange, *beliefs, self._can.lock_ms))
         text = response_text(exchange.response) + "".join(f", {e}" for e in exchange.unknown_errors)
         self._note(op, request_text(request, _NAMES), text, _status(exchange))
+        if is_passing(exchange.response):
+            return self._unready(member, request, exchange, tries)
         return wrong, exchange
+
+    def _unready(
+        self, member: str, request: ShareRequest, exchange: Exchange, tries: int
+    ) -> tuple[Deviation | None, Exchange]:
+        """Ask again for a while: the only broker of a cluster leads all of its partitions.
+
+        A session that a request has ended cannot be asked again.
+        """
+        if exchange.response.error is ErrorCode.NONE:
+            if request.session_epoch == FINAL_EPOCH:
+                return None, exchange
+            request = attrs.evolve(request, session_epoch=next_epoch(request.session_epoch))
+        if tries:
+            self._wait(UNREADY_PAUSE_MS)
+            return self._exchanged(member, request, tries - 1)
+        rule, seconds = WireDifference.LEADER_SERVES, UNREADY_TRIES * UNREADY_PAUSE_MS // 1000
+        told = f"{_status(exchange).name} for {seconds} s", "an answer of the leader"
+        before = self.judge.state_text()
+        return Deviation(rule.name, _op(request), rule.value, *told, before), exchange
 
     def _unanswered(self, op: str, request: ShareRequest) -> Deviation:
         rule, closed = WireDifference.UNANSWERED, "the connection was closed"
@@ -399,6 +430,10 @@ class WireScene:
         self.answered[f"{op} {error.name}"] += 1
         after = self.judge.state_text() if answered else ""
         self.steps.append(StepText(printable(asked), printable(answered), after))
+
+
+def _op(request: ShareRequest) -> str:
+    return "fetch" if isinstance(request, ShareFetch) else "acknowledge"
 
 
 def _misshapen(batch: AcknowledgementBatch, shape: asks.Shape) -> AcknowledgementBatch:

@@ -12,15 +12,13 @@ from operations.view.drawing import Drawing
 from operations.view.page import MAX_PARTITIONS, Listed
 from operations.view.rules import Cite
 from operations.view.trace import SPARK, drawn_rows
-from replay.verdict import Divergence, PartitionVerdict, Verdict, place
+from replay.verdict import ORDER, Divergence, PartitionVerdict, Verdict, place
 
 MAX_DIVERGING, MAX_CONFORMING = 12, 3
 """How many share-partitions of each verdict are drawn."""
 
 Label = Callable[[Divergence], str]
 """Returns what is known of a divergence; nothing if it is new."""
-
-_ORDER = (Verdict.DIVERGES, Verdict.UNREADABLE, Verdict.UNCHECKED, Verdict.CONFORMS)
 
 
 def listed_verdicts(
@@ -30,7 +28,7 @@ def listed_verdicts(
 
     ``lag`` is the folder of the replay's files of lag, if it wrote any.
     """
-    ordered = sorted(verdicts, key=lambda v: (_ORDER.index(v.verdict), v.partition))
+    ordered = sorted(verdicts, key=lambda v: (ORDER.index(v.verdict), v.partition))
     lags = read_lags(lag, {v.partition for v in ordered[:MAX_PARTITIONS]}) if lag else {}
     return [
         Listed(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import attrs
 
+from judge.weighing import Given, too_little
 from model.profile import Profile
 from model.trace import TraceEvent
 from model.trace_json import line_from_row
@@ -38,7 +39,7 @@ from operations.view.drawing import (
 from operations.view.page import Listed
 from operations.view.rules import Cite
 from replay.load import PartitionRows
-from replay.sequence import BEGINNINGS, BEGINS_LATE
+from replay.sequence import BEGINNINGS, BEGINS_LATE, gaps_in
 from replay.tables import BadRowError, events_of, row_of
 from replay.verdict import Problem, Verdict
 
@@ -111,6 +112,11 @@ def _listed(drawing: Drawing, rows: PartitionRows, checked: int) -> Listed:
     elif rows.problem or checked < drawing.events:
         verdict = Verdict.UNREADABLE
         fault = " ".join(drawing.notes)
+    gaps = gaps_in(rows.table)
+    checked = max(0, checked - gaps)
+    if verdict is Verdict.CONFORMS:
+        fault = too_little(Given.EVENTS, checked, rows.events, gaps)
+        verdict = Verdict.UNKNOWN if fault else verdict
     lags = [column.values[0] for column in drawing.overview]
     known = [lag for lag in lags if lag is not None]
     step = max(1, len(known) // SPARK)

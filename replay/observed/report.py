@@ -10,7 +10,7 @@ from rich.text import Text
 
 from judge.words import printable, span
 from replay.observed.run import Observed
-from replay.observed.verdict import ObservedVerdict, Outcome
+from replay.observed.verdict import ObservedVerdict, Outcome, light
 from replay.verdict import place
 
 MAX_ROWS, MAX_DETAILS, MAX_TROUBLES = 40, 10, 20
@@ -18,6 +18,7 @@ MAX_ROWS, MAX_DETAILS, MAX_TROUBLES = 40, 10, 20
 _STYLES = {
     Outcome.DIVERGES: "bold red",
     Outcome.UNDETERMINED: "yellow",
+    Outcome.UNKNOWN: "yellow",
     Outcome.CONFORMS: "green",
 }
 
@@ -30,6 +31,7 @@ def json_line(result: Observed) -> str:
             "conforms": result.count(Outcome.CONFORMS),
             "diverged": result.count(Outcome.DIVERGES),
             "undetermined": result.count(Outcome.UNDETERMINED),
+            "unknown": result.count(Outcome.UNKNOWN),
             "lines": result.lines,
             "requests": result.requests,
             "judged": sum(verdict.requests + verdict.writes for verdict in result.verdicts),
@@ -89,7 +91,7 @@ def _what(verdict: ObservedVerdict) -> str:
         return f"{verdict.wrong.name} at {span(verdict.wrong.first, verdict.wrong.last)}"
     if verdict.doubt:
         return f"{verdict.doubt.seen.name}, unless something unseen happened"
-    return "" if verdict.requests + verdict.writes else "no request could be judged"
+    return light(verdict) if verdict.outcome is Outcome.UNKNOWN else ""
 
 
 def _divergence(verdict: ObservedVerdict) -> Text:

@@ -18,7 +18,7 @@ from replay.observed.inputs import Input, Part, parts_of, read
 from replay.observed.observation import Observation
 from replay.observed.rows import SCHEMA, observation_of, row_of
 from replay.observed.settings import Settings
-from replay.observed.verdict import ObservedVerdict, Outcome
+from replay.observed.verdict import ObservedVerdict, Outcome, weighed
 from replay.processes import HereRunner
 from replay.request_log.scan import Tally, Trouble
 from replay.runner import Progress, Runner, Silent
@@ -97,7 +97,7 @@ def judge_inputs(
     for tally in tallies:
         passed += tally.passed_over
     return Observed(
-        tuple(sorted(verdicts, key=lambda verdict: verdict.partition)),
+        tuple(sorted(map(weighed, verdicts), key=lambda verdict: verdict.partition)),
         tuple(trouble for tally in tallies for trouble in tally.troubles),
         tuple(gaps),
         sum(tally.lines for tally in tallies),

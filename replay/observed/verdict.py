@@ -4,6 +4,8 @@ from enum import Enum, StrEnum
 
 import attrs
 
+from judge.weighing import Given, too_little
+
 
 class Outcome(StrEnum):
     """What is known of a share-partition."""
@@ -11,6 +13,7 @@ class Outcome(StrEnum):
     CONFORMS = "conforms"
     DIVERGES = "diverges"
     UNDETERMINED = "undetermined"
+    UNKNOWN = "unknown"
 
 
 @attrs.frozen
@@ -63,6 +66,18 @@ class ObservedVerdict:
     unchecked: int = 0
     widened: int = 0
     durable: int = 0
+
+
+def light(verdict: ObservedVerdict) -> str:
+    """Return why too little of a share-partition was judged; empty if enough was."""
+    judged = verdict.requests + verdict.writes
+    return too_little(Given.REQUESTS, judged, judged + verdict.unchecked)
+
+
+def weighed(verdict: ObservedVerdict) -> ObservedVerdict:
+    """Return a verdict that says "conforms" only where nearly all that is logged was judged."""
+    is_light = verdict.outcome is Outcome.CONFORMS and light(verdict)
+    return attrs.evolve(verdict, outcome=Outcome.UNKNOWN) if is_light else verdict
 
 
 class DivergedError(Exception):

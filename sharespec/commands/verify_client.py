@@ -83,8 +83,8 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
     over the wire and what the application is told are judged together (docs/client-rules.md).
 
     Exits with 0 if nothing new violates a duty, 1 if something does or a known violation is gone, 2
-    if the client could not be driven, stopped responding, or delivered or acknowledged no record,
-    130 if interrupted: results so far are still reported.
+    if the client could not be driven, stopped responding, delivered or acknowledged no record, or
+    too few duties were at stake, 130 if interrupted: results so far are still reported.
     """
     if (name is None) == (command is None):
         raise click.UsageError(f"give one of {', '.join(NAMES)}, or --exec COMMAND")
@@ -114,6 +114,8 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
         fail(result.failure)
     if play is None and result.lack:
         fail(f"nothing was shown of {result.client.name}: {result.lack}")
+    if result.light:
+        fail(f"{result.client.name} is unknown: {result.light}")
     sys.exit(Exit.WELL if result.is_as_known else Exit.WRONG)
 
 

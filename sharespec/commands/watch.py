@@ -42,6 +42,7 @@ class _Totals:
     wrong: int = 0
     waiting: int = 0
     batches: int = 0
+    unknown: tuple[str, ...] = ()
 
 
 @click.command("watch")
@@ -118,8 +119,8 @@ def watch_command(  # noqa: PLR0913 - one argument for each option
     move it when it is whole. Needs Java.
 
     Exits with 0 if all that was checked conforms, 1 if something diverged or is unreadable or
-    missing, 2 if it could not run or checked nothing, 130 if interrupted, as is the usual end
-    without --once.
+    missing, 2 if it could not run or too little of a share-partition could be judged, 130 if
+    interrupted, as is the usual end without --once.
     """
     plan = Plan(profile, offered_within=offered_within, sweep_ms=sweep, state_folder=state)
     trigger: dict[str, bool | str] | None = {"availableNow": True} if once else None
@@ -136,6 +137,9 @@ def watch_command(  # noqa: PLR0913 - one argument for each option
         sys.exit(Exit.WRONG)
     if not totals.checked:
         fail("nothing was checked, so nothing is known")
+    if totals.unknown:
+        names = ", ".join(totals.unknown[:MAX_PROBLEMS])
+        fail(f"{len(totals.unknown):,} unknown, too little of them was judged: {names}")
 
 
 def _watched(
@@ -224,7 +228,7 @@ def _teller(
 
         summary, counts = batch.summary, batch.summary.counts
         totals.batches += 1
-        totals.waiting = summary.waiting
+        totals.waiting, totals.unknown = summary.waiting, batch.left.unknown
         totals.checked += counts.checked
         totals.wrong += summary.alarms + summary.problems
         if json_lines:
@@ -267,7 +271,8 @@ def _line(batch: "Batch") -> Text:
         f"batch {summary.batch}{done}: {counts.checked:,} events checked of "
         f"{summary.partitions:,} share-partitions, {summary.alarms:,} diverge; "
         f"{counts.late + counts.twice:,} came again, {summary.waiting:,} wait, "
-        f"{counts.passed:,} passed over, {counts.unreadable:,} unreadable; "
+        f"{counts.passed:,} passed over, {counts.unreadable:,} unreadable, "
+        f"{len(batch.left.unknown):,} share-partitions unknown; "
         f"{summary.seconds:.1f} s, {rate:,.0f} events/s{lag}"
     )
     return Text(text)
@@ -288,6 +293,7 @@ def _json_of(batch: "Batch", label: Callable[[Divergence], str]) -> str:
     ]
     problems = [attrs.asdict(each) for each in batch.problems]
     told = {"again": batch.again, "divergences": alarms, "unreadable": problems}
+    told["unknown"] = batch.left.unknown
     return json.dumps(attrs.asdict(batch.summary) | told)
 
 

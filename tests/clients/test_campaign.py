@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 
 import attrs
 import pytest
@@ -126,16 +127,32 @@ def test_a_report_has_the_duty_its_sentence_and_the_command_that_shows_it_again(
 
 
 def test_a_report_of_a_client_that_conforms_counts_what_happened() -> None:
-    result = searched(None, 2)
+    result = searched(None, 5)
     line, counts, *rest = lines(result, "x")
     assert counts.startswith(f"records delivered: {result.exercised.delivered}, acknowledged: ")
     assert (result.exercised.delivered > 0, result.lack) == (True, None)
-    assert line.startswith("the double: no duty violated; 2 scripts, ")
+    assert line.startswith("the double: no duty violated; 5 scripts, ")
     head, *at_stake, never = rest
     assert (head, never.split(": ")[0]) == ("at stake:", "never at stake")
     counted = {Duty(text.split()[1]): int(text.split()[0].replace(",", "")) for text in at_stake}
     assert counted == {duty: count for duty, count in result.stakes.items() if count}
     assert {*counted, *map(Duty, never.split(": ")[1].split(", "))} == set(Duty)
+
+
+def test_a_client_that_met_few_duties_is_unknown_unless_it_violates_one() -> None:
+    """So is one of whose scripts many had more events than are kept."""
+    result = searched(None, 1)
+    assert result.shown == ()
+    reason = result.light
+    assert " of 29 duties were judged, at least 75% must be" in reason
+    assert f"unknown: {reason}" in list(lines(result, "x"))
+    whole = json.loads(list(json_lines(result))[-1])
+    assert (whole["verdict"], whole["reason"]) == ("unknown", reason)
+    assert not alone(lambda: ShareClient(None), PART, FAST).light
+    enough = attrs.evolve(result, stakes=Counter(Duty), runs=8)
+    assert not enough.light
+    assert "5 of 8 scripts were judged" in attrs.evolve(enough, full=3).light
+    assert not searched(Fault.ALWAYS_ACCEPTS, 12).light
 
 
 class Without(ShareClient):
@@ -163,12 +180,12 @@ STAYS = Known("stays", "It stays.", Duty.LEAVES, TWO_POLLS)
 
 
 def test_what_is_known_is_counted_and_not_shown() -> None:
-    limits = Limits(600, 3, shrink_seconds=0)
+    limits = Limits(600, 5, shrink_seconds=0)
     result = campaign(lambda: ShareClient(Fault.STAYS), limits, 0, FAST, known=(STAYS,))
     (again,) = result.again
     assert (result.shown, again.shows, result.is_as_known) == ((), True, True)
-    assert 0 < again.scripts <= result.runs == 3
-    assert "nothing new, 1 known; 3 scripts" in "\n".join(lines(result, "x"))
+    assert 0 < again.scripts <= result.runs == 5
+    assert "nothing new, 1 known; 5 scripts" in "\n".join(lines(result, "x"))
     listed, whole = map(json.loads, json_lines(result))
     assert (listed["known"], listed["shows"], whole["verdict"]) == ("stays", True, "known")
 

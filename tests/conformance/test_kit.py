@@ -32,7 +32,7 @@ class Counter:
         self.steps: list[StepText] = []
         self.answered = collections.Counter[str]()
         self.exercised = collections.Counter[str]()
-        self.over = self.waits = False
+        self.over = self.unjudged = self.waits = False
         self._value, self._limit = 0, limit
 
     def ask(self, ask: Add) -> Deviation | None:
@@ -40,7 +40,7 @@ class Counter:
         self.answered["add NONE"] += 1
         if self._value >= self._limit:
             return Deviation("LIMIT", "add", "It stays below.", str(self._value), "less", "")
-        self.over = self._value == 13
+        self.over = self.unjudged = self._value == 13
         self.waits = self._limit == PATIENT
         return None
 

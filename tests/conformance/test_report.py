@@ -220,3 +220,17 @@ def test_missing_capabilities_are_in_every_report(report: Report) -> None:
         assert "lag: it tells none" in said
     assert "40 sequences, 3 not judged to their end" in text(found)
     assert "covered: " not in text(found)
+
+
+def test_too_little_judged_is_unknown_in_every_report(report: Report) -> None:
+    """A deviation is one all the same."""
+    light = attrs.evolve(report.campaign, unjudged=11)
+    found = Report(light, (), ())
+    assert found.verdict is KitVerdict.UNKNOWN
+    reason = "29 of 40 sequences were judged, at least 75% must be"
+    assert reason in found.unknown
+    for said in ("".join(as_json(found)), as_markdown(found), as_html(found), as_junit(found)):
+        assert reason in said
+    assert "unknown: 0 new" in text(found)
+    assert Report(light, (), report.new).verdict is KitVerdict.DEVIATES
+    assert not Report(attrs.evolve(report.campaign, unjudged=10), (), ()).unknown

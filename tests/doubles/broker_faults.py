@@ -75,6 +75,8 @@ class WireFault(StrEnum):
     MORE_BATCHES_THAN_ASKED = "batch_optimized acquires every log batch, whatever the maximum"
     UNDELIVERED_IS_ACKNOWLEDGED = "an acknowledgement of offsets past the window is accepted"
     START_STAYS = "the start offset stays before what is finished"
+    ACKNOWLEDGING_IS_REFUSED = "every acknowledgement is answered NOT_LEADER_OR_FOLLOWER"
+    COORDINATOR_IS_MISSING = "fetches are answered COORDINATOR_NOT_AVAILABLE"
 
 
 def faulty_profile(fault: WireFault, profile: Profile) -> Profile:
@@ -325,6 +327,25 @@ def _cumulative(
     return after, said
 
 
+def _acknowledging_is_refused(
+    before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
+) -> Answered:
+    named = [one.topic_partition for one in request.partitions if one.batches]
+    if not named or said.error is not ErrorCode.NONE:
+        return after, said
+    refusal = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    parts = tuple(PartitionResponse(at, acknowledge_error=refusal) for at in named)
+    return attrs.evolve(after, partitions=before.partitions), ShareResponse(partitions=parts)
+
+
+def _coordinator_is_missing(
+    before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
+) -> Answered:
+    if not isinstance(request, ShareFetch):
+        return after, said
+    return before, ShareResponse(error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
 def _undelivered_is_archived(
     _before: ShareBroker, after: ShareBroker, said: ShareResponse, request: ShareRequest
 ) -> Answered:
@@ -414,4 +435,6 @@ _RESPONSES: dict[
     WireFault.UNDELIVERED_IS_ARCHIVED: _undelivered_is_archived,
     WireFault.PAST_THE_END: _past_the_end,
     WireFault.UNDELIVERED_IS_ACKNOWLEDGED: _said_to_be_acknowledged,
+    WireFault.ACKNOWLEDGING_IS_REFUSED: _acknowledging_is_refused,
+    WireFault.COORDINATOR_IS_MISSING: _coordinator_is_missing,
 }

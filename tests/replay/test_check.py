@@ -130,10 +130,10 @@ def test_a_divergence_before_an_unreadable_row_is_still_found(against: tuple[str
     assert verdict.divergence.seq == seq
 
 
-def test_a_trace_without_a_leader_is_not_checked() -> None:
+def test_of_a_trace_without_a_leader_nothing_is_known() -> None:
     rows = [{**row, "seq": i} for i, row in enumerate(kafka_rows()[1:])]
     verdict = check(rows)
-    assert (verdict.verdict, verdict.checked) == (Verdict.UNCHECKED, 0)
+    assert (verdict.verdict, verdict.checked) == (Verdict.UNKNOWN, 0)
     assert "first event is not initialize" in verdict.reason
 
 

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from replay.recording import Recording, is_recorded, mark_of
@@ -8,6 +10,9 @@ TRAILER = b'{"trailer":{"written":5,"dropped":2,"faults":1}}'
 
 def test_a_header_and_a_trailer_are_told_from_rows() -> None:
     assert mark_of(HEADER) == Recording(headers=1)
+    for sampling, sampled in (("0.01", 1), (0.5, 1), ("1.0", 0), (None, 0)):
+        header = json.dumps({"recorder": {"sampling": sampling}}).encode()
+        assert mark_of(header) == Recording(headers=1, sampled=sampled)
     assert mark_of(TRAILER) == Recording(trailers=1, dropped=2, faults=1)
     assert mark_of(b'{"trailer":{"dropped":"many"}}') == Recording(trailers=1)
 

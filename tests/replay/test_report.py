@@ -16,6 +16,7 @@ from replay.verdict import (
     Replay,
     Verdict,
     counted,
+    weighed,
 )
 
 EVIL = "\x1b[2J[bold]evil[/bold]\n\u202e"
@@ -33,6 +34,7 @@ def sample(count: int = 1, *, interrupted: bool = False) -> Replay:
     verdicts = [
         PartitionVerdict("c", Verdict.CONFORMS, 10, 10, log=LogKnowledge.NOTHING),
         PartitionVerdict("u", Verdict.UNREADABLE, 10, 4, problem=problem),
+        weighed(PartitionVerdict("w", Verdict.CONFORMS, 10, 8)),
         PartitionVerdict("n", Verdict.UNCHECKED, 1000, 0, "not in the sample"),
         *(
             PartitionVerdict(f"{EVIL}{i}", Verdict.DIVERGES, 10, 8, divergence=divergence(EVIL))
@@ -57,11 +59,13 @@ def test_the_totals_are_one_line_of_json() -> None:
     line = json_line(sample())
     assert "\n" not in line
     assert json.loads(line) == {
-        "events": 22,
-        "partitions": 4,
+        "events": 30,
+        "partitions": 5,
         "diverged": 1,
         "unreadable": 2,
         "unchecked": 1,
+        "unknown": 1,
+        "skipped_files": 1,
         "log_unknown": 1,
         "log_partly": 0,
         "gaps": 0,
@@ -72,17 +76,19 @@ def test_the_totals_are_one_line_of_json() -> None:
         "cut": 0,
         "dropped": 0,
         "faults": 0,
+        "sampled": 0,
         "runner": "",
         "seconds": 2.0,
-        "events_per_second": 11.0,
+        "events_per_second": 15.0,
     }
 
 
 def test_the_report_has_every_count_and_problem() -> None:
     text = printed(sample(interrupted=True))
     for part in (
-        "1 conform   1 diverge   2 unreadable   1 not checked   of 4 share-partitions",
-        "22 events checked, 1,008 not checked",
+        "1 conform   1 diverge   2 unreadable   1 unknown   1 not checked   of 5 share-partitions",
+        "30 events checked, 1,010 not checked",
+        "8 of 10 events were judged, at least 90% must be: record from the beginning",
         "1 share-partitions tell nothing of their log",
         "CAN_ACQUIRE: a sentence",
         "not in the sample",
@@ -104,7 +110,7 @@ def test_text_from_files_is_escaped(width: int) -> None:
 
 def test_long_lists_are_shortened_but_counted() -> None:
     text = printed(sample(100))
-    assert "… and 63 more" in text
+    assert "… and 64 more" in text
     assert "the first of 100 alike" in text
     assert text.count("Divergence: ") == 1
 

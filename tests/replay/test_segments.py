@@ -206,7 +206,7 @@ def test_a_share_partition_that_begins_late_is_not_cut(tmp_path: Path) -> None:
     rows = rows_of(kafka_rows(count=20)[1:])
     segmented = cut(rows, Plan(), 5, tmp_path)
     assert not segmented.segments
-    assert segmented.verdict.verdict is Verdict.UNCHECKED
+    assert segmented.verdict.verdict is Verdict.UNKNOWN
 
 
 @pytest.mark.slow

@@ -13,7 +13,11 @@ from tests.replay.test_state_file import STATES
 
 SUMMARY = Summary(7, Counts(checked=100), 3, 1, 2, 5, 0.5, 1.25)
 LEFT = Left(
-    "s", {each.partition: each for each in STATES}, total=Counts(10, 20, 30, 40, 50, 60), alarms=4
+    "s",
+    {each.partition: each for each in STATES},
+    total=Counts(10, 20, 30, 40, 50, 60),
+    alarms=4,
+    seen={"a": Counts(90, passed=10), "b": Counts(0, passed=9), "c": Counts(5, passed=9)},
 )
 
 
@@ -32,6 +36,7 @@ def test_every_number_is_a_metric(tmp_path: Path) -> None:
         "divergences_total": "4",
         "partitions": "2",
         "partitions_diverged": "1",
+        "partitions_unknown": "1",
         "waiting_events": "5",
         "batch": "7",
         "batch_events_per_second": "200.0",

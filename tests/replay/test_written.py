@@ -12,9 +12,9 @@ from tests.replay.test_report import EVIL, divergence, sample
 def test_junit_has_a_case_for_each_share_partition_and_file() -> None:
     suite = ET.fromstring(as_junit(sample(2)))  # noqa: S314 - our own document
     assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
-        "tests": "6",
+        "tests": "7",
         "failures": "2",
-        "errors": "2",
+        "errors": "3",
         "skipped": "1",
     }
     failure = suite.find("testcase/failure")
@@ -25,7 +25,7 @@ def test_junit_has_a_case_for_each_share_partition_and_file() -> None:
 
 def test_markdown_has_the_totals_a_table_and_each_kind() -> None:
     text = as_markdown(sample(2), lambda _: f"known-one: {EVIL}")
-    assert "1 of 5 share-partitions conform, 2 diverge, 2 are unreadable" in text
+    assert "1 of 6 share-partitions conform, 2 diverge, 2 are unreadable, 1 unknown" in text
     assert text.count("\n## ") == 1
     assert "- Known: known-one: " in text
     assert "2 times in 1 share-partitions" in text
@@ -35,7 +35,7 @@ def test_markdown_has_the_totals_a_table_and_each_kind() -> None:
 
 def test_a_pipe_in_a_name_does_not_end_a_cell() -> None:
     result = sample(1)
-    evil = attrs.evolve(result.verdicts[3], partition="a|b<script>")
+    evil = attrs.evolve(result.verdicts[4], partition="a|b<script>")
     text = as_markdown(attrs.evolve(result, verdicts=(evil,)))
     assert r"a\|b\<script\>" in text
 

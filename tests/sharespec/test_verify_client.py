@@ -95,9 +95,12 @@ def test_what_is_known_exits_with_0(tmp_path: Path) -> None:
         "[[violation]]\nname = 'stays'\ntitle = 'It stays.'\nduty = 'leaves-the-group'\n"
         f"script = '{SCRIPT}'\n"
     )
-    asked = ("--exec", f"{DOUBLE} STAYS", "--runs", "2", "--known", str(known))
+    asked = ("--exec", f"{DOUBLE} STAYS", "--runs", "5", "--known", str(known))
     status, output, _ = run(*asked)
-    assert (status, "nothing new, 1 known; 2 scripts" in output) == (0, True)
+    assert (status, "nothing new, 1 known; 5 scripts" in output) == (0, True)
+    few = [*asked[:3], "1", *asked[4:]]
+    status, _, error = run(*few)
+    assert (status, " duties were judged, at least 75% must be" in error) == (2, True)
     status, _, error = run(*asked, "--play", SCRIPT)
     assert (status, "without --play" in error) == (2, True)
     known.write_text("[[violation]]\nname = 3")

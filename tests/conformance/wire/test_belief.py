@@ -14,10 +14,12 @@ from conformance.wire.belief import (
     possible,
     relocked,
     uncertain,
+    unkept,
 )
 from conformance.wire.written import WrittenLog
 from model.profile import KIP
 from model.ranges import OffsetRange, PassedOver
+from model.share_messages import FINAL_EPOCH
 from spec.share_broker import ShareBroker
 from spec.share_request import handle
 from spec.view import snapshot
@@ -66,8 +68,19 @@ def held(broker: ShareBroker) -> int:
 
 
 def test_a_broker_may_or_may_not_keep_share_partitions_without_a_session() -> None:
-    both = beginnings(KIP, PLACE.group, (PLACE.topic_id, PLACE.partitions), CONFIG)
-    assert [len(belief.broker.sessions) for belief in both] == [0, 1]
+    """It is undecided until the last session of the group may end, and again with the next one."""
+    belief = holding()
+    (key,) = belief.broker.sessions
+    assert len(list(possible(belief, 30, 40, (PLACE.group, "b")))) == 1
+    dropped, kept = possible(belief, 30, 40, key)
+    close = attrs.evolve(fetch("a", FINAL_EPOCH), partitions=())
+    after = [handle(b.broker, close, b.broker.now, connection="c").broker for b in (dropped, kept)]
+    assert [broker.partitions[KEY].ready for broker in after] == [False, True]
+    assert unkept(kept) == dropped
+    assert unkept(attrs.evolve(kept, broker=after[1])).broker == after[1]
+    gone = lost_connection(belief, "c", 500)
+    ready = [b.broker.partitions[KEY].ready for b in possible(gone, 500, 510)]
+    assert ready == [False, True]
 
 
 def test_a_lock_ends_after_its_duration_and_before_its_deadline() -> None:
@@ -101,8 +114,8 @@ def test_a_leader_may_notice_lost_records_with_any_request() -> None:
 
 def test_a_closed_connection_ends_its_sessions_by_a_deadline() -> None:
     belief = lost_connection(holding(), "c", 500)
-    assert [held(b.broker) for b in possible(belief, 30, 40)] == [3, 0]
-    assert [held(b.broker) for b in possible(belief, 500, 510)] == [0]
+    assert [held(b.broker) for b in possible(belief, 30, 40)] == [3, 0, 3, 0]
+    assert [held(b.broker) for b in possible(belief, 500, 510)] == [0, 0]
     assert lost_connection(holding(), "other", 500) == holding()
 
 

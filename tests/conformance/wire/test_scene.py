@@ -1,11 +1,15 @@
 """Asks become requests that mean the same wherever they stand."""
 
+from itertools import count
+from typing import Any
+
 import attrs
 import pytest
 
 from conformance.campaign import Fault, Limits, campaign
 from conformance.deviation import Deviation
 from conformance.picture import picture
+from conformance.report import KitVerdict, Report
 from conformance.wire import asks
 from conformance.wire.kit import BROKERS
 from conformance.wire.scene import (
@@ -24,6 +28,7 @@ from model.ranges import OffsetRange
 from model.share_messages import ShareFetch, ShareRequest, ShareResponse
 from model.states import AcquireMode
 from tests.conformance.wire.worlds import COMMITTED, CONFIG
+from tests.doubles import broker_faults
 from tests.doubles.broker_faults import WireFault
 from tests.doubles.spec_broker import SpecBroker
 
@@ -400,3 +405,30 @@ def test_a_deviation_of_a_whole_request_shows_the_only_share_partition() -> None
 
 
 RELEASES = asks.Acknowledged(0, (asks.Batch("m1", 0, 2, (2,)),))
+
+
+@pytest.mark.parametrize("fault", ["ACKNOWLEDGING_IS_REFUSED", "COORDINATOR_IS_MISSING"])
+def test_a_lone_broker_that_says_it_does_not_lead_is_asked_again_for_a_while(fault: str) -> None:
+    broker = SpecBroker(WireFault[fault])
+    made = WireScene(broker, broker.hello())
+    fetch = asks.Fetch("m1", acknowledged=(TYPES,))
+    sequence = asks.Open(CONFIG), asks.Produce(0, ((0, 2),)), asks.Fetch("m1"), fetch
+    found = next(filter(None, (made.ask(ask) for ask in sequence)))
+    assert found.signature == ("LEADER_SERVES", "fetch")
+    assert " for 5 s" in found.recorded
+    assert made.unjudged
+
+
+def test_a_broker_that_refuses_now_and_then_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing deviates, as it serves when it is asked again; but most is not judged."""
+    answers, whole = count(), broker_faults.faulty_response
+
+    def now_and_then(fault: WireFault, *given: Any) -> Any:  # noqa: ANN401 - passed on
+        refuses = next(answers) % 3 == 0
+        return whole(WireFault.ACKNOWLEDGING_IS_REFUSED if refuses else fault, *given)
+
+    monkeypatch.setattr("tests.doubles.spec_broker.faulty_response", now_and_then)
+    result = campaign(SpecBroker(), Limits(sequences=8), BROKERS, 1)
+    report = Report(result, (), ())
+    assert (result.faults, report.verdict) == ((), KitVerdict.UNKNOWN)
+    assert " of 8 sequences were judged, at least 75% must be" in report.unknown

@@ -1,16 +1,19 @@
+import json
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
+from click.testing import CliRunner
 from pyspark.sql import SparkSession
 
 from replay.observed.inputs import sorted_out
 from replay.observed.run import judge_inputs
 from replay.observed.settings import Settings
-from replay.observed.verdict import Outcome
+from replay.observed.verdict import Outcome, weighed
 from replay.processes import HereRunner, open_processes
 from replay.session import SparkRunner
+from sharespec.cli import cli
 from tests.replay.observed.real import KNOWN, LOG, Change, altered, judged, lines
 from tests.replay.observed.volume import write_log
 
@@ -124,3 +127,23 @@ def test_every_way_judges_the_recorded_log_alike(spark: SparkSession, settings: 
     ]
     alike = [attrs.evolve(result, seconds=0, runner="") for result in results]
     assert alike[0] == alike[1] == alike[2]
+
+
+def test_half_of_the_lines_of_a_log_bear_no_verdict(tmp_path: Path) -> None:
+    """Where a session goes on with a later epoch, nobody knows what came between."""
+    half = tmp_path / "half.log"
+    half.write_text("".join(lines()[::2]))
+    inputs, _others = sorted_out([half])
+    (verdict,) = judge_inputs(inputs, Settings()).verdicts
+    assert verdict.outcome is Outcome.UNKNOWN
+    done = CliRunner().invoke(cli, ["replay", str(half)])
+    assert done.exit_code == 2
+    assert " 0 conforms   of 1 share-partitions" in done.output
+    judged = verdict.requests + verdict.writes
+    given = judged + verdict.unchecked
+    reason = f"{judged} of {given} requests were judged, at least 90% must be: give the whole logs"
+    assert reason in done.output
+    totals = json.loads(CliRunner().invoke(cli, ["replay", str(half), "--json"]).stdout)
+    assert (totals["unknown"], totals["conforms"]) == (1, 0)
+    whole = attrs.evolve(verdict, outcome=Outcome.CONFORMS, unchecked=0)
+    assert weighed(whole) is whole

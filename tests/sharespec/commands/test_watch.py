@@ -43,7 +43,7 @@ def test_an_alarm_is_told_as_a_replay_tells_a_divergence(
     assert "Divergence: b, seq 3, f:4" in out
     assert "Unreadable: p: f:3: cut" in out
     assert err.startswith("batch 7: 100 events checked of 3 share-partitions, 1 diverge; ")
-    assert "3 came again, 6 wait, 3 passed over, 4 unreadable; " in err
+    assert "3 came again, 6 wait, 3 passed over, 4 unreadable, 0 share-partitions unknown; " in err
     assert "0.5 s, 200 events/s, 1.2 s after they came" in err
     assert totals == _Totals(100, 2, 6, 1)
     assert "sharespec_watch_events_checked_total 100" in (tmp_path / "m.prom").read_text()
