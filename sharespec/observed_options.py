@@ -18,7 +18,8 @@ _OPTIONS = (
         show_default=True,
         type=Number(0, 10**12),
         metavar="MS",
-        help="Request logs: how long after its answer a request's line may be written.",
+        help="Request logs: how long after its answer a request's line may be written where "
+        "the log shows no stall.",
     ),
     click.option(
         "--skew",

@@ -80,6 +80,7 @@ def run(  # noqa: PLR0913 - one argument for each option
     listed = read_known(known_file) if known_file else ()
     plan = Plan(profile, against, sample, invariants, offered_within=offered_within, sweep_ms=sweep)
     plan = attrs.evolve(plan, state_folder=state, max_divergences=1 if first else most)
+    sort = functools.partial(sorted_by_known, listed=listed, default=default_known(profile))
     statuses: list[Exit] = []
     logs, others = sorted_out(Path(trace) for trace in traces if not is_address(trace))
     if state_topic and not logs:
@@ -87,10 +88,14 @@ def run(  # noqa: PLR0913 - one argument for each option
     if logs:
         from sharespec.judged_logs import judged  # noqa: PLC0415 - traces need not wait for it
 
-        settings = settings_of({**known, "sweep_ms": sweep})
-        statuses.append(judged(logs, settings, master, state_topic, json_lines=json_lines))
+        settings = settings_of({**known, "sweep_ms": sweep, "most_findings": plan.max_divergences})
+        place, with_traces = (master, state_topic), bool(others or addresses or table)
+        # Where there are traces, too, the files are about these.
+        files = (None, None, None) if with_traces else (page_file, junit, markdown)
+        statuses.append(
+            judged(logs, settings, place, sort, listed=listed, files=files, json_lines=json_lines)
+        )
     if others or addresses or table:
-        sort = functools.partial(sorted_by_known, listed=listed, default=default_known(profile))
         if table:
             told = sort(_of_table(table, plan, master, out))
         elif far:

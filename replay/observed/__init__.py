@@ -5,7 +5,7 @@
 2. ``record``: the configurations in which one record may be, and how requests and hidden events
    change them by the rules of ``spec.record``; ``spans`` keeps them by ranges of offsets.
 3. ``judge`` goes through the observations in time. Where no configuration of a record explains an
-   answer, no legal broker gave it.
+   answer, no legal broker gave it; ``doubts`` asks whether something unseen explains it.
 
 A record is judged by itself, as linearizability is judged by key: what a whole share-partition may
 do, each of its records may do, so a legal broker is never wronged.

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
+import attrs
+
+from replay.observed.doubts import judge
 from replay.observed.facts import Facts, Gap, LogExtent
-from replay.observed.judge import judge
+from replay.observed.gaps import missing_of
 from replay.observed.known import Given
-from replay.observed.log_view import log_view
 from replay.observed.observation import OF_LOG, OF_TOPIC, Kind, Observation
 from replay.observed.record import ALWAYS, NEVER
-from replay.observed.sessions import sessions_of
 from replay.observed.settings import Settings
 from replay.observed.state_topic import in_order
 from replay.observed.verdict import ObservedVerdict
@@ -39,26 +40,27 @@ def judged(
         {extent.broker for extent in facts.logs}
     )
     since, until = _reach(facts.logs)
+    missing = tuple(missing_of(facts))
     for (group, log), some in sorted(share_partitions.items()):
         topic, _, partition = log.rpartition(":")
         brokers = {each.broker for each in some}
+        own = [gap for gap in gaps if gap.broker in brokers]
+        step = max((gap.step for gap in own), default=0)
         given = Given(
-            settings,
-            log_view(logs.get(log, ()), settings.slack_ms),
-            sessions_of(
-                (event for event in facts.sessions if event.group == group),
-                some,
-                settings.slack_ms,
-            ),
+            attrs.evolve(settings, skew_ms=settings.skew_ms + step),
+            tuple(logs.get(log, ())),
+            tuple(event for event in facts.sessions if event.group == group),
+            tuple(some),
             tuple(event for event in facts.settings if event.group == group),
             writes_seen=any(each.kind in _OF_COORDINATOR for each in some),
             complete=complete,
+            missing=tuple(gap for gap in missing if gap.broker in {"", *brokers}),
             since=since,
             until=until,
             dump=in_order(dumped.get((group, log), ())),
         )
         name = f"{group}:{names.get(topic, topic)}:{partition}"
-        yield judge(name, some, given, [gap for gap in gaps if gap.broker in brokers])
+        yield judge(name, some, given, own)
 
 
 def _reach(logs: Iterable[LogExtent]) -> tuple[float, float]:

@@ -53,13 +53,33 @@ class EpochRun:
 
 
 @attrs.frozen
+class SentRun:
+    """Requests of a client of share coordinators whose correlation ids follow each other.
+
+    ``client`` is a digest of its id. ``begin`` and ``end``: when the first and the last of them
+    were received (ms). A broker sends to all share coordinators as one client, so that what is
+    missing of its ids is in no log.
+    """
+
+    client: str
+    first: int
+    last: int
+    begin: float
+    end: float
+
+
+@attrs.frozen
 class Gap:
-    """A time of which the log of a broker shows not everything, and why."""
+    """A time of which the log of a broker shows not everything, and why.
+
+    Where its clock goes back that is the time that it has twice, ``step`` ms.
+    """
 
     broker: str
     begin: float
     end: float
     reason: str
+    step: float = 0
 
 
 @attrs.frozen
@@ -83,6 +103,7 @@ class Facts:
     named: tuple[Observation, ...] = ()
     nodes: frozenset[int] = frozenset()
     logs: tuple["LogExtent", ...] = ()
+    sent: tuple[SentRun, ...] = ()
 
     def joined(self, other: "Facts") -> "Facts":
         """Return these facts and those."""

@@ -3,13 +3,23 @@
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from replay.observed.facts import EpochRun, Facts, Gap, LogExtent
+from replay.observed.facts import EpochRun, Facts, Gap, LogExtent, SentRun
 
 QUIET_MS = 60_000
 """After how long without a line a part of a log is taken to be missing (ms)."""
 
+MISSING_MS = 1000
+"""How much earlier than the one before it a request that is missing may have been received (ms)."""
+
+BEGINNING_MS = 5000
+"""In how much of a log every session shows that had begun before it (ms): members fetch often."""
+
 LOST_MS = 30_000
 """How long before its line a request that is missing may have taken effect (ms)."""
+
+
+STEP_MS = 100
+"""From how far on a clock that goes back was set, and no line was written late (ms)."""
 
 
 def gaps_of(facts: Facts) -> list[Gap]:
@@ -30,6 +40,44 @@ def quiet(broker: str, begin: float, end: float) -> Gap:
     return Gap(broker, begin - LOST_MS, end, f"no line for {(end - begin) / 1000:.0f} s")
 
 
+def stepped_back(broker: str, begin: float, end: float) -> Gap:
+    """Return the gap of the time that a clock had twice."""
+    reason = f"the clock goes back {(end - begin) / 1000:.1f} s"
+    return Gap(broker, begin, end, reason, end - begin)
+
+
+def missing_of(facts: Facts) -> Iterator[Gap]:
+    """Yield when requests may have had effect that no log has, though nothing says so for certain.
+
+    They are those of a session before the first that is seen of it, and those of which the
+    correlation ids of a client of share coordinators leave room.
+    """
+    firsts: dict[str, float] = {}
+    for extent in facts.logs:
+        firsts[extent.broker] = min(extent.first, firsts.get(extent.broker, extent.first))
+    for some in _by_session(facts.runs).values():
+        run = min(some, key=lambda run: run.begin)
+        if run.first > 0 and run.begin > firsts.get(run.broker, run.begin) + BEGINNING_MS:
+            text = f"the session of {run.member} is first seen with epoch {run.first}"
+            yield Gap(run.broker, run.begin - LOST_MS, run.begin, text)
+    yield from _between_ids(facts.sent)
+
+
+def _between_ids(runs: Iterable[SentRun]) -> Iterator[Gap]:
+    clients: dict[str, list[SentRun]] = {}
+    for run in runs:
+        clients.setdefault(run.client, []).append(run)
+    for some in clients.values():
+        reached: SentRun | None = None
+        for run in sorted(some, key=lambda run: run.first):
+            if reached is not None and run.first > reached.last + 1:
+                often = run.first - reached.last - 1
+                text = f"{often:,} requests to share coordinators are in no log"
+                begin, end = sorted((reached.end, run.begin))
+                yield Gap("", begin - MISSING_MS, end + LOST_MS, text)
+            reached = run if reached is None or run.last > reached.last else reached
+
+
 def _between_files(logs: Iterable[LogExtent]) -> Iterator[Gap]:
     brokers: dict[str, list[LogExtent]] = {}
     for extent in logs:
@@ -39,18 +87,29 @@ def _between_files(logs: Iterable[LogExtent]) -> Iterator[Gap]:
         for extent in sorted(extents, key=lambda extent: extent.first):
             if reached is not None and extent.first - reached > QUIET_MS:
                 yield quiet(broker, reached, extent.first)
+            elif reached is not None and reached - extent.first > STEP_MS:
+                yield stepped_back(broker, extent.first, min(reached, extent.last))
             reached = extent.last if reached is None else max(reached, extent.last)
 
 
 def _between_epochs(runs: Iterable[EpochRun]) -> Iterator[Gap]:
-    """Yield where a session's next epoch is not the one after the last."""
-    sessions: dict[tuple[str, str, str], list[EpochRun]] = {}
-    for run in runs:
-        sessions.setdefault((run.group, run.member, run.broker), []).append(run)
-    for (_, member, broker), some in sessions.items():
-        for before, run in pairwise(sorted(some, key=lambda run: (run.end, run.begin))):
-            if run.first > 0 and run.first != before.last + 1:
+    """Yield where a session's next epoch is not one after any of this member.
+
+    A request that waited is answered when the member's next session has begun.
+    """
+    for (_, member, broker), some in _by_session(runs).items():
+        lasts = {run.last for run in some}
+        begun = sorted(some, key=lambda run: (run.begin, run.end))
+        for before, run in pairwise(begun):
+            if run.first > 0 and run.first - 1 not in lasts:
                 reason = (
                     f"the session of {member} goes on with epoch {run.first} after {before.last}"
                 )
-                yield Gap(broker, before.end - LOST_MS, run.begin, reason)
+                yield Gap(broker, min(before.end, run.begin) - LOST_MS, run.begin, reason)
+
+
+def _by_session(runs: Iterable[EpochRun]) -> dict[tuple[str, str, str], list[EpochRun]]:
+    sessions: dict[tuple[str, str, str], list[EpochRun]] = {}
+    for run in runs:
+        sessions.setdefault((run.group, run.member, run.broker), []).append(run)
+    return sessions

@@ -5,6 +5,7 @@ in which it did; hidden events may come between. No configuration: no legal brok
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 import attrs
@@ -18,6 +19,7 @@ from replay.observed.known import Given, Known, Piece
 from replay.observed.observation import OF_LOG, Kind, Observation
 from replay.observed.offers import Offers
 from replay.observed.record import (
+    ALWAYS,
     ANYTHING,
     Allowance,
     Configurations,
@@ -40,7 +42,6 @@ from replay.observed.requests import (
 from replay.observed.state_topic import Joined, join, learn
 from replay.observed.verdict import (
     DivergedError,
-    Doubt,
     Evidence,
     ObservedVerdict,
     Outcome,
@@ -52,41 +53,15 @@ from spec.record import UNDELIVERED, is_acquirable, is_held_by
 MOST_EVIDENCE = 8
 """How many requests a divergence names."""
 
-Happening = tuple[float, int, int, Callable[[], None]]
+_OPERATIONS = {
+    Kind.ACQUIRE: "acquire",
+    Kind.ACKNOWLEDGE: "acknowledge",
+    Kind.WRITE: "complete_write",
+    Kind.READ: "initialize",
+}
+"""What a trace calls the event that an observation shows."""
 
-
-def judge(
-    partition: str, seen: Sequence[Observation], given: Given, gaps: Sequence[Gap] = ()
-) -> ObservedVerdict:
-    """Return the verdict on a share-partition.
-
-    What diverges if all is seen is judged again with what may have happened unseen: if that
-    explains it, it is undetermined.
-    """
-    verdict = _Judge(partition, seen, given, gaps).verdict()
-    if verdict.wrong is None:
-        return verdict
-    unseen = list(_unseen(given))
-    for some in [*((cause,) for cause in unseen), tuple(unseen)]:
-        again = _Judge(partition, seen, given, gaps, frozenset(some)).verdict()
-        if again.wrong is None:
-            reasons = tuple(cause.value for cause in some)
-            return attrs.evolve(
-                again, outcome=Outcome.UNDETERMINED, doubt=Doubt(reasons, verdict.wrong)
-            )
-    return again
-
-
-def _unseen(given: Given) -> Iterator[Allowance]:
-    """Yield what may have happened unseen, as far as anything shows that it may."""
-    if given.sessions.losses:
-        yield Allowance.LOST_REQUEST
-    if not (given.writes_seen and given.complete):
-        yield Allowance.NEW_LEADER
-    if given.settings.compacted is None:
-        yield Allowance.COMPACTION
-    yield Allowance.LOG_START
-    yield Allowance.REPEATED_APPEND
+Happening = tuple[float, int, int, Observation | None, Callable[[], None]]
 
 
 def leader_of(seen: Iterable[Observation]) -> str:
@@ -97,7 +72,9 @@ def leader_of(seen: Iterable[Observation]) -> str:
     return max(brokers, key=lambda name: (brokers[name], name), default="")
 
 
-class _Judge:
+class Judge:
+    """Goes through what was observed of a share-partition; ``allowed`` may have happened unseen."""
+
     def __init__(
         self,
         partition: str,
@@ -106,6 +83,7 @@ class _Judge:
         gaps: Sequence[Gap],
         allowed: frozenset[Allowance] = frozenset(),
     ) -> None:
+        """Begin with nothing being known."""
         self._partition, self._given, self._gaps = partition, given, gaps
         self._seen = [each for each in seen if each.kind not in OF_LOG]
         self._leader = leader_of(self._seen)
@@ -113,58 +91,105 @@ class _Judge:
         self._requests = requests_of(self._seen, settings, gaps, self._leader)
         self._known = Known(given, _locks(self._requests, given), allowed)
         self._durables = Durables(self._known, self._leader)
-        self._judged = self._writes = self._unchecked = 0
+        self._judged = self._writes = 0
+        self._findings: list[Wrong] = []
+        self._operations: set[str] = set()
+        self._now = self._anew = ALWAYS
+        self._last_write = max(
+            (
+                received_by(each, settings, self._leader)
+                for each in self._seen
+                if each.kind is Kind.WRITE
+            ),
+            default=ALWAYS,
+        )
         self._offers = Offers(self._known)
         self._reads: list[tuple[float, float]] = []
         self._joined = Joined()
         self._learnt = False
 
     def verdict(self) -> ObservedVerdict:
-        wrong = None
-        try:
+        """Return the verdict where nothing else may have happened."""
+        with self._finding(None):
             self._joined = join(self._given.dump, self._seen, self._given.settings)
-            for _, _, _, happen in sorted(self._happenings(), key=lambda happening: happening[:3]):
+        for time, _, _, each, happen in sorted(self._happenings(), key=lambda one: one[:3]):
+            if len(self._findings) == self._given.settings.most_findings:
+                break
+            self._now = time
+            if each is not None:
+                self._operations.add(_OPERATIONS.get(each.kind, each.kind))
+            with self._finding(each):
                 happen()
-        except DivergedError as error:
-            wrong = attrs.evolve(error.wrong, evidence=self._evidence(error.wrong))
         judged = self._judged + self._writes
+        writes = [each for each in self._seen if each.kind is Kind.WRITE]
         outcome = Outcome.CONFORMS if judged else Outcome.UNDETERMINED
         return ObservedVerdict(
             self._partition,
-            Outcome.DIVERGES if wrong else outcome,
+            Outcome.DIVERGES if self._findings else outcome,
             self._judged,
             self._writes,
-            wrong,
-            unchecked=self._unchecked,
+            self._findings[0] if self._findings else None,
+            tuple(self._findings[1:]),
+            unchecked=len(self._requests) + len(writes) - judged,
             widened=self._known.widened,
             durable=len(self._joined.places),
         )
+
+    @contextmanager
+    def _finding(self, each: Observation | None) -> Iterator[None]:
+        """Take what diverges, forget everything, and go on."""
+        try:
+            yield
+        except DivergedError as error:
+            found = attrs.evolve(
+                error.wrong,
+                evidence=self._evidence(error.wrong),
+                operations_before=tuple(sorted(self._operations | set(self._unasked()))),
+            )
+            if each is not None:
+                operation = _OPERATIONS.get(each.kind, each.kind)
+                found = attrs.evolve(found, operation=operation, source=each.source, line=each.line)
+            self._findings.append(found)
+            self._begin_anew()
+
+    def _unasked(self) -> Iterator[str]:
+        """Yield what a trace would show that may have happened without a member's request."""
+        log = self._given.log
+        yield "advance_time"
+        if log.start_at_least(self._now):
+            yield "advance_log_start"
+        if not log.plain.issuperset(log.bases):
+            yield "archive_aborted"
+        if self._given.settings.compacted is not False:
+            yield "compact"
 
     def _happenings(self) -> Iterable[Happening]:
         settings = self._given.settings
         two_clocks = any(each.broker != self._leader for each in self._seen)
         for request in self._requests:
             begin, end = request.begin, request.end
-            yield begin, 0, request.number, partial(self._known.under_way.begin, request)
-            yield end, 2, request.turn, partial(self._ended, request)
+            yield begin, 0, request.number, None, partial(self._known.under_way.begin, request)
+            yield end, 2, request.turn, request.seen, partial(self._ended, request)
             if _is_saved_by_write(request) and self._shows_writes(request):
                 later = end + settings.slack_ms + settings.skew_ms * two_clocks + 3
-                yield later, 3, request.number, partial(self._check_saved, request)
+                check = partial(self._check_saved, request, later)
+                yield later, 3, request.number, request.seen, check
         for nth, each in enumerate(self._seen):
             if each.kind is Kind.WRITE:
                 time = received_by(each, settings, self._leader)
-                yield time, 1, nth, partial(self._wrote, each, time)
+                yield time, 1, nth, each, partial(self._wrote, each, time)
                 if each in self._joined.places:
                     _, time = bounds(each, settings, self._leader)
-                    yield time, 1, nth, partial(self._learn, each, time)
+                    yield time, 1, nth, each, partial(self._learn, each, time)
             elif each.kind in (Kind.READ, Kind.INITIALIZE, Kind.DELETE, Kind.SUMMARY):
                 begin, time = bounds(each, settings, self._leader)
-                yield time, 1, nth, partial(self._take, each, time)
+                yield time, 1, nth, each, partial(self._take, each, time)
                 if each.kind is Kind.READ:
                     self._reads.append((begin, time))
-                    yield begin, 0, 0, partial(self._durables.begin_reading, each, begin)
+                    read = partial(self._durables.begin_reading, each, begin)
+                    yield begin, 0, 0, None, read
         for nth, gap in enumerate(self._gaps):
-            yield gap.end, 4, nth, self._begin_anew
+            yield gap.end, 4, nth, None, self._begin_anew
 
     def _shows_writes(self, request: Request) -> bool:
         """Whether the logs have each write that came between a request and its answer.
@@ -176,13 +201,13 @@ class _Judge:
         if any(each.broker != self._leader for each in self._seen):
             margin += settings.skew_ms
         seen = request.seen
-        within = seen.begin - margin > given.since and seen.end + margin < given.until
+        within = seen.earliest - margin > given.since and seen.end + margin < given.until
         return given.writes_seen and within and not request.blind
 
     def _begin_anew(self) -> None:
         self._known.begin_anew()
         self._durables.begin_anew()
-        self._learnt = False
+        self._learnt, self._anew = False, self._now
 
     def _learn(self, each: Observation, now: float) -> None:
         """Take what was durable once a write was, where nothing from before it is known.
@@ -191,7 +216,7 @@ class _Judge:
         """
         skew = self._given.settings.skew_ms
         anew = (event for event in self._seen if event.kind in (Kind.INITIALIZE, Kind.DELETE))
-        begin = each.begin - self._given.settings.slack_ms - skew
+        begin = each.earliest - self._given.settings.slack_ms - skew
         if self._learnt or any(event.end >= begin and event.begin <= now + skew for event in anew):
             return
         self._learnt = True
@@ -200,9 +225,13 @@ class _Judge:
         learn(self._known, durable, now)
 
     def _ended(self, request: Request) -> None:
-        rules = self._known.rules(request.end)
+        try:
+            self._judge(request, self._known.rules(request.end))
+        finally:
+            self._known.under_way.end(request)
+
+    def _judge(self, request: Request, rules: Rules) -> None:
         if request.blind:
-            self._unchecked += 1
             for first, last, _ in request.ranges:
                 self._known.records.change(first, last, lambda _: ANYTHING)
         else:
@@ -219,7 +248,6 @@ class _Judge:
             elif request.changes and request.effect is Effect.UNDONE:
                 for first, last, _ in request.ranges:
                     self._known.undo(first, last)
-        self._known.under_way.end(request)
 
     def _effect(self, request: Request, first: int, last: int, rules: Rules) -> None:
         changed: list[tuple[int, int, Configurations]] = []
@@ -286,11 +314,10 @@ class _Judge:
         raise DivergedError(Guard.ACKNOWLEDGEMENT_JUDGED, first, last, detail)
 
     def _wrote(self, each: Observation, now: float) -> None:
-        in_gap = any(gap.begin <= now and gap.end >= each.begin for gap in self._gaps)
+        in_gap = self._is_in_gap(each.earliest, max(now, each.end))
         if not in_gap:
             self._durables.wrote(each)
         if in_gap or not each.timed:
-            self._unchecked += 1
             return
         self._writes += 1
         check_write(self._known, each, now)
@@ -299,14 +326,23 @@ class _Judge:
                 self._known.undo(first, last)
 
     def _take(self, each: Observation, now: float) -> None:
-        if any(gap.begin <= now and gap.end >= each.begin for gap in self._gaps):
-            self._unchecked += 1
-        else:
+        if not self._is_in_gap(each.earliest, now):
             self._durables.take(each)
 
-    def _check_saved(self, request: Request) -> None:
-        """Refuse an answer that came before the state it reports was written."""
-        if Allowance.NEW_LEADER in self._known.allowed:
+    def _is_in_gap(self, begin: float, end: float) -> bool:
+        return any(gap.begin <= end and gap.end >= begin for gap in self._gaps)
+
+    def _check_saved(self, request: Request, now: float) -> None:
+        """Refuse an answer that came before the state it reports was written.
+
+        Where a write of it may be in a gap, or was forgotten, nothing is known.
+        """
+        allowed = self._known.allowed
+        if Allowance.NEW_LEADER in allowed or request.begin <= self._anew:
+            return
+        if self._is_in_gap(request.begin, now):
+            return
+        if Allowance.LAST_WRITES in allowed and self._last_write <= now:
             return
         for first, last, kind in request.ranges:
             if kind == AcknowledgeType.RENEW:

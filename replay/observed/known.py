@@ -6,8 +6,8 @@ from itertools import pairwise
 import attrs
 
 from model.states import AcknowledgeType
-from replay.observed.facts import SettingEvent
-from replay.observed.log_view import LogView
+from replay.observed.facts import Gap, SessionEvent, SettingEvent
+from replay.observed.log_view import LogView, log_view
 from replay.observed.observation import Observation
 from replay.observed.record import (
     ALWAYS,
@@ -24,7 +24,7 @@ from replay.observed.record import (
     reachable,
 )
 from replay.observed.requests import REFUSALS, Request, UnderWay
-from replay.observed.sessions import Sessions
+from replay.observed.sessions import Sessions, sessions_of
 from replay.observed.settings import DELIVERY_LIMITS, Settings
 from replay.observed.spans import Spans
 
@@ -43,20 +43,39 @@ Piece = tuple[int, int, Configurations, tuple[Act, ...]]
 class Given:
     """What is known before the judging begins.
 
+    ``of_log`` and ``events`` are what was observed of the log and the sessions, ``seen`` of the
+    share-partition; ``log`` and ``sessions`` bring them together with the slack of the settings.
     ``writes_seen``: a log of a share coordinator's broker is among the files. ``complete``: the
     logs of all brokers are. ``dump`` has the records of the share-partition in the state topic.
-    ``since`` and ``until``: between these times the log of every broker has lines.
+    ``missing`` are times of which lines may be missing. ``since`` and ``until``: between these
+    times the log of every broker has lines.
     """
 
     settings: Settings
-    log: LogView
-    sessions: Sessions
+    of_log: tuple[Observation, ...] = ()
+    events: tuple[SessionEvent, ...] = ()
+    seen: tuple[Observation, ...] = ()
     altered: tuple[SettingEvent, ...] = ()
     writes_seen: bool = False
     complete: bool = False
     dump: tuple[Observation, ...] = ()
+    missing: tuple[Gap, ...] = ()
     since: float = ALWAYS
     until: float = NEVER
+    log: LogView = attrs.field(init=False)
+    sessions: Sessions = attrs.field(init=False)
+
+    @log.default
+    def _log(self) -> LogView:
+        return log_view(self.of_log, self.settings.slack_ms)
+
+    @sessions.default
+    def _sessions(self) -> Sessions:
+        return sessions_of(self.events, self.seen, self.settings.slack_ms)
+
+    def with_slack(self, slack_ms: float) -> "Given":
+        """Return the same with another slack."""
+        return attrs.evolve(self, settings=attrs.evolve(self.settings, slack_ms=slack_ms))
 
 
 class Known:

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from itertools import pairwise
 
 import attrs
 
@@ -64,6 +65,18 @@ class LogView:
                 return base
         return None
 
+    def may_be_aborted(self, first: int) -> float:
+        """Return how many offsets from one on may be of transactions: where none shows otherwise.
+
+        Behind the last log batch that is of a transaction, and of a log that nobody is seen to
+        append to, that is any number.
+        """
+        nth = max(0, bisect_right(self.bases, first) - 1)
+        bases = [*self.bases[nth:], float("inf")]
+        unknown = max(0, bases[0] - first)
+        within = (b - max(a, first) for a, b in pairwise(bases) if a not in self.plain)
+        return unknown + sum(within)
+
 
 def log_view(seen: Iterable[Observation], margin: float) -> LogView:
     """Bring the observations of a log together; times may be wrong by the margin (ms)."""
@@ -74,7 +87,7 @@ def log_view(seen: Iterable[Observation], margin: float) -> LogView:
     bases: dict[int, bool] = {}
     appended: list[tuple[float, float, int]] = []
     for each in seen:
-        offset, begin, end = each.offset or 0, each.begin - margin, each.end + 1
+        offset, begin, end = each.offset or 0, each.earliest - margin, each.end + 1
         if each.kind is Kind.APPENDED:
             bases[offset] = each.exact
             ends.append((begin, offset))

@@ -38,7 +38,8 @@ class Observation:
     """One request and its answer, as far as they concern one share-partition.
 
     ``begin`` and ``end``: when the request was received and answered, in ms on the clock of
-    ``broker``. ``topic`` is an id, or a name where ``named``. ``status`` is an error code of Kafka;
+    ``broker``; it may have been received as much as ``late`` ms earlier, by a stall that the log
+    shows. ``topic`` is an id, or a name where ``named``. ``status`` is an error code of Kafka;
     None if the answer does not name the share-partition. ``ranges`` are (first, last, delivery
     count) of an acquire, (first, last, acknowledge type), or (first, last, state, delivery count).
     ``epoch`` is the session epoch. ``offset`` is that of an observation of a log, and of an
@@ -71,7 +72,13 @@ class Observation:
     exact: bool = False
     malformed: bool = False
     timed: bool = True
+    late: float = 0
     ranges: Ranges = ()
+
+    @property
+    def earliest(self) -> float:
+        """When it was received at the earliest, as far as the log shows stalls (ms)."""
+        return self.begin - self.late
 
     @property
     def log(self) -> str:

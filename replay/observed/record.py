@@ -51,6 +51,8 @@ class Effect(Enum):
 class Allowance(Enum):
     """What may have happened unseen; the value says what would have shown it."""
 
+    LOST_LINES = "lines that the log lost: {}"
+    LAST_WRITES = "writes that the log lost: a later one of this share-partition is not in it"
     LOST_REQUEST = "a member's last request, which was never answered: brokers do not log those"
     NEW_LEADER = "a new leader, or a write at another broker: the logs of all brokers show each"
     LOG_START = "records deleted from the log: a later PRODUCE or ListOffsets shows where it starts"

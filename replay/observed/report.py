@@ -1,7 +1,7 @@
 """The report of what was observed, for people and as one line of JSON."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from rich.console import Console
@@ -10,10 +10,10 @@ from rich.text import Text
 
 from judge.words import printable, span
 from replay.observed.run import Observed
-from replay.observed.verdict import ObservedVerdict, Outcome, light
+from replay.observed.verdict import ObservedVerdict, Outcome, Wrong, light
 from replay.verdict import place
 
-MAX_ROWS, MAX_DETAILS, MAX_TROUBLES = 40, 10, 20
+MAX_ROWS, MAX_DETAILS, MAX_FINDINGS, MAX_TROUBLES = 40, 10, 5, 20
 
 _STYLES = {
     Outcome.DIVERGES: "bold red",
@@ -45,7 +45,16 @@ def json_line(result: Observed) -> str:
     )
 
 
-def show(result: Observed, console: Console) -> None:
+Label = Callable[[str, Wrong], str]
+"""What is known of a finding of a share-partition; empty: nothing."""
+
+
+def unlabelled(_partition: str, _wrong: Wrong) -> str:
+    """Return that nothing is known."""
+    return ""
+
+
+def show(result: Observed, console: Console, label: Label = unlabelled) -> None:
     """Print the verdicts, what diverges and what is in doubt, and the totals."""
     console.print(_table(result))
     order = list(_STYLES)
@@ -53,7 +62,11 @@ def show(result: Observed, console: Console) -> None:
         result.verdicts, key=lambda verdict: (order.index(verdict.outcome), verdict.partition)
     )
     for verdict in [verdict for verdict in shown if verdict.wrong][:MAX_DETAILS]:
-        console.print(_divergence(verdict), soft_wrap=True)
+        for wrong in verdict.findings[:MAX_FINDINGS]:
+            known = label(verdict.partition, wrong)
+            console.print(_divergence(verdict.partition, wrong, known), soft_wrap=True)
+        if len(verdict.findings) > MAX_FINDINGS:
+            console.print(f"\nAnd {len(verdict.findings) - MAX_FINDINGS:,} more of it.")
     for verdict in [verdict for verdict in shown if verdict.doubt][:MAX_DETAILS]:
         console.print(_doubt(verdict), soft_wrap=True)
     for line in _reading(result):
@@ -88,19 +101,18 @@ def _table(result: Observed) -> Table:
 
 def _what(verdict: ObservedVerdict) -> str:
     if verdict.wrong:
-        return f"{verdict.wrong.name} at {span(verdict.wrong.first, verdict.wrong.last)}"
+        more = f"; and {len(verdict.more):,} more" if verdict.more else ""
+        return f"{verdict.wrong.name} at {span(verdict.wrong.first, verdict.wrong.last)}{more}"
     if verdict.doubt:
         return f"{verdict.doubt.seen.name}, unless something unseen happened"
     return light(verdict) if verdict.outcome is Outcome.UNKNOWN else ""
 
 
-def _divergence(verdict: ObservedVerdict) -> Text:
-    wrong = verdict.wrong
+def _divergence(partition: str, wrong: Wrong, known: str) -> Text:
     text = Text()
-    if wrong is None:
-        return text
-    text.append(f"\nNo legal broker: {printable(verdict.partition, 120)}\n", style="bold red")
+    text.append(f"\nNo legal broker: {printable(partition, 120)}\n", style="bold red")
     rows = [
+        *([("known", known)] if known else ()),
         ("rule", f"{wrong.name}: {wrong.sentence}"),
         ("offsets", span(wrong.first, wrong.last)),
         ("seen", wrong.detail),

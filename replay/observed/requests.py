@@ -103,7 +103,7 @@ def requests_of(
 def bounds(each: Observation, settings: Settings, leader: str) -> tuple[float, float]:
     """Return the times before and after which a request had no effect, on the leader's clock."""
     skew = 0 if each.broker == leader else settings.skew_ms
-    return each.begin - settings.slack_ms - 1 - skew, each.end + 1 + skew
+    return each.earliest - settings.slack_ms - 1 - skew, each.end + 1 + skew
 
 
 def received_by(each: Observation, settings: Settings, leader: str) -> float:

@@ -18,6 +18,7 @@ from replay.observed.facts import (
     Facts,
     Gap,
     LogExtent,
+    SentRun,
     SessionChange,
     SessionEvent,
     SettingEvent,
@@ -28,7 +29,7 @@ _NUMBERS = {
     *("partition", "line", "status", "epoch", "lock_ms", "leader_epoch", "state_epoch"),
     *("start_offset", "complete_count", "offset"),
 }
-_TIMES = {"begin", "end"}
+_TIMES = {"begin", "end", "late"}
 _FLAGS = {"named", "exact", "malformed", "timed"}
 _KINDS = {kind.value for kind in Kind}
 
@@ -36,6 +37,7 @@ FACTS: dict[str, tuple[str, Any]] = {
     "session": ("sessions", SessionEvent),
     "setting": ("settings", SettingEvent),
     "run": ("runs", EpochRun),
+    "sent": ("sent", SentRun),
     "gap": ("gaps", Gap),
     "extent": ("logs", LogExtent),
 }

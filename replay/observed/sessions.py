@@ -65,7 +65,7 @@ class Sessions:
 def moment_of(each: Observation) -> Moment:
     """Return the moment of a request; the one that closes a session is its last."""
     closes = each.epoch is None or each.epoch < 0
-    return each.end, float("inf") if closes else float(each.epoch or 0), each.begin
+    return each.end, float("inf") if closes else float(each.epoch or 0), each.earliest
 
 
 def sessions_of(

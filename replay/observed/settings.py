@@ -10,9 +10,10 @@ DELIVERY_LIMITS = (2, 25)
 class Settings:
     """Times in ms. None stands for what is not known; then everything that it allows is legal.
 
-    ``slack_ms``: how much later than a request was answered its line may be written. ``sweep_ms``:
-    how late a lock may end. ``skew_ms``: how far the clocks of two brokers may differ.
-    ``offered_within``: how many fetches may pass over an available record.
+    ``slack_ms``: how much later than a request was answered its line may be written, besides the
+    stalls that the log shows. ``sweep_ms``: how late a lock may end. ``skew_ms``: how far the
+    clocks of two brokers may differ. ``offered_within``: how many fetches may pass over an
+    available record. ``most_findings``: after so many nothing more of a share-partition is judged.
     """
 
     slack_ms: float = 100
@@ -22,6 +23,7 @@ class Settings:
     max_record_locks: int | None = None
     compacted: bool | None = None
     offered_within: int = 40
+    most_findings: int = 100
 
     @property
     def limits(self) -> tuple[int, ...]:

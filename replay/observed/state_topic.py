@@ -275,7 +275,7 @@ def _check_missing(
 
 def _is_before(write: Observation, other: Observation, settings: Settings) -> bool:
     skew = 0 if write.broker == other.broker else settings.skew_ms
-    return write.end + 1 + skew < other.begin - settings.slack_ms - 1
+    return write.end + 1 + skew < other.earliest - settings.slack_ms - 1
 
 
 def _may_hold(record: Observation, write: Observation) -> bool:

@@ -30,6 +30,8 @@ class Wrong:
     """What no legal broker does. ``name`` and ``sentence`` are those of the rule.
 
     ``first`` and ``last`` are the offsets, ``detail`` what was seen and what was possible.
+    ``operation`` is the event of a trace that breaks the rule, ``operations_before`` are those
+    that were seen up to it; ``source`` and ``line`` are where it was read.
     """
 
     name: str
@@ -38,6 +40,10 @@ class Wrong:
     last: int
     detail: str
     evidence: tuple[Evidence, ...] = ()
+    operation: str = ""
+    operations_before: tuple[str, ...] = ()
+    source: str = ""
+    line: int = 0
 
 
 @attrs.frozen
@@ -52,6 +58,7 @@ class Doubt:
 class ObservedVerdict:
     """The verdict on a share-partition; ``requests`` and ``writes`` count what was judged.
 
+    ``wrong`` is the first finding and ``more`` are those after it.
     ``unchecked`` counts requests in times of which the log misses a part, ``widened`` the ranges of
     records that had too many configurations to follow, ``durable`` the writes whose record is known
     in a dump of the state topic.
@@ -62,10 +69,16 @@ class ObservedVerdict:
     requests: int
     writes: int
     wrong: Wrong | None = None
+    more: tuple[Wrong, ...] = ()
     doubt: Doubt | None = None
     unchecked: int = 0
     widened: int = 0
     durable: int = 0
+
+    @property
+    def findings(self) -> tuple[Wrong, ...]:
+        """Return all findings, in order."""
+        return (self.wrong, *self.more) if self.wrong else ()
 
 
 def light(verdict: ObservedVerdict) -> str:

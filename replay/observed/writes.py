@@ -81,7 +81,10 @@ def _before_window(known: Known, first: int) -> bool:
 
 
 def _check_count(known: Known, each: Observation, start: int, rules: Rules) -> None:
-    """Refuse a delivery complete count that is larger than the records that may be complete."""
+    """Refuse a delivery complete count that is larger than the records that may be complete.
+
+    Under read_committed what a fetch has read of aborted transactions is, and nobody acquires it.
+    """
     count = each.complete_count
     unknown = known.records.value_at(2**62) == ANYTHING
     if count is None or count < 0 or unknown or known.compacted:
@@ -101,6 +104,7 @@ def _check_count(known: Known, each: Observation, start: int, rules: Rules) -> N
         else:
             parts = known.undone.pieces(first, last)
             most += sum(high - low + 1 for low, high, undone in parts if undone)
-    if count > most:
+    behind = max(start, known.reached + 1, reached_by + 1)
+    if count > most + known.given.log.may_be_aborted(behind):
         detail = f"{count} is written; at most {most} deliveries can be complete"
         raise DivergedError(Difference.WRITTEN_DELIVERY_COMPLETE_COUNT, start, start, detail)

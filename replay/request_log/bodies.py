@@ -27,11 +27,15 @@ _READ_COMMITTED = 1
 
 @attrs.frozen
 class Place:
-    """Where an entry was read: the broker whose log it is, the file and the line."""
+    """Where an entry was read: the broker whose log it is, the file and the line.
+
+    The line may have been written so many ms ``late``.
+    """
 
     broker: str
     source: str
     line: int
+    late: float = 0
 
 
 def observed(entry: Entry, place: Place) -> list[Seen]:
@@ -66,6 +70,7 @@ def _base(
         "line": place.line,
         "begin": entry.begin,
         "end": entry.end,
+        "late": place.late,
         "broker": place.broker,
     }
 
@@ -189,7 +194,7 @@ def _session(entry: Entry, place: Place) -> Iterator[SessionEvent]:
         _string("memberId", member),
         place.broker,
         change,
-        entry.begin,
+        entry.begin - place.late,
         entry.end,
     )
 
@@ -203,7 +208,7 @@ def _heartbeat(entry: Entry, place: Place) -> Iterator[Seen]:
             _string("memberId", member),
             place.broker,
             SessionChange.LEFT,
-            entry.begin,
+            entry.begin - place.late,
             entry.end,
         )
 
@@ -332,7 +337,7 @@ def _delete_records(entry: Entry, place: Place) -> Iterator[Seen]:
             yield Observation(Kind.DELETED_RECORDS, **base, offset=offset)
 
 
-def _alter_configs(entry: Entry, _place: Place) -> Iterator[Seen]:
+def _alter_configs(entry: Entry, place: Place) -> Iterator[Seen]:
     refused = {
         (answer["resourceType"], answer["resourceName"])
         for answer in _list("responses", entry.response["responses"])
@@ -347,7 +352,8 @@ def _alter_configs(entry: Entry, _place: Place) -> Iterator[Seen]:
         for config in _list("configs", resource["configs"]):
             deleted = config["configOperation"] == 1
             value = None if deleted else config["value"]
-            yield SettingEvent(key[1], config["name"], value, entry.begin, entry.end)
+            begin = entry.begin - place.late
+            yield SettingEvent(key[1], config["name"], value, begin, entry.end)
 
 
 def _names(entry: Entry, _place: Place) -> Iterator[Seen]:
@@ -440,3 +446,6 @@ APIS = frozenset(_READERS)
 
 NEEDED = frozenset(name for name in APIS if "SHARE_" in name)
 """The requests without which nothing is known of a share-partition at that time."""
+
+OF_COORDINATOR = frozenset(name for name in APIS if name.endswith("_SHARE_GROUP_STATE"))
+"""The requests of leaders and group coordinators to share coordinators."""

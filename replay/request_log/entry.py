@@ -13,14 +13,20 @@ MARK = b"Completed request:"
 
 _STAMP = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?")
 _NAME = re.compile(r'"requestApiKeyName"\s*:\s*"([A-Z_]{1,64})"')
+_SENDER = re.compile(r'"correlationId"\s*:\s*(\d{1,10})\s*,\s*"clientId"\s*:\s*"([^"]{0,256})"')
 _NAME_WITHIN = 4096
+_WAITS = ("requestQueueTimeMs", "responseQueueTimeMs", "sendTimeMs")
 _LONGEST_MS = 1e10
 _DECODER = json.JSONDecoder()
 
 
 @attrs.frozen
 class Entry:
-    """A request that was completed at ``end``, ``total`` ms after it was received."""
+    """A request that was completed at ``end``, ``total`` ms after it was received.
+
+    So many ms of these it ``waited`` for threads of the broker. ``sender`` are its client and its
+    correlation id.
+    """
 
     end: float
     total: float
@@ -29,6 +35,8 @@ class Entry:
     request: dict[str, Any]
     response: dict[str, Any]
     connection: str
+    waited: float = 0
+    sender: tuple[str, int] | None = None
 
     @property
     def begin(self) -> float:
@@ -47,6 +55,7 @@ class Other:
 
     end: float
     api: str
+    sender: tuple[str, int] | None = None
 
 
 @attrs.frozen
@@ -88,14 +97,23 @@ def _stamp(text: bytes) -> float | None:
 
 
 def _name(piece: bytes) -> str | None:
-    name = _NAME.search(piece[:_NAME_WITHIN].decode("utf-8", "replace"))
+    name = _NAME.search(_head(piece))
     return name[1] if name else None
+
+
+def _sender(piece: bytes) -> tuple[str, int] | None:
+    sender = _SENDER.search(_head(piece))
+    return (sender[2], int(sender[1])) if sender else None
+
+
+def _head(piece: bytes) -> str:
+    return piece[:_NAME_WITHIN].decode("utf-8", "replace")
 
 
 def _entry(piece: bytes, end: float, apis: frozenset[str]) -> Entry | Other | Unusable:
     name = _name(piece)
     if name is not None and name not in apis:
-        return Other(end, name)
+        return Other(end, name, _sender(piece))
     try:
         data, _ = _DECODER.raw_decode(piece.decode())
         header = data["requestHeader"]
@@ -107,6 +125,8 @@ def _entry(piece: bytes, end: float, apis: frozenset[str]) -> Entry | Other | Un
             _object(data["request"]),
             _object(data["response"]),
             _text(data["connection"]),
+            sum(_duration(data.get(name, 0)) for name in _WAITS),
+            _sender(piece),
         )
     except (ValueError, RecursionError):
         return Unusable("the request is cut or is not JSON", name, end)

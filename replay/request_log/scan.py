@@ -1,6 +1,7 @@
 """A file of request-log lines, or a part of it, as observations and facts."""
 
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
@@ -15,17 +16,27 @@ from replay.observed.facts import (
     Facts,
     Gap,
     LogExtent,
+    SentRun,
     SessionEvent,
     SettingEvent,
 )
-from replay.observed.gaps import LOST_MS, QUIET_MS, quiet
+from replay.observed.gaps import LOST_MS, QUIET_MS, STEP_MS, quiet, stepped_back
 from replay.observed.observation import Observation
-from replay.request_log.bodies import APIS, NEEDED, Place, Seen, observed
+from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Place, Seen, observed
 from replay.request_log.entry import Entry, Other, Unusable, entries
 
 MAX_LINE_BYTES = 64 << 20
 MOST_PROBLEMS = 100
 """How many unusable lines of one file are described; all are counted."""
+
+STALL_MS = 50
+"""After how long without a line a broker may have stalled, so that its next lines are late (ms)."""
+
+BURST_MS = 20
+"""How long after the first line after a stall others may be late by it (ms)."""
+
+MOST_RUNS = 2000
+"""How many runs of correlation ids are followed of a client; of more, nothing is said to miss."""
 
 _ROTATED = re.compile(r"^(.*?\.log)(?:[.-].*)?$")
 
@@ -60,6 +71,7 @@ class Tally:
     named: list[Observation] = attrs.field(factory=list)
     nodes: set[int] = attrs.field(factory=set)
     logs: dict[str, LogExtent] = attrs.field(factory=dict)
+    sent: dict[str, dict[int, SentRun]] = attrs.field(factory=dict)
     more: Facts = attrs.field(factory=Facts)
 
     def facts(self) -> Facts:
@@ -73,6 +85,7 @@ class Tally:
             tuple(self.named),
             frozenset(self.nodes),
             tuple(self.logs.values()),
+            tuple(run for runs in self.sent.values() for run in runs.values()),
         )
         return facts.joined(self.more)
 
@@ -108,6 +121,7 @@ class _Scan:
     def __init__(self, source: str, tally: Tally) -> None:
         self._source, self._tally = source, tally
         self._broker = ""
+        self._stall, self._stalled_until = 0.0, float("-inf")
         self._runs: dict[tuple[str, str, str], EpochRun] = {}
 
     def take(self, entry: Entry | Other | Unusable, line: int) -> Iterator[Observation]:
@@ -117,13 +131,14 @@ class _Scan:
             return
         self._time(entry.end)
         tally.requests += 1
+        self._count(entry)
         if isinstance(entry, Other):
             tally.passed_over[entry.api] += 1
             return
         self._broker = broker_of(self._source, entry.local)
         self._extend(entry.end)
         try:
-            seen = observed(entry, Place(self._broker, self._source, line))
+            seen = observed(entry, Place(self._broker, self._source, line, self._late(entry)))
         except InvalidValueError as error:
             self.lost(line, Unusable(str(error), entry.api, entry.end))
             return
@@ -180,10 +195,40 @@ class _Scan:
 
     def _time(self, end: float) -> None:
         tally = self._tally
-        if tally.last is not None and end < tally.last:
-            tally.backward += 1
+        last = end if tally.last is None else tally.last
         tally.first = end if tally.first is None else min(tally.first, end)
-        tally.last = end if tally.last is None else max(tally.last, end)
+        tally.last = max(last, end)
+        if end < last:
+            tally.backward += 1
+        if end < last - STEP_MS:
+            tally.gaps.append(stepped_back(self._broker, end, last))
+            tally.last = end
+        if end - last > STALL_MS:
+            self._stall, self._stalled_until = end - last, end + BURST_MS
+
+    def _late(self, entry: Entry) -> float:
+        """Return how late its line may have been written, as far as the log shows a stall (ms).
+
+        Nothing was written for so long before it, or it waited for threads for so long itself.
+        """
+        return max(entry.waited, self._stall if entry.end <= self._stalled_until else 0)
+
+    def _count(self, entry: Entry | Other) -> None:
+        """Note the correlation ids of a client that sends to share coordinators."""
+        if entry.sender is None:
+            return
+        client, number = f"{zlib.crc32(entry.sender[0].encode()):08x}", entry.sender[1]
+        sent = self._tally.sent
+        if isinstance(entry, Other):
+            if client in sent:
+                self._sent(sent[client], client, number, entry.end)
+        elif entry.api in OF_COORDINATOR:
+            self._sent(sent.setdefault(client, {}), client, number, entry.begin)
+
+    def _sent(self, runs: dict[int, SentRun], client: str, number: int, begin: float) -> None:
+        run = runs.pop(number - 1, None) or SentRun(client, number, number, begin, begin)
+        if len(runs) < MOST_RUNS:
+            runs[number] = attrs.evolve(run, last=number, end=begin)
 
     def _follow(self, entry: Entry) -> None:
         """Note the session epoch of a request that succeeded: a missing one is a missing line."""

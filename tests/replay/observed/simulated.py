@@ -17,13 +17,14 @@ from uuid import UUID
 import attrs
 from immutables import Map
 
-from model.config import AutoOffsetReset, SharePartitionConfig
+from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
 from model.operations import AcknowledgementBatch, AdvanceLogStart, CompleteWrite, Produce
 from model.profile import profile_named
 from model.ranges import OffsetRange
 from model.share_messages import (
     Conduct,
+    PartitionConduct,
     PartitionRequest,
     ShareAcknowledge,
     ShareFetch,
@@ -104,13 +105,15 @@ class Simulated:
         crashes: float = 0.01,
         updates_per_snapshot: int = 500,
         failures: float = 0,
+        aborts: float = 0,
     ) -> None:
         """Begin with an empty topic and a new group; members crash with so many requests.
 
         So many writes fail, some of them when the locks of their records are over; a timer may be
-        late to say so.
+        late to say so. So many log batches are of transactions that abort.
         """
-        self._crashes, self._failures = crashes, failures
+        self._crashes, self._failures, self._aborts = crashes, failures, aborts
+        self._aborted: tuple[OffsetRange, ...] = ()
         self.lines: list[tuple[float, str]] = []
         self.dump: list[StateRecord] = []
         self._random = Random(seed)  # noqa: S311 - no secret
@@ -119,10 +122,12 @@ class Simulated:
         coordinator = ShareCoordinator(
             rules, Map({UUID(TOPIC): 1}), updates_per_snapshot=updates_per_snapshot
         )
+        isolation = IsolationLevel.READ_COMMITTED if aborts else IsolationLevel.READ_UNCOMMITTED
+        config = attrs.evolve(CONFIG, isolation_level=isolation)
         broker = ShareBroker(rules, topics=Map({TOPIC: 1}))
         cluster = ShareCluster(coordinator, Map({BROKER: broker}))
         self._cluster = share_cluster.elect(
-            cluster, BROKER, KEY, epoch=0, config=faulty_config(fault, CONFIG), log=Log(0, 0)
+            cluster, BROKER, KEY, epoch=0, config=faulty_config(fault, config), log=Log(0, 0)
         )
         self._heap: list[tuple[float, int, Callable[[float], None]]] = []
         self._order = count()
@@ -182,6 +187,8 @@ class Simulated:
         missing = self._random.choice((0, 0, 0, 2))
         size = self._random.randint(1, 6)
         ranges = (OffsetRange(end + missing, end + missing + size - 1),)
+        aborts = self._aborts > 0 and self._random.random() < self._aborts
+        self._aborted += ranges if aborts else ()
         known = faulty_log(self._fault, self._appended, ranges)
         self._appended += 1
         produced = Produce(known, ranges[-1].last + 1, None)
@@ -196,7 +203,7 @@ class Simulated:
             "logStartOffset": start,
         }
         body = {"responses": [{"topicId": SHOWN, "partitionResponses": [answer]}]}
-        request: dict[str, Any] = {"transactionalId": None, "topicData": []}
+        request: dict[str, Any] = {"transactionalId": "x" if aborts else None, "topicData": []}
         self._log("PRODUCE", 13, (time - self._some(2), time + self._some(2)), request, body)
         self._at(time + self._some(120), self._produce)
 
@@ -286,13 +293,17 @@ class Simulated:
     def _handled(self, request: ShareRequest, clock: int) -> share_broker.Handled:
         """Serve a request and do what is wrong with it; its answer may have to wait."""
         before = self._broker()
-        chosen = faulty_conduct(self._fault, before, Conduct())
+        aborted = PartitionConduct(aborted=self._aborted)
+        conduct = Conduct(((AT, aborted),) if self._aborted else ())
+        chosen = faulty_conduct(self._fault, before, conduct)
         try:
             self._cluster, handled = share_cluster.handle(
                 self._cluster, BROKER, request, clock, chosen
             )
         except IllegalChoiceError:
-            self._cluster, handled = share_cluster.handle(self._cluster, BROKER, request, clock)
+            self._cluster, handled = share_cluster.handle(
+                self._cluster, BROKER, request, clock, conduct
+            )
         waiting = handled.broker.waiting.get(handled.seq)
         response = handled.response or (waiting.response if waiting else None)
         if response is None or self._fault is WireFault.NONE:

@@ -1,5 +1,5 @@
-from replay.observed.facts import EpochRun, Facts, Gap, LogExtent
-from replay.observed.gaps import LOST_MS, QUIET_MS, gaps_of
+from replay.observed.facts import EpochRun, Facts, Gap, LogExtent, SentRun
+from replay.observed.gaps import LOST_MS, MISSING_MS, QUIET_MS, gaps_of, missing_of
 
 
 def run(first: int, last: int, begin: float, end: float) -> EpochRun:
@@ -23,6 +23,34 @@ def test_a_file_that_is_missing_is_a_gap() -> None:
     assert gap.end == 100 + QUIET_MS + 1
     other = (logs[0], LogExtent("b", 50, 100 + QUIET_MS))
     assert not gaps_of(Facts(logs=other))
+
+
+def test_a_request_that_was_answered_in_the_next_session_is_no_gap() -> None:
+    late = run(8, 8, 90, 300)
+    assert not gaps_of(
+        Facts(runs=(run(0, 7, 0, 80), run(0, 3, 100, 200), late, run(4, 9, 210, 400)))
+    )
+
+
+def test_a_clock_that_goes_back_between_files_is_a_gap() -> None:
+    logs = (LogExtent("b", 0, 5000), LogExtent("b", 3000, 9000))
+    [gap] = gaps_of(Facts(logs=logs))
+    assert (gap.begin, gap.end, gap.step) == (3000, 5000, 2000)
+
+
+def test_correlation_ids_that_no_log_has_are_missing() -> None:
+    sent = (SentRun("c", 4, 9, 100, 200), SentRun("c", 12, 12, 250, 250), SentRun("d", 9, 9, 0, 0))
+    [gap] = missing_of(Facts(sent=sent))
+    assert "2 requests" in gap.reason
+    assert (gap.begin, gap.end) == (200 - MISSING_MS, 250 + LOST_MS)
+    assert not list(missing_of(Facts(sent=(*sent, SentRun("c", 10, 11, 0, 0)))))
+
+
+def test_a_session_that_is_first_seen_in_the_middle_of_a_log_may_miss_requests() -> None:
+    begins = (LogExtent("b", 0, 60_000),)
+    early, late = run(3, 9, 1000, 2000), run(3, 9, 50_000, 51_000)
+    assert not list(missing_of(Facts(runs=(early,), logs=begins)))
+    assert [gap.end for gap in missing_of(Facts(runs=(late,), logs=begins))] == [50_000]
 
 
 def test_gaps_that_were_noted_are_kept_where_the_log_goes_on() -> None:

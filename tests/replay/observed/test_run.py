@@ -48,7 +48,7 @@ def _many_complete(data: dict[str, Any]) -> None:
 
 
 def _another_member(data: dict[str, Any]) -> None:
-    data["request"]["memberId"] = "somebody else"
+    data["request"] |= {"memberId": "somebody else", "shareSessionEpoch": 0}
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,23 @@ def test_an_altered_log_diverges(
     assert verdict.wrong is not None
     assert verdict.wrong.name == rule
     assert verdict.wrong.evidence
+
+
+def _counted_more(data: dict[str, Any]) -> None:
+    data["request"]["topics"][0]["partitions"][0]["stateBatches"][0]["deliveryCount"] += 3
+
+
+def test_what_diverges_twice_is_found_twice(tmp_path: Path) -> None:
+    first = altered("SHARE_FETCH", 2, _counted_twice)
+    second = altered("WRITE_SHARE_GROUP_STATE", 30, _counted_more)
+    text = [b if b != plain else a for a, b, plain in zip(first, second, lines(), strict=True)]
+    [verdict] = judged(tmp_path, text).verdicts
+    found = [(wrong.name, wrong.operation, wrong.line) for wrong in verdict.findings]
+    assert found == [("ACQUIRED", "acquire", 210), ("WRITTEN_STATE", "complete_write", 400)]
+    assert verdict.unchecked == 0
+    [verdict] = judged(tmp_path, text, attrs.evolve(KNOWN, most_findings=1)).verdicts
+    assert len(verdict.findings) == 1
+    assert verdict.unchecked > 100
 
 
 def test_lines_that_are_put_together_anew_are_the_same(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +28,9 @@ KNOWN = Settings(
     compacted=False,
     offered_within=4,
 )
+HASTY = attrs.evolve(KNOWN, offered_within=2)
+"""Of a window that its first record holds there are few fetches until it is full."""
+
 LITTLE_KNOWN = Settings()
 QUICK = ("COUNT_STAYS", "DELIVERED_TWICE", "PIGGYBACKED_IS_LOST", "LATER_BATCH_IS_LOST")
 SEEDS = 6
@@ -43,8 +47,9 @@ def verdict_of(
 
 def rule_of(folder: Path, fault: WireFault) -> str | None:
     """Return the rule by which the first of some logs of a broker diverges."""
+    known = HASTY if fault is WireFault.FIRST_IS_FORGOTTEN else KNOWN
     for seed in range(SEEDS):
-        verdict = verdict_of(folder, seed, fault, KNOWN)
+        verdict = verdict_of(folder, seed, fault, known)
         if verdict and verdict.wrong:
             return verdict.wrong.name
     return None
@@ -109,6 +114,13 @@ def test_a_legal_broker_conforms_where_no_member_crashes(tmp_path: Path) -> None
     assert verdict.outcome is Outcome.CONFORMS
     assert verdict.requests > 50
     assert verdict.unchecked == 0
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_legal_broker_offers_its_records_soon(tmp_path: Path, seed: int) -> None:
+    verdict = verdict_of(tmp_path, seed, WireFault.NONE, HASTY)
+    assert verdict is not None
+    assert verdict.wrong is None
 
 
 @pytest.mark.parametrize("name", QUICK)
