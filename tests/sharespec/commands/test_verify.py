@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.campaign import Limits
+from conformance.cores.kit import CORES
 from conformance.target import TargetError
 from conformance.vectors.source import cases
 from conformance.wire.named import NAMES
@@ -186,16 +187,16 @@ def test_a_budget_of_operations_is_the_same_on_any_machine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "seconds"),
+    ("arguments", "seconds", "sequences"),
     [
-        ([], 60),
-        (["--operations", "9"], inf),
-        (["--sequences", "9"], inf),
-        (["--operations", "9", "--seconds", "5"], 5),
+        ([], inf, CORES.sequences),
+        (["--operations", "9"], inf, 1_000_000),
+        (["--sequences", "9"], inf, 9),
+        (["--operations", "9", "--seconds", "5"], 5, 1_000_000),
     ],
 )
-def test_time_ends_a_search_where_nothing_else_does(
-    monkeypatch: pytest.MonkeyPatch, arguments: list[str], seconds: float
+def test_a_number_of_sequences_ends_a_search_where_nothing_else_does(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], seconds: float, sequences: int
 ) -> None:
     limits: list[Limits] = []
 
@@ -206,7 +207,7 @@ def test_time_ends_a_search_where_nothing_else_does(
     monkeypatch.setattr("sharespec.commands.verify._searched", searched)
     monkeypatch.setattr("sharespec.commands.verify.all_cases", tuple)
     run("spec", *arguments)
-    assert [limit.seconds for limit in limits] == [seconds]
+    assert [(limit.seconds, limit.sequences) for limit in limits] == [(seconds, sequences)]
 
 
 def test_without_sequences_only_the_vectors_run(monkeypatch: pytest.MonkeyPatch) -> None:
