@@ -81,6 +81,7 @@ _TYPES = (
     (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE),
     (AcknowledgeType.ACCEPT, AcknowledgeType.RENEW),
     (AcknowledgeType.ACCEPT, *(AcknowledgeType.RENEW,) * 3),
+    (AcknowledgeType.RELEASE, *(AcknowledgeType.RENEW,) * 6),
     (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.GAP),
     tuple(AcknowledgeType),
 )
