@@ -59,7 +59,7 @@ class Broker:
         self.do(lambda cluster: create_topic(cluster, name, partitions))
 
     def produce(self, place: Place, count: int, removed: frozenset[int] = frozenset()) -> None:
-        """Append one batch of records, each with its offset as its value.
+        """Append one batch of records, each with a value that tells its offset.
 
         ``removed``: which of them, counted from 0, are gone as compaction leaves it.
         """

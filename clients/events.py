@@ -158,7 +158,7 @@ class Called:
 
 @attrs.frozen
 class Delivered:
-    """A record as a poll returned it. The harness writes its offset as the value."""
+    """A record as a poll returned it. Its value tells its offset (``records.value_of``)."""
 
     place: Place
     offset: int

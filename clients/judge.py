@@ -35,6 +35,7 @@ from clients.held import FAILED, REPEATABLE, SUCCEEDED, Fate, Held, Holdings
 from clients.leadership import Leadership
 from clients.membership import LEAVE, REFUSALS, Membership
 from clients.sessions import Session
+from conformance.wire.records import value_of
 from model.share_messages import INITIAL_EPOCH
 
 MOST_VIOLATIONS = 100
@@ -400,8 +401,8 @@ class _Judging:
         if held.is_gap:
             self.violated(Duty.NO_CONTROL, f"{where} is delivered and is no record of data")
             return
-        if record.value != str(record.offset):
-            self.violated(Duty.AS_ACQUIRED, f"{where} has the value of another record")
+        if record.value != value_of(record.offset).decode():
+            self.violated(Duty.AS_ACQUIRED, f"{where} has another value than was produced")
 
     def _empty_handed(self) -> None:
         """Judge a poll that returned nothing by what the client had in hand when it began."""

@@ -181,7 +181,8 @@ def drawn(
 ) -> Script:
     """Draw a script: rounds of an application, with trouble between and within them."""
     limit = random.choice(acquire_modes) == "record_limit"
-    most = random.choice((1, 3, 5, 500))
+    many = random.random() < _MANY
+    most = 500 if many else random.choice((1, 3, 5, 500))
     explicit = random.choice(modes) == "explicit"
     settings = Settings(explicit, limit, most, callbacks)
     brokers = random.choice((1, 1, 2))
@@ -192,10 +193,15 @@ def drawn(
     steps: list[Step] = [(Do.PRODUCE, random.randint(1, 8)) for _ in range(random.randint(1, 2))]
     for _ in range(random.randint(1, 3)):
         steps += _round(random, trouble, says)
-    if random.random() < _DRAINS:
+    if many:
+        steps = [(Do.PRODUCE, random.randint(150, 400)) for _ in range(4)]
+    if many or random.random() < _DRAINS:
         steps.append((Do.DRAIN, 0))
     return Script(settings, random.choice((1, 1, 2)), tuple(steps), brokers)
 
+
+_MANY = 0.1
+"""How likely a script has no more than many records, all of which are taken."""
 
 _PRODUCES, _COMPACTED, _DRAINS, _TROUBLED, _IDLE_MS = 0.5, 0.3, 0.7, 0.35, 300
 

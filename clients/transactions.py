@@ -19,7 +19,7 @@ _TIMESTAMP = slice(35, 43)
 
 
 def transaction_batch(count: int, first: int, producer: Producer) -> Batch:
-    """Return a batch of a transaction, each record with its offset as its value."""
+    """Return a batch of a transaction, each record with a value that tells its offset."""
     data = record_batch(count, producer, first=first)
     return _stored(data, count, producer, TRANSACTIONAL)
 

@@ -23,6 +23,8 @@ S = TypeVar("S", bound=Stage[Any])
 
 _NO_COVERAGE = Coverage()
 _WAITING = 3
+_LONG_EVERY = 25
+"""One of so many sequences is longer, as the kit says."""
 
 
 @attrs.frozen
@@ -105,7 +107,8 @@ def campaign(
             and sum(search.asked.values()) < limits.operations
             and time.monotonic() - began < limits.seconds
         ):
-            search.sequence(Random(f"{seed}:{sequences}"))  # noqa: S311 - reproducible, not secret
+            random = Random(f"{seed}:{sequences}")  # noqa: S311 - reproducible, not secret
+            search.sequence(random, 1 if (sequences + 1) % _LONG_EVERY else kit.longer)
             sequences += 1
             progress(sequences, len(search.faults))
     except KeyboardInterrupt:
@@ -202,13 +205,16 @@ class _Search(Generic[C, T, H, S]):
         self.faults: dict[tuple[_Kind, tuple[str, ...]], Fault[C]] = {}
         self.unjudged = 0
 
-    def sequence(self, random: Random) -> None:
-        """Play one random sequence; shrink any deviation even if the target dies."""
+    def sequence(self, random: Random, times: int = 1) -> None:
+        """Play one random sequence, so many times as long as most; shrink any deviation.
+
+        It is shrunk even if the target dies.
+        """
         fault = None
         try:
             with _staged(self._target, self._hello, self._kit) as stage:
                 try:
-                    fault = self._played(random, stage)
+                    fault = self._played(random, stage, times)
                 finally:
                     self.asked.update(stage.answered)
                     self.exercised.update(stage.exercised)
@@ -217,18 +223,18 @@ class _Search(Generic[C, T, H, S]):
             if fault:
                 self._note(fault)
 
-    def _played(self, random: Random, stage: S) -> Fault[C] | None:
+    def _played(self, random: Random, stage: S, times: int) -> Fault[C] | None:
         first, next_command = self._kit.draws(random, self._hello)
         sequence = [first]
         deviation = stage.ask(first)
-        while not (deviation or stage.over) and len(sequence) < self._longest(stage):
+        while not (deviation or stage.over) and len(sequence) < self._longest(stage, times):
             sequence.append(next_command(stage))
             deviation = stage.ask(sequence[-1])
         return self._fault(deviation, tuple(sequence), stage) if deviation else None
 
-    def _longest(self, stage: S) -> int:
+    def _longest(self, stage: S, times: int) -> int:
         """Return how long a sequence may get: longer while a record waits to be offered."""
-        return self._limits.length * (_WAITING if stage.waits else 1)
+        return self._limits.length * max(times, _WAITING if stage.waits else 1)
 
     def _fault(self, deviation: Deviation, sequence: tuple[C, ...], stage: S) -> Fault[C]:
         return Fault(deviation, sequence, tuple(stage.steps), features_of(self._kit, sequence))

@@ -15,6 +15,7 @@ _DURABLE = "KIP-932, Managing durable share-partition state"
 _WRITE = "KIP-932, WriteShareGroupState"
 _ACKNOWLEDGE = "KIP-932, ShareAcknowledge"
 _FETCH = "KIP-932, ShareFetch"
+_DESCRIBE = "KIP-1226, DescribeShareGroupOffsets"
 _LAG = "KIP-1226, Share Partition Lag Computation"
 _LAG_WRITE = "KIP-1226, Persistence"
 _QUEUE = "KIP-1191"
@@ -295,6 +296,11 @@ _BROKER = {
         f"{_FETCH}; AcquiredRecords",
         "A response carries the records that it says are acquired.",
     ),
+    "SENT_AS_WRITTEN": Citation(f"{_FETCH}; Records", "A response carries the record data."),
+    "FETCH_WAITS": Citation(
+        f"{_FETCH}; MaxWaitMs, MinBytes",
+        "A request has the bytes to accumulate in its response, and the time to wait for them.",
+    ),
     "ANSWERED_ONCE": Citation(
         f"{_FETCH}; Responses", "A response has one entry for a share-partition, with all about it."
     ),
@@ -310,6 +316,10 @@ _BROKER = {
         _RECORDS, "A record that is available is eligible for delivery to the next who fetches."
     ),
     "LOCK_TIMEOUT": Citation(_FETCH, "A response says how long its acquisition locks last."),
+    "DESCRIBED": Citation(
+        _DESCRIBE, "A response has the share-partition start offset of each partition asked for."
+    ),
+    "LEADER_EPOCH": Citation(_DESCRIBE, "The leader epoch is that of the partition."),
     "LAG": Citation(
         _LAG,
         "The lag is what lies from the start offset to the end of the log, less what is processed.",

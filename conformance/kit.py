@@ -86,6 +86,14 @@ class Kit(Protocol[C, T_contra, H, S]):
         """Whether targets play the test vectors before the search."""
 
     @property
+    def sequences(self) -> int:
+        """How many sequences a search has that is told nothing else."""
+
+    @property
+    def longer(self) -> int:
+        """How many times as long as most a few sequences are: some faults need many commands."""
+
+    @property
     def examples(self) -> int:
         """How many sequences with the same signature are shrunk."""
 

@@ -141,11 +141,28 @@ def _snapshot_faults(
         )
     yield from _backward("state epoch", before.state_epoch, state.state_epoch)
     if state.state_epoch != before.state_epoch:
+        if snapshot.snapshot_epoch == before.snapshot_epoch + 1:
+            yield from _kept(before, state)
         return
     yield from _backward("leader epoch", before.leader_epoch, state.leader_epoch)
     yield from _lowered(before, state.start_offset, state)
     if each_offset:
         yield from _forgotten(before, snapshot)
+
+
+def _kept(before: Durable, state: DurableState) -> Iterator[str]:
+    """Yield what the first snapshot of a newer state epoch has that an altered offset discards.
+
+    KIP-932, Managing the SPSO and SPEO: all in-flight state and delivery counts. Where snapshots
+    between are missing, the records of the newer state epoch may have been written since.
+    """
+    if state.state_epoch < before.state_epoch:
+        return
+    rises = f"the state epoch rises from {before.state_epoch} to {state.state_epoch}"
+    if state.state_batches:
+        yield f"{rises}, and {batch_text(state.state_batches[0])} is kept"
+    if state.delivery_complete_count > 0:
+        yield f"{rises}, and the delivery complete count is {state.delivery_complete_count}"
 
 
 def _lowered(before: Durable, start: int, value: ShareUpdate | DurableState) -> Iterator[str]:

@@ -33,10 +33,14 @@ Answers = tuple[ErrorCode, ...]
 
 @attrs.frozen
 class TakeOver:
-    """A new leader reads the durable state; the first reads ``persisted``, or nothing."""
+    """A new leader reads the durable state; the first reads ``persisted``, or nothing.
+
+    The log begins at ``log_start``, as does a share-partition of which nothing is durable.
+    """
 
     config: SharePartitionConfig
     persisted: DurableState | None = None
+    log_start: int = 0
 
 
 @attrs.frozen

@@ -15,14 +15,21 @@ from conformance.cores.scene import Scene
 from conformance.cores.target import Capabilities
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
-from model.operations import AcknowledgementBatch
-from model.states import AcknowledgeType, AcquireMode
-from spec.partition import SharePartition
+from model.operations import AcknowledgementBatch, CompleteWrite
+from model.states import AcknowledgeType, AcquireMode, RecordState
 from spec.record import is_dead_letter
 
 MEMBERS = ("m1", "m2", "m3")
+_MANY_MEMBERS = tuple(f"m{number}" for number in range(1, 9))
+_ALIKE = ("m1", "M1", "m2")
 DURATION = 100
 """How long an acquisition lock lasts, in ms of virtual time."""
+
+_PASSING, _PASSING_SLOWLY = (10, 50, 50, 97, 100, 100), (10, 30, 30, 50, 97)
+"""How much time passes at once, in percent of that; slowly where locks are renewed."""
+
+_RENEWING = {asks.AdvanceTime: 4.5, asks.CompleteWrite: 15.0}
+"""Weights where locks are renewed: only time, and a write that fails, show whether they were."""
 
 _ALWAYS = {asks.Produce: 3.0, asks.Fetch: 10.0, asks.Acknowledge: 10.0, asks.AdvanceTime: 3.0}
 _SOMETIMES = {
@@ -49,11 +56,32 @@ _WHILE_ARCHIVING = {asks.FinishDeadLetter: 3.0, asks.AdvanceLogStart: 2.0, asks.
 _WHILE_WAITING: dict[type[asks.Ask], float] = {asks.Fetch: 12.0}
 """Factors while a record, or a full window, waits for a fetch: the bound is a number of fetches."""
 
+_WHILE_ARCHIVED: dict[type[asks.Ask], float] = {asks.AlterConfig: 3.0}
+"""Factors while records of the window are archived: an altered setting must not revive them."""
+
+_AFTER_FAILURE: dict[type[asks.Ask], float] = {asks.AdvanceTime: 5.0}
+"""Factors after a write has failed: time shows which deadlines it restored."""
+
+_SELDOM = 0.2
+"""How likely each setting of a mixture has values that few faults need, which cost time."""
+
+_HOLDS = 0.5
+"""How likely a member that holds something is chosen to acknowledge, and not any."""
+
+_LIMITS, _FAR_LIMITS = (2, 2, 3, 5), (1, 4, 6, 7, 8, 10)
+_WINDOWS, _WIDE_WINDOWS = (4, 8, 20), (50, 50, 100, 200)
+_WIDEST, _HOW_WIDEST = 2000, 0.02
+_LOG_STARTS = (1000, 2**31 - 20, 2**40, 2**62)
+_MOST_EXACT = 2**53
+"""The offsets up to which a driver must tell apart that claims no large ones."""
+
 _TYPES = (
     (AcknowledgeType.ACCEPT,),
     (AcknowledgeType.RELEASE,),
     (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE),
     (AcknowledgeType.ACCEPT, AcknowledgeType.RENEW),
+    (AcknowledgeType.ACCEPT, *(AcknowledgeType.RENEW,) * 3),
+    (AcknowledgeType.RELEASE, *(AcknowledgeType.RENEW,) * 6),
     (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.GAP),
     tuple(AcknowledgeType),
 )
@@ -61,9 +89,15 @@ _TYPES = (
 
 @attrs.frozen
 class Mixture:
-    """The classes of command of a sequence with their weights, and the values to choose from."""
+    """The classes of command of a sequence with their weights, and the values to choose from.
+
+    ``log_start``: the offset at which the log begins; ``sizes``: of the log batches.
+    """
 
     config: SharePartitionConfig
+    log_start: int
+    members: tuple[str, ...]
+    sizes: range
     weights: dict[type[asks.Ask], float]
     modes: tuple[AcquireMode, ...]
     types: tuple[AcknowledgeType, ...]
@@ -92,22 +126,49 @@ def mixture(random: Random, can: Capabilities) -> Mixture:
     types = random.choice(_TYPES)
     if not can.renew:
         types = tuple(t for t in types if t is not AcknowledgeType.RENEW)
+    weights = {**_ALWAYS, **optional}
+    if types.count(AcknowledgeType.RENEW) > 1:
+        weights |= {kind: weight for kind, weight in _RENEWING.items() if kind in weights}
+    window = _window(random)
     return Mixture(
         SharePartitionConfig(
-            delivery_count_limit=random.choice((2, 2, 3, 5)),
-            partition_max_record_locks=random.choice((4, 8, 20)),
+            delivery_count_limit=_limit(random),
+            partition_max_record_locks=window,
             record_lock_duration_ms=DURATION,
             auto_offset_reset=AutoOffsetReset.EARLIEST,
             isolation_level=_isolation(random, optional),
             dead_letter_queue=asks.FinishDeadLetter in optional,
         ),
-        {**_ALWAYS, **optional},
+        _log_start(random, can),
+        _members(random),
+        range(1, 6 if window in _WINDOWS else window // 4),
+        weights,
         random.choice(modes),
         types,
         can.write_errors if asks.CompleteWrite in optional else (),
         gaps=random.random() < 0.4,
         malformed=can.validates_requests and random.random() < 0.3,
     )
+
+
+def _limit(random: Random) -> int:
+    return random.choice(_FAR_LIMITS if random.random() < _SELDOM else _LIMITS)
+
+
+def _window(random: Random) -> int:
+    """Choose mostly a window that a few log batches fill."""
+    if random.random() < _HOW_WIDEST * _SELDOM:
+        return _WIDEST
+    return random.choice(_WIDE_WINDOWS if random.random() < _SELDOM / 2 else _WINDOWS)
+
+
+def _log_start(random: Random, can: Capabilities) -> int:
+    exact = (start for start in _LOG_STARTS if can.large_offsets or start < _MOST_EXACT)
+    return random.choice(tuple(exact)) if random.random() < _SELDOM else 0
+
+
+def _members(random: Random) -> tuple[str, ...]:
+    return random.choice((_MANY_MEMBERS, _ALIKE)) if random.random() < _SELDOM else MEMBERS
 
 
 def _isolation(random: Random, kinds: Container[type[asks.Ask]]) -> IsolationLevel:
@@ -119,15 +180,19 @@ def _isolation(random: Random, kinds: Container[type[asks.Ask]]) -> IsolationLev
 
 def next_ask(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
     """Return the next command of a sequence."""
-    weights = _steered(mix.weights, scene.partition)
+    weights = _steered(mix.weights, scene)
     (kind,) = random.choices(list(weights), list(weights.values()))
     return _MAKERS[kind](random, mix, scene)
 
 
-def _steered(weights: dict[type[asks.Ask], float], partition: SharePartition) -> dict[Any, float]:
+def _steered(weights: dict[type[asks.Ask], float], scene: Scene) -> dict[Any, float]:
     """Return the weights for a state; a command that would do nothing gets a low weight."""
+    partition, last = scene.partition, scene.events[-1].operation if scene.events else None
     writing = bool(partition.outstanding)
-    archiving = any(is_dead_letter(r) for r in partition.window.records.values())
+    records = partition.window.records.values()
+    archiving = any(is_dead_letter(r) for r in records)
+    archived = any(r.state is RecordState.ARCHIVED for r in records)
+    failed = isinstance(last, CompleteWrite) and last.status is not ErrorCode.NONE
     waiting = bool(partition.waiting) or partition.stuck is not None
     idle = {asks.CompleteWrite: not writing, asks.FinishDeadLetter: not archiving}
     return {
@@ -135,6 +200,8 @@ def _steered(weights: dict[type[asks.Ask], float], partition: SharePartition) ->
         * (_WHILE_WRITING.get(kind, 1.0) if writing else 1.0)
         * (_WHILE_ARCHIVING.get(kind, 1.0) if archiving else 1.0)
         * (_WHILE_WAITING.get(kind, 1.0) if waiting else 1.0)
+        * (_WHILE_ARCHIVED.get(kind, 1.0) if archived else 1.0)
+        * (_AFTER_FAILURE.get(kind, 1.0) if failed else 1.0)
         * (0.1 if idle.get(kind) else 1.0)
         for kind, weight in weights.items()
     }
@@ -143,7 +210,9 @@ def _steered(weights: dict[type[asks.Ask], float], partition: SharePartition) ->
 def _produce(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     gaps = (0, 0, 0, 1, 2) if mix.gaps else (0,)
     number = random.randint(1, 3)
-    return asks.Produce(tuple((random.choice(gaps), random.randint(1, 5)) for _ in range(number)))
+    return asks.Produce(
+        tuple((random.choice(gaps), random.choice(mix.sizes)) for _ in range(number))
+    )
 
 
 def _produce_aborted(random: Random, _mix: Mixture, _scene: Scene) -> asks.Ask:
@@ -153,11 +222,13 @@ def _produce_aborted(random: Random, _mix: Mixture, _scene: Scene) -> asks.Ask:
 def _fetch(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     mode, size = random.choice(mix.modes), random.choice((1, 2, 500))
     most = random.choice((1, 2, 3, 5, 500))
-    return asks.Fetch(random.choice(MEMBERS), mode, size, most, random.randint(1, 3))
+    return asks.Fetch(random.choice(mix.members), mode, size, most, random.choice((1, 2, 3, 3, 10)))
 
 
 def _acknowledge(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
-    member = random.choice(MEMBERS)
+    window = scene.partition.window
+    holders = sorted({window.records[offset].owner for offset in window.held})
+    member = random.choice(holders if holders and random.random() < _HOLDS else mix.members)
     batches = _batches(random, mix, scene, member)
     if mix.malformed and random.random() < 0.1:
         batches = (*batches[:-1], _malformed(random, batches[-1]))
@@ -165,12 +236,13 @@ def _acknowledge(random: Random, mix: Mixture, scene: Scene) -> asks.Ask:
 
 
 def _release(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
-    return asks.MemberLeaves(random.choice(MEMBERS), _answers(random, mix))
+    return asks.MemberLeaves(random.choice(mix.members), _answers(random, mix))
 
 
 def _advance_time(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
-    ms = random.choice((DURATION // 10, DURATION // 2, DURATION // 2, DURATION, DURATION))
-    return asks.AdvanceTime(ms, _answers(random, mix))
+    slowly = AcknowledgeType.RENEW in mix.types and random.random() < 0.8
+    percent = random.choice(_PASSING_SLOWLY if slowly else _PASSING)
+    return asks.AdvanceTime(DURATION * percent // 100, _answers(random, mix))
 
 
 def _complete_write(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
@@ -203,8 +275,8 @@ def _finish_dead_letter(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask
 def _alter_config(random: Random, mix: Mixture, _scene: Scene) -> asks.Ask:
     """Alter one setting of the first configuration."""
     changes: list[dict[str, Any]] = [
-        {"delivery_count_limit": random.randint(2, 5)},
-        {"partition_max_record_locks": random.choice((4, 8, 20))},
+        {"delivery_count_limit": random.choice((2, 3, 4, 5, 10))},
+        {"partition_max_record_locks": random.choice(_WINDOWS)},
         {"record_lock_duration_ms": random.choice((DURATION // 2, 2 * DURATION))},
         {"renew_acknowledge_enable": False},
     ]
@@ -253,8 +325,8 @@ def _batches(
         while last + 1 in mine and random.random() < 0.8:
             last += 1
         return (_batch(random, mix, first, last),)
-    chosen = [o for o in mine if random.random() < 0.6] or mine
-    return tuple(_batch(random, mix, offset, offset) for offset in chosen[:4])
+    chosen = ([o for o in mine if random.random() < 0.6] or mine)[: random.choice((4, 4, 10))]
+    return tuple(_batch(random, mix, offset, offset) for offset in chosen)
 
 
 def _malformed(random: Random, batch: AcknowledgementBatch) -> AcknowledgementBatch:

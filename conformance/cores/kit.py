@@ -30,6 +30,8 @@ class Cores:
     commands = asks.Ask
     judges_invariants = True
     plays_vectors = True
+    sequences = 3000
+    longer = 8
     examples = 6
     shrink_seconds = float("inf")
     tries: int = 1
@@ -46,7 +48,8 @@ class Cores:
     def draws(self, random: Random, hello: Hello) -> tuple[asks.Ask, Callable[[Scene], asks.Ask]]:
         """Begin with a leader that takes over."""
         mix = mixture(random, hello.capabilities)
-        return asks.TakeOver(mix.config), partial(next_ask, random, mix)
+        first = asks.TakeOver(mix.config, log_start=mix.log_start)
+        return first, partial(next_ask, random, mix)
 
     def simpler(self, ask: asks.Ask) -> Iterator[asks.Ask]:
         """Yield fewer answers, the first member, and less of what the command names."""
@@ -70,9 +73,12 @@ class Cores:
             case asks.Compact(batch) if batch:
                 yield asks.Compact(batch - 1)
 
-    def plainer(self, sequence: tuple[asks.Ask, ...]) -> Iterable[tuple[asks.Ask, ...]]:  # noqa: ARG002 - of the protocol
-        """Yield nothing: each command becomes simpler by itself."""
-        return ()
+    def plainer(self, sequence: tuple[asks.Ask, ...]) -> Iterable[tuple[asks.Ask, ...]]:
+        """Yield the sequence with a log that begins at 0."""
+        first, *others = sequence
+        if isinstance(first, asks.TakeOver) and first.log_start:
+            lower = (self.moved_down(ask, first.log_start) for ask in others)
+            yield attrs.evolve(first, log_start=0), *lower
 
     def produced(self, ask: asks.Ask) -> int:
         """Count the records of a produce with the gaps between them, and a marker."""

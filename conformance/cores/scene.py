@@ -265,7 +265,9 @@ class Scene:
         return {"aborted": present} if present else {}
 
     def _take_over(self, ask: asks.TakeOver) -> dict[str, Any]:
-        first = ask.persisted or DurableState(0, 0)
+        if not self.events:
+            self.log_start = self.log_end = ask.log_start
+        first = ask.persisted or DurableState(ask.log_start, 0)
         persisted = self._engine.durable() if self.events else first
         self._waiting.clear()
         return {

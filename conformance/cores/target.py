@@ -17,7 +17,7 @@ class Capabilities:
 
     ``write_errors``: errors of the coordinator that the core passes on unchanged; empty if its
     writes cannot be made to fail or to wait. ``validates_requests``: the kit may send malformed
-    acknowledgements.
+    acknowledgements. ``large_offsets``: offsets may exceed 2^53, which a double cannot tell apart.
     """
 
     acquire_modes: tuple[str, ...] = ("batch_optimized", "record_limit")
@@ -30,6 +30,7 @@ class Capabilities:
     alter_config: bool = False
     dead_letter_queue: bool = False
     aborted_transactions: bool = False
+    large_offsets: bool = True
 
 
 @attrs.frozen

@@ -144,6 +144,18 @@ class Admin:
 
         return self._settled(f"waiting for topic {name}", attempt)
 
+    def leader_epoch(self, name: str, partition: int) -> int:
+        """Return the leader epoch of a partition; -1 where the broker does not tell."""
+        asked = [{"topic_id": UUID(int=0), "name": name}]
+        body = self._ask("metadata", topics=asked, allow_auto_topic_creation=False).body
+        epochs = (
+            each.leader_epoch
+            for topic in body.topics
+            for each in topic.partitions
+            if each.partition_index == partition
+        )
+        return next(epochs, -1)
+
     def delete_topic(self, name: str) -> None:
         """Delete a topic."""
         topics = [{"name": name, "topic_id": UUID(int=0)}]

@@ -125,6 +125,7 @@ class BrokerTarget:
         """Return the start offset and the lag of a share-partition."""
         answer, described = self._admin.describe(place.group, self._topics[place], partition)
         lag = getattr(described, "lag", _UNKNOWN_LAG)
+        led = self._admin.leader_epoch(self._topics[place], partition)
         try:
             error = ErrorCode(described.error_code)
         except ValueError:
@@ -135,6 +136,8 @@ class BrokerTarget:
             None if lag == _UNKNOWN_LAG else lag,
             answer.sent_ms,
             answer.received_ms,
+            getattr(described, "leader_epoch", -1),
+            led,
         )
 
     def wait(self, ms: float) -> None:

@@ -149,6 +149,11 @@ def exchange(asked: ShareRequest, answer: Answer) -> Exchange:
         ),
         getattr(body, "acquisition_lock_timeout", None),
         tuple(unknown),
+        tuple(
+            (topic_partition, altered)
+            for topic_partition, read in batches
+            if (altered := tuple(offset for batch in read for offset in batch.altered))
+        ),
     )
 
 

@@ -21,7 +21,7 @@ _SOMETIMES = {
     asks.DeleteRecords: 1.0,
     asks.ProduceAborted: 1.0,
     asks.ProduceOpen: 1.0,
-    asks.Describe: 2.0,
+    asks.Describe: 4.0,
     asks.Wait: 1.5,
     asks.WaitPastLocks: 0.7,
 }
@@ -37,6 +37,10 @@ _TYPES = (
     tuple(AcknowledgeType),
 )
 _ODD = (asks.Epoch.OPEN, asks.Epoch.CLOSE, asks.Epoch.CLOSE, asks.Epoch.AGAIN, asks.Epoch.SKIP)
+_WRONG = (asks.Epoch.AGAIN, asks.Epoch.SKIP)
+_LASTING = 0.15
+"""How likely a sequence has little but requests of one session: its epochs become large."""
+
 _BAD = tuple(shape for shape in asks.Shape if shape is not asks.Shape.WELL_FORMED)
 _STRANGERS = tuple(each for each in asks.Stranger if each is not asks.Stranger.NONE)
 _WIDE = 50
@@ -60,8 +64,8 @@ _PATIENT = 0.4
 class Mixture:
     """The kinds of command in a sequence with their weights, and the values of their fields.
 
-    ``odd``: how likely a request has another epoch than the next; ``sizes``: of the log batches;
-    ``tidy``: members do not fetch while they hold records.
+    ``odd``: how likely a request has another epoch than the next, and ``epochs`` which;
+    ``sizes``: of the log batches; ``tidy``: members do not fetch while they hold records.
     """
 
     config: SharePartitionConfig
@@ -72,6 +76,7 @@ class Mixture:
     types: tuple[AcknowledgeType, ...]
     sizes: tuple[int, ...]
     odd: float
+    epochs: tuple[asks.Epoch, ...]
     gaps: bool
     malformed: bool
     strangers: bool
@@ -88,6 +93,9 @@ def begin(random: Random, hello: WireHello) -> tuple[Mixture, asks.Open]:
 def mixture(random: Random, can: WireCapabilities) -> Mixture:
     """Return a random mixture of what the broker can do."""
     optional = {kind: weight for kind, weight in _SOMETIMES.items() if random.random() < 0.5}
+    lasting = can.sessions and random.random() < _LASTING
+    if lasting:
+        optional.clear()
     if not can.delete_records:
         optional.pop(asks.DeleteRecords, None)
     if not can.aborted:
@@ -122,11 +130,12 @@ def mixture(random: Random, can: WireCapabilities) -> Mixture:
         ),
         random.choice((1, 1, 2)),
         {**_ALWAYS, **optional},
-        MEMBERS[: random.choice((2, 2, 3))],
+        MEMBERS[: 1 if lasting else random.choice((2, 2, 3))],
         random.choice(modes),
         types,
         (1, 2, 3, 5, *wide),
-        odd=random.choice((0.0, 0.1)) if can.sessions else 0.0,
+        odd=0.15 if lasting else random.choice((0.0, 0.1)) if can.sessions else 0.0,
+        epochs=_WRONG if lasting else _ODD,
         gaps=can.gaps and random.random() < 0.3,
         malformed=random.random() < 0.2,
         strangers=random.random() < 0.2,
@@ -242,7 +251,7 @@ _MAKERS: dict[type[asks.Ask], Callable[[Random, Mixture, WireScene], asks.Ask]] 
 
 
 def _epoch(random: Random, mix: Mixture) -> asks.Epoch:
-    return random.choice(_ODD) if random.random() < mix.odd else asks.Epoch.NEXT
+    return random.choice(mix.epochs) if random.random() < mix.odd else asks.Epoch.NEXT
 
 
 def _stranger(random: Random, mix: Mixture, often: float = 0.1) -> asks.Stranger:

@@ -170,20 +170,24 @@ class _OverAdmin:
                 marking = self._admin.begin(self._marking, topic, partition)
                 self._admin.end(marking, offset, committed=True)
                 offset += 1
-            first = self._append(topic, partition, size, within)
+            first = self._append(topic, partition, (offset, size), within)
             if first != offset:
                 raise TargetError(f"a batch went to offset {first} of {topic}, not to {offset}")
             ranges.append(OffsetRange(offset, offset + size - 1))
             offset += size
         return tuple(ranges)
 
-    def _append(self, topic: str, partition: int, size: int, within: _Open | None) -> int:
+    def _append(
+        self, topic: str, partition: int, records: tuple[int, int], within: _Open | None
+    ) -> int:
+        """Append records whose contents tell their offsets: which is the first, and how many."""
+        first, size = records
         if within is None:
-            return self._admin.produce(topic, partition, record_batch(size))
+            return self._admin.produce(topic, partition, record_batch(size, first=first))
         ours = within.transaction
         producer = attrs.evolve(ours.producer, sequence=within.written)
         within.written += size
-        return self._admin.produce(topic, partition, record_batch(size, producer), ours.id)
+        return self._admin.produce(topic, partition, record_batch(size, producer, first), ours.id)
 
     def configure(self, group: str, config: SharePartitionConfig) -> None:
         """Set the configuration of a group, and remember which settings to remove."""

@@ -21,6 +21,7 @@ from conformance.wire.belief import (
 )
 from conformance.wire.explain import Mismatch, WireDifference, explained, past_aborted
 from conformance.wire.target import Described, Exchange, Place
+from conformance.wire.visible import MOST_HASTY, altered, hasty, ill_described, is_empty
 from conformance.wire.words import acquired_text
 from conformance.wire.written import (
     WrittenLog,
@@ -38,6 +39,7 @@ from model.ranges import AcquiredRange, OffsetRange
 from model.share_messages import (
     FINAL_EPOCH,
     PartitionResponse,
+    ShareFetch,
     ShareRequest,
     ShareResponse,
     TopicPartition,
@@ -103,7 +105,7 @@ class Judge:
         self.explanation = self.beliefs[0], self.beliefs[0]
         self.refused: SharePartitionSnapshot | None = None
         self.over = False
-        self._exchanges = 0
+        self._exchanges = self._hasty = 0
         self._blurred_until = 0.0
 
     def key(self, partition: int) -> PartitionKey:
@@ -214,8 +216,8 @@ class Judge:
 
     def described(self, partition: int, reported: Described) -> Deviation | None:
         """Judge a reported start offset and lag, and keep the beliefs that explain them."""
-        if reported.error is not ErrorCode.NONE:
-            return None
+        if ill := next(ill_described(self.key(partition)[1], reported), None):
+            return self._deviation(ill, self.beliefs[0])
         key, log = self.key(partition), self.logs[self.key(partition)[1]]
         after: dict[Belief, tuple[Belief, Belief]] = {}
         refused: list[tuple[Belief, Mismatch]] = []
@@ -229,6 +231,22 @@ class Judge:
                 else:
                     refused.append((before, wrong))
         return self._concluded(after, refused, reported.sent_ms)
+
+    def hasty(self, request: ShareFetch, exchange: Exchange) -> Deviation | None:
+        """Return a deviation if fetches without an error never wait although they get nothing.
+
+        Not where a response may be empty because of what it keeps back, or a session has nothing.
+        """
+        session = self.beliefs[0].broker.sessions.get(key_of(request))
+        fetches = session is not None and session.partitions and not committed_only(self._config)
+        if not (fetches and is_empty(request, exchange)):
+            return None
+        self._hasty = hasty(request, exchange, self._hasty)
+        if self._hasty < MOST_HASTY:
+            return None
+        kind = WireDifference.FETCH_WAITS
+        texts = f"{self._hasty} empty responses at once", f"a wait of {request.max_wait_ms} ms"
+        return self._deviation(Mismatch(kind.name, kind.value, "fetch", *texts), self.beliefs[0])
 
     def starved(self, request: ShareRequest, exchange: Exchange) -> Deviation | None:
         """Return a deviation if a fetch got nothing although a record is certainly available."""
@@ -310,6 +328,8 @@ class Judge:
                 yield from _uncommitted(part, log)
                 yield from _unstable(part, log)
             yield from _missing(part, log, read.get(part.topic_partition, ()))
+            written = {offset for acquired in part.acquired for offset in _data(acquired, log)}
+            yield from altered(part, written, exchange)
             if lock_ms not in (None, self._timing.lock_ms):
                 kind = WireDifference.LOCK_TIMEOUT
                 texts = f"{lock_ms} ms", f"{self._timing.lock_ms} ms"

@@ -44,6 +44,8 @@ class Brokers:
     commands = asks.Ask
     judges_invariants = False
     plays_vectors = False
+    sequences = 100
+    longer = 3
     examples = 2
     shrink_seconds = 10.0
     tries: int = 3

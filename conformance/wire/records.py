@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import attrs
 from crc32c import crc32c
-from kio.records.schema import NewRecordBatch, Record
+from kio.records.schema import NewRecordBatch, Record, RecordHeader
 from kio.records.writers import write_batch
 from kio.static.primitive import TZAwareMicros, i8, i16, i32, i64
 
@@ -35,12 +35,34 @@ class Producer:
     sequence: int = -1
 
 
+Contents = tuple[bytes | None, bytes | None, tuple[tuple[bytes, bytes | None], ...]]
+"""The key, the value and the headers of a record."""
+
+_LONGER_EVERY, _TIMES = 5, 40
+
+
+def value_of(number: int) -> bytes:
+    """Return the value of a record that the kit writes: its number, in some repeated."""
+    return b" ".join([b"%d" % number] * (1 if number % _LONGER_EVERY else _TIMES))
+
+
+def contents_of(number: int) -> Contents:
+    """Return the contents of a record that the kit writes: some have a key, some a header."""
+    text = b"%d" % number
+    return text if number % 2 else None, value_of(number), ((b"n", text),) if number % 3 else ()
+
+
 @attrs.frozen
 class LogBatch:
-    """A log batch as it was read: the offsets of its records, which may leave some out."""
+    """A log batch as it was read: the offsets of its records, which may leave some out.
+
+    ``altered`` are those whose contents the kit does not write at that offset, where it can tell:
+    not of a compressed or a control batch.
+    """
 
     ranges: tuple[OffsetRange, ...]
     control: bool
+    altered: tuple[int, ...] = ()
 
 
 def record_batch(
@@ -49,10 +71,10 @@ def record_batch(
     first: int = 0,
     removed: frozenset[int] = frozenset(),
 ) -> bytes:
-    """Return one batch of ``size`` small records, of a transaction if there is a producer.
+    """Return one batch of ``size`` records, of a transaction if there is a producer.
 
-    The values count up from ``first``. ``removed``: which records, counted from 0, compaction took;
-    never the first or the last.
+    Their contents are those of the numbers from ``first`` on. ``removed``: which records, counted
+    from 0, compaction took; never the first or the last.
     """
     who = producer or Producer()
     now = TZAwareMicros.parse(datetime.now(UTC))  # Older records would be removed, or roll a log.
@@ -61,12 +83,13 @@ def record_batch(
             attributes=i8(0),
             timestamp=now,
             offset=i64(nth),
-            key=None,
-            value=b"%d" % (first + nth),
-            headers=(),
+            key=key,
+            value=value,
+            headers=tuple(RecordHeader(key=name, value=text) for name, text in headers),
         )
         for nth in range(size)
         if nth not in removed
+        for key, value, headers in (contents_of(first + nth),)
     )
     buffer = io.BytesIO()
     batch = NewRecordBatch(
@@ -107,29 +130,44 @@ def _batch(data: bytes, most: int) -> LogBatch:
     if crc != crc32c(data[CRC_FROM:]):
         raise MalformedError(f"the record batch at offset {base} has a wrong checksum")
     try:
-        whole = OffsetRange(base, base + delta)
+        whole, control = OffsetRange(base, base + delta), bool(attributes & CONTROL)
         if attributes & COMPRESSED:
-            ranges: tuple[OffsetRange, ...] = (whole,)
-        else:
-            ranges = _ranges(base, _deltas(data, count, delta), most)
+            return LogBatch((whole,), control)
+        found = _records(data, count, delta)
+        ranges = _ranges(base, list(found), most)
     except InvalidValueError as error:
         raise MalformedError(f"a record batch whose {error}") from None
-    return LogBatch(ranges, bool(attributes & CONTROL))
+    told = () if control else found.items()
+    altered = tuple(base + nth for nth, contents in told if contents != contents_of(base + nth))
+    return LogBatch(ranges, control, altered)
 
 
-def _deltas(data: bytes, count: int, last: int) -> list[int]:
-    """Return by how much the offset of each record is above the first of the batch."""
-    reader, deltas = Reader(data[BATCH_HEADER.size :]), []
+def _records(data: bytes, count: int, last: int) -> dict[int, Contents]:
+    """Return the contents of each record, by how much its offset is above that of the batch."""
+    reader, deltas, contents = Reader(data[BATCH_HEADER.size :]), [], []
     for _ in range(count):
         record = Reader(reader.take(reader.varlong("record length"), "record length"))
         record.take(1, "record attributes")
         record.varlong("timestamp delta")
         deltas.append(record.varlong("offset delta"))
+        contents.append(_contents(record))
     if reader.remaining:
         raise MalformedError(f"a record batch with {reader.remaining} bytes after its records")
     if any(high <= low for low, high in pairwise([-1, *deltas])) or max(deltas, default=0) > last:
         raise MalformedError("a record batch whose offsets do not ascend within it")
-    return deltas
+    return dict(zip(deltas, contents, strict=True))
+
+
+def _contents(record: Reader) -> Contents:
+    key, value = _sized(record, "key"), _sized(record, "value")
+    number = record.varlong("number of headers")
+    headers = [(_sized(record, "header") or b"", _sized(record, "header")) for _ in range(number)]
+    return key, value, tuple(headers)
+
+
+def _sized(record: Reader, place: str) -> bytes | None:
+    size = record.varlong(f"{place} length")
+    return None if size == -1 else record.take(size, place)
 
 
 def _ranges(base: int, deltas: list[int], most: int) -> tuple[OffsetRange, ...]:

@@ -277,6 +277,8 @@ class WireScene:
             return self._unanswered(op, request), Exchange(ShareResponse(), self._now, self._now)
         self._answered(exchange)
         wrong = None if self.judge.over else self.judge.exchange(request, connection, exchange)
+        if isinstance(request, ShareFetch) and not self.judge.over:
+            wrong = wrong or self.judge.hasty(request, exchange)
         if not (wrong or self.judge.over):
             beliefs = *self.judge.explanation, self.judge.beliefs[0]
             self._meter.served(Served(request, connection, exchange, *beliefs, self._can.lock_ms))

@@ -90,7 +90,8 @@ class Exchange:
     ``sent_ms`` is before the first byte of the request, ``received_ms`` after the last byte of the
     response: the broker served it in between.
     ``read`` has the offsets of the records in the response, as disjoint ranges that ascend, one
-    for each log batch; ``markers`` those of the transactions' markers among them.
+    for each log batch; ``markers`` those of the transactions' markers among them, ``altered`` those
+    of records whose contents are not what the kit wrote.
     ``unknown_errors`` names errors that ``ErrorCode`` does not have: in ``response`` they are
     UNKNOWN_SERVER_ERROR. ``lock_timeout_ms`` is None where the response has none.
     """
@@ -102,6 +103,7 @@ class Exchange:
     markers: tuple[tuple[TopicPartition, tuple[OffsetRange, ...]], ...] = ()
     lock_timeout_ms: int | None = None
     unknown_errors: tuple[str, ...] = ()
+    altered: tuple[tuple[TopicPartition, tuple[int, ...]], ...] = ()
 
 
 @attrs.frozen
@@ -109,6 +111,7 @@ class Described:
     """What DescribeShareGroupOffsets answers for a share-partition.
 
     ``start_offset`` is -1 before initialization, ``lag`` None where the broker reports none.
+    ``leader_epoch`` is what it answers, ``led`` the partition's own; -1 if it is not known.
     """
 
     error: ErrorCode
@@ -116,6 +119,8 @@ class Described:
     lag: int | None
     sent_ms: float
     received_ms: float
+    leader_epoch: int = -1
+    led: int = -1
 
 
 class WireTarget(Protocol):

@@ -82,12 +82,13 @@ def _file_option(name: str, text: str) -> Callable[[Callable[..., None]], Callab
 @click.option(
     "--seconds",
     type=SECONDS,
-    help="How long to search; default: 60, or where --sequences or --operations is given no limit.",
+    help="How long to search at most.",
 )
 @click.option(
     "--sequences",
     type=click.IntRange(0),
-    help="Try at most this many sequences.",
+    help="Try at most this many sequences; default, without another limit: 3000 for a core, "
+    "100 for a broker.",
 )
 @click.option(
     "--operations",
@@ -205,12 +206,12 @@ def _check_alone(alone: Sequence[str | None], write_known: Path | None) -> None:
 def _limits(
     kit: AnyKit, seconds: float | None, sequences: int | None, operations: int | None
 ) -> Limits:
-    """Return the limits of a search: of time only where nothing else ends it."""
-    if seconds is None:
-        seconds = 60.0 if sequences is operations is None else inf
+    """Return the limits of a search: the kit's number of sequences where nothing else ends it."""
+    if sequences is None:
+        sequences = kit.sequences if seconds is operations is None else 1_000_000
     return Limits(
-        seconds,
-        1_000_000 if sequences is None else sequences,
+        inf if seconds is None else seconds,
+        sequences,
         inf if operations is None else operations,
         examples=kit.examples,
         shrink_seconds=kit.shrink_seconds,

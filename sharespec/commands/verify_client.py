@@ -21,6 +21,9 @@ from sharespec.commands.options import JSON, SECONDS
 from sharespec.console import progress_console
 from sharespec.exit import Exit, exits_on, fail
 
+RUNS = 100
+"""How many scripts a search plays that is told nothing else: some ten have many records."""
+
 
 def _script(_context: click.Context, _option: click.Parameter, text: str | None) -> Script | None:
     try:
@@ -40,9 +43,13 @@ def _script(_context: click.Context, _option: click.Parameter, text: str | None)
 @click.option(
     "--seconds",
     type=SECONDS,
-    help="How long to search; default: 60, or where --runs is given no limit.",
+    help="How long to search at most.",
 )
-@click.option("--runs", type=click.IntRange(0), help="Play at most this many scripts.")
+@click.option(
+    "--runs",
+    type=click.IntRange(0),
+    help=f"Play at most this many scripts; default, without --seconds: {RUNS}.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random scripts.")
 @click.option(
     "--silence",
@@ -93,9 +100,9 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
     path = known or known_of(name)
     listed = read_known(path) if path else ()
     driver = driver_of(name, command, silence)
-    if seconds is None:
-        seconds = 60.0 if runs is None else inf
-    limits = Limits(seconds, 1_000_000 if runs is None else runs)
+    if runs is None:
+        runs = RUNS if seconds is None else 1_000_000
+    limits = Limits(inf if seconds is None else seconds, runs)
     try:
         result = (
             _searched(lambda: driver, limits, seed, listed)

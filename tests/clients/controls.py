@@ -80,6 +80,7 @@ ONLY_COMMITTED = script(
     *(IMPLICIT, Do.READ_COMMITTED, (Do.PRODUCE_ABORTED, 2), (Do.PRODUCE_COMMITTED, 3)),
     *((Do.PRODUCE_ABORTED, 1), FIVE, Do.POLL, Do.DRAIN),
 )
+MANY = script(Settings(explicit=False, max_poll_records=500), (Do.PRODUCE, 400), Do.POLL, Do.DRAIN)
 LIMIT = script(LIMITED, FIVE, Do.POLL, Do.DRAIN)
 
 CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
@@ -89,6 +90,9 @@ CONTROLS: tuple[tuple[Fault, Duty, Script], ...] = (
     (Fault.WRONG_VALUE, Duty.AS_ACQUIRED, AT_ONCE),
     (Fault.BACKWARDS, Duty.IN_ORDER, AT_ONCE),
     (Fault.DROPS, Duty.NONE_DROPPED, TWO_POLLS),
+    (Fault.CUTS_VALUES, Duty.AS_ACQUIRED, AT_ONCE),
+    (Fault.DROPS_FAR, Duty.IMPLICIT, MANY),
+    (Fault.LOSES_SOME, Duty.IMPLICIT, MANY),
     (Fault.ASKS_MORE, Duty.AT_MOST, AT_ONCE),
     (Fault.RETURNS_MORE, Duty.AT_MOST, LIMIT),
     (Fault.ALWAYS_ACCEPTS, Duty.AS_SAID, REJECTED),

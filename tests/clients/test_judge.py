@@ -25,6 +25,7 @@ from clients.journal import Journal
 from clients.judge import judge
 from clients.play import Pace, play
 from clients.scripts import Script, as_json, drawn
+from conformance.wire.records import value_of
 from tests.clients.controls import CONTROLS, FIVE, IMPLICIT, script
 from tests.doubles.share_client import ShareClient
 from tests.doubles.share_faults import Fault
@@ -117,7 +118,7 @@ def test_a_record_acquired_anew_is_not_taken_for_the_one_that_was_renewed_before
     def taken(broker: int, number: int) -> tuple[Event, ...]:
         granted = (Granted(PLACE, 0, 0, 1),)
         asked = Asked(0, number, "m", 0, fetches=True, max_records=1, broker=broker)
-        returned = Returned(0, "poll", records=(Delivered(PLACE, 0, 1, "0"),))
+        returned = Returned(0, "poll", records=(Delivered(PLACE, 0, 1, value_of(0).decode()),))
         return asked, Answered(0, number, granted=granted), Called(0, "poll"), returned
 
     joined = Heartbeat(0, "m", 0, given=1)

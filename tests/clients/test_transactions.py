@@ -4,7 +4,7 @@ from kio.records.readers import read_batch
 
 from clients.broker import SECOND, running
 from clients.transactions import control_batch, transaction_batch
-from conformance.wire.records import CRC_FROM, Producer, read_batches
+from conformance.wire.records import CRC_FROM, Producer, read_batches, value_of
 from tests.clients.test_broker import holding
 from tests.serve.served import acquired, part
 
@@ -21,11 +21,12 @@ def test_a_control_record_says_how_its_transaction_ends(*, commits: bool) -> Non
     assert record.key == bytes((0, 0, 0, int(commits)))
 
 
-def test_records_of_a_transaction_have_their_offsets_as_values() -> None:
+def test_records_of_a_transaction_have_values_that_tell_their_offsets() -> None:
     batch = transaction_batch(3, 5, WHO)
     (parsed,) = read_batches(batch.data)
     assert not parsed.control
-    assert [record.value for record in read_batch(batch.data, 0)[0].records] == [b"5", b"6", b"7"]
+    values = [record.value for record in read_batch(batch.data, 0)[0].records]
+    assert values == [value_of(offset) for offset in (5, 6, 7)]
 
 
 def test_what_was_aborted_is_given_unless_only_committed_records_are_asked_for() -> None:

@@ -130,6 +130,11 @@ class DyingBroker(SpecBroker):
         super().finish(place)
 
 
+def test_one_sequence_of_some_is_longer() -> None:
+    shorter, found = (campaign(Miniature(), Limits(sequences=n, length=9), CORES) for n in (24, 25))
+    assert found.steps - shorter.steps > 40
+
+
 @pytest.mark.slow
 def test_a_driver_that_dies_ends_the_search_with_its_results() -> None:
     whole = campaign(Dying(10**6, FaultKind.COUNT_STAYS), Limits(sequences=50, examples=1), CORES)

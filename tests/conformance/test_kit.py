@@ -61,7 +61,8 @@ class Counters:
     """The kit for counters; a target is the limit."""
 
     commands = Add
-    tries = examples = 1
+    tries = examples = longer = 1
+    sequences = 30
     shrink_seconds = 1.0
     judges_invariants = plays_vectors = False
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import attrs
 
+from conformance.wire.target import Described
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import AcknowledgementBatch
@@ -34,7 +35,7 @@ from spec.window import extend, replace
 Asked = tuple[ShareBroker, ShareRequest]
 Answered = tuple[ShareBroker, ShareResponse]
 
-_ALL, _NEVER = 500, 10**6
+_ALL, _NEVER, _LATE_EPOCH = 500, 10**6, 25
 
 
 class WireFault(StrEnum):
@@ -77,6 +78,12 @@ class WireFault(StrEnum):
     START_STAYS = "the start offset stays before what is finished"
     ACKNOWLEDGING_IS_REFUSED = "every acknowledgement is answered NOT_LEADER_OR_FOLLOWER"
     COORDINATOR_IS_MISSING = "fetches are answered COORDINATOR_NOT_AVAILABLE"
+    VALUES_ALTERED = "every third record is sent with other contents"
+    NEVER_DESCRIBES = "describing a share-partition is always an error"
+    LEADER_EPOCH_IS_FUTURE = "the leader epoch that it tells is 99"
+    LAG_IS_OFF_AT_TWO = "the lag is one more while two records are complete"
+    NEVER_WAITS = "a fetch that gets nothing is answered at once"
+    EPOCH_UNCHECKED_LATE = "any session epoch is taken after 25"
 
 
 def faulty_profile(fault: WireFault, profile: Profile) -> Profile:
@@ -108,6 +115,18 @@ def faulty_log(
     """Return which of the log batches, after ``before`` others, a broker with this fault reads."""
     lost = {WireFault.FIRST_BATCH_IS_LOST: 0, WireFault.LATER_BATCH_IS_LOST: 1}.get(fault)
     return tuple(one for nth, one in enumerate(ranges, start=before) if nth != lost)
+
+
+def faulty_description(fault: WireFault, said: Described, complete: int) -> Described:
+    """Return how a broker with this fault describes a share-partition."""
+    match fault:
+        case WireFault.NEVER_DESCRIBES:
+            return attrs.evolve(said, error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        case WireFault.LEADER_EPOCH_IS_FUTURE:
+            return attrs.evolve(said, leader_epoch=99)
+        case WireFault.LAG_IS_OFF_AT_TWO if complete == 2 and said.lag is not None:
+            return attrs.evolve(said, lag=said.lag + 1)
+    return said
 
 
 def faulty_conduct(fault: WireFault, broker: ShareBroker, conduct: Conduct) -> Conduct:
@@ -154,6 +173,12 @@ def _epoch_unchecked(broker: ShareBroker, request: ShareRequest) -> Asked:
     if session is None or request.session_epoch <= 0:
         return broker, request
     return broker, attrs.evolve(request, session_epoch=session.epoch)
+
+
+def _epoch_unchecked_late(broker: ShareBroker, request: ShareRequest) -> Asked:
+    session = broker.sessions.get(key_of(request))
+    late = session is not None and session.epoch > _LATE_EPOCH
+    return _epoch_unchecked(broker, request) if late else (broker, request)
 
 
 def _anybody_acknowledges(broker: ShareBroker, request: ShareRequest) -> Asked:
@@ -412,6 +437,7 @@ def _mapped(
 
 _REQUESTS: dict[WireFault, Callable[[ShareBroker, ShareRequest], Asked]] = {
     WireFault.EPOCH_UNCHECKED: _epoch_unchecked,
+    WireFault.EPOCH_UNCHECKED_LATE: _epoch_unchecked_late,
     WireFault.ANYBODY_ACKNOWLEDGES: _anybody_acknowledges,
     WireFault.PIGGYBACKED_IS_LOST: _piggybacked_is_lost,
     WireFault.DELIVERED_TWICE: _delivered_twice,

@@ -434,7 +434,7 @@ class ShareClient:
             for taken in part.acquired_records
             for offset in range(taken.first_offset, taken.last_offset + 1)
         }
-        values = values_of(part.records or b"", control=self.has(Fault.DELIVERS_CONTROL))
+        values = values_of(part.records or b"", self.fault)
         if self.has(Fault.WHOLE_BATCH):
             counts = {offset: counts.get(offset, 1) for offset in values}
         for offset in counts.keys() - values.keys():
@@ -446,7 +446,7 @@ class ShareClient:
                 place,
                 offset,
                 1 if self.has(Fault.COUNTS_ONE) else count,
-                values[offset] + "0" if self.has(Fault.WRONG_VALUE) else values[offset],
+                values[offset],
                 seat.id,
             )
             for offset, count in sorted(counts.items())

@@ -6,8 +6,10 @@ from kio.records.readers import read_batch
 from clients.drivers import Values
 from clients.events import Place
 from conformance.wire.records import BATCH_HEADER, CONTROL, LENGTH_FROM
+from tests.doubles.share_faults import Fault
 
 ATTRIBUTES = slice(21, 23)
+_FAR, _SOME = 60, 150
 
 
 @attrs.define
@@ -32,8 +34,22 @@ def delivered(got: Got) -> Values:
     }
 
 
-def values_of(data: bytes, *, control: bool) -> dict[int, str]:
+def values_of(data: bytes, fault: Fault | None) -> dict[int, str]:
     """Return the value of each record in what a fetch returned, by its offset."""
+    values = _values(data, control=fault is Fault.DELIVERS_CONTROL)
+    match fault:
+        case Fault.WRONG_VALUE:
+            return {offset: value + "0" for offset, value in values.items()}
+        case Fault.CUTS_VALUES:
+            return {offset: value[:12] for offset, value in values.items()}
+        case Fault.DROPS_FAR:
+            return {offset: value for offset, value in values.items() if offset <= _FAR}
+        case Fault.LOSES_SOME:
+            return {offset: value for offset, value in values.items() if (offset + 1) % _SOME}
+    return values
+
+
+def _values(data: bytes, *, control: bool) -> dict[int, str]:
     values: dict[int, str] = {}
     while len(data) >= BATCH_HEADER.size:
         _first, length = BATCH_HEADER.unpack_from(data)[:2]

@@ -33,6 +33,7 @@ from spec.coordinator import Durable
 from spec.lag import durable_lag, lag
 from spec.log import Log, readable_end
 from spec.partition import SharePartition
+from spec.ranges import offsets
 from spec.share_broker import Handled, ShareBroker, advance, append, apply_to, disconnect, lead
 from spec.share_request import handle, readable
 from spec.share_session import ShareSession
@@ -42,6 +43,7 @@ from tests.doubles.broker_faults import (
     WireFault,
     faulty_conduct,
     faulty_config,
+    faulty_description,
     faulty_log,
     faulty_profile,
     faulty_request,
@@ -225,8 +227,30 @@ class SpecBroker:
         self._broker, response = faulty_response(self._fault, before, handled, request)
         self._note_locks()
         self._clock += self._random.random() * _TRIP_MS
+        if isinstance(request, ShareFetch) and self._waits(response):
+            self._clock += request.max_wait_ms
         read = self._read(response)
-        return Exchange(response, sent, self._clock, read, lock_timeout_ms=self._can.lock_ms)
+        return Exchange(
+            response,
+            sent,
+            self._clock,
+            read,
+            lock_timeout_ms=self._can.lock_ms,
+            altered=self._altered(read),
+        )
+
+    def _waits(self, response: ShareResponse) -> bool:
+        """Return whether it waits in vain for records: now and then not, for another reason."""
+        if self._fault is WireFault.NEVER_WAITS or int(self._clock) % 5 == 0:
+            return False
+        return not any(part.acquired for part in response.partitions)
+
+    def _altered(
+        self, read: tuple[tuple[TopicPartition, tuple[OffsetRange, ...]], ...]
+    ) -> tuple[tuple[TopicPartition, tuple[int, ...]], ...]:
+        if self._fault is not WireFault.VALUES_ALTERED:
+            return ()
+        return tuple((at, tuple(o for o in offsets(some) if o % 3 == 2)) for at, some in read)
 
     def describe(self, place: Place, partition: int) -> Described:
         """Tell what is durable, or what is in memory."""
@@ -241,7 +265,8 @@ class SpecBroker:
             start, told = there.window.start_offset, lag(there)
         if self._fault is WireFault.LAG_IGNORES_COMPLETE and told is not None:
             told = end - max(0, start)
-        return Described(ErrorCode.NONE, start, told, sent, self._clock)
+        said = Described(ErrorCode.NONE, start, told, sent, self._clock, 0, 0)
+        return faulty_description(self._fault, said, there.window.complete if there.ready else 0)
 
     def _handled(self, broker: ShareBroker, request: ShareRequest, connection: str) -> Handled:
         """Serve a request in a random way, the plain one, or giving nothing: what is legal."""

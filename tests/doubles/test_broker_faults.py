@@ -19,6 +19,10 @@ PROMISES: list[dict[str, Any]] = tomllib.loads(
 )["promise"]
 RULES = {WireFault[name]: row["rules"] for row in PROMISES for name in row["faults"]}
 """For each fault the rules that stand for the promise which it breaks."""
+MOST_STEPS = {WireFault.EPOCH_UNCHECKED_LATE: 35}
+"""Faults that need more than ten steps: so many requests of a session."""
+ROOMY = {WireFault.LAG_IS_OFF_AT_TWO}
+"""Faults that small windows seldom show: two complete records that stay in one."""
 
 
 def test_every_fault_breaks_one_promise() -> None:
@@ -42,11 +46,11 @@ def test_a_fault_is_found_named_and_shrunk(fault: WireFault) -> None:
     names: set[str] = set()
     shortest = 99
     for seed in range(40):
-        broker = SpecBroker(fault, seed=seed, can=SMALL)
+        broker = SpecBroker(fault, seed=seed, can=CAPABILITIES if fault in ROOMY else SMALL)
         found = campaign(broker, Limits(sequences=2, examples=1), BROKERS, seed).faults
         names |= {one.deviation.name for one in found}
         named = (len(f.sequence) for f in found if f.deviation.name in RULES[fault])
         shortest = min([shortest, *named])
-        if shortest <= 10:
+        if shortest <= MOST_STEPS.get(fault, 10):
             return
     pytest.fail(f"of {names} the shortest has {shortest} asks")

@@ -100,6 +100,17 @@ def test_records_that_the_specification_writes_break_no_rule(
         ),
         (ShareSnapshot(5, STATE), []),
         (ShareSnapshot(5, DurableState(0, 0, (), 3, 0)), []),
+        (
+            ShareSnapshot(5, attrs.evolve(STATE, state_epoch=3)),
+            [
+                "the state epoch rises from 2 to 3, and 5–6 ACKNOWLEDGED(1) is kept",
+                "the state epoch rises from 2 to 3, and the delivery complete count is 3",
+            ],
+        ),
+        (
+            ShareSnapshot(6, attrs.evolve(STATE, state_epoch=3)),
+            ["the snapshot epoch is 6 after 4, not the next one"],
+        ),
         (ShareSnapshot(5, DurableState(7, 0, (), 2, 7)), []),
         (ShareSnapshot(4, STATE), ["the snapshot epoch is 4 after 4, not the next one"]),
         (ShareSnapshot(7, STATE), ["the snapshot epoch is 7 after 4, not the next one"]),

@@ -21,7 +21,8 @@ let replay find each in a recording (face `trace`), and the search of `sharespec
 as a live core (face `core`), by one of these rules. `python -m tools.promises --face core` shows
 the rule for each and how short a sequence shows it. A dash: not shown on that face. A promise
 without a faulty implementation is **not covered**. The last two sections have the faulty
-brokers.
+brokers. What a recording cannot decide, such as whether a record that was delivered is of an
+aborted transaction, is in [replay.md](replay.md#what-it-cannot-decide).
 """
 
 _ROUTES_HEAD = """\
@@ -57,7 +58,7 @@ _WAITS = """\
 ## What must come in time
 
 No rule of one event shows what never comes; these routes bound how long it may be awaited
-(decisions 130, 131, 141, 153).
+(decisions 130, 131, 141, 155).
 
 | What waits | Trace | Live core | Broker, by its protocol | Request log |
 |---|---|---|---|---|

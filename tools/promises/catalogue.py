@@ -5,6 +5,7 @@ import attrs
 from tools.promises.behaviour import Face
 from tools.promises.delivering import DELIVERING
 from tools.promises.keeping import KEEPING
+from tools.promises.seldom import SELDOM
 
 _NO_CORE = {
     "reads open transactions under read_committed": "the kit leaves no transaction of cores open",
@@ -14,6 +15,6 @@ _NO_CORE = {
 
 BEHAVIOURS = tuple(
     attrs.evolve(behaviour, faces=(Face.TRACE,)) if behaviour.name in _NO_CORE else behaviour
-    for behaviour in (*DELIVERING, *KEEPING)
+    for behaviour in (*DELIVERING, *KEEPING, *SELDOM)
 )
 """In the order of what they concern."""

@@ -76,7 +76,11 @@ PROMISES = (
         "complete is final",
         _FLIGHT,
         "An Acknowledged or Archived record is not eligible for delivery.",
-        (Guard.ONLY_AVAILABLE_IS_ACQUIRED, Difference.RECORDS),
+        (
+            Guard.ONLY_AVAILABLE_IS_ACQUIRED,
+            Difference.RECORDS,
+            Difference.DELIVERY_COMPLETE_COUNT,
+        ),
     ),
     Promise(
         "no delivery during a write",

@@ -54,6 +54,20 @@ def test_missing_capabilities_are_not_used() -> None:
         assert [mode.value for mode in mix.modes] == ["record_limit"]
 
 
+def test_mixtures_reach_far_now_and_then_and_mostly_stay_near() -> None:
+    mixes = [mixed(seed) for seed in range(600)]
+    assert {mix.config.delivery_count_limit for mix in mixes} >= {1, 2, 3, 5, 10}
+    assert {mix.config.partition_max_record_locks for mix in mixes} >= {4, 8, 20, 50, 200}
+    assert {max(mix.sizes) for mix in mixes} >= {5, 11, 24, 49}
+    assert {mix.log_start for mix in mixes} == {0, 1000, 2**31 - 20, 2**40, 2**62}
+    assert {len(mix.members) for mix in mixes} == {3, 8}
+    assert sum(mix.log_start == 0 for mix in mixes) > 400
+    doubles = [mixed(seed, NOTHING) for seed in range(60)]
+    small = attrs.evolve(NOTHING, large_offsets=False)
+    assert max(mixed(seed, small).log_start for seed in range(60)) == 2**40
+    assert max(mix.log_start for mix in doubles) == 2**62
+
+
 def test_commands_aim_at_held_records() -> None:
     found = campaign(Miniature(), Limits(sequences=60), CORES, seed=2)
     assert found.asked["acknowledge NONE"] > found.asked["acknowledge INVALID_RECORD_STATE"] / 10

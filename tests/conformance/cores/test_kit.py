@@ -42,6 +42,14 @@ def test_offsets_move_down_but_not_below_the_log() -> None:
     assert CORES.moved_down(asks.MemberLeaves("m1"), 4) == asks.MemberLeaves("m1")
 
 
+def test_a_plainer_sequence_begins_at_0() -> None:
+    first = asks.TakeOver(SharePartitionConfig(), log_start=1000)
+    far = asks.Acknowledge("m2", (AcknowledgementBatch(1003, 1006, (1,)),))
+    (plain,) = CORES.plainer((first, far))
+    assert plain == (asks.TakeOver(SharePartitionConfig()), ACKNOWLEDGE)
+    assert list(CORES.plainer(plain)) == []
+
+
 @pytest.mark.parametrize("bound", [2, None])
 def test_the_bound_of_fetches_is_an_argument_that_the_report_names(bound: int | None) -> None:
     (lazy,) = (b for b in BEHAVIOURS if b.name == "never acquires anything")

@@ -234,8 +234,38 @@ def test_a_start_offset_that_was_never_written_may_be_unknown() -> None:
     made = judge()
     assert made.described(0, told(-1, None)) is None
     assert made.described(0, told(0, 3)) is None
-    assert made.described(0, told(7, 7, ErrorCode.UNKNOWN_SERVER_ERROR)) is None
     assert made.described(0, told(0, 2)) is not None
+
+
+def test_an_error_and_a_leader_epoch_of_the_future_are_no_description() -> None:
+    made, right = judge(), told(0, 3)
+    wrong = {
+        "DESCRIBED": attrs.evolve(right, error=ErrorCode.UNKNOWN_SERVER_ERROR),
+        "LEADER_EPOCH": attrs.evolve(right, leader_epoch=99, led=0),
+    }
+    for name, description in wrong.items():
+        found = made.described(0, description)
+        assert found is not None
+        assert found.name == name
+    for epochs in ((-1, 0), (0, 0), (99, -1)):
+        assert made.described(0, attrs.evolve(right, leader_epoch=epochs[0], led=epochs[1])) is None
+
+
+def test_a_record_with_other_contents_is_named_if_it_is_acquired() -> None:
+    right = answer((2, 2, 1))
+    place = right.response.partitions[0].topic_partition
+    wrong, other = (attrs.evolve(right, altered=((place, (offset,)),)) for offset in (2, 3))
+    assert named(OPENED, (fetch("a", 1), wrong)) == "SENT_AS_WRITTEN"
+    assert named(OPENED, (fetch("a", 1), other)) is None
+
+
+def test_fetches_that_get_nothing_wait_now_and_then() -> None:
+    made = judge()
+    assert made.exchange(fetch("a", 0), "a", answer((0, 2, 1))) is None
+    asked = attrs.evolve(fetch("a", 1), max_wait_ms=50)
+    late = attrs.evolve(answer(), received_ms=answer().sent_ms + 40)
+    found = [made.hasty(asked, each) for each in (*[answer()] * 5, late, *[answer()] * 6)]
+    assert [each and each.name for each in found] == [None] * 11 + ["FETCH_WAITS"]
 
 
 def test_a_fetch_that_gets_nothing_although_records_are_available_is_starved() -> None:

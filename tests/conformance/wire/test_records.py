@@ -26,12 +26,22 @@ from tests.conformance.wire.batches import (
 
 @given(size=st.integers(1, 200), base=st.integers(0, 2**40))
 def test_a_batch_is_as_kio_reads_it_and_holds_its_offsets(size: int, base: int) -> None:
-    data = at(record_batch(size), base)
+    data = at(record_batch(size, first=base), base)
     theirs, length = read_batch(data, 0)
     assert length == len(data)
     assert [record.offset for record in theirs.records] == list(range(base, base + size))
     assert theirs.attributes == 0
     assert read_batches(data) == (LogBatch((OffsetRange(base, base + size - 1),), control=False),)
+
+
+def test_records_with_other_contents_than_the_kit_writes_are_named() -> None:
+    whole = at(record_batch(4, first=10), 10)
+    assert read_batches(whole)[0].altered == ()
+    short = sealed(whole.replace(b"10 10", b"10-10", 1))
+    assert read_batches(short)[0].altered == (10,)
+    assert read_batches(at(record_batch(4, first=10), 11))[0].altered == (11, 12, 13, 14)
+    assert read_batches(flagged(at(record_batch(2), 7), CONTROL))[0].altered == ()
+    assert read_batches(flagged(at(holding(1), 7), GZIP))[0].altered == ()
 
 
 def test_a_batch_of_a_transaction_names_its_producer() -> None:

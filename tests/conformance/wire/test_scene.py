@@ -342,16 +342,23 @@ def test_a_place_is_removed_when_a_search_is_interrupted(
     assert broker.finished == opened
 
 
-def test_errors_of_a_description_are_told_and_not_judged() -> None:
+def test_an_error_of_a_description_may_pass_and_is_a_deviation_if_it_does_not() -> None:
     class Failing(Recorder):
+        left = 0
+
         def describe(self, place: Place, partition: int) -> Described:
-            told = super().describe(place, partition)
-            return attrs.evolve(told, error=ErrorCode.NOT_COORDINATOR)
+            told, self.left = super().describe(place, partition), self.left - 1
+            return attrs.evolve(told, error=ErrorCode.NOT_COORDINATOR) if self.left >= 0 else told
 
     broker = Failing()
+    broker.left = 2
     made = WireScene(broker, broker.hello())
     made.ask(asks.Open(CONFIG))
     assert made.ask(asks.Describe(0)) is None
+    broker.left = 99
+    found = made.ask(asks.Describe(0))
+    assert found is not None
+    assert found.signature == ("DESCRIBED", "describe")
     assert made.steps[-1].answered == "NOT_COORDINATOR"
 
 

@@ -191,16 +191,16 @@ def test_a_budget_of_operations_is_the_same_on_any_machine() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "seconds"),
+    ("arguments", "seconds", "sequences"),
     [
-        ([], 60),
-        (["--operations", "9"], inf),
-        (["--sequences", "9"], inf),
-        (["--operations", "9", "--seconds", "5"], 5),
+        ([], inf, CORES.sequences),
+        (["--operations", "9"], inf, 1_000_000),
+        (["--sequences", "9"], inf, 9),
+        (["--operations", "9", "--seconds", "5"], 5, 1_000_000),
     ],
 )
-def test_time_ends_a_search_where_nothing_else_does(
-    monkeypatch: pytest.MonkeyPatch, arguments: list[str], seconds: float
+def test_a_number_of_sequences_ends_a_search_where_nothing_else_does(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], seconds: float, sequences: int
 ) -> None:
     limits: list[Limits] = []
 
@@ -211,7 +211,7 @@ def test_time_ends_a_search_where_nothing_else_does(
     monkeypatch.setattr("sharespec.commands.verify._searched", searched)
     monkeypatch.setattr("sharespec.commands.verify.all_cases", tuple)
     run("spec", *arguments)
-    assert [limit.seconds for limit in limits] == [seconds]
+    assert [(limit.seconds, limit.sequences) for limit in limits] == [(seconds, sequences)]
 
 
 def test_without_sequences_only_the_vectors_run(monkeypatch: pytest.MonkeyPatch) -> None:
