@@ -1,0 +1,162 @@
+package main
+
+import "slices"
+
+// states has the states that are written, each at its id.
+var states = []string{available, "", acknowledged, archiving, archived}
+
+// call is a request that waits for its writes.
+type call struct {
+	seq    int64
+	writes []*write
+	left   int
+	status string
+	over   bool
+}
+
+// grouped shares what changed out to writes.
+func (p *partition) grouped(offsets []int64) [][]int64 {
+	switch {
+	case len(offsets) == 0:
+		return nil
+	case p.choices["write-each"]:
+		return slices.Collect(slices.Chunk(offsets, 1))
+	case p.choices["write-two"]:
+		return slices.Collect(slices.Chunk(offsets, (len(offsets)+1)/2))
+	}
+	return [][]int64{offsets}
+}
+
+// send makes writes, composed before the first is answered. Without a call what they say holds
+// whatever they are answered.
+func (p *partition) send(groups [][]int64, c *call) {
+	var sent []*write
+	for _, offsets := range groups {
+		w := &write{ID: p.nextID, offsets: offsets, call: c, Status: none}
+		p.nextID++
+		p.compose(w)
+		sent = append(sent, w)
+	}
+	for _, w := range sent {
+		if answers := p.asked.Answers; len(answers) > 0 {
+			w.Status, p.asked.Answers = answers[0], answers[1:]
+		}
+		if w.Status == pending {
+			p.outstanding[w.ID] = w
+		}
+		for _, o := range w.offsets {
+			if c != nil || p.choices["keep-back"] {
+				p.records[o].write = w
+			}
+		}
+	}
+	p.writes = append(p.writes, sent...)
+	if c != nil {
+		c.writes, c.left = sent, len(sent)
+	}
+	for _, w := range sent {
+		if w.Status != pending {
+			p.answered(w, w.Status)
+		}
+	}
+}
+
+// compose gives a write its start offset, its count and its batches.
+func (p *partition) compose(w *write) {
+	start, form := p.start, ""
+	switch turn := p.choices["start-mixed"]; {
+	case p.choices["start-after"] && !turn || turn && w.ID%3 == 1:
+		form = "after"
+	case p.choices["start-kept"] && !turn || turn && w.ID%3 == 2:
+		form = "kept"
+	}
+	for form == "after" && start < p.end {
+		r := p.records[start]
+		if settles := r != nil && r.write == nil && r.complete() && slices.Contains(w.offsets, start); !settles && !p.finished(start) {
+			break
+		}
+		start++
+	}
+	w.Start, w.Count, w.Batches = start, 0, []row{}
+	if form == "kept" && p.written == p.start && len(p.outstanding) == 0 && len(w.offsets) > 0 {
+		w.Start = -1
+	}
+	if p.choices["no-count"] {
+		w.Count = -1
+	}
+	for o := start; o < p.end; o++ {
+		r := p.records[o]
+		if r != nil && r.complete() && !p.choices["no-count"] {
+			w.Count++
+		}
+		again := p.choices["rewrites"] && r != nil && r.durable && r.write == nil
+		if again || slices.Contains(w.offsets, o) {
+			told := row{o, o, int64(slices.Index(states, r.state)), int64(r.count)}
+			w.Batches = append(w.Batches, told)
+			if n := len(w.Batches) - 1; n > 0 && !p.choices["state-batch-each"] && w.Batches[n-1] == (row{w.Batches[n-1][0], o - 1, told[2], told[3]}) {
+				w.Batches[n-1][1], w.Batches = o, w.Batches[:n]
+			}
+		}
+	}
+}
+
+// answered takes the answer to a write, and settles what may be settled.
+func (p *partition) answered(w *write, status string) {
+	delete(p.outstanding, w.ID)
+	if status == none {
+		p.written = max(p.written, w.Start)
+	}
+	c := w.call
+	if c == nil {
+		p.settle(w, status)
+		return
+	}
+	if c.left--; status != none && c.status == none {
+		c.status = status
+	}
+	if p.choices["settles-each"] {
+		p.settle(w, status)
+	}
+	if c.over || c.left > 0 && !(c.status != none && p.choices["fails-at-once"]) {
+		return
+	}
+	c.over = true
+	for _, other := range c.writes {
+		p.settle(other, c.status)
+	}
+	if c.seq != p.asked.Seq {
+		p.completed = append(p.completed, map[string]any{"seq": c.seq, "status": c.status})
+	}
+}
+
+// settle ends a write: what it reports holds, or is as it was before.
+func (p *partition) settle(w *write, status string) {
+	var fallen []int64
+	for _, o := range w.offsets {
+		r := p.records[o]
+		if r == nil || r.write != w {
+			continue
+		}
+		r.write, r.durable = nil, status == none
+		failed := r.failed
+		if r.before != nil && status != none && !r.gone {
+			if *r = *r.before; r.deadline <= p.now {
+				r.state, r.owner, fallen = failed, "", append(fallen, o)
+			}
+		}
+		r.before = nil
+	}
+	if status == none {
+		p.dropBelow(w.Start)
+	}
+	if p.choices["writes-after-rollback"] {
+		p.send(p.grouped(fallen), nil)
+	}
+}
+
+func (p *partition) completeWrite(op *operation) {
+	if w := p.outstanding[op.ID]; w != nil {
+		p.result["status"] = op.Status
+		p.answered(w, op.Status)
+	}
+}
