@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -56,12 +57,9 @@ func (p *partition) acknowledge(op *operation) {
 		p.result["status"] = status
 		return
 	}
-	var offsets []int64
-	for o := p.start; o < p.end; o++ {
-		if kind, ok := ends[o]; ok {
-			p.conclude(p.records[o], kind)
-			offsets = append(offsets, o)
-		}
+	offsets := slices.Sorted(maps.Keys(ends))
+	for _, o := range offsets {
+		p.conclude(p.records[o], ends[o])
 	}
 	p.report(offsets)
 }
@@ -108,7 +106,7 @@ func (p *partition) conclude(r *record, kind int) {
 	before := *r
 	r.before, r.failed = &before, p.failed(r)
 	r.state = map[int]string{gap: archived, accept: acknowledged, release: r.failed, reject: p.given()}[kind]
-	r.owner, r.durable = "", false
+	r.owner, r.durable = nil, false
 }
 
 // failed is the state of a record whose delivery ended without success.
@@ -141,11 +139,11 @@ func (p *partition) report(offsets []int64) {
 		return
 	}
 	c := &call{seq: p.asked.Seq, status: none}
-	p.send(p.grouped(offsets), c)
-	p.result["status"] = c.status
-	if !c.over {
+	if p.send(p.grouped(offsets), c); !c.over {
 		p.result["status"] = pending
+		return
 	}
+	p.result["status"] = c.status
 }
 
 func (p *partition) expire(op *operation) {
@@ -153,7 +151,7 @@ func (p *partition) expire(op *operation) {
 	due := p.offsets(func(r *record) bool { return r.state == acquired && r.deadline <= p.now })
 	for _, o := range due {
 		r := p.records[o]
-		r.state, r.owner, r.durable = p.failed(r), "", false
+		r.state, r.owner, r.durable = p.failed(r), nil, false
 	}
 	p.send(p.grouped(due), nil)
 }

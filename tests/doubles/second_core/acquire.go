@@ -10,10 +10,7 @@ const patience = 4
 
 func (p *partition) free(offset int64) bool {
 	r := p.records[offset]
-	if r == nil {
-		return !p.missing[offset]
-	}
-	return r.state == available && r.write == nil
+	return r == nil && !p.missing[offset] || r != nil && r.state == available && r.write == nil
 }
 
 // fetchOffset is the first offset that can be acquired, if there is one.
@@ -45,14 +42,15 @@ func (p *partition) acquire(op *operation) {
 	p.learn(at, read)
 	from := p.candidates(read, op)
 	p.fetches++
+	idle := p.choices["nothing"] && p.fetches%3 == 0 && len(from) > 0
 	if len(from) == 0 {
 		if len(read) > 0 && p.start == p.end {
 			p.dropBelow(read[0][0])
 		}
 		p.advance(true)
-		from, p.fetches = p.candidates(read, op), 1
+		from = p.candidates(read, op)
 	}
-	taken := p.choose(from, read, op)
+	taken := p.choose(from, read, op, idle)
 	p.deliver(taken, read, op)
 	for _, o := range from {
 		if len(taken) == 0 || o < taken[0] {
@@ -67,11 +65,9 @@ func (p *partition) learn(at int64, read []span) {
 	if len(read) > 0 && p.start == p.end && p.choices["jumps"] {
 		p.dropBelow(read[0][0])
 	}
-	if p.choices["late-compaction"] && p.fetches%2 == 1 {
-		return
-	}
+	late := p.choices["late-compaction"] && p.fetches%2 == 1
 	for i, b := range read {
-		for o := at; o < min(b[0], p.end) && (i == 0 || p.choices["gap-inside"]); o++ {
+		for o := at; o < min(b[0], p.end) && !late && (i == 0 || p.choices["gap-inside"]); o++ {
 			if r := p.records[o]; r == nil {
 				p.missing[o] = o >= p.start
 			} else if r.state == available {
@@ -88,8 +84,7 @@ func (p *partition) candidates(read []span, op *operation) []int64 {
 	for _, b := range read {
 		crosses := p.choices["crosses"] && op.Mode == "batch_optimized" && max(b[0], p.end) < p.start+p.config.Locks
 		for o := max(b[0], p.start, op.LogStart); o <= b[1]; o++ {
-			inside := o < p.end && p.free(o)
-			if inside || o >= p.end && (crosses || o < p.start+p.config.Locks) {
+			if o < p.end && p.free(o) || o >= p.end && (crosses || o < p.start+p.config.Locks) {
 				found = append(found, o)
 			}
 		}
@@ -98,18 +93,16 @@ func (p *partition) candidates(read []span, op *operation) []int64 {
 }
 
 // choose takes as many as are asked for: the oldest, the newest, half of them or none.
-func (p *partition) choose(from []int64, read []span, op *operation) []int64 {
+func (p *partition) choose(from []int64, read []span, op *operation, idle bool) []int64 {
 	patient := !slices.ContainsFunc(from, func(o int64) bool { return p.passed[o] >= patience })
-	if p.choices["nothing"] && patient && p.fetches%3 == 0 {
+	if idle && patient {
 		return nil
 	}
-	most := op.Max
+	most, newest := op.Max, p.choices["newest"] && patient
 	if p.choices["half"] {
 		most = (most + 1) / 2
 	}
-	from = slices.Clone(from)
-	newest := p.choices["newest"] && patient
-	if newest {
+	if from = slices.Clone(from); newest {
 		slices.Reverse(from)
 	}
 	var taken []int64

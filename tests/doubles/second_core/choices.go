@@ -57,13 +57,9 @@ type choices map[string]bool
 
 // draw takes each freedom of the profile with an even chance; seed 0 takes none.
 func draw(seed uint64, profile string) choices {
-	drawn := choices{}
-	if seed == 0 {
-		return drawn
-	}
-	random := rand.New(rand.NewPCG(seed, 932))
+	drawn, random := choices{}, rand.New(rand.NewPCG(seed, 932))
 	for _, freedom := range freedoms {
-		taken := random.IntN(2) == 1
+		taken := random.IntN(2) == 1 && seed != 0
 		if taken && !freedom.refused && (freedom.only == "" || freedom.only == profile) {
 			drawn[freedom.name] = true
 		}

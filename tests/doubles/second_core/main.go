@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
+	"log"
 	"maps"
 	"os"
 	"slices"
@@ -19,29 +19,17 @@ const errorsPassedOn = "COORDINATOR_NOT_AVAILABLE COORDINATOR_LOAD_IN_PROGRESS N
 	"UNKNOWN_TOPIC_OR_PARTITION FENCED_STATE_EPOCH FENCED_LEADER_EPOCH"
 
 func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
 	profile := flag.String("profile", "kip", "kip or kafka")
 	seed := flag.Uint64("seed", 0, "draws the choices; 0 makes none")
 	with := flag.String("with", "", "choices to make as well, separated by commas")
-	list := flag.Bool("list", false, "list the choices, and which the flags make")
 	flag.Parse()
 	made := draw(*seed, *profile)
 	if err := made.add(*with); err != nil {
-		return err
+		log.Fatal(err)
 	}
-	if !*list {
-		return serve(*profile, made)
+	if err := serve(*profile, made); !errors.Is(err, io.EOF) {
+		log.Fatal(err)
 	}
-	for _, freedom := range freedoms {
-		fmt.Printf("%-5t %-22s %s\n", made[freedom.name], freedom.name, freedom.text)
-	}
-	return nil
 }
 
 func serve(profile string, made choices) error {
@@ -49,9 +37,7 @@ func serve(profile string, made choices) error {
 	leader := &partition{kafka: profile == "kafka", choices: made}
 	for {
 		var asked request
-		if err := in.Decode(&asked); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
+		if err := in.Decode(&asked); err != nil {
 			return err
 		}
 		told := map[string]any{}

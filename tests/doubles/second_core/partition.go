@@ -14,7 +14,7 @@ const none, pending = "NONE", "PENDING"
 type record struct {
 	state    string
 	count    int
-	owner    string
+	owner    any // nil, or the member that holds it
 	deadline int64
 	write    *write  // outstanding: nobody acquires the record before it is answered
 	before   *record // what the record goes back to if its write fails
@@ -139,10 +139,7 @@ func (p *partition) recover(start int64, batches []row) bool {
 // finished says that the start offset may pass an offset.
 func (p *partition) finished(offset int64) bool {
 	r := p.records[offset]
-	if r == nil {
-		return p.missing[offset]
-	}
-	return r.write == nil && r.complete()
+	return r == nil && p.missing[offset] || r != nil && r.write == nil && r.complete()
 }
 
 func (r *record) complete() bool { return r.state == acknowledged || r.state == archived }
@@ -188,11 +185,7 @@ func (p *partition) after() map[string]any {
 	rows := [][]any{}
 	for _, o := range p.offsets(func(*record) bool { return true }) {
 		r := p.records[o]
-		told := []any{o, o, r.state, r.count, r.owner, r.write != nil}
-		if r.owner == "" {
-			told[4] = nil
-		}
-		rows = append(rows, told)
+		rows = append(rows, []any{o, o, r.state, r.count, r.owner, r.write != nil})
 	}
 	count := len(p.offsets((*record).complete))
 	return map[string]any{"start_offset": p.start, "end_offset": p.end, "delivery_complete_count": count, "records": rows}

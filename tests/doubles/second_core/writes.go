@@ -63,14 +63,11 @@ func (p *partition) send(groups [][]int64, c *call) {
 
 // compose gives a write its start offset, its count and its batches.
 func (p *partition) compose(w *write) {
-	start, form := p.start, ""
-	switch turn := p.choices["start-mixed"]; {
-	case p.choices["start-after"] && !turn || turn && w.ID%3 == 1:
-		form = "after"
-	case p.choices["start-kept"] && !turn || turn && w.ID%3 == 2:
-		form = "kept"
+	start, after, kept := p.start, p.choices["start-after"], p.choices["start-kept"]
+	if p.choices["start-mixed"] {
+		after, kept = w.ID%3 == 1, w.ID%3 == 2
 	}
-	for form == "after" && start < p.end {
+	for after && start < p.end {
 		r := p.records[start]
 		if settles := r != nil && r.write == nil && r.complete() && slices.Contains(w.offsets, start); !settles && !p.finished(start) {
 			break
@@ -78,7 +75,7 @@ func (p *partition) compose(w *write) {
 		start++
 	}
 	w.Start, w.Count, w.Batches = start, 0, []row{}
-	if form == "kept" && p.written == p.start && len(p.outstanding) == 0 && len(w.offsets) > 0 {
+	if kept && p.written == p.start && len(p.outstanding) == 0 && len(w.offsets) > 0 {
 		w.Start = -1
 	}
 	if p.choices["no-count"] {
@@ -107,15 +104,14 @@ func (p *partition) answered(w *write, status string) {
 		p.written = max(p.written, w.Start)
 	}
 	c := w.call
-	if c == nil {
+	if c == nil || p.choices["settles-each"] {
 		p.settle(w, status)
+	}
+	if c == nil {
 		return
 	}
 	if c.left--; status != none && c.status == none {
 		c.status = status
-	}
-	if p.choices["settles-each"] {
-		p.settle(w, status)
 	}
 	if c.over || c.left > 0 && !(c.status != none && p.choices["fails-at-once"]) {
 		return
@@ -141,7 +137,7 @@ func (p *partition) settle(w *write, status string) {
 		failed := r.failed
 		if r.before != nil && status != none && !r.gone {
 			if *r = *r.before; r.deadline <= p.now {
-				r.state, r.owner, fallen = failed, "", append(fallen, o)
+				r.state, r.owner, fallen = failed, nil, append(fallen, o)
 			}
 		}
 		r.before = nil
