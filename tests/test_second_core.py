@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conformance.campaign import Campaign, Limits, campaign
+from conformance.cores.asks import Ask
 from conformance.cores.kit import CORES
 from conformance.cores.process import ProcessTarget
 from conformance.vectors.play import Played, all_cases, play_vectors
@@ -23,7 +24,7 @@ pytestmark = [
 
 SOURCE = Path(__file__).parent / "doubles" / "second_core"
 
-Verify = Callable[[str, int], tuple[Played, Campaign]]
+Verify = Callable[[str, int], tuple[Played, Campaign[Ask]]]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def verify(core: Path) -> Verify:
     """Return what plays the vectors and so many sequences, given arguments of the core."""
 
-    def run(arguments: str, sequences: int) -> tuple[Played, Campaign]:
+    def run(arguments: str, sequences: int) -> tuple[Played, Campaign[Ask]]:
         target = ProcessTarget(f"{core} {arguments}")
         try:
             played = play_vectors(target, target.hello(), all_cases())
