@@ -7,7 +7,6 @@ import (
 )
 
 const gap, accept, release, reject, renew = 0, 1, 2, 3, 4
-
 const invalidRequest, invalidState = "INVALID_REQUEST", "INVALID_RECORD_STATE"
 
 // batch is one acknowledgement batch: a type for each offset, or one for all.
@@ -53,8 +52,7 @@ func (p *partition) acknowledge(op *operation) {
 			p.records[o].deadline = p.now + p.config.Duration
 		}
 	}
-	if status != none {
-		p.result["status"] = status
+	if p.result["status"] = status; status != none {
 		return
 	}
 	offsets := slices.Sorted(maps.Keys(ends))

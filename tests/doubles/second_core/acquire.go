@@ -52,6 +52,9 @@ func (p *partition) acquire(op *operation) {
 	}
 	taken := p.choose(from, read, op, idle)
 	p.deliver(taken, read, op)
+	if p.choices["enters-read"] && len(from) > 0 {
+		p.extend(from[len(from)-1]+1, read)
+	}
 	for _, o := range from {
 		if len(taken) == 0 || o < taken[0] {
 			p.passed[o]++
@@ -131,18 +134,22 @@ func (p *partition) withheld(offset int64, op *operation) bool {
 	return p.config.Isolation == "read_committed" && batchOf(op.Aborted, offset) >= 0
 }
 
+// extend lets the window grow over what was read.
+func (p *partition) extend(end int64, read []span) {
+	for ; p.end < end; p.end++ {
+		if p.missing[p.end] = batchOf(read, p.end) < 0; !p.missing[p.end] {
+			p.records[p.end] = &record{state: available}
+		}
+	}
+}
+
 func (p *partition) deliver(taken []int64, read []span, op *operation) {
 	rows := [][3]int64{}
 	for _, o := range taken {
+		p.extend(o+1, read)
 		r := cmp.Or(p.records[o], &record{})
 		p.records[o] = r
 		delete(p.passed, o)
-		for gap := p.end; gap < o; gap++ {
-			if p.missing[gap] = batchOf(read, gap) < 0; !p.missing[gap] {
-				p.records[gap] = &record{state: available}
-			}
-		}
-		p.end = max(p.end, o+1)
 		if p.withheld(o, op) {
 			if *r = (record{state: archived, count: r.count}); !p.choices["aborted-uncounted"] {
 				r.count++

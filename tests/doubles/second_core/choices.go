@@ -20,6 +20,7 @@ var freedoms = []choice{
 	{name: "one-batch", text: "a fetch reads one log batch"},
 	{name: "nothing", text: "every third fetch gets nothing"},
 	{name: "whole-batches", text: "batch_optimized exceeds the maximum by the rest of a log batch"},
+	{name: "enters-read", text: "the window ends behind what was read, within its limit, and not behind what was taken"},
 	{name: "crosses", text: "one log batch crosses the limit of the window", only: "kafka"},
 	{name: "jumps", refused: true, text: "an empty window moves to the first record read, even if none is taken"},
 	{name: "late", text: "the start offset moves at every third operation"},
@@ -59,8 +60,7 @@ type choices map[string]bool
 func draw(seed uint64, profile string) choices {
 	drawn, random := choices{}, rand.New(rand.NewPCG(seed, 932))
 	for _, freedom := range freedoms {
-		taken := random.IntN(2) == 1 && seed != 0
-		if taken && !freedom.refused && (freedom.only == "" || freedom.only == profile) {
+		if taken := random.IntN(2) == 1 && seed != 0; taken && !freedom.refused && (freedom.only == "" || freedom.only == profile) {
 			drawn[freedom.name] = true
 		}
 	}

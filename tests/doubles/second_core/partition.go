@@ -7,7 +7,6 @@ import (
 )
 
 const available, acquired, acknowledged, archiving, archived = "AVAILABLE", "ACQUIRED", "ACKNOWLEDGED", "ARCHIVING", "ARCHIVED"
-
 const none, pending = "NONE", "PENDING"
 
 // record is an offset of the window; one that the log may have and that has no record is unknown.
@@ -88,11 +87,8 @@ func (p *partition) initialize(op *operation) {
 		records: map[int64]*record{}, missing: map[int64]bool{},
 		passed: map[int64]int{}, outstanding: map[int64]*write{},
 	}
-	status := cmp.Or(op.Status, none)
-	if status == none && !p.recover(op.Persisted.Start, op.Persisted.Batches) {
-		status = "UNKNOWN_SERVER_ERROR"
-	}
-	if p.result["status"] = status; status != none {
+	if !p.recover(op.Persisted.Start, op.Persisted.Batches) {
+		p.result["status"] = "UNKNOWN_SERVER_ERROR"
 		p.start, p.end, p.written, p.records = 0, 0, 0, map[int64]*record{}
 		return
 	}

@@ -16,15 +16,14 @@ type call struct {
 
 // grouped shares what changed out to writes.
 func (p *partition) grouped(offsets []int64) [][]int64 {
-	switch {
-	case len(offsets) == 0:
-		return nil
-	case p.choices["write-each"]:
-		return slices.Collect(slices.Chunk(offsets, 1))
-	case p.choices["write-two"]:
-		return slices.Collect(slices.Chunk(offsets, (len(offsets)+1)/2))
+	size := max(1, len(offsets))
+	if p.choices["write-two"] {
+		size = (size + 1) / 2
 	}
-	return [][]int64{offsets}
+	if p.choices["write-each"] {
+		size = 1
+	}
+	return slices.Collect(slices.Chunk(offsets, size))
 }
 
 // send makes writes, composed before the first is answered. Without a call what they say holds
@@ -34,20 +33,20 @@ func (p *partition) send(groups [][]int64, c *call) {
 	for _, offsets := range groups {
 		w := &write{ID: p.nextID, offsets: offsets, call: c, Status: none}
 		p.nextID++
-		p.compose(w)
 		sent = append(sent, w)
+		for _, o := range offsets {
+			if c != nil || p.choices["keep-back"] {
+				p.records[o].write = w
+			}
+		}
 	}
 	for _, w := range sent {
+		p.compose(w)
 		if answers := p.asked.Answers; len(answers) > 0 {
 			w.Status, p.asked.Answers = answers[0], answers[1:]
 		}
 		if w.Status == pending {
 			p.outstanding[w.ID] = w
-		}
-		for _, o := range w.offsets {
-			if c != nil || p.choices["keep-back"] {
-				p.records[o].write = w
-			}
 		}
 	}
 	p.writes = append(p.writes, sent...)
@@ -69,7 +68,7 @@ func (p *partition) compose(w *write) {
 	}
 	for after && start < p.end {
 		r := p.records[start]
-		if settles := r != nil && r.write == nil && r.complete() && slices.Contains(w.offsets, start); !settles && !p.finished(start) {
+		if settles := r != nil && r.complete() && slices.Contains(w.offsets, start); !settles && !p.finished(start) {
 			break
 		}
 		start++
