@@ -1,0 +1,3 @@
+module sharespec/secondcore
+
+go 1.23.0

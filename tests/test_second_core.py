@@ -1,0 +1,65 @@
+"""A second core, in Go, conforms under `kip` and `kafka` whatever it chooses.
+
+It was written from the KIPs alone and knows nothing of the specification. A seed draws its choices,
+but for those that its choices.go marks as refused today.
+"""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from conformance.campaign import Campaign, Limits, campaign
+from conformance.cores.asks import Ask
+from conformance.cores.kit import CORES
+from conformance.cores.process import ProcessTarget
+from conformance.vectors.play import Played, all_cases, play_vectors
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("go") is None, reason="needs Go"),
+]
+
+SOURCE = Path(__file__).parent / "doubles" / "second_core"
+
+Verify = Callable[[str, int], tuple[Played, Campaign[Ask]]]
+
+
+@pytest.fixture(scope="module")
+def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the core; it needs no registry."""
+    built = tmp_path_factory.mktemp("second") / "core"
+    subprocess.run(["go", "build", "-o", built, "."], cwd=SOURCE, check=True, timeout=300)  # noqa: S607 - where it is found
+    return built
+
+
+@pytest.fixture
+def verify(core: Path) -> Verify:
+    """Return what plays the vectors and so many sequences, given arguments of the core."""
+
+    def run(arguments: str, sequences: int) -> tuple[Played, Campaign[Ask]]:
+        target = ProcessTarget(f"{core} {arguments}")
+        try:
+            played = play_vectors(target, target.hello(), all_cases())
+            return played, campaign(target, Limits(sequences=sequences, seconds=600), CORES)
+        finally:
+            target.close()
+
+    return run
+
+
+@pytest.mark.parametrize("profile", ["kip", "kafka"])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_it_chooses_conforms(verify: Verify, profile: str, seed: int) -> None:
+    played, found = verify(f"-profile {profile} -seed {seed}", 60)
+    assert played.faults == found.faults == ()
+    assert played.number > 200
+    assert found.steps > 1500
+
+
+@pytest.mark.parametrize("choice", ["newest,nothing,half", "late", "refuses-undelivered"])
+def test_a_choice_alone_conforms(verify: Verify, choice: str) -> None:
+    played, found = verify(f"-with {choice}", 60)
+    assert played.faults == found.faults == ()
