@@ -215,11 +215,11 @@ def would_change(state: State, start: int, complete: int, batches: Batches) -> b
     h = state.header
     if h[at.COUNTS_DURABLE]:
         complete = h[at.DURABLE_COMPLETE]  # What a write says of it is not used.
-    numbers = h.copy()
-    merge_write(numbers, start, complete)
-    if numbers[at.DURABLE_START] != h[at.DURABLE_START]:
-        return True
-    if numbers[at.DURABLE_COMPLETE] != h[at.DURABLE_COMPLETE]:
+    before = h[at.DURABLE_START], h[at.DURABLE_COMPLETE]
+    merge_write(h, start, complete)
+    changes = before != (h[at.DURABLE_START], h[at.DURABLE_COMPLETE])
+    h[at.DURABLE_START], h[at.DURABLE_COMPLETE] = before
+    if changes:
         return True
     held = state.durable[: h[at.DURABLE_TAIL]]
     for row in range(batches.begin, batches.end):

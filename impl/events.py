@@ -50,9 +50,9 @@ _STATE_NAMES = tuple(state.name for state in RecordState)  # In the order of the
     ARG_STABLE, MS, WRITE_ID, ARG_OFFSET, ENTRY, RESULT, CAN_ACQUIRE, ACQUIRED_COUNT,
     RECORDED_NUMBER, DUE, CLAIM, LOST, THREW, AFTER_START, AFTER_END, AFTER_COMPLETE,
     LOG_FROM, LOG_TO, ACQUIRED_FROM, ACQUIRED_TO, ACKS_FROM, ACKS_TO, WRITES_FROM, WRITES_TO,
-    COMPLETED_FROM, COMPLETED_TO, RECORDS_FROM, RECORDS_TO, MARKED_FROM, MARKED_TO,
-) = range(40)  # fmt: skip
-FIELDS = 40
+    COMPLETED_FROM, COMPLETED_TO, RECORDS_FROM, RECORDS_TO, MARKED_FROM, MARKED_TO, OVERLAPS,
+) = range(41)  # fmt: skip
+FIELDS = 41
 
 
 class Events(NamedTuple):
@@ -102,7 +102,9 @@ def events_of(batch: pa.RecordBatch, members: Members) -> Events:
         _shared(fields, LOG_FROM, operation, ranges, len(log_batches["first"]))
     _shared(fields, ACKS_FROM, MARK_IN_PROGRESS, marks, len(types.bounds))
     marked = lists_of(result["marked"])
-    fields[MARKED_FROM:] = (marked.bounds + len(types.items)).T
+    batches = _rows(fields_of(written.items), "first", "last", "state", "delivery_count")
+    fields[OVERLAPS] = _overlaps(fields, written.bounds, batches)
+    fields[MARKED_FROM:OVERLAPS] = (marked.bounds + len(types.items)).T
     return Events(
         fields,
         _both(_rows(log_batches, "first", "last"), _rows(fields_of(ranges.items), "first", "last")),
@@ -119,7 +121,7 @@ def events_of(batch: pa.RecordBatch, members: Members) -> Events:
         _copied(integers(writes["start_offset"], MISSING)),
         _copied(integers(writes["delivery_complete_count"], MISSING)),
         written.bounds,
-        _rows(fields_of(written.items), "first", "last", "state", "delivery_count"),
+        batches,
         rows_of([*_integers(completed, "seq"), numbered(completed["status"], STATUS_NAMES)]),
         _visible(fields, _record_rows(records, members)),
     )
@@ -140,6 +142,18 @@ def _answers(writes: dict[str, pa.Array], bounds: Ints) -> Ints:
     )
     status, released = numbered(writes["status"], STATUS_NAMES), np.zeros_like(id_)
     return rows_of([id_, status, made_after, start, complete, *bounds.T, released])
+
+
+def _overlaps(fields: Ints, bounds: Ints, batches: Ints) -> Ints:
+    """Tell in which events several writes name one offset; those of expired locks may."""
+    overlaps = np.zeros(fields.shape[1], np.int64)
+    several = (fields[WRITES_TO] - fields[WRITES_FROM] > 1) & (fields[OP] != ADVANCE_TIME)
+    for row in np.flatnonzero(several):  # Hardly ever.
+        own = bounds[fields[WRITES_FROM, row] : fields[WRITES_TO, row]]
+        told = np.concatenate([batches[max(0, low) : max(0, high), :2] for low, high in own])
+        told = told[np.argsort(told[:, 0])]
+        overlaps[row] = np.any(told[1:, 0] <= told[:-1, 1])
+    return overlaps
 
 
 def _copied(column: Ints) -> Ints:

@@ -29,7 +29,7 @@ from impl.log import seek_range
 from impl.policy import Fetch
 from impl.progress import Mark, mark_in_progress
 from impl.reading import Noticed
-from impl.rows import Ints, sort_rows
+from impl.rows import Ints, copy_row, sort_rows
 from impl.state import State, has_room, rows_needed
 from impl.validity import is_event
 from impl.window import complete_count
@@ -194,7 +194,7 @@ def _ranges_named(header: Ints, events: Events, leaders: Leaders, position: Ints
         number += events.write_bounds[i, 1] - events.write_bounds[i, 0]
     if f[event.OP, row] == event.INITIALIZE:
         leader = position[P_LEADER]
-        number += header[at.PENDING_TAIL]
+        number += header[at.PENDING_TAIL] + header[at.DURABLE_TAIL] + header[at.JOURNAL_TAIL]
         number += leaders.values[leader, _BATCHES_TO] - leaders.values[leader, _BATCHES_FROM]
     return int(number)
 
@@ -226,7 +226,10 @@ def take_over(state: State, events: Events, leaders: Leaders, position: Ints) ->
     h = state.header
     differs = False
     merge_journal(state)
-    numbers, batches = h.copy(), state.durable[: h[at.DURABLE_TAIL]].copy()
+    before, rows = (h[at.DURABLE_START], h[at.DURABLE_COMPLETE]), h[at.DURABLE_TAIL]
+    aside = state.durable.shape[0] - rows
+    for i in range(rows):
+        copy_row(state.durable, aside + i, state.durable, i)
     if leader.state_epoch <= h[at.STATE_EPOCH]:
         note_shown(state, leader.start, leader.complete, leader.batches)
         merge_journal(state)
@@ -235,9 +238,10 @@ def take_over(state: State, events: Events, leaders: Leaders, position: Ints) ->
     lenient = f[event.RESULT, row] == at.S_NONE
     result = initialize(state, leader, lenient, f[event.AFTER_START, row])
     if not h[at.INITIALIZED]:  # A leader that failed leaves what is durable as it was.
-        for column in (at.DURABLE_TAIL, at.DURABLE_START, at.DURABLE_COMPLETE):
-            h[column] = numbers[column]
-        state.durable[: h[at.DURABLE_TAIL]] = batches
+        h[at.DURABLE_START], h[at.DURABLE_COMPLETE] = before
+        h[at.DURABLE_TAIL] = rows
+        for i in range(rows):
+            copy_row(state.durable, i, state.durable, aside + i)
     return _PERSISTED if result == at.FINE and differs else result
 
 

@@ -182,10 +182,7 @@ def _is_moment(events: Events, row: int, write: int) -> bool:
 
 @compiled
 def _are_state_batches(events: Events, row: int, write: int) -> bool:
-    """Check the state batches of a write and sort them: they are recorded in any order.
-
-    The last write is checked together with all before it, except those of expired locks.
-    """
+    """Check the state batches of a write and sort them: they are recorded in any order."""
     f, written, bounds = events.fields, events.written, events.write_bounds
     low, high = bounds[write, 0], bounds[write, 1]
     sort_rows(written, low, high)
@@ -194,14 +191,7 @@ def _are_state_batches(events: Events, row: int, write: int) -> bool:
             return False
         if not 0 <= written[i, 3] <= _MAX_COUNT:
             return False
-    begin = bounds[f[event.WRITES_FROM, row], 0]
-    if f[event.OP, row] == event.ADVANCE_TIME or begin == low:
-        return _ascend(written, low, high)
-    if write < f[event.WRITES_TO, row] - 1:
-        return True
-    together = written[begin:high].copy()
-    sort_rows(together, at.NOTHING, high - begin)
-    return _ascend(together, at.NOTHING, high - begin)
+    return _ascend(written, low, high) and not f[event.OVERLAPS, row]
 
 
 @compiled
