@@ -42,14 +42,10 @@ class TopicPartition:
 
 @attrs.frozen
 class PartitionRequest:
-    """The part of a request about one share-partition; it may acknowledge batches.
-
-    ``max_bytes`` of a fetch is 0 where it only acknowledges (KIP-932, PartitionMaxBytes).
-    """
+    """The part of a request about one share-partition; it may acknowledge batches."""
 
     topic_partition: TopicPartition
     batches: tuple[AcknowledgementBatch, ...] = ()
-    max_bytes: int = attrs.field(default=MAX_EPOCH, validator=non_negative)
 
 
 @attrs.frozen

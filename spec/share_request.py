@@ -201,21 +201,17 @@ def _fetch(
 ) -> tuple[ShareBroker, Responses]:
     """Fetch from the share-partitions of the session, in turn, until there are enough records.
 
-    One of which the request asks for 0 bytes is only acknowledged. The response names those with
-    records or an error, those that were acknowledged, and those of which an answer is due; the
-    first of a session names all.
+    The response names those with records or an error, those that were acknowledged, and those of
+    which an answer is due; the first of a session names all.
     """
     if request.max_records == 0 or request.max_bytes == 0:
         return broker, responses
     key, first = key_of(request), request.session_epoch == INITIAL_EPOCH
     session = broker.sessions[key]
     due = {part.topic_partition for part in session.partitions if first or part.answer_due}
-    unasked = {part.topic_partition for part in request.partitions if part.max_bytes == 0}
     fetched: Responses = {}
     remaining = request.max_records
     for topic_partition in _order(session, request, conduct):
-        if topic_partition in unasked:
-            continue
         broker, answer = _fetch_one(
             broker, request, topic_partition, conduct.of(topic_partition), remaining
         )

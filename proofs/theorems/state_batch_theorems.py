@@ -126,7 +126,8 @@ def _numbers(s: OneStateWrite) -> Entry:
     """Return the start offset and the delivery complete count after the write."""
     start, count = s.start - 1, s.complete - 1
     given = either(s.given_start == 0, start, s.given_start - 1)
-    larger = either(s.given_complete > s.complete, s.given_complete - 1, count)
+    keeps = conjunction(s.given_complete > 0, s.given_complete <= s.complete)
+    larger = either(keeps, count, s.given_complete - 1)
     counted = either(given > start, s.given_complete - 1, either(given == start, larger, count))
     return either(given > start, given, start), counted
 

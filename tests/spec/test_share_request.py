@@ -258,15 +258,6 @@ def test_a_fetch_of_no_records_or_bytes_adds_its_partitions() -> None:
         assert given(response) == {P0: [(0, 1, 1)]}
 
 
-def test_a_partition_with_a_maximum_of_0_bytes_is_only_acknowledged() -> None:
-    part = attrs.evolve(asked(P0, (0, 0, 2), (1, 1, 1)), max_bytes=0)
-    broker, response = sent(opened(broker_of()), fetching("m", 1, part, most=9))
-    assert given(response) == {P0: [], P1: [(0, 5, 1)]}
-    assert errors(response)[P0] == ("NONE", "NONE")
-    _, response = sent(broker, fetching("m", 2))
-    assert given(response)[P0] == [(0, 0, 2), (2, 2, 1)]
-
-
 def test_a_conduct_sets_what_a_broker_chooses_and_reads() -> None:
     chosen = PartitionConduct(
         acquire=Choice(acquired=(OffsetRange(0, 2),)),

@@ -52,6 +52,7 @@ ENSURED = {
 
 NEVER = {
     "a fetch acquires the marker of a transaction": "the specification passes over gaps",
+    "a fetch goes past the limit of the window, to the end of a log batch": "kafka alone allows it",
 }
 """What the specification as a broker never does: it is at a broker's choice."""
 
