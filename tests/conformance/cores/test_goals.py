@@ -34,6 +34,7 @@ NEVER = {
 
 
 ENSURED = {
+    "ANSWER_COMES": "the kit itself answers writes and ends dead letters",
     "WRITE_IS_OUTSTANDING": "the kit itself names only writes that are outstanding",
     "PARTITION_IS_INITIALIZED": "the kit itself initializes first",
     "CHECKPOINT_IS_THE_STATE": "the kit asks for the state after each operation",
