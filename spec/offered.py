@@ -90,12 +90,11 @@ def _offerable(partition: SharePartition, operation: Acquire) -> Iterator[int]:
     first = max(window.start_offset, log.start_offset)
     end = readable_end(log, partition.config.isolation_level)
     last = operation.log_batches[-1].last if operation.log_batches else -1
-    read_past = range(operation.fetch_offset, last + 1)
     available = (
         offset
         for offset in tracked(window, first, end)
         if is_acquirable(window.records[offset])
-        and (offset in read_past or hole_end(log, offset) is None)
+        and (operation.fetch_offset <= offset <= last or hole_end(log, offset) is None)
     )
     if window.records:
         room = first_unfinished(window, log) + partition.config.partition_max_record_locks

@@ -86,4 +86,4 @@ def notice(partition: SharePartition, choice: Choice) -> SharePartition:
         for offset in archived_counts(window, choice)
         if can_vanish(window.records[offset]) and hole_end(log, offset) is not None
     }
-    return attrs.evolve(partition, window=replace(window, gone))
+    return attrs.evolve(partition, window=replace(window, gone)) if gone else partition

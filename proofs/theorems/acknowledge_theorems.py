@@ -117,7 +117,8 @@ def _may_be_refused(s: OneOperation, kind: AcknowledgeType, status: ErrorCode) -
         lambda: _acknowledged(s, before, request(s, (_part(kind),)), Choice(refusal=status))
     )
     fault = _has_fault(s, kind) if status is INVALID_RECORD_STATE else False
-    deserved = _either(_names_a_gap(s), fault)
+    disabled = negate(before.config.renew_acknowledge_enable) if kind is RENEW else False
+    deserved = _either(_names_a_gap(s), fault, disabled)
     if isinstance(step, Refusal):
         return conjunction(negate(deserved), step.guard is Guard.ACKNOWLEDGEMENT_JUDGED)
     return conjunction(deserved, step.outcome.status is status)
@@ -195,7 +196,8 @@ REFUSED = _law(
 )
 DESERVED = _law(
     "refusal_is_deserved",
-    "A request may be refused exactly if it names a record that may not change, or no record.",
+    "A request may be refused exactly if it names a record that may not change, or none, "
+    "or renewals that are not enabled.",
 )
 WELL_FORMED = _law(
     "request_is_well_formed",

@@ -337,6 +337,8 @@ def _may_be_offered(s: OneOffer, level: IsolationLevel) -> Term:
     if level is IsolationLevel.READ_COMMITTED:
         readable = either(s.stable < s.log_end, s.stable, s.log_end)
     in_hole = conjunction(s.hole_first <= s.offset, s.offset <= s.hole_last)
+    if s.tracked:  # What the fetch has read past could have been archived.
+        in_hole = conjunction(in_hole, negate(conjunction(s.start <= s.offset, s.offset <= s.last)))
     outside = (s.offset < s.start, s.offset < s.log_start, s.offset >= readable, in_hole)
     inside = conjunction(*(negate(wrong) for wrong in outside))
     if s.tracked:
@@ -407,7 +409,8 @@ PASSES = _law(
 )
 OFFERS = _law(
     "what_a_fetch_could_acquire_is_offered",
-    "Offered is what is AVAILABLE, or known of the log and not in flight, where there is room.",
+    "Offered is what is AVAILABLE and in the log, or read past, or known of the log and not in "
+    "flight, where there is room.",
 )
 ASCENDS = _law("what_is_offered_ascends", "Of two offsets that are offered the lower comes first.")
 FULL = _law(

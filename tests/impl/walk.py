@@ -22,7 +22,11 @@ from tests.lockstep.world import (
     begin_below_log,
     grant,
     lapse,
+<<<<<<< HEAD
     leave_with_a_write,
+=======
+    notice,
+>>>>>>> part/legal
     pass_over,
     pass_time,
     stay_full,
@@ -36,7 +40,11 @@ _OTHERS = {
     begin_below_log,
     grant,
     lapse,
+<<<<<<< HEAD
     leave_with_a_write,
+=======
+    notice,
+>>>>>>> part/legal
     pass_over,
     pass_time,
     stay_full,
