@@ -31,6 +31,7 @@ _NUMBERS = {
 }
 _TIMES = {"begin", "end", "late"}
 _FLAGS = {"named", "exact", "malformed", "timed"}
+_OF_FACTS = {"begin", "end", "first", "last", "step"}
 _KINDS = {kind.value for kind in Kind}
 
 FACTS: dict[str, tuple[str, Any]] = {
@@ -133,7 +134,7 @@ def _typed(fact: Any) -> Any:  # noqa: ANN401 - any of the facts
     """Return a fact whose times and numbers are numbers."""
     for field in attrs.fields(type(fact)):
         value = getattr(fact, field.name)
-        wanted = int | float if field.name in ("begin", "end", "first", "last") else object
+        wanted = int | float if field.name in _OF_FACTS else object
         if not isinstance(value, wanted):
             raise TypeError(f"{field.name} is {value!r}")
     return fact

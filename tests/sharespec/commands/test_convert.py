@@ -27,7 +27,7 @@ def test_a_request_log_is_converted_and_judged_as_before(tmp_path: Path) -> None
         CliRunner().invoke(cli, ["replay", str(path), "--json", *KNOWN]) for path in (LOG, out)
     ]
     assert [result.exit_code for result in results] == [0, 0]
-    first, second = (json.loads(result.output) for result in results)
+    first, second = (json.loads(result.output.splitlines()[-1]) for result in results)
     for name in ("partitions", "conforms", "diverged", "undetermined", "judged", "gaps"):
         assert first[name] == second[name]
     assert (first["conforms"], first["judged"]) == (1, 238)
