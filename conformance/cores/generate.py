@@ -163,6 +163,9 @@ def _window(random: Random) -> int:
 
 
 def _log_start(random: Random, can: Capabilities) -> int:
+    """Choose mostly 0, as does a core that reads no durable state, which says where to begin."""
+    if not can.take_over:
+        return 0
     exact = (start for start in _LOG_STARTS if can.large_offsets or start < _MOST_EXACT)
     return random.choice(tuple(exact)) if random.random() < _SELDOM else 0
 

@@ -1,7 +1,7 @@
 'use strict';
 // A share-partition, and the driver that lets `sharespec verify` ask it. Its writes succeed at
 // once; it renews no lock, and knows nothing of new leaders or of a log that loses its beginning.
-const can = { acquire_modes: ['record_limit'], renew: false, take_over: false, advance_log_start: false, large_offsets: false };
+const can = { acquire_modes: ['record_limit'], renew: false, take_over: false, advance_log_start: false };
 const IDS = { AVAILABLE: 0, ACKNOWLEDGED: 2, ARCHIVED: 4 };
 const ENDS = { 0: () => 'ARCHIVED', 1: () => 'ACKNOWLEDGED', 2: failed, 3: () => 'ARCHIVED' };
 let records, log, start, end, now, writes, config; // A record: { state, count, owner, deadline }.
