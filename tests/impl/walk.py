@@ -22,11 +22,8 @@ from tests.lockstep.world import (
     begin_below_log,
     grant,
     lapse,
-<<<<<<< HEAD
     leave_with_a_write,
-=======
     notice,
->>>>>>> part/legal
     pass_over,
     pass_time,
     stay_full,
@@ -40,11 +37,8 @@ _OTHERS = {
     begin_below_log,
     grant,
     lapse,
-<<<<<<< HEAD
     leave_with_a_write,
-=======
     notice,
->>>>>>> part/legal
     pass_over,
     pass_time,
     stay_full,
