@@ -50,12 +50,19 @@ def _await(header: Ints, place: int, number: int, now: int) -> None:
 
 @compiled
 def _first_write(state: State) -> int:
-    """Return the write that is awaited already, else that which was made first; -1 for none."""
-    h, rows = state.header, state.outstanding
+    """Return the write that is awaited already, else that which was made first; -1 for none.
+
+    None needs to be answered that is in doubt, or that an altered start offset has fenced.
+    """
+    h, rows, first = state.header, state.outstanding, -1
     for row in range(h[at.OUTSTANDING_TAIL]):
+        is_fenced = rows[row, at.O_START] < 0 and rows[row, at.O_SAID_START] == at.UNSAID
+        if rows[row, at.O_ID] == at.DOUBTFUL or is_fenced:
+            continue
         if rows[row, at.O_ID] == h[at.LATE_WRITE]:
             return int(rows[row, at.O_ID])
-    return int(rows[0, at.O_ID]) if h[at.OUTSTANDING_TAIL] > 0 else -1
+        first = int(rows[row, at.O_ID]) if first < 0 else first
+    return first
 
 
 @compiled

@@ -295,8 +295,11 @@ def differs_from_durable(state: State, leader: Leader) -> bool:
 
 @compiled
 def _recovered(start: int, complete: int, batches: Part) -> tuple[int, int, Part]:
-    """Return a durable state once its start offset has passed what is finished there."""
-    rows, low = batches.rows, batches.low
+    """Return a durable state once its start offset has passed what is finished there.
+
+    A count that is not known stays so.
+    """
+    rows, low, passed = batches.rows, batches.low, 0
     while low < batches.high and rows[low, 1] < start:
         low += 1
     while (
@@ -304,7 +307,8 @@ def _recovered(start: int, complete: int, batches: Part) -> tuple[int, int, Part
         and rows[low, 0] <= start
         and (rows[low, 2] == at.ACKNOWLEDGED or rows[low, 2] == at.ARCHIVED)
     ):
-        complete -= rows[low, 1] - start + 1
+        passed += rows[low, 1] - start + 1
         start = rows[low, 1] + 1
         low += 1
-    return start, complete, Part(rows, low, batches.high)
+    left = complete if complete < 0 else complete - passed
+    return start, left, Part(rows, low, batches.high)

@@ -38,7 +38,9 @@ class Watch:
         whole = standing.state if standing else None
         awaited = standing.awaited if standing else ()
         self._watched: dict[AwaitedKind, Awaited] = {each.kind: each for each in awaited}
-        self._writes: dict[int, None] = {w.id: None for w in whole.writes} if whole else {}
+        writes = whole.writes if whole else ()
+        # Those that an altered start offset has fenced keep it, and need no answer.
+        self._writes = {w.id: None for w in writes if w.seen or w.start_offset >= 0}
         self._log_end: int | None = whole.log.end_offset if whole and whole.log.known else None
 
     def begin(self, operation: Operation) -> None:

@@ -72,7 +72,8 @@ def persisted_mismatch(event: TraceEvent, durable: DurableState) -> Mismatch | N
         return None
     read, written = _merged(operation.persisted), _merged(durable)
     if not operation.count_known:
-        read = attrs.evolve(read, delivery_complete_count=written.delivery_complete_count)
+        read = attrs.evolve(read, delivery_complete_count=-1)
+        written = attrs.evolve(written, delivery_complete_count=-1)
     if read == written or _recovered(read) == _recovered(written):
         return None
     first = first_difference(_batches(read.state_batches), _batches(written.state_batches))
@@ -183,17 +184,20 @@ def _batches(batches: Iterable[StateBatch]) -> list[Segment]:
     return [(b.first, b.last, (b.state, b.delivery_count)) for b in batches]
 
 
-def _recovered(state: DurableState) -> DurableState:
-    """Return the state once its start offset has passed what is finished there."""
+def _recovered(state: DurableState) -> tuple[int, int, tuple[StateBatch, ...]]:
+    """Return start offset, count and batches once the start has passed what is finished there.
+
+    A count that is not known, -1, stays so.
+    """
     start, count, batches = state.start_offset, state.delivery_complete_count, state.state_batches
     while batches and batches[0].last < start:
         batches = batches[1:]
     while batches and batches[0].first <= start and batches[0].state in TERMINAL_STATES:
-        count -= batches[0].last - start + 1
+        count = count if state.delivery_complete_count < 0 else count - batches[0].last + start - 1
         start, batches = batches[0].last + 1, batches[1:]
     if batches:
         batches = (attrs.evolve(batches[0], first=max(start, batches[0].first)), *batches[1:])
-    return DurableState(start, count, batches)
+    return start, count, batches
 
 
 def _merged(state: DurableState) -> DurableState:

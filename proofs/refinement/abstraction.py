@@ -316,6 +316,8 @@ def _fill_outstanding(state: State, partition: SharePartition, serials: dict[int
             at.MADE if waiting.made_after is None else waiting.made_after,
             at.UNSAID,
             at.UNSAID,
+            min(waiting.offsets, default=-1),
+            max(waiting.offsets, default=-1),
         )
         header[at.UNMADE] += waiting.made_after is not None
         for batch in write.state_batches:

@@ -40,7 +40,7 @@ def fault(rule: str, operation: str, steps: int = 1, **changes: Any) -> Fault[An
 
 
 def test_vectors_and_sequences_of_one_mistake_are_one_group() -> None:
-    (group,) = groups_of(FaultKind.RELEASE_IGNORES_LIMIT, sequences=12)
+    (group,) = groups_of(FaultKind.RELEASE_IGNORES_LIMIT, sequences=30)
     assert group.title == "a delivery fails at the delivery limit: AVAILABLE instead of ARCHIVED"
     assert group.vectors > 3
     assert group.sequences > 0

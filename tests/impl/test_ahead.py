@@ -1,8 +1,10 @@
+import numba
 import pytest
 
 from impl import ahead
 from impl.kernel import replay_partition
 from impl.replay import replay_rows
+from impl.written import Before
 from model.profile import KAFKA
 from model.trace_arrow import table_from_rows
 from replay.run import COMPILED_PARTS
@@ -43,7 +45,8 @@ def test_the_parts_are_compiled_for_what_the_kernel_calls_them_with(
 ) -> None:
     assert replay_partition(table_from_rows(kafka_rows()), KAFKA).divergence is None
     ((state, events, leaders, results, position),) = replay_rows.signatures  # type: ignore[attr-defined] # Numba's
-    called = {state, events, leaders, position, results.dtype}
+    around = numba.typeof(Before(0, 0))
+    called = {state, events, leaders, position, results.dtype, around}
     for part in range(ahead.PARTS):
         for types in compiled_of(monkeypatch, part).values():
             assert types[0] in {state, events}

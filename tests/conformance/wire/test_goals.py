@@ -45,6 +45,7 @@ ENSURED = {
     Guard.DEAD_LETTER_IS_ARCHIVING: "a response does not report dead letters",
     Guard.ONLY_COMMITTED_IS_ASKED_FOR: "no aborted transactions are asked for",
     Guard.WRITE_IS_OUTSTANDING: "a response does not report writes",
+    Guard.ANSWER_COMES: "a response does not report writes, and each request has its own time",
     Guard.CHECKPOINT_IS_THE_STATE: "a response does not report the whole state",
     Guard.PARTITION_IS_INITIALIZED: "a broker sees to it",
 }
