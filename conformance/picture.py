@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import attrs
 
 from conformance.campaign import Fault
-from judge.compare import first_difference, record_segments
-from judge.mismatch import Segment
+from judge.compare import record_segments
+from judge.mismatch import Segment, first_difference
 from model.checks import MAX_INT64
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot

@@ -22,7 +22,6 @@ __all__ = [
     "Mismatch",
     "composed_mismatch",
     "differences",
-    "first_difference",
     "first_mismatch",
     "later_writes",
     "persisted_mismatch",

@@ -33,7 +33,8 @@ class OtherEngine(SpecEngine):
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int
     ) -> Outcome:
         """Apply one operation."""
-        archived = (AcquiredRange(0, _EVERYTHING, self.count),)
+        low = self.partition.window.start_offset
+        archived = (AcquiredRange(low, low + _EVERYTHING, self.count),)
         if isinstance(operation, Acquire):
             taken, entered = _taken(self.partition, operation, self.aborted)
             choice = Choice(taken, entered, archived=archived)

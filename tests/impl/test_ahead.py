@@ -1,3 +1,5 @@
+from typing import Any, cast
+
 import numba
 import pytest
 
@@ -45,7 +47,7 @@ def test_the_parts_are_compiled_for_what_the_kernel_calls_them_with(
 ) -> None:
     assert replay_partition(table_from_rows(kafka_rows()), KAFKA).divergence is None
     ((state, events, leaders, results, position),) = replay_rows.signatures  # type: ignore[attr-defined] # Numba's
-    around = numba.typeof(Before(0, 0))
+    around = cast("Any", numba).typeof(Before(0, 0))
     called = {state, events, leaders, position, results.dtype, around}
     for part in range(ahead.PARTS):
         for types in compiled_of(monkeypatch, part).values():

@@ -3,7 +3,7 @@ from typing import Any
 import attrs
 import pytest
 
-from judge.compare import Mismatch, first_difference, first_mismatch, persisted_mismatch
+from judge.compare import Mismatch, first_mismatch, persisted_mismatch
 from judge.engine import SpecEngine
 from model.errors import ErrorCode
 from model.guards import Difference
@@ -165,20 +165,3 @@ def test_a_new_leader_reads_what_was_written() -> None:
     row["persisted"]["start_offset"] = -1
     (started,) = events([row])
     assert persisted_mismatch(started, DurableState(2, 4))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        ([], [], None),
-        ([(0, 9, "a")], [(0, 4, "a"), (5, 9, "a")], None),
-        ([(0, 9, "a")], [(0, 4, "a"), (6, 9, "a")], (5, "a", None)),
-        ([(0, 9, "a")], [(0, 4, "a"), (5, 9, "b")], (5, "a", "b")),
-        ([], [(7, 9, "b")], (7, None, "b")),
-        ([(0, 3, "a"), (2, 5, "a")], [(0, 5, "a")], None),
-    ],
-)
-def test_the_first_difference_of_two_lists_of_segments(
-    one: list[tuple[int, int, str]], other: list[tuple[int, int, str]], expected: object
-) -> None:
-    assert first_difference(one, other) == expected

@@ -3,7 +3,7 @@ from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.promise import PROMISE, PROMISES
 
 STAND_FOR_NONE = {
-    "ANSWER_COMES": "a bound of a profile on what a recording awaits, which those here are short of",
+    "ANSWER_COMES": "a bound on what a recording awaits, for which those here are too short",
     "WRITE_IS_OUTSTANDING": "whoever records names only writes that are outstanding",
     "PARTITION_IS_INITIALIZED": "whoever records initializes first",
     "CHECKPOINT_IS_THE_STATE": "whoever records tells the state as it is",
