@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from operator import attrgetter
 
 import attrs
@@ -73,7 +74,8 @@ def persisted_mismatch(event: TraceEvent, durable: DurableState) -> Mismatch | N
     if not operation.count_known:
         read = attrs.evolve(read, delivery_complete_count=-1)
         written = attrs.evolve(written, delivery_complete_count=-1)
-    if read == written or _recovered(read) == _recovered(written):
+    ascends = all(one.last < other.first for one, other in pairwise(read.state_batches))
+    if ascends and _recovered(read) == _recovered(written):
         return None
     first = first_difference(_batches(read.state_batches), _batches(written.state_batches))
     return Mismatch(
@@ -194,8 +196,8 @@ def _recovered(state: DurableState) -> tuple[int, int, tuple[StateBatch, ...]]:
     while batches and batches[0].first <= start and batches[0].state in TERMINAL_STATES:
         count = count if state.delivery_complete_count < 0 else count - batches[0].last + start - 1
         start, batches = batches[0].last + 1, batches[1:]
-    if batches:
-        batches = (attrs.evolve(batches[0], first=max(start, batches[0].first)), *batches[1:])
+    if batches and batches[0].first < start <= batches[0].last:
+        batches = (attrs.evolve(batches[0], first=start), *batches[1:])
     return start, count, batches
 
 
