@@ -179,7 +179,8 @@ def _window_of_all_states() -> Pair:
 
 
 def _missing(reached: Counter[Enum | str]) -> list[str]:
-    wanted: set[Enum] = {*Guard, *ANSWERED}
+    # How long an answer may be awaited is no rule of a share-partition: ``judge.awaited`` has it.
+    wanted: set[Enum] = {*Guard, *ANSWERED} - {Guard.ANSWER_COMES}
     writing = ("Acknowledge", "AdvanceTime", "Expire", "FinishDeadLetter", "MemberLeaves")
     writes = {
         f"{operation} writes {status.name}"
