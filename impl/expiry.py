@@ -127,9 +127,28 @@ def _expire(state: State, ranges: Ints, seen: bool, answers: Ints, group: int) -
     A group that lies below it whole still writes the start offset and the delivery complete count.
     """
     result, change = _expire_ranges(state, ranges, seen)
-    if result != at.FINE or ranges.shape[0] == 0:
+    if result != at.FINE:
         return result
+    if seen and answers[group, at.A_SAID_START] > state.header[at.START]:
+        change = _expire_passed(state, answers[group, at.A_SAID_START], change)
+    if ranges.shape[0] == 0 and change.last == at.NOWHERE:
+        return at.FINE
     return send_anyway(state, change, answers, group)
+
+
+@compiled
+def _expire_passed(state: State, start: int, change: Change) -> Change:
+    """Expire what is due below the start offset of a write, which needs no batches of it."""
+    h, runs = state.header, state.runs
+    cut(h, runs, start)
+    low, high = change.first, change.last
+    for i in range(h[at.HEAD], h[at.TAIL]):
+        if runs[i, at.FIRST] >= start:
+            break
+        if is_held(runs, i) and runs[i, at.DEADLINE] < h[at.NOW]:
+            transition(h, runs, i, at.AVAILABLE, change.serial)
+            low, high = min(low, runs[i, at.FIRST]), max(high, runs[i, at.LAST])
+    return Change(change.serial, low, high)
 
 
 @compiled

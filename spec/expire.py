@@ -45,7 +45,8 @@ def advance_time(
         answer = answers[index] if index < len(answers) else Answer()
         partition = _at_the_write(partition, group, answer)
         expired = _expired(partition, group, seen=answer.written is not None)
-        if group.locks:
+        expired |= _passed(partition, answer)
+        if group.locks or expired:
             partition, write = write_and_forget(partition, expired, answer)
             writes.append(write)
     still_due = due_offsets(partition)
@@ -139,6 +140,16 @@ def _at_the_write(partition: SharePartition, group: Expiry, answer: Answer) -> S
     if told or window.start_offset <= (start or 0) <= first_unfinished(window, partition.log):
         return move_start(partition, start)
     return partition
+
+
+def _passed(partition: SharePartition, answer: Answer) -> dict[int, Record]:
+    """Return the records whose locks end because the start offset of a write that was seen says so.
+
+    It needs no batches of what is finished below it.
+    """
+    start = answer.written.start_offset if answer.written else 0
+    ranges = tuple(OffsetRange(o, o) for o in due_offsets(partition) if o < start)
+    return _expired(partition, Expiry(ranges))
 
 
 def _expired(partition: SharePartition, group: Expiry, *, seen: bool = False) -> dict[int, Record]:
