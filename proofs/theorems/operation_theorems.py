@@ -281,7 +281,7 @@ COMMITTED = (
         Control(
             "archive_aborted_records archives at any isolation level",
             "spec.aborted:archive_aborted_records",
-            becomes(lambda state, _operation: Step(state)),
+            becomes(lambda state, *_rest: Step(state)),
         ),
     ),
     Theorem(

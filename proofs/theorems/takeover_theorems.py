@@ -111,7 +111,7 @@ def _says_nothing(each: Outstanding) -> Term:
     write = each.write
     told = write.state_batches, each.offsets, each.seq, each.made_after
     nothing = told == ((), (), None, None)
-    return conjunction(nothing, write.start_offset == -1, write.delivery_complete_count == -1)
+    return conjunction(nothing, write.start_offset == -1, write.delivery_complete_count == 0)
 
 
 def _is_held(record: rules.Record) -> Term:

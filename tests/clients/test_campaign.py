@@ -18,7 +18,13 @@ from tests.doubles.share_faults import Fault
 
 FAST = Pace(poll_ms=20)
 HASTY = Pace(poll_ms=20, patience_seconds=1)
-RARE = {Fault.HASTY: 25, Fault.TO_NEW_LEADER: 60}
+RARE = {
+    Fault.HASTY: 25,
+    Fault.KEEPS_ASSIGNMENT: 20,
+    Fault.STAYS_WITH_LEADER: 20,
+    Fault.DROPS_REVOKED: 60,
+    Fault.TO_NEW_LEADER: 60,
+}
 """Faults that take three steps in one order, and the seed from which on they are looked for."""
 
 
