@@ -76,6 +76,11 @@ ARCHIVED_BEHIND = (
 
 QUEUE = True
 SELDOM = {
+    "release is answered COORDINATOR_NOT_AVAILABLE": (
+        1,
+        FETCH,
+        asks.MemberLeaves("m1", (FAILS,)),
+    ),
     "ACKNOWLEDGED pending → AVAILABLE: its write fails": (2, FETCH, ACCEPT, EXPIRE, FAIL),
     "ACKNOWLEDGED pending → ARCHIVED: its write fails": (1, FETCH, ACCEPT, EXPIRE, FAIL),
     "ACKNOWLEDGED pending → ARCHIVING: its write fails": (1, QUEUE, FETCH, ACCEPT, EXPIRE, FAIL),
