@@ -224,6 +224,8 @@ def _pending(
     offset: int, recorded: RecordRange, known: RecordsInFlight | None, waiting: frozenset[int]
 ) -> RecordsInFlight:
     """Return a record whose write is outstanding, as it was recorded."""
+    if recorded.state in (RecordState.ACQUIRED, RecordState.IN_PROGRESS):
+        raise _UntoldError(f"offset {offset} cannot be held and wait for a write")
     if known is None or known.write not in waiting:
         raise _UntoldError(f"it does not tell for which write offset {offset} waits")
     return attrs.evolve(known, state=recorded.state, delivery_count=recorded.delivery_count)

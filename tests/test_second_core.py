@@ -59,7 +59,15 @@ def test_what_it_chooses_conforms(verify: Verify, profile: str, seed: int) -> No
     assert found.steps > 1500
 
 
-@pytest.mark.parametrize("choice", ["newest,nothing,half", "late", "refuses-undelivered"])
+ALONE = (
+    "newest,nothing,half", "late", "refuses-undelivered", "start-after", "start-kept", "start-mixed",
+    "start-alone", "rewrites", "keep-back", "from-log-start", "overlap-request", "renew-request",
+    "below-passed", "aborted-uncounted", "gap-inside", "writes-after-rollback",
+)  # fmt: skip
+"""Choices that are accepted; those that no seed draws have not been tried together."""
+
+
+@pytest.mark.parametrize("choice", ALONE)
 def test_a_choice_alone_conforms(verify: Verify, choice: str) -> None:
     played, found = verify(f"-with {choice}", 60)
     assert played.faults == found.faults == ()

@@ -42,7 +42,7 @@ def in_pieces(rows: PartitionRows, plan: Plan, size: int) -> PartitionVerdict:
         pieces.append(attrs.evolve(whole, table=whole.table.slice(0, 0), problem=rows.problem))
     every = Pieces(rows.partition, lambda: pieces)
     verdicts = [p.verdict for p in checked(every, plan, None, in_place(plan, NO_LAG))]
-    return attrs.evolve(merged(verdicts, 0), events=rows.events)
+    return attrs.evolve(merged(verdicts, 0, rows.problem), events=rows.events)
 
 
 @pytest.mark.parametrize(
