@@ -60,9 +60,9 @@ def test_what_it_chooses_conforms(verify: Verify, profile: str, seed: int) -> No
 
 
 ALONE = (
-    "newest,nothing,half", "late", "refuses-undelivered", "start-after", "start-kept", "start-mixed",
-    "start-alone", "rewrites", "keep-back", "from-log-start", "overlap-request", "renew-request",
-    "below-passed", "aborted-uncounted", "gap-inside", "writes-after-rollback",
+    "newest,nothing,half", "late", "refuses-undelivered", "start-after", "start-kept",
+    "start-mixed", "start-alone", "rewrites", "keep-back", "from-log-start", "overlap-request",
+    "renew-request", "below-passed", "aborted-uncounted", "gap-inside", "writes-after-rollback",
 )  # fmt: skip
 """Choices that are accepted; those that no seed draws have not been tried together."""
 

@@ -133,20 +133,18 @@ class Durables:
     def begin_reading(self, each: Observation, now: float) -> None:
         """Begin with a new leader: it knows what it read.
 
-        The rest is as if it had known at once: until then it does nothing. A leader that has a
-        write outstanding may only have validated what it has (decision 85), and go on from there.
+        The rest is as if it had known at once: until then it does nothing.
         """
         if each.status != 0:
             return
         answer, known = _spans(each), self._known
         start = each.start_offset if each.start_offset is not None else -1
-        rules, settled = known.rules(now), self._is_settled(each)
+        rules = known.rules(now)
         changed: list[tuple[int, int, Configurations]] = []
         for piece in known.pieces(0, 2**63 - 1):
             reached = known.reach(piece, rules)
             for low, high, entry in answer.pieces(*piece[:2]):
-                read = recovered(reached, [_record(_entry(entry))])
-                changed.append((low, high, read if settled else read | reached))
+                changed.append((low, high, recovered(reached, [_record(_entry(entry))])))
         known.records.put(changed)
         known.reached = max((part[1] for part in each.ranges), default=-1)
         known.floor = 0
