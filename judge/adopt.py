@@ -242,6 +242,8 @@ def _record(
     state, count = recorded.state, recorded.delivery_count
     plain = RecordsInFlight(offset, offset, state, count)
     if recorded.owner is None:
+        if state in (RecordState.ACQUIRED, RecordState.IN_PROGRESS):
+            raise _UntoldError(f"it does not tell who holds offset {offset}")
         return plain
     granted = any(r.first <= offset <= r.last for r in event.outcome.acquired)
     if isinstance(event.operation, Acquire) and granted:
