@@ -113,3 +113,15 @@ def test_the_member_gets_the_committed_records(
 ) -> None:
     acquired = (AcquiredRange(0, 3, 1), AcquiredRange(4, 5, 2))
     assert [attrs.astuple(part) for part in committed(acquired, spans(*aborted))] == told
+
+
+@BOTH
+@pytest.mark.parametrize("count", [0, 1])
+def test_what_nobody_is_given_may_be_archived_as_it_is_or_counted(
+    profile: Profile, count: int
+) -> None:
+    choice = Choice(acquired=spans((0, 1)), entered=spans((2, 3)), end_offset=4)
+    partition = apply(started(profile, config=COMMITTED), fetch("c1", (0, 3)), choice).partition
+    archived = Choice(start_offset=0, archived=(AcquiredRange(2, 3, count),))
+    step = apply(partition, ArchiveAborted(spans((2, 2))), archived)
+    assert states(step.partition) == f"0-1:Q1@c1 2:X{count} 3:A0"

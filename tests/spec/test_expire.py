@@ -5,8 +5,10 @@ from model.checks import MAX_INT64
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
 from model.operations import AdvanceTime, CompleteWrite, Expire, Operation
-from model.outcome import Answer, Choice, Expiry, Outcome
+from model.outcome import Answer, Choice, Expiry, Outcome, Write
 from model.profile import KAFKA, KIP, Profile
+from model.ranges import StateBatch
+from model.states import RecordState
 from spec.expire import due_offsets
 from spec.partition import SharePartition
 from spec.step import apply
@@ -343,3 +345,30 @@ def test_under_a_virtual_clock_a_lock_is_granted_now(by: int) -> None:
     assert granted(partition, 120).window.records[5].deadline == 120
     with pytest.raises(IllegalChoiceError, match="which may end from 120 to 120"):
         granted(partition, 120 + by)
+
+
+def seen(start: int, *batches: StateBatch) -> tuple[Answer, ...]:
+    """Return the answer to a write that was seen with this start offset."""
+    return (Answer(id=0, written=Write(0, start, 0, batches)),)
+
+
+@BOTH
+def test_the_write_of_an_expiry_may_name_other_records_and_keep_the_start_offset(
+    profile: Profile,
+) -> None:
+    before = run(started(profile), fetch("c1", (0, 2)), acknowledgement("c1", (2, 2, 1)))
+    repeated = StateBatch(2, 2, RecordState.ACKNOWLEDGED, 1)
+    ended = StateBatch(0, 1, RecordState.AVAILABLE, 1)
+    groups = Choice(start_offset=0, expired=(Expiry(spans((0, 2)), -1),))
+    step = apply(before, AdvanceTime(100), groups, seen(-1, ended, repeated))
+    assert states(step.partition) == "0-1:A1 2:K1"
+    assert durable(step.partition).state_batches == (ended, repeated)
+
+
+@BOTH
+def test_below_the_start_offset_of_its_write_a_lock_ends_unnamed(profile: Profile) -> None:
+    before = run(started(profile), fetch("c1", (0, 1)), AdvanceTime(100), fetch("c1", (0, 1)))
+    groups = Choice(expired=(Expiry((), 2),))
+    step = apply(before, AdvanceTime(100), groups, seen(2))
+    assert (states(step.partition), step.partition.window.start_offset) == ("", 2)
+    assert durable(step.partition).start_offset == 2

@@ -8,6 +8,7 @@ from immutables import Map
 
 from model.config import AutoOffsetReset
 from model.errors import ErrorCode, InvalidValueError
+from model.operations import MemberLeaves
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.share_messages import (
@@ -24,7 +25,15 @@ from model.states import RecordState
 from spec.log import Log
 from spec.share_broker import ShareBroker
 from spec.share_broker_invariants import violated_by
-from spec.share_cluster import ShareCluster, advance, arrive, elect, handle, state_key
+from spec.share_cluster import (
+    ShareCluster,
+    advance,
+    arrive,
+    elect,
+    handle,
+    operate,
+    state_key,
+)
 from spec.share_coordinator import ShareCoordinator, serve
 from tests.spec.share_worlds import asked, errors, given
 from tests.spec.worlds import SMALL
@@ -257,3 +266,10 @@ def test_a_dry_run_of_a_read_needs_no_offset_for_a_duration() -> None:
     cluster = elect(cluster_of(epochs=()), 1, KEY, epoch=1, config=by_duration, log=Log(0, 3))
     _, response = fetched(cluster, 1)
     assert given(response) == {AT: [(0, 0, 1)]}
+
+
+def test_a_share_partition_may_change_by_itself_and_its_write_is_sent() -> None:
+    cluster, _ = fetched(cluster_of(), 1)
+    cluster = operate(cluster, 1, KEY, MemberLeaves("m"))
+    (sent,) = cluster.sent
+    assert [batch.state for batch in sent.request.state_batches] == [RecordState.AVAILABLE]

@@ -10,8 +10,9 @@ from model.operations import (
     Initialize,
     MemberLeaves,
     Operation,
+    Produce,
 )
-from model.outcome import Answer, Choice, Completion, Composed
+from model.outcome import Answer, Choice, Completion, Composed, Write
 from model.profile import KIP, Profile
 from model.snapshot import DurableState
 from model.states import RecordState
@@ -341,3 +342,11 @@ def test_a_new_leader_composes_no_write_of_the_former_one() -> None:
     step = apply(partition, acknowledgement("c1", (5, 5, 1)), answers=later(2), seq=1)
     begin = Initialize(SMALL, 0, 10, DurableState(0, 0))
     assert apply(step.partition, begin, seq=2).outcome.composed == ()
+
+
+def test_a_write_besides_has_a_number_of_its_own() -> None:
+    waits = Answer(ErrorCode.PENDING, 7, written=Write(7, 0, 0))
+    partition = apply(started(), Produce((), 100), answers=(waits,)).partition
+    assert partition.outstanding[7].seen
+    with pytest.raises(InvalidValueError, match=r"writes.id is 7"):
+        apply(partition, Produce((), 100), answers=(waits,))
