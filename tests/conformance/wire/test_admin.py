@@ -1,6 +1,7 @@
 """Administration waits for what may pass, and says in one line what does not."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -12,6 +13,7 @@ from conformance.wire.records import Producer, record_batch
 from tests.conformance.wire.fake import TOPIC_ID, Fake, faking
 
 LOADING, EXISTS = 14, 36
+LONG_S = 60.0  # A machine that stalls is no reason to fail.
 DRIVEN = set(SPOKEN) - {"api_versions", "share_fetch", "share_acknowledge"}
 
 
@@ -20,12 +22,18 @@ def fake() -> Fake:
     return Fake()
 
 
-@pytest.fixture
-def admin(fake: Fake) -> Iterator[Admin]:
+@contextmanager
+def administrating(fake: Fake, seconds: float) -> Iterator[Admin]:
     with faking(fake) as address:
         wire = Wire(Address.parse(address))
-        yield Admin(wire, seconds=0.3)
+        yield Admin(wire, seconds=seconds)
         wire.close()
+
+
+@pytest.fixture
+def admin(fake: Fake) -> Iterator[Admin]:
+    with administrating(fake, LONG_S) as admin:
+        yield admin
 
 
 def everything(admin: Admin) -> None:
@@ -115,9 +123,12 @@ def test_a_retriable_error_is_repeated(fake: Fake, admin: Admin) -> None:
     assert len(tried) == 3
 
 
-def test_a_lasting_retriable_error_is_reported(fake: Fake, admin: Admin) -> None:
+def test_a_lasting_retriable_error_is_reported(fake: Fake) -> None:
     failing(fake, "find_coordinator", 1000, coordinator(LOADING))
-    with pytest.raises(TargetError, match="coordinator of g: COORDINATOR_LOAD_IN_PROGRESS"):
+    with (
+        administrating(fake, 0.1) as admin,
+        pytest.raises(TargetError, match="coordinator of g: COORDINATOR_LOAD_IN_PROGRESS"),
+    ):
         admin.find_coordinator("g")
 
 

@@ -25,7 +25,7 @@ def fake() -> Fake:
 @pytest.fixture
 def target(fake: Fake) -> Iterator[BrokerTarget]:
     with faking(fake) as address:
-        found = BrokerTarget(address, bounds=Bounds(seconds=0.5))
+        found = BrokerTarget(address, bounds=Bounds(seconds=60))
         yield found
         found.close()
 
