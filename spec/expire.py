@@ -29,11 +29,12 @@ def advance_time(
 
     Guard: a lock expires neither before its deadline nor, once the clock has passed it, later.
     Effect: each as ``record.expire``. How many writes report them is the implementation's choice.
-    Where the clock is a real one, as ``_pass_time``.
+    What a write that was seen names besides keeps its state, and locks that are over below the
+    start offset of that write end with it. Where the clock is a real one, as ``_pass_time``.
     Delivery count: unchanged.
     Persistence: a write for each group of locks; what becomes of it changes nothing here. Where the
     start offset has passed the records of a group, its write still carries the start offset and the
-    delivery complete count.
+    delivery complete count. A write that was seen may carry any start offset of decision 25.
     """
     if partition.now + operation.ms > MAX_INT64:
         raise InvalidValueError("ms", operation.ms, "a time that keeps the clock within 64 bits")

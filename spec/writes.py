@@ -50,7 +50,7 @@ def write_and_wait(
     Guard: as the record's rule says.
     Effect: others see the new states, pending. The answer commits or undoes them, now or later.
     Delivery count: unchanged.
-    Persistence: one write with all the changes.
+    Persistence: one write with all the changes; one that was seen keeps the form that it had.
     """
     partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
@@ -127,7 +127,8 @@ def complete_write(partition: SharePartition, operation: CompleteWrite) -> Step:
     record be held although its lock is over: a timer that is a little late releases it then.
     Effect: its records are committed, or rolled back; its caller is answered.
     Delivery count: unchanged.
-    Persistence: a write that succeeded is merged into the durable state now.
+    Persistence: a write that succeeded is merged into the durable state now. One that was seen and
+    failed may be durable all the same, since the answer follows the write (decision 147).
     """
     outstanding = operation.id in partition.outstanding
     require(outstanding, Guard.WRITE_IS_OUTSTANDING, f"write {operation.id} is not")
