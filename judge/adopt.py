@@ -18,7 +18,7 @@ from model.outcome import Choice, Write
 from model.profile import Profile
 from model.ranges import RecordRange
 from model.snapshot import DurableState
-from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
+from model.states import HELD_STATES, TERMINAL_STATES, AcknowledgeType, RecordState
 from model.trace import TraceEvent
 from model.whole_state import (
     Extent,
@@ -224,7 +224,7 @@ def _pending(
     offset: int, recorded: RecordRange, known: RecordsInFlight | None, waiting: frozenset[int]
 ) -> RecordsInFlight:
     """Return a record whose write is outstanding, as it was recorded."""
-    if recorded.state in (RecordState.ACQUIRED, RecordState.IN_PROGRESS):
+    if recorded.state in HELD_STATES:
         raise _UntoldError(f"offset {offset} cannot be held and wait for a write")
     if known is None or known.write not in waiting:
         raise _UntoldError(f"it does not tell for which write offset {offset} waits")
@@ -242,7 +242,7 @@ def _record(
     state, count = recorded.state, recorded.delivery_count
     plain = RecordsInFlight(offset, offset, state, count)
     if recorded.owner is None:
-        if state in (RecordState.ACQUIRED, RecordState.IN_PROGRESS):
+        if state in HELD_STATES:
             raise _UntoldError(f"it does not tell who holds offset {offset}")
         return plain
     granted = any(r.first <= offset <= r.last for r in event.outcome.acquired)

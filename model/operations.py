@@ -10,7 +10,7 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.ranges import OffsetRange, StateBatch, ascend
 from model.snapshot import DurableState, SharePartitionSnapshot
-from model.states import AcquireMode, RecordState
+from model.states import HELD_STATES, AcquireMode
 
 __all__ = [
     "Acknowledge",
@@ -337,7 +337,7 @@ class Checkpoint:
             raise InvalidValueError("outstanding.id", twice, "an id that no other write has")
         ends = {o for end in self.deadlines for o in range(end.first, end.last + 1)}
         for record in self.state.records or ():
-            held = record.state in (RecordState.ACQUIRED, RecordState.IN_PROGRESS)
+            held = record.state in HELD_STATES
             if held and record.owner is None:
                 raise InvalidValueError("after.records.member", None, "the owner of the lock")
             locked = record.owner is not None

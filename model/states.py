@@ -18,6 +18,9 @@ class RecordState(IntEnum):
     IN_PROGRESS = 5
 
 
+HELD_STATES = frozenset({RecordState.ACQUIRED, RecordState.IN_PROGRESS})
+"""While a record is in one of these, a member holds it under a lock, unless a write is pending."""
+
 TERMINAL_STATES = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
 """No committed record leaves one of these states."""
 

@@ -11,14 +11,12 @@ from model.guards import Guard
 from model.operations import Checkpoint, Gap, OutstandingWrite
 from model.outcome import Write
 from model.ranges import StateBatch
-from model.states import TERMINAL_STATES, RecordState
+from model.states import HELD_STATES, TERMINAL_STATES, RecordState
 from spec.coordinator import Durable
 from spec.log import Log
 from spec.partition import Outstanding, SharePartition, Step, require
 from spec.record import UNDELIVERED, Record, is_terminal
 from spec.window import Window, extend, replace
-
-_HELD = frozenset({RecordState.ACQUIRED, RecordState.IN_PROGRESS})
 
 
 def take_checkpoint(partition: SharePartition, operation: Checkpoint) -> Step:
@@ -161,7 +159,7 @@ def _records(operation: Checkpoint) -> dict[int, Record]:
                     former_deadline=deadline,
                     exhausted=exhausted,
                 )
-            elif part.state in _HELD:
+            elif part.state in HELD_STATES:
                 record = attrs.evolve(record, owner=part.owner, deadline=deadline)
             records[offset] = record
     if state.start_offset < state.end_offset:

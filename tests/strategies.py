@@ -19,7 +19,7 @@ from model.ranges import AcquiredRange, OffsetRange, RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from model.states import DURABLE_STATES as DURABLY
-from model.states import AcquireMode, RecordState
+from model.states import HELD_STATES, AcquireMode, RecordState
 from model.trace import TraceEvent
 from spec.record import Record
 
@@ -281,7 +281,7 @@ EVENTS: st.SearchStrategy[TraceEvent] = _events()
 def _records(draw: st.DrawFn) -> Record:
     state = draw(st.sampled_from(RecordState))
     pending = draw(st.booleans())
-    held = state in {RecordState.ACQUIRED, RecordState.IN_PROGRESS} and not pending
+    held = state in HELD_STATES and not pending
     progress = st.tuples(st.integers(0, 9), st.integers(0, 9))
     lock = st.tuples(st.integers(0, 3), st.integers(0, 9))
     no_lock = st.just((None, None))

@@ -10,7 +10,7 @@ from judge.words import operation_text, printable, record_text, snapshot_text, w
 from model import operations as ops
 from model.ranges import RecordRange
 from model.snapshot import SharePartitionSnapshot
-from model.states import RecordState
+from model.states import HELD_STATES, RecordState
 from operations.changes import changes
 from operations.explain import answer_text
 from operations.frames import Frame, lag_after, reported_lag_after
@@ -346,7 +346,7 @@ def counted_states(counts: Sequence[int]) -> Numbers:
 
 _SHOWN = (
     (RecordState.AVAILABLE,),
-    (RecordState.ACQUIRED, RecordState.IN_PROGRESS),
+    tuple(HELD_STATES),
     (RecordState.ACKNOWLEDGED,),
     (RecordState.ARCHIVED, RecordState.ARCHIVING),
 )

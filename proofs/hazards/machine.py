@@ -14,7 +14,7 @@ from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Answer, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
-from model.states import RecordState
+from model.states import HELD_STATES, RecordState
 from proofs.hazards import draft_leader as draft
 from proofs.hazards.draft_readings import Readings
 from proofs.hazards.draft_record import DraftRecord, Rules, instants, timers
@@ -23,8 +23,6 @@ from spec.coordinator import Durable, durable_state
 from spec.lag import durable_lag, lag, share_partition_lag
 from spec.partition import SharePartition
 from spec.record import UNDELIVERED
-
-HELD = (RecordState.ACQUIRED, RecordState.IN_PROGRESS)
 
 
 @attrs.frozen
@@ -40,7 +38,7 @@ class Shown:
     @property
     def is_held(self) -> bool:
         """Whether somebody holds the record, and no write of its state is outstanding."""
-        return self.state in HELD and not self.pending
+        return self.state in HELD_STATES and not self.pending
 
     @property
     def is_terminal(self) -> bool:

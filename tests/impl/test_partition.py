@@ -36,7 +36,7 @@ from model.outcome import Answer, Choice, Completion, Expiry, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 from model.snapshot import DurableState
-from model.states import AcquireMode, RecordState
+from model.states import HELD_STATES, AcquireMode, RecordState
 from spec.step import apply, new_partition
 from tests.impl.helpers import (
     COMPILES,
@@ -166,8 +166,7 @@ def test_counts_follow_from_the_records(seed: int, profile: Profile) -> None:
         assert all(
             after.start_offset <= r.first <= r.last < after.end_offset for r in after.records
         )
-        held = {RecordState.ACQUIRED, RecordState.IN_PROGRESS}
-        assert all((r.owner is None) == (r.state not in held) for r in after.records)
+        assert all((r.owner is None) == (r.state not in HELD_STATES) for r in after.records)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import attrs
 
-from model.states import RecordState
+from model.states import HELD_STATES, RecordState
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition
 from spec.record import Record
 
@@ -77,7 +77,7 @@ def _applied(
     transition: Transition, state: RecordState, count: int, *, queue: bool
 ) -> RecordState | None:
     """Return the state after the transition; None where its guard does not allow it."""
-    held = state in (RecordState.ACQUIRED, RecordState.IN_PROGRESS)
+    held = state in HELD_STATES
     record = Record(state, count, "m", _NOW, acquisition=1) if held else Record(state, count)
     if state is RecordState.IN_PROGRESS:
         record = attrs.evolve(record, progress_start=_NOW, last_progress=_NOW)
@@ -163,10 +163,11 @@ def _labels() -> dict[tuple[str, str], list[str]]:
     """Return the words on each arrow; of what happens to every held record, one arrow for both."""
     drawn = arrows()
     pairs: dict[tuple[str, str], dict[str, list[str]]] = {}
-    held = (RecordState.ACQUIRED, RecordState.IN_PROGRESS)
     for arrow in drawn:
-        alike = {attrs.evolve(arrow, before=state) for state in held}
-        both = arrow.before in held and arrow.after not in held and alike <= set(drawn)
+        alike = {attrs.evolve(arrow, before=state) for state in HELD_STATES}
+        both = (
+            arrow.before in HELD_STATES and arrow.after not in HELD_STATES and alike <= set(drawn)
+        )
         pair = ("held" if both else arrow.before.name, arrow.after.name)
         word = _WORDS.get(arrow.transition, arrow.transition)
         listed = pairs.setdefault(pair, {}).setdefault(arrow.only, [])

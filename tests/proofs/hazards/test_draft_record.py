@@ -4,7 +4,7 @@ import attrs
 import pytest
 
 from model.config import SharePartitionConfig
-from model.states import AcknowledgeType, RecordState
+from model.states import HELD_STATES, AcknowledgeType, RecordState
 from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, LimitTest, Readings
 from proofs.hazards.draft_record import (
     NEVER,
@@ -105,7 +105,7 @@ def test_who_may_mark(  # noqa: PLR0913, PLR0917
 
 def test_only_what_a_member_has_in_hand_is_held() -> None:
     for state in RecordState:
-        held = state in (RecordState.ACQUIRED, RecordState.IN_PROGRESS)
+        held = state in HELD_STATES
         assert is_held(attrs.evolve(ACQUIRED, state=state)) is held
         assert not is_held(attrs.evolve(ACQUIRED, state=state, before=ACQUIRED))
 
