@@ -17,7 +17,7 @@ from impl.events import events_of
 from impl.replay import LEADER_COLUMNS, LONGEST, POSITION, Leaders, take_over
 from impl.state import new_state
 from impl.validity import is_event
-from impl.written import Before
+from impl.written import Earlier
 from model.profile import KAFKA
 from model.trace_arrow import SCHEMA
 
@@ -37,7 +37,7 @@ def compile_part(part: int) -> None:
         _compile(function, state, events, integer)
     if part == 0:
         _compile(is_event, events, integer)
-        _compile(compare, state, events, integer, _type(Before(0, 0)), integer)
+        _compile(compare, state, events, integer, _type(Earlier(0, 0)), integer)
     else:
         _compile(take_over, state, events, _type(leaders), position)
 

@@ -9,7 +9,7 @@ from impl.jit import compiled
 from impl.leadership import Leader
 from impl.rows import Ints, sort_rows
 from impl.state import State
-from impl.written import Before, compare_forms
+from impl.written import Earlier, compare_forms
 from model.guards import Difference
 
 _STATUS = at.verdict(Difference.STATUS)
@@ -83,7 +83,7 @@ def first_difference(expected: Part, recorded: Part, start: int) -> int:
 
 
 @compiled
-def compare(state: State, events: Events, row: int, before: Before, complete: int) -> int:
+def compare(state: State, events: Events, row: int, before: Earlier, complete: int) -> int:
     """Return the verdict on a recorded event that no guard refused.
 
     ``complete``: the delivery complete count after it.

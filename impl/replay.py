@@ -34,7 +34,7 @@ from impl.state import State, has_room, rows_needed
 from impl.validity import is_event
 from impl.window import complete_count
 from impl.writes import complete_write, compose, write_besides
-from impl.written import Before
+from impl.written import Earlier
 from model.guards import Difference, Guard
 
 _NOT_INITIALIZED = at.verdict(Guard.PARTITION_IS_INITIALIZED)
@@ -118,7 +118,7 @@ def replay_rows(
 def _apply(state: State, events: Events, leaders: Leaders, position: Ints) -> int:
     """Apply the event at ``position`` and compare it; return a verdict."""
     h, f, row = state.header, events.fields, position[P_ROW]
-    before, log_end = Before(h[at.START], complete_count(state)), h[at.LOG_END]
+    before, log_end = Earlier(h[at.START], complete_count(state)), h[at.LOG_END]
     reason = _step(state, events, leaders, position)
     if reason != at.FINE or f[event.OP, row] == event.GAP:
         return reason

@@ -22,7 +22,7 @@ _WRITTEN_START = at.verdict(Difference.WRITTEN_START_OFFSET)
 _WRITTEN_COMPLETE = at.verdict(Difference.WRITTEN_DELIVERY_COMPLETE_COUNT)
 
 
-class Before(NamedTuple):
+class Earlier(NamedTuple):
     """The start offset and the delivery complete count before an event."""
 
     start: int
@@ -30,11 +30,11 @@ class Before(NamedTuple):
 
 
 @compiled
-def compare_forms(state: State, events: Events, row: int, before: Before) -> int:
+def compare_forms(state: State, events: Events, row: int, before: Earlier) -> int:
     """Return the verdict on the writes of an event that has been applied."""
     h, f = state.header, events.fields
     if f[event.OP, row] == event.INITIALIZE or f[event.OP, row] == event.RESET_OFFSET:
-        before = Before(h[at.START], complete_count(state))  # The window of before is gone.
+        before = Earlier(h[at.START], complete_count(state))  # The window of before is gone.
     begin, end = f[event.WRITES_FROM, row], f[event.WRITES_TO, row]
     for i in range(begin, end):
         where = _first_false(state, events, row, i, before.start)
@@ -172,7 +172,7 @@ def _told_to(events: Events, row: int, offset: int) -> int:
 
 
 @compiled
-def _compare_numbers(state: State, events: Events, row: int, index: int, before: Before) -> int:
+def _compare_numbers(state: State, events: Events, row: int, index: int, before: Earlier) -> int:
     """Return the verdict on the start offset and the delivery complete count of a write."""
     h, write = state.header, _base(state, events, row, index)
     start, count = events.starts[index], events.completes[index]
@@ -200,7 +200,7 @@ def _base(state: State, events: Events, row: int, index: int) -> int:
 
 @compiled
 def _usual_counts(
-    state: State, events: Events, row: int, index: int, before: Before
+    state: State, events: Events, row: int, index: int, before: Earlier
 ) -> tuple[int, int]:
     """Return the least and the largest delivery complete count from the usual start offset on.
 

@@ -7,9 +7,9 @@ from operator import attrgetter
 
 import attrs
 
-from judge.mismatch import Mismatch, Segment, differences, first_difference, mismatch_at
+from judge.mismatch import Mismatch, Segment, first_difference, mismatch_at
 from judge.words import durable_text, marked_text, record_text, span
-from judge.written import Leader, composed_mismatch, later_writes, written_mismatch
+from judge.written import Around, written_mismatch
 from model.checks import MAX_INT64
 from model.guards import Difference
 from model.operations import Initialize
@@ -19,36 +19,16 @@ from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import TERMINAL_STATES, RecordState
 from model.trace import TraceEvent
 
-__all__ = [
-    "Mismatch",
-    "composed_mismatch",
-    "differences",
-    "first_mismatch",
-    "later_writes",
-    "persisted_mismatch",
-    "read_state",
-    "record_segments",
-]
 
-
-def first_mismatch(
-    event: TraceEvent,
-    expected: Outcome,
-    before: SharePartitionSnapshot,
-    after: SharePartitionSnapshot,
-    leader: Leader,
-) -> Mismatch | None:
-    """Return the first difference between a recorded event and what was expected of it.
-
-    ``before`` and ``after`` are the expected states around the event, ``leader`` knows more of the
-    one after it.
-    """
+def first_mismatch(event: TraceEvent, expected: Outcome, around: Around) -> Mismatch | None:
+    """Return the first difference between a recorded event and what was expected of it."""
+    after = around.after
     return (
         _status(event, expected)
         or _acquired(event, expected)
         or _numbered(event, expected)
         or _marked(event, expected)
-        or written_mismatch(event, expected, before, after, leader)
+        or written_mismatch(event, expected, around)
         or _completed(event, expected)
         or _window(event, after)
         or _records(event, after)

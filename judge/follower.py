@@ -7,18 +7,13 @@ import attrs
 
 from judge.awaited import Watch
 from judge.choices import recorded_answers, recorded_choice
-from judge.compare import (
-    Mismatch,
-    composed_mismatch,
-    first_mismatch,
-    later_writes,
-    persisted_mismatch,
-    read_state,
-)
+from judge.compare import first_mismatch, persisted_mismatch, read_state
 from judge.engine import Engine, SpecEngine
 from judge.finding import Finding, FindingKind
+from judge.mismatch import Mismatch
 from judge.telling import told
 from judge.words import MAX_TEXT, outcome_text, ranges_text, snapshot_text
+from judge.written import Around, composed_mismatch, later_writes
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference, Guard
 from model.operations import AdvanceTime, Checkpoint, Gap, Initialize, Operation
@@ -117,7 +112,7 @@ class Follower:
         self._unmade |= later_writes(event, self.outcome)
         mismatch = (
             persisted
-            or first_mismatch(event, self.outcome, before, self.state, self.engine)
+            or first_mismatch(event, self.outcome, Around(before, self.state, self.engine))
             or composed_mismatch(self.outcome, self._unmade)
         )
         for composed in self.outcome.composed:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import attrs
 
-from judge.compare import differences, record_segments
+from judge.compare import record_segments
 from judge.finding import Finding, FindingKind
+from judge.mismatch import differences
 from judge.words import MAX_RANGES, operation_text, snapshot_text, span
 from model.guards import Difference, Guard
 from model.operation_table import operation_row

@@ -51,7 +51,7 @@ class _Pair:
 
 
 @attrs.frozen
-class _Around:
+class Around:
     """The states around an event, and who knows more of the one after it."""
 
     before: SharePartitionSnapshot
@@ -59,26 +59,20 @@ class _Around:
     leader: Leader
 
 
-def written_mismatch(
-    event: TraceEvent,
-    expected: Outcome,
-    before: SharePartitionSnapshot,
-    after: SharePartitionSnapshot,
-    leader: Leader,
-) -> Mismatch | None:
+def written_mismatch(event: TraceEvent, expected: Outcome, around: Around) -> Mismatch | None:
     """Return the first difference between the writes of an event and what they must tell."""
     if event.outcome.writes == expected.writes:
         return None
-    if isinstance(event.operation, Initialize | ResetOffset):
-        before = after  # A window of before has nothing to do with this one.
-    around, pairs = _Around(before, after, leader), list(_pairs(event, expected))
-    floors = [_floor(event, pair, before) for pair in pairs]
+    if isinstance(event.operation, Initialize | ResetOffset):  # The window of before is gone.
+        around = attrs.evolve(around, before=around.after)
+    pairs = list(_pairs(event, expected))
+    floors = [_floor(event, pair, around.before) for pair in pairs]
     wrong = (_states_differ(*each, around) for each in zip(pairs, floors, strict=True))
     later = later_writes(event, expected)
     numbered = (pair for pair in pairs if not (pair.expected and pair.expected.id in later))
     return (
         next(filter(None, wrong), None)
-        or _unwritten(event, expected, before)
+        or _unwritten(event, expected, around.before)
         or next(filter(None, (_numbers_differ(pair, around) for pair in numbered)), None)
     )
 
@@ -133,7 +127,7 @@ def _floor(event: TraceEvent, pair: _Pair, before: SharePartitionSnapshot) -> in
     return before.start_offset
 
 
-def _states_differ(pair: _Pair, floor: int, around: _Around) -> Mismatch | None:
+def _states_differ(pair: _Pair, floor: int, around: Around) -> Mismatch | None:
     """Return the first entry that is neither expected nor true, or that is expected and missing."""
     expected = [pair.base] if pair.base else []
     recorded = sorted(_segments([pair.recorded], floor))
@@ -164,7 +158,7 @@ def _unwritten(
     return where and mismatch_at(Difference.WRITTEN_STATE, where, _state_text)
 
 
-def _first_untrue(first: int, last: int, told: tuple[RecordState, int], around: _Around) -> int:
+def _first_untrue(first: int, last: int, told: tuple[RecordState, int], around: Around) -> int:
     """Return the first offset of which the leader does not hold what a write tells; else last + 1.
 
     What the start offset has passed is finished.
@@ -189,7 +183,7 @@ def _first_outside(first: int, last: int, parts: Sequence[Segment]) -> int:
     return min(first, last + 1)
 
 
-def _numbers_differ(pair: _Pair, around: _Around) -> Mismatch | None:
+def _numbers_differ(pair: _Pair, around: Around) -> Mismatch | None:
     """Compare start offset and delivery complete count with those that a write may have."""
     recorded, forms = pair.recorded, dict(_forms(pair, around))
     start, count = recorded.start_offset, recorded.delivery_complete_count
@@ -208,7 +202,7 @@ def _numbers_differ(pair: _Pair, around: _Around) -> Mismatch | None:
     return None
 
 
-def _forms(pair: _Pair, around: _Around) -> Iterator[tuple[int, tuple[int, int]]]:
+def _forms(pair: _Pair, around: Around) -> Iterator[tuple[int, tuple[int, int]]]:
     """Yield the start offsets that a write may carry, each with its least and largest count.
 
     Some of the records that the event finishes may be in other writes of it, which come before or

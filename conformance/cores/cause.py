@@ -14,6 +14,7 @@ from judge.choices import recorded_answers, recorded_choice
 from judge.compare import first_mismatch
 from judge.engine import SpecEngine
 from judge.finding import Finding, FindingKind
+from judge.written import Around
 from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference, Guard
@@ -122,8 +123,8 @@ def _of_guard(finding: Finding, event: TraceEvent, before: SharePartition) -> Ca
     judged = _applied(event, before, recorded=False)
     if judged is None:
         return (finding.name,)
-    states = snapshot(before), judged.after
-    mismatch = first_mismatch(event, judged.outcome, *states, judged.leader)
+    around = Around(snapshot(before), judged.after, judged.leader)
+    mismatch = first_mismatch(event, judged.outcome, around)
     if mismatch and mismatch.difference in _RECORD and mismatch.offset is not None:
         return _of_record(mismatch.offset, judged)
     if mismatch and mismatch.difference is not Difference.START_OFFSET:

@@ -6,7 +6,7 @@ import pytest
 from impl import ahead
 from impl.kernel import replay_partition
 from impl.replay import replay_rows
-from impl.written import Before
+from impl.written import Earlier
 from model.profile import KAFKA
 from model.trace_arrow import table_from_rows
 from replay.run import COMPILED_PARTS
@@ -47,7 +47,7 @@ def test_the_parts_are_compiled_for_what_the_kernel_calls_them_with(
 ) -> None:
     assert replay_partition(table_from_rows(kafka_rows()), KAFKA).divergence is None
     ((state, events, leaders, results, position),) = replay_rows.signatures  # type: ignore[attr-defined] # Numba's
-    around = cast("Any", numba).typeof(Before(0, 0))
+    around = cast("Any", numba).typeof(Earlier(0, 0))
     called = {state, events, leaders, position, results.dtype, around}
     for part in range(ahead.PARTS):
         for types in compiled_of(monkeypatch, part).values():

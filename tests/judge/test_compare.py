@@ -3,8 +3,10 @@ from typing import Any
 import attrs
 import pytest
 
-from judge.compare import Mismatch, first_mismatch, persisted_mismatch
+from judge.compare import first_mismatch, persisted_mismatch
 from judge.engine import SpecEngine
+from judge.mismatch import Mismatch
+from judge.written import Around
 from model.errors import ErrorCode
 from model.guards import Difference
 from model.outcome import Completion, Outcome, Write
@@ -33,6 +35,8 @@ OUTCOME = Outcome(
 LEADER = SpecEngine(KAFKA)
 """One that knows nothing more: no start offset may be later than that after the event."""
 
+AROUND = Around(BEFORE, AFTER, LEADER)
+
 
 def event(operation: str = "acknowledge", **changes: dict[str, Any]) -> TraceEvent:
     row = next(r for r in kafka_rows(count=500) if r["op"] == operation)
@@ -43,13 +47,13 @@ def event(operation: str = "acknowledge", **changes: dict[str, Any]) -> TraceEve
 
 
 def found(recorded: TraceEvent, expected: Outcome = OUTCOME) -> Mismatch:
-    mismatch = first_mismatch(recorded, expected, BEFORE, AFTER, LEADER)
+    mismatch = first_mismatch(recorded, expected, AROUND)
     assert mismatch is not None
     return mismatch
 
 
 def test_what_was_expected_is_no_mismatch() -> None:
-    assert first_mismatch(event(), OUTCOME, BEFORE, AFTER, LEADER) is None
+    assert first_mismatch(event(), OUTCOME, AROUND) is None
 
 
 @pytest.mark.parametrize(
@@ -94,9 +98,7 @@ def test_each_difference_is_found_with_its_offset(
 
 
 def test_the_number_of_an_acquisition_that_was_not_recorded_is_not_compared() -> None:
-    assert (
-        first_mismatch(event(outcome={"acquisition": None}), OUTCOME, BEFORE, AFTER, LEADER) is None
-    )
+    assert first_mismatch(event(outcome={"acquisition": None}), OUTCOME, AROUND) is None
     none = attrs.evolve(OUTCOME, acquisition=None)
     assert found(event(), none).expected == "acquisition none"
 
@@ -109,24 +111,19 @@ def test_the_first_check_that_fails_is_the_verdict() -> None:
 def test_how_offsets_are_spread_over_writes_does_not_matter_and_the_last_one_counts() -> None:
     first = Write(3, 10, 2, (StateBatch(10, 11, RecordState.ACKNOWLEDGED, 1),), ErrorCode.PENDING)
     second = Write(4, 10, 5, (StateBatch(12, 14, RecordState.ACKNOWLEDGED, 1),), ErrorCode.PENDING)
-    assert (
-        first_mismatch(event(outcome={"writes": (first, second)}), OUTCOME, BEFORE, AFTER, LEADER)
-        is None
-    )
+    assert first_mismatch(event(outcome={"writes": (first, second)}), OUTCOME, AROUND) is None
 
 
 def test_written_entries_below_the_start_offset_do_not_count() -> None:
     lingering = StateBatch(2, 9, RecordState.ARCHIVED, 1)
     write = attrs.evolve(WRITE, state_batches=(lingering, *WRITE.state_batches))
-    assert (
-        first_mismatch(event(outcome={"writes": (write,)}), OUTCOME, BEFORE, AFTER, LEADER) is None
-    )
+    assert first_mismatch(event(outcome={"writes": (write,)}), OUTCOME, AROUND) is None
 
 
 def test_the_writes_of_an_expiry_are_paired_by_their_id() -> None:
     gone = Write(7, 10, 0, (StateBatch(5, 9, RecordState.AVAILABLE, 1),))
     recorded = event("advance_time", outcome={"writes": (gone, WRITE)})
-    assert first_mismatch(recorded, OUTCOME, BEFORE, AFTER, LEADER) is None
+    assert first_mismatch(recorded, OUTCOME, AROUND) is None
     other = attrs.evolve(WRITE, delivery_complete_count=9)
     recorded = event("advance_time", outcome={"writes": (gone, other)})
     assert found(recorded).difference is Difference.WRITTEN_DELIVERY_COMPLETE_COUNT
@@ -139,14 +136,14 @@ def test_a_record_never_delivered_is_as_good_as_none_and_what_is_outside_is_not_
         RecordRange(15, 19, RecordState.AVAILABLE, 0),
         RecordRange(20, 25, RecordState.ACQUIRED, 1, "m"),
     )
-    assert first_mismatch(event(after={"records": records}), OUTCOME, BEFORE, AFTER, LEADER) is None
-    assert first_mismatch(event(after={"records": None}), OUTCOME, BEFORE, AFTER, LEADER) is None
+    assert first_mismatch(event(after={"records": records}), OUTCOME, AROUND) is None
+    assert first_mismatch(event(after={"records": None}), OUTCOME, AROUND) is None
 
 
 def test_a_record_across_an_empty_window_is_outside_it() -> None:
     empty = SharePartitionSnapshot(10, 10, 0, ())
     across = {**attrs.asdict(empty), "records": (RecordRange(8, 12, RecordState.ACQUIRED, 1, "m"),)}
-    assert first_mismatch(event(after=across), OUTCOME, BEFORE, empty, LEADER) is None
+    assert first_mismatch(event(after=across), OUTCOME, attrs.evolve(AROUND, after=empty)) is None
 
 
 def test_a_new_leader_reads_what_was_written() -> None:

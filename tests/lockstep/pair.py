@@ -9,7 +9,7 @@ from impl.partition import FastSharePartition
 from judge.dice import Dice
 from judge.engine import SpecEngine
 from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
-from judge.written import written_mismatch
+from judge.written import Around, written_mismatch
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import AdvanceTime, ArchiveAborted, Checkpoint, Gap, Operation
@@ -166,7 +166,7 @@ class Pair:
         after = trial.snapshot()
         told = _with_forms(_with_moments(made, seen), seen)
         event = TraceEvent("lockstep", seq, 0, operation, told, after)
-        if written_mismatch(event, made, snapshot(before), after, trial):
+        if written_mismatch(event, made, Around(snapshot(before), after, trial)):
             self.reached["form refused"] += 1
             return answers
         self.reached["form"] += told.writes != made.writes

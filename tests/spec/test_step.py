@@ -8,6 +8,7 @@ import pytest
 from judge.choices import recorded_answers, recorded_choice
 from judge.compare import first_mismatch, persisted_mismatch
 from judge.engine import SpecEngine
+from judge.written import Around
 from model import operations as ops
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Difference, Guard
@@ -44,7 +45,7 @@ def difference(
 ) -> str | None:
     """How the event differs from what the specification shows, if it does."""
     leader = SpecEngine(step.partition.profile, step.partition)
-    mismatch = first_mismatch(event, step.outcome, before, after, leader)
+    mismatch = first_mismatch(event, step.outcome, Around(before, after, leader))
     if mismatch is not None:
         return f"{mismatch.difference.name}: {mismatch.recorded}, not {mismatch.expected}"
     if event.time_ms != step.partition.now:
