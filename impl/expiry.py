@@ -49,7 +49,7 @@ def advance_time(
     h[at.NOW] += milliseconds
     result = at.FINE
     if expiries.given:
-        result = _expire_groups(state, expiries, answers)
+        result = _expire_groups(state, expiries, answers, start)
     elif _find_due(state):
         move_start(state, at.UNSET)
         due = state.ranges[: h[at.RANGES_TAIL]]
@@ -79,16 +79,20 @@ def expire(state: State, ranges: Ints, due: int, answers: Ints, start: int) -> i
 
 
 @compiled
-def _expire_groups(state: State, expiries: Expiries, answers: Ints) -> int:
-    """Expire one group after the other; no lock may be due after that."""
+def _expire_groups(state: State, expiries: Expiries, answers: Ints, end: int) -> int:
+    """Expire one group after the other; no lock may be due after that.
+
+    ``end``: the start offset after all of them, or UNSET.
+    """
     h = state.header
+    limit = at.MAX if end == at.UNSET else end
     for group in range(expiries.starts.shape[0]):
         low, high = expiries.bounds[group, 0], expiries.bounds[group, 1]
         seen = group < answers.shape[0] and answers[group, at.A_SAID_START] != at.UNSAID
         result, start = at.FINE, expiries.starts[group]
         # What a write that was seen carries need not be the start offset of its moment.
         is_told = not seen or start == at.UNSET
-        if is_told or h[at.START] <= start <= furthest_start(state, h[at.END]):
+        if is_told or h[at.START] <= start <= min(furthest_start(state, h[at.END]), limit):
             result = move_start(state, start)
         if result == at.FINE:
             result = _expire(state, expiries.ranges[low:high], seen, answers, group)

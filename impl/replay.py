@@ -395,17 +395,29 @@ def _advance_time(state: State, events: Events, row: int) -> int:
 
 @compiled
 def _note_kept_back(events: Events, row: int) -> None:
-    """Note of which writes of an event the first record is recorded as pending."""
+    """Note of which writes of an event a record is recorded as pending.
+
+    Below its start offset a write needs no batches of what it finishes.
+    """
     f = events.fields
     low, high = f[event.RECORDS_FROM, row], f[event.RECORDS_TO, row]
     for write in range(f[event.WRITES_FROM, row], f[event.WRITES_TO, row]):
-        batch = events.write_bounds[write, 0]
-        if low < 0 or batch == events.write_bounds[write, 1]:
-            continue
-        offset = events.written[batch, 0]
-        record = seek_range(events.records, low, high, offset)
-        is_known = record < high and events.records[record, 0] <= offset
-        events.answers[write, at.A_KEEPS_BACK] = is_known and events.records[record, 5]
+        keeps = _is_any_pending(events.records, low, high, 0, events.starts[write] - 1)
+        for batch in range(events.write_bounds[write, 0], events.write_bounds[write, 1]):
+            first, last = events.written[batch, 0], events.written[batch, 1]
+            keeps = keeps or _is_any_pending(events.records, low, high, first, last)
+        events.answers[write, at.A_KEEPS_BACK] = keeps
+
+
+@compiled
+def _is_any_pending(records: Ints, low: int, high: int, first: int, last: int) -> bool:
+    """Tell whether a recorded record between two offsets is pending; with ``low`` -1 none is."""
+    record = seek_range(records, low, high, first) if low >= 0 else high
+    while record < high and records[record, 0] <= last:
+        if records[record, 5]:
+            return True
+        record += 1
+    return False
 
 
 @compiled

@@ -57,10 +57,12 @@ def _keeps_back(event: TraceEvent, write: Write) -> bool:
     """Return whether the records of a write that undoes nothing are kept back until its answer."""
     if write.status is not ErrorCode.PENDING or not isinstance(event.operation, _HOLDING):
         return False
+    reported = [(batch.first, batch.last) for batch in write.state_batches]
+    reported.append((0, write.start_offset - 1))  # It needs no batches of what it finishes.
     return any(
-        record.pending and record.first <= batch.first <= record.last
-        for batch in write.state_batches[:1]
+        record.pending and record.first <= last and first <= record.last
         for record in event.after.records or ()
+        for first, last in reported
     )
 
 

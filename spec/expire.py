@@ -44,7 +44,7 @@ def advance_time(
     writes: list[Write] = []
     for index, group in enumerate(_groups(partition, choice)):
         answer = answers[index] if index < len(answers) else Answer()
-        partition = _at_the_write(partition, group, answer)
+        partition = _at_the_write(partition, group, answer, choice.start_offset)
         expired = _expired(partition, group, seen=answer.written is not None)
         expired |= _passed(partition, answer)
         if group.locks or expired:
@@ -130,17 +130,20 @@ def _groups(partition: SharePartition, choice: Choice) -> tuple[Expiry, ...]:
     return (Expiry(locks),) if locks else ()
 
 
-def _at_the_write(partition: SharePartition, group: Expiry, answer: Answer) -> SharePartition:
-    """Move the start offset to where it was at the moment of a write.
+def _at_the_write(
+    partition: SharePartition, group: Expiry, answer: Answer, end: int | None
+) -> SharePartition:
+    """Move the start offset to where it was at the moment of a write, at most to ``end``.
 
     A write that was seen may carry another start offset (docs/decisions.md, 25), which tells
     nothing of that moment.
     """
     start, window = group.start_offset, partition.window
-    told = answer.written is None or start is None
-    if told or window.start_offset <= (start or 0) <= first_unfinished(window, partition.log):
+    if answer.written is None or start is None:
         return move_start(partition, start)
-    return partition
+    furthest = first_unfinished(window, partition.log)
+    furthest = furthest if end is None else min(furthest, end)
+    return move_start(partition, start) if window.start_offset <= start <= furthest else partition
 
 
 def _passed(partition: SharePartition, answer: Answer) -> dict[int, Record]:

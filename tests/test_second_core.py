@@ -1,7 +1,7 @@
 """A second core, in Go, conforms under `kip` and `kafka` whatever it chooses.
 
 It was written from the KIPs alone and knows nothing of the specification. A seed draws its choices,
-but for those that its choices.go marks as refused today.
+but for the six that its choices.go marks as refused: with others, the judge objects to them.
 """
 
 import shutil
@@ -51,23 +51,15 @@ def verify(core: Path) -> Verify:
 
 
 @pytest.mark.parametrize("profile", ["kip", "kafka"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(10))
 def test_what_it_chooses_conforms(verify: Verify, profile: str, seed: int) -> None:
-    played, found = verify(f"-profile {profile} -seed {seed}", 60)
+    played, found = verify(f"-profile {profile} -seed {seed}", 100)
     assert played.faults == found.faults == ()
     assert played.number > 200
-    assert found.steps > 1500
+    assert found.steps > 3000
 
 
-ALONE = (
-    "newest,nothing,half", "late", "refuses-undelivered", "start-after", "start-kept",
-    "start-mixed", "start-alone", "rewrites", "keep-back", "from-log-start", "overlap-request",
-    "renew-request", "below-passed", "aborted-uncounted", "gap-inside", "writes-after-rollback",
-)  # fmt: skip
-"""Choices that are accepted; those that no seed draws have not been tried together."""
-
-
-@pytest.mark.parametrize("choice", ALONE)
+@pytest.mark.parametrize("choice", ["jumps", "start-alone"])
 def test_a_choice_alone_conforms(verify: Verify, choice: str) -> None:
     played, found = verify(f"-with {choice}", 60)
     assert played.faults == found.faults == ()

@@ -202,3 +202,59 @@ def test_the_answer_to_a_write_may_come_after_a_reset(profile: Profile, answer: 
         Guard.WRITE_IS_OUTSTANDING,
         None,
     )
+
+
+ENDED = {"op": "advance_time", "ms": 1000, "time_ms": 1000}
+
+
+def wrote(status: str, start: int, complete: int, *batches: tuple[int, int, int, int]) -> list[Row]:
+    """Return one write, with batches of (first, last, state, delivery count)."""
+    names = ("first", "last", "state", "delivery_count")
+    rows = [dict(zip(names, batch, strict=True)) for batch in batches]
+    numbers = {"start_offset": start, "delivery_complete_count": complete}
+    return [{"id": 1, **numbers, "state_batches": rows, "status": status}]
+
+
+def kept_back(row: Row) -> Row:
+    """Return a state in which the last record is pending."""
+    *others, last = row["records"]
+    return {**row, "records": [*others, {**last, "pending": True}]}
+
+
+ACCEPTED = {
+    **acknowledged("NONE", (0, 0, 1)),
+    "writes": [{**wrote("NONE", 0, 1, (0, 0, 2, 1))[0], "id": 0}],
+    "after": told((0, 0, "ACKNOWLEDGED", 1, None), (1, 4, "ACQUIRED", 1, "m"), end=5, complete=1),
+}
+EXPIRED = told((0, 0, "ACKNOWLEDGED", 1, None), (1, 4, "AVAILABLE", 1, None), end=5, complete=1)
+
+
+@BOTH
+def test_a_write_that_repeats_other_records_may_keep_its_own_back(profile: Profile) -> None:
+    writes = wrote("PENDING", 0, 1, (0, 0, 2, 1), (1, 4, 0, 1))
+    waits = {**ENDED, "writes": writes, "after": kept_back(EXPIRED)}
+    assert found(story(*HELD, ACCEPTED, waits), profile) is None
+    answered = {**waits, "writes": [{**writes[0], "status": "NONE"}]}
+    wrong = (4, Difference.RECORDS, 1)
+    assert found(story(*HELD, ACCEPTED, answered), profile) == wrong
+
+
+@BOTH
+def test_a_write_may_keep_back_what_its_start_offset_passes(profile: Profile) -> None:
+    waits = {
+        **ENDED,
+        "writes": wrote("PENDING", 5, 0),
+        "after": kept_back(told((0, 4, "ARCHIVED", 1, None), end=5, complete=5)),
+    }
+    rows = configured(story(*HELD, waits), delivery_count_limit=1)
+    assert found(rows, profile) is None
+    short = [*rows[:-1], {**rows[-1], "writes": wrote("PENDING", 4, 1)}]
+    assert found(short, profile) == (3, Guard.LOCK_ENDS_ON_TIME, 4)
+
+
+@BOTH
+def test_a_write_of_an_expiry_may_be_ahead_of_the_start_offset(profile: Profile) -> None:
+    ahead = {**ENDED, "writes": wrote("PENDING", 1, 0, (1, 4, 0, 1)), "after": EXPIRED}
+    assert found(story(*HELD, ACCEPTED, ahead), profile) is None
+    further = {**ahead, "writes": wrote("PENDING", 2, 0, (2, 4, 0, 1))}
+    assert found(story(*HELD, ACCEPTED, further), profile) == (4, Difference.WRITTEN_STATE, 1)

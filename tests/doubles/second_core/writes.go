@@ -74,7 +74,7 @@ func (p *partition) compose(w *write) {
 		start++
 	}
 	w.Start, w.Count, w.Batches = start, 0, []row{}
-	if kept && p.written == p.start && len(p.outstanding) == 0 && len(w.offsets) > 0 {
+	if kept && start == p.start && p.written == p.start && len(p.outstanding) == 0 && len(w.offsets) > 0 {
 		w.Start = -1
 	}
 	if p.choices["no-count"] {
