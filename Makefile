@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help replay kafka-broker kfake crabka crabka-core recorder test test-slow test-all search cover \
+.PHONY: help replay kafka-broker kfake crabka crabka-core recorder test test-slow test-all cover matrix \
 	lint site bench clean
 
 help: ## Show this list
@@ -49,19 +49,23 @@ test: $(READY) ## Run the tests that a change needs, in minutes
 # Half of the time of slow tests is waiting for a broker or a JVM.
 test-slow: WORKERS := 3
 test-slow: export SHARESPEC_STEPS ?= 40000
-test-all search: export SHARESPEC_STEPS ?= 120000
+test-all: export SHARESPEC_STEPS ?= 120000
 
 test-slow: $(READY) ## Run what `make test` leaves out: searches, clusters, brokers, long runs
 	$(PYTEST) -m "(slow or broker or volume) and not long" --durations 25
 
-test-all: $(READY) ## Run every test
-	$(PYTEST) -m ""
-
-search: $(READY) ## Run every test with examples drawn anew; what it finds becomes a test
-	$(PYTEST) -m "" --hypothesis-profile=search
+test-all: $(READY) ## Run every test; with DRAW=search of examples drawn anew
+	$(PYTEST) -m "" $(if $(DRAW),--hypothesis-profile=$(DRAW))
 
 cover: $(READY) ## Check that the tests of model and spec cover all of both
 	$(PYTEST) -m "" tests/model tests/spec --cov
+
+matrix: ## Run `make test` with each Python from 3.11 to 3.14 that is installed
+	@for version in 3.11 3.12 3.13 3.14; do \
+		if python$$version -c '' 2>/dev/null; then \
+			$(MAKE) VENV=.venv-$$version PYTHON=python$$version test || exit 1; \
+		else echo "python$$version is not installed: not tested"; fi; \
+	done
 
 lint: $(READY) ## Check style, format and types
 	$(BIN)/ruff check
@@ -77,7 +81,7 @@ bench: $(READY) ## Measure specification, implementation and replay
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove the environment, builds and caches
-	rm -rf $(VENV) build dist out htmlcov .coverage .coverage.* .hypothesis .mypy_cache \
+	rm -rf $(VENV) .venv-3.* build dist out htmlcov .coverage .coverage.* .hypothesis .mypy_cache \
 		.pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A machine may be busy with something else: how long one example takes says nothing. A change is
-# judged by the same examples everywhere; `make search` draws others.
+# judged by the same examples everywhere; `make test-all DRAW=search` draws others.
 settings.register_profile(
     "search", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False
 )
