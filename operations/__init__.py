@@ -7,7 +7,6 @@ Read in this order:
 - ``describe``, ``in_flight``, ``metrics``: what a broker should report then;
 - ``frames``: the states around each event, also behind one that diverges;
 - ``changes``, ``explain``: one share-partition step by step; ``life``: one record of it;
-- ``view``: a share-partition as a page; ``lag_plot``: lag as SVG,
-  ``lag_image``: as PNG;
+- ``view``: a share-partition as a page;
 - ``state_topic_file`` and ``state_topic``: a dump of ``__share_group_state``, read and checked.
 """

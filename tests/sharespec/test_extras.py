@@ -71,7 +71,7 @@ def test_every_module_of_an_extra_is_known_and_the_others_are_not() -> None:
         for name in distributions:
             modules.setdefault(name.lower().replace("_", "-"), set()).add(module)
     extras = project["optional-dependencies"]
-    for name in ("mock", "plot", "prove", "spark"):
+    for name in ("mock", "prove", "spark"):
         for line in extras[name]:
             known = {EXTRAS.get(module) for module in modules.get(Requirement(line).name, ())}
             assert name in known or not known, line
@@ -79,7 +79,7 @@ def test_every_module_of_an_extra_is_known_and_the_others_are_not() -> None:
     assert {m for name in base for m in modules.get(name, ())} & EXTRAS.keys() == set()
     assert set(EXTRAS.values()) <= extras.keys()
     everything = {name for line in extras["dev"] for name in Requirement(line).extras}
-    assert everything == {"connect", "mock", "plot", "prove"}  # connect has spark
+    assert everything == {"connect", "mock", "prove"}  # connect has spark
 
 
 def test_the_other_commands_explain_themselves_without_extras(without: dict[str, str]) -> None:
@@ -121,7 +121,6 @@ def test_the_commands_of_a_drivers_author_need_no_extra(
         ("replay", trace, "--html", page, "--out", str(tmp_path / "out")),
         ("explain", trace),
         ("view", trace, "--html", page),
-        ("lag", str(tmp_path / "out")),
         ("metrics", trace),
         ("profiles",),
     )
