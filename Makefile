@@ -72,10 +72,8 @@ lint: $(READY) ## Check style, format and types
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-site: $(READY) ## Build the documentation as a site: out/site/site/index.html
-	@$(BIN)/python -c 'import mkdocs' 2>/dev/null || PIP_BUILD_CONSTRAINT=constraints.txt \
-		$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[docs]'
-	$(BIN)/python -m tools.site
+site: $(READY) ## Build the documentation as a site: out/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY) ## Measure specification, implementation and replay
 	$(BIN)/python -m benchmarks

@@ -79,7 +79,7 @@ def test_every_module_of_an_extra_is_known_and_the_others_are_not() -> None:
     assert {m for name in base for m in modules.get(name, ())} & EXTRAS.keys() == set()
     assert set(EXTRAS.values()) <= extras.keys()
     everything = {name for line in extras["dev"] for name in Requirement(line).extras}
-    assert everything == {"connect", "mock", "prove"}  # connect has spark
+    assert everything == {"connect", "docs", "mock", "prove"}  # connect has spark
 
 
 def test_the_other_commands_explain_themselves_without_extras(without: dict[str, str]) -> None:
