@@ -6,37 +6,17 @@ shortest run in which each does.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 import attrs
-import numpy as np
-import numpy.typing as npt
 
 from model.profile import Profile
-from proofs.exploration.tables import Ints
-
-Mask = npt.NDArray[np.bool_]
-
-
-class Seen(Protocol):
-    """Many states at once: a column for each fact of leaders and durable states.
-
-    ``part`` gives those of the state itself, such as ``confirmed``.
-    """
-
-    def leader(self, name: str) -> Ints:
-        """Return a fact of each leader."""
-
-    def durable(self, name: str) -> Ints:
-        """Return a fact of each durable state."""
-
-    def part(self, name: str) -> Ints:
-        """Return a part of each state."""
+from proofs.exploration.explorer import WorldState
+from proofs.exploration.leaders import Found
 
 
 @attrs.frozen
 class ExploredProperty:
-    """A sentence about states, and which states break it; ``number`` as in docs/properties.md.
+    """A sentence about states, and whether one breaks it; ``number`` as in docs/properties.md.
 
     ``why_not`` says why it is expected to fail; empty if it should hold. ``mended_by`` names a flag
     of the profiles under which it should hold nevertheless.
@@ -44,7 +24,7 @@ class ExploredProperty:
 
     name: str
     sentence: str
-    broken: Callable[[Seen], Mask]
+    broken: Callable[[WorldState], bool]
     number: int | None = None
     why_not: str = ""
     mended_by: str = ""
@@ -60,32 +40,46 @@ def judged_under(
     )
 
 
-def _differs(seen: Seen, name: str) -> Mask:
-    """Whether the durable state differs from a fact of the leader, where that has a value."""
-    differs: Mask = (seen.durable("code") & seen.leader(f"{name}_mask")) != seen.leader(name)
-    return differs
+@attrs.define
+class Watch:
+    """Looks at each state; ``expected`` has the first that breaks what is expected to fail."""
+
+    properties: tuple[ExploredProperty, ...]
+    expected: dict[str, WorldState] = attrs.Factory(dict)
+
+    def check(self, state: WorldState) -> str | None:
+        """Return what is wrong with a state or with the step to it: a sentence."""
+        if wrong := state.wrong or state.leader.wrong:
+            return wrong
+        for known in self.properties:
+            if known.name not in self.expected and known.broken(state):
+                if not known.why_not:
+                    return known.sentence
+                self.expected[known.name] = state
+        return None
 
 
-def _is_still(seen: Seen) -> Mask:
-    """Whether no answer is awaited and no write is on its way."""
-    still: Mask = (seen.leader("quiet") == 1) & (seen.part("network") == 0)
-    return still
+def _differs(seen: WorldState, records: dict[int, Found]) -> bool:
+    """Whether a new leader finds one of these records otherwise."""
+    return any(seen.durable.found[offset] != expected for offset, expected in records.items())
 
 
-def _lag_too_low(seen: Seen) -> Mask:
+def _is_not_recovered(seen: WorldState) -> bool:
+    """Whether a new leader finds other records than the leader has committed."""
+    facts = seen.leader.facts
+    return not facts.passed <= seen.durable.terminal or _differs(seen, facts.committed)
+
+
+def _lag_too_low(seen: WorldState) -> bool:
     """Whether the reported lag is lower than what a new leader has to deliver."""
-    start, lag = seen.durable("start"), seen.leader("log_end") - seen.durable("reported")
-    deliverable = seen.leader("present") & ~seen.durable("terminal")
-    too_low: Mask = (start >= 0) & (lag < np.bitwise_count(deliverable))
-    return too_low
+    facts, durable = seen.leader.facts, seen.durable
+    deliverable = len(facts.present - durable.terminal)
+    return durable.start >= 0 and facts.log.end_offset - durable.reported < deliverable
 
 
-def _lag_is_not_resumed(seen: Seen) -> Mask:
+def _lag_is_not_resumed(seen: WorldState) -> bool:
     """Whether the reported lag is another than that of a leader that has just read the state."""
-    differs: Mask = (seen.durable("start") >= 0) & (
-        seen.durable("reported") != seen.durable("resumed")
-    )
-    return differs
+    return seen.durable.start >= 0 and seen.durable.reported != seen.durable.resumed
 
 
 _FAILED_BUT_APPLIED = "A write that is answered with an error, or not at all, may have been applied"
@@ -94,46 +88,48 @@ PROPERTIES = (
     ExploredProperty(
         "durable_start_never_ahead",
         "The durable start offset is never ahead of the leader's.",
-        lambda seen: seen.durable("start") > seen.leader("start"),
+        lambda seen: seen.durable.start > seen.leader.facts.start,
         6,
     ),
     ExploredProperty(
         "what_is_confirmed_is_durable",
         "What a write answered with success says is terminal, a new leader finds terminal.",
-        lambda seen: (seen.part("confirmed") & ~seen.durable("terminal")) != 0,
+        lambda seen: not seen.confirmed <= seen.durable.terminal,
         31,
     ),
     ExploredProperty(
         "what_is_confirmed_is_not_delivered",
         "What was accepted or rejected with an answer is never delivered again.",
-        lambda seen: (seen.part("confirmed") & seen.leader("held")) != 0,
+        lambda seen: not seen.confirmed.isdisjoint(seen.leader.facts.held),
         31,
     ),
     ExploredProperty(
         "answered_writes_recover_the_leader",
         "If every write was answered with success, in whatever order and however often each "
         "arrived, a new leader finds each record as the leader has it, acquisitions aside.",
-        lambda seen: _is_still(seen) & (seen.part("failed") == 0) & _differs(seen, "committed"),
+        lambda seen: seen.is_still and not seen.failed and _is_not_recovered(seen),
         29,
     ),
     ExploredProperty(
         "lag_not_too_low_unless_a_write_failed",
         "If every write was answered with success, the lag reported from the durable state counts "
         "each record that a new leader has to deliver.",
-        lambda seen: _is_still(seen) & (seen.part("failed") == 0) & _lag_too_low(seen),
+        lambda seen: seen.is_still and not seen.failed and _lag_too_low(seen),
         29,
     ),
     ExploredProperty(
         "available_is_not_durably_terminal",
         "A record that the leader has AVAILABLE again is not found terminal by a new leader.",
-        lambda seen: _is_still(seen) & _differs(seen, "available"),
+        lambda seen: (
+            seen.is_still and not seen.leader.facts.available.isdisjoint(seen.durable.terminal)
+        ),
         29,
         f"{_FAILED_BUT_APPLIED}: an accept did, and the release that followed cannot undo it.",
     ),
     ExploredProperty(
         "acknowledged_is_found_acknowledged",
         "A record that the leader has ACKNOWLEDGED is found ACKNOWLEDGED by a new leader.",
-        lambda seen: _is_still(seen) & _differs(seen, "acknowledged"),
+        lambda seen: seen.is_still and _differs(seen, seen.leader.facts.acknowledged),
         29,
         f"{_FAILED_BUT_APPLIED}: a reject did, and of two states of one delivery count ARCHIVED "
         "is the larger. It is not delivered again.",
@@ -142,7 +138,7 @@ PROPERTIES = (
         "lag_never_too_low",
         "The lag reported from the durable state counts each record that a new leader has to "
         "deliver.",
-        lambda seen: _is_still(seen) & _lag_too_low(seen),
+        lambda seen: seen.is_still and _lag_too_low(seen),
         29,
         "A delivery complete count is written that includes a record whose own write fails, such "
         "as that of a lock which expired; at one start offset the larger count stays.",
@@ -160,7 +156,10 @@ PROPERTIES = (
     ExploredProperty(
         "delivery_count_survives_failover",
         "A new leader finds the delivery count that a record was last delivered with.",
-        lambda seen: _differs(seen, "delivered"),
+        lambda seen: any(
+            seen.durable.found[offset][1] != count
+            for offset, count in seen.leader.facts.delivered.items()
+        ),
         None,
         "An acquisition is not written, so the next leader delivers with the same count again; "
         "the limit bounds the deliveries of one leader's tenure.",

@@ -1,175 +1,249 @@
-"""The numbered leaders of a world, and their moves as arrays, computed on demand."""
+"""The leaders of a small world, and every move of each.
 
-import multiprocessing
-import multiprocessing.pool
-import signal
-from collections.abc import Iterable, Iterator
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+A leader never looks at the durable state, so what it does next depends on its normal form alone.
+Each form is kept once, by a real run of specification and implementation that led to it; its moves
+are made from there when they are first asked for, and remembered.
+"""
 
-from proofs.exploration.facts import Facts, facts_of
-from proofs.exploration.intern import Interned
-from proofs.exploration.leader_graph import Expander, Expansion, LeaderFault
-from proofs.exploration.network import Network
-from proofs.exploration.normal import view
-from proofs.exploration.side_by_side import first_pair, pack
-from proofs.exploration.tables import Column, Ints
-from proofs.exploration.world import SmallWorld
-from spec.coordinator import Durable, durable_state
+from collections.abc import Callable, Iterable, Iterator
+from enum import IntEnum
+from itertools import product
 
-if TYPE_CHECKING:
-    from spec.log import Log
+import attrs
 
-_CHUNK = 16
-"""How many leaders a worker is given at a time."""
+from model.errors import ErrorCode
+from model.operations import CompleteWrite
+from model.outcome import Outcome, Write
+from model.snapshot import DurableState
+from model.states import RecordState
+from proofs.exploration.moves import Move, MoveKind, moves
+from proofs.exploration.normal import Content, View, content, view
+from proofs.exploration.side_by_side import Made, Pair, first_pair, make
+from proofs.exploration.world import ExploredLeader, SmallWorld, present
+from spec.log import Log
+from spec.record import Record, is_acquirable, is_dead_letter, is_terminal
+
+Offsets = frozenset[int]
+Found = tuple[RecordState, int]
+"""The state and the delivery count that a new leader finds of a record."""
+
+ARRIVAL = -1
+"""In place of a move: a write arrives whose answer is awaited, and is not answered yet."""
+
+_NOT_VOID = "it changes something for one who does not hold the record by this delivery"
 
 
-class Leaders:
-    """All leaders found so far. Those that were expanded have edges ``first`` to ``first + count``.
+class Fate(IntEnum):
+    """What becomes of a write: it arrives, or it is answered with an error and may still arrive."""
 
-    ``facts`` are in the order of the numbers. ``faults``: what is wrong, by leader.
+    MERGED = 0
+    LATE = 1
+
+
+@attrs.frozen
+class Facts:
+    """What properties look at of a leader. Each set has the offsets of which something is true.
+
+    ``passed``: they lie before the start offset. ``committed``: what a new leader should find where
+    the coordinator has every write. ``acknowledged``, ``delivered``: of ACKNOWLEDGED records, and
+    the delivery count of those ACQUIRED. ``unfinished``: in the log and not terminal; ``awaited``:
+    their write is outstanding; ``available``: AVAILABLE again; ``takeable``: a fetch should be able
+    to take them; ``held``: under an acquisition lock; ``archiving``: on their way to the
+    dead-letter queue; ``present``: in the log. ``behind``: the leader has yet to notice that the
+    log start offset passed its own. ``quiet``: no answer is awaited; ``full``: the window is as
+    wide as it may be.
     """
 
-    def __init__(self, world: SmallWorld, network: Network, processes: int = 1) -> None:
-        """Start without leaders; several processes share the work."""
-        self.world, self.network = world, network
-        self.keys: Interned[bytes] = Interned()
-        self.logs: Interned[Log] = Interned()
-        self.facts: list[Facts] = []
-        self.faults: dict[int, LeaderFault] = {}
-        self.compared = 0
-        self._packed: dict[int, bytes] = {}
-        self._edges = {name: Column() for name in _EDGE}
-        self._rows = {name: Column() for name in ("first", "count", *_FACTS)}
-        self._expander = Expander(world)
-        self._pool = _pool(world, processes) if processes > 1 else None
+    log: Log
+    start: int
+    quiet: bool
+    full: bool
+    behind: bool
+    present: Offsets
+    passed: Offsets
+    committed: dict[int, Found]
+    acknowledged: dict[int, Found]
+    delivered: dict[int, int]
+    unfinished: Offsets
+    awaited: Offsets
+    available: Offsets
+    takeable: Offsets
+    held: Offsets
+    archiving: Offsets
 
-    def __enter__(self) -> Self:
-        """Start the worker processes."""
-        return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        """End the worker processes."""
-        if self._pool is not None:
-            self._pool.terminate()
-            self._pool.join()
+@attrs.define(eq=False)
+class Leader:
+    """A leader in normal form. ``wrong`` says what is wrong with how it took over.
 
-    def take_over(self, log: int, durable: Durable) -> int:
-        """Return the leader that initializes from a durable state over the log of that number."""
-        result = first_pair(self.world, self.logs[log], durable_state(durable))
-        assert result.after is not None  # noqa: S101 - nobody refuses to take over
-        pair, wrong = result.after, result.wrong
-        seen = view(pair.leader, self.world.names, symmetry=self.world.symmetry)
-        if seen.key not in self.keys:
-            self._learn(seen.key, facts_of(self.world, pair.leader), pack(pair))
-        number = self.keys.number(seen.key)
-        if wrong is not None:
-            self.faults[number] = LeaderFault(None, wrong)
-        return number
+    ``pair`` is the run that led to it, until its moves were made.
+    """
 
-    def expand(self, numbers: Iterable[int]) -> None:
-        """Make all moves of these leaders, unless that was done."""
-        todo = [number for number in numbers if number in self._packed]
-        for number, expansion in zip(todo, self._expanded(todo), strict=True):
-            del self._packed[number]
-            self._note(number, expansion)
+    key: bytes
+    facts: Facts
+    pair: Pair | None
+    wrong: str | None = None
+    edges: tuple["Edge", ...] = ()
 
-    def edge(self, name: str) -> Ints:
-        """Return a column of the edges."""
-        return self._edges[name].values
 
-    def fact(self, name: str) -> Ints:
-        """Return a column of the leaders."""
-        return self._rows[name].values
+@attrs.frozen(eq=False)
+class Edge:
+    """A move that changes something, as others see it; ``move`` is its number.
 
-    def _expanded(self, numbers: list[int]) -> Iterator[Expansion]:
-        packed = [self._packed[number] for number in numbers]
-        if self._pool is None or len(packed) < 2 * _CHUNK:
-            return map(self._expander.expand, packed)
-        return self._pool.imap(_expand, packed, _CHUNK)
+    ``writes``: what becomes of the writes that are not lost. ``confirmed``: the offsets that are
+    delivered no more, as a write says that was answered with success. ``failed``: a write was
+    answered with an error. ``wrong``: what is wrong with the move, after which nothing follows.
+    """
 
-    def _learn(self, key: bytes, facts: Facts, packed: bytes) -> None:
-        if key in self.keys:
-            return
-        self._packed[self.keys.number(key)] = packed
-        self.facts.append(facts)
-        values = _row_of(facts, self.logs.number(facts.log))
-        for name, value in zip(_FACTS, values, strict=True):
-            self._rows[name].extend([value])
-        self._rows["first"].extend([0])
-        self._rows["count"].extend([0])
+    move: int
+    kind: MoveKind
+    target: Leader
+    writes: tuple[tuple[Fate, Content], ...] = ()
+    acquired: Offsets = frozenset()
+    confirmed: Offsets = frozenset()
+    failed: bool = False
+    wrong: str | None = None
 
-    def _note(self, number: int, expansion: Expansion) -> None:
-        self.compared += expansion.compared
-        if expansion.fault is not None:
-            self.faults[number] = expansion.fault
-        for key, facts, packed in expansion.discovered:
-            self._learn(key, facts, packed)
-        self._rows["first"].values[number] = len(self.edge("move"))
-        self._rows["count"].values[number] = len(expansion.edges)
-        rows = [
-            (
-                edge.move,
-                int(edge.kind),
-                self.keys.number(edge.target),
-                self.network.events.number(edge.actions),
-                edge.acquired,
-                edge.confirmed,
-                int(edge.failed),
-            )
-            for edge in expansion.edges
+
+@attrs.define
+class Leaders:
+    """Every leader found so far, by its normal form; ``compared`` counts moves of both sides."""
+
+    world: SmallWorld
+    found: dict[bytes, Leader] = attrs.Factory(dict)
+    compared: int = 0
+
+    def take_over(self, log: Log, persisted: DurableState) -> Leader:
+        """Return the leader that initializes from a durable state."""
+        return self._leader(first_pair(self.world, log, persisted))
+
+    def edges(self, leader: Leader) -> tuple[Edge, ...]:
+        """Return the moves of a leader, up to one that is wrong."""
+        if leader.pair is not None:
+            leader.edges = tuple(self._made(leader, leader.pair))
+            leader.pair = None
+        return leader.edges
+
+    def _leader(self, made: Made) -> Leader:
+        assert made.after is not None  # noqa: S101 - it was not refused
+        key = self._view(made.after).key
+        if key not in self.found:
+            facts = facts_of(self.world, made.after.leader)
+            self.found[key] = Leader(key, facts, made.after)
+        leader = self.found[key]
+        leader.wrong = leader.wrong or made.wrong
+        return leader
+
+    def _view(self, pair: Pair) -> View:
+        return view(pair.leader, self.world.names, symmetry=self.world.symmetry)
+
+    def _made(self, leader: Leader, pair: Pair) -> Iterable[Edge]:
+        """Make all moves of a leader; of edges that look alike to others, keep the first."""
+        edges: dict[tuple[object, ...], Edge] = {}
+        before = pair.leader
+        for number, move in enumerate(moves(self.world, before, self._view(pair))):
+            self.compared += 1
+            made = make(pair, move)
+            wrong = made.wrong
+            if wrong is None and (made.after is None or made.outcome is None):
+                continue  # Both sides refuse it.
+            target = leader if wrong else self._leader(made)
+            if move.is_void and target is not leader:
+                wrong = _NOT_VOID
+            if wrong is not None or made.outcome is None:
+                edges[()] = Edge(number, move.kind, leader, wrong=wrong)
+                break
+            for edge in _edges(number, move, target, before, made.outcome):
+                if target is not leader or edge.writes or edge.kind is not MoveKind.OTHER:
+                    edges.setdefault(_seen_by_others(edge), edge)
+        awaited = (content(waiting.write) for waiting in before.partition.outstanding.values())
+        arrivals = [
+            Edge(ARRIVAL, MoveKind.OTHER, leader, ((Fate.MERGED, what),))
+            for what in dict.fromkeys(awaited)
         ]
-        for name, values in zip(_EDGE, zip(*rows, strict=True), strict=False):
-            self._edges[name].extend(values)
+        return [*edges.values(), *arrivals]
 
 
-_EDGE = ("move", "kind", "target", "event", "acquired", "confirmed", "failed")
-_FACTS = (
-    "log", "start", "quiet", "full", "committed", "committed_mask", "available", "available_mask",
-    "acknowledged", "acknowledged_mask", "delivered", "delivered_mask",
-    "unfinished", "awaited", "takeable", "held", "archiving", "present", "behind", "log_end",
-)  # fmt: skip
+def _seen_by_others(edge: Edge) -> tuple[object, ...]:
+    return (edge.kind, edge.target.key, edge.writes, edge.acquired, edge.confirmed, edge.failed)
 
 
-def _row_of(facts: Facts, log: int) -> tuple[int, ...]:
-    return (
-        log,
-        facts.start,
-        int(facts.quiet),
-        int(facts.full),
-        *facts.committed,
-        *facts.available,
-        *facts.acknowledged,
-        *facts.delivered,
-        facts.unfinished,
-        facts.awaited,
-        facts.takeable,
-        facts.held,
-        facts.archiving,
-        facts.present,
-        int(facts.behind),
-        facts.log.end_offset,
+def _edges(
+    number: int, move: Move, target: Leader, before: ExploredLeader, outcome: Outcome
+) -> Iterator[Edge]:
+    """Yield an edge for each possible fate of the move's writes."""
+    if move.kind is MoveKind.RESET:
+        if outcome.status is ErrorCode.NONE:
+            yield Edge(number, move.kind, target)
+        return
+    writes = outcome.writes
+    if isinstance(move.operation, CompleteWrite):
+        answered = before.partition.outstanding[move.operation.id].write
+        writes = (attrs.evolve(answered, status=outcome.status),)
+    acquired = frozenset(o for r in outcome.acquired for o in range(r.first, r.last + 1))
+    fine = [write for write in writes if write.status is ErrorCode.NONE]
+    confirmed = frozenset(offset for write in fine for offset in _terminal(write))
+    fates = [_fates(write) for write in writes if write.status is not ErrorCode.PENDING]
+    failed = any(len(fate) > 1 for fate in fates)
+    for chosen in product(*fates):
+        kept = tuple(fate for fate in chosen if fate is not None)
+        yield Edge(number, move.kind, target, kept, acquired, confirmed, failed)
+
+
+def _fates(write: Write) -> tuple[tuple[Fate, Content] | None, ...]:
+    """Return the possible fates of a write that is answered; None: it is lost."""
+    if write.status is ErrorCode.NONE:
+        return ((Fate.MERGED, content(write)),)
+    return None, (Fate.LATE, content(write))
+
+
+def _terminal(write: Write) -> Iterator[int]:
+    """Yield the offsets that, as a write says, are not delivered again."""
+    for batch in write.state_batches:
+        if batch.state is not RecordState.AVAILABLE:
+            yield from range(batch.first, batch.last + 1)
+
+
+def facts_of(world: SmallWorld, leader: ExploredLeader) -> Facts:
+    """Return the facts of a leader."""
+    window = leader.partition.window
+    start, inside = window.start_offset, frozenset(present(leader.log))
+    ahead = {offset for offset in inside if offset >= start}
+    tracked = {offset: window.records[offset] for offset in ahead if offset in window.records}
+    pending = frozenset(offset for offset, record in tracked.items() if record.pending)
+
+    def where(rule: Callable[[Record], bool]) -> Offsets:
+        return frozenset(offset for offset, record in tracked.items() if rule(record))
+
+    behind, available = start < leader.log.start_offset, where(is_acquirable)
+    return Facts(
+        leader.log,
+        start,
+        not leader.partition.outstanding,
+        window.end_offset - start >= world.window,
+        behind,
+        inside,
+        inside - ahead,
+        {offset: _committed(tracked.get(offset)) for offset in ahead - pending},
+        {
+            offset: (record.state, record.delivery_count)
+            for offset, record in tracked.items()
+            if record.state == RecordState.ACKNOWLEDGED and offset not in pending
+        },
+        {o: tracked[o].delivery_count for o in window.held if o in tracked},
+        frozenset(ahead - where(is_terminal)) | pending,
+        pending,
+        available,
+        frozenset() if behind else available,
+        frozenset(window.held),
+        where(is_dead_letter),
     )
 
 
-_EXPANDERS: list[Expander] = []
-"""The one of this worker process."""
-
-
-def _begin(world: SmallWorld) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends workers.
-    _EXPANDERS.append(Expander(world))
-
-
-def _expand(packed: bytes) -> Expansion:
-    return _EXPANDERS[0].expand(packed)
-
-
-def _pool(world: SmallWorld, processes: int) -> multiprocessing.pool.Pool:
-    context = multiprocessing.get_context("forkserver")
-    return context.Pool(processes, _begin, (world,))
+def _committed(record: Record | None) -> Found:
+    """Return what a new leader should find of a record, whose deliveries are not written."""
+    if record is None:
+        return RecordState.AVAILABLE, 0
+    if record.owner is not None:
+        return RecordState.AVAILABLE, record.delivery_count - 1
+    return record.state, record.delivery_count

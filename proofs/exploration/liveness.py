@@ -8,17 +8,17 @@ states that are bad no such set exists. Sets are found as strongly connected com
 lacks a fetch that it allows, the states that allow it are taken out and the rest looked at again.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 import attrs
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.csgraph import connected_components
 
-from proofs.exploration.end_to_end import Mask
-from proofs.exploration.leaders import Leaders
+from proofs.exploration.leaders import ARRIVAL, Edge, Facts, Leader, Leaders, Offsets
 from proofs.exploration.moves import MoveKind
-from proofs.exploration.tables import Ints
+from proofs.exploration.search import search
 
 ASSUMPTIONS = {
     "time": "time passes",
@@ -30,187 +30,55 @@ ASSUMPTIONS = {
 }
 """The fairness assumptions; without any one of them a promise fails, so each is needed."""
 
+_ANY_FETCH = -1
+"""Among the offsets that a fetch takes: that there is any fetch."""
+
+
+@attrs.frozen(eq=False)
+class Step:
+    """A move of a leader; ``takes`` are the offsets that it fetches."""
+
+    source: Leader
+    edge: Edge
+    takes: Offsets
+
+    @property
+    def target(self) -> Leader:
+        """The leader after the move."""
+        return self.edge.target
+
 
 @attrs.frozen(eq=False)
 class Graph:
-    """Leader states and the moves between them, resets aside: one tenure.
+    """Leaders and the moves between them, resets aside: one tenure.
 
-    ``edges`` are the numbers of ``Leaders``; ``takes``: what a fetch can take in each state, as
-    masks of offsets, with the bit ``fetch`` if there is any fetch.
+    ``takes``: what a fetch can take in each state.
     """
 
-    source: Ints
-    target: Ints
-    kind: Ints
-    acquired: Ints
-    edges: Ints
-    takes: Ints
-    fetch: int
-    facts: dict[str, Ints]
-
-    @property
-    def states(self) -> int:
-        """How many states there are."""
-        return len(self.takes)
+    steps: tuple[Step, ...]
+    takes: dict[Leader, Offsets]
 
 
 @attrs.frozen
 class Lasso:
-    """A run that is bad for ever: a cycle of edges, from a leader back to it."""
+    """A run that is bad for ever: a cycle of moves, from a leader back to it."""
 
-    leader: int
-    round: tuple[int, ...]
-
-
-def graph_of(leaders: Leaders) -> Graph:
-    """Return the graph of all leaders that were expanded."""
-    count = leaders.fact("count")
-    number = np.arange(len(count))
-    source = np.zeros(len(leaders.edge("move")), np.int64)
-    for leader, first, edges in zip(number, leaders.fact("first"), count, strict=True):
-        source[first : first + edges] = leader
-    kept = (leaders.edge("move") >= 0) & (leaders.edge("kind") != MoveKind.RESET)
-    kind, fetch = leaders.edge("kind")[kept], 1 << leaders.world.offsets
-    acquired = leaders.edge("acquired")[kept] | np.where(kind == MoveKind.FETCH, fetch, 0)
-    takes = np.zeros(len(count), np.int64)
-    np.bitwise_or.at(takes, source[kept], acquired)
-    return Graph(
-        source[kept],
-        leaders.edge("target")[kept],
-        kind,
-        acquired,
-        np.flatnonzero(kept),
-        takes,
-        fetch,
-        {name: leaders.fact(name).copy() for name in _FACTS},
-    )
-
-
-_FACTS = ("unfinished", "awaited", "takeable", "start", "full", "behind", "archiving")
-
-
-def available_untakeable(graph: Graph) -> Ints:
-    """Return the states where a record is AVAILABLE in the window and no fetch can take it."""
-    return np.flatnonzero(graph.facts["takeable"] & ~graph.takes)
-
-
-def lasso_where(graph: Graph, bad: Mask, without: str = "") -> Lasso | None:
-    """Return a fair run that stays in bad states for ever, or None if there is none.
-
-    ``without`` names an assumption that is not made.
-    """
-    allowed = np.ones(len(graph.kind), np.bool_)
-    if without != "renewals":
-        allowed &= graph.kind != MoveKind.RENEW
-    todo = [np.flatnonzero(bad)]
-    while todo:
-        nodes = np.zeros(graph.states, np.bool_)
-        nodes[todo.pop()] = True
-        inside = np.flatnonzero(allowed & nodes[graph.source] & nodes[graph.target])
-        for component, within in _components(graph, inside):
-            if _is_unfair(graph, component, within, without):
-                continue
-            starved = _starved(graph, component, within) if without != "fetching" else 0
-            if starved:
-                todo.append(component[graph.takes[component] & starved == 0])
-                continue
-            return _lasso(graph, component, within, without)
-    return None
-
-
-def _is_unfair(graph: Graph, component: Ints, within: Ints, without: str) -> bool:
-    """Whether no fair run can stay in the component."""
-    stuck = int(np.bitwise_and.reduce(graph.facts["awaited"][component]))
-    archiving = int(np.bitwise_and.reduce(graph.facts["archiving"][component]))
-    return (
-        (without != "time" and not (graph.kind[within] == MoveKind.TIME).any())
-        or (without != "answers" and stuck != 0)
-        or (without != "dead-letters" and archiving != 0)
-        or (without != "notice" and bool(graph.facts["behind"][component].all()))
-    )
-
-
-def _starved(graph: Graph, component: Ints, within: Ints) -> int:
-    """Return a mask of what could be fetched in the component and never is."""
-    able = int(np.bitwise_or.reduce(graph.takes[component]))
-    done = int(np.bitwise_or.reduce(graph.acquired[within]))
-    return able & ~done
-
-
-def _components(graph: Graph, edges: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the strongly connected components that contain some of these edges, and which."""
-    _, label = connected_components(_matrix(graph, edges), connection="strong")
-    inner = edges[label[graph.source[edges]] == label[graph.target[edges]]]
-    of = label[graph.source[inner]]
-    for component in np.unique(of):
-        yield np.flatnonzero(label == component), inner[of == component]
-
-
-def _matrix(graph: Graph, edges: Ints) -> csr_array:
-    """Return the edges as a sparse matrix with a row and a column for each state."""
-    ones = np.ones(len(edges), np.bool_)
-    ends = (graph.source[edges], graph.target[edges])
-    return csr_array((ones, ends), shape=(graph.states, graph.states))
-
-
-def _lasso(graph: Graph, component: Ints, within: Ints, without: str) -> Lasso:
-    """Return a cycle through the component that fairness allows."""
-    first = int(component[0])
-    wanted: list[set[int]] = []
-    if without != "time":
-        wanted.append(set(within[graph.kind[within] == MoveKind.TIME].tolist()))
-    for bit in range(graph.fetch.bit_length()):
-        taking = set(within[graph.acquired[within] >> bit & 1 == 1].tolist())
-        if taking and without != "fetching":
-            wanted.append(taking)
-    state, path = first, []
-    for edges in wanted:
-        ends = {int(graph.source[edge]): edge for edge in edges}
-        leg = _shortest_path(graph, within, state, ends)
-        state = int(graph.target[leg[-1]]) if leg else state
-        path += [*leg, ends[state]]
-        state = int(graph.target[ends[state]])
-    if state != first or not path:
-        back = [edge for edge in within.tolist() if graph.source[edge] == state]
-        step = [] if state != first else back[:1]
-        state = int(graph.target[step[0]]) if step else state
-        path += [*step, *_shortest_path(graph, within, state, {first})]
-    return Lasso(first, tuple(graph.edges[path].tolist()))
-
-
-def _shortest_path(graph: Graph, edges: Ints, begin: int, ends: Collection[int]) -> list[int]:
-    """Return a shortest path along these edges, of one component, to one of the ends."""
-    order, before = breadth_first_order(_matrix(graph, edges), begin)
-    pairs = zip(graph.source[edges].tolist(), graph.target[edges].tolist(), strict=True)
-    edge_of = dict(zip(pairs, edges.tolist(), strict=True))
-    node = next(state for state in order.tolist() if state in ends)
-    path: list[int] = []
-    while node != begin:
-        path.append(edge_of[int(before[node]), node])
-        node = int(before[node])
-    return path[::-1]
+    leader: Leader
+    round: tuple[Edge, ...]
 
 
 @attrs.frozen
 class Promise:
     """A sentence about the end of every fair run, by the states in which none may stay for ever.
 
-    ``bad`` gives sets of states; a run that stays in one of them breaks the promise.
+    ``bad``: whether a state of these facts is one of those, for a record of the log. A run that
+    stays in one such set breaks the promise.
     """
 
     name: str
     sentence: str
     number: int
-    bad: Callable[[Graph], Iterable[Mask]]
-
-
-def _bit(graph: Graph, fact: str, offset: int) -> Mask:
-    mask: Mask = graph.facts[fact] >> offset & 1 == 1
-    return mask
-
-
-def _offsets(graph: Graph) -> range:
-    return range(graph.fetch.bit_length() - 1)
+    bad: Callable[[Facts, int], bool]
 
 
 PROMISES = (
@@ -218,23 +86,129 @@ PROMISES = (
         "available_is_terminal_in_the_end",
         "Every record of the log is ACKNOWLEDGED or ARCHIVED in the end.",
         14,
-        lambda graph: (_bit(graph, "unfinished", offset) for offset in _offsets(graph)),
+        lambda facts, offset: offset in facts.unfinished,
     ),
     Promise(
         "full_window_drains",
         "A window that is full does not stay full from the same start offset for ever.",
         13,
-        lambda graph: (
-            (graph.facts["full"] == 1)
-            & (graph.facts["start"] == start)
-            & _bit(graph, "unfinished", start)
-            for start in _offsets(graph)
-        ),
+        lambda facts, start: facts.full and facts.start == start and start in facts.unfinished,
     ),
 )
 
 
+def graph_of(leaders: Leaders) -> Graph:
+    """Return the graph of all leaders that were found."""
+    steps = []
+    for leader in leaders.found.values():
+        for edge in leaders.edges(leader):
+            if edge.move != ARRIVAL and edge.kind is not MoveKind.RESET:
+                any_fetch = {_ANY_FETCH} if edge.kind is MoveKind.FETCH else set()
+                steps.append(Step(leader, edge, edge.acquired | any_fetch))
+    takes: dict[Leader, Offsets] = dict.fromkeys(leaders.found.values(), frozenset())
+    for step in steps:
+        takes[step.source] |= step.takes
+    return Graph(tuple(steps), takes)
+
+
+def available_untakeable(graph: Graph) -> list[Leader]:
+    """Return the leaders where a record is AVAILABLE in the window and no fetch can take it."""
+    return [leader for leader, takes in graph.takes.items() if not leader.facts.takeable <= takes]
+
+
 def unkept(graph: Graph, promise: Promise, without: str = "") -> Lasso | None:
-    """Return a fair run that breaks the promise; None if there is none."""
-    lassos = (lasso_where(graph, bad, without) for bad in promise.bad(graph))
-    return next((lasso for lasso in lassos if lasso is not None), None)
+    """Return a fair run that breaks the promise; None if there is none.
+
+    ``without`` names an assumption that is not made.
+    """
+    offsets = {offset for leader in graph.takes for offset in leader.facts.present}
+    for offset in sorted(offsets):
+        bad = {leader for leader in graph.takes if promise.bad(leader.facts, offset)}
+        if lasso := lasso_where(graph, bad, without):
+            return lasso
+    return None
+
+
+def lasso_where(graph: Graph, bad: set[Leader], without: str = "") -> Lasso | None:
+    """Return a fair run that stays in bad states for ever, or None if there is none."""
+    todo = [bad]
+    while todo:
+        nodes = todo.pop()
+        inside = [
+            step
+            for step in graph.steps
+            if step.source in nodes
+            and step.target in nodes
+            and (without == "renewals" or step.edge.kind is not MoveKind.RENEW)
+        ]
+        for within in _components(inside):
+            component = {step.source for step in within}
+            if _is_unfair(component, within, without):
+                continue
+            able = frozenset[int]().union(*(graph.takes[leader] for leader in component))
+            starved = able.difference(*(step.takes for step in within))
+            if starved and without != "fetching":
+                todo.append({node for node in component if starved.isdisjoint(graph.takes[node])})
+                continue
+            return _lasso(within, without)
+    return None
+
+
+def _is_unfair(component: set[Leader], within: list[Step], without: str) -> bool:
+    """Whether no fair run can stay in the component."""
+    stuck = frozenset.intersection(*(leader.facts.awaited for leader in component))
+    archiving = frozenset.intersection(*(leader.facts.archiving for leader in component))
+    return (
+        (without != "time" and all(step.edge.kind is not MoveKind.TIME for step in within))
+        or (without != "answers" and bool(stuck))
+        or (without != "dead-letters" and bool(archiving))
+        or (without != "notice" and all(leader.facts.behind for leader in component))
+    )
+
+
+def _components(steps: list[Step]) -> Iterator[list[Step]]:
+    """Yield the strongly connected components that contain some of these steps, by their steps."""
+    numbers: dict[Leader, int] = {}
+    ends = [
+        [numbers.setdefault(end, len(numbers)) for end in (step.source, step.target)]
+        for step in steps
+    ]
+    if not ends:
+        return
+    source, target = np.array(ends).T
+    matrix = csr_array((np.ones(len(ends)), (source, target)), shape=(len(numbers),) * 2)
+    _, label = connected_components(matrix, connection="strong")
+    inner: defaultdict[int, list[Step]] = defaultdict(list)
+    for step, begin, end in zip(steps, label[source], label[target], strict=True):
+        if begin == end:
+            inner[int(begin)].append(step)
+    yield from inner.values()
+
+
+def _lasso(within: list[Step], without: str) -> Lasso:
+    """Return a cycle through the component that fairness allows."""
+    first = within[0].source
+    wanted = [] if without == "time" else [[s for s in within if s.edge.kind is MoveKind.TIME]]
+    if without != "fetching":
+        taken = sorted(frozenset[int]().union(*(step.takes for step in within)))
+        wanted += [[step for step in within if offset in step.takes] for offset in taken]
+    leader, round_ = first, list[Edge]()
+    for steps in wanted:
+        way = _shortest_path(within, leader, {step.source for step in steps})
+        leader = way[-1].target if way else leader
+        step = next(step for step in steps if step.source is leader)
+        round_ += [*(one.edge for one in way), step.edge]
+        leader = step.target
+    if not round_:
+        round_, leader = [within[0].edge], within[0].target
+    back = _shortest_path(within, leader, {first})
+    return Lasso(first, (*round_, *(step.edge for step in back)))
+
+
+def _shortest_path(steps: Iterable[Step], begin: Leader, ends: Collection[Leader]) -> list[Step]:
+    """Return a shortest path along these steps, of one component, to one of the ends."""
+    after: defaultdict[Leader, list[tuple[Step, Leader]]] = defaultdict(list)
+    for step in steps:
+        after[step.source].append((step, step.target))
+    arrived = search([begin], after.__getitem__, lambda one: "there" if one in ends else None)
+    return list(arrived.violation.labels) if arrived.violation is not None else []

@@ -2,17 +2,18 @@
 
 import attrs
 
-from proofs.exploration.end_to_end import ExploredProperty
+from proofs.exploration.end_to_end import ExploredProperty, Watch
+from proofs.exploration.explorer import Explorer, WorldSearch, WorldState
+from proofs.exploration.leaders import Leader
 from proofs.exploration.liveness import (
     Graph,
-    Lasso,
     Promise,
     available_untakeable,
     graph_of,
     unkept,
 )
-from proofs.exploration.product import Explored, Product, ProductFinding
 from proofs.exploration.run_table import RunRow, lasso_rows, rows_of
+from proofs.exploration.search import path_to
 
 Known = ExploredProperty | Promise
 
@@ -42,7 +43,7 @@ class PropertyVerdict:
 class ExplorationReport:
     """The visited states, and the result for each property."""
 
-    explored: Explored
+    explored: WorldSearch
     leaders: int
     compared: int
     durables: int
@@ -56,32 +57,41 @@ class ExplorationReport:
 
 
 def report_on(
-    product: Product, explored: Explored, promises: tuple[Promise, ...], without: str = ""
+    explorer: Explorer,
+    watch: Watch,
+    found: WorldSearch,
+    promises: tuple[Promise, ...],
+    without: str = "",
 ) -> ExplorationReport:
     """Return the results; promises are judged only if every state was visited."""
-    violation, whole = explored.violation, explored.unfinished is None
-    whole = whole and violation is None
+    whole = found.unfinished is None and found.violation is None
     verdicts = []
-    if violation is not None:
-        verdicts.append(_broken(product, violation, should=True))
-    verdicts += [_broken(product, finding, should=False) for finding in explored.expected]
-    known = {verdict.name for verdict in verdicts}
+    if found.violation is not None:
+        known = {prop.sentence: prop.name for prop in watch.properties}
+        name = known.get(found.violation.reason, "step")
+        rows = rows_of(explorer.world, found.violation.labels, found.violation.states)
+        verdicts.append(_broken(name, found.violation.reason, rows, should=True))
+    verdicts += [
+        _broken(p.name, p.sentence, _rows(explorer, found, watch.expected[p.name]), should=False)
+        for p in watch.properties
+        if p.name in watch.expected
+    ]
+    told = {verdict.name for verdict in verdicts}
     verdicts += [
         PropertyVerdict(p.name, p.sentence, True if whole else None, not p.why_not)
-        for p in product.properties
-        if p.name not in known
+        for p in watch.properties
+        if p.name not in told
     ]
     if whole and promises:
-        graph = graph_of(product.leaders)
-        verdicts.append(_acquirable(product, graph))
-        verdicts += [_promise(product, graph, promise, without) for promise in promises]
-    leaders, coordinator = product.leaders, product.coordinator
+        graph = graph_of(explorer.leaders)
+        verdicts.append(_acquirable(explorer, found, graph))
+        verdicts += [_promise(explorer, found, graph, promise, without) for promise in promises]
     return ExplorationReport(
-        explored,
-        len(leaders.keys),
-        leaders.compared,
-        len(coordinator.states),
-        coordinator.writes,
+        found,
+        len(explorer.leaders.found),
+        explorer.leaders.compared,
+        len(explorer.coordinator.states),
+        len(explorer.coordinator.merges),
         tuple(verdicts),
     )
 
@@ -95,35 +105,37 @@ def listed(known: Known) -> str:
     return f"{known.name}{number}: {known.sentence}{expected}"
 
 
-def _broken(product: Product, finding: ProductFinding, *, should: bool) -> PropertyVerdict:
-    rows = rows_of(product, finding.steps, finding.states, finding.move, finding.sentence)
-    return PropertyVerdict(
-        finding.name, finding.sentence, holds=False, should=should, run=tuple(rows)
-    )
+def _broken(name: str, sentence: str, rows: list[RunRow], *, should: bool) -> PropertyVerdict:
+    return PropertyVerdict(name, sentence, holds=False, should=should, run=tuple(rows))
 
 
-def _acquirable(product: Product, graph: Graph) -> PropertyVerdict:
+def _rows(explorer: Explorer, found: WorldSearch, state: WorldState) -> list[RunRow]:
+    return rows_of(explorer.world, *path_to(found.came_from, state))
+
+
+def _state_of(found: WorldSearch, leader: Leader) -> WorldState:
+    """Return a state of least depth that has the leader."""
+    return next(state for state in found.came_from if state.leader is leader)
+
+
+def _acquirable(explorer: Explorer, found: WorldSearch, graph: Graph) -> PropertyVerdict:
     name, sentence = (
         "available_is_acquirable",
-        ("Every record that is AVAILABLE in the window can be acquired, however full it is."),
+        "Every record that is AVAILABLE in the window can be acquired, however full it is.",
     )
     bad = available_untakeable(graph)
-    if not len(bad):
+    if not bad:
         return PropertyVerdict(name, sentence, holds=True, should=True)
-    rows = rows_of(product, *product.path_to(int(bad[0])))
-    return PropertyVerdict(name, sentence, holds=False, should=True, run=tuple(rows))
+    return _broken(name, sentence, _rows(explorer, found, _state_of(found, bad[0])), should=True)
 
 
-def _promise(product: Product, graph: Graph, promise: Promise, without: str) -> PropertyVerdict:
-    lasso: Lasso | None = unkept(graph, promise, without)
+def _promise(
+    explorer: Explorer, found: WorldSearch, graph: Graph, promise: Promise, without: str
+) -> PropertyVerdict:
+    lasso = unkept(graph, promise, without)
     if lasso is None:
         return PropertyVerdict(promise.name, promise.sentence, holds=True, should=not without)
-    rows, again = lasso_rows(product, lasso)
-    return PropertyVerdict(
-        promise.name,
-        promise.sentence,
-        holds=False,
-        should=not without,
-        run=tuple(rows),
-        again=again,
-    )
+    steps, states = path_to(found.came_from, _state_of(found, lasso.leader))
+    rows = lasso_rows(explorer.world, steps, states, lasso)
+    verdict = _broken(promise.name, promise.sentence, rows, should=not without)
+    return attrs.evolve(verdict, again=len(steps))

@@ -4,7 +4,7 @@ The search knows a step as the number of a move. Here the run is made again, fro
 specification alone: what a step shows is what ``spec`` really does.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 from rich.table import Table
@@ -14,11 +14,11 @@ from judge.words import durable_text, operation_text, outcome_text, ranges_text,
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
+from proofs.exploration.explorer import Arrival, TakeOver, WorldState, WorldStep
+from proofs.exploration.leaders import ARRIVAL, Fate
 from proofs.exploration.liveness import Lasso
 from proofs.exploration.moves import Move, moves
-from proofs.exploration.network import NetworkAct
 from proofs.exploration.normal import Content, view
-from proofs.exploration.product import ARRIVE_LATE, FAILOVER, Product, State
 from proofs.exploration.world import NEVER_WRITTEN, ExploredLeader, SmallWorld, initialize
 from spec.coordinator import durable_state
 from spec.lag import lag
@@ -40,40 +40,26 @@ class RunRow:
 
 
 def rows_of(
-    product: Product,
-    steps: Iterable[int],
-    states: Iterable[State],
-    wrong: int | None = None,
-    sentence: str = "",
+    world: SmallWorld, steps: Iterable[WorldStep], states: Sequence[WorldState]
 ) -> list[RunRow]:
-    """Return the run of these steps through these states, and the wrong move at its end."""
-    leader, rows = _run(product, tuple(steps), tuple(states))
-    if wrong is not None:
-        move = _offered(product.world, leader)[wrong]
-        rows.append(attrs.evolve(rows[-1], event=_text(move), answer=sentence))
+    """Return the run of these steps, from the first of these states through the others."""
+    leader, operation = initialize(world, Log(0, 0), NEVER_WRITTEN)
+    rows = [_row(operation_text(operation), "", leader, states[0])]
+    for step, before, after in zip(steps, states, states[1:], strict=False):
+        leader, event, answer = _after_step(world, leader, step, before)
+        rows.append(_row(event, after.wrong or answer, leader, after))
     return rows
 
 
-def lasso_rows(product: Product, lasso: Lasso) -> tuple[list[RunRow], int]:
-    """Return a run that never ends, with one cycle, and the step at which the cycle starts.
+def lasso_rows(
+    world: SmallWorld, steps: Sequence[WorldStep], states: Sequence[WorldState], lasso: Lasso
+) -> list[RunRow]:
+    """Return the run to the leader of a lasso, and one cycle.
 
     Of the round only the leader is shown as it is; the durable state stays as it was before.
     """
-    steps, states = product.path_to(lasso.leader)
     stays = (states[-1],) * len(lasso.round)
-    _, rows = _run(product, (*steps, *lasso.round), (*states, *stays))
-    return rows, len(steps)
-
-
-def _run(
-    product: Product, steps: tuple[int, ...], states: tuple[State, ...]
-) -> tuple[ExploredLeader, list[RunRow]]:
-    leader, operation = initialize(product.world, Log(0, 0), NEVER_WRITTEN)
-    rows = [_row(product, operation_text(operation), "", leader, states[0])]
-    for step, before, after in zip(steps, states, states[1:], strict=False):
-        leader, event, answer = _after_step(product, leader, step, before)
-        rows.append(_row(product, event, answer, leader, after))
-    return leader, rows
+    return rows_of(world, (*steps, *lasso.round), (*states, *stays))
 
 
 def table_of(rows: Iterable[RunRow]) -> Table:
@@ -92,67 +78,45 @@ def table_of(rows: Iterable[RunRow]) -> Table:
     return table
 
 
-def _row(product: Product, event: str, answer: str, leader: ExploredLeader, state: State) -> RunRow:
+def _row(event: str, answer: str, leader: ExploredLeader, state: WorldState) -> RunRow:
     shown = snapshot(leader.partition)
     return RunRow(
         event,
         answer,
         f"{shown.start_offset}–{shown.end_offset}",
         ", ".join(record_text(record) for record in shown.records or ()),
-        durable_text(durable_state(product.coordinator.states[state.durable])),
+        durable_text(durable_state(state.durable.durable)),
         lag(leader.partition),
     )
 
 
-def _offered(world: SmallWorld, leader: ExploredLeader) -> list[Move]:
-    return moves(world, leader, view(leader, world.names, symmetry=world.symmetry))
-
-
 def _after_step(
-    product: Product, leader: ExploredLeader, step: int, before: State
+    world: SmallWorld, leader: ExploredLeader, step: WorldStep, before: WorldState
 ) -> tuple[ExploredLeader, str, str]:
     """Return the leader after a step, what it was, and what was answered."""
-    if step == FAILOVER:
-        persisted = durable_state(product.coordinator.states[before.durable])
-        leader, operation = initialize(product.world, leader.log, persisted)
+    if isinstance(step, TakeOver):
+        persisted = durable_state(before.durable.durable)
+        leader, operation = initialize(world, leader.log, persisted)
         return leader, f"a new leader takes over: {operation_text(operation)}", ""
-    late = product.network.states[before.network]
-    if step < 0:
-        return (
-            leader,
-            f"a late write arrives: {_content_text(late[ARRIVE_LATE - step])}",
-            "nobody waits",
-        )
-    edge = {name: int(product.leaders.edge(name)[step]) for name in ("move", "event")}
-    actions = product.network.events[edge["event"]]
-    if edge["move"] < 0:
-        return (
-            leader,
-            f"an awaited write arrives: {_content_text(actions[0][1])}",
-            "not answered yet",
-        )
-    move = _offered(product.world, leader)[edge["move"]]
+    if isinstance(step, Arrival):
+        return leader, f"a late write arrives: {_content_text(step.content)}", "nobody waits"
+    if step.move == ARRIVAL:
+        event = f"an awaited write arrives: {_content_text(step.writes[0][1])}"
+        return leader, event, "not answered yet"
+    offered = moves(world, leader, view(leader, world.names, symmetry=world.symmetry))
+    move = offered[step.move]
+    if step.wrong is not None:
+        return leader, _text(move), step.wrong
     done = apply(leader.partition, move.operation, move.choice, move.answers)
-    delayed = "; may still arrive" if any(act == NetworkAct.DELAY for act, _ in actions) else ""
-    return (
-        ExploredLeader(done.partition, move.log),
-        _text(move),
-        outcome_text(done.outcome) + delayed,
-    )
+    delayed = "; may still arrive" if any(fate is Fate.LATE for fate, _ in step.writes) else ""
+    after = ExploredLeader(done.partition, move.log)
+    return after, _text(move), outcome_text(done.outcome) + delayed
 
 
-def _content_text(what: Content | int) -> str:
-    assert not isinstance(what, int)  # noqa: S101 - this event is about a write
-    start, count, batches = what
-    return durable_text(
-        DurableState(
-            start,
-            count,
-            tuple(
-                StateBatch(first, last, RecordState(state), n) for first, last, state, n in batches
-            ),
-        )
-    )
+def _content_text(what: Content) -> str:
+    start, count, written = what
+    batches = (StateBatch(first, last, RecordState(state), n) for first, last, state, n in written)
+    return durable_text(DurableState(start, count, tuple(batches)))
 
 
 def _text(move: Move) -> str:

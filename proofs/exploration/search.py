@@ -1,16 +1,23 @@
 """Breadth-first search through every reachable state, with a shortest path to each."""
 
+import resource
 import time
-from collections.abc import Callable, Hashable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Generic, TypeAlias, TypeVar
 
 import attrs
 
 S = TypeVar("S", bound=Hashable)
 L = TypeVar("L")
 
-_OFTEN = 10_000
-"""After how many states progress is told."""
+CameFrom: TypeAlias = Mapping[S, tuple[L, S] | None]
+"""The step that first led to each state, and the state before it; None for a state to begin with.
+
+States come in the order in which they were found, so those of less depth come first.
+"""
+
+_OFTEN = 1000
+"""After how many states progress is told, and memory looked at."""
 
 
 class Stopped(BaseException):
@@ -26,7 +33,7 @@ class Violation(Generic[S, L]):
     states: tuple[S, ...]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Search(Generic[S, L]):
     """A search's extent: ``states`` distinct states, ``transitions`` between them to ``depth``.
 
@@ -41,34 +48,40 @@ class Search(Generic[S, L]):
     violation: Violation[S, L] | None = None
     unfinished: str | None = None
     waiting: int = 0
+    came_from: CameFrom[S, L] = attrs.field(factory=dict, repr=False)
 
 
-def search(
+def search(  # noqa: PLR0913, PLR0917 - what is searched, and four bounds
     initial: Iterable[S],
     successors: Callable[[S], Iterable[tuple[L, S]]],
     check: Callable[[S], str | None],
     most_states: int = 10_000_000,
     progress: Callable[[int, int], None] = lambda _states, _depth: None,
+    most_depth: int | None = None,
+    most_bytes: int | None = None,
 ) -> Search[S, L]:
     """Visit every state reachable from the initial ones, until ``check`` gives a reason to stop.
 
     ``successors`` yields each transition's label and the state it leads to. ``progress`` is told
-    the number of states and the depth now and then.
+    the number of states and the depth now and then. ``most_bytes``: of memory of this process.
     """
-    run = _Run[S, L](check, most_states, progress)
+    run = _Run[S, L](check, most_states, most_bytes, progress)
     began = time.perf_counter()
     unfinished = violation = None
     try:
         for state in initial:
             run.find(state, None)
-        while run.following:
+        while run.following and run.depth != most_depth:
             run.visit_level(successors)
     except _FoundError as error:
-        violation = Violation(str(error), *run.path(run.newest))
-    except _FullError:
-        unfinished = f"more than {most_states:,} states"
+        violation = Violation(str(error), *path_to(run.came_from, run.following[-1]))
+    except _FullError as error:
+        unfinished = str(error)
     except (Stopped, KeyboardInterrupt):
         unfinished = "interrupted"
+    waiting = len(run.frontier) + len(run.following)
+    if waiting and unfinished is None and violation is None:
+        unfinished = f"depth {most_depth}"
     return Search(
         len(run.came_from),
         run.transitions,
@@ -76,8 +89,23 @@ def search(
         time.perf_counter() - began,
         violation,
         unfinished,
-        len(run.frontier) + len(run.following),
+        waiting,
+        run.came_from,
     )
+
+
+def path_to(came_from: CameFrom[S, L], state: S) -> tuple[tuple[L, ...], tuple[S, ...]]:
+    """Return a shortest run to a state that was found: its labels, and the states from the first.
+
+    The last state is the one given, which may be another object than the one that was found.
+    """
+    labels: list[L] = []
+    states = [state]
+    while (step := came_from[state]) is not None:
+        label, state = step
+        labels.append(label)
+        states.append(state)
+    return tuple(reversed(labels)), tuple(reversed(states))
 
 
 class _FoundError(Exception):
@@ -85,7 +113,7 @@ class _FoundError(Exception):
 
 
 class _FullError(Exception):
-    """The limit on states was reached."""
+    """A limit was reached; which one."""
 
 
 class _Run(Generic[S, L]):
@@ -95,17 +123,15 @@ class _Run(Generic[S, L]):
         self,
         check: Callable[[S], str | None],
         most_states: int,
+        most_bytes: int | None,
         progress: Callable[[int, int], None],
     ) -> None:
-        self.check, self.most_states, self.progress = check, most_states, progress
+        self.check, self.progress = check, progress
+        self.most_states, self.most_bytes = most_states, most_bytes
         self.came_from: dict[S, tuple[L, S] | None] = {}
         self.frontier: list[S] = []
         self.following: list[S] = []
         self.transitions = self.depth = 0
-
-    @property
-    def newest(self) -> S:
-        return self.following[-1]
 
     def visit_level(self, successors: Callable[[S], Iterable[tuple[L, S]]]) -> None:
         self.frontier, self.following = self.following[::-1], []
@@ -121,19 +147,18 @@ class _Run(Generic[S, L]):
         if state in self.came_from:
             return
         if len(self.came_from) >= self.most_states:
-            raise _FullError
+            raise _FullError(f"more than {self.most_states:,} states")
         self.came_from[state] = step
         self.following.append(state)
         if (reason := self.check(state)) is not None:
             raise _FoundError(reason)
         if len(self.came_from) % _OFTEN == 0:
             self.progress(len(self.came_from), self.depth)
+            _check_memory(self.most_bytes)
 
-    def path(self, state: S) -> tuple[tuple[L, ...], tuple[S, ...]]:
-        labels: list[L] = []
-        states = [state]
-        while (step := self.came_from[state]) is not None:
-            label, state = step
-            labels.append(label)
-            states.append(state)
-        return tuple(reversed(labels)), tuple(reversed(states))
+
+def _check_memory(most: int | None) -> None:
+    """Raise if this process has taken more memory than it may."""
+    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    if most is not None and taken > most:
+        raise _FullError(f"more than {most / 2**30:g} GiB of memory")

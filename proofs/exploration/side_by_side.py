@@ -1,8 +1,6 @@
 """One leader on both sides: the specification's state and the implementation after the same run."""
 
 import copy
-import pickle
-import zlib
 
 import attrs
 
@@ -59,17 +57,6 @@ def make(pair: Pair, move: Move) -> Made:
         return Made()
     after = Pair(ExploredLeader(spec.partition, move.log), impl)
     return Made(after, expected, _wrong(spec, impl, expected))
-
-
-def pack(pair: Pair) -> bytes:
-    """Return the pair as bytes: its arrays are mostly empty, so they are few."""
-    return zlib.compress(pickle.dumps(pair, pickle.HIGHEST_PROTOCOL), 1)
-
-
-def unpack(packed: bytes) -> Pair:
-    """Return the pair that was packed."""
-    pair: Pair = pickle.loads(zlib.decompress(packed))  # noqa: S301 - of our own making
-    return pair
 
 
 def _too_long_in_progress(partition: SharePartition) -> int | None:

@@ -43,7 +43,7 @@ class SmallWorld:
     """
 
     profile: Profile = KIP
-    offsets: int = _within(1, 6, 3)
+    offsets: int = _within(1, 6, 2)
     members: int = _within(1, 3, 2)
     limit: int = _within(1, 5, 2)
     window: int = _within(1, 6, 2)

@@ -1,7 +1,6 @@
 """``sharespec explore``: visit every state of a small world."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -12,11 +11,9 @@ import click
 
 from model.errors import InvalidValueError
 from model.profile import profile_named
-from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty
-from proofs.exploration.leaders import Leaders
+from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, Watch, judged_under
+from proofs.exploration.explorer import Explorer
 from proofs.exploration.liveness import ASSUMPTIONS, PROMISES, Promise
-from proofs.exploration.network import Network
-from proofs.exploration.product import Product
 from proofs.exploration.report import ExplorationReport, PropertyVerdict, listed, report_on
 from proofs.exploration.run_table import table_of
 from proofs.exploration.world import SmallWorld
@@ -41,6 +38,9 @@ _FLAGS = {
     "dead_letters": "Have a dead-letter queue, which is switched off and on.",
     "symmetry": "Treat states as equal that differ only in the names of members.",
 }
+
+_NOT_TOLD = ("came_from", "violation")
+"""What JSON leaves out of a search: every state, and the run that its verdict has."""
 
 
 def _sized(command: Callable[..., None]) -> Callable[..., None]:
@@ -83,9 +83,6 @@ def _sized(command: Callable[..., None]) -> Callable[..., None]:
     metavar="GIB",
     help="Stop when this much memory is used.",
 )
-@click.option(
-    "--processes", type=click.IntRange(min=1), help="How many processes; default: one per core."
-)
 @JSON
 @exits_on(InvalidValueError)
 def explore_command(  # noqa: PLR0913 - one argument for each option
@@ -96,7 +93,6 @@ def explore_command(  # noqa: PLR0913 - one argument for each option
     without: str | None,
     depth: int | None,
     memory: float,
-    processes: int | None,
     json_lines: bool,
     **sizes: Any,  # noqa: ANN401 - whole numbers and flags
 ) -> None:
@@ -110,19 +106,18 @@ def explore_command(  # noqa: PLR0913 - one argument for each option
         return
     world = SmallWorld(profile=profile_named(profile), **sizes)
     properties, promises = _chosen(name)
-    network = Network(world.late)
-    with Leaders(world, network, processes or os.cpu_count() or 1) as leaders:
-        product = Product(world, leaders, network, properties)
-        explored = product.explore(int(memory * 2**30), depth, progress_reporter())
-        report = report_on(product, explored, promises, without or "")
+    explorer, watch = Explorer(world), Watch(judged_under(world.profile, properties))
+    found = explorer.explore(watch.check, depth, int(memory * 2**30), progress_reporter())
+    report = report_on(explorer, watch, found, promises, without or "")
     if json_lines:
-        click.echo(json.dumps(attrs.asdict(report), default=str))
+        told = attrs.asdict(report, filter=lambda field, _: field.name not in _NOT_TOLD)
+        click.echo(json.dumps(told))
     else:
         _show(report, in_full=name is not None or without is not None)
     if report.is_wrong:
         sys.exit(Exit.WRONG)
-    if explored.unfinished is not None:
-        interrupted = explored.unfinished == "interrupted"
+    if found.unfinished is not None:
+        interrupted = found.unfinished == "interrupted"
         sys.exit(Exit.INTERRUPTED if interrupted else Exit.UNFINISHED)
 
 

@@ -182,8 +182,8 @@ def _exploration(module: str, _function: str) -> str:
     )
     if module not in sys.modules:
         return ""
-    _, result = explored(world(offsets=_EXPLORED_OFFSETS), _EXPLORED_DEPTH)
-    return result.violation.sentence if result.violation else ""
+    _, _, result = explored(world(offsets=_EXPLORED_OFFSETS), _EXPLORED_DEPTH)
+    return result.violation.reason if result.violation else ""
 
 
 def _proofs(module: str, function: str) -> str:

@@ -1,7 +1,7 @@
-"""The same world explored the plain way: whole values, nothing numbered, nothing left out.
+"""The same world as whole values: nothing is left out of a state.
 
 A state is a share-partition whose durable state is the truth, the log, and every write that is
-late, of whatever leader, however often it has arrived. It knows nothing of ``product``.
+late, of whatever leader, however often it has arrived. It knows nothing of ``explorer``.
 """
 
 from collections.abc import Iterator
@@ -23,6 +23,9 @@ from spec.step import apply, new_partition
 Late = tuple[Write, int, int]
 """A write, the leader epoch and the state epoch with which it was made."""
 
+Parts = tuple[bytes, object, tuple[Content, ...]]
+"""A leader's normal form, what is durable, and the late writes that matter."""
+
 
 @attrs.frozen
 class Direct:
@@ -36,25 +39,14 @@ def first(world: SmallWorld) -> Direct:
     return Direct(leader.partition, leader.log)
 
 
-def states_to(world: SmallWorld, depth: int) -> list[set[Direct]]:
-    """Return the states first reached at each depth."""
-    known = {first(world)}
-    levels = [set(known)]
-    for _ in range(depth):
-        found = {after for state in levels[-1] for after in successors(world, state)} - known
-        known |= found
-        levels.append(found)
-    return levels
-
-
 def successors(world: SmallWorld, state: Direct) -> Iterator[Direct]:
     for after in (*_moves(world, state), *_network(world, state), *_failover(world, state)):
         if sum(not _covered(world, after.partition.durable, w) for w in after.late) <= world.late:
             yield after
 
 
-def abstract(world: SmallWorld, state: Direct) -> tuple[bytes, object, tuple[Content, ...]]:
-    """Return what the composed search keeps of a state."""
+def abstract(world: SmallWorld, state: Direct) -> Parts:
+    """Return what the search keeps of a state."""
     durable = state.partition.durable
     key = view(ExploredLeader(state.partition, state.log), world.names).key
     late = {

@@ -1,92 +1,72 @@
 """Each property can fail; those that are expected to, do."""
 
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+import attrs
 import pytest
 
 from model.profile import KIP, LAG_RESOLVED
-from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, judged_under
-from proofs.exploration.tables import Ints
-from proofs.exploration.world import SmallWorld
-from tests.proofs.explored import explored
+from model.states import RecordState
+from proofs.exploration.coordinator import DurableForm
+from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, Watch, judged_under
+from proofs.exploration.explorer import WorldState
+from proofs.exploration.leaders import Facts, Leader
+from spec.coordinator import Durable
+from spec.log import Log
 
-SOUND = {
-    "start": 0, "quiet": 1, "committed": 0, "committed_mask": 0, "available": 0,
-    "available_mask": 0, "acknowledged": 0, "acknowledged_mask": 0, "delivered": 0,
-    "delivered_mask": 0, "held": 0, "present": 1, "log_end": 1,
-}  # fmt: skip
-DURABLE = {"start": 0, "code": 0, "terminal": 0, "reported": 0, "resumed": 0}
-PARTS = {"network": 0, "confirmed": 0, "failed": 0}
+ZERO, NONE = frozenset({0}), frozenset[int]()
+ACCEPTED, NEVER = (RecordState.ACKNOWLEDGED, 2), (RecordState.AVAILABLE, 0)
+FACTS = Facts(
+    Log(0, 1), 0, quiet=True, full=False, behind=False, present=ZERO, passed=NONE, committed={},
+    acknowledged={}, delivered={}, unfinished=ZERO, awaited=NONE, available=NONE, takeable=NONE,
+    held=NONE, archiving=NONE,
+)  # fmt: skip
+DURABLE = DurableForm(Durable(0, 0), {0: NEVER}, NONE, 0, 0)
 
-BROKEN: dict[str, tuple[dict[str, int], dict[str, int], dict[str, int]]] = {
-    "durable_start_never_ahead": ({}, {"start": 1}, {}),
-    "what_is_confirmed_is_durable": ({}, {}, {"confirmed": 1}),
-    "what_is_confirmed_is_not_delivered": ({"held": 1}, {"terminal": 1}, {"confirmed": 1}),
-    "answered_writes_recover_the_leader": ({"committed": 0xA1, "committed_mask": 0xFF}, {}, {}),
+BROKEN: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "durable_start_never_ahead": ({}, {"durable": Durable(1, 0)}, {}),
+    "what_is_confirmed_is_durable": ({}, {}, {"confirmed": ZERO}),
+    "what_is_confirmed_is_not_delivered": ({"held": ZERO}, {"terminal": ZERO}, {"confirmed": ZERO}),
+    "answered_writes_recover_the_leader": ({"committed": {0: ACCEPTED}}, {}, {}),
     "lag_not_too_low_unless_a_write_failed": ({}, {"reported": 1}, {}),
-    "available_is_not_durably_terminal": ({"available_mask": 0x80}, {"code": 0xC1}, {}),
-    "acknowledged_is_found_acknowledged": (
-        {"acknowledged": 0xA1, "acknowledged_mask": 0xFF},
-        {"code": 0xC1},
-        {},
-    ),
-    "lag_never_too_low": ({}, {"reported": 1}, {"failed": 1}),
+    "available_is_not_durably_terminal": ({"available": ZERO}, {"terminal": ZERO}, {}),
+    "acknowledged_is_found_acknowledged": ({"acknowledged": {0: ACCEPTED}}, {}, {}),
+    "lag_never_too_low": ({}, {"reported": 1}, {"failed": True}),
     "reported_lag_is_resumed": ({}, {"reported": 1}, {}),
-    "delivery_count_survives_failover": ({"delivered": 2, "delivered_mask": 0x0F}, {}, {}),
+    "delivery_count_survives_failover": ({"delivered": {0: 2}}, {}, {}),
 }
 
 
-class _One:
-    """One state, by its facts."""
-
-    def __init__(
-        self, leader: dict[str, int], durable: dict[str, int], parts: dict[str, int]
-    ) -> None:
-        self._leader, self._durable, self._parts = leader, durable, parts
-
-    def leader(self, name: str) -> Ints:
-        return np.array([self._leader[name]])
-
-    def durable(self, name: str) -> Ints:
-        return np.array([self._durable[name]])
-
-    def part(self, name: str) -> Ints:
-        return np.array([self._parts[name]])
+def _state(
+    facts: dict[str, Any], durable: dict[str, Any], rest: dict[str, Any], wrong: str | None = None
+) -> WorldState:
+    leader = Leader(b"", attrs.evolve(FACTS, **facts), None, wrong)
+    return WorldState(leader, attrs.evolve(DURABLE, **durable), **rest)
 
 
 @pytest.mark.parametrize("prop", PROPERTIES, ids=[p.name for p in PROPERTIES])
 def test_a_property_holds_and_can_fail(prop: ExploredProperty) -> None:
-    leader, durable, parts = BROKEN[prop.name]
-    assert prop.broken(_One(SOUND, DURABLE, PARTS)).tolist() == [False]
-    broken = _One({**SOUND, **leader}, {**DURABLE, **durable}, {**PARTS, **parts})
-    assert prop.broken(broken).tolist() == [True]
+    assert not prop.broken(_state({}, {}, {}))
+    broken = _state(*BROKEN[prop.name])
+    assert prop.broken(broken)
+    watch = Watch((prop,))
+    assert watch.check(broken) == (None if prop.why_not else prop.sentence)
+    assert watch.expected == ({prop.name: broken} if prop.why_not else {})
 
 
-@pytest.mark.slow
-def test_what_is_expected_to_fail_does_and_nothing_else() -> None:
-    _, found = explored(SmallWorld(offsets=2, members=1, gaps=False, log_start=0))
-    assert found.violation is None
-    assert {f.name: len(f.steps) for f in found.expected} == {
-        "delivery_count_survives_failover": 2,
-        "available_is_not_durably_terminal": 5,
-        "acknowledged_is_found_acknowledged": 6,
-        "reported_lag_is_resumed": 6,
-        "lag_never_too_low": 7,
-    }
-    assert {f.name for f in found.expected} == {p.name for p in PROPERTIES if p.why_not}
+def test_what_the_leader_passed_is_to_be_found_terminal() -> None:
+    passed = _state({"passed": ZERO}, {}, {})
+    prop = next(p for p in PROPERTIES if p.name == "answered_writes_recover_the_leader")
+    assert prop.broken(passed)
+    assert not prop.broken(passed._replace(late=((0, 0, ()),)))
+    assert not prop.broken(passed._replace(failed=True))
 
 
-@pytest.mark.slow
-def test_where_the_coordinator_counts_the_reported_lag_is_that_of_a_new_leader() -> None:
-    world = SmallWorld(LAG_RESOLVED, offsets=2, members=1, gaps=False, log_start=0)
-    _, found = explored(world)
-    assert found.violation is None
-    assert {f.name for f in found.expected} == {
-        "delivery_count_survives_failover",
-        "available_is_not_durably_terminal",
-        "acknowledged_is_found_acknowledged",
-    }
+def test_what_is_wrong_with_a_leader_or_a_step_comes_first() -> None:
+    watch = Watch(PROPERTIES)
+    assert watch.check(_state({}, {"durable": Durable(1, 0)}, {}, "it took over")) == "it took over"
+    assert watch.check(_state({}, {}, {"wrong": "it moved"})) == "it moved"
 
 
 def test_a_property_is_expected_to_hold_under_the_rule_that_mends_it() -> None:
@@ -94,17 +74,6 @@ def test_a_property_is_expected_to_hold_under_the_rule_that_mends_it() -> None:
         judged = judged_under(profile, PROPERTIES)
         assert [p.name for p in judged] == [p.name for p in PROPERTIES]
         assert sum(bool(p.why_not) for p in judged) == left
-
-
-def test_a_write_that_is_never_applied_leaves_only_the_reported_lag_wrong() -> None:
-    """Of a lock that expired at the limit: its record is counted, and never written again."""
-    world = SmallWorld(offsets=2, members=1, late=0, outstanding=0, gaps=False, log_start=0)
-    _, found = explored(world)
-    assert [(f.name, len(f.steps)) for f in found.expected] == [
-        ("delivery_count_survives_failover", 2),
-        ("lag_never_too_low", 8),
-        ("reported_lag_is_resumed", 8),
-    ]
 
 
 def test_the_document_says_what_is_not_true_and_why() -> None:

@@ -17,8 +17,10 @@ def _verdicts(report: ExplorationReport) -> dict[str, bool | None]:
 
 @pytest.mark.slow
 def test_everything_is_judged_where_all_was_visited() -> None:
-    product, found = explored(SmallWorld(offsets=2, members=1, late=0, gaps=False, log_start=0))
-    report = report_on(product, found, PROMISES)
+    explorer, watch, found = explored(
+        SmallWorld(offsets=2, members=1, late=0, gaps=False, log_start=0)
+    )
+    report = report_on(explorer, watch, found, PROMISES)
     verdicts = _verdicts(report)
     assert set(verdicts) == {
         *(p.name for p in PROPERTIES),
@@ -29,12 +31,12 @@ def test_everything_is_judged_where_all_was_visited() -> None:
     assert {name for name, holds in verdicts.items() if not holds} <= {
         p.name for p in PROPERTIES if p.why_not
     }
-    assert report.leaders == len(product.leaders.keys)
+    assert report.leaders == len(explorer.leaders.found)
 
 
 def test_an_unfinished_exploration_is_not_judged() -> None:
-    product, found = explored(TINY, depth=1)
-    report = report_on(product, found, PROMISES)
+    explorer, watch, found = explored(TINY, depth=1)
+    report = report_on(explorer, watch, found, PROMISES)
     assert set(_verdicts(report).values()) == {None}
     assert len(report.verdicts) == len(PROPERTIES)
     assert not report.is_wrong
@@ -42,8 +44,8 @@ def test_an_unfinished_exploration_is_not_judged() -> None:
 
 def test_a_fault_comes_first_with_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writes, "roll_back", lambda record, *_: commit(record))
-    product, found = explored(TINY)
-    report = report_on(product, found, PROMISES)
+    explorer, watch, found = explored(TINY)
+    report = report_on(explorer, watch, found, PROMISES)
     assert report.is_wrong
     assert report.verdicts[0].name == "step"
     assert report.verdicts[0].sentence.startswith("the implementation's window is")
@@ -51,8 +53,8 @@ def test_a_fault_comes_first_with_its_run(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_promise_that_fails_for_want_of_fairness_is_no_fault() -> None:
-    product, found = explored(TINY)
-    report = report_on(product, found, PROMISES[:1], "time")
+    explorer, watch, found = explored(TINY)
+    report = report_on(explorer, watch, found, PROMISES[:1], "time")
     last = report.verdicts[-1]
     assert (last.name, last.holds, last.should) == (PROMISES[0].name, False, False)
     assert last.again is not None
@@ -60,9 +62,11 @@ def test_a_promise_that_fails_for_want_of_fairness_is_no_fault() -> None:
 
 
 def test_a_record_that_nobody_can_take_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    product, found = explored(TINY)
-    monkeypatch.setattr("proofs.exploration.report.available_untakeable", lambda _graph: [2])
-    report = report_on(product, found, PROMISES)
+    explorer, watch, found = explored(TINY)
+    monkeypatch.setattr(
+        "proofs.exploration.report.available_untakeable", lambda graph: list(graph.takes)[2:3]
+    )
+    report = report_on(explorer, watch, found, PROMISES)
     wrong = [verdict for verdict in report.verdicts if verdict.is_wrong]
     assert [verdict.name for verdict in wrong] == ["available_is_acquirable"]
     assert wrong[0].run

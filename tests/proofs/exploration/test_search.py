@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from proofs.exploration.search import Stopped, search
+import pytest
+
+from proofs.exploration.search import Stopped, path_to, search
 
 
 def _steps(number: int) -> Iterator[tuple[str, int]]:
@@ -42,13 +44,34 @@ def test_a_world_that_is_too_large_says_what_was_not_visited() -> None:
     assert found.waiting > 0
 
 
+def _on(number: int) -> Iterator[tuple[str, int]]:
+    yield "on", number + 1
+
+
+def test_memory_has_a_bound() -> None:
+    found = search([0], _on, _fine, most_bytes=2**20)
+    assert found.unfinished == f"more than {2**-10:g} GiB of memory"
+    assert (found.states, found.waiting) == (1000, 2)
+
+
+def test_a_depth_is_not_gone_beyond() -> None:
+    found = search([0], _on, _fine, most_depth=3)
+    assert (found.states, found.depth, found.unfinished) == (4, 3, "depth 3")
+    assert found.waiting == 1
+    assert search([0], _steps, _fine, most_depth=12).unfinished is None
+
+
 def test_an_interruption_keeps_what_was_found() -> None:
     def stop(_states: int, _depth: int) -> None:
         raise Stopped
 
-    def on(number: int) -> Iterator[tuple[str, int]]:
-        yield "on", number + 1
-
-    found = search([0], on, _fine, progress=stop)
+    found = search([0], _on, _fine, progress=stop)
     assert found.unfinished == "interrupted"
-    assert found.states == 10_000
+    assert found.states == 1000
+
+
+def test_the_way_to_a_state_begins_at_the_first() -> None:
+    found = search([0], _on, _fine, most_depth=5)
+    assert path_to(found.came_from, 3) == (("on", "on", "on"), (0, 1, 2, 3))
+    with pytest.raises(KeyError):
+        path_to(found.came_from, 9)

@@ -11,7 +11,7 @@ from model.profile import DRAFT_RESOLVED
 from model.ranges import OffsetRange
 from model.states import AcquireMode, RecordState
 from proofs.exploration.moves import Move, MoveKind
-from proofs.exploration.side_by_side import first_pair, make, pack, unpack
+from proofs.exploration.side_by_side import first_pair, make
 from proofs.exploration.world import NEVER_WRITTEN, SmallWorld
 from spec.invariants import PARTITION_INVARIANTS
 from spec.log import Log
@@ -81,10 +81,3 @@ def test_progress_for_too_long_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> No
     wrong = make(pair, _move(ops.AdvanceTime(0))).wrong
     assert wrong is not None
     assert wrong.startswith("offset 0 is IN_PROGRESS for too long")
-
-
-def test_a_packed_pair_is_the_same() -> None:
-    assert TAKEN.after is not None
-    found = unpack(pack(TAKEN.after))
-    assert found.leader == TAKEN.after.leader
-    assert found.impl.snapshot() == TAKEN.after.impl.snapshot()

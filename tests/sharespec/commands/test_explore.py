@@ -8,7 +8,7 @@ from sharespec.commands.explore import explore_command
 from spec import writes
 from spec.record import commit
 
-SMALL = ("--offsets", "1", "--processes", "1")
+SMALL = ("--offsets", "1")
 
 
 def _run(*arguments: str) -> Result:
@@ -60,7 +60,6 @@ def test_properties_are_listed() -> None:
         (("--offsets", "50"), "offsets is 50; allowed: an integer from 1 to 6"),
         (("--property", "none"), "--property is 'none'; allowed: durable_start_never_ahead"),
         (("--memory", "0"), "0.0 is not in the range 0.1<=x<=1000000."),
-        (("--processes", "0"), "0 is not in the range x>=1"),
     ],
 )
 def test_bad_arguments_exit_with_2_and_one_line(arguments: tuple[str, ...], words: str) -> None:
@@ -92,7 +91,7 @@ def test_an_interruption_keeps_the_results_so_far(monkeypatch: pytest.MonkeyPatc
             raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "progress_reporter", lambda: stop)
-    result = _run()
+    result = _run("--offsets", "2")
     assert result.exit_code == 130
     assert "Not every state was visited (interrupted)" in result.stdout
 

@@ -1,12 +1,12 @@
-"""Every change of the share coordinator's state, computed once.
+"""Every change of the share coordinator's state in a small world.
 
 Each is made by the specification, with its fences, and by the implementation's own merge, and is
 checked: repeated it changes nothing, nothing is taken back, and from a leader or of a state epoch
 that is older it is refused.
 """
 
+import attrs
 import numpy as np
-from immutables import Map
 
 from impl.durable import merge_answered
 from impl.layout import DURABLE_COMPLETE, DURABLE_START, DURABLE_TAIL
@@ -16,47 +16,85 @@ from model.outcome import Write
 from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
-from proofs.exploration.intern import Interned
-from proofs.exploration.network import Action, NetworkAct
+from proofs.exploration.leaders import Found, Offsets
 from proofs.exploration.normal import Content
-from proofs.exploration.world import SmallWorld
-from spec.coordinator import Durable, durable_state, initialize, merge, write
+from proofs.exploration.world import SmallWorld, initialize
+from spec import coordinator
+from spec.coordinator import Durable, durable_state, merge, write
+from spec.lag import lag
+from spec.log import Log
 from spec.record import durable_maximum
 
 _EPOCHS, _OLDER_LEADER, _OLDER_STATE = (1, 1), (0, 1), (1, 0)
 """(leader epoch, state epoch) of writes, where the coordinator has seen 1 and 1."""
 
 
+@attrs.frozen(eq=False)
+class DurableForm:
+    """A durable state as every current leader sees it, and what properties look at of it.
+
+    ``found``: what a new leader finds of each offset; ``terminal``: the offsets that it does not
+    deliver. The log's end without ``reported`` is the reported lag, and without ``resumed`` the lag
+    of a leader that has just read the state.
+    """
+
+    durable: Durable
+    found: dict[int, Found]
+    terminal: Offsets
+    reported: int
+    resumed: int
+
+    @property
+    def start(self) -> int:
+        """The durable start offset."""
+        return self.durable.start_offset
+
+
+@attrs.define
 class Coordinator:
-    """Numbers for durable states; the first is one that was never written."""
+    """The share coordinator of a small world; every durable state and every merge is kept once.
 
-    def __init__(self, world: SmallWorld) -> None:
-        """Begin with that state."""
-        self.world = world
-        self.states: Interned[Durable] = Interned([_stripped(Durable())])
-        self.writes = 0
-        self.wrong: dict[tuple[tuple[Action, ...], int], str] = {}
+    ``merges`` has, for a durable state and a write, the state after it and what is wrong with it.
+    """
 
-    def apply(self, actions: tuple[Action, ...], state: int) -> int:
-        """Return the durable state after merges or a reset; notes what is wrong with them."""
-        durable = self.states[state]
-        for act, what in actions:
-            if isinstance(what, int):
-                assert act is NetworkAct.RESET  # noqa: S101 - nothing else has a number
-                durable = _stripped(initialize(durable, what, durable.state_epoch + 1)[1])
-                continue
-            before, request = durable, _write(what)
-            status, durable = write(before, request, _EPOCHS, self.world.profile)
-            self.writes += 1
-            wrong = self._wrong(before, request, status, durable)
-            if wrong is not None:
-                self.wrong.setdefault((actions, state), wrong)
-        return self.states.number(durable)
+    world: SmallWorld
+    states: dict[Durable, DurableForm] = attrs.Factory(dict)
+    merges: dict[tuple[DurableForm, Content], tuple[DurableForm, str | None]] = attrs.Factory(dict)
 
-    def covers(self, state: int, what: Content) -> bool:
+    def first(self) -> DurableForm:
+        """Return the state that was never written."""
+        return self._form(Durable())
+
+    def reset(self, before: DurableForm, start: int) -> DurableForm:
+        """Return the state after an administrator altered the start offset."""
+        state_epoch = before.durable.state_epoch + 1
+        return self._form(coordinator.initialize(before.durable, start, state_epoch)[1])
+
+    def merged(self, before: DurableForm, what: Content) -> tuple[DurableForm, str | None]:
+        """Return the state after a write of the current leader, and what is wrong with that."""
+        known = self.merges.get((before, what))
+        if known is None:
+            request, profile = _write(what), self.world.profile
+            status, after = write(before.durable, request, _EPOCHS, profile)
+            wrong = self._wrong(before.durable, request, status, after)
+            known = self.merges[before, what] = self._form(after), wrong
+        return known
+
+    def covers(self, state: DurableForm, what: Content) -> bool:
         """Return whether a write would change nothing."""
-        durable = self.states[state]
-        return merge(durable, _write(what), self.world.profile) == durable
+        return self.merged(state, what)[0] is state
+
+    def _form(self, durable: Durable) -> DurableForm:
+        bare = Durable(
+            durable.start_offset,
+            durable.delivery_complete_count,
+            durable.entries,
+            state_epoch=1,
+            leader_epoch=1,
+        )
+        if bare not in self.states:
+            self.states[bare] = form_of(self.world, bare)
+        return self.states[bare]
 
     def _wrong(
         self, before: Durable, request: Write, status: ErrorCode, after: Durable
@@ -80,14 +118,21 @@ class Coordinator:
         return None
 
 
-def _stripped(durable: Durable) -> Durable:
-    """Return the state with the epochs that every current leader sees."""
-    return Durable(
-        durable.start_offset,
-        durable.delivery_complete_count,
-        Map(durable.entries),
-        state_epoch=1,
-        leader_epoch=1,
+def form_of(world: SmallWorld, durable: Durable) -> DurableForm:
+    """Return a durable state with what properties look at; what lies before it is ARCHIVED."""
+    found = {
+        offset: durable.entries.get(offset, (RecordState.AVAILABLE, 0))
+        if offset >= durable.start_offset
+        else (RecordState.ARCHIVED, 0)
+        for offset in range(world.offsets)
+    }
+    new = initialize(world, Log(0, world.offsets), durable_state(durable))[0].partition
+    return DurableForm(
+        durable,
+        found,
+        frozenset(o for o, (state, _) in found.items() if state != RecordState.AVAILABLE),
+        max(0, durable.start_offset) + max(0, durable.delivery_complete_count),
+        world.offsets - lag(new),
     )
 
 

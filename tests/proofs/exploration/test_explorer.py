@@ -1,0 +1,246 @@
+"""Worlds are visited whole, as if nothing were left out of a state, and what is wrong is found."""
+
+import marshal
+from collections.abc import Callable
+from math import perm
+from pathlib import Path
+
+import attrs
+import pytest
+
+from impl.partition import FastSharePartition
+from model.errors import ErrorCode
+from model.operations import MemberLeaves
+from model.profile import DRAFT_RESOLVED
+from proofs.exploration import coordinator
+from proofs.exploration.coordinator import Coordinator
+from proofs.exploration.explorer import WorldSearch, WorldState
+from proofs.exploration.search import search
+from proofs.exploration.world import SmallWorld
+from spec import acknowledge, acquire, dead_letters, expire, mark_in_progress, writes
+from spec import coordinator as durable_rules
+from spec.coordinator import Durable, merge
+from spec.record import commit
+from tests.proofs.exploration.direct import Parts, abstract, first, known_of, successors
+from tests.proofs.exploration.worlds import FAST, SLOW, VisitedWorld
+from tests.proofs.explored import TINY, explored
+
+
+@pytest.mark.parametrize(
+    "visited",
+    [*FAST, *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)],
+    ids=lambda visited: visited.options,
+)
+def test_a_world_is_visited_whole_and_only_what_is_expected_fails(visited: VisitedWorld) -> None:
+    _, watch, found = explored(visited.world)
+    assert (found.violation, found.unfinished, found.waiting) == (None, None, 0)
+    assert (found.states, found.transitions, found.depth) == (
+        visited.states,
+        visited.transitions,
+        visited.depth,
+    )
+    depths = _depths(found)
+    assert {name: depths[state] for name, state in watch.expected.items()} == visited.expected
+
+
+def test_the_document_lists_the_worlds() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "exploration.md").read_text()
+    assert "\n".join(visited.row for visited in (*SLOW, *FAST)) in text
+
+
+def _depths(found: WorldSearch) -> dict[WorldState, int]:
+    depths: dict[WorldState, int] = {}
+    for state, step in found.came_from.items():
+        depths[state] = 0 if step is None else depths[step[1]] + 1
+    return depths
+
+
+def _parts(state: WorldState) -> Parts:
+    """Return the leader's normal form, the durable state and the late writes of a state."""
+    return state.leader.key, known_of(state.durable.durable), state.late
+
+
+WHOLE_VALUES = [
+    (SmallWorld(offsets=1, lock=2, outstanding=2), 6),
+    (SmallWorld(offsets=2, window=1), 5),
+    (SmallWorld(offsets=2, members=1, limit=1, resets=True), 5),
+    (SmallWorld(profile=DRAFT_RESOLVED, offsets=1, dead_letters=True), 6),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("world", "depth"),
+    WHOLE_VALUES,
+    ids=["one record", "two records of one member", "resets", "in progress"],
+)
+def test_what_a_state_leaves_out_makes_no_difference(world: SmallWorld, depth: int) -> None:
+    """Level by level, so that shortest runs are as long, and no state is too many or missing."""
+    whole = search(
+        [first(world)],
+        lambda state: ((None, after) for after in successors(world, state)),
+        lambda _: None,
+        most_depth=depth,
+    )
+    depths: dict[object, int] = {}
+    least: dict[Parts, int] = {}
+    for state, step in whole.came_from.items():
+        depths[state] = 0 if step is None else depths[step[1]] + 1
+        least.setdefault(abstract(world, state), depths[state])
+    _, _, found = explored(world, depth)
+    seen: dict[Parts, int] = {}
+    for kept, at in _depths(found).items():
+        seen.setdefault(_parts(kept), at)
+    assert seen == least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("world", "members"),
+    [(TINY, 2), (SmallWorld(offsets=2, members=3, late=0, gaps=False, log_start=0, limit=1), 3)],
+    ids=["two members", "three members"],
+)
+def test_symmetry_loses_nothing(world: SmallWorld, members: int) -> None:
+    """Each state without symmetry is one with it renamed, and all that renaming gives are there."""
+    _, _, named = explored(attrs.evolve(world, symmetry=False))
+    _, _, alike = explored(world)
+    every = {_parts(state) for state in named.came_from}
+    forms = {_parts(state) for state in alike.came_from}
+    assert {(_renamed(leader), *rest) for leader, *rest in every} == forms
+    assert len(every) == sum(perm(members, _involved(leader)) for leader, *_ in forms)
+
+
+def _renamed(key: bytes) -> bytes:
+    """Return a leader's form with members numbered in the order of the offsets."""
+    whole = list(marshal.loads(key))  # noqa: S302 - of our own making
+    numbers = {-1: -1}
+    records = []
+    for offset, state, count, owner, left, pending, former, *rest in whole[5]:
+        who, was = (numbers.setdefault(m, len(numbers) - 1) for m in (owner, former))
+        records.append((offset, state, count, who, left, pending, was, *rest))
+    whole[5] = tuple(records)
+    return marshal.dumps(tuple(whole), 2)
+
+
+def _involved(key: bytes) -> int:
+    records = marshal.loads(key)[5]  # noqa: S302 - of our own making
+    return len({member for record in records for member in (record[3], record[6])} - {-1})
+
+
+Apply = Callable[..., object]
+_APPLY: Apply = FastSharePartition.apply
+
+
+def _forgets_releases(self: FastSharePartition, operation: object, *rest: object) -> object:
+    outcome = _APPLY(self, operation, *rest)
+    if isinstance(operation, MemberLeaves):
+        self._members.names[0] = "nobody"
+    return outcome
+
+
+def _forgets_state(durable: Durable, _start: int, epoch: int) -> tuple[ErrorCode, Durable]:
+    return ErrorCode.NONE, attrs.evolve(durable, state_epoch=epoch)
+
+
+DIFFERS = "the implementation"
+FAULTS: list[tuple[str, object, str, Callable[..., object], str, int]] = [
+    ("three records", acquire, "is_acquirable", lambda record: record.state == 0, DIFFERS, 5),
+    (
+        "the default",
+        coordinator,
+        "write",
+        lambda d, w, _e, p: (ErrorCode.NONE, merge(d, w, p)),
+        "refused",
+        3,
+    ),
+    (
+        "the default",
+        Coordinator,
+        "merged",
+        lambda _self, state, _: (state, None),
+        "What a write answered",
+        3,
+    ),
+    ("one record", durable_rules, "merge_start", lambda _current, w, _p: w, "takes back", 5),
+    (
+        "one record of one member",
+        durable_rules,
+        "durable_maximum",
+        lambda *e: e[:2],
+        "takes back",
+        5,
+    ),
+    (
+        "answers at once, and no write is applied that fails",
+        expire,
+        "expire",
+        lambda r, *_: attrs.evolve(r, owner=None),
+        DIFFERS,
+        3,
+    ),
+    ("three members", FastSharePartition, "apply", _forgets_releases, DIFFERS, 3),
+    ("locks that are renewed", acknowledge, "can_renew", lambda *_: False, DIFFERS, 3),
+    ("marks and a dead-letter queue", mark_in_progress, "can_mark", lambda *_: True, DIFFERS, 3),
+    (
+        "marks, a dead-letter queue and late writes",
+        dead_letters,
+        "finish_dead_letter",
+        lambda record: record,
+        DIFFERS,
+        4,
+    ),
+    (
+        "two records of one member",
+        expire,
+        "is_lock_over",
+        lambda r, now: (r.deadline or now) < now,
+        DIFFERS,
+        3,
+    ),
+    ("no late writes", writes, "roll_back", lambda record, *_: commit(record), DIFFERS, 3),
+    ("a window of one record", acquire, "check_width", lambda *_: None, DIFFERS, 3),
+    (
+        "an altered start offset",
+        durable_rules,
+        "initialize",
+        _forgets_state,
+        "If every write was answered",
+        2,
+    ),
+    ("three members", acknowledge, "is_held_by", lambda r, _: r.owner is not None, DIFFERS, 3),
+    (
+        "a coordinator that counts",
+        durable_rules,
+        "counted",
+        lambda durable, _profile: durable,
+        DIFFERS,
+        6,
+    ),
+]
+"""A world by what it covers, a rule, a wrong one, what is said of it, and after how many steps."""
+
+
+def test_each_world_has_a_fault_that_is_found_in_it() -> None:
+    assert {fault[0] for fault in FAULTS} == {one.covers for one in (*FAST, *SLOW)}
+
+
+@pytest.mark.parametrize(
+    ("covers", "where", "name", "fault", "sentence", "steps"),
+    FAULTS,
+    ids=[fault[2] for fault in FAULTS],
+)
+def test_a_planted_fault_is_found_with_a_shortest_run(  # noqa: PLR0913, PLR0917 - one for each column
+    monkeypatch: pytest.MonkeyPatch,
+    covers: str,
+    where: object,
+    name: str,
+    fault: object,
+    sentence: str,
+    steps: int,
+) -> None:
+    monkeypatch.setattr(where, name, fault)
+    world = next(one.world for one in (*FAST, *SLOW) if one.covers == covers)
+    _, _, found = explored(world)
+    assert found.violation is not None
+    assert sentence in found.violation.reason
+    assert len(found.violation.labels) == steps
