@@ -11,6 +11,6 @@ From the bottom up:
 - ``known``: deviations that are known, with their reasons;
 - ``vectors``: short sequences with what the specification answers, for any language;
 - ``citations``: what each rule rests on;
-- ``report``, ``junit``: what a person and other programs see;
-- ``markup``, ``picture``, ``page``, ``page_style``: the same as one page of HTML.
+- ``report``: what was found, in words; ``terminal``, ``plain`` (JSON), ``junit``, ``markdown`` and
+  ``picture``, ``page`` (HTML): what people and other programs see of it.
 """

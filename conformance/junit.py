@@ -4,22 +4,15 @@ A case for each rule, for each further way in which a rule is broken, for each t
 each known deviation.
 """
 
-import re
-from collections import Counter
 from collections.abc import Iterator
-from xml.etree import ElementTree as ET
-
-import attrs
 
 from conformance.campaign import Fault
 from conformance.citations import CITATIONS, DRAFT, cited
 from conformance.deviation import CRASHED, UNREADABLE
 from conformance.goals import Group
 from conformance.report import Report, plain_steps, reproducing, rule_text
+from report.junit import JUnitCase, junit_text
 from spec.invariants import PARTITION_INVARIANTS, RECORD_INVARIANTS
-
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 does not have, not even escaped."""
 
 _ALWAYS = (
     CRASHED,
@@ -33,45 +26,15 @@ _ALWAYS = (
 """Rules that every operation is judged by; those of the draft are not asked about."""
 
 
-@attrs.frozen
-class _Case:
-    """A test case; ``kind`` is failure, error or skipped, and empty if it passes."""
-
-    suite: str
-    name: str
-    kind: str = ""
-    message: str = ""
-    text: str = ""
-    seconds: float = 0.0
-
-
 def as_junit(report: Report) -> str:
     """Return a document with one test suite.
 
     A rule that could not be broken in this search is skipped with the reason, and so is a known
     deviation that shows: it is expected to fail. One that is gone is a failure.
     """
-    cases = list(_cases(report))
-    kinds = Counter(case.kind for case in cases)
-    campaign = report.campaign
-    suite = ET.Element(
-        "testsuite",
-        name=_clean(f"sharespec verify {campaign.hello.name} {campaign.hello.version}"),
-        tests=str(len(cases)),
-        failures=str(kinds["failure"]),
-        errors=str(kinds["error"]),
-        skipped=str(kinds["skipped"]),
-        time=f"{campaign.seconds:.3f}",
-    )
-    properties = ET.SubElement(suite, "properties")
-    for name, value in _properties(report).items():
-        ET.SubElement(properties, "property", name=name, value=_clean(value))
-    for case in cases:
-        _add(suite, case)
-    suites = ET.Element("testsuites")
-    suites.append(suite)
-    ET.indent(suites)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
+    hello = report.campaign.hello
+    name = f"sharespec verify {hello.name} {hello.version}"
+    return junit_text(name, list(_cases(report)), report.campaign.seconds, _properties(report))
 
 
 def _properties(report: Report) -> dict[str, str]:
@@ -89,26 +52,26 @@ def _properties(report: Report) -> dict[str, str]:
     }
 
 
-def _cases(report: Report) -> Iterator[_Case]:
+def _cases(report: Report) -> Iterator[JUnitCase]:
     campaign = report.campaign
     kind, text = ("error" if report.unknown else ""), report.unknown
-    yield _Case("search", "operations were asked", kind, text, seconds=campaign.seconds)
+    yield JUnitCase("search", "operations were asked", kind, text, seconds=campaign.seconds)
     yield from _rules(report)
     yield from _vectors(report)
     for reason in report.cannot:
-        yield _Case("capability", reason, "skipped", "it cannot be asked")
+        yield JUnitCase("capability", reason, "skipped", "it cannot be asked")
     for replayed in report.replayed:
         known = replayed.known
         if replayed.fault is None:
             gone = "the deviation is known, but it does not show any more"
-            yield _Case("known", known.name, "failure", gone, known.title)
+            yield JUnitCase("known", known.name, "failure", gone, known.title)
         else:
             again = reproducing(report, replayed.fault, known.name)
             reason = f"known: {known.title}: {known.reason}"
-            yield _Case("known", known.name, "skipped", reason, again)
+            yield JUnitCase("known", known.name, "skipped", reason, again)
 
 
-def _rules(report: Report) -> Iterator[_Case]:
+def _rules(report: Report) -> Iterator[JUnitCase]:
     faults: dict[str, list[Fault[object]]] = {}
     causes = _causes(report)
     for fault in (fault for group in report.groups for fault in group.forms):
@@ -125,10 +88,10 @@ def _rules(report: Report) -> Iterator[_Case]:
             yield _failed(name, report, fault, causes[fault])
         if not broken:
             reason = reasons.get(rule, "")
-            yield _Case("rule", rule, "skipped" if reason else "", reason)
+            yield JUnitCase("rule", rule, "skipped" if reason else "", reason)
 
 
-def _vectors(report: Report) -> Iterator[_Case]:
+def _vectors(report: Report) -> Iterator[JUnitCase]:
     new = {fault.deviation.name: fault for fault in report.new}
     causes = _causes(report)
     known = {fault.deviation.name for fault in report.vectors.faults} - new.keys()
@@ -137,7 +100,7 @@ def _vectors(report: Report) -> Iterator[_Case]:
             yield _failed(name, report, new[name], causes[new[name]], "vector")
         else:
             text = "known: a known deviation names it" if name in known else ""
-            yield _Case("vector", name, "skipped" if text else "", text)
+            yield JUnitCase("vector", name, "skipped" if text else "", text)
 
 
 def _not_at_stake(report: Report) -> dict[str, str]:
@@ -162,7 +125,7 @@ def _causes(report: Report) -> dict[Fault[object], str]:
 
 def _failed(
     name: str, report: Report, fault: Fault[object], cause: str, suite: str = "rule"
-) -> _Case:
+) -> JUnitCase:
     deviation = fault.deviation
     citation = cited(deviation)
     lines = [
@@ -175,23 +138,4 @@ def _failed(
         f"again: {command}" if (command := reproducing(report, fault)) else "",
     ]
     message = f"{deviation.name} in {deviation.operation}: {deviation.recorded}"
-    return _Case(suite, name, "failure", message, "\n".join(line for line in lines if line))
-
-
-def _add(suite: ET.Element, case: _Case) -> None:
-    element = ET.SubElement(
-        suite,
-        "testcase",
-        classname=f"sharespec.{case.suite}",
-        name=_clean(case.name),
-        time=f"{case.seconds:.3f}",
-    )
-    if case.kind:
-        detail = ET.SubElement(element, case.kind, message=_clean(case.message))
-        if case.kind != "skipped":
-            detail.set("type", case.suite)
-        detail.text = _clean(case.text) or None
-
-
-def _clean(text: str) -> str:
-    return _FORBIDDEN.sub(lambda c: c[0].encode("unicode_escape").decode("ascii"), text)
+    return JUnitCase(suite, name, "failure", message, "\n".join(line for line in lines if line))

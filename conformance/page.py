@@ -1,16 +1,12 @@
 """The report of a verification as one HTML page without other files; no script is needed."""
 
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 
 from conformance.campaign import Fault
 from conformance.citations import cited
 from conformance.goals import Coverage, Group
 from conformance.known import Known
-from conformance.markup import Child, Markup, joined, tag
-from conformance.page_style import STYLE
 from conformance.picture import CODES, Cell, Picture, Row, picture
 from conformance.report import (
     KitVerdict,
@@ -27,35 +23,17 @@ from conformance.report import (
     vectors_text,
 )
 from judge.words import printable
+from report.page import Child, Markup, joined, own_text, page_text, tag
 
 MAX_BYTES = 2_000_000
 """The maximum size of a page; it counts the deviations that do not fit."""
-
-_SCRIPT = """
-for (const button of document.querySelectorAll('button.copy')) {
-  const code = button.previousElementSibling;
-  button.hidden = false;
-  button.addEventListener('click', async () => {
-    try { await navigator.clipboard.writeText(code.textContent); } catch {
-      getSelection().selectAllChildren(code);
-      document.execCommand('copy');
-    }
-    button.textContent = 'Copied';
-  });
-}
-"""
-"""What the buttons do; without it they stay hidden, and the page shows the same."""
-
-_DIGEST = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
-_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{_DIGEST}'"
-"""No other script than this one runs, and nothing is loaded."""
 
 
 def as_html(report: Report, max_bytes: int = MAX_BYTES) -> str:
     """Return a page of at most ``max_bytes`` bytes: the verdict, each deviation, what was tried."""
     title = f"{report.campaign.hello.name} {report.campaign.hello.version}"
     head, tail = _top(report, title), _bottom(report)
-    remaining = max_bytes - _size(_page(title, head, tail)) - _RESERVE
+    remaining = max_bytes - len(_page(title, head, tail).encode()) - _RESERVE
     articles: list[Markup] = []
     links: list[Markup] = []
     left_out = 0
@@ -74,7 +52,7 @@ def as_html(report: Report, max_bytes: int = MAX_BYTES) -> str:
             f"{left_out:,} more deviations are left out: the page would exceed {max_bytes:,} bytes."
         )
         contents.append(tag("p", text, class_="note"))
-    return _page(title, head, contents, articles, tail).text
+    return _page(title, head, contents, articles, tail)
 
 
 def _fitting(forms: Sequence[Markup], remaining: int) -> tuple[list[Markup], int]:
@@ -98,21 +76,9 @@ def _size(markup: Markup) -> int:
     return len(markup.text.encode())
 
 
-def _page(title: str, *body: Child) -> Markup:
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", f"sharespec verify: {title}"),
-        # The style is a constant without anything to escape.
-        tag("style", Markup(STYLE)),
-    )
-    # The script is a constant too.
-    script = tag("script", Markup(_SCRIPT))
-    page = tag("html", head, tag("body", tag("main", *body), script), lang="en")
-    return joined(Markup("<!doctype html>"), page)
+def _page(title: str, *body: Child) -> str:
+    style, script = (own_text(__package__, name) for name in ("page.css", "page.js"))
+    return page_text(f"sharespec verify: {title}", body, style=style, script=script)
 
 
 def _top(report: Report, title: str) -> Markup:

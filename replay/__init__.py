@@ -15,7 +15,8 @@ Spark, so nothing before ``session`` imports it:
   ``lag_file``;
 - ``runner``: what runs the tasks; ``processes``: this process and its children; ``preload``: what
   they find ready; ``java`` and ``session``: a Java for Spark, and its workers; ``place`` chooses;
-- ``run``: a whole replay in two stages, read and check; ``report`` prints it;
+- ``run``: a whole replay in two stages, read and check; ``report`` prints it, ``written`` makes
+  documents of it;
 - ``synthetic`` and ``generate``: large traces to replay.
 
 ``survey``, ``gather``, ``load`` and ``tasks`` do what Spark's

@@ -23,6 +23,7 @@ from replay.verdict import (
     Verdict,
     place,
 )
+from report.terminal import add_fields
 
 MAX_ROWS = 40
 """How many share-partitions the table names; the counts are of all."""
@@ -203,10 +204,12 @@ def _details(alike: Alike, known: str, *, with_json: bool) -> Text:
         often += f" in {alike.partitions:,} share-partitions"
     text.append(f"\n{title}: {name}, seq {divergence.seq}, {where}{often}\n", style="bold red")
     text.append(_explained(divergence))
-    _lines(text, ("known", known))
-    if with_json:
-        _lines(text, ("json", divergence.event))
+    add_fields(text, [("known", known), ("json", divergence.event if with_json else "")], _WIDTH)
     return text
+
+
+_WIDTH = 14
+"""How wide the names are that stand before what is known of a divergence."""
 
 
 def alarm_text(divergence: Divergence, known: str = "") -> Text:
@@ -226,8 +229,7 @@ def _explained(finding: Finding | Divergence) -> Text:
     if finding.headline:
         text.append(f"  {printable(finding.headline, 300)}\n", style="bold")
     is_applied = finding.after != finding.before
-    _lines(
-        text,
+    fields = (
         (finding.kind.value, f"{finding.name}: {finding.sentence}"),
         ("event", finding.event_text),
         ("answered" if finding.kind is FindingKind.GUARD else "recorded", finding.recorded),
@@ -238,14 +240,8 @@ def _explained(finding: Finding | Divergence) -> Text:
         ("differs at" if is_applied else "changes at", finding.changed),
         ("against", finding.engine),
     )
+    add_fields(text, fields, _WIDTH)
     return text
-
-
-def _lines(text: Text, *lines: tuple[str, str]) -> None:
-    for name, value in lines:
-        if value:
-            text.append(f"  {name:<14} ", style="bold")
-            text.append(f"{printable(value, 1000)}\n", style="default")
 
 
 def _show_problems(replay: Replay, console: Console) -> None:

@@ -1,15 +1,12 @@
 """A replay as JUnit XML and as Markdown, for continuous integration and for reports."""
 
-import re
 from collections.abc import Iterator
-from xml.etree import ElementTree as ET
 
 from judge.words import printable
 from replay.report import Label, alike_of, unlabelled
 from replay.verdict import PartitionVerdict, Replay, Verdict, place
-
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 does not have, not even escaped."""
+from report.junit import JUnitCase, junit_text
+from report.markdown import escaped, table
 
 MAX_SHOWN = 100
 """How many divergences of a share-partition a document names."""
@@ -20,19 +17,12 @@ def as_junit(replay: Replay, label: Label = unlabelled) -> str:
 
     What diverges fails, what is unreadable or unknown is an error, what was not checked is skipped.
     """
-    suite = ET.Element("testsuite", name="sharespec replay", time=f"{replay.seconds:.3f}")
-    kinds = [_case(suite, verdict, label) for verdict in replay.verdicts]
+    cases = [_case(verdict, label) for verdict in replay.verdicts]
     for problem in replay.problems:
         if problem.partition is None:
             where = place(problem.source, problem.line)
-            case = ET.SubElement(suite, "testcase", name=_clean(where))
-            ET.SubElement(case, "error", message=_clean(printable(problem.message)))
-            kinds.append("error")
-    for name, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(name, str(kinds.count(kind)))
-    suite.set("tests", str(len(kinds)))
-    ET.indent(suite)
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+            cases.append(JUnitCase("file", where, "error", printable(problem.message)))
+    return junit_text("sharespec replay", cases, replay.seconds)
 
 
 _KINDS = {
@@ -43,14 +33,10 @@ _KINDS = {
 }
 
 
-def _case(suite: ET.Element, verdict: PartitionVerdict, label: Label) -> str:
-    case = ET.SubElement(suite, "testcase", name=_clean(printable(verdict.partition, 300)))
-    kind = _KINDS.get(verdict.verdict, "")
-    if kind:
-        lines = list(_lines(verdict, label))
-        result = ET.SubElement(case, kind, message=_clean(lines[0] if lines else ""))
-        result.text = _clean("\n".join(lines))
-    return kind
+def _case(verdict: PartitionVerdict, label: Label) -> JUnitCase:
+    name, kind = printable(verdict.partition, 300), _KINDS.get(verdict.verdict, "")
+    lines = list(_lines(verdict, label)) if kind else []
+    return JUnitCase("partition", name, kind, next(iter(lines), ""), "\n".join(lines))
 
 
 def _lines(verdict: PartitionVerdict, label: Label) -> Iterator[str]:
@@ -87,23 +73,29 @@ def _head(replay: Replay) -> Iterator[str]:
 
 
 def _table(replay: Replay, label: Label) -> Iterator[str]:
-    yield "| Share-partition | Verdict | Events | Checked | What |"
-    yield "|---|---|---:|---:|---|"
-    for verdict in replay.verdicts:
-        first = next(_lines(verdict, label), "")
-        more = f"; and {len(verdict.more):,} more" if verdict.more else ""
-        cells = (_cell(verdict.partition), verdict.verdict.value, f"{verdict.events:,}")
-        yield f"| {' | '.join(cells)} | {verdict.checked:,} | {_cell(first)}{more} |"
+    columns = ("Share-partition", "Verdict", "Events", "Checked", "What")
+    rows = (
+        (
+            printable(verdict.partition, 1000),
+            verdict.verdict.value,
+            f"{verdict.events:,}",
+            f"{verdict.checked:,}",
+            next(_lines(verdict, label), "")
+            + (f"; and {len(verdict.more):,} more" if verdict.more else ""),
+        )
+        for verdict in replay.verdicts
+    )
+    yield from table(columns, rows, numbers=("Events", "Checked"))
     yield ""
 
 
 def _kinds(replay: Replay, label: Label) -> Iterator[str]:
     for alike in alike_of(replay.verdicts):
         each = alike.first
-        yield f"## {_cell(each.name)} in {_cell(each.operation)}: {_cell(each.headline)}"
+        yield f"## {escaped(each.name)} in {escaped(each.operation)}: {escaped(each.headline)}"
         yield ""
         often = f"{alike.times:,} times in {alike.partitions:,} share-partitions"
-        yield f"{_cell(each.sentence)}. {often}."
+        yield f"{escaped(each.sentence)}. {often}."
         yield ""
         for name, text in (
             ("First", f"{each.partition}, seq {each.seq}, {place(each.source, each.line)}"),
@@ -117,14 +109,5 @@ def _kinds(replay: Replay, label: Label) -> Iterator[str]:
             ("Differs", each.changed),
         ):
             if text:
-                yield f"- {name}: {_cell(text)}"
+                yield f"- {name}: {escaped(text, 1000)}"
         yield ""
-
-
-def _cell(text: str) -> str:
-    """Return text of a file so that Markdown shows it as it is."""
-    return re.sub(r"([\\`*_\[\]<>|#&~])", r"\\\1", printable(text, 1000))
-
-
-def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", text)

@@ -1,6 +1,6 @@
 """The share-partitions of a replay: all in the overview, the diverging and some others drawn."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,13 +12,11 @@ from operations.view.drawing import Drawing
 from operations.view.page import MAX_PARTITIONS, Listed
 from operations.view.rules import Cite
 from operations.view.trace import SPARK, drawn_rows
-from replay.verdict import ORDER, Divergence, PartitionVerdict, Verdict, place
+from replay.report import Label
+from replay.verdict import ORDER, PartitionVerdict, Verdict, place
 
 MAX_DIVERGING, MAX_CONFORMING = 12, 3
 """How many share-partitions of each verdict are drawn."""
-
-Label = Callable[[Divergence], str]
-"""Returns what is known of a divergence; nothing if it is new."""
 
 
 def listed_verdicts(

@@ -1,15 +1,9 @@
 """One or many share-partitions as one HTML page without other files, of a bounded size.
 
-The data is JSON in which no character can end its element, and the script sets text only as text.
-The policy of the page lets nothing but this script and this style run, and nothing load.
+The data is JSON beside the page, and the script sets text only as text.
 """
 
-import hashlib
-import html
-import json
-from base64 import b64encode
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import Any
 
 import attrs
@@ -17,6 +11,7 @@ import attrs
 from judge.words import printable
 from operations.view.drawing import MAX_NAME, MAX_TEXT, Drawing, as_json
 from operations.view.rules import transition_texts
+from report.page import data_script, own_text, page_text, tag
 
 MAX_BYTES = 6_000_000
 """The maximum size of a page."""
@@ -70,14 +65,6 @@ def page(
 _MOST_HALVINGS = 5
 
 
-def embedded(value: object) -> str:
-    """Return JSON for a script element: no text in it can end the element or begin a comment."""
-    text = json.dumps(value, separators=(",", ":"))
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
 def _page(
     title: str,
     listed: Sequence[Listed],
@@ -96,20 +83,15 @@ def _page(
             for drawing in drawn
         ],
     }
-    script, style = _source("page.js"), _source("page.css")
-    policy = (
-        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
-        "style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    body, style, script = (own_text(__package__, f"page.{form}") for form in ("html", "css", "js"))
+    heading = tag("h1", printable(title, MAX_TEXT))
+    return page_text(
+        title,
+        [tag("p", "sharespec view", class_="kicker"), heading, body],
+        style=style,
+        script=script,
+        data=data_script(data),
     )
-    values = {
-        "policy": html.escape(policy),
-        "title": html.escape(printable(title, MAX_TEXT)),
-        "style": style,
-        "script": script,
-        "data": embedded(data),
-    }
-    parts = _source("page.html").split("%%")
-    return "".join(values[part] if i % 2 else part for i, part in enumerate(parts))
 
 
 def _partition(listed: Listed, drawings: dict[str, int]) -> dict[str, Any]:
@@ -147,11 +129,3 @@ def _left_out(
             "offsets are drawn as one."
         )
     return notes
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _source(name: str) -> str:
-    return files(__name__.rpartition(".")[0]).joinpath(name).read_text(encoding="utf-8")

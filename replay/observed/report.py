@@ -12,8 +12,12 @@ from judge.words import printable, span
 from replay.observed.run import Observed
 from replay.observed.verdict import ObservedVerdict, Outcome, Wrong, light
 from replay.verdict import place
+from report.terminal import add_fields
 
 MAX_ROWS, MAX_DETAILS, MAX_FINDINGS, MAX_TROUBLES = 40, 10, 5, 20
+
+_WIDTH = 9
+"""How wide the names are that stand before what was seen."""
 
 _STYLES = {
     Outcome.DIVERGES: "bold red",
@@ -112,14 +116,12 @@ def _divergence(partition: str, wrong: Wrong, known: str) -> Text:
     text = Text()
     text.append(f"\nNo legal broker: {printable(partition, 120)}\n", style="bold red")
     rows = [
-        *([("known", known)] if known else ()),
+        ("known", known),
         ("rule", f"{wrong.name}: {wrong.sentence}"),
         ("offsets", span(wrong.first, wrong.last)),
         ("seen", wrong.detail),
     ]
-    for name, value in rows:
-        text.append(f"  {name:<9} ", style="bold")
-        text.append(f"{printable(value, 1000)}\n")
+    add_fields(text, rows, _WIDTH)
     for each in wrong.evidence:
         text.append(f"  {_clock(each.end)}  ", style="bold")
         text.append(f"{printable(each.what, 300)}  ({_shown(each.place)})\n")
@@ -132,12 +134,9 @@ def _doubt(verdict: ObservedVerdict) -> Text:
         return text
     text.append(f"\nUndetermined: {printable(verdict.partition, 120)}\n", style="yellow")
     wrong = verdict.doubt.seen
-    for name, value in (
-        ("seen", f"{wrong.name} at {span(wrong.first, wrong.last)}: {wrong.detail}"),
-        *(("unless", reason) for reason in verdict.doubt.reasons),
-    ):
-        text.append(f"  {name:<9} ", style="bold")
-        text.append(f"{printable(value, 1000)}\n")
+    seen = f"{wrong.name} at {span(wrong.first, wrong.last)}: {wrong.detail}"
+    unless = (("unless", reason) for reason in verdict.doubt.reasons)
+    add_fields(text, [("seen", seen), *unless], _WIDTH)
     return text
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import attrs
 import click
 from click.core import ParameterSource
-from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from conformance.campaign import Campaign, Limits, alone, campaign
 from conformance.junit import as_junit
@@ -36,6 +35,7 @@ from conformance.terminal import show, show_known
 from conformance.vectors.play import Played, all_cases, play_vectors, reason_to_skip
 from conformance.vectors.source import Case
 from conformance.write_known import as_toml, known_now
+from report.terminal import shown_progress
 from sharespec.commands.options import JSON, SECONDS
 from sharespec.console import output, progress_console
 from sharespec.exit import Exit, exits_on, fail
@@ -305,12 +305,10 @@ def _nothing(hello: Hello, seed: int = 0) -> Campaign[Any]:
 
 
 def _searched(target: object, limits: Limits, seed: int, kit: AnyKit) -> Campaign[Any]:
-    text = TextColumn("{task.description}")
-    with Progress(text, TimeElapsedColumn(), console=progress_console(), transient=True) as bar:
-        task = bar.add_task("verify")
+    with shown_progress(progress_console(), "verify") as say:
 
         def progress(sequences: int, faults: int) -> None:
-            bar.update(task, description=f"{sequences:,} sequences, {faults} deviations")
+            say(f"{sequences:,} sequences, {faults} deviations")
 
         return campaign(target, limits, kit, seed, progress)
 

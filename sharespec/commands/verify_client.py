@@ -7,7 +7,6 @@ from math import inf
 from pathlib import Path
 
 import click
-from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from clients.campaign import Campaign, Limits, alone, campaign
 from clients.drivers import Driver
@@ -17,6 +16,7 @@ from clients.report import lines
 from clients.scripts import Script, ScriptError, from_json
 from clients.subjects import NAMES, driver_of, known_of
 from conformance.target import TargetError
+from report.terminal import shown_progress
 from sharespec.commands.options import JSON, SECONDS
 from sharespec.console import progress_console
 from sharespec.exit import Exit, exits_on, fail
@@ -129,11 +129,9 @@ def verify_client_command(  # noqa: PLR0913 - one for each option
 def _searched(
     start: Callable[[], Driver], limits: Limits, seed: int, known: tuple[Known, ...]
 ) -> Campaign:
-    text = TextColumn("{task.description}")
-    with Progress(text, TimeElapsedColumn(), console=progress_console(), transient=True) as bar:
-        task = bar.add_task("verify-client")
+    with shown_progress(progress_console(), "verify-client") as say:
 
         def progress(runs: int, shown: int) -> None:
-            bar.update(task, description=f"{runs:,} scripts, {shown} duties violated")
+            say(f"{runs:,} scripts, {shown} duties violated")
 
         return campaign(start, limits, seed, known=known, progress=progress)

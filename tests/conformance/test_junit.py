@@ -1,6 +1,5 @@
 """JUnit XML as systems for continuous integration read it."""
 
-from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import attrs
@@ -14,24 +13,7 @@ from conformance.known import Known, Replayed
 from conformance.report import Report
 from conformance.vectors.play import Played
 from tests.doubles.miniature import FaultKind, Miniature
-
-ATTRIBUTES = {
-    "testsuites": set[str](),
-    "testsuite": {"name", "tests", "failures", "errors", "skipped", "time"},
-    "properties": set[str](),
-    "property": {"name", "value"},
-    "testcase": {"classname", "name", "time"},
-    "failure": {"message", "type"},
-    "error": {"message", "type"},
-    "skipped": {"message"},
-}
-CHILDREN = {
-    "testsuites": {"testsuite"},
-    "testsuite": {"properties", "testcase"},
-    "properties": {"property"},
-    "testcase": {"failure", "error", "skipped"},
-}
-"""What Jenkins' schema allows, as far as it is used here."""
+from tests.report.test_junit import suite_of
 
 NONE = Coverage()
 
@@ -47,26 +29,8 @@ def report() -> Report:
     return Report(found, (Replayed(known, fault), Replayed(gone, None)), (fault,))
 
 
-def check(element: ET.Element) -> None:
-    assert set(element.keys()) == ATTRIBUTES[element.tag]
-    assert {child.tag for child in element} <= CHILDREN.get(element.tag, set())
-    for child in element:
-        check(child)
-
-
 def suite(report: Report) -> ET.Element:
-    root = ET.fromstring(as_junit(report))  # noqa: S314 - what was just written
-    check(root)
-    (found,) = root
-    for case in found.iter("testcase"):
-        assert len(case) <= 1
-        float(case.attrib["time"])
-    for kind, total in {"failure": "failures", "error": "errors", "skipped": "skipped"}.items():
-        assert found.attrib[total] == str(len(list(found.iter(kind))))
-    names = [(case.attrib["classname"], case.attrib["name"]) for case in found.iter("testcase")]
-    assert len(names) == len(set(names))
-    assert found.attrib["tests"] == str(len(names))
-    return found
+    return suite_of(as_junit(report))
 
 
 def case(found: ET.Element, kind: str, name: str) -> ET.Element:
@@ -141,29 +105,3 @@ def test_a_search_that_tried_nothing_is_an_error(report: Report) -> None:
     found = suite(Report(idle, (), ()))
     assert [one.attrib["name"] for one in found.iter("testcase")] == ["operations were asked"]
     assert found.attrib["errors"] == "1"
-
-
-def test_characters_that_xml_forbids_are_escaped(report: Report) -> None:
-    fault = report.new[0]
-    odd = attrs.evolve(fault.deviation, recorded="a\x00b\ud800c\ufffe<&\U0001f600")
-    hello = attrs.evolve(cast("Any", report.campaign.hello), name="bell\x07")
-    found = suite(
-        attrs.evolve(
-            report,
-            campaign=attrs.evolve(report.campaign, hello=hello),
-            new=(attrs.evolve(fault, deviation=odd),),
-        )
-    )
-    (failure,) = case(found, "rule", odd.name)
-    assert failure.attrib["message"].endswith("a\\x00b\\ud800c\\ufffe<&\U0001f600")
-    assert "bell\\x07" in found.attrib["name"]
-
-
-def test_without_escaping_it_cannot_be_parsed(
-    monkeypatch: pytest.MonkeyPatch, report: Report
-) -> None:
-    monkeypatch.setattr("conformance.junit._clean", str)
-    hello = attrs.evolve(cast("Any", report.campaign.hello), name="bell\x07")
-    odd = attrs.evolve(report, campaign=attrs.evolve(report.campaign, hello=hello))
-    with pytest.raises(ET.ParseError):
-        suite(odd)

@@ -1,8 +1,5 @@
 """The page needs nothing else, shows what there is, escapes it, and is not too large."""
 
-import re
-from base64 import b64encode
-from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any, cast
 
@@ -15,9 +12,9 @@ from conformance.deviation import StepText
 from conformance.goals import Coverage
 from conformance.known import Known, Replayed
 from conformance.page import MAX_BYTES, as_html
-from conformance.page_style import STYLE
 from conformance.picture import CODES
 from conformance.report import Report
+from report.page import own_text
 from tests.doubles.miniature import FaultKind, Miniature
 
 EVIL = "<script>alert(1)</script><img src=http://x.example/y>"
@@ -100,13 +97,6 @@ def test_the_page_loads_nothing(report: Report) -> None:
     ids = {attributes.get("id") for _tag, attributes in page.seen}
     assert addresses
     assert all(value and value[0] == "#" and value[1:] in ids for value in addresses)
-    (policy,) = (a["content"] for _t, a in page.seen if a.get("http-equiv"))
-    (script,) = re.findall("<script>(.*)</script>", as_html(report), re.DOTALL)
-    digest = b64encode(sha256(script.encode()).digest()).decode()
-    assert policy == (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
-    )
-    assert "<" not in script
 
 
 def test_a_command_can_be_copied_and_read_without_a_script(report: Report) -> None:
@@ -189,6 +179,7 @@ def test_the_verdict_is_in_words(
 
 
 def test_each_state_has_a_colour_by_day_by_night_and_on_paper() -> None:
+    style = own_text("conformance", "page.css").text
     for code in CODES.values():
-        assert f".{code}{{background:var(--{code.lower()})}}" in STYLE
-        assert STYLE.count(f"--{code.lower()}:#") == 3
+        assert f".{code}{{background:var(--{code.lower()})}}" in style
+        assert style.count(f"--{code.lower()}:#") == 3

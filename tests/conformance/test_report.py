@@ -96,7 +96,7 @@ def test_markdown_is_a_section_for_each_deviation_new_ones_first(report: Report)
     head, said = said.split("## New 1: a record is acquired: the delivery count is less\n")
     assert "deviates: 1 new, 1 known, 0 gone" in head
     assert "- known: A \\| title\n" in head
-    new, known = said.split("## A | title\n")
+    new, known = said.split("## A \\| title\n")
     for section in (new, known):
         assert "profile kip: initialize, delivery limit " in section
         assert "- Rests on: KIP-" in section
@@ -104,7 +104,17 @@ def test_markdown_is_a_section_for_each_deviation_new_ones_first(report: Report)
     assert "Cause: A slip." in known
     assert "### Not covered" in known
     gone = attrs.evolve(report.replayed[0], fault=None)
-    assert "## Gone: A | title" in as_markdown(attrs.evolve(report, new=(), replayed=(gone,)))
+    assert "## Gone: A \\| title" in as_markdown(attrs.evolve(report, new=(), replayed=(gone,)))
+
+
+def test_markdown_shows_what_a_file_of_known_deviations_says_as_text(report: Report) -> None:
+    evil = "<img src=x> [a](b) | *c*"
+    known = attrs.evolve(
+        report.replayed[0].known, name=f"`{evil}", title=evil, consequence=evil, cause=evil
+    )
+    said = as_markdown(attrs.evolve(report, replayed=(Replayed(known, report.new[0]),)))
+    assert said.count(r"\<img src=x\> \[a\](b) \| \*c\*") == 4
+    assert f"`'{evil}`, rule " in said
 
 
 COMMAND = "sharespec verify --exec 'node driver.js'"

@@ -12,7 +12,7 @@ from model.profile import KAFKA
 from operations.frames import frames
 from operations.view.columns import Column
 from operations.view.drawing import Divergence, Drawing, EventText, drawing_of
-from operations.view.page import Listed, embedded, page
+from operations.view.page import Listed, page
 from operations.view.rules import BrokenRule
 from tests.operations.view.browser import needs_chromium, opened
 from tests.replay.samples import Row, events, kafka_rows
@@ -46,9 +46,6 @@ def of_one(drawing: Drawing, max_bytes: int = 10**9) -> str:
 def test_a_page_needs_nothing_but_itself() -> None:
     text = of_one(drawn(wrong_rows()))
     assert re.findall(r"""(?:src|href)=["']?|@import|url\(|fetch\(|XMLHttp""", text) == []
-    [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
-    assert policy.startswith("default-src &#x27;none&#x27;; script-src &#x27;sha256-")
-    assert "unsafe-inline" not in policy.partition("style-src-attr")[0]
     assert data_of(text)["drawings"][0]["divergence"]["rule"]["name"] == "END_OFFSET"
 
 
@@ -79,7 +76,6 @@ def test_no_text_of_a_trace_ends_its_element() -> None:
     assert text.count("</script>") == 2
     shown = data_of(text)["drawings"][0]
     assert any(member.startswith(HOSTILE) for member in shown["members"])
-    assert json.loads(embedded([HOSTILE, "\u2028&"])) == [HOSTILE, "\u2028&"]
 
 
 @needs_chromium

@@ -1,0 +1,26 @@
+"""Text in Markdown is what it is, and marks nothing."""
+
+from report.markdown import code, escaped, named, prose, table
+
+
+def test_no_mark_in_a_text_marks_anything() -> None:
+    assert escaped("a|b<script>[x](y) `c` *d* #1 &lt; ~~e~~ \\") == (
+        r"a\|b\<script\>\[x\](y) \`c\` \*d\* \#1 \&lt; \~\~e\~\~ " + "\\\\"
+    )
+    assert escaped("_it_ is CAN_ACQUIRE") == r"\_it\_ is CAN_ACQUIRE"
+    assert escaped("a\nb\x1b\u202e") == r"a\\nb\\x1b\\u202e"
+    assert escaped("x" * 9, 4) == "xxxx…"
+
+
+def test_a_table_has_as_many_cells_as_columns_whatever_they_hold() -> None:
+    lines = list(table(("Name", "Count"), [("a|b\n|", "7")], numbers=["Count"]))
+    assert lines == ["| Name | Count |", "|---|---:|", r"| a\|b\\n\| | 7 |"]
+
+
+def test_prose_has_code_and_no_other_marks() -> None:
+    assert prose("A *slip* in `f_*`,\n<b> of `g") == "A \\*slip\\* in `f_*`,\n\\<b\\> of `g`"
+    assert named("a`\nb") == "`a'\\nb`"
+
+
+def test_code_is_indented_line_by_line() -> None:
+    assert code("a\n```\nb") == "        a\n        ```\n        b"
