@@ -57,8 +57,8 @@ test-slow: $(READY) ## Run what `make test` leaves out: searches, clusters, brok
 test-all: $(READY) ## Run every test; with DRAW=search of examples drawn anew
 	$(PYTEST) -m "" $(if $(DRAW),--hypothesis-profile=$(DRAW))
 
-cover: $(READY) ## Check that the tests of model and spec cover all of both
-	$(PYTEST) -m "" tests/model tests/spec --cov
+cover: $(READY) ## Check that the tests of model, spec and the rules cover all of model and spec
+	$(PYTEST) -m "" tests/model tests/spec tests/rules --cov
 
 matrix: ## Run `make test` with each Python from 3.11 to 3.14 that is installed
 	@for version in 3.11 3.12 3.13 3.14; do \

@@ -46,6 +46,9 @@ RUNS_THE_TESTS = {ROOT / "tools" / "mutation" / "checks.py": {"tests"}}
 TESTED_ELSEWHERE = {"judge": {Path("test_finding.py")}}
 """Modules without a test module: values that the tests of their users compare."""
 
+OF_BOTH_SIDES = {"spec", "impl"}
+"""Packages that ``tests/rules`` tests too, each rule for both."""
+
 PACKAGES = pytest.mark.parametrize("package", MAY_IMPORT)
 
 
@@ -135,6 +138,8 @@ def test_every_module_of_the_rules_has_its_test_module(package: str) -> None:
         if not path.stem.startswith("__")
     }
     present = {path.relative_to(tests) for path in tests.rglob("test_*.py")}
+    if package in OF_BOTH_SIDES:
+        present |= {Path(path.name) for path in ROOT.joinpath("tests", "rules").glob("test_*.py")}
     assert expected - present == TESTED_ELSEWHERE.get(package, set())
 
 

@@ -49,7 +49,7 @@ def test_every_row_is_pinned_by_a_test_that_exists(rows: list[str]) -> None:
 
 def test_a_decision_without_its_test_is_noticed() -> None:
     with pytest.raises(AssertionError, match="no test pins"):
-        _pin("| 1 | question | answer | tests/spec/test_lag.py |")
+        _pin("| 1 | question | answer | tests/rules/test_lag.py |")
 
 
 def test_links_of_the_documents_lead_somewhere() -> None:

@@ -188,7 +188,7 @@ def test_what_rests_on_a_section_is_known() -> None:
     assert "ONLY_AVAILABLE_IS_ACQUIRED" in rests.rules
     assert "a-release-at-the-limit-archives" in rests.vectors
     assert 8 in rests.decisions
-    assert "tests/spec/test_expire.py::test_a_lock_lasts_until_its_deadline" in rests.tests
+    assert "tests/rules/test_expire.py::test_a_lock_lasts_until_its_deadline" in rests.tests
     draft = resting_on("KAFKA-20458", "3.3 Staleness sweeper", CASES)
     assert "spec.expire.advance_time" in draft.functions
     part = resting_on("KIP-1226", "DescribeShareGroupOffsets: Request schema", CASES)

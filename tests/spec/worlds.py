@@ -19,7 +19,7 @@ from model.operations import (
 from model.outcome import Answer, Choice, Outcome, Write
 from model.profile import KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
-from model.snapshot import DurableState
+from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import AcquireMode, RecordState
 from spec.partition import SharePartition
 from spec.record import Record
@@ -126,12 +126,17 @@ def refusal(
 
 def states(partition: SharePartition) -> str:
     """All records: offsets, a letter of the state, delivery count, owner, ``*`` if pending."""
-    shown = []
-    for r in snapshot(partition).records or ():
+    return shown(snapshot(partition))
+
+
+def shown(window: SharePartitionSnapshot) -> str:
+    """All records of a snapshot, as ``states``."""
+    parts = []
+    for r in window.records or ():
         offsets = f"{r.first}" if r.first == r.last else f"{r.first}-{r.last}"
         owner = "" if r.owner is None else f"@{r.owner}"
-        shown.append(f"{offsets}:{_LETTERS[r.state]}{r.delivery_count}{owner}{'*' * r.pending}")
-    return " ".join(shown)
+        parts.append(f"{offsets}:{_LETTERS[r.state]}{r.delivery_count}{owner}{'*' * r.pending}")
+    return " ".join(parts)
 
 
 def taken(outcome: Outcome) -> list[tuple[int, int, int]]:

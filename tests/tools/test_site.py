@@ -51,7 +51,7 @@ def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path, target: str) 
         ("replay.md", "[x](../README.md), [`y`](verify.md)", "[x](index.md), [`y`](verify.md)"),
         ("findings/kfake.md", "[x](../../spec/record.py)", "[x](../spec/record.md)"),
         ("findings/kfake.md", "[x](../replay.md#y)", "[x](../replay.md#y)"),
-        ("replay.md", "[x](../tests/spec/test_lag.py) and [y](#z)", "x and [y](#z)"),
+        ("replay.md", "[x](../tests/test_documents.py) and [y](#z)", "x and [y](#z)"),
         ("replay.md", "[x](../nowhere.py)", "[x](nowhere.py)"),
         ("replay.md", "[x](https://example.org/a)", "[x](https://example.org/a)"),
         ("index.md", "![A picture](docs/states.svg)", "![A picture](states.svg)"),

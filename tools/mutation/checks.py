@@ -30,6 +30,8 @@ _BELOW = {
     "proofs": {"proofs", "tests"},
 }
 """What depends on each package, and must be imported again after its mutant."""
+_OF_RULES = {"spec", "impl"}
+"""The packages that ``tests/rules`` tests both."""
 _SHORT_STEPS, _LONG_STEPS, _SEED = 1_600, 20_000, 7
 _STORIES, _SPOILINGS = 12, 14
 _EXPLORED_OFFSETS, _EXPLORED_DEPTH = 2, 6
@@ -163,7 +165,16 @@ def _own_tests(module: str, _function: str) -> str:
     names = [name]
     if folders == ["impl"] and not _is_in_lockstep(module):
         names += ["kernel", "validity"]
-    return _pytest(*(f"tests/{'/'.join(folders)}/test_{name}.py" for name in dict.fromkeys(names)))
+    found = (path for name in dict.fromkeys(names) for path in _test_modules(folders, name))
+    return _pytest(*dict.fromkeys(found))
+
+
+def _test_modules(folders: list[str], name: str) -> list[str]:
+    """Return the test modules of a module; all of the rules if none has its name."""
+    paths = [f"tests/{'/'.join(folders)}/test_{name}.py"]
+    if folders[0] in _OF_RULES:
+        paths.append(f"tests/rules/test_{name}.py")
+    return [path for path in paths if ROOT.joinpath(path).is_file()] or ["tests/rules"]
 
 
 def _golden(_module: str, _function: str) -> str:
@@ -171,7 +182,8 @@ def _golden(_module: str, _function: str) -> str:
 
 
 def _all_tests(module: str, _function: str) -> str:
-    return _pytest(f"tests/{module.split('.', maxsplit=1)[0]}")
+    package = module.split(".", maxsplit=1)[0]
+    return _pytest(f"tests/{package}", *(["tests/rules"] if package in _OF_RULES else []))
 
 
 def _exploration(module: str, _function: str) -> str:

@@ -34,8 +34,8 @@ def test_items_are_unique_and_sections_contiguous() -> None:
         ({"properties": ("all_is_well",)}, "no theorem is about all_is_well"),
         ({"tests": ("tests/no.py::test_x",)}, "there is no tests/no.py::test_x"),
         (
-            {"tests": ("tests/spec/test_lag.py::test_x",)},
-            "there is no tests/spec/test_lag.py::test_x",
+            {"tests": ("tests/rules/test_lag.py::test_x",)},
+            "there is no tests/rules/test_lag.py::test_x",
         ),
     ],
 )

@@ -43,7 +43,7 @@ def test_a_decision_rests_on_the_section_that_it_names_or_that_its_test_is_about
     (tmp_path / "spec").mkdir()
     (tmp_path / "docs" / "decisions.md").write_text(
         "| 301 | KIP-932, Error codes: which? | This. | `tests/spec/test_x.py::test_none` |\n"
-        "| 302 | Which? | That. | `tests/spec/test_lag.py::"
+        "| 302 | Which? | That. | `tests/rules/test_lag.py::"
         "test_a_durable_lag_counts_from_the_durable_start_offset` |\n"
         "| 303 | Which? | None. | `tests/spec/test_x.py::test_none` |\n"
     )

@@ -42,12 +42,13 @@ def test_modules_outside_the_lockstep_run_the_tests_of_the_kernel_too(
     monkeypatch.setattr(checks_module, "_pytest", lambda *paths: given.extend(paths))
     checks = {check.name: check.notices for check in CHECKS}
     checks["own tests"]("impl.acquire", "")
-    assert given == ["tests/impl/test_acquire.py"]
+    assert given == ["tests/impl/test_acquire.py", "tests/rules/test_acquire.py"]
     given.clear()
     checks["import"]("impl.nothing", "")
     monkeypatch.setitem(sys.modules, "impl.nothing", sys)  # As the recorded events import it.
     checks["own tests"]("impl.nothing", "")
-    assert given == [f"tests/impl/test_{name}.py" for name in ("nothing", "kernel", "validity")]
+    kernel = [f"tests/impl/test_{name}.py" for name in ("kernel", "validity")]
+    assert given == ["tests/rules", *kernel]
 
 
 def test_theorem_runs_the_functions_of_the_rules_that_it_is_about() -> None:

@@ -8,8 +8,9 @@ from model.profile import KIP, Profile
 from model.ranges import PassedOver
 from model.snapshot import DurableState
 from spec.partition import SharePartition, Waiting
-from spec.step import apply, new_partition
-from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, refusal, run, spans, started
+from spec.step import new_partition
+from tests.rules.share_partition import apply, refusal, run, started
+from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, spans
 
 READ = fetch("c1", (0, 4))
 NOTHING = Choice(acquired=())
@@ -28,7 +29,7 @@ def test_a_fetch_that_takes_nothing_is_counted_and_in_the_end_refused(profile: P
     assert waiting.waiting == (PassedOver(0, 0, bound),)
     assert refusal(waiting, READ, NOTHING) == (
         Guard.RECORD_IS_OFFERED,
-        f"offset 0 is available, and {bound + 1} fetches passed over it",
+        0,
     )
     assert apply(waiting, READ).partition.waiting == ()
 
@@ -66,7 +67,7 @@ def test_no_other_record_that_waits_masks_one_that_starves(profile: Profile) -> 
             partition = apply(partition, READ, Choice(acquired=spans((0, 0)))).partition
     guard, detail = refusal(partition, READ, Choice(acquired=spans((4, 4))))
     assert guard is Guard.RECORD_IS_OFFERED
-    assert detail.startswith("offset 1 is available")
+    assert detail == 1
 
 
 def test_a_fetch_for_no_records_passes_nothing_over() -> None:
@@ -104,10 +105,7 @@ def test_a_full_window_loses_what_is_finished_at_its_start(profile: Profile) -> 
     for _ in range(bound):
         full = apply(full, SkipAcquire("c2"), stays).partition
     assert full.stuck == Waiting(0, bound)
-    assert refusal(full, SkipAcquire("c2"), stays) == (
-        Guard.FINISHED_LEAVES_FULL_WINDOW,
-        f"all is finished from 0 to 5, and {bound + 1} fetches found it full",
-    )
+    assert refusal(full, SkipAcquire("c2"), stays)[0] is Guard.FINISHED_LEAVES_FULL_WINDOW
 
 
 def test_the_count_begins_again_where_the_start_offset_moved() -> None:

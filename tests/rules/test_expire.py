@@ -11,20 +11,8 @@ from model.ranges import StateBatch
 from model.states import RecordState
 from spec.expire import due_offsets
 from spec.partition import SharePartition
-from spec.step import apply
-from spec.view import durable
-from tests.spec.worlds import (
-    BOTH,
-    SMALL,
-    acknowledgement,
-    fetch,
-    refusal,
-    run,
-    spans,
-    started,
-    states,
-    written,
-)
+from tests.rules.share_partition import apply, durable, refusal, run, started, states
+from tests.spec.worlds import BOTH, SMALL, acknowledgement, fetch, spans, written
 
 
 def holding(profile: Profile = KIP) -> SharePartition:
@@ -140,7 +128,7 @@ def test_a_lock_does_not_expire_early(locks: tuple[int, int], offset: int) -> No
     choice = Choice(expired=(Expiry(spans(locks)),))
     assert refusal(holding(), AdvanceTime(70), choice) == (
         Guard.LOCK_LASTS_ITS_DURATION,
-        f"offset {offset} holds no lock that is over",
+        offset,
     )
 
 
@@ -152,16 +140,13 @@ def test_a_lock_whose_write_is_outstanding_does_not_expire() -> None:
     guard, detail = refusal(partition, AdvanceTime(70), choice)
     assert (guard, detail) == (
         Guard.LOCK_LASTS_ITS_DURATION,
-        "offset 1 holds no lock that is over",
+        1,
     )
 
 
 def test_a_lock_does_not_last_longer() -> None:
     choice = Choice(expired=(Expiry(spans((0, 1))),))
-    assert refusal(holding(), AdvanceTime(70), choice) == (
-        Guard.LOCK_ENDS_ON_TIME,
-        "the lock of offset 2 is due",
-    )
+    assert refusal(holding(), AdvanceTime(70), choice)[0] is Guard.LOCK_ENDS_ON_TIME
     assert refusal(holding(), AdvanceTime(70), Choice(expired=()))[0] is Guard.LOCK_ENDS_ON_TIME
 
 
@@ -266,7 +251,7 @@ def test_a_timer_ends_no_lock_a_millisecond_early(ms: int) -> None:
     partition = run(clocked(), AdvanceTime(ms))
     assert refusal(partition, Expire(spans((0, 2)))) == (
         Guard.LOCK_LASTS_ITS_DURATION,
-        "offset 0 holds no lock that is over",
+        0,
     )
     on_time = run(clocked(), AdvanceTime(70))
     assert states(run(on_time, Expire(spans((0, 2)), 100))) == "0-2:A1 3-4:Q1@c2"
@@ -285,7 +270,7 @@ def test_no_lock_is_held_longer_than_a_sweep_after_its_deadline(profile: Profile
     latest = run(partition, AdvanceTime(70 + SWEEP))
     assert refusal(partition, AdvanceTime(71 + SWEEP)) == (
         Guard.LOCK_ENDS_ON_TIME,
-        f"offset 0 is held {SWEEP + 1} ms past its deadline, 100",
+        0,
     )
     assert states(run(latest, Expire(spans((0, 2))))) == "0-2:A1 3-4:Q1@c2"
 
@@ -330,20 +315,19 @@ def test_a_lock_that_is_granted_late_is_not_shorter(profile: Profile) -> None:
 )
 def test_a_lock_lasts_its_duration_whatever_is_claimed(deadline: int, guard: Guard) -> None:
     partition, choice = run(clocked(), AdvanceTime(20)), Choice(deadline_ms=deadline)
-    detail = f"a lock granted until {deadline}, which may end from 130 to 150"
     operations: tuple[Operation, ...] = (
         fetch("c1", (5, 6)),
         acknowledgement("c1", (0, 0, 4)),
     )
     for operation in operations:
-        assert refusal(partition, operation, choice) == (guard, detail)
+        assert refusal(partition, operation, choice)[0] is guard
 
 
 @pytest.mark.parametrize("by", [-1, 1])
 def test_under_a_virtual_clock_a_lock_is_granted_now(by: int) -> None:
     partition = run(started(), fetch("c1", (0, 4)), AdvanceTime(20))
     assert granted(partition, 120).window.records[5].deadline == 120
-    with pytest.raises(IllegalChoiceError, match="which may end from 120 to 120"):
+    with pytest.raises(IllegalChoiceError, match="LOCK_"):
         granted(partition, 120 + by)
 
 

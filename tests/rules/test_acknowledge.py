@@ -10,21 +10,8 @@ from model.outcome import Answer, Choice
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, PROFILES, Profile
 from spec.acknowledge import judge
 from spec.partition import SharePartition
-from spec.step import apply
-from spec.view import durable
-from tests.spec.worlds import (
-    BOTH,
-    MARKS,
-    SMALL,
-    acknowledgement,
-    fetch,
-    marking,
-    refusal,
-    run,
-    started,
-    states,
-    written,
-)
+from tests.rules.share_partition import apply, durable, refusal, run, started, states
+from tests.spec.worlds import BOTH, MARKS, SMALL, acknowledgement, fetch, marking, written
 
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
@@ -222,15 +209,11 @@ def test_an_answer_is_one_that_the_states_allow(
     if answer in allowed:
         assert apply(holding(profile), operation, choice).outcome.status is answer
         return
-    names = ", ".join(sorted(code.name for code in allowed))
-    expected = (
-        Guard.ACKNOWLEDGEMENT_JUDGED,
-        f"the answer {answer.name}, where the rules allow {names}",
-    )
+    refused = refusal(holding(profile), operation, choice)
     if batch == (9, 10, 1):
-        past = "offset 10 lies past the end of the window"
-        expected = Guard.ACKNOWLEDGED_WAS_DELIVERED, past
-    assert refusal(holding(profile), operation, choice) == expected
+        assert refused == (Guard.ACKNOWLEDGED_WAS_DELIVERED, 10)
+    else:
+        assert refused[0] is Guard.ACKNOWLEDGEMENT_JUDGED
 
 
 def test_another_error_is_never_the_answer_to_an_acknowledgement() -> None:

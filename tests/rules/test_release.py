@@ -5,8 +5,8 @@ from model.operations import AdvanceLogStart, CompleteWrite, MemberLeaves
 from model.outcome import Answer, Choice, Completion, Outcome
 from model.profile import KAFKA, KIP, Profile
 from spec.partition import SharePartition
-from spec.step import apply
-from tests.spec.worlds import BOTH, acknowledgement, fetch, run, started, states, written
+from tests.rules.share_partition import apply, run, started, states
+from tests.spec.worlds import BOTH, acknowledgement, fetch, written
 
 
 @BOTH

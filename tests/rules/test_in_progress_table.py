@@ -22,22 +22,10 @@ from model.outcome import Answer
 from model.profile import DRAFT_RESOLVED
 from model.ranges import StateBatch
 from model.states import RecordState
-from spec.lag import lag
 from spec.partition import SharePartition
 from spec.record import Record
-from spec.step import apply
-from spec.view import durable
-from tests.spec.worlds import (
-    MARKS,
-    acknowledgement,
-    fetch,
-    marking,
-    run,
-    spans,
-    started,
-    states,
-    written,
-)
+from tests.rules.share_partition import apply, durable, lag, run, started, states
+from tests.spec.worlds import MARKS, acknowledgement, fetch, marking, spans, written
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 NONE, INVALID = ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE

@@ -8,18 +8,8 @@ from model.outcome import Outcome
 from model.profile import DRAFT_RESOLVED, KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
-from spec.step import apply
-from tests.spec.worlds import (
-    BOTH,
-    MARKS,
-    SMALL,
-    acknowledgement,
-    fetch,
-    marking,
-    run,
-    started,
-    states,
-)
+from tests.rules.share_partition import apply, run, started, states
+from tests.spec.worlds import BOTH, MARKS, SMALL, acknowledgement, fetch, marking
 
 DISORDERED = attrs.evolve(MARKS, in_progress_staleness_threshold_ms=9)
 
@@ -80,9 +70,9 @@ def test_a_mark_with_shorter_durations_keeps_the_deadline_of_an_earlier_mark() -
 
 def test_durations_out_of_order_are_refused_where_records_may_be_marked() -> None:
     partition = run(started(DRAFT_RESOLVED, config=MARKS), fetch("c1", (0, 0)))
-    with pytest.raises(InvalidValueError, match=r"record_lock_duration_ms is 10; .* 9$"):
+    with pytest.raises(InvalidValueError, match="record_lock_duration_ms is 10; "):
         apply(partition, AlterConfig(DISORDERED))
-    with pytest.raises(InvalidValueError, match=r"record_lock_duration_ms is 10; .* 9$"):
+    with pytest.raises(InvalidValueError, match="record_lock_duration_ms is 10; "):
         started(DRAFT_RESOLVED, config=DISORDERED)
 
 
@@ -93,4 +83,4 @@ def test_durations_out_of_order_are_refused_where_records_may_be_marked() -> Non
 def test_where_none_may_be_marked_their_order_does_not_matter(
     profile: Profile, config: SharePartitionConfig
 ) -> None:
-    assert run(started(profile, config=config), AlterConfig(DISORDERED)).config is DISORDERED
+    assert run(started(profile, config=config), AlterConfig(DISORDERED)).config == DISORDERED

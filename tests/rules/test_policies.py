@@ -10,8 +10,8 @@ from model.states import AcquireMode, RecordState
 from spec.invariants import violated
 from spec.partition import SharePartition
 from spec.policies import batch_optimized, chosen_offsets, record_limit
-from spec.step import apply
-from tests.spec.worlds import BOTH, acknowledgement, fetch, run, spans, started, states, taken
+from tests.rules.share_partition import apply, run, started, states
+from tests.spec.worlds import BOTH, acknowledgement, fetch, spans, taken
 
 OPTIMIZED, LIMITED = AcquireMode.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT
 

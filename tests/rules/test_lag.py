@@ -18,12 +18,11 @@ from model.operations import (
 from model.outcome import Answer, Choice
 from model.profile import KAFKA, KIP, LAG_RESOLVED, Profile
 from model.snapshot import DurableState
-from spec.lag import durable_lag, lag, share_partition_lag
+from spec.lag import durable_lag, share_partition_lag
 from spec.log import readable_end
 from spec.partition import SharePartition, new_partition
-from spec.step import apply
-from spec.view import durable
-from tests.spec.worlds import SMALL, acknowledgement, fetch, run, spans, started, states
+from tests.rules.share_partition import apply, durable, lag, run, started, states
+from tests.spec.worlds import SMALL, acknowledgement, fetch, spans
 
 SIZES = st.integers(0, 1000)
 

@@ -9,22 +9,11 @@ from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcquireMode, RecordState
-from spec.partition import SharePartition, complete_count
+from spec.partition import SharePartition
 from spec.read import learn
-from spec.step import apply, new_partition
-from tests.spec.worlds import (
-    BOTH,
-    MARKS,
-    SMALL,
-    acknowledgement,
-    fetch,
-    refusal,
-    run,
-    spans,
-    started,
-    states,
-    taken,
-)
+from spec.step import new_partition
+from tests.rules.share_partition import apply, complete_count, refusal, run, started, states
+from tests.spec.worlds import BOTH, MARKS, SMALL, acknowledgement, fetch, spans, taken
 
 RECORD_LIMIT = AcquireMode.RECORD_LIMIT
 AVAILABLE = RecordState.AVAILABLE
@@ -67,20 +56,18 @@ def test_an_acquire_may_take_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offset", "guard", "detail"),
+    ("offset", "guard"),
     [
-        (0, Guard.ONLY_AVAILABLE_IS_ACQUIRED, "offset 0 is ACKNOWLEDGED"),
-        (1, Guard.ONLY_AVAILABLE_IS_ACQUIRED, "offset 1 is ACQUIRED"),
-        (2, Guard.NO_ACQUIRE_DURING_WRITE, "offset 2 is AVAILABLE, its write is outstanding"),
-        (4, Guard.ONLY_AVAILABLE_IS_ACQUIRED, "offset 4 is ARCHIVED"),
-        (7, Guard.ONLY_READ_IS_ACQUIRED, "offset 7 was not read"),
+        (0, Guard.ONLY_AVAILABLE_IS_ACQUIRED),
+        (1, Guard.ONLY_AVAILABLE_IS_ACQUIRED),
+        (2, Guard.NO_ACQUIRE_DURING_WRITE),
+        (4, Guard.ONLY_AVAILABLE_IS_ACQUIRED),
+        (7, Guard.ONLY_READ_IS_ACQUIRED),
     ],
 )
-def test_only_available_records_that_were_read_are_acquired(
-    offset: int, guard: Guard, detail: str
-) -> None:
+def test_only_available_records_that_were_read_are_acquired(offset: int, guard: Guard) -> None:
     choice = Choice(acquired=spans((offset, offset)), start_offset=0)
-    assert refusal(mixed(), fetch("c2", (0, 6)), choice) == (guard, detail)
+    assert refusal(mixed(), fetch("c2", (0, 6)), choice) == (guard, offset)
 
 
 def test_an_available_record_in_the_same_place_is_acquired() -> None:
@@ -92,20 +79,20 @@ def test_a_record_before_the_window_is_not_available() -> None:
     partition = run(started(), fetch("c1", (0, 4)), acknowledgement("c1", (0, 1, 1)))
     assert refusal(partition, fetch("c2", (0, 6)), chosen((1, 1))) == (
         Guard.ONLY_AVAILABLE_IS_ACQUIRED,
-        "offset 1 is not available",
+        1,
     )
 
 
 def test_no_record_is_acquired_twice_at_once() -> None:
     assert refusal(started(), fetch("c1", (0, 4)), chosen((0, 2), (2, 3))) == (
         Guard.ONLY_AVAILABLE_IS_ACQUIRED,
-        "offset 2 is not available",
+        2,
     )
 
 
 def test_the_lowest_offset_that_is_wrong_is_named() -> None:
     guard, detail = refusal(mixed(), fetch("c2", (0, 6)), chosen((7, 7), (3, 4)))
-    assert (guard, detail) == (Guard.ONLY_AVAILABLE_IS_ACQUIRED, "offset 4 is ARCHIVED")
+    assert (guard, detail) == (Guard.ONLY_AVAILABLE_IS_ACQUIRED, 4)
 
 
 @pytest.mark.parametrize("offset", [1, 8])
@@ -113,7 +100,7 @@ def test_an_offset_that_was_not_read_is_not_acquired(offset: int) -> None:
     operation = fetch("c1", (2, 4), (6, 7))
     assert refusal(started(), operation, chosen((offset, offset))) == (
         Guard.ONLY_READ_IS_ACQUIRED,
-        f"offset {offset} was not read",
+        offset,
     )
 
 
@@ -128,19 +115,16 @@ def test_a_read_without_records_acquires_nothing() -> None:
 @BOTH
 def test_record_limit_takes_at_most_the_maximum(profile: Profile) -> None:
     operation = fetch("c1", (0, 4), most=3, mode=RECORD_LIMIT)
-    assert refusal(started(profile), operation, chosen((0, 3))) == (
-        Guard.WITHIN_RECORD_LIMIT,
-        "4 records where 3 were asked for",
-    )
+    assert refusal(started(profile), operation, chosen((0, 3)))[0] is Guard.WITHIN_RECORD_LIMIT
     assert taken(apply(started(profile), operation, chosen((0, 2))).outcome) == [(0, 2, 1)]
 
 
 def test_batch_optimized_may_take_more_but_not_where_none_were_asked_for() -> None:
     operation = fetch("c1", (0, 4), most=3)
     assert taken(apply(started(), operation, chosen((0, 4))).outcome) == [(0, 4, 1)]
-    assert refusal(started(), attrs.evolve(operation, max_fetch_records=0), chosen((0, 0))) == (
-        Guard.WITHIN_RECORD_LIMIT,
-        "1 records where 0 were asked for",
+    assert (
+        refusal(started(), attrs.evolve(operation, max_fetch_records=0), chosen((0, 0)))[0]
+        is Guard.WITHIN_RECORD_LIMIT
     )
 
 
@@ -168,7 +152,7 @@ def test_only_offsets_that_were_read_enter() -> None:
     choice = Choice(acquired=(), entered=spans((0, 5)))
     assert refusal(started(), fetch("c1", (0, 4)), choice) == (
         Guard.ONLY_READ_IS_ACQUIRED,
-        "offset 5 was not read",
+        5,
     )
 
 
@@ -184,7 +168,7 @@ def test_the_window_does_not_grow_over_a_record_that_stays_out() -> None:
     choice = Choice(acquired=spans((0, 1), (4, 4)), entered=())
     assert refusal(started(), fetch("c1", (0, 4)), choice) == (
         Guard.NO_RECORD_SKIPPED,
-        "offset 2 is in the log and stays out",
+        2,
     )
 
 
@@ -212,9 +196,9 @@ def test_a_gap_at_the_head_is_passed(profile: Profile) -> None:
 def test_the_window_grows_up_to_its_limit(profile: Profile) -> None:
     step = apply(started(profile), fetch("c1", (0, 9), (10, 14)), chosen((0, 9)))
     assert step.partition.window.end_offset == 10
-    assert refusal(started(profile), fetch("c1", (0, 9), (10, 14)), chosen((0, 10))) == (
-        Guard.WITHIN_WINDOW_LIMIT,
-        "the window would span 11 offsets, the limit is 10",
+    assert (
+        refusal(started(profile), fetch("c1", (0, 9), (10, 14)), chosen((0, 10)))[0]
+        is Guard.WITHIN_WINDOW_LIMIT
     )
 
 
@@ -225,10 +209,7 @@ def test_a_log_batch_crosses_the_limit_under_kafka_only() -> None:
     assert taken(apply(started(KIP), two).outcome) == [(0, 9, 1)]
     for last in (12, 14):
         assert taken(apply(started(KAFKA), two, chosen((0, last))).outcome) == [(0, last, 1)]
-        assert refusal(started(KIP), two, chosen((0, last))) == (
-            Guard.WITHIN_WINDOW_LIMIT,
-            f"the window would span {last + 1} offsets, the limit is 10",
-        )
+        assert refusal(started(KIP), two, chosen((0, last)))[0] is Guard.WITHIN_WINDOW_LIMIT
     again = fetch("c2", (0, 14), at=0)
     for profile, last in ((KAFKA, 14), (KIP, 9)):
         grown = run(started(profile), fetch("c1", (0, 4)))
@@ -255,10 +236,7 @@ def test_under_record_limit_the_rest_of_the_log_batch_enters_under_kafka_only() 
     choice = Choice(acquired=spans((0, 4)), end_offset=15)
     step = apply(started(KAFKA), operation, choice)
     assert states(step.partition) == "0-4:Q1@c1 5-14:A0"
-    assert refusal(started(KIP), operation, choice) == (
-        Guard.WITHIN_WINDOW_LIMIT,
-        "the window would span 15 offsets, the limit is 10",
-    )
+    assert refusal(started(KIP), operation, choice)[0] is Guard.WITHIN_WINDOW_LIMIT
 
 
 def test_under_record_limit_a_log_batch_may_enter_of_which_nothing_is_taken() -> None:
@@ -301,9 +279,8 @@ def test_a_gap_at_the_end_of_the_window_is_free_under_kafka_only() -> None:
     for profile in (KIP, KAFKA):
         partition = run(started(profile), fetch("c1", (0, 4)))
         if profile is KIP:
-            guard, detail = refusal(partition, operation, chosen((10, 14)))
+            guard, _ = refusal(partition, operation, chosen((10, 14)))
             assert guard is Guard.WITHIN_WINDOW_LIMIT
-            assert detail == "the window would span 15 offsets, the limit is 10"
         else:
             assert taken(apply(partition, operation, chosen((10, 14))).outcome) == [(10, 14, 1)]
 
@@ -365,15 +342,9 @@ def test_nothing_can_be_acquired_from_a_full_window_of_which_nothing_is_availabl
     assert not step.outcome.can_acquire
     assert (step.partition, step.outcome.status) == (full, ErrorCode.NONE)
     available = run(full, acknowledgement("c1", (4, 4, 2)))
-    assert refusal(available, SkipAcquire("c2")) == (
-        Guard.CAN_ACQUIRE,
-        "1 are available, the window spans 10 of 10 offsets",
-    )
+    assert refusal(available, SkipAcquire("c2"))[0] is Guard.CAN_ACQUIRE
     room = run(started(profile), fetch("c1", (0, 8)))
-    assert refusal(room, SkipAcquire("c2")) == (
-        Guard.CAN_ACQUIRE,
-        "0 are available, the window spans 9 of 10 offsets",
-    )
+    assert refusal(room, SkipAcquire("c2"))[0] is Guard.CAN_ACQUIRE
 
 
 def test_a_record_whose_write_is_outstanding_is_not_available() -> None:
@@ -420,9 +391,8 @@ def produced(profile: Profile = KIP) -> SharePartition:
 def test_batch_optimized_takes_the_maximum_and_the_rest_of_one_log_batch(profile: Profile) -> None:
     read = fetch("c1", *PRODUCED, most=11)
     assert taken(apply(produced(profile), read, chosen((0, 19))).outcome) == [(0, 19, 1)]
-    assert refusal(produced(profile), read, chosen((0, 20))) == (
-        Guard.WITHIN_MAXIMUM_AND_ONE_BATCH,
-        "20 records before the log batch at 20, 21 records where 11 were asked for",
+    assert (
+        refusal(produced(profile), read, chosen((0, 20)))[0] is Guard.WITHIN_MAXIMUM_AND_ONE_BATCH
     )
 
 
@@ -458,7 +428,7 @@ def test_nothing_below_the_log_start_is_acquired(profile: Profile) -> None:
     partition = apply(new_partition(profile), initialize).partition
     assert refusal(partition, fetch("c1", (0, 4)), chosen((2, 4))) == (
         Guard.NOT_BELOW_LOG_START,
-        "offset 2 is below the log start offset, 3",
+        2,
     )
     assert taken(
         apply(

@@ -4,10 +4,8 @@ from model.errors import ErrorCode
 from model.operations import AdvanceLogStart, AdvanceTime, MemberLeaves, Produce
 from model.outcome import Answer
 from model.profile import Profile
-from spec.partition import complete_count
-from spec.step import apply
-from spec.view import durable
-from tests.spec.worlds import BOTH, acknowledgement, fetch, run, spans, started, states
+from tests.rules.share_partition import apply, complete_count, durable, run, started, states
+from tests.spec.worlds import BOTH, acknowledgement, fetch, spans
 
 
 @BOTH
