@@ -1,7 +1,7 @@
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # A machine may be busy with something else: how long one example takes says nothing. A change is
 # judged by the same examples everywhere; `make test-all DRAW=search` draws others.
@@ -9,6 +9,13 @@ settings.register_profile(
     "search", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=False
 )
 settings.register_profile("same", settings.get_profile("search"), derandomize=True)
+settings.register_profile(  # Of python -m tools.mutation: what fails first is enough.
+    "mutants",
+    settings.get_profile("same"),
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
 settings.load_profile("same")
 
 COMPILING, PLAIN = "compile", ("tests/model/", "tests/spec/")

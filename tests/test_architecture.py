@@ -1,7 +1,7 @@
 """Which package imports which, how long modules are, and that each has its tests."""
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,9 +40,6 @@ MAY_IMPORT = {
 }
 """The packages of the project that each may import, besides itself."""
 
-RUNS_THE_TESTS = {ROOT / "tools" / "mutation" / "checks.py": {"tests"}}
-"""Modules that may import the tests too, in a process that a mutant stands in."""
-
 TESTED_ELSEWHERE = {"judge": {Path("test_finding.py")}}
 """Modules without a test module: values that the tests of their users compare."""
 
@@ -71,12 +68,9 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield ast.unparse(node.args[0]).strip("'\"")
 
 
-def forbidden(package: str, source: str, more: Collection[str] = ()) -> set[str]:
-    """Return the imports that the layers forbid: of packages further up, and relative ones.
-
-    ``more`` are packages that this module may import besides.
-    """
-    allowed = MAY_IMPORT[package] | {package, *more}
+def forbidden(package: str, source: str) -> set[str]:
+    """Return the imports that the layers forbid: of packages further up, and relative ones."""
+    allowed = MAY_IMPORT[package] | {package}
     ours = {*MAY_IMPORT, "tests", "benchmarks"}
     tops = {name.split(".")[0] for name in imported(ast.parse(source))}
     return {top for top in tops if top == "" or (top in ours and top not in allowed)}
@@ -84,17 +78,8 @@ def forbidden(package: str, source: str, more: Collection[str] = ()) -> set[str]
 
 @PACKAGES
 def test_imports_run_one_way(package: str) -> None:
-    found = {
-        path.name: forbidden(package, path.read_text(), RUNS_THE_TESTS.get(path, ()))
-        for path in modules(package)
-    }
+    found = {path.name: forbidden(package, path.read_text()) for path in modules(package)}
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
-
-
-@pytest.mark.parametrize("path", RUNS_THE_TESTS)
-def test_what_runs_the_tests_is_seen_to_import_them(path: Path) -> None:
-    tops = {name.split(".")[0] for name in imported(ast.parse(path.read_text()))}
-    assert tops >= RUNS_THE_TESTS[path]
 
 
 @pytest.mark.parametrize(

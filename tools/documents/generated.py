@@ -10,7 +10,6 @@ from proofs.hazards.together import all_together
 from tools.documents import client_rules, coverage, profiles, promises, resting
 from tools.documents.findings import with_findings, with_track_record
 from tools.documents.pictures import packages_picture, states_picture
-from tools.documents.proof_scores import with_scores
 from tools.documents.properties import with_summary, with_table
 from tools.documents.served import with_served
 
@@ -22,7 +21,7 @@ Rewrite = Callable[[str], str]
 
 def _proofs(text: str) -> str:
     register = ROOT.joinpath("docs", "properties.md").read_text(encoding="utf-8")
-    return with_scores(with_table(with_summary(text, register)))
+    return with_table(with_summary(text, register))
 
 
 DOCUMENTS: Mapping[str, Rewrite] = {

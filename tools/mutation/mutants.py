@@ -1,187 +1,111 @@
-"""Every mutant of a module, in a fixed order, and the code of each."""
+"""Every mutant of a module, in a fixed order, and the source of each."""
 
 import ast
-import hashlib
-import importlib
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
-from types import CodeType
-from typing import Any, NamedTuple
+from pkgutil import walk_packages
+from threading import Lock
+from typing import Any
 
 import attrs
 
 from tools.mutation.operators import replacements, without_value
 
 Key = tuple[str, str, str, str, int]
-"""Module, function, before, after and occurrence of a mutant."""
+"""Module, function, before, after, and how many before it in the function look the same."""
 
-_TYPES_ONLY = {
-    (ast.arg, "annotation"),
-    (ast.AnnAssign, "annotation"),
-    (ast.FunctionDef, "returns"),
-    (ast.FunctionDef, "decorator_list"),
-    (ast.ClassDef, "decorator_list"),
-    (ast.ClassDef, "bases"),
-    (ast.Subscript, "slice", ast.Tuple),
-}
-"""Fields of nodes in which nothing is changed: annotations, decorators; the tuple of an index."""
-_LONGEST = 160
-"""How much of a changed statement is shown, in characters."""
+_NEVER_CHANGED = {"annotation", "returns", "decorator_list", "bases"}
+"""Fields that say what a name is."""
+_TYPE = re.compile(r"[A-Z]\w*[a-z]\w*|[A-Z]_?|__all__")
+"""Names of types and type variables."""
+_CHANGING = Lock()
+"""Held while a tree is not that of the file: threads share it."""
 
 
 @attrs.frozen
 class Mutant:
-    """A small change to a module.
+    """A small change to a module, or none: then function, before and after are empty.
 
-    ``function`` is the qualified name of the function or class around it, empty at the top.
-    ``before`` and ``after`` are the changed expression or the head of the statement; ``occurrence``
-    counts from 0 those that look the same in one function. ``index`` is its place among the
-    module's mutants; ``line`` the line of the file, from 1.
+    ``digest`` is that of the unchanged module; ``source`` makes the source of the mutant.
     """
 
-    module: str
-    function: str
-    before: str
-    after: str
-    occurrence: int
-    line: int
-    index: int
-
-    @property
-    def key(self) -> Key:
-        """The mutant's name, which changes elsewhere in the module do not alter."""
-        return self.module, self.function, self.before, self.after, self.occurrence
+    key: Key
+    digest: str
+    source: Callable[[], str]
 
 
-class _Edit(NamedTuple):
-    """Put ``new`` into the field of ``owner``, or into the list there, where ``old`` is."""
-
-    owner: ast.AST
-    field: str
-    place: int | None
-    old: ast.AST
-    new: ast.AST
-    function: str
-
-
-def source_of(module: str) -> Path:
-    """Return the file of a module."""
-    return Path(str(importlib.import_module(module).__file__))
+def module_names(name: str) -> list[str]:
+    """Return the module of this name, or the modules of the package."""
+    inside = walk_packages(getattr(import_module(name), "__path__", ()), f"{name}.")
+    return [module.name for module in inside if not module.ispkg] or [name]
 
 
 def mutants_of(module: str) -> list[Mutant]:
-    """Return every mutant of a module, always in the same order."""
+    """Return the unchanged module, and then every mutant of it."""
+    names = vars(import_module(module))
+    text = Path(names["__file__"]).read_text()
+    tree, digest = ast.parse(text), sha256(text.encode()).hexdigest()[:16]
     seen: Counter[tuple[str, str, str]] = Counter()
-    mutants = []
-    for index, edit in enumerate(_edits_of(module)[1]):
-        before, after = _shown(_text(edit.old), _text(edit.new))
-        looks = (edit.function, before, after)
-        line = int(getattr(edit.old, "lineno", getattr(edit.owner, "lineno", 1)))
-        mutants.append(Mutant(module, *looks, seen[looks], line, index))
+    mutants = [Mutant((module, "", "", "", 0), digest, lambda: text)]
+    for old, new, function in _edits(tree, dict(sorted(names.items())), ""):
+        looks = function, _head(old), _head(new)
+        source = partial(_changed, tree, old, new)
+        mutants.append(Mutant((module, *looks, seen[looks]), digest, source))
         seen[looks] += 1
     return mutants
 
 
-def sampled(mutants: Iterable[Mutant], number: int, seed: int) -> list[Mutant]:
+def sampled(mutants: Iterable[Mutant], number: int | None, seed: int) -> list[Mutant]:
     """Return at most this many mutants; each is chosen by its own digest and the seed.
 
     So a change to one function leaves the sample of all others as it was.
     """
-
-    def place(mutant: Mutant) -> bytes:
-        return hashlib.sha256(repr((seed, mutant.key)).encode()).digest()
-
-    return sorted(mutants, key=place)[:number]
+    return sorted(mutants, key=lambda m: sha256(repr((seed, m.key)).encode()).digest())[:number]
 
 
-def code_of(module: str, index: int) -> CodeType:
-    """Return the code of the module's mutant with this index; -1 is the unchanged module."""
-    tree, edits = _edits_of(module)
-    if index >= 0:
-        edit = edits[index]
-        new = ast.fix_missing_locations(ast.copy_location(edit.new, edit.old))
-        if edit.place is None:
-            setattr(edit.owner, edit.field, new)
-        else:
-            getattr(edit.owner, edit.field)[edit.place] = new
-    return compile(tree, str(source_of(module)), "exec")
+def _head(node: ast.AST) -> str:
+    """Return the node as Python; of a compound statement, only its first line."""
+    return ast.unparse(node).strip().split("\n")[0]
 
 
-def _edits_of(module: str) -> tuple[ast.Module, list[_Edit]]:
-    tree = ast.parse(source_of(module).read_text())
-    names = vars(importlib.import_module(module))
-    return tree, list(_edits(tree, names, ""))
+def _changed(tree: ast.Module, old: ast.AST, new: ast.AST) -> str:
+    """Return the source while the old node is what the new one is."""
+    with _CHANGING:
+        before = type(old), vars(old).copy()
+        old.__class__, old.__dict__ = type(new), vars(new).copy()
+        source = ast.unparse(tree)
+        old.__class__, old.__dict__ = before
+    return source
 
 
-def _edits(owner: ast.AST, names: dict[str, Any], function: str) -> Iterator[_Edit]:
+def _edits(
+    owner: ast.AST, names: dict[str, Any], function: str
+) -> Iterator[tuple[ast.AST, ast.AST, str]]:
+    """Yield what is replaced, by what, and in which function."""
     for field, value in ast.iter_fields(owner):
-        if (type(owner), field) in _TYPES_ONLY:
-            continue
-        for place, node in enumerate(value) if isinstance(value, list) else ((None, value),):
-            if not isinstance(node, ast.AST) or _is_inert(node):
+        for node in value if isinstance(value, list) else [value]:
+            if field in _NEVER_CHANGED or not isinstance(node, ast.AST) or _is_inert(node):
                 continue
+            is_index = isinstance(owner, ast.Subscript) and isinstance(node, ast.Tuple)
+            edits = [(node, new, function) for new in replacements(node, names) if not is_index]
             inside = function
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                inside = f"{function}.{node.name}".lstrip(".")
-            edits = [
-                _Edit(owner, field, place, node, new, function)
-                for new in replacements(node, names)
-                if (type(owner), field, type(node)) not in _TYPES_ONLY
-            ]
+                inside = f"{function}.{node.name}".strip(".")
             edits += _edits(node, names, inside)
-            if not edits and isinstance(node, ast.stmt):
-                edits += [
-                    _Edit(owner, field, place, node, new, function) for new in without_value(node)
-                ]
-            yield from edits
+            yield from edits or ((node, new, function) for new in without_value(node))
 
 
 def _is_inert(node: ast.AST) -> bool:
-    """Whether a change to the node can only show in texts for people."""
+    """Whether a change to the node only shows to people or a type checker."""
     match node:
-        case (
-            ast.Expr(value=ast.Constant())
-            | ast.JoinedStr()
-            | ast.Assert()
-            | ast.Import()
-            | ast.ImportFrom()
-            | ast.AnnAssign(annotation=ast.Name(id="TypeAlias"))
-            | ast.If(test=ast.Name(id="TYPE_CHECKING"))
-            | ast.Call(func=ast.Name(id="assert_never"))
-        ):
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return bool(_TYPE.fullmatch(name))
+        case ast.Expr(value=ast.Constant()) | ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            return name == "__all__" or _is_type(name) or "TypeVar" in ast.unparse(value)
         case _:
-            return False
-
-
-def _is_type(name: str) -> bool:
-    """Whether a name is written in capitalized words, as types are."""
-    return name[0].isupper() and not name.isupper() and "_" not in name
-
-
-def _text(node: ast.AST) -> str:
-    """Return the node as Python; of a compound statement, only its head."""
-    match node:
-        case ast.If(test=test) | ast.While(test=test):
-            word = "while" if isinstance(node, ast.While) else "if"
-            return f"{word} {ast.unparse(test)}:"
-        case ast.For(target=target, iter=iterable):
-            return f"for {ast.unparse(target)} in {ast.unparse(iterable)}:"
-        case ast.Match(subject=subject, cases=cases):
-            patterns = " | ".join(ast.unparse(case.pattern) for case in cases)
-            return f"match {ast.unparse(subject)}: {patterns}"
-        case _:
-            return " ".join(ast.unparse(node).split())
-
-
-def _shown(before: str, after: str) -> tuple[str, str]:
-    """Return both texts, long ones cut to what is near the first difference."""
-    if max(len(before), len(after)) <= _LONGEST:
-        return before, after
-    pairs = enumerate(zip(before, after, strict=False))
-    same = next((i for i, (old, new) in pairs if old != new), min(len(before), len(after)))
-    start = max(same - _LONGEST // 4, 0)
-    return before[start:][:_LONGEST], after[start:][:_LONGEST]
+            return isinstance(node, ast.JoinedStr | ast.Assert)

@@ -74,14 +74,20 @@ def changed(source: str) -> set[str]:
         ("del a[0]", {"pass"}),
         ("continue", {"pass", "break"}),
         ("break", {"pass", "continue"}),
-        (
-            "match a:\n    case 1:\n        b\n    case _:\n        assert_never(a)",
-            {"match a:\n    case _:\n        assert_never(a)"},
-        ),
     ],
 )
 def test_the_replacements_of_each_kind_of_code(source: str, expected: set[str]) -> None:
     assert changed(source) == expected
+
+
+def test_a_case_never_matches_but_for_one_that_cannot() -> None:
+    node = ast.parse("match a:\n    case 1: b\n    case _: assert_never(a)").body[0]
+    assert isinstance(node, ast.Match)
+    one, other = (
+        [ast.unparse(new).strip() for new in replacements(case, {})] for case in node.cases
+    )
+    assert [text.split("\n")[0] for text in one] == ["case 1 if False:"]
+    assert other == []
 
 
 def test_condition_of_a_comprehension_is_left_out() -> None:

@@ -1,88 +1,145 @@
-import os
+import json
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
-from tools.mutation.checks import QUICK
-from tools.mutation.cli import selected
-from tools.mutation.mutants import Mutant, mutants_of, sampled
-from tools.mutation.results import equivalents
-from tools.mutation.run import MutantJudgement, judgements
+from tools.mutation import __main__ as command
+from tools.mutation.__main__ import equivalents
+from tools.mutation.mutants import Key, Mutant, module_names, mutants_of, sampled
+from tools.mutation.run import CHECKS, QUICK, killed_by
 
-pytestmark = pytest.mark.slow
-
-SMALL, LARGE, LISTED, SEED = {"spec": 4, "impl": 2}, {"spec": 13, "impl": 6}, 4, 3
-
-LATE = ("spec.record", "is_lock_over", "record.deadline <= now", "record.deadline < now")
-ENDLESS = ("spec.window", "first_unfinished", "if after == offset:", "if False:")
-UNSEEN = ("impl.validity", "_is_result", "number += acquired[i, 1] - acquired[i, 0] + 1", "pass")
-UNCOUNTED = ("spec.record", "acquire", "record.delivery_count + 1", "record.delivery_count - 1")
+LATE = ("spec.record", "is_lock_over", "record.deadline <= now", "record.deadline < now", 0)
+ENDLESS = ("spec.window", "first_unfinished", "if after == offset:", "if False:", 0)
+UNCOUNTED = ("spec.record", "acquire", "record.delivery_count + 1", "record.delivery_count - 1", 0)
 
 
-def unchanged(module: str) -> Mutant:
-    return Mutant(module, "", "", "", 0, 1, -1)
+def named(*key: object) -> Mutant:
+    return next(mutant for mutant in mutants_of(str(key[0])) if mutant.key == key)
 
 
-def named(module: str, *change: str) -> Mutant:
-    return next(mutant for mutant in mutants_of(module) if mutant.key == (module, *change, 0))
-
-
-def judged(
-    *mutants: Mutant | tuple[str, ...], checks: tuple[str, ...] | None = None
-) -> list[MutantJudgement]:
-    wanted = [mutant if isinstance(mutant, Mutant) else named(*mutant) for mutant in mutants]
-    found = {j.mutant.key: j for j in judgements(wanted, checks=checks)}
-    return [found[mutant.key] for mutant in wanted]
-
-
-def test_failures_and_timeouts_are_told_apart() -> None:
-    whole, late, endless = judged(unchanged("spec.lag"), LATE, ENDLESS, checks=QUICK)
-    assert not whole.killed
-    assert (late.by, late.killed) == ("lockstep", True)
-    assert late.detail.startswith("AssertionError: the implementation answers ")
-    assert (endless.by, endless.detail) == ("lockstep", "too much time")
-
-
-def test_a_mutant_that_no_check_runs_survives() -> None:
-    found = judged(LATE, checks=("import",))
-    assert [judgement.killed for judgement in found] == [False]
-
-
-def test_proofs_alone_notice_a_mutant() -> None:
-    (found,) = judged(UNCOUNTED, checks=("proofs",))
-    assert found.by == "proofs"
-    assert found.detail.startswith("acquire ")
-
-
-def test_exploration_alone_notices_a_mutant() -> None:
-    (found,) = judged(LATE, checks=("exploration",))
-    assert found.by == "exploration"
-
-
-def test_recorded_events_kill_mutants_outside_the_lockstep() -> None:
-    whole, unseen = judged(
-        unchanged("impl.validity"), UNSEEN, checks=("lockstep", "recorded events")
+@pytest.mark.slow
+def test_failures_and_endless_loops_are_told_apart(tmp_path: Path) -> None:
+    assert killed_by(mutants_of("spec.lag")[0], ["lockstep", "own tests"], str(tmp_path)) == (
+        "",
+        "",
     )
-    assert not whole.killed
-    assert unseen.by == "recorded events"
+    by, detail = killed_by(named(*LATE), QUICK, str(tmp_path))
+    assert (by, "the implementation answers" in detail) == ("lockstep", True)
+    assert killed_by(named(*ENDLESS), QUICK, str(tmp_path)) == ("lockstep", "exit status -24")
 
 
-def test_nothing_is_left_in_the_environment() -> None:
-    before = dict(os.environ)
-    judged(checks=QUICK)
-    assert dict(os.environ) == before
+@pytest.mark.slow
+def test_theorems_alone_notice_a_mutant(tmp_path: Path) -> None:
+    by, detail = killed_by(named(*UNCOUNTED), ["numbered properties"], str(tmp_path))
+    assert by == "numbered properties"
+    assert "acquire " in detail
 
 
-@pytest.mark.parametrize("sample", [SMALL, pytest.param(LARGE, marks=pytest.mark.long)])
-def test_a_fixed_sample_is_killed_and_listed_equivalents_survive(sample: dict[str, int]) -> None:
+@pytest.mark.slow
+def test_a_fixed_sample_is_killed_and_listed_equivalents_survive(tmp_path: Path) -> None:
+    listed, kept = equivalents(), str(tmp_path)
+    for package, number in ("spec", 4), ("impl", 2):
+        whole = mutants_of(f"{package}.acquire")[0]
+        assert killed_by(whole, ["recorded events"], kept) == ("", "")  # Of unchanged code.
+        every = [mutant for name in module_names(package) for mutant in mutants_of(name)[1:]]
+        telling = sampled((mutant for mutant in every if mutant.key not in listed), number, 3)
+        missed = [mutant.key for mutant in telling if not killed_by(mutant, CHECKS, kept)[0]]
+        assert missed == [], "neither noticed nor listed as equivalent"
+        alike = sampled((mutant for mutant in every if mutant.key in listed), 2, 3)
+        refuted = [mutant.key for mutant in alike if killed_by(mutant, QUICK, kept)[0]]
+        assert refuted == [], "listed as equivalent, and yet noticed"
+
+
+def test_every_listed_equivalent_is_a_mutant_once_and_has_its_reason() -> None:
     listed = equivalents()
-    every = {package: selected([package]) for package in sample}
-    telling = [
-        mutant
-        for package, number in sample.items()
-        for mutant in sampled((m for m in every[package] if m.key not in listed), number, SEED)
-    ]
-    missed = [j.mutant for j in judgements(telling) if not j.killed]
-    assert missed == [], "neither noticed nor listed as equivalent"
-    alike = [m for mutants in every.values() for m in mutants if m.key in listed]
-    refuted = [j for j in judgements(sampled(alike, LISTED, SEED), checks=QUICK) if j.killed]
-    assert refuted == [], "listed as equivalent, and yet noticed"
+    groups = json.loads(Path(command.__file__).with_name("equivalent.json").read_text())
+    assert sum(len(group["mutants"]) for group in groups) == len(listed)
+    assert all(listed.values())
+    modules = {key[0] for key in listed}
+    assert set(listed) <= {mutant.key for module in modules for mutant in mutants_of(module)}
+
+
+MUTANTS = mutants_of("spec.lag")[1:]
+
+
+class Checks:
+    """Stands for the checks: one mutant survives."""
+
+    def __init__(self) -> None:
+        self.survivor: Key | None = MUTANTS[3].key
+        self.asked: list[Key] = []
+        self.stop_at, self.fails_without = -1, ""
+
+    def killed_by(self, mutant: Mutant, checks: object, kept: str) -> tuple[str, str]:
+        assert checks
+        assert kept
+        if not mutant.key[2]:
+            return self.fails_without, ""
+        if len(self.asked) == self.stop_at:
+            raise KeyboardInterrupt
+        self.asked.append(mutant.key)
+        return ("", "") if mutant.key == self.survivor else ("lockstep", "noticed")
+
+
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> Checks:
+    checks = Checks()
+    monkeypatch.setattr(command, "killed_by", checks.killed_by)
+    monkeypatch.setattr(command, "equivalents", dict)
+    return checks
+
+
+def mutate(*arguments: object) -> Result:
+    arguments = ("spec.lag", "--processes", 1, *arguments)
+    return CliRunner().invoke(command.mutate_command, [str(argument) for argument in arguments])
+
+
+@pytest.mark.usefixtures("checks")
+def test_survivor_exits_1_and_is_shown_below_the_table() -> None:
+    result = mutate()
+    assert result.exit_code == 1
+    number = len(MUTANTS)
+    row = f"| `spec.lag` | {number} | {number} | {number - 1} | 0 | 1 | lockstep {number - 1} |"
+    assert row in result.output
+    assert f"survived\n    before  {MUTANTS[3].key[2]}\n" in result.output
+
+
+def test_every_mutant_killed_exits_0(checks: Checks) -> None:
+    checks.survivor = None
+    assert mutate().exit_code == 0
+
+
+def test_listed_survivor_exits_0_and_a_listed_one_that_is_killed_1(
+    checks: Checks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "equivalents", lambda: {MUTANTS[3].key: "reason"})
+    assert mutate().exit_code == 0
+    checks.survivor = None
+    result = mutate()
+    assert (result.exit_code, "listed, yet killed by lockstep" in result.output) == (1, True)
+
+
+def test_an_interrupt_loses_nothing_and_only_survivors_run_again(
+    checks: Checks, tmp_path: Path
+) -> None:
+    results = tmp_path / "results.jsonl"
+    checks.stop_at = 10
+    assert mutate("--results", results).exit_code == 130
+    assert len(results.read_text().splitlines()) == 10
+    with results.open("a") as file:
+        file.write('{"key": ["spec.l\n')
+    checks.stop_at = -1
+    assert mutate("--results", results).exit_code == 1
+    assert len(checks.asked) == len(MUTANTS) + 1
+    checks.asked.clear()
+    assert mutate("--results", results, "--check", "lockstep").exit_code == 1
+    assert checks.asked == [checks.survivor]
+    checks.asked.clear()
+    mutate("--results", results, "--check", "own tests")
+    assert len(checks.asked) == len(MUTANTS)
+
+
+def test_checks_that_fail_without_a_mutant_stop_the_run(checks: Checks) -> None:
+    checks.fails_without = "own tests"
+    assert "without a mutant, own tests fails" in mutate().output

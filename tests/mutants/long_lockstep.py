@@ -1,0 +1,9 @@
+import pytest
+
+from tests.lockstep.driver import drive
+
+pytestmark = pytest.mark.filterwarnings("default")  # Numbers overflow where nothing is compiled.
+
+
+def test_implementation_does_what_the_specification_does_for_long() -> None:
+    drive(seed=7, steps=20_000)

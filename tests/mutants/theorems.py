@@ -1,0 +1,65 @@
+"""Which theorems run the function that a mutant changes, and whether they notice it."""
+
+import os
+import sys
+import time
+from types import FrameType
+
+from proofs.theorems.catalogue import THEOREMS
+from proofs.theorems.harness import ProofVerdict, prove
+from proofs.theorems.reachable import witness
+from proofs.theorems.theorem import Theorem
+from tests.mutants.kept import kept
+
+LIMIT_MS, CPU_S = 1_000, 30
+
+
+def refuted(theorems: list[Theorem]) -> str:
+    """Return the first theorem that Z3 refutes; what takes too long has not been noticed."""
+    until = time.process_time() + CPU_S
+    for theorem in theorems:
+        if time.process_time() > until:
+            break
+        if prove(theorem, LIMIT_MS).verdict is ProofVerdict.REFUTED:
+            return theorem.name()
+    return ""
+
+
+def theorems_about_the_mutant(*, numbered: bool) -> list[Theorem]:
+    """Return those that run the function of the mutant, then others that run its module.
+
+    Those whose control changes it come first, then those that run little else.
+    """
+    mutant = os.environ["SHARESPEC_MUTANT"].split(".<locals>", maxsplit=1)[0]
+    module = mutant.partition(":")[0]
+    known = kept("functions of theorems", lambda: {t.name(): functions_run(t) for t in THEOREMS})
+
+    def distance(theorem: Theorem) -> tuple[bool, bool, int]:
+        runs = known[theorem.name()]
+        return mutant not in runs, theorem.control.target != mutant, len(runs)
+
+    of_module = [
+        theorem
+        for theorem in THEOREMS
+        if bool(theorem.property.numbers) is numbered
+        if any(name.startswith(f"{module}:") for name in known[theorem.name()])
+    ]
+    return sorted(of_module, key=distance)
+
+
+def functions_run(theorem: Theorem) -> set[str]:
+    """Return the functions that the claim calls in a situation that fits it: module:name."""
+    called: set[str] = set()
+
+    def note(frame: FrameType, _event: str, _argument: object) -> None:
+        name = frame.f_code.co_qualname.partition(".<locals>")[0]
+        called.add(f"{frame.f_globals.get('__name__')}:{name}")
+
+    if found := witness(theorem):
+        sys.setprofile(note)
+        try:
+            theorem.hypothesis(found.situation)
+            theorem.claim(found.situation)
+        finally:
+            sys.setprofile(None)
+    return called
