@@ -7,7 +7,7 @@ from proofs.hazards.catalogue import HAZARDS
 from proofs.hazards.hazard import examine
 from proofs.hazards.review import review
 from proofs.hazards.together import all_together
-from tools.documents import client_rules, coverage, profiles, promises, resting
+from tools.documents import client_rules, coverage, profiles, promises
 from tools.documents.findings import with_findings, with_track_record
 from tools.documents.pictures import packages_picture, states_picture
 from tools.documents.properties import with_summary, with_table
@@ -26,7 +26,6 @@ def _proofs(text: str) -> str:
 
 DOCUMENTS: Mapping[str, Rewrite] = {
     "README.md": with_track_record,
-    "conformance/resting.json": lambda _text: resting.table(),
     "docs/client-rules.md": lambda _text: client_rules.document(),
     "docs/coverage.md": lambda _text: coverage.document(),
     "docs/findings/README.md": with_findings,
