@@ -40,8 +40,14 @@ MAY_IMPORT = {
 }
 """The packages of the project that each may import, besides itself."""
 
-TESTED_ELSEWHERE = {"judge": {Path("test_finding.py")}}
-"""Modules without a test module: values that the tests of their users compare."""
+_IN_RULES = ("locks", "policy", "reading", "waiting")
+TESTED_ELSEWHERE = {
+    "judge": {Path("test_finding.py")},
+    "impl": {Path(f"test_{name}.py") for name in _IN_RULES},
+}
+"""Modules without a test module: values that the tests of their users compare, and modules of impl
+that ``tests/rules`` tests under the names of the specification's (``tools.mutation.run``).
+"""
 
 OF_BOTH_SIDES = {"spec", "impl"}
 """Packages that ``tests/rules`` tests too, each rule for both."""

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 
 from impl.cache import DISABLED
-from model.errors import ErrorCode
 from model.ranges import RecordRange, never_delivered
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
@@ -30,8 +29,6 @@ EACH_TRACE = pytest.mark.parametrize(
 )
 COMPILES = pytest.mark.xdist_group("compile")
 """Tests that compile nearly everything: they come first and share a process."""
-
-_JUDGEMENTS = (ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_RECORD_STATE)
 
 
 @cache

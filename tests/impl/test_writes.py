@@ -3,10 +3,8 @@ from itertools import permutations, product
 
 import pytest
 
-from impl.partition import FastSharePartition
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
-from model.guards import Guard
 from model.operations import (
     Acknowledge,
     AcknowledgementBatch,
@@ -14,13 +12,10 @@ from model.operations import (
     AdvanceTime,
     AlterConfig,
     CompleteWrite,
-    Expire,
-    Initialize,
     MemberLeaves,
     Operation,
-    Produce,
 )
-from model.outcome import Answer, Choice, Completion, Composed, Expiry, Outcome
+from model.outcome import Answer, Choice, Composed, Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
@@ -31,7 +26,6 @@ from tests.impl.scenario import (
     GAP,
     REJECT,
     RELEASE,
-    RENEW,
     ack,
     fetch,
     mark,
@@ -51,27 +45,6 @@ def accept(made: Held, name: int, *offsets: int, status: ErrorCode = PENDING) ->
     """Let a accept records under a write with this id."""
     batches = tuple(AcknowledgementBatch(offset, offset, (ACCEPT,)) for offset in offsets)
     return made.apply(Acknowledge("a", batches), answers=(Answer(status, name),))
-
-
-def test_a_write_that_fails_takes_the_change_back() -> None:
-    made = partition((0, 4))
-    fetch(made, "a", (0, 4))
-    assert ack(made, "a", (0, 4, ACCEPT), answer=FAILED).status is FAILED
-    assert shown(made) == "0-4:Q1a"
-    assert made.durable().state_batches == ()
-
-
-def test_a_pending_write_shows_the_new_state_and_holds_the_start() -> None:
-    made = partition((0, 4))
-    fetch(made, "a", (0, 4))
-    ack(made, "a", (0, 1, ACCEPT), answer=PENDING, seq=7)
-    ack(made, "a", (2, 2, ACCEPT))
-    assert shown(made) == "0-1:K1! 2-2:K1 3-4:Q1a"
-    assert made.snapshot().delivery_complete_count == 3
-    done = made.apply(CompleteWrite(0, ErrorCode.NONE))
-    assert done.completed == (Completion(7, ErrorCode.NONE),)
-    assert made.snapshot().start_offset == 3
-    assert [(b.first, b.last) for b in made.durable().state_batches] == [(0, 2)]
 
 
 def three_outstanding() -> Held:
@@ -102,48 +75,6 @@ def test_writes_are_answered_in_any_order(meanwhile: Operation) -> None:
         for name in sorted(made.spec.outstanding, reverse=True):
             made.apply(CompleteWrite(name, ends[name % 2]))
         wait(made, 10)
-
-
-def test_writes_end_once() -> None:
-    made = partition((0, 4))
-    fetch(made, "a", (0, 4))
-    for offset in range(3):
-        ack(made, "a", (offset, offset, ACCEPT), answer=PENDING, seq=offset)
-    for name in (1, 2, 0):
-        assert made.apply(CompleteWrite(name, FAILED)).completed == (Completion(name, FAILED),)
-        with pytest.raises(IllegalChoiceError, match=r": CompleteWrite\(") as raised:
-            made.apply(CompleteWrite(name, FAILED))
-        assert raised.value.guard is Guard.WRITE_IS_OUTSTANDING
-    assert shown(made) == "0-4:Q1a"
-
-
-GROUPS = (Expiry(ranges((0, 1))), Expiry(ranges((2, 2), (7, 9))), Expiry(ranges((3, 4), (5, 6))))
-BELOW = (Expiry(ranges((0, 0))), Expiry(ranges((1, 1))), Expiry(ranges((0, 1))))
-
-
-@pytest.mark.parametrize("groups", [GROUPS, BELOW])
-@pytest.mark.parametrize("statuses", list(product((*ENDS, PENDING), repeat=3)))
-def test_only_the_durable_state_of_expired_locks_depends_on_the_answer(
-    groups: tuple[Expiry, ...], statuses: tuple[ErrorCode, ...]
-) -> None:
-    before = held((0, 9), (10, 14), record_lock_duration_ms=1, delivery_count_limit=2)
-    fetch(before, "a", (0, 9))
-    if groups is BELOW:
-        ack(before, "a", (0, 1, REJECT))
-        ack(before, "a", (2, 9, RELEASE))
-    else:
-        ack(before, "a", (5, 9, RELEASE))
-        fetch(before, "a", (5, 9))
-    outcome = before.apply(
-        AdvanceTime(1), Choice(expired=groups), tuple(Answer(status) for status in statuses)
-    )
-    pending = [write.id for write in outcome.writes if write.status is PENDING]
-    for order, status in product(permutations(pending), ENDS):
-        made = copy.copy(before)
-        for name in order:
-            made.apply(CompleteWrite(name, status))
-            fetch(made, "a", (10, 14))
-            ack(made, "a", (10 + name, 10 + name, RELEASE))
 
 
 @pytest.mark.parametrize("profile", [KAFKA, DRAFT_RESOLVED])
@@ -191,39 +122,11 @@ def test_a_write_has_one_batch_for_each_range_of_equal_state_and_count(status: E
     ]
 
 
-def test_records_acknowledged_beside_a_renewal_are_written_once() -> None:
-    made = held((0, 0), (1, 1), (2, 2))
-    fetch(made, "a", (0, 0))
-    wait(made, 1)
-    fetch(made, "a", (1, 1), (2, 2))
-    outcome = ack(made, "a", (0, 1, RENEW), (2, 2, ACCEPT))
-    assert written(outcome) == [(0, 1, [(2, 2, 2, 1)])]
-
-
 def test_a_refused_change_is_undone_at_the_end_of_its_lock() -> None:
     made = held((0, 4), record_lock_duration_ms=0)
     fetch(made, "a", (0, 4))
     refused = ack(made, "a", (0, 2, ACCEPT), (3, 5, ACCEPT))
     assert refused.status is ErrorCode.INVALID_REQUEST
-    assert shown(made) == "0-4:Q1a"
-
-
-@pytest.mark.parametrize(("limit", "after"), [(5, "0-4:A1"), (1, "")])
-def test_a_lock_that_expired_meanwhile_is_not_restored(limit: int, after: str) -> None:
-    made = partition((0, 4), record_lock_duration_ms=10, delivery_count_limit=limit)
-    fetch(made, "a", (0, 4))
-    ack(made, "a", (0, 1, ACCEPT), answer=PENDING)
-    wait(made, 10)
-    made.apply(CompleteWrite(0, FAILED))
-    assert shown(made) == after
-
-
-def test_a_lock_is_restored_until_its_last_ms() -> None:
-    made = partition((0, 4), record_lock_duration_ms=10)
-    fetch(made, "a", (0, 4))
-    ack(made, "a", (0, 1, ACCEPT), answer=PENDING)
-    wait(made, 9)
-    made.apply(CompleteWrite(0, FAILED))
     assert shown(made) == "0-4:Q1a"
 
 
@@ -234,16 +137,6 @@ def test_records_dropped_meanwhile_are_skipped() -> None:
     made.apply(AdvanceLogStart(2))
     made.apply(CompleteWrite(0, FAILED))
     assert shown(made) == "2-4:Q1a"
-
-
-def test_ids_are_given_or_count_on() -> None:
-    made = partition((0, 4))
-    fetch(made, "a", (0, 4))
-    names = []
-    for name in (None, 5, 0, 2, None):
-        names.append(made.apply(MemberLeaves("a"), answers=(Answer(id=name),)).writes[0].id)
-        fetch(made, "a", (0, 4))
-    assert names == [0, 5, 0, 2, 6]
 
 
 @pytest.mark.parametrize("names", list(permutations((9, 3, 4))))
@@ -285,29 +178,3 @@ def test_a_write_takes_its_numbers_after_the_call_that_it_names() -> None:
     made.apply(CompleteWrite(3, ErrorCode.NONE), seq=6)
     state = made.durable()
     assert (state.start_offset, state.delivery_complete_count) == (0, 2)
-
-
-def test_what_a_late_timer_has_not_released_is_held_again() -> None:
-    made = FastSharePartition(KAFKA)
-    config = SharePartitionConfig(record_lock_duration_ms=50)
-    made.apply(Initialize(config, 0, 0, DurableState(0, 0), timed=True))
-    made.apply(Produce(ranges((0, 5)), 6))
-    fetch(made, "a", (0, 5))
-    made.apply(AdvanceTime(49))
-    ack(made, "a", (1, 4, ACCEPT), answer=ErrorCode.PENDING)
-    made.apply(AdvanceTime(3))
-    other = copy.copy(made)
-    made.apply(CompleteWrite(0, ErrorCode.NOT_COORDINATOR, ranges((0, 1), (3, 9))))
-    assert shown(made) == "0-1:Q1a 2-2:A1 3-5:Q1a"
-    made.apply(Expire(ranges((0, 1), (3, 5))))
-    assert shown(made) == "0-5:A1"
-    other.apply(CompleteWrite(0, ErrorCode.NONE, ranges((0, 1), (3, 9))))
-    assert shown(other) == "0-0:Q1a 1-4:K1 5-5:Q1a"
-
-
-def test_a_virtual_clock_ends_locks_on_time() -> None:
-    made = partition((0, 5))
-    fetch(made, "a", (0, 5))
-    ack(made, "a", (1, 4, ACCEPT), answer=ErrorCode.PENDING)
-    with pytest.raises(IllegalChoiceError, match="LOCK_ENDS_ON_TIME"):
-        made.apply(CompleteWrite(0, ErrorCode.NOT_COORDINATOR, ranges((1, 1))))

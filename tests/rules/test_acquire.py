@@ -104,6 +104,11 @@ def test_an_offset_that_was_not_read_is_not_acquired(offset: int) -> None:
     )
 
 
+def test_a_range_is_acquired_only_as_far_as_was_read() -> None:
+    refused = refusal(started(), fetch("c1", (0, 4)), chosen((0, 5)))
+    assert refused == (Guard.ONLY_READ_IS_ACQUIRED, 5)
+
+
 def test_a_read_without_records_acquires_nothing() -> None:
     nothing = attrs.evolve(fetch("c1", (0, 4)), log_batches=())
     assert learn(started(), nothing) == started()

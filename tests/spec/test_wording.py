@@ -1,6 +1,5 @@
 """What the specification says of a choice that it refuses; the rules compare guard and offset."""
 
-import attrs
 import pytest
 
 from model.errors import ErrorCode
@@ -19,10 +18,9 @@ from model.profile import KAFKA
 from model.states import AcquireMode
 from spec.partition import SharePartition
 from spec.step import new_partition
-from tests.spec.worlds import SMALL, acknowledgement, fetch, refusal, run, spans, started
+from tests.spec.worlds import acknowledgement, fetch, refusal, run, spans, started
 
 LIMITED = AcquireMode.RECORD_LIMIT
-WIDE = attrs.evolve(SMALL, partition_max_record_locks=1000)
 
 
 def mixed() -> SharePartition:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 CHECKS = {
     "lockstep": (20, "tests/mutants/lockstep.py", ""),
     "recorded events": (90, "tests/mutants/recorded_events.py", "impl"),
-    "own tests": (90, "tests/{folder}/test_{name}.py tests/rules/test_{name}.py", ""),
+    "own tests": (90, "tests/{folder}/test_{name}.py tests/rules/test_{rules}.py", ""),
     "long lockstep": (90, "tests/mutants/long_lockstep.py", ""),
     "numbered properties": (150, "tests/mutants/numbered_properties.py", "spec"),
     "restatements": (150, "tests/mutants/restatements.py", "spec"),
@@ -25,6 +25,17 @@ Of the tests those run that there are; without any, those of the rules.
 """
 QUICK = ("lockstep", "recorded events", "own tests")
 """The checks that run against mutants listed as equivalent."""
+_RULES = {
+    "dead_letter": "dead_letters",
+    "expiry": "expire",
+    "leadership": "initialize",
+    "locks": "expire",
+    "policy": "policies",
+    "progress": "mark_in_progress",
+    "reading": "read",
+    "waiting": "offered",
+}
+"""Modules of impl whose rules are tested under the name of the specification's module."""
 _SETTINGS = {
     "COLUMNS": "300",  # So wide pytest says what failed.
     "NUMBA_DISABLE_JIT": "1",  # To compile impl anew would take longer than every check.
@@ -46,7 +57,8 @@ def killed_by(mutant: Mutant, checks: Iterable[str], kept: str) -> tuple[str, st
         cpu_s, tests, only = CHECKS[check]
         if only not in {"", package}:
             continue
-        named = tests.format(folder=folder, name=name, package=package).split()
+        names = {"folder": folder, "name": name, "rules": _RULES.get(name, name)}
+        named = tests.format(**names, package=package).split()
         paths = [path for path in named if ROOT.joinpath(path).exists()] or ["tests/rules"]
         try:
             run = subprocess.run(  # noqa: S603 - fixed arguments
