@@ -67,10 +67,11 @@ matrix: ## Run `make test` with each Python from 3.11 to 3.14 that is installed
 		else echo "python$$version is not installed: not tested"; fi; \
 	done
 
-lint: $(READY) ## Check style, format and types
+lint: $(READY) ## Check style, format, types and the table of packages
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python -m tools.rooms
 
 site: $(READY) ## Build the documentation as a site: out/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -7,8 +7,10 @@ from proofs.hazards.catalogue import HAZARDS
 from proofs.hazards.hazard import examine
 from proofs.hazards.review import review
 from proofs.hazards.together import all_together
+from tools import rooms
 from tools.documents import client_rules, coverage, profiles, promises
 from tools.documents.findings import with_findings, with_track_record
+from tools.documents.parts import with_part
 from tools.documents.pictures import packages_picture, states_picture
 from tools.documents.properties import with_summary, with_table
 from tools.documents.served import with_served
@@ -24,7 +26,12 @@ def _proofs(text: str) -> str:
     return with_table(with_summary(text, register))
 
 
+def _packages(text: str) -> str:
+    return with_part(text, "<!-- begin: packages -->", "<!-- end: packages -->", rooms.table())
+
+
 DOCUMENTS: Mapping[str, Rewrite] = {
+    "CONTRIBUTING.md": _packages,
     "README.md": with_track_record,
     "docs/client-rules.md": lambda _text: client_rules.document(),
     "docs/coverage.md": lambda _text: coverage.document(),

@@ -5,7 +5,7 @@ on records in every state, those between packages from the imports of their modu
 """
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -15,6 +15,7 @@ import attrs
 from model.states import HELD_STATES, RecordState
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition
 from spec.record import Record
+from tools.rooms import imported, modules
 
 ROOT = Path(__file__).parents[2]
 
@@ -213,24 +214,15 @@ _ABOUT = {
 }
 
 
-def imports(root: Path = ROOT) -> set[tuple[str, str]]:
+def imports() -> set[tuple[str, str]]:
     """Return which package imports which other one, wherever in a module the import is."""
-    packages = set(_ABOUT)
     return {
-        (package, name.split(".")[0])
-        for package in packages
-        for path in (root / package).rglob("*.py")
-        for name in _imported(ast.parse(path.read_text(encoding="utf-8")))
-        if name.split(".")[0] in packages - {package}
+        (package, top)
+        for package in _ABOUT
+        for path in modules(package)
+        for name in imported(ast.parse(path.read_text(encoding="utf-8")))
+        if (top := name.split(".")[0]) in _ABOUT.keys() - {package}
     }
-
-
-def _imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
 
 
 def packages_picture() -> str:
