@@ -1,11 +1,13 @@
 """Validators shared by the values of the model; errors show the value and what is allowed."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import attrs
 
 from model.errors import InvalidValueError
 
-if TYPE_CHECKING:
-    import attrs
+optional = attrs.validators.optional
+"""A validator as another, of a field that may be None."""
 
 MAX_INT64 = 2**63 - 1
 MAX_RANGE = 1 << 20

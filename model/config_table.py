@@ -77,29 +77,21 @@ def _group(
     )  # fmt: skip
 
 
-_LOCKS = "group.share.partition.max.record.locks"
-_COUNT = "group.share.delivery.count.limit"
-_DURATION = "group.share.record.lock.duration.ms"
-
-_STALENESS = "group.share.in.progress.staleness.threshold.ms"
-_EXTENSION = "group.share.in.progress.max.lock.extension.ms"
-_TYPES = ("consumer", "share")
-
 _ALL = (
     Configuration(
-        _COUNT, Scope.BROKER, 5, 5, 2, 10,
+        "group.share.delivery.count.limit", Scope.BROKER, 5, 5, 2, 10,
         aliases=("share.delivery.attempt.limit", "share.delivery.count.limit"),
     ),
     _broker("group.share.min.delivery.count.limit", None, 2, 2, 5, since="4.3"),
     _broker("group.share.max.delivery.count.limit", None, 10, 5, 25, since="4.3"),
     Configuration(
-        _LOCKS, Scope.BROKER, 200, 2000, 100, 10_000,
+        "group.share.partition.max.record.locks", Scope.BROKER, 200, 2000, 100, 10_000,
         aliases=("share.record.lock.partition.limit", "group.share.record.lock.partition.limit"),
     ),
     _broker("group.share.min.partition.max.record.locks", None, 100, 100, 2000, since="4.3"),
     _broker("group.share.max.partition.max.record.locks", None, 4000, 2000, 10_000, since="4.3"),
     Configuration(
-        _DURATION, Scope.BROKER, 30_000, 30_000, 1000, 3_600_000,
+        "group.share.record.lock.duration.ms", Scope.BROKER, 30_000, 30_000, 1000, 3_600_000,
         aliases=("share.record.lock.duration.ms",), kip_range=(1000, 60_000),
     ),
     _broker("group.share.min.record.lock.duration.ms", 1000, 15_000, 1000, 30_000),
@@ -152,10 +144,12 @@ _ALL = (
     _broker("share.fetch.purgatory.purge.interval.requests", None, 1000, 1),
     _broker("errors.deadletterqueue.auto.create.topics.enable", kip=None, kafka=False, since="4.4"),
     _broker("errors.deadletterqueue.topic.name.prefix", None, "dlq.", since="4.4"),
-    _broker(_STALENESS, 90_000, None, 0, since=""),
-    _broker(_EXTENSION, 1_800_000, None, 0, since=""),
+    _broker("group.share.in.progress.staleness.threshold.ms", 90_000, None, 0, since=""),
+    _broker("group.share.in.progress.max.lock.extension.ms", 1_800_000, None, 0, since=""),
     _broker("group.share.in.progress.rebalance.grace.ms", 5000, None, 0, since=""),
-    Configuration("group.type", Scope.GROUP, "consumer", None, allowed=_TYPES, since=""),
+    Configuration(
+        "group.type", Scope.GROUP, "consumer", None, allowed=("consumer", "share"), since=""
+    ),
     _group("record.lock.duration.ms", 1000, aliases=("record.lock.duration.ms",)),
     _group("delivery.count.limit", 2, since="4.3"),
     _group("partition.max.record.locks", 100, since="4.3"),
@@ -200,33 +194,17 @@ _ALL = (
 
 CONFIGURATIONS: Mapping[tuple[Scope, str], Configuration] = {(c.scope, c.name): c for c in _ALL}
 
-ORDERED = (
-    ("group.share.min.delivery.count.limit", _COUNT, "group.share.max.delivery.count.limit"),
-    (
-        "group.share.min.partition.max.record.locks",
-        _LOCKS,
-        "group.share.max.partition.max.record.locks",
-    ),
-    (
-        "group.share.min.record.lock.duration.ms",
-        _DURATION,
-        "group.share.max.record.lock.duration.ms",
-    ),
-    (
-        "group.share.min.session.timeout.ms",
-        "group.share.session.timeout.ms",
-        "group.share.max.session.timeout.ms",
-    ),
-    (
-        "group.share.min.heartbeat.interval.ms",
-        "group.share.heartbeat.interval.ms",
-        "group.share.max.heartbeat.interval.ms",
-    ),
-    (
-        "group.share.min.assignment.interval.ms",
-        "group.share.assignment.interval.ms",
-        "group.share.max.assignment.interval.ms",
-    ),
+_BOUNDED = (
+    "delivery.count.limit",
+    "partition.max.record.locks",
+    "record.lock.duration.ms",
+    "session.timeout.ms",
+    "heartbeat.interval.ms",
+    "assignment.interval.ms",
+)
+ORDERED = tuple(
+    (f"group.share.min.{name}", f"group.share.{name}", f"group.share.max.{name}")
+    for name in _BOUNDED
 )
 """Minimum, value and maximum that Kafka checks against each other when a broker starts."""
 

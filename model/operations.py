@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from model.checks import any_number, member_name, non_negative, offset
+from model.checks import any_number, member_name, non_negative, offset, optional
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.ranges import OffsetRange, StateBatch, ascend
@@ -80,12 +80,8 @@ class Initialize:
     log_end_offset: int = attrs.field(validator=offset)
     persisted: DurableState
     time_ms: int = attrs.field(default=0, validator=non_negative)
-    reset_offset: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(offset)
-    )
-    last_stable_offset: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(offset)
-    )
+    reset_offset: int | None = attrs.field(default=None, validator=optional(offset))
+    last_stable_offset: int | None = attrs.field(default=None, validator=optional(offset))
     log_known: bool = True
     timed: bool = False
     count_known: bool = True
@@ -108,9 +104,7 @@ class Produce:
 
     log_batches: tuple[OffsetRange, ...] = attrs.field(validator=_ascending)
     log_end_offset: int = attrs.field(validator=offset)
-    last_stable_offset: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(offset)
-    )
+    last_stable_offset: int | None = attrs.field(default=None, validator=optional(offset))
 
     def __attrs_post_init__(self) -> None:
         """Refuse a log end offset that is not past the last batch, or below the stable offset."""
@@ -195,9 +189,7 @@ class Expire:
     """
 
     ranges: tuple[OffsetRange, ...]
-    due_ms: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(non_negative)
-    )
+    due_ms: int | None = attrs.field(default=None, validator=optional(non_negative))
 
 
 def _answer(_instance: object, _attribute: object, status: ErrorCode) -> None:
@@ -318,12 +310,8 @@ class Checkpoint:
     deadlines: tuple[LockEnd, ...] = attrs.field(default=(), validator=_ascending)
     outstanding: tuple[OutstandingWrite, ...] = ()
     time_ms: int = attrs.field(default=0, validator=non_negative)
-    log_end_offset: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(offset)
-    )
-    last_stable_offset: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(offset)
-    )
+    log_end_offset: int | None = attrs.field(default=None, validator=optional(offset))
+    last_stable_offset: int | None = attrs.field(default=None, validator=optional(offset))
     log_known: bool = False
     timed: bool = False
     state_epoch: int = attrs.field(default=0, validator=non_negative)
@@ -349,7 +337,7 @@ class Checkpoint:
 class Gap:
     """Events are missing: so many, if that is known. What follows begins with the whole state."""
 
-    lost: int | None = attrs.field(default=None, validator=attrs.validators.optional(non_negative))
+    lost: int | None = attrs.field(default=None, validator=optional(non_negative))
 
 
 Operation = (

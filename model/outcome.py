@@ -2,7 +2,7 @@
 
 import attrs
 
-from model.checks import any_number, from_minus_one, non_negative
+from model.checks import any_number, from_minus_one, non_negative, optional
 from model.errors import ErrorCode
 from model.ranges import AcquiredRange, OffsetRange, StateBatch
 
@@ -22,9 +22,7 @@ class Write:
     delivery_complete_count: int = attrs.field(validator=any_number)
     state_batches: tuple[StateBatch, ...] = ()
     status: ErrorCode = ErrorCode.NONE
-    made_after: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(non_negative)
-    )
+    made_after: int | None = attrs.field(default=None, validator=optional(non_negative))
     counted: bool = True
 
 
@@ -125,12 +123,8 @@ class Outcome:
     writes: tuple[Write, ...] = ()
     completed: tuple[Completion, ...] = ()
     can_acquire: bool = True
-    acquisition: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(non_negative)
-    )
+    acquisition: int | None = attrs.field(default=None, validator=optional(non_negative))
     marked: tuple[ErrorCode, ...] = ()
     composed: tuple[Composed, ...] = ()
     exception: str | None = None
-    deadline_ms: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(non_negative)
-    )
+    deadline_ms: int | None = attrs.field(default=None, validator=optional(non_negative))

@@ -1,15 +1,17 @@
 """Ranges of offsets with their states. Both ends are inclusive, as on the wire."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import attrs
 
-from model.checks import MAX_INT64, MAX_RANGE, count, member_name, offset, whole
+from model.checks import MAX_INT64, MAX_RANGE, count, member_name, offset, optional, whole
 from model.errors import InvalidValueError
 from model.states import DURABLE_STATES, RecordState
+
+T = TypeVar("T")
 
 
 class _Range(Protocol):
@@ -89,7 +91,7 @@ class RecordRange:
     last: int = attrs.field(validator=_ordered)
     state: RecordState = attrs.field(validator=attrs.validators.instance_of(RecordState))
     delivery_count: int = attrs.field(validator=count)
-    owner: str | None = attrs.field(default=None, validator=attrs.validators.optional(member_name))
+    owner: str | None = attrs.field(default=None, validator=optional(member_name))
     pending: bool = False
 
 
@@ -117,3 +119,27 @@ def never_delivered(record: RecordRange) -> bool:
     """
     fresh = record.state is RecordState.AVAILABLE and record.delivery_count == 0
     return fresh and not record.pending
+
+
+def runs(items: Iterable[tuple[int, T]]) -> Iterator[tuple[int, int, T]]:
+    """Yield (first, last, value) for each longest run of consecutive offsets of equal value.
+
+    ``items`` ascend by offset, and no value is None.
+    """
+    first = last = -2
+    current: T | None = None
+    for here, value in items:
+        if here == last + 1 and value == current:
+            last = here
+            continue
+        if current is not None:
+            yield first, last, current
+        first = last = here
+        current = value
+    if current is not None:
+        yield first, last, current
+
+
+def offsets(ranges: Iterable[OffsetRange]) -> Iterator[int]:
+    """Yield every offset of the ranges, in their order."""
+    return (here for part in ranges for here in range(part.first, part.last + 1))

@@ -1,5 +1,6 @@
 """The records of the topic __share_group_state, and the share-partitions that they describe."""
 
+import struct
 from uuid import UUID
 
 import attrs
@@ -8,6 +9,7 @@ from model.checks import from_minus_one, non_negative, whole
 from model.errors import InvalidValueError
 from model.ranges import StateBatch
 from model.snapshot import DurableState
+from model.wire import uuid_text
 
 _INT32 = 2**31
 
@@ -63,3 +65,18 @@ class StateRecord:
 
     key: SharePartitionKey
     value: ShareSnapshot | ShareUpdate | None
+
+
+def state_partition(key: SharePartitionKey, partitions: int = 50) -> int:
+    """Return the partition of __share_group_state whose leader coordinates the share-partition.
+
+    KIP-932: the coordinator's key is "groupId:topicId:partition"; Kafka takes Java's hash of it.
+    ``partitions``, at least 1, is share.coordinator.state.topic.num.partitions.
+    """
+    text = f"{key.group_id}:{uuid_text(key.topic_id)}:{key.partition}".encode("utf-16-be")
+    total = 0
+    for (unit,) in struct.iter_unpack(">H", text):
+        total = (31 * total + unit) % (2 * _INT32)
+    # Kafka takes the absolute value of an int32, and 0 for the one that has none.
+    magnitude = min(total, 2 * _INT32 - total)
+    return 0 if magnitude == _INT32 else magnitude % partitions

@@ -4,7 +4,7 @@ from itertools import chain
 
 import attrs
 
-from model.checks import member_name, non_negative
+from model.checks import member_name, non_negative, optional
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import AdvanceTime, Operation
 from model.outcome import Outcome, Write
@@ -28,12 +28,8 @@ class TraceEvent:
     operation: Operation
     outcome: Outcome
     after: SharePartitionSnapshot
-    leader_epoch: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(non_negative)
-    )
-    instance: int | None = attrs.field(
-        default=None, validator=attrs.validators.optional(non_negative)
-    )
+    leader_epoch: int | None = attrs.field(default=None, validator=optional(non_negative))
+    instance: int | None = attrs.field(default=None, validator=optional(non_negative))
 
     def __attrs_post_init__(self) -> None:
         """Refuse state batches that overlap, and writes made before their event or never.

@@ -7,7 +7,7 @@ import attrs
 import pyarrow as pa
 
 from model.errors import InvalidValueError
-from model.trace_schema import EVENT, Field, FieldKind
+from model.trace_schema import EVENT, FieldKind, TraceField
 
 _SCALARS = {
     FieldKind.INTEGER: pa.int64(),
@@ -18,14 +18,14 @@ _SCALARS = {
 }
 
 
-def _type(field: Field) -> pa.DataType:
+def _type(field: TraceField) -> pa.DataType:
     if field.kind in _SCALARS:
         return _SCALARS[field.kind]
     struct = pa.struct([_field(part) for part in field.parts])
     return struct if field.kind is FieldKind.RECORD else pa.list_(struct)
 
 
-def _field(field: Field) -> pa.Field:
+def _field(field: TraceField) -> pa.Field:
     return pa.field(field.name, _type(field), nullable=True)
 
 
@@ -61,7 +61,7 @@ def check_readable(schema: pa.Schema) -> None:
             raise InvalidValueError(f"column {field.name}", given, str(_type(field)))
 
 
-def _is_readable(given: pa.DataType, field: Field) -> bool:
+def _is_readable(given: pa.DataType, field: TraceField) -> bool:
     if field.kind is FieldKind.RECORDS and pa.types.is_list(given):
         return _is_readable(given.value_type, attrs.evolve(field, kind=FieldKind.RECORD))
     if field.kind is not FieldKind.RECORD or not pa.types.is_struct(given):

@@ -16,15 +16,9 @@ from model.ranges import AcquiredRange, OffsetRange, StateBatch, record_range
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import AcquireMode, RecordState
 from model.trace import TraceEvent
-from model.trace_schema import OPERATION_FIELDS
+from model.trace_schema import EVENT, OPERATION_FIELDS
 
-_OPTIONAL = (
-    "renew_acknowledge_enable",
-    "dead_letter_queue",
-    "in_progress_staleness_threshold_ms",
-    "in_progress_max_lock_extension_ms",
-    "in_progress_rebalance_grace_ms",
-)
+_CONFIG = next(field.parts for field in EVENT if field.name == "config")
 Row = Mapping[str, Any]
 E_ = TypeVar("E_", bound=Enum)
 
@@ -141,7 +135,8 @@ def _state_batches(rows: list[Row]) -> tuple[StateBatch, ...]:
 
 
 def _config(config: Row) -> SharePartitionConfig:
-    settings = {name: config[name] for name in _OPTIONAL if config.get(name) is not None}
+    optional = (part.name for part in _CONFIG if part.optional)
+    settings = {name: config[name] for name in optional if config.get(name) is not None}
     return SharePartitionConfig(
         config["delivery_count_limit"],
         config["partition_max_record_locks"],

@@ -7,7 +7,7 @@ from typing import Any
 
 from model.checks import MAX_INT64
 from model.errors import InvalidValueError
-from model.trace_schema import EVENT, Field, FieldKind
+from model.trace_schema import EVENT, FieldKind, TraceField
 
 MAX_LINE_BYTES = 64 << 20
 """The longest line that is read: a full window with one range for each offset takes 1 MB."""
@@ -50,7 +50,7 @@ def object_from_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record(
-    path: str, value: object, fields: tuple[Field, ...], by_name: dict[str, Field]
+    path: str, value: object, fields: tuple[TraceField, ...], by_name: dict[str, TraceField]
 ) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidValueError(path, value, "an object")
@@ -68,7 +68,7 @@ def _record(
     return row
 
 
-def _row(path: str, value: object, fields: tuple[Field, ...]) -> dict[str, Any]:
+def _row(path: str, value: object, fields: tuple[TraceField, ...]) -> dict[str, Any]:
     if not isinstance(value, list) or len(value) != len(fields):
         allowed = f"an array of {', '.join(field.name for field in fields)}"
         raise InvalidValueError(path, value, allowed)
@@ -79,7 +79,7 @@ def _row(path: str, value: object, fields: tuple[Field, ...]) -> dict[str, Any]:
     return row
 
 
-def _rows(path: str, values: list[object], fields: tuple[Field, ...]) -> list[dict[str, Any]]:
+def _rows(path: str, values: list[object], fields: tuple[TraceField, ...]) -> list[dict[str, Any]]:
     """Decode rows; a recording has thirty an event, nearly all of the types that they should have.
 
     Of those only the numbers have to be looked at one by one.
@@ -104,7 +104,7 @@ def _fit(values: list[Any], places: tuple[int, ...]) -> bool:
 
 @cache
 def _plain_rows(
-    fields: tuple[Field, ...],
+    fields: tuple[TraceField, ...],
 ) -> tuple[tuple[str, ...], frozenset[tuple[type, ...]], tuple[int, ...]]:
     """Return the names of the fields, the types that their values may have, and which are numbers.
 
@@ -125,7 +125,7 @@ def _is_plain(value: object, kind: FieldKind) -> bool:
     return type(value) is str and kind is _TEXT
 
 
-def _decoded(path: str, value: object, field: Field) -> object:  # noqa: PLR0911 - one a kind
+def _decoded(path: str, value: object, field: TraceField) -> object:  # noqa: PLR0911 - one a kind
     if value is None and field.optional:
         return None
     match field.kind:
@@ -162,7 +162,7 @@ def _typed(path: str, value: object, kind: type, allowed: str) -> object:
     return value
 
 
-def _encoded(field: Field, value: Any) -> object:  # noqa: ANN401 - a value of any kind
+def _encoded(field: TraceField, value: Any) -> object:  # noqa: ANN401 - a value of any kind
     if value is None:
         return None
     match field.kind:
@@ -177,7 +177,7 @@ def _encoded(field: Field, value: Any) -> object:  # noqa: ANN401 - a value of a
     return value
 
 
-def _encoded_record(field: Field, value: dict[str, Any]) -> dict[str, Any]:
+def _encoded_record(field: TraceField, value: dict[str, Any]) -> dict[str, Any]:
     return {
         p.name: _encoded(p, value[p.name])
         for p in field.parts

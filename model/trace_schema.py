@@ -44,21 +44,21 @@ class FieldKind(StrEnum):
 
 
 @attrs.frozen(cache_hash=True)
-class Field:
+class TraceField:
     """A field by name, kind and, for records and rows, its parts; ``optional`` may be null."""
 
     name: str
     kind: FieldKind
-    parts: tuple["Field", ...] = ()
+    parts: tuple["TraceField", ...] = ()
     optional: bool = False
 
 
-def _integer(name: str, *, optional: bool = False) -> Field:
-    return Field(name, FieldKind.INTEGER, optional=optional)
+def _integer(name: str, *, optional: bool = False) -> TraceField:
+    return TraceField(name, FieldKind.INTEGER, optional=optional)
 
 
-def _text(name: str, *, optional: bool = False) -> Field:
-    return Field(name, FieldKind.TEXT, optional=optional)
+def _text(name: str, *, optional: bool = False) -> TraceField:
+    return TraceField(name, FieldKind.TEXT, optional=optional)
 
 
 _RANGE = (_integer("first"), _integer("last"))
@@ -71,8 +71,8 @@ _CONFIG = (
     _integer("record_lock_duration_ms"),
     _text("auto_offset_reset"),
     _text("isolation_level"),
-    Field("renew_acknowledge_enable", FieldKind.FLAG, optional=True),
-    Field("dead_letter_queue", FieldKind.FLAG, optional=True),
+    TraceField("renew_acknowledge_enable", FieldKind.FLAG, optional=True),
+    TraceField("dead_letter_queue", FieldKind.FLAG, optional=True),
     _integer("in_progress_staleness_threshold_ms", optional=True),
     _integer("in_progress_max_lock_extension_ms", optional=True),
     _integer("in_progress_rebalance_grace_ms", optional=True),
@@ -80,7 +80,7 @@ _CONFIG = (
 _PERSISTED = (
     _integer("start_offset"),
     _integer("delivery_complete_count", optional=True),
-    Field("state_batches", FieldKind.ROWS, _STATE_BATCH),
+    TraceField("state_batches", FieldKind.ROWS, _STATE_BATCH),
 )
 _WRITE = (
     _integer("id"),
@@ -96,55 +96,57 @@ _OUTSTANDING = (
 _RESULT = (
     _text("status", optional=True),
     _text("exception", optional=True),
-    Field("acquired", FieldKind.ROWS, (*_RANGE, _integer("delivery_count")), optional=True),
+    TraceField("acquired", FieldKind.ROWS, (*_RANGE, _integer("delivery_count")), optional=True),
     _integer("count", optional=True),
-    Field("can_acquire", FieldKind.FLAG, optional=True),
+    TraceField("can_acquire", FieldKind.FLAG, optional=True),
     _integer("acquisition", optional=True),
-    Field("marked", FieldKind.TEXTS, optional=True),
+    TraceField("marked", FieldKind.TEXTS, optional=True),
 )
 _RECORD_RANGE = (
     *_RANGE,
     _text("state"),
     _integer("delivery_count"),
     _text("member", optional=True),
-    Field("pending", FieldKind.FLAG),
+    TraceField("pending", FieldKind.FLAG),
 )
 _AFTER = (
     _integer("start_offset"),
     _integer("end_offset"),
     _integer("delivery_complete_count"),
-    Field("records", FieldKind.ROWS, _RECORD_RANGE, optional=True),
+    TraceField("records", FieldKind.ROWS, _RECORD_RANGE, optional=True),
 )
 _EPOCHS = (_integer("state_epoch", optional=True), _integer("leader_epoch", optional=True))
 
 _ARGUMENTS = (
-    Field("config", FieldKind.RECORD, _CONFIG, optional=True),
+    TraceField("config", FieldKind.RECORD, _CONFIG, optional=True),
     _integer("log_start_offset", optional=True),
     _integer("log_end_offset", optional=True),
-    Field("persisted", FieldKind.RECORD, (*_PERSISTED, *_EPOCHS), optional=True),
+    TraceField("persisted", FieldKind.RECORD, (*_PERSISTED, *_EPOCHS), optional=True),
     _integer("reset_offset", optional=True),
-    Field("log_batches", FieldKind.ROWS, _RANGE, optional=True),
+    TraceField("log_batches", FieldKind.ROWS, _RANGE, optional=True),
     _text("member", optional=True),
-    Field("skipped", FieldKind.FLAG, optional=True),
+    TraceField("skipped", FieldKind.FLAG, optional=True),
     _text("acquire_mode", optional=True),
     _integer("batch_size", optional=True),
     _integer("max_fetch_records", optional=True),
     _integer("fetch_offset", optional=True),
-    Field("batches", FieldKind.ROWS, (*_RANGE, Field("types", FieldKind.INTEGERS)), optional=True),
+    TraceField(
+        "batches", FieldKind.ROWS, (*_RANGE, TraceField("types", FieldKind.INTEGERS)), optional=True
+    ),
     _text("entry", optional=True),
     _integer("ms", optional=True),
     _integer("id", optional=True),
     _integer("start_offset", optional=True),
-    Field("progress_batches", FieldKind.ROWS, _PROGRESS_BATCH, optional=True),
-    Field("ranges", FieldKind.ROWS, _RANGE, optional=True),
+    TraceField("progress_batches", FieldKind.ROWS, _PROGRESS_BATCH, optional=True),
+    TraceField("ranges", FieldKind.ROWS, _RANGE, optional=True),
     _integer("last_stable_offset", optional=True),
-    Field("log_known", FieldKind.FLAG, optional=True),
-    Field("timed", FieldKind.FLAG, optional=True),
+    TraceField("log_known", FieldKind.FLAG, optional=True),
+    TraceField("timed", FieldKind.FLAG, optional=True),
     _integer("due_ms", optional=True),
     _integer("deadline_ms", optional=True),
     _integer("state_epoch", optional=True),
-    Field("deadlines", FieldKind.ROWS, (*_RANGE, _integer("deadline_ms")), optional=True),
-    Field("outstanding", FieldKind.RECORDS, _OUTSTANDING, optional=True),
+    TraceField("deadlines", FieldKind.ROWS, (*_RANGE, _integer("deadline_ms")), optional=True),
+    TraceField("outstanding", FieldKind.RECORDS, _OUTSTANDING, optional=True),
     _integer("lost", optional=True),
     _integer("high_watermark", optional=True),
 )
@@ -157,10 +159,10 @@ EVENT = (
     _integer("time_ms"),
     _text("op"),
     *_ARGUMENTS,
-    Field("result", FieldKind.RECORD, _RESULT),
-    Field("writes", FieldKind.RECORDS, _WRITE),
-    Field("completed", FieldKind.RECORDS, (_integer("seq"), _text("status"))),
-    Field("after", FieldKind.RECORD, _AFTER),
+    TraceField("result", FieldKind.RECORD, _RESULT),
+    TraceField("writes", FieldKind.RECORDS, _WRITE),
+    TraceField("completed", FieldKind.RECORDS, (_integer("seq"), _text("status"))),
+    TraceField("after", FieldKind.RECORD, _AFTER),
 )
 """The fields of an event, in the order in which they are written."""
 

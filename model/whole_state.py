@@ -1,7 +1,7 @@
 """The whole state of a share-partition: every value that a later event can depend on.
 
 It is neutral: the specification and the implementation keep their state in other ways, and each
-converts its own to this one and back (``spec.whole_state``, ``impl.whole_state``), so that either
+converts its own to this one and back (``judge.whole_state``, ``impl.whole_state``), so that either
 can go on where the other stands. It has one form for each state: ranges are as long as possible
 and ascend, writes are in the order of their ids.
 

@@ -2,12 +2,12 @@ from collections.abc import Iterator
 from typing import get_args
 
 from model import operations as ops
-from model.trace_schema import EVENT, OPERATION_FIELDS, Field, FieldKind
+from model.trace_schema import EVENT, OPERATION_FIELDS, FieldKind, TraceField
 
 NAMES = [field.name for field in EVENT]
 
 
-def parts(fields: tuple[Field, ...]) -> Iterator[Field]:
+def parts(fields: tuple[TraceField, ...]) -> Iterator[TraceField]:
     for field in fields:
         yield field
         yield from parts(field.parts)
