@@ -2,6 +2,9 @@
 
 Read in this order:
 
+- ``view`` and ``whole_state``: a share-partition of the specification as neutral values;
+- ``recorder``: the rules, as far as a recorder can tell what happened; ``checkpoint``: operations
+  that only a recording has;
 - ``engine``: the one interface through which specification and implementation are driven;
 - ``pair``: both side by side, compared after every step;
 - ``choices``: what an implementation chose in an event, as the specification's choice;

@@ -12,6 +12,7 @@ import attrs
 
 from judge.choices import recorded_answers, recorded_choice
 from judge.engine import SpecEngine
+from judge.whole_state import partition_of, whole_state
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import Acknowledge, Acquire, AdvanceTime, CompleteWrite, Gap, Initialize
 from model.outcome import Choice, Write
@@ -30,7 +31,6 @@ from model.whole_state import (
     WriteInFlight,
 )
 from spec.coordinator import durable_from, durable_state, merge
-from spec.whole_state import partition_of, whole_state
 
 
 @attrs.frozen

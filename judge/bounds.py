@@ -9,7 +9,7 @@ from model.operations import Compact, Initialize, Operation
 from model.outcome import Choice
 
 
-class _Ranged(Protocol):
+class _Spanned(Protocol):
     @property
     def first(self) -> int: ...
     @property
@@ -29,7 +29,7 @@ def check_offsets(operation: Operation, choice: Choice) -> None:
         _check("compacted", operation.ranges)
 
 
-def _check(name: str, ranges: Iterable[_Ranged]) -> None:
+def _check(name: str, ranges: Iterable[_Spanned]) -> None:
     total = sum(each.last - each.first + 1 for each in ranges)
     if total > MAX_RANGE:
         raise InvalidValueError(f"number of {name} offsets", total, f"at most {MAX_RANGE}")

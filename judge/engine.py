@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from judge.bounds import check_offsets
+from judge.recorded_partition import recorded
+from judge.recorder import apply_recorded
+from judge.view import durable, furthest, readable, snapshot
+from judge.whole_state import partition_of, whole_state
 from model.operations import Operation
 from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
@@ -13,9 +17,7 @@ from model.whole_state import WholeState
 from spec.invariants import violated
 from spec.lag import lag
 from spec.partition import SharePartition
-from spec.step import apply, new_partition
-from spec.view import durable, furthest, readable, snapshot
-from spec.whole_state import partition_of, whole_state
+from spec.step import new_partition
 
 
 class Engine(Protocol):
@@ -63,15 +65,15 @@ class SpecEngine:
     def __init__(self, profile: Profile, partition: SharePartition | None = None) -> None:
         """Start with ``partition``, or else with one that no leader has initialized."""
         self.profile = profile
-        self.partition = partition or new_partition(profile)
+        self.partition = recorded(partition or new_partition(profile))
 
     def apply(
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int
     ) -> Outcome:
         """Apply one operation and return its outcome."""
         check_offsets(operation, choice)
-        step = apply(self.partition, operation, choice, answers, seq)
-        self.partition = step.partition
+        step = apply_recorded(self.partition, operation, choice, answers, seq)
+        self.partition = recorded(step.partition)
         return step.outcome
 
     def snapshot(self) -> SharePartitionSnapshot:
@@ -103,13 +105,8 @@ class SpecEngine:
         return [(broken.name, broken.sentence) for broken in violated(self.partition)]
 
 
-def engines_for(names: tuple[str, ...], profile: Profile) -> dict[str, Engine]:
-    """Return a new share-partition for each of ``spec`` and ``impl`` in ``names``."""
-    return {name: _engine(name, profile, None) for name in names}
-
-
-def whole_engines(
-    names: tuple[str, ...], profile: Profile, whole: WholeState | None
+def engines_for(
+    names: tuple[str, ...], profile: Profile, whole: WholeState | None = None
 ) -> dict[str, WholeEngine]:
     """Return a share-partition for each of ``spec`` and ``impl`` that goes on from a state.
 

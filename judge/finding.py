@@ -24,13 +24,46 @@ class FindingKind(StrEnum):
 
 
 @attrs.frozen
+class Citation:
+    """The source of a rule, and its statement in our words or, between quotation marks, its own."""
+
+    source: str
+    says: str
+
+
+@attrs.frozen
+class FindingPlace:
+    """The share-partition of a finding, and where its event was read.
+
+    ``line`` counts lines, or rows of Parquet, from 1; ``event`` is the row as JSON.
+    """
+
+    partition: str = ""
+    source: str = ""
+    line: int = 0
+    event: str = ""
+
+
+_NOWHERE = FindingPlace()
+
+
+@attrs.frozen
 class Finding:
     """What is wrong with an event according to one engine, or between two; states in words.
 
-    ``headline`` is the offending value, ``operation`` the event's name in a trace and
-    ``event_text`` the event in words; ``recorded_after`` is the state that was recorded after it,
-    and ``changed`` where its records differ from ``after``. The states are there as values, too,
-    and what was recorded and expected, where that is a number.
+    ``name`` and ``sentence`` are those of the guard, invariant or kind of difference; ``before``
+    and ``after`` are the states that were expected. ``headline`` is the offending value,
+    ``operation`` the event's name in a trace and ``event_text`` the event in words;
+    ``recorded_after`` is the state that was recorded after it, and ``changed`` where its records
+    differ from ``after``. The states are there as values, too, and what was recorded and expected,
+    where that is a number. ``operations_before`` are the kinds of operations up to the event, as
+    far as they were read with it: of a share-partition in segments those of its segment.
+
+    ``last`` is the last offset, where several are wrong; ``evidence`` what else was seen of them.
+
+    Of a target that was driven: ``cause`` is the transition that went wrong and the smallest
+    difference, where they are known; ``vector`` is the test vector that showed it, ``pins`` what
+    that is about, and ``rests_on`` the sentence behind it, if its last step is what deviates.
     """
 
     seq: int
@@ -53,19 +86,43 @@ class Finding:
     state_before: SharePartitionSnapshot | None = None
     state_expected: SharePartitionSnapshot | None = None
     state_recorded: SharePartitionSnapshot | None = None
+    place: FindingPlace = _NOWHERE
+    operations_before: tuple[str, ...] = attrs.field(default=(), eq=False)
+    last: int | None = None
+    evidence: tuple[str, ...] = ()
+    cause: tuple[str, ...] = ()
+    vector: str = ""
+    pins: tuple[str, ...] = ()
+    rests_on: Citation | None = None
+
+    @property
+    def label(self) -> str:
+        """Return the vector that showed it, or the rule."""
+        return self.vector or self.name
+
+    @property
+    def where(self) -> str:
+        """Return the rule and the operation, if it has a name."""
+        return f"{self.name} in {self.operation}" if self.operation else self.name
 
     @property
     def signature(self) -> tuple[str, ...]:
-        """Return the rule and the operation, and of an exception the start of its text.
+        """Return the vector or the rule and the operation, and of a failure the start of its text.
 
         They are equal for what looks alike, as in files of known deviations.
         """
-        return signature(self.name, self.operation, self.recorded)
+        rule, *rest = self._broken
+        return (self.vector or rule, *rest)
 
+    @property
+    def probable_cause(self) -> tuple[str, ...]:
+        """Return what findings have in common that probably have one cause."""
+        return self.cause or self._broken
 
-def signature(name: str, operation: str, recorded: str) -> tuple[str, ...]:
-    """Return the signature of a finding of this name on an operation."""
-    if name == Difference.EXCEPTION.name:
-        text = recorded.partition(": ")[2]
-        return (CRASHED, operation, text[:SIGNATURE_TEXT])
-    return (name, operation)
+    @property
+    def _broken(self) -> tuple[str, ...]:
+        if self.name == Difference.EXCEPTION.name:
+            text = self.recorded.partition(": ")[2]
+            return (CRASHED, self.operation, text[:SIGNATURE_TEXT])
+        failed = (self.recorded[:SIGNATURE_TEXT],) if self.name == CRASHED else ()
+        return (self.name, self.operation, *failed)

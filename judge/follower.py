@@ -1,6 +1,7 @@
 """The events of one share-partition, one by one, through the specification and implementation."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from typing import Protocol
 
 import attrs
@@ -121,18 +122,23 @@ class Follower:
             return self._refused(event, choice, IllegalChoiceError(Guard.ANSWER_COMES, late))
         if mismatch is None:
             return self._broken_invariant(event, before)
-        return Finding(
-            event.seq,
-            self.name,
-            FindingKind.DIFFERENCE,
-            mismatch.difference.name,
-            mismatch.difference.value,
-            mismatch.recorded,
-            mismatch.expected,
-            snapshot_text(before, mismatch.offset),
-            snapshot_text(self.state, mismatch.offset),
-            mismatch.offset,
-        )
+        rule, values = mismatch.difference, (mismatch.recorded, mismatch.expected)
+        return self._finding(event, FindingKind.DIFFERENCE, rule, *values, before, mismatch.offset)
+
+    def _finding(  # noqa: PLR0913, PLR0917 - what a finding says
+        self,
+        event: TraceEvent,
+        kind: FindingKind,
+        rule: Enum,
+        recorded: str,
+        expected: str,
+        before: SharePartitionSnapshot | None = None,
+        offset: int | None = None,
+    ) -> Finding:
+        """Return that an event breaks a rule; without ``before`` it has changed nothing."""
+        around = snapshot_text(before or self.state, offset), snapshot_text(self.state, offset)
+        rule_text, both = (rule.name, str(rule.value)), (recorded, expected)
+        return Finding(event.seq, self.name, kind, *rule_text, *both, *around, offset)
 
     def _begins(self, event: TraceEvent) -> bool:
         """Return whether an event needs nothing of those before it."""
@@ -162,18 +168,9 @@ class Follower:
 
     def _threw(self, event: TraceEvent) -> Finding:
         """Return that an operation threw an exception: it changes nothing that could be told."""
-        text = snapshot_text(self.state)
-        return Finding(
-            event.seq,
-            self.name,
-            FindingKind.DIFFERENCE,
-            Difference.EXCEPTION.name,
-            Difference.EXCEPTION.value,
-            f"{event.outcome.status.name}: {event.outcome.exception}"[:MAX_TEXT],
-            "an answer",
-            text,
-            text,
-        )
+        recorded = f"{event.outcome.status.name}: {event.outcome.exception}"[:MAX_TEXT]
+        rule = Difference.EXCEPTION
+        return self._finding(event, FindingKind.DIFFERENCE, rule, recorded, "an answer")
 
     def _passed(self, event: TraceEvent) -> int:
         """Return how long it is since the event before, besides what the operation lets pass.
@@ -191,19 +188,9 @@ class Follower:
         return event.time_ms - clock
 
     def _refused(self, event: TraceEvent, choice: Choice, error: IllegalChoiceError) -> Finding:
-        text = snapshot_text(self.state)
         recorded = f"{_chosen(choice)} {outcome_text(event.outcome)}".strip()
-        return Finding(
-            event.seq,
-            self.name,
-            FindingKind.GUARD,
-            error.guard.name,
-            str(error.guard.value),
-            recorded,
-            f"not allowed: {error.detail}",
-            text,
-            text,
-        )
+        expected = f"not allowed: {error.detail}"
+        return self._finding(event, FindingKind.GUARD, error.guard, recorded, expected)
 
     def _broken_invariant(
         self, event: TraceEvent, before: SharePartitionSnapshot

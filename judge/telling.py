@@ -34,18 +34,19 @@ def told(
     it was refused.
     """
     recorded, wanted = _values(finding, event, before, expected)
+    is_gap = isinstance(event.operation, Gap)
     return attrs.evolve(
         finding,
         headline=headline(finding, event, before),
         operation=operation_row(event.operation).name,
         event_text=operation_text(event.operation),
-        recorded_after="" if isinstance(event.operation, Gap) else _after(event, finding.offset),
+        recorded_after="" if is_gap else snapshot_text(event.after, finding.offset),
         changed="; ".join(_some(list(_changes(event, expected, finding.kind)))),
         recorded_value=recorded,
         expected_value=wanted,
         state_before=before,
         state_expected=expected,
-        state_recorded=None if isinstance(event.operation, Gap) else event.after,
+        state_recorded=None if is_gap else event.after,
     )
 
 
@@ -77,10 +78,6 @@ def _values(
         name = _OF_THE_WINDOW[finding.name][1]
         return getattr(event.after, name), getattr(expected, name)
     return None, None
-
-
-def _after(event: TraceEvent, offset: int | None) -> str:
-    return snapshot_text(event.after, offset)
 
 
 def _changes(

@@ -30,7 +30,6 @@ class Given(Enum):
     EVENTS = Measure("events", 0.1, "record from the beginning, or with checkpoint=N")
     REQUESTS = Measure("requests", 0.1, "give the whole logs of all brokers")
     SEQUENCES = Measure("sequences", 0.25, "give it more --sequences or --seconds")
-    SCRIPTS = Measure("scripts", 0.25, "give it more --runs or --seconds")
     DUTIES = Measure("duties", 0.25, "give it more --runs or --seconds")
 
 

@@ -6,9 +6,8 @@ from model.config import IsolationLevel
 from model.guards import Guard
 from model.operations import ArchiveAborted
 from model.outcome import Choice
-from model.ranges import AcquiredRange, OffsetRange
+from model.ranges import AcquiredRange, OffsetRange, offsets, runs
 from spec.partition import SharePartition, Step, require
-from spec.ranges import offsets, runs
 from spec.record import acquire, archive_aborted, can_archive_aborted, is_acquirable, withhold
 from spec.window import archived_counts, replace, tracked
 
@@ -19,7 +18,7 @@ def archive_aborted_records(
     """Archive what a fetch has taken of aborted transactions (KIP-932, Group configuration).
 
     It follows the acquisition, which takes these records like all others; the member gets what
-    ``committed`` returns. Transaction markers are not data, and are delivered as gaps.
+    ``committed`` returns.
 
     Guard: the isolation level is read_committed.
     Effect: each ACQUIRED record in the ranges, whoever holds it, as ``record.archive_aborted``. An
@@ -28,10 +27,9 @@ def archive_aborted_records(
     Delivery count: unchanged, or one more for what it acquires.
     Persistence: none; the next write carries the delivery complete count.
     """
-    level = partition.config.isolation_level
+    level, window = partition.config.isolation_level, partition.window
     committed_only = level is IsolationLevel.READ_COMMITTED
     require(committed_only, Guard.ONLY_COMMITTED_IS_ASKED_FOR, f"it is {level}")
-    window = partition.window
     archived = {
         offset: archive_aborted(window.records[offset])
         for part in operation.ranges

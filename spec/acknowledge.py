@@ -11,6 +11,7 @@ from model.guards import Guard
 from model.operations import Acknowledge, AcknowledgementBatch
 from model.outcome import Answer, Choice, Outcome
 from model.states import AcknowledgeType
+from spec import kafka
 from spec.expire import granted_until
 from spec.partition import SharePartition, Step, require
 from spec.record import Record, acknowledge, can_renew, failed_state, is_held_by, renew
@@ -28,10 +29,10 @@ class Judgement:
 
     ``renewed_until`` is when the locks end that it renews. ``answer`` is the policy's; ``allowed``
     are all that the rules allow. ``changed`` and ``renewed`` are the records if it is accepted.
-    ``renewed_at_fault`` and ``renewed_at_gap`` are the renewals made before the first record that
-    cannot be acknowledged, and before the first batch that names an offset which was never in
-    flight. ``undelivered`` is the first offset past the window's end that a batch names: nobody has
-    been given it.
+    ``undelivered`` is the first offset past the window's end that a batch names: nobody has been
+    given it. ``renewed_at_fault`` and ``renewed_at_gap`` are the renewals made before the first
+    record that cannot be acknowledged, and before the first batch that names an offset which was
+    never in flight (``kafka.kept_renewals``).
     """
 
     renewed_until: int
@@ -68,19 +69,18 @@ def acknowledge_records(
     _check_answer(choice, judgement.allowed)
     status = judgement.answer if choice.refusal is None else choice.refusal
     if status is not NONE:
-        return Step(_refuse(partition, judgement, status), Outcome(status))
-    window = replace(partition.window, judgement.renewed)
-    partition = attrs.evolve(partition, window=window)
+        at_fault = judgement.renewed_at_fault if status is INVALID_RECORD_STATE else None
+        kept = kafka.kept_renewals(partition.profile, judgement.renewed_at_gap, at_fault)
+        refused = attrs.evolve(partition, window=replace(partition.window, kept))
+        return Step(refused, Outcome(status))
+    partition = attrs.evolve(partition, window=replace(partition.window, judgement.renewed))
     if not judgement.changed:
         return Step(partition, Outcome())
     return write_and_wait(partition, judgement.changed, answer, seq)
 
 
 def judge(partition: SharePartition, operation: Acknowledge, renewed_until: int = 0) -> Judgement:
-    """Judge the batches in order; each meets what earlier batches changed (Kafka: acknowledge).
-
-    ``renewed_until``: when the locks end that it renews.
-    """
+    """Judge the batches in order; each meets what earlier batches changed (Kafka: acknowledge)."""
     judgement = Judgement(renewed_until)
     if is_refusable(operation, partition.config):
         judgement.allowed |= {INVALID_REQUEST, INVALID_RECORD_STATE}
@@ -158,15 +158,6 @@ def _untracked(window: Window, batch: AcknowledgementBatch) -> int | None:
         return batch.last
     first = max(batch.first, window.start_offset)
     return next((o for o in range(first, batch.last + 1) if o not in window.records), None)
-
-
-def _refuse(partition: SharePartition, judgement: Judgement, status: ErrorCode) -> SharePartition:
-    if not partition.profile.renewal_survives_refusal:
-        return partition
-    renewed = judgement.renewed_at_gap
-    if status is INVALID_RECORD_STATE and judgement.renewed_at_fault is not None:
-        renewed = judgement.renewed_at_fault
-    return attrs.evolve(partition, window=replace(partition.window, renewed or {}))
 
 
 def _check_delivered(choice: Choice, judgement: Judgement) -> None:

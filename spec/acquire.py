@@ -8,14 +8,14 @@ from model.errors import IllegalChoiceError
 from model.guards import Guard
 from model.operations import Acquire, SkipAcquire
 from model.outcome import Choice, Outcome
-from model.ranges import AcquiredRange
+from model.ranges import AcquiredRange, offsets, runs
 from model.states import AcquireMode, RecordState
+from spec import kafka
 from spec.expire import granted_until
 from spec.log import batch_at, outside_holes
 from spec.offered import note_fetch, note_full
 from spec.partition import SharePartition, Step, move_start, require
 from spec.policies import chosen_offsets
-from spec.ranges import offsets, runs
 from spec.read import check_read, learn
 from spec.record import UNDELIVERED, Record, acquire, is_acquirable
 from spec.window import Window, extend, replace
@@ -37,12 +37,8 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
     """
     deadline = granted_until(partition, choice)
     check_read(partition, operation)
-    partition = learn(partition, operation, choice)
-    taken = (
-        chosen_offsets(partition, operation)
-        if choice.acquired is None
-        else sorted(offsets(choice.acquired))
-    )
+    partition, mine = learn(partition, operation, choice), choice.acquired
+    taken = chosen_offsets(partition, operation) if mine is None else sorted(offsets(mine))
     check_taken(partition, operation, taken)
     check_maximum(partition, operation, taken)
     entered = _entered_offsets(partition, operation, choice, taken)
@@ -64,10 +60,9 @@ def acquire_records(partition: SharePartition, operation: Acquire, choice: Choic
     new = [offset for offset in changes if offset >= window.end_offset]
     if new:
         check_width(moved, operation, window.end_offset, min(new), taken)
-    waiting = note_fetch(partition, operation, taken)
+    moved = attrs.evolve(moved, passed_over=note_fetch(partition, operation, taken))
     counts = ((offset, record.delivery_count) for offset, record in acquired.items())
     ranges = tuple(AcquiredRange(*run) for run in runs(counts))
-    moved = attrs.evolve(moved, waiting=waiting)
     return Step(moved, Outcome(acquired=ranges, acquisition=number))
 
 
@@ -124,20 +119,16 @@ def check_maximum(partition: SharePartition, operation: Acquire, taken: list[int
     """Refuse more records than the member asked for (KIP-1206, share.acquire.mode).
 
     record_limit takes at most the maximum. batch_optimized may complete the log batch in which the
-    maximum is reached; under a profile that allows it a fetch may take any number of records of the
-    window, and only those that enter the window are limited.
+    maximum is reached.
     """
     maximum = operation.max_fetch_records
     detail = f"{len(taken)} records where {maximum} were asked for"
     if operation.acquire_mode is AcquireMode.RECORD_LIMIT or maximum == 0:
         require(len(taken) <= maximum, Guard.WITHIN_RECORD_LIMIT, detail)
         return
-    if not taken:
+    if not taken or kafka.may_exceed_maximum(partition.profile, partition.window, taken):
         return
-    last, end = taken[-1], partition.window.end_offset
-    if partition.profile.window_may_exceed_maximum and last < end:
-        return
-    first = _batch_start(partition, operation, last)
+    first = _batch_start(partition, operation, taken[-1])
     before = bisect_left(taken, first)
     detail = f"{before} records before the log batch at {first}, {detail}"
     require(before < maximum, Guard.WITHIN_MAXIMUM_AND_ONE_BATCH, detail)
@@ -189,21 +180,14 @@ def check_growth(partition: SharePartition, inside: set[int], end: int) -> None:
 def check_width(
     partition: SharePartition, operation: Acquire, old_end: int, first_new: int, taken: list[int]
 ) -> None:
-    """Refuse a window that grew beyond its limit, or to more than the log batch that crosses it."""
+    """Refuse a window that grew beyond its limit (KIP-932, share.partition.max.record.locks)."""
     window, limit = partition.window, partition.config.partition_max_record_locks
-    cap = window.start_offset + limit
-    if partition.profile.gap_at_the_end_is_free:
-        cap = first_new + limit - max(0, old_end - window.start_offset)
-    if window.end_offset <= cap:
-        return
-    last = window.end_offset - 1
-    begun = [batch for batch in operation.log_batches if batch.first <= last <= batch.last]
-    crosses = bool(begun) and max(begun[0].first, old_end) < cap
-    crosses = crosses and partition.profile.window_may_overshoot
-    if operation.acquire_mode is AcquireMode.RECORD_LIMIT:
-        crosses = crosses and not (taken and taken[-1] >= max(cap, old_end))
+    profile = partition.profile
+    cap = window.start_offset + limit + kafka.free_gap(profile, window, old_end, first_new)
+    beyond = profile, window, operation, (old_end, cap), taken
+    within = window.end_offset <= cap or kafka.may_overshoot(*beyond)
     detail = f"the window would span {_width(window)} offsets, the limit is {limit}"
-    require(crosses, Guard.WITHIN_WINDOW_LIMIT, detail)
+    require(within, Guard.WITHIN_WINDOW_LIMIT, detail)
 
 
 def _read_extent(operation: Acquire) -> tuple[int, int]:

@@ -11,12 +11,11 @@ from immutables import Map
 from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import Profile
-from model.ranges import StateBatch
+from model.ranges import StateBatch, runs
 from model.share_state_requests import WriteState
 from model.snapshot import DurableState
 from model.state_topic import ShareSnapshot, ShareUpdate
 from model.states import TERMINAL_STATES, RecordState
-from spec.ranges import runs
 from spec.record import durable_maximum
 
 Entry = tuple[RecordState, int]
@@ -112,70 +111,79 @@ def _below(durable: Durable, start: int) -> list[int]:
     return [o for o in durable.entries if o < start]
 
 
+def fence(
+    durable: Durable,
+    leader_epoch: int | None,
+    state_epoch: int | None,
+    *,
+    newer_may_pass: bool = True,
+) -> ErrorCode:
+    """Return why a caller with these epochs is refused, or NONE (KIP-932, Error codes).
+
+    An older leader epoch is FENCED_LEADER_EPOCH, then an older state epoch FENCED_STATE_EPOCH; so
+    is a newer one of a write, which must be of the state that its leader has read.
+    """
+    if leader_epoch is not None and leader_epoch < durable.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if state_epoch is None or state_epoch == durable.state_epoch:
+        return ErrorCode.NONE
+    passes = newer_may_pass and state_epoch > durable.state_epoch
+    return ErrorCode.NONE if passes else ErrorCode.FENCED_STATE_EPOCH
+
+
 def write(
     durable: Durable, request: Write | WriteState, epochs: tuple[int, int], profile: Profile
 ) -> tuple[ErrorCode, Durable]:
     """Serve WriteShareGroupState from a leader with (leader epoch, state epoch).
 
-    Guard: an older leader epoch is FENCED_LEADER_EPOCH, then another state epoch
-    FENCED_STATE_EPOCH (KIP-932, Error codes: the state epoch "did not match").
+    Guard: ``fence``, by both epochs.
     Effect, Delivery count, Persistence: as in ``merge``; nothing if fenced.
     """
-    leader_epoch, state_epoch = epochs
-    if leader_epoch < durable.leader_epoch:
-        return ErrorCode.FENCED_LEADER_EPOCH, durable
-    if not matches(durable, state_epoch, profile):
-        return ErrorCode.FENCED_STATE_EPOCH, durable
-    return ErrorCode.NONE, merge(durable, request, profile)
-
-
-def matches(durable: Durable, state_epoch: int, profile: Profile) -> bool:
-    """Whether a leader with that state epoch read the state that a write would change."""
-    if profile.defect_newer_state_epoch_is_accepted:
-        return state_epoch >= durable.state_epoch
-    return state_epoch == durable.state_epoch
+    newer = profile.defect_newer_state_epoch_is_accepted
+    status = fence(durable, *epochs, newer_may_pass=newer)
+    return status, merge(durable, request, profile) if status is ErrorCode.NONE else durable
 
 
 def read(durable: Durable, leader_epoch: int) -> tuple[ErrorCode, Durable]:
     """Serve ReadShareGroupState from a leader: from now on older leaders are fenced.
 
-    Guard: an older leader epoch is FENCED_LEADER_EPOCH.
+    Guard: ``fence``, by the leader epoch.
     Effect: the coordinator remembers the leader epoch.
     Delivery count: unchanged.
     Persistence: the leader epoch if it is new, so that it fences after a failover too.
     """
-    if leader_epoch < durable.leader_epoch:
-        return ErrorCode.FENCED_LEADER_EPOCH, durable
-    return ErrorCode.NONE, attrs.evolve(durable, leader_epoch=leader_epoch)
+    status = fence(durable, leader_epoch, None)
+    after = attrs.evolve(durable, leader_epoch=leader_epoch)
+    return status, after if status is ErrorCode.NONE else durable
 
 
-def initialize(durable: Durable, start_offset: int, state_epoch: int) -> tuple[ErrorCode, Durable]:
+def initialize_durable(
+    durable: Durable, start_offset: int, state_epoch: int
+) -> tuple[ErrorCode, Durable]:
     """Serve InitializeShareGroupState: a new share-partition, or an altered start offset.
 
-    Guard: an older state epoch is FENCED_STATE_EPOCH.
+    Guard: ``fence``, by the state epoch.
     Effect: everything in flight is discarded (KIP-932, Managing the SPSO and SPEO). Older leaders
     stay fenced.
     Delivery count: all discarded.
     Persistence: the new start offset; -1 leaves it to the first leader that writes.
     """
-    if state_epoch < durable.state_epoch:
-        return ErrorCode.FENCED_STATE_EPOCH, durable
-    count = -1 if start_offset == -1 else 0
-    return ErrorCode.NONE, Durable(
+    status = fence(durable, None, state_epoch)
+    after = Durable(
         start_offset,
-        count,
+        -1 if start_offset == -1 else 0,
         state_epoch=state_epoch,
         leader_epoch=durable.leader_epoch,
         snapshot_epoch=durable.snapshot_epoch + 1,
     )
+    return status, after if status is ErrorCode.NONE else durable
 
 
 def repeated(durable: Durable, start_offset: int) -> ErrorCode:
     """Answer InitializeShareGroupState in the state epoch that the share-partition has already.
 
-    Guard: INVALID_REQUEST for a start offset beyond the durable one: within a state epoch the start
-    offset never goes back, so this is no repetition; to alter the start offset takes the next state
-    epoch (KIP-932, Alter share group offsets).
+    Guard: INVALID_REQUEST for a start offset beyond the durable one: within a state epoch it never
+    goes back, so this is no repetition (KIP-932, Alter share group offsets).
     Effect: none; the request can be repeated to handle failures (KIP-932, group coordinator). Its
     start offset may be lower than the durable one: leaders have written since.
     Delivery count: unchanged.
@@ -207,14 +215,6 @@ def update_record(
     return update, attrs.evolve(after, updates=before.updates + 1)
 
 
-def replay(records: Iterable[ShareSnapshot | ShareUpdate], profile: Profile) -> Durable:
-    """Return the durable state that a coordinator recovers from the records of its topic."""
-    durable = Durable()
-    for record in records:
-        durable = replay_record(durable, record, profile)
-    return durable
-
-
 def replay_record(
     durable: Durable, record: ShareSnapshot | ShareUpdate, profile: Profile
 ) -> Durable:
@@ -229,48 +229,6 @@ def replay_record(
         return durable
     merged = merge(durable, record, profile)
     return attrs.evolve(merged, leader_epoch=record.leader_epoch, updates=durable.updates + 1)
-
-
-def readable(
-    durable: Durable, writes: Iterable[Write], read: DurableState, profile: Profile
-) -> Durable:
-    """Return what a leader may read that comes nearest to what it read.
-
-    Of a write without an answer, or with an error, nobody knows whether it is durable: it is where
-    all of it is in what was read. As states only grow (``merge``), no other choice of writes
-    explains more.
-    """
-    shown = _raised(Map(), read.state_batches, read.start_offset)
-    limit = read.start_offset, read.delivery_complete_count
-    for write in writes:
-        known = durable.start_offset, durable.delivery_complete_count
-        numbers = write.start_offset, write.delivery_complete_count
-        if merge_start(known, numbers, profile) > max(known, limit):
-            continue
-        entries = _raised(Map(), write.state_batches, read.start_offset)
-        if all(
-            durable_maximum(*entry, *shown.get(o, (RecordState.AVAILABLE, -1))) == shown.get(o)
-            for o, entry in entries.items()
-        ):
-            durable = merge(durable, write, profile)
-    return durable
-
-
-def in_doubt(durable: Durable, writes: Iterable[Write], profile: Profile) -> tuple[Write, ...]:
-    """Return the writes that would change the durable state, once each: ascending and unnamed."""
-    plain = {_unnamed(each) for each in writes}
-    telling = (each for each in plain if merge(durable, each, profile) != durable)
-    return tuple(sorted(telling, key=_telling))
-
-
-def _unnamed(write: Write) -> Write:
-    numbers = write.start_offset, write.delivery_complete_count
-    return Write(0, *numbers, write.state_batches, ErrorCode.PENDING)
-
-
-def _telling(write: Write) -> tuple[object, ...]:
-    batches = tuple(attrs.astuple(batch) for batch in write.state_batches)
-    return write.start_offset, write.delivery_complete_count, batches
 
 
 def durable_from(state: DurableState) -> Durable:

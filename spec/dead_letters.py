@@ -18,9 +18,8 @@ def finish_dead_letters(
     Guard: each is ``record.is_dead_letter``. Offsets below the start offset are passed over.
     Effect: each as ``record.finish_dead_letter``, also if there is no queue any more.
     Delivery count: unchanged.
-    Persistence: one write; what becomes of it changes nothing here. Where the start offset has
-    passed all the records, the write still carries the start offset and the delivery complete
-    count.
+    Persistence: one write, also where the start offset has passed all the records; what becomes of
+    it changes nothing here.
     """
     records = partition.window.records
     finished = {}

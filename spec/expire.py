@@ -1,8 +1,4 @@
-"""Time passes, and acquisition locks expire (KIP-932, In-flight records).
-
-Where time is virtual every lock ends at its deadline, with the clock. Where the clock is a real one
-a timer ends them, one after another and a little late, and other operations come between.
-"""
+"""Time passes, and acquisition locks expire (KIP-932, In-flight records)."""
 
 from collections.abc import Sequence
 
@@ -13,10 +9,8 @@ from model.errors import InvalidValueError
 from model.guards import Guard
 from model.operations import AdvanceTime, Expire
 from model.outcome import Answer, Choice, Expiry, Outcome, Write
-from model.ranges import OffsetRange
-from spec.logic import either
+from model.ranges import OffsetRange, offsets, runs
 from spec.partition import SharePartition, Step, move_start, require
-from spec.ranges import offsets, runs
 from spec.record import UNDELIVERED, Record, expire, failed_state, is_held, is_lock_over
 from spec.window import first_unfinished
 from spec.writes import write_and_forget
@@ -30,17 +24,12 @@ def advance_time(
     Guard: a lock expires neither before its deadline nor, once the clock has passed it, later.
     Effect: each as ``record.expire``. How many writes report them is the implementation's choice.
     What a write that was seen names besides keeps its state, and locks that are over below the
-    start offset of that write end with it. Where the clock is a real one, as ``_pass_time``.
+    start offset of that write end with it.
     Delivery count: unchanged.
-    Persistence: a write for each group of locks; what becomes of it changes nothing here. Where the
-    start offset has passed the records of a group, its write still carries the start offset and the
-    delivery complete count. A write that was seen may carry any start offset of decision 25.
+    Persistence: a write for each group of locks, also where the start offset has passed all its
+    records; what becomes of it changes nothing here.
     """
-    if partition.now + operation.ms > MAX_INT64:
-        raise InvalidValueError("ms", operation.ms, "a time that keeps the clock within 64 bits")
-    partition = attrs.evolve(partition, now=partition.now + operation.ms)
-    if partition.timed:
-        return _pass_time(partition)
+    partition = advance_clock(partition, operation)
     writes: list[Write] = []
     for index, group in enumerate(_groups(partition, choice)):
         answer = answers[index] if index < len(answers) else Answer()
@@ -59,21 +48,12 @@ def advance_time(
     return Step(partition, Outcome(writes=tuple(writes)))
 
 
-def _pass_time(partition: SharePartition) -> Step:
-    """Let a real clock move on.
-
-    Guard: no lock is held longer than its duration and what the profile grants a timer.
-    Effect: the clock moves; the timer ends locks (``expire_locks``).
-    Delivery count: unchanged.
-    Persistence: none.
-    """
-    records, sweep = partition.window.records, partition.profile.sweep_ms
-    held = ((offset, records[offset].deadline) for offset in partition.window.held)
-    late = min(((offset, end) for offset, end in held if partition.now - end > sweep), default=None)
-    offset, end = late or (0, 0)
-    detail = f"offset {offset} is held {partition.now - end} ms past its deadline, {end}"
-    require(late is None, Guard.LOCK_ENDS_ON_TIME, detail)
-    return Step(partition)
+def advance_clock(partition: SharePartition, operation: AdvanceTime) -> SharePartition:
+    """Return the share-partition with its clock moved on."""
+    now = partition.now + operation.ms
+    if now > MAX_INT64:
+        raise InvalidValueError("ms", operation.ms, "a time that keeps the clock within 64 bits")
+    return attrs.evolve(partition, now=now)
 
 
 def expire_locks(partition: SharePartition, operation: Expire, answer: Answer) -> Step:
@@ -83,8 +63,8 @@ def expire_locks(partition: SharePartition, operation: Expire, answer: Answer) -
     nor later than now. Offsets below the start offset are passed over.
     Effect: each as ``record.expire``.
     Delivery count: unchanged.
-    Persistence: one write; what becomes of it changes nothing here. It carries the start offset and
-    the delivery complete count also where the start offset has passed all of the records.
+    Persistence: one write, also where the start offset has passed all of the records; what becomes
+    of it changes nothing here.
     """
     due = partition.now if operation.due_ms is None else operation.due_ms
     detail = f"the timer was due at {due}, it is {partition.now}"
@@ -98,22 +78,10 @@ def expire_locks(partition: SharePartition, operation: Expire, answer: Answer) -
 
 
 def granted_until(partition: SharePartition, choice: Choice) -> int:
-    """Return when the acquisition locks end that an operation grants or renews.
-
-    Guard: a lock lasts its duration. Where the clock is a real one it was granted at some time
-    since the event before, and no longer before now than the profile says; otherwise now.
-    """
-    duration, profile = partition.config.record_lock_duration_ms, partition.profile
-    latest, deadline = partition.now + duration, choice.deadline_ms
-    if deadline is None:
-        return latest
-    earliest = partition.last_event + duration if partition.timed else latest
-    detail = f"a lock granted until {deadline}, which may end from {earliest} to {latest}"
-    require(deadline >= earliest, Guard.LOCK_LASTS_ITS_DURATION, detail)
-    require(deadline <= latest, Guard.LOCK_ENDS_ON_TIME, detail)
-    late = latest - profile.grant_ms
-    lasts: int = either(deadline < late, late, deadline)
-    return lasts
+    """Return when the acquisition locks end that an operation grants or renews."""
+    if choice.deadline_ms is not None:
+        return choice.deadline_ms
+    return partition.now + partition.config.record_lock_duration_ms
 
 
 def due_offsets(partition: SharePartition) -> list[int]:

@@ -16,14 +16,14 @@ from model.share_messages import TopicPartition
 from spec.share_group import (
     BeginDeleting,
     BeginInitializing,
+    CallDelete,
+    CallInitialize,
     Coordinators,
-    DeleteState,
     Effect,
     EndDeleting,
     EndInitializing,
     EraseGroup,
     EraseMetadata,
-    InitializeState,
     WriteGroup,
     group_of,
     listed,
@@ -38,7 +38,7 @@ Effects = tuple[Effect, ...]
 
 
 @attrs.frozen
-class Plan:
+class GroupPlan:
     """What an operation does: its effects in order, or why it does none.
 
     ``refused`` names the topics or partitions that the operation leaves out, with the error.
@@ -58,7 +58,7 @@ def carry_out(coordinators: Coordinators, effects: Iterable[Effect]) -> Coordina
     return coordinators
 
 
-def subscribe(coordinators: Coordinators, member: str, topics: frozenset[str]) -> Plan:
+def subscribe(coordinators: Coordinators, member: str, topics: frozenset[str]) -> GroupPlan:
     """Let a member join, or change its topics (ShareGroupHeartbeat). The first creates the group.
 
     Guard: none; a topic that does not exist is not initialized.
@@ -70,10 +70,10 @@ def subscribe(coordinators: Coordinators, member: str, topics: frozenset[str]) -
     if group.subscriptions.get(member) == topics:
         return reconcile(coordinators)
     write = WriteGroup(group.epoch + 1, group.subscriptions.set(member, topics))
-    return Plan((write, *reconcile(carry_out(coordinators, (write,))).effects))
+    return GroupPlan((write, *reconcile(carry_out(coordinators, (write,))).effects))
 
 
-def leave(coordinators: Coordinators, member: str) -> Plan:
+def leave(coordinators: Coordinators, member: str) -> GroupPlan:
     """Let a member leave, or remove it because its heartbeats have stopped.
 
     Guard: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID.
@@ -82,14 +82,14 @@ def leave(coordinators: Coordinators, member: str) -> Plan:
     Persistence: ShareGroupMetadata and a tombstone for the member.
     """
     if coordinators.group is None:
-        return Plan(error=ErrorCode.GROUP_ID_NOT_FOUND)
+        return GroupPlan(error=ErrorCode.GROUP_ID_NOT_FOUND)
     if member not in coordinators.group.subscriptions:
-        return Plan(error=ErrorCode.UNKNOWN_MEMBER_ID)
+        return GroupPlan(error=ErrorCode.UNKNOWN_MEMBER_ID)
     remaining = coordinators.group.subscriptions.delete(member)
-    return Plan((WriteGroup(coordinators.group.epoch + 1, remaining),))
+    return GroupPlan((WriteGroup(coordinators.group.epoch + 1, remaining),))
 
 
-def reconcile(coordinators: Coordinators) -> Plan:
+def reconcile(coordinators: Coordinators) -> GroupPlan:
     """Bring the group in line with the cluster, and finish what a crash interrupted.
 
     Guard: none.
@@ -101,7 +101,7 @@ def reconcile(coordinators: Coordinators) -> Plan:
     Persistence: ShareGroupPartitionMetadata before and after the share coordinators are called.
     """
     if coordinators.group is None:
-        return Plan()
+        return GroupPlan()
     metadata = group_of(coordinators).metadata
     gone = frozenset(key for key in listed(metadata) if key.topic_id not in coordinators.topics)
     effects = _resumed(coordinators, gone - metadata.deleting)
@@ -109,10 +109,10 @@ def reconcile(coordinators: Coordinators) -> Plan:
     if new := _new(coordinators):
         bump = _bumped(coordinators)
         effects += (bump, *_initialized(carry_out(coordinators, (bump,)), new))
-    return Plan(effects)
+    return GroupPlan(effects)
 
 
-def change_racks(coordinators: Coordinators) -> Plan:
+def change_racks(coordinators: Coordinators) -> GroupPlan:
     """Take up that partitions of the group have replicas in other racks (KIP-932, Group epoch).
 
     Guard: none; without a group there is nothing to do.
@@ -120,10 +120,10 @@ def change_racks(coordinators: Coordinators) -> Plan:
     Epochs: the group epoch is one more: the metadata of its partitions changed.
     Persistence: ShareGroupMetadata.
     """
-    return Plan() if coordinators.group is None else Plan((_bumped(coordinators),))
+    return GroupPlan() if coordinators.group is None else GroupPlan((_bumped(coordinators),))
 
 
-def alter_offsets(coordinators: Coordinators, offsets: Mapping[TopicPartition, int]) -> Plan:
+def alter_offsets(coordinators: Coordinators, offsets: Mapping[TopicPartition, int]) -> GroupPlan:
     """Set the start offsets of share-partitions (KafkaAdmin.alterShareGroupOffsets).
 
     Guard: NON_EMPTY_GROUP if it has members; UNKNOWN_TOPIC_OR_PARTITION of each partition that does
@@ -135,27 +135,24 @@ def alter_offsets(coordinators: Coordinators, offsets: Mapping[TopicPartition, i
     Epochs: the group epoch is one more, and is the new state epoch: it fences former leaders.
     Persistence: ShareGroupMetadata; ShareGroupPartitionMetadata in two stages for what is new.
     """
-    for topic_partition, start in offsets.items():
-        whole(
-            f"the start offset of {topic_partition.topic_id}:{topic_partition.partition}", start, 0
-        )
+    for key, start in offsets.items():
+        whole(f"the start offset of {key.topic_id}:{key.partition}", start, 0)
     if group_of(coordinators).subscriptions:
-        return Plan(error=ErrorCode.NON_EMPTY_GROUP)
-    refused = {
-        key: UNKNOWN for key in offsets if key.partition >= coordinators.topics.get(key.topic_id, 0)
-    }
+        return GroupPlan(error=ErrorCode.NON_EMPTY_GROUP)
+    topics = coordinators.topics
+    refused = {key: UNKNOWN for key in offsets if key.partition >= topics.get(key.topic_id, 0)}
     altered = {key: start for key, start in offsets.items() if key not in refused}
     if not altered:
-        return Plan(refused=Map(refused))
+        return GroupPlan(refused=Map(refused))
     begun = _resumed(coordinators)
     coordinators = carry_out(coordinators, begun)
     bump = _bumped(coordinators)
     starts = _with_whole_topics(coordinators, altered)
     after = _initialized(carry_out(coordinators, (bump,)), starts)
-    return Plan((*begun, bump, *after), refused=Map(refused))
+    return GroupPlan((*begun, bump, *after), refused=Map(refused))
 
 
-def delete_offsets(coordinators: Coordinators, topics: Collection[str]) -> Plan:
+def delete_offsets(coordinators: Coordinators, topics: Collection[str]) -> GroupPlan:
     """Remove topics from a group (KafkaAdmin.deleteShareGroupOffsets).
 
     Guard: GROUP_ID_NOT_FOUND; NON_EMPTY_GROUP; UNKNOWN_TOPIC_OR_PARTITION of each topic of which
@@ -165,14 +162,14 @@ def delete_offsets(coordinators: Coordinators, topics: Collection[str]) -> Plan:
     Persistence: ShareGroupPartitionMetadata in two stages, tombstones between them.
     """
     if (error := _not_empty(coordinators)) is not NONE:
-        return Plan(error=error)
+        return GroupPlan(error=error)
     metadata = group_of(coordinators).metadata
     refused = {topic: UNKNOWN for topic in topics if not listed(metadata, (topic,))}
     deleted = listed(metadata, (topic for topic in topics if topic not in refused))
-    return Plan(_deleted(deleted), refused=Map(refused))
+    return GroupPlan(_deleted(deleted), refused=Map(refused))
 
 
-def delete_group(coordinators: Coordinators) -> Plan:
+def delete_group(coordinators: Coordinators) -> GroupPlan:
     """Delete a group (KafkaAdmin.deleteShareGroups).
 
     Guard: GROUP_ID_NOT_FOUND; NON_EMPTY_GROUP if it has members.
@@ -182,9 +179,9 @@ def delete_group(coordinators: Coordinators) -> Plan:
     ShareGroupPartitionMetadata and last one for ShareGroupMetadata.
     """
     if (error := _not_empty(coordinators)) is not NONE:
-        return Plan(error=error)
+        return GroupPlan(error=error)
     deleted = _deleted(listed(group_of(coordinators).metadata))[:-1]
-    return Plan((*deleted, EraseMetadata(), EraseGroup()))
+    return GroupPlan((*deleted, EraseMetadata(), EraseGroup()))
 
 
 def describe_offsets(coordinators: Coordinators) -> dict[TopicPartition, int | None]:
@@ -213,27 +210,21 @@ def _resumed(coordinators: Coordinators, gone: frozenset[TopicPartition] = froze
     effects: Effects = (_bumped(coordinators),) if gone else ()
     effects += _deleted(gone | group_of(coordinators).metadata.deleting)
     after = carry_out(coordinators, effects)
-    begun = group_of(after).metadata.initializing
-    return (
-        *effects,
-        *_initialized(
-            after,
-            {key: _first_offset(after, key) for key in begun},
-        ),
-    )
+    begun = {key: _first_offset(after, key) for key in group_of(after).metadata.initializing}
+    return (*effects, *_initialized(after, begun))
 
 
 def _new(coordinators: Coordinators) -> dict[TopicPartition, int]:
     """Return the subscribed partitions that are not initialized, with their start offsets."""
     group = group_of(coordinators)
-    wanted = {topic for topics in group.subscriptions.values() for topic in topics}
-    topic_partitions = (
-        TopicPartition(topic, index)
-        for topic in sorted(wanted)
-        for index in range(coordinators.topics.get(topic, 0))
-    )
+    wanted = frozenset[str]().union(*group.subscriptions.values())
+    every = (key for topic in wanted for key in _partitions_of(coordinators, topic))
     known = group.metadata.initialized
-    return {key: _first_offset(coordinators, key) for key in topic_partitions if key not in known}
+    return {key: _first_offset(coordinators, key) for key in every if key not in known}
+
+
+def _partitions_of(coordinators: Coordinators, topic: str) -> list[TopicPartition]:
+    return [TopicPartition(topic, index) for index in range(coordinators.topics.get(topic, 0))]
 
 
 def _first_offset(coordinators: Coordinators, topic_partition: TopicPartition) -> int:
@@ -247,30 +238,21 @@ def _with_whole_topics(
     coordinators: Coordinators, altered: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
     """Return the altered start offsets, and none for the others of topics new to the group."""
-    new = {key.topic_id for key in altered} - {
-        key.topic_id for key in listed(group_of(coordinators).metadata)
-    }
-    others = {
-        TopicPartition(topic, index): UNINITIALIZED
-        for topic in new
-        for index in range(coordinators.topics[topic])
-    }
-    return {**others, **altered}
+    known = {key.topic_id for key in listed(group_of(coordinators).metadata)}
+    new = {key.topic_id for key in altered} - known
+    others = (key for topic in new for key in _partitions_of(coordinators, topic))
+    return {**dict.fromkeys(others, UNINITIALIZED), **altered}
 
 
 def _initialized(coordinators: Coordinators, starts: Mapping[TopicPartition, int]) -> Effects:
     new = frozenset(starts) - group_of(coordinators).metadata.initialized
     epoch = group_of(coordinators).epoch
-    calls = (InitializeState(key, starts[key], epoch) for key in sorted(starts))
-    first, last = ((BeginInitializing(new),), (EndInitializing(new),)) if new else ((), ())
-    return (*first, *calls, *last)
+    calls = tuple(CallInitialize(key, starts[key], epoch) for key in sorted(starts))
+    return (BeginInitializing(new), *calls, EndInitializing(new)) if new else calls
 
 
 def _deleted(topic_partitions: frozenset[TopicPartition]) -> Effects:
     if not topic_partitions:
         return ()
-    return (
-        BeginDeleting(topic_partitions),
-        *(DeleteState(key) for key in sorted(topic_partitions)),
-        EndDeleting(topic_partitions),
-    )
+    calls = (CallDelete(key) for key in sorted(topic_partitions))
+    return (BeginDeleting(topic_partitions), *calls, EndDeleting(topic_partitions))

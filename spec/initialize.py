@@ -9,8 +9,7 @@ from model.operations import Initialize, ResetOffset
 from model.outcome import Choice, Outcome, Write
 from model.ranges import StateBatch
 from model.states import RecordState
-from spec.coordinator import Durable, counted, durable_from, in_doubt
-from spec.coordinator import initialize as initialize_durable
+from spec.coordinator import counted, durable_from, initialize_durable
 from spec.log import Log, truncate
 from spec.partition import Outstanding, SharePartition, Step
 from spec.record import recover
@@ -28,9 +27,8 @@ def initialize(partition: SharePartition, operation: Initialize, choice: Choice 
     lies below the start offset.
     Effect: records are as they were last durable; acquisitions and outstanding writes of the former
     leader are lost. An implementation may begin at the log start offset at once. As far as the
-    leader knows, offsets between batches were never delivered. The numbers of acquisitions begin at
-    0 in a later leader epoch; a leader that reads the state again in its own epoch goes on
-    counting, so that no two acquisitions have one token.
+    leader knows, offsets between batches were never delivered. Acquisitions are numbered from 0 in
+    a later leader epoch, and on in the same one, so that no two of them have one token.
     Delivery count: as last durable.
     Persistence: none: a start offset that was never written is resolved again by each leader.
     """
@@ -53,7 +51,6 @@ def initialize(partition: SharePartition, operation: Initialize, choice: Choice 
     window = replace(extend(Window(start, start), end), records)
     if (choice.start_offset or 0) >= operation.log_start_offset > start:
         window = drop_below(window, operation.log_start_offset)
-    durable = counted(durable_from(operation.persisted), partition.profile)
     return Step(
         attrs.evolve(
             partition,
@@ -62,31 +59,14 @@ def initialize(partition: SharePartition, operation: Initialize, choice: Choice 
             log=_log(partition.log, operation),
             window=window,
             outstanding=Map(),
-            durable=durable,
-            durable_whole=True,
+            durable=counted(durable_from(operation.persisted), partition.profile),
             ready=True,
             highest_limit=_highest_limit(partition, operation),
             next_acquisition=_next_acquisition(partition, operation),
-            timed=operation.timed,
-            last_event=operation.time_ms if operation.timed else 0,
-            waiting=(),
+            passed_over=(),
             stuck=None,
-            doubtful=_doubtful(partition, durable),
         )
     )
-
-
-def _doubtful(partition: SharePartition, durable: Durable) -> tuple[Write, ...]:
-    """Return what may still become durable: writes of a leader that nothing fences.
-
-    That is one in the leader epoch and the state epoch in which the state has been read.
-    """
-    before = partition.durable
-    epochs = before.leader_epoch, before.state_epoch
-    if epochs != (durable.leader_epoch, durable.state_epoch):
-        return ()
-    outstanding = (each.write for each in partition.outstanding.values() if each.seen)
-    return in_doubt(durable, (*partition.doubtful, *outstanding), partition.profile)
 
 
 def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
@@ -95,28 +75,18 @@ def reset_offset(partition: SharePartition, operation: ResetOffset) -> Step:
     Guard: the group is empty: nothing is held and nobody waits for a write.
     Effect: all records in flight are discarded; the window is empty at the new start offset.
     Delivery count: all discarded.
-    Persistence: InitializeShareGroupState with the next state epoch, which fences older writes.
-    Those that nobody waits for may still be outstanding: an answer that comes late, whichever it
-    is, changes nothing.
+    Persistence: InitializeShareGroupState with the next state epoch, which fences older writes: the
+    answer to one that is still outstanding, whichever it is, changes nothing.
     """
-    waited_for = any(waiting.seq is not None for waiting in partition.outstanding.values())
+    waited_for = any(sent.seq is not None for sent in partition.outstanding.values())
     if partition.window.held or waited_for:
         return Step(partition, Outcome(ErrorCode.NON_EMPTY_GROUP))
     start, epoch = operation.start_offset, partition.durable.state_epoch + 1
     _, durable = initialize_durable(partition.durable, start, epoch)
-    window, outstanding = Window(start, start), partition.outstanding
+    outstanding = partition.outstanding
     fenced = Map({id_: Outstanding(_emptied(each.write)) for id_, each in outstanding.items()})
-    return Step(
-        attrs.evolve(
-            partition,
-            window=window,
-            outstanding=fenced,
-            durable=durable,
-            waiting=(),
-            stuck=None,
-            doubtful=(),
-        )
-    )
+    reset = attrs.evolve(partition, window=Window(start, start), outstanding=fenced)
+    return Step(attrs.evolve(reset, durable=durable, passed_over=(), stuck=None))
 
 
 def _emptied(write: Write) -> Write:
@@ -161,15 +131,9 @@ def _next_acquisition(partition: SharePartition, operation: Initialize) -> int:
 
 
 def _highest_limit(partition: SharePartition, operation: Initialize) -> int:
-    return max(
-        partition.highest_limit,
-        operation.config.delivery_count_limit,
-        *(
-            batch.delivery_count + (batch.state in _DELIVERABLE)
-            for batch in operation.persisted.state_batches
-        ),
-        0,
-    )
+    batches = operation.persisted.state_batches
+    reached = (batch.delivery_count + (batch.state in _DELIVERABLE) for batch in batches)
+    return max(partition.highest_limit, operation.config.delivery_count_limit, *reached, 0)
 
 
 def _log(log: Log, operation: Initialize) -> Log:

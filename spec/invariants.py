@@ -1,6 +1,6 @@
 """What is true of every state that the transitions reach: one table for tests and proofs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import attrs
 
@@ -9,25 +9,24 @@ from spec.lag import lag
 from spec.logic import Term, absent, either, negate
 from spec.partition import SharePartition, complete_count
 from spec.record import Record, is_acquirable, is_held, is_terminal
-from spec.window import Window, first_unfinished, tracked
+from spec.window import Window, first_unfinished
 
 
 @attrs.frozen
-class RecordInvariant:
-    """A predicate of a record, the delivery count limit and the clock, on values or Z3 terms."""
+class Invariant:
+    """A predicate: of a record, the delivery count limit and the clock, on values or Z3 terms.
+
+    Or of a whole share-partition, a broker, or the durable state of a group.
+    """
 
     name: str
     sentence: str
-    holds: Callable[[Record, Term, Term], Term]
+    holds: Callable[..., Term]
 
 
-@attrs.frozen
-class PartitionInvariant:
-    """A predicate of a whole share-partition."""
-
-    name: str
-    sentence: str
-    holds: Callable[[SharePartition], bool]
+def broken(invariants: Iterable[Invariant], *state: object) -> list[Invariant]:
+    """Return the invariants that do not hold; none in any reachable state."""
+    return [invariant for invariant in invariants if not invariant.holds(*state)]
 
 
 def _held_state(record: Record) -> Term:
@@ -41,51 +40,51 @@ def _in_order(record: Record, now: Term) -> Term:
 
 
 RECORD_INVARIANTS = (
-    RecordInvariant(
+    Invariant(
         "owner_iff_held",
         "A record has an owner exactly when it is ACQUIRED or IN_PROGRESS.",
         lambda r, _limit, _now: negate(absent(r.owner)) == _held_state(r),
     ),
-    RecordInvariant(
+    Invariant(
         "deadline_iff_held",
         "A record has a deadline exactly when it is ACQUIRED or IN_PROGRESS.",
         lambda r, _limit, _now: negate(absent(r.deadline)) == _held_state(r),
     ),
-    RecordInvariant(
+    Invariant(
         "held_is_not_pending",
         "No write is outstanding for a record that is ACQUIRED or IN_PROGRESS.",
         lambda r, _limit, _now: negate(_held_state(r) & r.pending),
     ),
-    RecordInvariant(
+    Invariant(
         "delivery_count_within_limit",
         "The delivery count is at least 0 and at most its limit.",
         lambda r, limit, _now: (r.delivery_count >= 0) & (r.delivery_count <= limit),
     ),
-    RecordInvariant(
+    Invariant(
         "available_can_be_delivered",
         "An AVAILABLE record has a delivery attempt left.",
         lambda r, limit, _now: (
             negate(r.state == RecordState.AVAILABLE) | (r.delivery_count < limit)
         ),
     ),
-    RecordInvariant(
+    Invariant(
         "held_was_delivered",
         "A record that is ACQUIRED, IN_PROGRESS or ACKNOWLEDGED was delivered at least once.",
         lambda r, _limit, _now: (
             negate(_held_state(r) | (r.state == RecordState.ACKNOWLEDGED)) | (r.delivery_count >= 1)
         ),
     ),
-    RecordInvariant(
+    Invariant(
         "former_owner_only_if_pending",
         "What a failed write would restore is kept only while the write is outstanding.",
         lambda r, _limit, _now: r.pending | (absent(r.former_owner) & absent(r.former_deadline)),
     ),
-    RecordInvariant(
+    Invariant(
         "former_lock_is_whole",
         "A failed write restores both an owner and a deadline, or neither.",
         lambda r, _limit, _now: absent(r.former_owner) == absent(r.former_deadline),
     ),
-    RecordInvariant(
+    Invariant(
         "pending_was_delivered",
         "A record whose write is outstanding was delivered, and is exhausted at its limit, where a "
         "failed write restores what was.",
@@ -97,12 +96,12 @@ RECORD_INVARIANTS = (
             )
         ),
     ),
-    RecordInvariant(
+    Invariant(
         "state_is_of_the_table",
         "A record is in one of the six states.",
         lambda r, _limit, _now: (r.state >= 0) & (r.state <= RecordState.IN_PROGRESS),
     ),
-    RecordInvariant(
+    Invariant(
         "progress_iff_in_progress",
         "A record has times of progress exactly when it is IN_PROGRESS, or may be so again.",
         lambda r, _limit, _now: (
@@ -111,17 +110,17 @@ RECORD_INVARIANTS = (
             & (negate(r.state == RecordState.IN_PROGRESS) | negate(absent(r.progress_start)))
         ),
     ),
-    RecordInvariant(
+    Invariant(
         "progress_is_in_order",
         "The first sign of progress is not after the last, and that not after now.",
         lambda r, _limit, now: _in_order(r, now),
     ),
-    RecordInvariant(
+    Invariant(
         "acquisition_only_if_held_or_pending",
         "A record has the number of an acquisition only while it is held, or may be so again.",
         lambda r, _limit, _now: absent(r.acquisition) | _held_state(r) | r.pending,
     ),
-    RecordInvariant(
+    Invariant(
         "progress_has_an_acquisition",
         "Progress is that of an acquisition with a number.",
         lambda r, _limit, _now: absent(r.progress_start) | negate(absent(r.acquisition)),
@@ -146,33 +145,31 @@ def _counts_follow(window: Window) -> bool:
 
 
 def _pending_iff_outstanding(partition: SharePartition) -> bool:
-    awaited = {o for waiting in partition.outstanding.values() for o in waiting.offsets}
+    awaited = {o for sent in partition.outstanding.values() for o in sent.offsets}
     return _every(partition, lambda offset, r: not r.pending or offset in awaited) and all(
         partition.window.records[o].pending for o in awaited if o in partition.window.records
     )
 
 
-def _unfinished(partition: SharePartition) -> int:
-    window = partition.window
-    inside = tracked(window, window.start_offset, window.end_offset)
-    finished = sum(1 for offset in inside if is_terminal(window.records[offset]))
+def _unfinished(window: Window) -> int:
+    finished = sum(1 for record in window.records.values() if is_terminal(record))
     return window.end_offset - window.start_offset - finished
 
 
 PARTITION_INVARIANTS = (
-    PartitionInvariant(
+    Invariant(
         "window_is_ordered",
         "The start offset is at most the end offset.",
         lambda p: p.window.start_offset <= p.window.end_offset,
     ),
-    PartitionInvariant(
+    Invariant(
         "records_lie_in_the_window",
         "Every record in flight lies between the start and the end offset.",
         lambda p: _every(
             p, lambda offset, _r: p.window.start_offset <= offset < p.window.end_offset
         ),
     ),
-    PartitionInvariant(
+    Invariant(
         "window_ends_with_a_record",
         "A window that is not empty ends with a record.",
         lambda p: (
@@ -180,36 +177,36 @@ PARTITION_INVARIANTS = (
             or p.window.end_offset - 1 in p.window.records
         ),
     ),
-    PartitionInvariant(
+    Invariant(
         "counts_follow_the_records",
         "What is counted of the window is what its records say.",
         lambda p: _counts_follow(p.window),
     ),
-    PartitionInvariant(
+    Invariant(
         "complete_count_within_window",
         "The delivery complete count is at least 0 and at most the width of the window.",
         lambda p: 0 <= complete_count(p) <= p.window.end_offset - p.window.start_offset,
     ),
-    PartitionInvariant(
+    Invariant(
         "lag_counts_the_unfinished",
         "The leader's lag is what lies after the window plus what is unfinished in it.",
-        lambda p: lag(p) == p.log.end_offset - p.window.end_offset + _unfinished(p),
+        lambda p: lag(p) == p.log.end_offset - p.window.end_offset + _unfinished(p.window),
     ),
-    PartitionInvariant(
+    Invariant(
         "pending_iff_write_outstanding",
         "A record is pending exactly while a write of its state is outstanding.",
         _pending_iff_outstanding,
     ),
-    PartitionInvariant(
+    Invariant(
         "only_persisted_states_are_written",
         "A leader writes no record as ACQUIRED or IN_PROGRESS.",
         lambda p: all(
             batch.state in PERSISTED_STATES
-            for waiting in p.outstanding.values()
-            for batch in waiting.write.state_batches
+            for sent in p.outstanding.values()
+            for batch in sent.write.state_batches
         ),
     ),
-    PartitionInvariant(
+    Invariant(
         "in_progress_only_where_it_is_allowed",
         "A record is IN_PROGRESS or has the number of an acquisition only under a profile for it.",
         lambda p: (
@@ -220,7 +217,7 @@ PARTITION_INVARIANTS = (
             )
         ),
     ),
-    PartitionInvariant(
+    Invariant(
         "held_has_an_acquisition",
         "Where records may be marked, each that is held has the number of an acquisition made.",
         lambda p: (
@@ -230,7 +227,7 @@ PARTITION_INVARIANTS = (
             )
         ),
     ),
-    PartitionInvariant(
+    Invariant(
         "acquired_is_never_durable",
         "Nothing durable is ACQUIRED or lies below the durable start offset.",
         lambda p: all(
@@ -238,7 +235,7 @@ PARTITION_INVARIANTS = (
             for offset, (state, _count) in p.durable.entries.items()
         ),
     ),
-    PartitionInvariant(
+    Invariant(
         "durable_start_never_ahead",
         "The durable start offset is never ahead of where the leader's may be.",
         lambda p: (
@@ -249,16 +246,13 @@ PARTITION_INVARIANTS = (
 )
 
 
-def violated(partition: SharePartition) -> list[RecordInvariant | PartitionInvariant]:
+def violated(partition: SharePartition) -> list[Invariant]:
     """Return the broken invariants; none in any reachable state."""
     if not partition.ready:
         return []
     limit, now = partition.highest_limit, partition.now
     records = set(partition.window.records.values())  # Of equal records one speaks for all.
-    broken: list[RecordInvariant | PartitionInvariant] = [
-        invariant
-        for invariant in RECORD_INVARIANTS
-        if not all(invariant.holds(record, limit, now) for record in records)
+    of_records = [
+        each for each in RECORD_INVARIANTS if not all(each.holds(r, limit, now) for r in records)
     ]
-    broken += [i for i in PARTITION_INVARIANTS if not i.holds(partition)]
-    return broken
+    return of_records + broken(PARTITION_INVARIANTS, partition)

@@ -6,7 +6,7 @@ from model.errors import ErrorCode, InvalidValueError
 from model.operations import MarkInProgress, ProgressBatch
 from model.outcome import Outcome
 from spec.partition import SharePartition, Step
-from spec.record import can_mark, mark
+from spec.record import Record, can_mark, mark
 from spec.window import replace, tracked
 
 
@@ -25,32 +25,25 @@ def mark_in_progress(partition: SharePartition, operation: MarkInProgress) -> St
         raise InvalidValueError("operation", "mark_in_progress", allowed)
     answers = []
     for batch in operation.batches:
-        answer = _judge(partition, operation.member, batch)
-        if answer is ErrorCode.NONE:
-            partition = _marked(partition, batch)
+        answer, marked = _marked(partition, operation.member, batch)
+        partition = attrs.evolve(partition, window=replace(partition.window, marked))
         answers.append(answer)
     return Step(partition, Outcome(marked=tuple(answers)))
 
 
-def _judge(partition: SharePartition, member: str, batch: ProgressBatch) -> ErrorCode:
-    window, config = partition.window, partition.config
+def _marked(
+    partition: SharePartition, member: str, batch: ProgressBatch
+) -> tuple[ErrorCode, dict[int, Record]]:
+    """Return the answer to a batch, and its records as they are once it is accepted."""
+    window, config, now = partition.window, partition.config, partition.now
     if not 0 <= batch.first <= batch.last or batch.last >= window.end_offset:
-        return ErrorCode.INVALID_REQUEST
-    extension = config.in_progress_max_lock_extension_ms
-    ours = batch.leader_epoch == partition.durable.leader_epoch
-    for offset in tracked(window, batch.first, batch.last + 1):
-        record = window.records[offset]
-        if not (ours and can_mark(record, member, batch.acquisition, partition.now, extension)):
-            return ErrorCode.INVALID_RECORD_STATE
-    return ErrorCode.NONE
-
-
-def _marked(partition: SharePartition, batch: ProgressBatch) -> SharePartition:
-    window, config = partition.window, partition.config
+        return ErrorCode.INVALID_REQUEST, {}
     threshold = config.in_progress_staleness_threshold_ms
     extension = config.in_progress_max_lock_extension_ms
-    marked = {
-        offset: mark(window.records[offset], partition.now, threshold, extension)
-        for offset in tracked(window, batch.first, batch.last + 1)
-    }
-    return attrs.evolve(partition, window=replace(window, marked))
+    ours, marked = batch.leader_epoch == partition.durable.leader_epoch, {}
+    for offset in tracked(window, batch.first, batch.last + 1):
+        record = window.records[offset]
+        if not (ours and can_mark(record, member, batch.acquisition, now, extension)):
+            return ErrorCode.INVALID_RECORD_STATE, {}
+        marked[offset] = mark(record, now, threshold, extension)
+    return ErrorCode.NONE, marked

@@ -5,10 +5,10 @@ from heapq import merge
 
 from model.guards import Guard
 from model.operations import Acquire
-from model.ranges import PassedOver
+from model.ranges import PassedOver, runs
+from model.whole_state import Delayed
 from spec.log import Extent, hole_end, overlapping, readable_end
-from spec.partition import SharePartition, Waiting, require
-from spec.ranges import runs
+from spec.partition import SharePartition, require
 from spec.record import is_acquirable
 from spec.window import first_unfinished, tracked
 
@@ -16,7 +16,7 @@ from spec.window import first_unfinished, tracked
 def note_fetch(
     partition: SharePartition, operation: Acquire, taken: list[int]
 ) -> tuple[PassedOver, ...]:
-    """Return the records that wait to be acquired, and how many fetches passed over each.
+    """Return the available records that fetches passed over, and how many did.
 
     In KIP-932 a fetch begins with the first AVAILABLE record, so that every available record is
     delivered, in whatever order. A fetch passes over those below the last that it takes, or over
@@ -24,13 +24,13 @@ def note_fetch(
 
     Guard: at most so many fetches pass over the same record.
     """
-    waiting, start = partition.waiting, partition.window.start_offset
+    before, start = partition.passed_over, partition.window.start_offset
     if operation.max_fetch_records == 0:
-        return waiting
+        return before
     passed = _passed_over(partition, operation, taken)
-    if not passed and not waiting:
+    if not passed and not before:
         return ()
-    counts = {offset: fetches for offset, fetches in _each(waiting) if offset >= start}
+    counts = {offset: fetches for offset, fetches in _each(before) if offset >= start}
     for offset in taken:
         counts.pop(offset, None)
     bound = partition.profile.offered_within
@@ -42,7 +42,7 @@ def note_fetch(
     return tuple(PassedOver(*run) for run in runs(sorted(counts.items())))
 
 
-def note_full(partition: SharePartition) -> Waiting | None:
+def note_full(partition: SharePartition) -> Delayed | None:
     """Return the start offset of a window that stays full, and how many fetches found it full.
 
     Nothing new is acquired before the start offset moves (KIP-932, Managing the SPSO and SPEO).
@@ -57,12 +57,11 @@ def note_full(partition: SharePartition) -> Waiting | None:
     detail = f"all is finished from {start} to {furthest}, and {fetches} fetches found it full"
     bound = partition.profile.offered_within
     require(fetches <= bound, Guard.FINISHED_LEAVES_FULL_WINDOW, detail)
-    return Waiting(start, fetches)
+    return Delayed(start, fetches)
 
 
-def _each(waiting: Iterable[PassedOver]) -> Iterator[tuple[int, int]]:
-    """Yield each offset that waits, with its fetches."""
-    for each in waiting:
+def _each(ranges: Iterable[PassedOver]) -> Iterator[tuple[int, int]]:
+    for each in ranges:
         yield from ((offset, each.fetches) for offset in range(each.first, each.last + 1))
 
 
@@ -107,7 +106,6 @@ def _offerable(partition: SharePartition, operation: Acquire) -> Iterator[int]:
 def _undelivered(
     partition: SharePartition, batches: Iterable[Extent], first: int, end: int
 ) -> Iterator[int]:
-    """Yield the offsets of batches from ``first`` to ``end`` (exclusive) that are not in flight."""
     window, log = partition.window, partition.log
     for batch in batches:
         for offset in range(max(batch[0], first), min(batch[1] + 1, end)):

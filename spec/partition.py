@@ -9,8 +9,11 @@ from model.guards import CoordinatorGuard, Guard
 from model.outcome import Outcome, Write
 from model.profile import Profile
 from model.ranges import PassedOver
+from model.states import RecordState
+from model.whole_state import Delayed
 from spec.coordinator import Durable
 from spec.log import Log
+from spec.record import UNDELIVERED
 from spec.window import Window, drop_below, first_unfinished
 
 
@@ -19,24 +22,12 @@ class Outstanding:
     """A write to the share coordinator that is not answered yet.
 
     ``offsets`` are the records that are pending on it; none for changes that do not wait for it.
-    ``seq`` is the operation that its answer completes; None if no operation waits. ``made_after``
-    is the one after which the write takes its start offset and delivery complete count; None if it
-    has them. ``seen``: the write is as an implementation made it (``Answer.written``).
+    ``seq`` is the operation that its answer completes; None if no operation waits.
     """
 
     write: Write
     offsets: tuple[int, ...] = ()
     seq: int | None = None
-    made_after: int | None = None
-    seen: bool = False
-
-
-@attrs.frozen
-class Waiting:
-    """A start offset that waits, and how many fetches in a row have left it waiting."""
-
-    offset: int
-    fetches: int
 
 
 @attrs.frozen
@@ -48,11 +39,7 @@ class SharePartition:
     ``next_acquisition`` is the number of the next acquisition, where records may be marked; the
     leader epoch in ``durable``, that of this leader, and the number together name a delivery. It
     outlasts ``ready``: a leader epoch has each number once.
-    Where ``timed`` the clock is a real one, and ``last_event`` what it showed at the event before.
-    Without ``durable_whole`` more may be durable than ``durable``, as events are missing.
-    ``doubtful`` are writes that may be durable although nobody said so: those that were seen, and
-    answered with an error or never.
-    ``waiting`` are the available records that fetches passed over, in ascending ranges, and
+    ``passed_over`` are the available records that fetches passed over, in ascending ranges, and
     ``stuck`` is the start offset of a full window that had something finished there.
     """
 
@@ -64,15 +51,11 @@ class SharePartition:
     outstanding: Map[int, Outstanding] = Map()
     next_write: int = 0
     durable: Durable = Durable()
-    durable_whole: bool = True
     ready: bool = False
     highest_limit: int = 0
     next_acquisition: int = 0
-    timed: bool = False
-    last_event: int = 0
-    waiting: tuple[PassedOver, ...] = ()
-    stuck: Waiting | None = None
-    doubtful: tuple[Write, ...] = ()
+    passed_over: tuple[PassedOver, ...] = ()
+    stuck: Delayed | None = None
 
 
 @attrs.frozen
@@ -117,14 +100,18 @@ def move_start(partition: SharePartition, chosen: int | None) -> SharePartition:
     start = furthest if chosen is None else chosen
     if start == window.start_offset:
         return partition
-    require(
-        start > window.start_offset,
-        Guard.START_NEVER_GOES_BACK,
-        f"from {window.start_offset} to {start}",
-    )
-    require(
-        start <= furthest,
-        Guard.START_STOPS_AT_UNFINISHED,
-        f"to {start}, past offset {furthest}",
-    )
+    detail = f"from {window.start_offset} to {start}"
+    require(start > window.start_offset, Guard.START_NEVER_GOES_BACK, detail)
+    detail = f"to {start}, past offset {furthest}"
+    require(start <= furthest, Guard.START_STOPS_AT_UNFINISHED, detail)
     return attrs.evolve(partition, window=drop_below(window, start))
+
+
+def state_of(partition: SharePartition, offset: int) -> RecordState:
+    """Return the state of any offset (KIP-932, In-flight records).
+
+    Everything before the window is ARCHIVED, everything after it AVAILABLE.
+    """
+    if offset < partition.window.start_offset:
+        return RecordState.ARCHIVED
+    return RecordState(partition.window.records.get(offset, UNDELIVERED).state)

@@ -5,47 +5,32 @@ from collections.abc import Iterator
 from model.operations import Acquire
 from model.ranges import OffsetRange
 from model.states import AcquireMode
+from spec.kafka import takes_whole_batch
 from spec.partition import SharePartition
 from spec.record import is_acquirable
 from spec.window import first_unfinished
 
 
 def chosen_offsets(partition: SharePartition, operation: Acquire) -> list[int]:
-    """Return the offsets, ascending, that the policy of the acquire mode takes (KIP-1206)."""
-    if operation.acquire_mode is AcquireMode.RECORD_LIMIT:
-        return record_limit(partition, operation)
-    return batch_optimized(partition, operation)
+    """Return the offsets, ascending, that the policy takes: whole log batches, up to the maximum.
 
-
-def record_limit(partition: SharePartition, operation: Acquire) -> list[int]:
-    """Take the first records that may be taken, at most the maximum and within the window."""
-    taken: list[int] = []
-    cap = _capacity_end(partition, operation)
-    for batch in operation.log_batches:
-        for offset in _acquirable(partition, batch):
-            new = offset >= partition.window.end_offset
-            if len(taken) >= operation.max_fetch_records or (new and offset >= cap):
-                return taken
-            taken.append(offset)
-    return taken
-
-
-def batch_optimized(partition: SharePartition, operation: Acquire) -> list[int]:
-    """Take whole log batches until the maximum is reached.
-
-    The last batch may go beyond the maximum and, where the profile lets the window overshoot its
-    limit, beyond that where it begins within.
+    With record_limit no more than the maximum (KIP-1206); else the last batch may go beyond it and,
+    where the profile lets the window overshoot its limit, beyond that where it begins within.
     """
-    window, whole = partition.window, partition.profile.window_may_overshoot
+    window, most = partition.window, operation.max_fetch_records
+    limited = operation.acquire_mode is AcquireMode.RECORD_LIMIT
+    whole = takes_whole_batch(partition.profile, operation.acquire_mode)
     taken: list[int] = []
     cap = _capacity_end(partition, operation)
     for batch in operation.log_batches:
-        if len(taken) >= operation.max_fetch_records:
+        if len(taken) >= most:
             break
         offsets = list(_acquirable(partition, batch))
         new = next((o for o in offsets if o >= window.end_offset), cap)
         room = whole and new < cap
         taken += [o for o in offsets if room or o < cap or o < window.end_offset]
+    while limited and len(taken) > most:
+        taken.pop()
     return taken
 
 

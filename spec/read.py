@@ -74,8 +74,7 @@ def learn(partition: SharePartition, operation: Acquire, choice: Choice = _FREE)
 def notice(partition: SharePartition, choice: Choice) -> SharePartition:
     """Archive the records that an implementation has noticed the log to lack.
 
-    Guard: none: which of them is its choice, and when. Those that it reads past again and again
-    are passed over (``offered.note_fetch``).
+    Guard: none: which of them is its choice, and when; those that it reads past are passed over.
     Effect: each as ``record.vanish``.
     Delivery count: unchanged.
     Persistence: none.

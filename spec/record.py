@@ -1,47 +1,13 @@
 """The rules for one record: when each transition may happen and what it does.
 
-These functions are the only place where a record changes. The specification runs them, and the
-proofs call the same functions with Z3 terms; see ``spec.logic`` for the words they are written in.
-Times are in ms on the share-partition leader's clock.
+These functions are the only place where a record changes. The proofs call them with Z3 terms; see
+``spec.logic`` for the words they are written in. Times are in ms on the leader's clock.
 """
 
 import attrs
 
 from model.states import AcknowledgeType, RecordState
 from spec.logic import Term, absent, by_case, either, negate
-
-__all__ = [
-    "UNDELIVERED",
-    "Record",
-    "acknowledge",
-    "acquire",
-    "archive_aborted",
-    "can_archive_aborted",
-    "can_mark",
-    "can_renew",
-    "can_stay",
-    "can_vanish",
-    "commit",
-    "durable_maximum",
-    "expire",
-    "failed_state",
-    "finish_dead_letter",
-    "give_grace",
-    "is_acquirable",
-    "is_dead_letter",
-    "is_finished",
-    "is_held",
-    "is_held_by",
-    "is_lock_over",
-    "is_terminal",
-    "mark",
-    "recover",
-    "release",
-    "renew",
-    "roll_back",
-    "vanish",
-    "withhold",
-]
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
@@ -84,7 +50,7 @@ def is_terminal(record: Record) -> Term:
 
 
 def is_finished(record: Record) -> Term:
-    """Whether the start offset may pass the record: terminal, and its write not outstanding."""
+    """Whether the start offset may pass the record: terminal, and no write of it outstanding."""
     return is_terminal(record) & negate(record.pending)
 
 
@@ -318,19 +284,13 @@ def commit(record: Record) -> Record:
     return Record(record.state, record.delivery_count)
 
 
-def roll_back(
-    record: Record,
-    now: Term,
-    failed: Term = ARCHIVED,
-    unreleased: Term = False,  # noqa: FBT002 - a condition
-) -> Record:
+def roll_back(record: Record, now: Term, failed: Term = ARCHIVED) -> Record:
     """Undo a pending state: its write failed (Kafka: ``InFlightState.completeStateTransition``).
 
     Guard: pending.
     Effect: held by the former owner until the former deadline, IN_PROGRESS if it was; if that has
     passed, AVAILABLE, or ``failed`` if the delivery count had reached the limit when the write was
-    made. ``unreleased``, it is held after the deadline too: its timer is late, and releases it. A
-    record that vanished meanwhile stays ARCHIVED.
+    made. A record that vanished meanwhile stays ARCHIVED.
     Delivery count: unchanged.
     Persistence: none.
     """
@@ -348,7 +308,7 @@ def roll_back(
     gone = absent(record.former_owner)
     if gone is True:
         return commit(record)
-    held_again = either(record.former_deadline > now, restored, either(unreleased, restored, over))
+    held_again = either(record.former_deadline > now, restored, over)
     return either(gone, commit(record), held_again)  # type: ignore[no-any-return] # of two records
 
 

@@ -4,6 +4,7 @@ import attrs
 
 from model.operations import MemberLeaves
 from model.outcome import Answer, Choice
+from spec.kafka import may_write_passed
 from spec.partition import SharePartition, Step
 from spec.record import Record, can_stay, failed_state, give_grace, is_held_by, release
 from spec.window import replace
@@ -19,9 +20,8 @@ def release_member(
     Effect: each as ``record.release``; but a record IN_PROGRESS with a fresh sign of progress stays
     with the member, as ``record.give_grace``: it may come back (KAFKA-20458, Rebalance flow).
     Delivery count: unchanged: the attempt counts.
-    Persistence: one write with all that were released; none if none was. Under the profile kafka a
-    leader may also write what it held that the start offset has passed: it keeps such records until
-    their holder is done, and nobody else can see them.
+    Persistence: one write with all that were released; none if none was, but for
+    ``kafka.may_write_passed``.
     """
     config, now = partition.config, partition.now
     failed = failed_state(config.dead_letter_queue)
@@ -36,7 +36,6 @@ def release_member(
         else:
             released[offset] = release(record, config.delivery_count_limit, failed)
     partition = attrs.evolve(partition, window=replace(partition.window, kept))
-    told = choice.written and partition.profile.passed_records_are_released
-    if not released and not told:
+    if not released and not may_write_passed(partition.profile, choice):
         return Step(partition)
     return write_and_wait(partition, released, answer, seq)

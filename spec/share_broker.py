@@ -21,13 +21,13 @@ from model.outcome import Answer, Choice, Outcome
 from model.profile import Profile
 from model.share_messages import Conduct, ShareResponse, TopicPartition
 from model.snapshot import DurableState
-from spec.coordinator import Durable
+from spec.coordinator import Durable, durable_state
+from spec.kafka import absent_state_error
 from spec.log import Log
 from spec.partition import SharePartition
 from spec.produce import produce
 from spec.share_session import SessionKey, Sessions
 from spec.step import Step, apply
-from spec.view import durable
 from spec.window import Window
 
 NONE = ErrorCode.NONE
@@ -59,7 +59,7 @@ _CLIENT_ERRORS = {
 
 
 @attrs.frozen
-class Waiting:
+class WaitingResponse:
     """A response that waits for the writes of the acknowledgements at ``awaited``."""
 
     group: str
@@ -85,10 +85,9 @@ class ShareBroker:
     that another broker leads. ``partitions`` are those whose state a share coordinator holds; they
     are ``ready`` while the broker has them in memory. ``unvalidated`` are those in memory since the
     last session of their group, whose start offset may have been altered. ``fenced`` are those of
-    which the broker was answered FENCED_LEADER_EPOCH: a later leader has read their state.
-    ``waiting`` and ``finished``
-    are responses by the number of their request. ``journal`` is what was applied since it was
-    emptied, in order; None where nobody keeps it.
+    which a later leader has read the state. ``waiting`` and ``finished`` are responses by the
+    number of their request. ``journal`` is what was applied since it was emptied, in order; None
+    where nobody keeps it.
     """
 
     profile: Profile
@@ -100,7 +99,7 @@ class ShareBroker:
     sessions: Sessions = Map()
     most_sessions: int = 2000
     now: int = 0
-    waiting: Map[int, Waiting] = Map()
+    waiting: Map[int, WaitingResponse] = Map()
     finished: Map[int, ShareResponse] = Map()
     next_seq: int = 0
     journal: tuple[Applied, ...] | None = None
@@ -128,7 +127,7 @@ def lead(
     key: PartitionKey,
     config: SharePartitionConfig,
     log: Log,
-    durable_state: Durable,
+    state: Durable,
 ) -> ShareBroker:
     """Have the broker lead a partition of which a share coordinator has the group's state.
 
@@ -141,7 +140,7 @@ def lead(
     """
     if key in broker.partitions:
         broker = _drop(broker, key, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    partition = SharePartition(broker.profile, config, log=log, durable=durable_state)
+    partition = SharePartition(broker.profile, config, log=log, durable=state)
     return attrs.evolve(
         broker,
         elsewhere=broker.elsewhere - {key[1]},
@@ -154,8 +153,7 @@ def append(broker: ShareBroker, topic_partition: TopicPartition, operation: Prod
     """Append batches to the log of a partition, for every group, as ``produce.produce``."""
     for key, partition in broker.partitions.items():
         if key[1] == topic_partition:
-            step = produce(partition, operation)
-            broker = _noted(broker, key, operation, step)
+            broker = _noted(broker, key, operation, produce(partition, operation))
     return broker
 
 
@@ -176,11 +174,9 @@ def load(
 ) -> tuple[ErrorCode, ShareBroker]:
     """Load a share-partition into memory for a fetch (Kafka: getOrCreateSharePartition).
 
-    Guard: NOT_LEADER_OR_FOLLOWER if the broker does not lead it; UNKNOWN_TOPIC_OR_PARTITION if the
-    share coordinator has no state of it, as it is not part of the group (KIP-932,
-    ReadShareGroupState), or UNKNOWN_SERVER_ERROR where the share coordinator answers that with
-    INVALID_REQUEST. A leader that a later one has fenced gets FENCED_LEADER_EPOCH from the share
-    coordinator, and the client NOT_LEADER_OR_FOLLOWER, until the broker leads the partition anew.
+    Guard: NOT_LEADER_OR_FOLLOWER if the broker does not lead it; the share coordinator's error
+    (``_not_read``) if it has no state, as the share-partition is not part of the group (KIP-932,
+    ReadShareGroupState), or if a later leader has fenced this one, until it leads anew.
     Effect: if it was not in memory, as ``initialize``, from the state that is ``read``. What is in
     memory since the last session is read too: in another state epoch it is initialized again, and
     calls that wait for a write get NOT_LEADER_OR_FOLLOWER (KIP-932, Using the share coordinator:
@@ -192,13 +188,12 @@ def load(
         return ErrorCode.NOT_LEADER_OR_FOLLOWER, broker
     partition = broker.partitions.get(key)
     if partition is None:
-        invalid = broker.profile.absent_state_is_an_invalid_request
-        absent = ErrorCode.INVALID_REQUEST if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return _not_read(broker, key, absent)
+        return _not_read(broker, key, absent_state_error(broker.profile))
     if partition.ready and key not in broker.unvalidated:
         return NONE, broker
     if read is None:
-        read = ErrorCode.FENCED_LEADER_EPOCH if key in broker.fenced else durable(partition)
+        fenced = key in broker.fenced
+        read = ErrorCode.FENCED_LEADER_EPOCH if fenced else durable_state(partition.durable)
     if isinstance(read, ErrorCode):
         return _not_read(broker, key, read)
     if partition.ready and read.state_epoch == partition.durable.state_epoch:
@@ -206,16 +201,9 @@ def load(
     if partition.ready:
         broker = _drop(broker, key, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     log = partition.log
-    operation = Initialize(
-        partition.config,
-        log.start_offset,
-        log.end_offset,
-        read,
-        broker.now,
-        reset_offset,
-        log.stable_offset,
-        log.known,
-    )
+    extent = log.start_offset, log.end_offset
+    ends = log.stable_offset, log.known
+    operation = Initialize(partition.config, *extent, read, broker.now, reset_offset, *ends)
     broker, outcome = apply_to(broker, key, operation)
     return outcome.status, broker
 
@@ -223,14 +211,15 @@ def load(
 def _not_read(
     broker: ShareBroker, key: PartitionKey, status: ErrorCode
 ) -> tuple[ErrorCode, ShareBroker]:
-    """Return what a client is told; what was in memory stays there only until it can be read."""
+    """Return what a client is told; what was in memory stays there only until it can be read.
+
+    INVALID_REQUEST is the share coordinator's answer where it has no state, under ``kafka``.
+    """
     absent = status is ErrorCode.INVALID_REQUEST
     told = ErrorCode.UNKNOWN_SERVER_ERROR if absent else _CLIENT_ERRORS.get(status, status)
     if key in broker.unvalidated and (absent or told in FENCING):
         broker = _drop(broker, key, told)
-    if status is ErrorCode.FENCED_LEADER_EPOCH:
-        broker = attrs.evolve(broker, fenced=broker.fenced | {key})
-    return told, broker
+    return told, _note_fenced(broker, key, status)
 
 
 def apply_to(
@@ -246,16 +235,28 @@ def apply_to(
     writes.
     """
     step = apply(broker.partitions[key], operation, *choice_and_answers, seq)
+    broker, status = _answered(broker, key, operation, step)
+    if step.outcome.completed or isinstance(operation, Acknowledge | MemberLeaves):
+        broker = _drop(broker, key, status) if status in FENCING else broker
+        broker = _note_fenced(broker, key, step.outcome.status)
+    return broker, attrs.evolve(step.outcome, status=status)
+
+
+def _answered(
+    broker: ShareBroker, key: PartitionKey, operation: Operation, step: Step
+) -> tuple[ShareBroker, ErrorCode]:
+    """Return the broker after an operation, its waiting calls answered, and what clients get."""
     broker = _noted(broker, key, operation, step)
     status = _CLIENT_ERRORS.get(step.outcome.status, step.outcome.status)
     for completion in step.outcome.completed:
         broker = _answer(broker, completion.seq, key[1], status)
-    awaited = step.outcome.completed or isinstance(operation, Acknowledge | MemberLeaves)
-    if awaited and status in FENCING:
-        broker = _drop(broker, key, status)
-    if awaited and step.outcome.status is ErrorCode.FENCED_LEADER_EPOCH:
-        broker = attrs.evolve(broker, fenced=broker.fenced | {key})
-    return broker, attrs.evolve(step.outcome, status=status)
+    return broker, status
+
+
+def _note_fenced(broker: ShareBroker, key: PartitionKey, status: ErrorCode) -> ShareBroker:
+    if status is not ErrorCode.FENCED_LEADER_EPOCH:
+        return broker
+    return attrs.evolve(broker, fenced=broker.fenced | {key})
 
 
 def _noted(broker: ShareBroker, key: PartitionKey, operation: Operation, step: Step) -> ShareBroker:
@@ -272,9 +273,7 @@ def _drop(broker: ShareBroker, key: PartitionKey, status: ErrorCode) -> ShareBro
     for write in broker.partitions[key].outstanding:
         operation = CompleteWrite(write, status)
         step = apply(broker.partitions[key], operation)
-        broker = _noted(broker, key, operation, step)
-        for completion in step.outcome.completed:
-            broker = _answer(broker, completion.seq, key[1], status)
+        broker, _ = _answered(broker, key, operation, step)
     gone = attrs.evolve(broker.partitions[key], window=Window(0, 0), ready=False)
     unvalidated, partitions = broker.unvalidated - {key}, broker.partitions.set(key, gone)
     return attrs.evolve(broker, partitions=partitions, unvalidated=unvalidated)
@@ -286,19 +285,18 @@ def _answer(
     waiting = broker.waiting.get(seq)
     if waiting is None:
         return broker
-    parts = tuple(
+    parts = (
         attrs.evolve(part, acknowledge_error=status)
         if part.topic_partition == topic_partition
         else part
         for part in waiting.response.partitions
     )
-    response = attrs.evolve(waiting.response, partitions=parts)
-    return settle(
-        broker, seq, Waiting(waiting.group, response, waiting.awaited - {topic_partition})
-    )
+    response = attrs.evolve(waiting.response, partitions=tuple(parts))
+    awaited = waiting.awaited - {topic_partition}
+    return settle(broker, seq, WaitingResponse(waiting.group, response, awaited))
 
 
-def settle(broker: ShareBroker, seq: int, waiting: Waiting) -> ShareBroker:
+def settle(broker: ShareBroker, seq: int, waiting: WaitingResponse) -> ShareBroker:
     """Finish a response, or keep it waiting while a write is outstanding."""
     if waiting.awaited:
         return attrs.evolve(broker, waiting=broker.waiting.set(seq, waiting))
@@ -318,8 +316,7 @@ def advance(
     """Move the clock to ``now`` and let acquisition locks expire.
 
     Guard: time does not go back.
-    Effect: as ``advance_time`` in every share-partition in memory.
-    Records: those whose lock is over are available, or archived.
+    Effect, Records: as ``advance_time`` in every share-partition in memory.
     Persistence: one write for each share-partition where a lock is over; ``answers`` answers it.
     """
     if now < broker.now:
@@ -335,11 +332,9 @@ def advance(
 def complete_write(broker: ShareBroker, key: PartitionKey, operation: CompleteWrite) -> Handled:
     """Take the share coordinator's answer to a write (KIP-932, WriteShareGroupState).
 
-    Guard: the write is outstanding.
-    Effect: as ``writes.complete_write``; a response that waited for nothing else is given. After
-    an answer that fences the leader the share-partition is no longer in memory.
-    Records: committed or rolled back.
-    Persistence: as written, if the answer is NONE.
+    Guard, Records, Persistence: as ``writes.complete_write``.
+    Effect: a response that waited for nothing else is given. After an answer that fences the leader
+    the share-partition is no longer in memory.
     """
     broker, _ = apply_to(broker, key, operation)
     return collect(_drop_if_idle(broker, key[0]))
@@ -359,22 +354,16 @@ def end_session(broker: ShareBroker, key: SessionKey, conduct: Conduct) -> Share
     session = broker.sessions[key]
     broker = attrs.evolve(broker, sessions=broker.sessions.delete(key))
     for part in session.partitions:
-        partition = broker.partitions.get((group, part.topic_partition))
-        if partition is not None and partition.ready:
+        place = group, part.topic_partition
+        if place in broker.partitions and broker.partitions[place].ready:
             chosen = conduct.of(part.topic_partition)
-            choice_and_answers = chosen.release, (chosen.release_answer,)
-            broker, _ = apply_to(
-                broker, (group, part.topic_partition), MemberLeaves(member), choice_and_answers
-            )
+            how = chosen.release, (chosen.release_answer,)
+            broker, _ = apply_to(broker, place, MemberLeaves(member), how)
     return _drop_if_idle(broker, group)
 
 
 def disconnect(broker: ShareBroker, connection: str, now: int, conduct: Conduct = _ANY) -> Handled:
-    """End the sessions of a connection that has closed.
-
-    Guard: none.
-    Effect, Records, Persistence: as ``end_session``.
-    """
+    """End the sessions of a connection that has closed, each as ``end_session``."""
     broker = advance(broker, now)
     for key, session in broker.sessions.items():
         if session.connection == connection:

@@ -1,29 +1,15 @@
 """Invariants of a broker after any requests, disconnections and answers to writes."""
 
-from collections.abc import Callable
-
-import attrs
-
 from model.share_messages import INITIAL_EPOCH, MAX_EPOCH
-from spec.invariants import violated
+from spec.invariants import Invariant, broken, violated
 from spec.share_broker import ShareBroker
 
 
-@attrs.frozen
-class BrokerInvariant:
-    """A predicate of a broker."""
-
-    name: str
-    sentence: str
-    holds: Callable[[ShareBroker], bool]
-
-
 def _names_each_once(broker: ShareBroker) -> bool:
-    for session in broker.sessions.values():
-        topic_partitions = [part.topic_partition for part in session.partitions]
-        if len(topic_partitions) != len(set(topic_partitions)):
-            return False
-    return True
+    return all(
+        len({part.topic_partition for part in session.partitions}) == len(session.partitions)
+        for session in broker.sessions.values()
+    )
 
 
 def _idle_groups_are_dropped(broker: ShareBroker) -> bool:
@@ -35,62 +21,59 @@ def _idle_groups_are_dropped(broker: ShareBroker) -> bool:
 
 def _awaited_is_outstanding(broker: ShareBroker) -> bool:
     outstanding = {
-        (write.seq, key)
+        (write.seq, *key)
         for key, partition in broker.partitions.items()
         for write in partition.outstanding.values()
     }
     return all(
         waiting.awaited
-        and all(
-            (seq, (waiting.group, topic_partition)) in outstanding
-            for topic_partition in waiting.awaited
-        )
+        and all((seq, waiting.group, awaited) in outstanding for awaited in waiting.awaited)
         for seq, waiting in broker.waiting.items()
     )
 
 
 BROKER_INVARIANTS = (
-    BrokerInvariant(
+    Invariant(
         "sessions_within_limit",
         "There are never more sessions than the limit.",
         lambda b: len(b.sessions) <= b.most_sessions,
     ),
-    BrokerInvariant(
+    Invariant(
         "live_epoch_neither_opens_nor_closes",
         "The epoch that a session expects is neither that which opens one nor that which closes.",
         lambda b: all(INITIAL_EPOCH < s.epoch <= MAX_EPOCH for s in b.sessions.values()),
     ),
-    BrokerInvariant(
+    Invariant(
         "session_names_each_once",
         "A session holds each share-partition once.",
         _names_each_once,
     ),
-    BrokerInvariant(
+    Invariant(
         "idle_groups_are_dropped",
         "A group without a session has in memory only what waits for a write, unvalidated.",
         _idle_groups_are_dropped,
     ),
-    BrokerInvariant(
+    Invariant(
         "awaited_is_outstanding",
         "A response waits only for writes that are outstanding, and for at least one.",
         _awaited_is_outstanding,
     ),
-    BrokerInvariant(
+    Invariant(
         "elsewhere_is_not_in_memory",
         "No share-partition is in memory of which another broker leads the partition.",
         lambda b: not any(p.ready and key[1] in b.elsewhere for key, p in b.partitions.items()),
     ),
-    BrokerInvariant(
+    Invariant(
         "fenced_is_not_in_memory",
         "No share-partition is in memory of which a later leader has read the state.",
         lambda b: not any(p.ready and key in b.fenced for key, p in b.partitions.items()),
     ),
-    BrokerInvariant(
+    Invariant(
         "clock_is_one",
         "Every share-partition in memory has the time of the broker.",
         lambda b: all(p.now == b.now for p in b.partitions.values() if p.ready),
     ),
-    BrokerInvariant(
+    Invariant(
         "share_partitions_are_sound",
         "Every share-partition in memory keeps its own invariants.",
         lambda b: not any(violated(p) for p in b.partitions.values()),
@@ -100,4 +83,4 @@ BROKER_INVARIANTS = (
 
 def violated_by(broker: ShareBroker) -> list[str]:
     """Return the names of the broken invariants; none in any reachable state."""
-    return [i.name for i in BROKER_INVARIANTS if not i.holds(broker)]
+    return [each.name for each in broken(BROKER_INVARIANTS, broker)]

@@ -21,11 +21,11 @@ from model.state_topic import SharePartitionKey
 from spec import share_broker, share_request
 from spec.coordinator import Durable
 from spec.log import Log
-from spec.share_broker import Handled, PartitionKey, ShareBroker, apply_to
+from spec.share_broker import Handled, PartitionKey, ShareBroker
 from spec.share_coordinator import ShareCoordinator, read_state, serve
 
 _PENDING = Answer(ErrorCode.PENDING)
-_FREE, _ANYTHING = Conduct(), DurableState(0, 0)
+_FREE = Conduct()
 
 
 @attrs.frozen
@@ -68,14 +68,12 @@ def elect(  # noqa: PLR0913 - what a leader begins with
     Records: as they were last durable.
     Persistence: none; the first read makes the leader epoch durable.
     """
-    topic_partition = key[1]
-    latest = max(
-        (e for (_, led), e in cluster.leader_epochs.items() if led == topic_partition), default=-1
-    )
+    epochs, topic_partition = cluster.leader_epochs, key[1]
+    latest = max((e for (_, led), e in epochs.items() if led == topic_partition), default=-1)
     if epoch <= latest:
         raise InvalidValueError("epoch", epoch, f"more than {latest}, of an earlier leader")
     broker = share_broker.lead(cluster.brokers[broker_id], key, config, log, Durable())
-    epochs = cluster.leader_epochs.set((broker_id, topic_partition), epoch)
+    epochs = epochs.set((broker_id, topic_partition), epoch)
     brokers = cluster.brokers.set(broker_id, broker)
     return attrs.evolve(cluster, brokers=brokers, leader_epochs=epochs)
 
@@ -89,17 +87,20 @@ def handle(
 ) -> tuple[ShareCluster, Handled]:
     """Serve a request at one broker, as ``share_request.handle``.
 
-    Guard: as there. The share coordinator fences the reads of a leader that is not the latest.
+    Guard, Records: as there. The share coordinator fences reads of a leader that is not the latest.
     Effect: as there; share-partitions that were not in memory are read from the coordinator.
-    Records: as there.
     Persistence: the reads; the writes are sent, and none is answered yet.
     """
     cluster = advance(cluster, broker_id, now)
     broker = cluster.brokers[broker_id]
     conduct = _pending(broker, conduct)
     for key in _read_by(broker, request):
-        cluster, answer = _read(cluster, broker_id, key, now)
-        conduct = _with(conduct, key[1], attrs.evolve(conduct.of(key[1]), read=answer))
+        epoch = cluster.leader_epochs[broker_id, key[1]]
+        reply = read_state(cluster.coordinator, ReadState(state_key(key), epoch), now)
+        cluster = attrs.evolve(cluster, coordinator=reply.coordinator)
+        read = reply.state and attrs.evolve(reply.state, leader_epoch=epoch)
+        chosen = attrs.evolve(conduct.of(key[1]), read=read or reply.status)
+        conduct = _with(conduct, key[1], chosen)
     handled = share_request.handle(broker, request, now, conduct)
     return _replaced(cluster, broker_id, handled.broker), handled
 
@@ -107,10 +108,7 @@ def handle(
 def advance(cluster: ShareCluster, broker_id: int, now: int) -> ShareCluster:
     """Move the clock of one broker, as ``share_broker.advance``; the writes are sent."""
     broker = cluster.brokers[broker_id]
-    answers = {
-        key: (_PENDING,) * len(partition.window.held)
-        for key, partition in broker.partitions.items()
-    }
+    answers = {key: (_PENDING,) * len(p.window.held) for key, p in broker.partitions.items()}
     return _replaced(cluster, broker_id, share_broker.advance(broker, now, answers))
 
 
@@ -118,8 +116,8 @@ def operate(
     cluster: ShareCluster, broker_id: int, key: PartitionKey, operation: Operation
 ) -> ShareCluster:
     """Have a broker apply an operation to a share-partition; the writes are sent."""
-    answers = (_PENDING,)
-    broker, _ = apply_to(cluster.brokers[broker_id], key, operation, (Choice(), answers))
+    how = Choice(), (_PENDING,)
+    broker, _ = share_broker.apply_to(cluster.brokers[broker_id], key, operation, how)
     return _replaced(cluster, broker_id, broker)
 
 
@@ -155,7 +153,7 @@ def _read_by(broker: ShareBroker, request: ShareRequest) -> list[PartitionKey]:
 
     These are in memory afterwards, and were not, or were unvalidated.
     """
-    anything = PartitionConduct(read=_ANYTHING)
+    anything = PartitionConduct(read=DurableState(0, 0))
     plain = Conduct(tuple((topic_partition, anything) for _, topic_partition in broker.partitions))
     after = share_request.handle(broker, request, broker.now, plain).broker
     validated = broker.unvalidated - after.unvalidated
@@ -166,23 +164,11 @@ def _read_by(broker: ShareBroker, request: ShareRequest) -> list[PartitionKey]:
     ]
 
 
-def _read(
-    cluster: ShareCluster, broker_id: int, key: PartitionKey, now: int
-) -> tuple[ShareCluster, DurableState | ErrorCode]:
-    epoch = cluster.leader_epochs[broker_id, key[1]]
-    reply = read_state(cluster.coordinator, ReadState(state_key(key), epoch), now)
-    cluster = attrs.evolve(cluster, coordinator=reply.coordinator)
-    if reply.state is None:
-        return cluster, reply.status
-    return cluster, attrs.evolve(reply.state, leader_epoch=epoch)
-
-
 def _pending(broker: ShareBroker, conduct: Conduct) -> Conduct:
     """Return the conduct in which no write is answered yet."""
     for topic_partition in {topic_partition for _, topic_partition in broker.partitions}:
-        chosen = attrs.evolve(
-            conduct.of(topic_partition), acknowledge_answer=_PENDING, release_answer=_PENDING
-        )
+        chosen = conduct.of(topic_partition)
+        chosen = attrs.evolve(chosen, acknowledge_answer=_PENDING, release_answer=_PENDING)
         conduct = _with(conduct, topic_partition, chosen)
     return conduct
 
@@ -196,18 +182,11 @@ def _replaced(cluster: ShareCluster, broker_id: int, after: ShareBroker) -> Shar
     """Return the cluster with a broker after a step, and with the writes that the step sent."""
     before, sent = cluster.brokers[broker_id], set(cluster.sent)
     for key, partition in after.partitions.items():
-        epoch = cluster.leader_epochs[broker_id, key[1]]
-        known = before.partitions[key].outstanding
-        for id_ in (id_ for id_ in partition.outstanding if id_ not in known):
+        epochs = partition.durable.state_epoch, cluster.leader_epochs[broker_id, key[1]]
+        for id_ in set(partition.outstanding) - set(before.partitions[key].outstanding):
             write = partition.outstanding[id_].write
-            request = WriteState(
-                state_key(key),
-                partition.durable.state_epoch,
-                epoch,
-                write.start_offset,
-                write.delivery_complete_count,
-                write.state_batches,
-            )
+            numbers = write.start_offset, write.delivery_complete_count
+            request = WriteState(state_key(key), *epochs, *numbers, write.state_batches)
             sent.add(SentWrite(broker_id, key, id_, request))
     brokers = cluster.brokers.set(broker_id, after)
     return attrs.evolve(cluster, brokers=brokers, sent=frozenset(sent))

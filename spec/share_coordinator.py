@@ -26,11 +26,14 @@ from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from spec import coordinator as single
 from spec.coordinator import Durable
+from spec.kafka import absent_state_error
 from spec.partition import require
+
+NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @attrs.frozen
-class Held:
+class HeldState:
     """What the coordinator holds of one share-partition.
 
     Leaders of an epoch before ``leader_fence`` are fenced: it is the durable leader epoch, or a
@@ -53,7 +56,7 @@ class ShareCoordinator:
 
     profile: Profile
     topics: Map[UUID, int] = Map()
-    held: Map[SharePartitionKey, Held] = Map()
+    held: Map[SharePartitionKey, HeldState] = Map()
     updates_per_snapshot: int = 500
 
 
@@ -101,27 +104,25 @@ def serve(
 def initialize_state(coordinator: ShareCoordinator, request: InitializeState, now: int) -> Reply:
     """Serve InitializeShareGroupState (KIP-932): a new share-partition, or an altered start offset.
 
-    Guard: INVALID_REQUEST for a negative partition or state epoch; FENCED_STATE_EPOCH for an older
-    one; UNKNOWN_TOPIC_OR_PARTITION. In the same state epoch as ``coordinator.repeated``.
+    Guard: ``_refusal``; in the same state epoch as ``coordinator.repeated``.
     Effect: what was in flight is discarded; older leaders stay fenced. Repeated in the same state
     epoch it changes nothing, so that it can be retried.
     Delivery count: all discarded.
     Persistence: a snapshot of the next snapshot epoch, 0 for what is new.
     """
     key, held = request.key, coordinator.held.get(request.key)
-    status = _refusal(coordinator, request)
-    if status is not ErrorCode.NONE:
+    if (status := _refusal(coordinator, request)) is not NONE:
         return Reply(coordinator, status)
     before = held.durable if held else Durable(snapshot_epoch=-1)
     known = held is not None and request.state_epoch == before.state_epoch
     if known and not coordinator.profile.defect_repeated_initialize_discards_state:
         return Reply(coordinator, single.repeated(before, request.start_offset))
-    _, after = single.initialize(before, request.start_offset, request.state_epoch)
+    _, after = single.initialize_durable(before, request.start_offset, request.state_epoch)
     if coordinator.profile.defect_initialize_forgets_leader_epoch:
         after = attrs.evolve(after, leader_epoch=0)
     fence = held.leader_fence if held else 0
     value = ShareSnapshot(after.snapshot_epoch, single.durable_state(after), now, now)
-    return _hold(coordinator, key, Held(after, fence, now, now), value)
+    return _hold(coordinator, key, HeldState(after, fence, now, now), value)
 
 
 def read_state(
@@ -129,20 +130,17 @@ def read_state(
 ) -> Reply:
     """Serve ReadShareGroupState (KIP-932): a leader takes over.
 
-    Guard: INVALID_REQUEST for a negative partition or leader epoch; the state must be there;
-    FENCED_LEADER_EPOCH for an older leader; UNKNOWN_TOPIC_OR_PARTITION.
+    Guard: ``_refusal``.
     Effect: leaders before this one are fenced.
     Delivery count: unchanged.
     Persistence: the leader epoch, if it is new, in an update or a snapshot.
     """
-    key, epoch = request.key, request.leader_epoch
-    status = _refusal(coordinator, request)
-    if status is not ErrorCode.NONE:
+    if (status := _refusal(coordinator, request)) is not NONE:
         return Reply(coordinator, status)
-    held = coordinator.held[key]
+    held, epoch = coordinator.held[request.key], request.leader_epoch
     state = single.durable_state(held.durable)
     if epoch == held.leader_fence:
-        return Reply(coordinator, ErrorCode.NONE, state=state)
+        return Reply(coordinator, NONE, state=state)
     _, after = single.read(held.durable, epoch)
     fenced = attrs.evolve(held, leader_fence=epoch)
     reply = _log(coordinator, request, fenced, after, now, chosen=snapshot)
@@ -154,17 +152,13 @@ def write_state(
 ) -> Reply:
     """Serve WriteShareGroupState (KIP-932, KIP-1226).
 
-    Guard: INVALID_REQUEST for a negative partition, leader epoch or state epoch; the state must
-    be there; FENCED_LEADER_EPOCH for an older leader, then FENCED_STATE_EPOCH for another state
-    epoch, older or newer; UNKNOWN_TOPIC_OR_PARTITION.
+    Guard: ``_refusal``.
     Effect, Delivery count: as in ``spec.coordinator.merge``; epochs stay as they were.
     Persistence: an update, or a snapshot: as chosen, and on time.
     """
-    key, epochs = request.key, (request.leader_epoch, request.state_epoch)
-    status = _refusal(coordinator, request)
-    if status is not ErrorCode.NONE:
+    if (status := _refusal(coordinator, request)) is not NONE:
         return Reply(coordinator, status)
-    held = coordinator.held[key]
+    held, epochs = coordinator.held[request.key], (request.leader_epoch, request.state_epoch)
     _, after = single.write(held.durable, request, epochs, coordinator.profile)
     return _log(coordinator, request, held, after, now, chosen=snapshot)
 
@@ -172,32 +166,28 @@ def write_state(
 def read_state_summary(coordinator: ShareCoordinator, request: ReadStateSummary) -> Reply:
     """Serve ReadShareGroupStateSummary (KIP-932, KIP-1226), from which lag is computed.
 
-    Guard: INVALID_REQUEST for a negative partition; FENCED_LEADER_EPOCH for an older leader, and
-    -1 for who leads nothing, the group coordinator; UNKNOWN_TOPIC_OR_PARTITION. Under ``kafka`` no
-    epoch is compared.
+    Guard: ``_refusal``.
     Effect: none. Without state the answer has a start offset and a count of -1.
     Delivery count: unchanged.
     Persistence: none.
     """
-    status = _refusal(coordinator, request)
-    if status is not ErrorCode.NONE:
+    if (status := _refusal(coordinator, request)) is not NONE:
         return Reply(coordinator, status)
     held = coordinator.held.get(request.key)
     state = single.durable_state(held.durable if held else Durable())
-    return Reply(coordinator, ErrorCode.NONE, state=attrs.evolve(state, state_batches=()))
+    return Reply(coordinator, NONE, state=attrs.evolve(state, state_batches=()))
 
 
 def delete_state(coordinator: ShareCoordinator, request: DeleteState) -> Reply:
     """Serve DeleteShareGroupState (KIP-932): the share-partition leaves the group.
 
-    Guard: INVALID_REQUEST for a negative partition; UNKNOWN_TOPIC_OR_PARTITION. It carries no
-    epoch to compare.
+    Guard: ``_refusal``.
     Effect: all state is forgotten, epochs too. Without state nothing changes: it can be retried.
     Delivery count: all discarded.
     Persistence: a tombstone.
     """
     status = _refusal(coordinator, request)
-    if status is not ErrorCode.NONE or request.key not in coordinator.held:
+    if status is not NONE or request.key not in coordinator.held:
         return Reply(coordinator, status)
     return _forget(coordinator, request.key)
 
@@ -221,9 +211,7 @@ def due_for_snapshot(
     coordinator: ShareCoordinator, now: int, interval_ms: int
 ) -> Iterator[SharePartitionKey]:
     """Yield the share-partitions whose latest snapshot is as old as the interval, in ms."""
-    for key, held in coordinator.held.items():
-        if now - held.written_ms >= interval_ms:
-            yield key
+    return (key for key, held in coordinator.held.items() if now - held.written_ms >= interval_ms)
 
 
 def forget_topic(
@@ -233,38 +221,40 @@ def forget_topic(
 
     Kafka: ShareCoordinatorShard.maybeCleanupShareState.
     """
-    tombstones = []
-    for key in [key for key in coordinator.held if key.topic_id == topic_id]:
+    gone = [key for key in coordinator.held if key.topic_id == topic_id]
+    for key in gone:
         coordinator = _forget(coordinator, key).coordinator
-        tombstones.append(StateRecord(key, None))
-    return coordinator, tuple(tombstones)
+    return coordinator, tuple(StateRecord(key, None) for key in gone)
 
 
 def _refusal(coordinator: ShareCoordinator, request: StateRequest) -> ErrorCode:
-    """Return why a request is refused, in Kafka's order (ShareCoordinatorShard), or NONE."""
+    """Return why a request is refused, in Kafka's order (ShareCoordinatorShard), or NONE.
+
+    INVALID_REQUEST for a negative partition or epoch; ReadState and WriteState need state; an epoch
+    may be fenced (``coordinator.fence``); UNKNOWN_TOPIC_OR_PARTITION.
+    """
     profile, key = coordinator.profile, request.key
     leader_epoch, state_epoch = _epochs(request, profile)
-    held = coordinator.held.get(key)
     numbers = key.partition, leader_epoch, state_epoch
+    held, is_write = coordinator.held.get(key), isinstance(request, WriteState)
     if any(number is not None and number < 0 for number in numbers):
         return ErrorCode.INVALID_REQUEST
-    if held is None and isinstance(request, ReadState | WriteState):
-        invalid = profile.absent_state_is_an_invalid_request
-        return ErrorCode.INVALID_REQUEST if invalid else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    if held and leader_epoch is not None and leader_epoch < held.leader_fence:
-        return ErrorCode.FENCED_LEADER_EPOCH
-    if held and state_epoch is not None:
-        written = isinstance(request, WriteState)
-        older = state_epoch < held.durable.state_epoch
-        if older or (written and not single.matches(held.durable, state_epoch, profile)):
-            return ErrorCode.FENCED_STATE_EPOCH
-    if key.partition >= coordinator.topics.get(key.topic_id, 0):
-        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ErrorCode.NONE
+    if held is None and (is_write or isinstance(request, ReadState)):
+        return absent_state_error(profile)
+    if held is not None:
+        known = attrs.evolve(held.durable, leader_epoch=held.leader_fence)
+        newer = not is_write or profile.defect_newer_state_epoch_is_accepted
+        status = single.fence(known, leader_epoch, state_epoch, newer_may_pass=newer)
+        if status is not NONE:
+            return status
+    return UNKNOWN if key.partition >= coordinator.topics.get(key.topic_id, 0) else NONE
 
 
 def _epochs(request: StateRequest, profile: Profile) -> tuple[int | None, int | None]:
-    """Return the leader epoch and the state epoch of a request that are compared."""
+    """Return the leader epoch and the state epoch of a request that are compared.
+
+    The group coordinator, which leads nothing, asks for a summary with the leader epoch -1.
+    """
     match request:
         case InitializeState():
             return None, request.state_epoch
@@ -284,7 +274,7 @@ def _epochs(request: StateRequest, profile: Profile) -> tuple[int | None, int | 
 def _log(  # noqa: PLR0913 - what a record is made of
     coordinator: ShareCoordinator,
     request: ReadState | WriteState,
-    held: Held,
+    held: HeldState,
     after: Durable,
     now: int,
     *,
@@ -297,7 +287,8 @@ def _log(  # noqa: PLR0913 - what a record is made of
     if chosen or due:
         snapshot, after = single.snapshot_record(before, after)
         snapshot = attrs.evolve(snapshot, create_timestamp=now, write_timestamp=now)
-        return _hold(coordinator, request.key, Held(after, held.leader_fence, now, now), snapshot)
+        fresh = HeldState(after, held.leader_fence, now, now)
+        return _hold(coordinator, request.key, fresh, snapshot)
     batches = request.state_batches if isinstance(request, WriteState) else ()
     update, after = single.update_record(before, after, batches)
     return _hold(coordinator, request.key, attrs.evolve(held, durable=after), update)
@@ -306,13 +297,13 @@ def _log(  # noqa: PLR0913 - what a record is made of
 def _hold(
     coordinator: ShareCoordinator,
     key: SharePartitionKey,
-    held: Held,
+    held: HeldState,
     value: ShareSnapshot | ShareUpdate,
 ) -> Reply:
     after = attrs.evolve(coordinator, held=coordinator.held.set(key, held))
-    return Reply(after, ErrorCode.NONE, StateRecord(key, value))
+    return Reply(after, NONE, StateRecord(key, value))
 
 
 def _forget(coordinator: ShareCoordinator, key: SharePartitionKey) -> Reply:
     after = attrs.evolve(coordinator, held=coordinator.held.delete(key))
-    return Reply(after, ErrorCode.NONE, StateRecord(key, None))
+    return Reply(after, NONE, StateRecord(key, None))

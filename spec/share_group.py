@@ -12,7 +12,7 @@ from immutables import Map
 
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
-from spec.coordinator import Durable, initialize, repeated
+from spec.coordinator import Durable, initialize_durable, repeated
 
 NONE = ErrorCode.NONE
 Partitions: TypeAlias = frozenset[TopicPartition]
@@ -76,7 +76,7 @@ class BeginInitializing:
 
 
 @attrs.frozen
-class InitializeState:
+class CallInitialize:
     """A share coordinator serves InitializeShareGroupState."""
 
     topic_partition: TopicPartition
@@ -99,7 +99,7 @@ class BeginDeleting:
 
 
 @attrs.frozen
-class DeleteState:
+class CallDelete:
     """A share coordinator serves DeleteShareGroupState, with a tombstone."""
 
     topic_partition: TopicPartition
@@ -125,10 +125,10 @@ class EraseGroup:
 Effect = (
     WriteGroup
     | BeginInitializing
-    | InitializeState
+    | CallInitialize
     | EndInitializing
     | BeginDeleting
-    | DeleteState
+    | CallDelete
     | EndDeleting
     | EraseMetadata
     | EraseGroup
@@ -141,19 +141,18 @@ def perform(coordinators: Coordinators, effect: Effect) -> tuple[ErrorCode, Coor
     Guard: FENCED_STATE_EPOCH for an older state epoch; initializing again in the same state epoch
     changes nothing, as ``coordinator.repeated``.
     Effect: one record, or one call.
-    Delivery count: InitializeState and DeleteState discard those of the share-partition.
+    Delivery count: CallInitialize and CallDelete discard those of the share-partition.
     Persistence: the effect is one record.
     """
     match effect:
-        case InitializeState(topic_partition, start_offset, state_epoch):
+        case CallInitialize(topic_partition, start_offset, state_epoch):
             before = coordinators.states.get(topic_partition)
             if before is not None and before.state_epoch == state_epoch:
                 return repeated(before, start_offset), coordinators
-            error, after = initialize(before or Durable(), start_offset, state_epoch)
-            return error, attrs.evolve(
-                coordinators, states=coordinators.states.set(topic_partition, after)
-            )
-        case DeleteState(topic_partition):
+            error, after = initialize_durable(before or Durable(), start_offset, state_epoch)
+            states = coordinators.states.set(topic_partition, after)
+            return error, attrs.evolve(coordinators, states=states)
+        case CallDelete(topic_partition):
             states = coordinators.states
             states = states.delete(topic_partition) if topic_partition in states else states
             return NONE, attrs.evolve(coordinators, states=states)
@@ -172,18 +171,17 @@ def _recorded(
     now: PartitionMetadata,
     effect: BeginInitializing | EndInitializing | BeginDeleting | EndDeleting | EraseMetadata,
 ) -> PartitionMetadata:
+    initializing, initialized, deleting = now.initializing, now.initialized, now.deleting
     match effect:
-        case BeginInitializing(begun):
-            initializing = now.initializing | (begun - now.initialized)
-            return PartitionMetadata(initializing, now.initialized, now.deleting - begun)
+        case BeginInitializing(new):
+            begun = initializing | (new - initialized)
+            return PartitionMetadata(begun, initialized, deleting - new)
         case EndInitializing(done):
-            initialized = now.initialized | done
-            return PartitionMetadata(now.initializing - done, initialized, now.deleting)
-        case BeginDeleting(begun):
-            deleting = now.deleting | begun
-            return PartitionMetadata(now.initializing - begun, now.initialized - begun, deleting)
+            return PartitionMetadata(initializing - done, initialized | done, deleting)
+        case BeginDeleting(gone):
+            return PartitionMetadata(initializing - gone, initialized - gone, deleting | gone)
         case EndDeleting(done):
-            return PartitionMetadata(now.initializing, now.initialized, now.deleting - done)
+            return PartitionMetadata(initializing, initialized, deleting - done)
         case EraseMetadata():
             return _EMPTY
         case _:

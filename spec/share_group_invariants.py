@@ -1,19 +1,7 @@
 """Invariants of a share group between any two effects, wherever a coordinator crashes."""
 
-from collections.abc import Callable
-
-import attrs
-
+from spec.invariants import Invariant, broken
 from spec.share_group import Coordinators, assignable, group_of, listed
-
-
-@attrs.frozen
-class GroupInvariant:
-    """A predicate of the durable state of a group."""
-
-    name: str
-    sentence: str
-    holds: Callable[[Coordinators], bool]
 
 
 def _stages_are_disjoint(coordinators: Coordinators) -> bool:
@@ -23,27 +11,27 @@ def _stages_are_disjoint(coordinators: Coordinators) -> bool:
 
 
 GROUP_INVARIANTS = (
-    GroupInvariant(
+    Invariant(
         "stages_are_disjoint",
         "A share-partition is initializing, initialized or deleting, and never two of these.",
         _stages_are_disjoint,
     ),
-    GroupInvariant(
+    Invariant(
         "initialized_has_state",
         "A share coordinator has the state of every initialized share-partition.",
         lambda c: group_of(c).metadata.initialized <= set(c.states),
     ),
-    GroupInvariant(
+    Invariant(
         "state_has_an_owner",
         "A group lists every share-partition of which a share coordinator has state.",
         lambda c: set(c.states) <= listed(group_of(c).metadata),
     ),
-    GroupInvariant(
+    Invariant(
         "state_epoch_never_ahead",
         "No state epoch is ahead of the group epoch.",
         lambda c: all(state.state_epoch <= group_of(c).epoch for state in c.states.values()),
     ),
-    GroupInvariant(
+    Invariant(
         "assigned_has_state",
         "What may be assigned to a member has state that a leader can read.",
         lambda c: assignable(c) <= set(c.states),
@@ -53,4 +41,4 @@ GROUP_INVARIANTS = (
 
 def violated_by(coordinators: Coordinators) -> list[str]:
     """Return the names of the broken invariants; none in any reachable state."""
-    return [i.name for i in GROUP_INVARIANTS if not i.holds(coordinators)]
+    return [each.name for each in broken(GROUP_INVARIANTS, coordinators)]

@@ -8,7 +8,6 @@ import attrs
 from model.config import IsolationLevel
 from model.errors import ErrorCode, InvalidValueError
 from model.operations import Acknowledge, Acquire, ArchiveAborted, EntryPoint
-from model.outcome import Outcome
 from model.ranges import OffsetRange
 from model.share_messages import (
     FINAL_EPOCH,
@@ -30,7 +29,7 @@ from spec.record import UNDELIVERED, is_acquirable
 from spec.share_broker import (
     Handled,
     ShareBroker,
-    Waiting,
+    WaitingResponse,
     advance,
     apply_to,
     collect,
@@ -62,9 +61,6 @@ def handle(
     acknowledgements (KIP-932, ShareFetch).
     Records: as ``acknowledge_records``, ``acquire_records`` and ``release_member`` say.
     Persistence: one write for each share-partition that acknowledges, and that releases.
-
-    Raises IllegalChoiceError where ``conduct`` chooses what no rule allows, and InvalidValueError
-    where time goes back or the order is not one of the session's share-partitions.
     """
     return complete(receive(broker, request, now, conduct, connection), now, conduct)
 
@@ -126,21 +122,20 @@ def complete(received: Received, now: int, conduct: Conduct = _FREE) -> Handled:
     """
     broker, request, seq = advance(received.broker, now), received.request, received.seq
     if received.refusal is not NONE:
-        refused = Waiting(request.group_id, ShareResponse(received.refusal), frozenset())
+        refused = WaitingResponse(request.group_id, ShareResponse(received.refusal), frozenset())
         return collect(settle(broker, seq, refused), seq)
     responses = {part.topic_partition: part for part in received.responses}
-    pending = ErrorCode.PENDING
     awaited = frozenset(
         topic_partition
         for topic_partition, part in responses.items()
-        if part.acknowledge_error is pending
+        if part.acknowledge_error is ErrorCode.PENDING
     )
     session = broker.sessions.get(key_of(request))
     lives = session is not None and session.opened == received.opened
     if isinstance(request, ShareFetch) and received.fetches and lives:
         broker, responses = _fetch(broker, request, conduct, responses)
     response = ShareResponse(partitions=tuple(responses.values()))
-    broker = settle(broker, seq, Waiting(request.group_id, response, awaited))
+    broker = settle(broker, seq, WaitingResponse(request.group_id, response, awaited))
     if request.session_epoch == FINAL_EPOCH and lives:
         broker = end_session(broker, key_of(request), conduct)
     return collect(broker, seq)
@@ -158,20 +153,15 @@ def _acknowledge(
     for asked in request.partitions:
         if not asked.batches and isinstance(request, ShareFetch):
             continue
-        error = _fault(broker, request, asked)
+        place, error = asked.topic_partition, _fault(broker, request, asked)
         if error is NONE:
             if not asked.batches:
                 continue
-            chosen = conduct.of(asked.topic_partition)
-            choice_and_answers = chosen.acknowledge, (chosen.acknowledge_answer,)
-            key = (request.group_id, asked.topic_partition)
-            broker, outcome = apply_to(
-                broker, key, _operation(request, asked), choice_and_answers, seq
-            )
+            chosen, key = conduct.of(place), (request.group_id, place)
+            how = chosen.acknowledge, (chosen.acknowledge_answer,)
+            broker, outcome = apply_to(broker, key, _operation(request, asked), how, seq)
             error = outcome.status
-        responses[asked.topic_partition] = PartitionResponse(
-            asked.topic_partition, acknowledge_error=error
-        )
+        responses[place] = PartitionResponse(place, acknowledge_error=error)
     return broker, responses
 
 
@@ -211,22 +201,14 @@ def _fetch(
     due = {part.topic_partition for part in session.partitions if first or part.answer_due}
     fetched: Responses = {}
     remaining = request.max_records
-    for topic_partition in _order(session, request, conduct):
-        broker, answer = _fetch_one(
-            broker, request, topic_partition, conduct.of(topic_partition), remaining
-        )
+    for place in _order(session, request, conduct):
+        broker, answer = _fetch_one(broker, request, place, conduct.of(place), remaining)
         remaining -= sum(part.last - part.first + 1 for part in answer.acquired)
-        if topic_partition in responses:
-            answer = attrs.evolve(
-                answer, acknowledge_error=responses[topic_partition].acknowledge_error
-            )
-        if (
-            topic_partition in due
-            or topic_partition in responses
-            or answer.acquired
-            or answer.error is not NONE
-        ):
-            fetched[topic_partition] = answer
+        if place in responses:
+            error = responses[place].acknowledge_error
+            answer = attrs.evolve(answer, acknowledge_error=error)
+        if place in due or place in responses or answer.acquired or answer.error is not NONE:
+            fetched[place] = answer
     if not first:
         sessions = broker.sessions.set(key, after_response(session, fetched))
         broker = attrs.evolve(broker, sessions=sessions)
@@ -258,34 +240,20 @@ def _fetch_one(
         error, broker = load(broker, key, chosen.reset_offset, chosen.read)
     if error is not NONE or remaining <= 0:
         return broker, PartitionResponse(topic_partition, error)
-    batches = chosen.log_batches
+    batches, at = chosen.log_batches, chosen.fetch_offset
     if batches is None:
         batches = readable(broker.partitions[key], remaining)
-    first = batches[0].first if batches else 0
-    operation = Acquire(
-        request.member_id,
-        request.acquire_mode,
-        request.batch_size,
-        remaining,
-        first if chosen.fetch_offset is None else chosen.fetch_offset,
-        batches,
-    )
+    if at is None:
+        at = batches[0].first if batches else 0
+    how = request.acquire_mode, request.batch_size, remaining
+    operation = Acquire(request.member_id, *how, at, batches)
     broker, outcome = apply_to(broker, key, operation, (chosen.acquire, ()))
-    config = broker.partitions[key].config
-    response = PartitionResponse(
-        topic_partition, acquired=outcome.acquired, token=_token(broker.partitions[key], outcome)
-    )
-    if config.isolation_level is IsolationLevel.READ_UNCOMMITTED or not chosen.aborted:
-        return broker, response
-    broker, _ = apply_to(broker, key, ArchiveAborted(chosen.aborted), (chosen.acquire, ()))
-    kept = committed(outcome.acquired, chosen.aborted)
-    return broker, attrs.evolve(response, acquired=kept)
-
-
-def _token(partition: SharePartition, outcome: Outcome) -> tuple[int, int] | None:
-    if outcome.acquisition is None:
-        return None
-    return partition.durable.leader_epoch, outcome.acquisition
+    acquired, number, partition = outcome.acquired, outcome.acquisition, broker.partitions[key]
+    token = None if number is None else (partition.durable.leader_epoch, number)
+    if partition.config.isolation_level is IsolationLevel.READ_COMMITTED and chosen.aborted:
+        broker, _ = apply_to(broker, key, ArchiveAborted(chosen.aborted), (chosen.acquire, ()))
+        acquired = committed(acquired, chosen.aborted)
+    return broker, PartitionResponse(topic_partition, acquired=acquired, token=token)
 
 
 def readable(partition: SharePartition, most: int) -> tuple[OffsetRange, ...]:

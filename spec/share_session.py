@@ -133,18 +133,11 @@ def _continued(session: ShareSession, request: ShareRequest) -> ShareSession:
     session = attrs.evolve(session, epoch=next_epoch(session.epoch))
     if isinstance(request, ShareAcknowledge):
         return session
-    known = {partition.topic_partition for partition in session.partitions}
-    named = (part.topic_partition for part in request.partitions)
-    added = (
-        SessionPartition(topic_partition, answer_due=True)
-        for topic_partition in named
-        if topic_partition not in known
-    )
-    kept = (
-        part
-        for part in (*session.partitions, *added)
-        if part.topic_partition not in request.forgotten
-    )
+    known = {part.topic_partition for part in session.partitions}
+    new = (part.topic_partition for part in request.partitions)
+    added = (SessionPartition(each, answer_due=True) for each in new if each not in known)
+    every = (*session.partitions, *added)
+    kept = (part for part in every if part.topic_partition not in request.forgotten)
     return attrs.evolve(session, partitions=tuple(kept))
 
 
@@ -162,17 +155,9 @@ def after_response(
     session: ShareSession, responses: Mapping[TopicPartition, PartitionResponse]
 ) -> ShareSession:
     """Return the session after a fetch: partitions that gave records move to the end."""
-    served = [
-        p
-        for p in session.partitions
-        if p.topic_partition in responses and responses[p.topic_partition].acquired
-    ]
-    others = [part for part in session.partitions if part not in served]
-    answered = (
-        SessionPartition(
-            part.topic_partition,
-            part.topic_partition in responses and responses[part.topic_partition].error is not NONE,
-        )
-        for part in (*others, *served)
-    )
+    every = [part.topic_partition for part in session.partitions]
+    served = [each for each in every if each in responses and responses[each].acquired]
+    others = [each for each in every if each not in served]
+    failed = {each for each, response in responses.items() if response.error is not NONE}
+    answered = (SessionPartition(each, each in failed) for each in (*others, *served))
     return attrs.evolve(session, partitions=tuple(answered))

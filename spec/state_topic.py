@@ -1,59 +1,36 @@
 """One partition of the topic __share_group_state: what is appended, recovered and pruned."""
 
-import struct
-
 import attrs
 from immutables import Map
 
 from model.guards import CoordinatorGuard
 from model.profile import Profile
 from model.state_topic import SharePartitionKey, ShareSnapshot, StateRecord
-from model.wire import uuid_text
 from spec.coordinator import Durable, replay_record
 from spec.partition import require
-from spec.share_coordinator import Held, ShareCoordinator
-
-_INT32 = 1 << 32
+from spec.share_coordinator import HeldState, ShareCoordinator
 
 
 @attrs.frozen
-class StateTopic:
+class StateTopicPartition:
     """The records that are not pruned, in order; the first one is at ``first_offset``."""
 
     first_offset: int = 0
     records: tuple[StateRecord, ...] = ()
 
 
-def state_partition(key: SharePartitionKey, partitions: int = 50) -> int:
-    """Return the partition of __share_group_state whose leader coordinates the share-partition.
-
-    KIP-932: the coordinator's key is "groupId:topicId:partition"; Kafka takes Java's hash of it.
-    ``partitions``, at least 1, is share.coordinator.state.topic.num.partitions.
-    """
-    text = f"{key.group_id}:{uuid_text(key.topic_id)}:{key.partition}".encode("utf-16-be")
-    total = 0
-    for (unit,) in struct.iter_unpack(">H", text):
-        total = (31 * total + unit) % _INT32
-    # Kafka takes the absolute value of an int32, and 0 for the one that has none.
-    magnitude = min(total, _INT32 - total)
-    return 0 if magnitude == _INT32 // 2 else magnitude % partitions
-
-
-def append(topic: StateTopic, *records: StateRecord | None) -> StateTopic:
+def append(topic: StateTopicPartition, *records: StateRecord | None) -> StateTopicPartition:
     """Return the topic with these records at its end; None is no record."""
     more = tuple(record for record in records if record is not None)
     return attrs.evolve(topic, records=topic.records + more)
 
 
-def recover(topic: StateTopic, coordinator: ShareCoordinator) -> ShareCoordinator:
+def recover(topic: StateTopicPartition, coordinator: ShareCoordinator) -> ShareCoordinator:
     """Start a coordinator from its topic (KIP-932, ShareSnapshot and ShareUpdate).
 
-    Guard: none.
-    Effect: the coordinator holds what the records say, and nothing else of its predecessor.
-    Delivery count: as last durable.
-    Persistence: none.
+    It holds what the records say, and nothing else of its predecessor.
     """
-    held: Map[SharePartitionKey, Held] = Map()
+    held: Map[SharePartitionKey, HeldState] = Map()
     for record in topic.records:
         after = replay_held(held.get(record.key), record, coordinator.profile)
         if after is not None:
@@ -63,7 +40,7 @@ def recover(topic: StateTopic, coordinator: ShareCoordinator) -> ShareCoordinato
     return attrs.evolve(coordinator, held=held)
 
 
-def replay_held(held: Held | None, record: StateRecord, profile: Profile) -> Held | None:
+def replay_held(held: HeldState | None, record: StateRecord, profile: Profile) -> HeldState | None:
     """Return what is held of a share-partition after one more record about it.
 
     A tombstone leaves nothing: earlier records are about a deleted share-partition. Where nothing
@@ -72,17 +49,17 @@ def replay_held(held: Held | None, record: StateRecord, profile: Profile) -> Hel
     value = record.value
     if value is None:
         return None
-    before = held or Held(Durable(snapshot_epoch=value.snapshot_epoch), 0, 0, 0)
+    before = held or HeldState(Durable(snapshot_epoch=value.snapshot_epoch), 0, 0, 0)
     after = replay_record(before.durable, value, profile)
     fence = after.leader_epoch
     if profile.defect_initialize_forgets_leader_epoch:
         fence = max(fence, before.leader_fence)
     if isinstance(value, ShareSnapshot):
-        return Held(after, fence, value.create_timestamp, value.write_timestamp)
+        return HeldState(after, fence, value.create_timestamp, value.write_timestamp)
     return attrs.evolve(before, durable=after, leader_fence=fence)
 
 
-def redundant_below(topic: StateTopic) -> int:
+def redundant_below(topic: StateTopicPartition) -> int:
     """Return the offset below which no record is needed: that of the oldest latest snapshot.
 
     Without any share-partition no record is needed, not even a tombstone (KIP-932).
@@ -96,7 +73,7 @@ def redundant_below(topic: StateTopic) -> int:
     return min(latest.values(), default=topic.first_offset + len(topic.records))
 
 
-def prune(topic: StateTopic, below: int) -> StateTopic:
+def prune(topic: StateTopicPartition, below: int) -> StateTopicPartition:
     """Delete the records below an offset (KIP-932: ReplicaManager.deleteRecords).
 
     Guard: at most to ``redundant_below``; how far is the coordinator's choice.
@@ -107,4 +84,4 @@ def prune(topic: StateTopic, below: int) -> StateTopic:
     limit = redundant_below(topic)
     require(below <= limit, CoordinatorGuard.PRUNED_IS_REDUNDANT, f"{below} is beyond {limit}")
     gone = max(below - topic.first_offset, 0)
-    return StateTopic(topic.first_offset + gone, topic.records[gone:])
+    return StateTopicPartition(topic.first_offset + gone, topic.records[gone:])

@@ -6,13 +6,13 @@ from typing import assert_never
 import attrs
 
 from model import operations as ops
+from model.errors import InvalidValueError
 from model.guards import Guard
 from model.outcome import Answer, Choice
 from spec.aborted import archive_aborted_records
 from spec.acknowledge import acknowledge_records
 from spec.acquire import acquire_records, skip_acquire
 from spec.alter_config import alter_config
-from spec.checkpoint import lose_events, take_checkpoint
 from spec.dead_letters import finish_dead_letters
 from spec.expire import advance_time, expire_locks
 from spec.initialize import initialize, reset_offset
@@ -22,13 +22,11 @@ from spec.mark_in_progress import mark_in_progress
 from spec.partition import SharePartition, Step, move_start, new_partition, require
 from spec.produce import compact, produce
 from spec.release import release_member
-from spec.writes import complete_write, compose, write_besides
+from spec.writes import complete_write
 
 __all__ = ["Step", "apply", "new_partition"]
 
 _FREE = Choice()
-_ANYTIME = (ops.Initialize, ops.Checkpoint, ops.Gap)
-"""What may be the first operation."""
 
 
 def apply(
@@ -47,33 +45,21 @@ def apply(
     Raises IllegalChoiceError where the choice breaks a guard, and InvalidValueError for an
     impossible operation; both leave the share-partition unchanged.
     """
-    ready = partition.ready or isinstance(operation, _ANYTIME)
+    check_ready(partition, operation)
+    return conclude(transition(partition, operation, choice, answers, seq), choice)
+
+
+def check_ready(partition: SharePartition, operation: ops.Operation) -> None:
+    """Refuse what comes before a leader has read the durable state."""
+    ready = partition.ready or isinstance(operation, ops.Initialize)
     require(ready, Guard.PARTITION_IS_INITIALIZED, f"{type(operation).__name__} came first")
-    step = _transition(partition, operation, choice, answers, seq)
-    if choice.deadline_ms is not None:
-        step = attrs.evolve(
-            step, outcome=attrs.evolve(step.outcome, deadline_ms=choice.deadline_ms)
-        )
+
+
+def conclude(step: Step, choice: Choice) -> Step:
+    """Move the start offset, as chosen, once the operation itself is done."""
     if not step.partition.ready:
         return step
-    moved = _forget(move_start(step.partition, choice.start_offset))
-    if len(answers) > len(step.outcome.writes) and not isinstance(operation, ops.Checkpoint):
-        made = {write.id for write in step.outcome.writes}
-        moved = write_besides(moved, (answer for answer in answers if answer.id not in made))
-    step = attrs.evolve(step, partition=moved)
-    if moved.timed and isinstance(operation, ops.AdvanceTime):
-        return step
-    return _note_event(step, seq)
-
-
-def _note_event(step: Step, seq: int) -> Step:
-    """Let writes take their numbers that are made after this event, and note its time."""
-    partition = step.partition
-    if partition.timed:
-        partition = attrs.evolve(partition, last_event=partition.now)
-    partition, composed = compose(partition, seq)
-    outcome = attrs.evolve(step.outcome, composed=composed) if composed else step.outcome
-    return Step(partition, outcome)
+    return attrs.evolve(step, partition=_forget(move_start(step.partition, choice.start_offset)))
 
 
 def _forget(partition: SharePartition) -> SharePartition:
@@ -83,13 +69,14 @@ def _forget(partition: SharePartition) -> SharePartition:
     return partition if log is partition.log else attrs.evolve(partition, log=log)
 
 
-def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
+def transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
     partition: SharePartition,
     operation: ops.Operation,
     choice: Choice,
     answers: Sequence[Answer],
     seq: int,
 ) -> Step:
+    """Return what the operation itself does; the start offset has not moved because of it."""
     answer = answers[0] if answers else Answer()
     match operation:
         case ops.Acquire():
@@ -124,9 +111,8 @@ def _transition(  # noqa: C901, PLR0911, PLR0912 - one line for each operation
             return archive_aborted_records(partition, operation, choice)
         case ops.Compact():
             return compact(partition, operation, choice)
-        case ops.Checkpoint():
-            return take_checkpoint(partition, operation)
-        case ops.Gap():
-            return lose_events(partition, operation)
+        case ops.Checkpoint() | ops.Gap():
+            name = type(operation).__name__
+            raise InvalidValueError("operation", name, "one of a leader, not of a recording")
         case _:
             assert_never(operation)

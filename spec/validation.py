@@ -4,6 +4,7 @@ from model.errors import ErrorCode
 from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.profile import Profile
 from model.states import AcknowledgeType
+from spec.kafka import first_free_offset
 
 _TYPES = frozenset(AcknowledgeType)
 
@@ -18,10 +19,9 @@ def validate(operation: Acknowledge, profile: Profile) -> ErrorCode:
     for batch in operation.batches:
         if not _is_well_formed(batch):
             return ErrorCode.INVALID_REQUEST
-        if operation.entry is EntryPoint.REQUEST:
-            first_free = previous if profile.batches_may_share_an_offset else previous + 1
-            if batch.first < first_free:
-                return ErrorCode.INVALID_REQUEST
+        is_request = operation.entry is EntryPoint.REQUEST
+        if is_request and batch.first < first_free_offset(profile, previous):
+            return ErrorCode.INVALID_REQUEST
         previous = batch.last
     return ErrorCode.NONE
 

@@ -15,9 +15,9 @@ class Window:
     """The records from ``start_offset`` (SPSO, inclusive) to ``end_offset`` (SPEO, exclusive).
 
     ``records`` maps an offset to its record. An offset of the window without a record was never
-    delivered: it is a natural gap, it was compacted, or a new leader has yet to read it. ``held``
-    are the offsets under an acquisition lock. ``complete`` and ``acquirable`` count records. The
-    three follow from ``records``; with them no operation has to scan the whole window.
+    delivered: it is a natural gap, it was compacted, or a new leader has yet to read it. ``held``,
+    the offsets under an acquisition lock, and the counts ``complete`` and ``acquirable`` follow
+    from ``records``; with them no operation has to scan the whole window.
     """
 
     start_offset: int
@@ -46,14 +46,8 @@ def replace(window: Window, changes: Mapping[int, Record]) -> Window:
         if is_held(record):
             held[offset] = None
         records[offset] = record
-    return Window(
-        window.start_offset,
-        window.end_offset,
-        records.finish(),
-        held.finish(),
-        complete,
-        acquirable,
-    )
+    ends = window.start_offset, window.end_offset
+    return Window(*ends, records.finish(), held.finish(), complete, acquirable)
 
 
 def extend(window: Window, end_offset: int) -> Window:
@@ -73,14 +67,8 @@ def drop_below(window: Window, start_offset: int) -> Window:
         acquirable -= is_acquirable(record)
         if is_held(record):
             del held[offset]
-    return Window(
-        start_offset,
-        max(window.end_offset, start_offset),
-        records.finish(),
-        held.finish(),
-        complete,
-        acquirable,
-    )
+    end = max(window.end_offset, start_offset)
+    return Window(start_offset, end, records.finish(), held.finish(), complete, acquirable)
 
 
 def tracked(window: Window, first: int, end: int) -> Iterable[int]:

@@ -3,17 +3,16 @@
 A change is written; until the answer comes it is pending, and then it is committed or rolled back.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 import attrs
 
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
 from model.operations import CompleteWrite
-from model.outcome import Answer, Completion, Composed, Outcome, Write
-from model.ranges import OffsetRange
+from model.outcome import Answer, Completion, Outcome, Write
 from model.states import RecordState
-from spec.coordinator import coalesce, in_doubt, merge
+from spec.coordinator import coalesce, merge
 from spec.partition import Outstanding, SharePartition, Step, complete_count, require
 from spec.record import Record, commit, failed_state, roll_back
 from spec.window import replace
@@ -29,15 +28,10 @@ def make_write(
     """
     entries = ((o, (RecordState(r.state), r.delivery_count)) for o, r in sorted(changed.items()))
     id_ = partition.next_write if answer.id is None else answer.id
-    if answer.status is ErrorCode.PENDING and id_ in partition.outstanding:
-        raise InvalidValueError("writes.id", id_, "an id that no outstanding write has")
-    write = Write(
-        id_,
-        partition.window.start_offset,
-        complete_count(partition),
-        coalesce(entries),
-        answer.status,
-    )
+    if answer.status is ErrorCode.PENDING:
+        _check_free(partition, id_)
+    numbers = partition.window.start_offset, complete_count(partition)
+    write = Write(id_, *numbers, coalesce(entries), answer.status)
     next_write = max(partition.next_write, id_ + 1)
     return attrs.evolve(partition, next_write=next_write), write
 
@@ -54,13 +48,8 @@ def write_and_wait(
     """
     partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
-    waiting = attrs.evolve(_sent(write, answer), offsets=tuple(changed), seq=seq)
-    if answer.status is ErrorCode.PENDING:
-        outstanding = partition.outstanding.set(write.id, waiting)
-        partition = attrs.evolve(partition, outstanding=outstanding)
-    else:
-        partition = _settle(partition, waiting, answer.status)
-    return Step(partition, Outcome(answer.status, writes=(write,)))
+    sent = Outstanding(as_written(write, answer), tuple(changed), seq)
+    return Step(send(partition, sent, answer.status), Outcome(answer.status, writes=(write,)))
 
 
 def write_and_forget(
@@ -78,118 +67,62 @@ def write_and_forget(
     changed = {o: attrs.evolve(r, pending=True) for o, r in changed.items()} if kept else changed
     partition = attrs.evolve(partition, window=replace(partition.window, changed))
     partition, write = make_write(partition, changed, answer)
-    return _send(partition, attrs.evolve(_sent(write, answer), offsets=kept)), write
+    sent = Outstanding(as_written(write, answer), kept)
+    return send(partition, sent, answer.status), write
 
 
-def write_besides(partition: SharePartition, answers: Iterable[Answer]) -> SharePartition:
-    """Take note of writes that were seen, beside those that the operation has to make.
+def as_written(write: Write, answer: Answer) -> Write:
+    """Return the write in the form that an implementation chose, if that was seen.
 
-    Guard: none here; that they tell nothing but the truth is for those who saw them to check.
-    Effect: none on the records.
-    Delivery count: unchanged.
-    Persistence: what they wrote may be durable, and is once they succeed.
+    A write that has still to take its numbers has those of this moment until then.
     """
-    for answer in answers:
-        if answer.written is not None:
-            write = attrs.evolve(answer.written, status=answer.status)
-            partition = attrs.evolve(partition, next_write=max(partition.next_write, write.id + 1))
-            partition = _send(partition, Outstanding(write, seen=True))
-    return partition
-
-
-def _sent(write: Write, answer: Answer) -> Outstanding:
-    """Return a write on its way to the coordinator, in the form in which it was seen, if it was."""
     seen = answer.written
-    if seen is None:
-        return Outstanding(write, made_after=answer.made_after)
-    if seen.counted and answer.made_after is None:
-        write = attrs.evolve(write, delivery_complete_count=seen.delivery_complete_count)
-    if answer.made_after is None:
-        write = attrs.evolve(write, start_offset=seen.start_offset)
-    write = attrs.evolve(write, state_batches=seen.state_batches)
-    return Outstanding(write, made_after=answer.made_after, seen=True)
+    if seen is not None:
+        write = attrs.evolve(write, state_batches=seen.state_batches)
+    if seen is not None and answer.made_after is None:
+        count = seen.delivery_complete_count if seen.counted else write.delivery_complete_count
+        write = attrs.evolve(write, start_offset=seen.start_offset, delivery_complete_count=count)
+    return write
 
 
-def _send(partition: SharePartition, waiting: Outstanding) -> SharePartition:
-    """Let the coordinator have a write that takes no change back."""
-    id_, status = waiting.write.id, waiting.write.status
+def send(partition: SharePartition, sent: Outstanding, status: ErrorCode) -> SharePartition:
+    """Let the coordinator have a write, and answer it, or not yet."""
     if status is not ErrorCode.PENDING:
-        return _settle(partition, waiting, status)
+        return _settle(partition, sent, status)
+    _check_free(partition, sent.write.id)
+    return attrs.evolve(partition, outstanding=partition.outstanding.set(sent.write.id, sent))
+
+
+def _check_free(partition: SharePartition, id_: int) -> None:
     if id_ in partition.outstanding:
         raise InvalidValueError("writes.id", id_, "an id that no outstanding write has")
-    return attrs.evolve(partition, outstanding=partition.outstanding.set(id_, waiting))
 
 
 def complete_write(partition: SharePartition, operation: CompleteWrite) -> Step:
     """Answer an outstanding write, in whatever order answers come.
 
-    Guard: the write is outstanding, and has been made. Only where the clock is a real one can a
-    record be held although its lock is over: a timer that is a little late releases it then.
+    Guard: the write is outstanding.
     Effect: its records are committed, or rolled back; its caller is answered.
     Delivery count: unchanged.
-    Persistence: a write that succeeded is merged into the durable state now. One that was seen and
-    failed may be durable all the same, since the answer follows the write (decision 147).
+    Persistence: a write that succeeded is merged into the durable state now.
     """
     outstanding = operation.id in partition.outstanding
     require(outstanding, Guard.WRITE_IS_OUTSTANDING, f"write {operation.id} is not")
-    waiting = partition.outstanding[operation.id]
-    detail = f"write {operation.id} is made after event {waiting.made_after}"
-    require(waiting.made_after is None, Guard.WRITE_IS_OUTSTANDING, detail)
-    detail = f"{operation.held}, and a virtual clock ends each lock that is over"
-    require(partition.timed or not operation.held, Guard.LOCK_ENDS_ON_TIME, detail)
+    sent = partition.outstanding[operation.id]
     others = partition.outstanding.delete(operation.id)
-    partition = attrs.evolve(partition, outstanding=others)
-    partition = _settle(partition, waiting, operation.status, operation.held)
-    completed = () if waiting.seq is None else (Completion(waiting.seq, operation.status),)
+    partition = _settle(attrs.evolve(partition, outstanding=others), sent, operation.status)
+    completed = () if sent.seq is None else (Completion(sent.seq, operation.status),)
     return Step(partition, Outcome(operation.status, completed=completed))
 
 
-def compose(partition: SharePartition, seq: int) -> tuple[SharePartition, tuple[Composed, ...]]:
-    """Let outstanding writes take their numbers that are made after the operation ``seq``.
-
-    Guard: none.
-    Effect: none on the records. A leader may let go of the share-partition between a change and
-    the write that reports it: then the write tells what other operations did meanwhile.
-    Delivery count: unchanged.
-    Persistence: the start offset and the delivery complete count of now are what such a write has.
-    """
-    numbers = partition.window.start_offset, complete_count(partition)
-    due = sorted(id_ for id_, each in partition.outstanding.items() if each.made_after == seq)
-    outstanding = partition.outstanding
-    for id_ in due:
-        waiting = outstanding[id_]
-        write = attrs.evolve(
-            waiting.write, start_offset=numbers[0], delivery_complete_count=numbers[1]
-        )
-        outstanding = outstanding.set(id_, attrs.evolve(waiting, write=write, made_after=None))
-    partition = attrs.evolve(partition, outstanding=outstanding) if due else partition
-    return partition, tuple(Composed(id_, *numbers) for id_ in due)
-
-
-def _settle(
-    partition: SharePartition,
-    waiting: Outstanding,
-    status: ErrorCode,
-    held: Sequence[OffsetRange] = (),
-) -> SharePartition:
+def _settle(partition: SharePartition, sent: Outstanding, status: ErrorCode) -> SharePartition:
     records = partition.window.records
-    tracked = {offset: records[offset] for offset in waiting.offsets if offset in records}
-    durable, doubtful = partition.durable, partition.doubtful
+    awaited = {offset: records[offset] for offset in sent.offsets if offset in records}
+    durable = partition.durable
     if status is ErrorCode.NONE:
-        settled = {offset: commit(record) for offset, record in tracked.items()}
-        durable = merge(durable, waiting.write, partition.profile)
-        doubtful = doubtful and in_doubt(durable, doubtful, partition.profile)
+        settled = {offset: commit(record) for offset, record in awaited.items()}
+        durable = merge(durable, sent.write, partition.profile)
     else:
         now, failed = partition.now, failed_state(partition.config.dead_letter_queue)
-        settled = {
-            offset: roll_back(record, now, failed, _is_in(offset, held))
-            for offset, record in tracked.items()
-        }
-        if waiting.seen:  # An error proves nothing: the answer follows the write.
-            doubtful = in_doubt(durable, (*doubtful, waiting.write), partition.profile)
-    window = replace(partition.window, settled)
-    return attrs.evolve(partition, window=window, durable=durable, doubtful=doubtful)
-
-
-def _is_in(offset: int, ranges: Sequence[OffsetRange]) -> bool:
-    return any(part.first <= offset <= part.last for part in ranges)
+        settled = {offset: roll_back(record, now, failed) for offset, record in awaited.items()}
+    return attrs.evolve(partition, window=replace(partition.window, settled), durable=durable)

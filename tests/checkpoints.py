@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from judge.recorded_partition import recorded
+from judge.view import snapshot
 from model.operations import Checkpoint, LockEnd, OutstandingWrite
 from spec.partition import SharePartition
-from spec.view import snapshot
 
 if TYPE_CHECKING:
     from model.ranges import RecordRange
@@ -37,7 +38,7 @@ def checkpoint_of(partition: SharePartition) -> Checkpoint:
         tuple(ends),
         _outstanding(partition),
         partition.now,
-        timed=partition.timed,
+        timed=recorded(partition).timed,
         state_epoch=partition.durable.state_epoch,
         leader_epoch=partition.durable.leader_epoch,
     )

@@ -12,10 +12,10 @@ from model import operations as ops
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.guards import Guard
-from model.outcome import Answer, Choice
+from model.outcome import Answer, Choice, Outcome
 from model.profile import KAFKA, Profile
 from model.ranges import OffsetRange
-from model.snapshot import DurableState
+from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import AcknowledgeType, AcquireMode
 from model.trace import TraceEvent
 from model.whole_state import Awaited, AwaitedKind
@@ -69,7 +69,8 @@ def events(steps: Sequence[Step], *, timed: bool, passes: int) -> list[TraceEven
 def found(made: list[TraceEvent], profile: Profile = HASTY) -> Finding | None:
     finding = follow(made, engines_for(("spec", "impl"), profile))
     kernel = interpreted("kernel").replay_partition(table_of(made), profile).divergence
-    assert (kernel and (kernel.row, kernel.kind.name)) == (finding and (finding.seq, finding.name))
+    told = finding and (finding.seq, finding.name, None)
+    assert (kernel and (kernel.row, kernel.kind.name, kernel.offset)) == told
     return finding
 
 
@@ -128,3 +129,12 @@ def test_a_replay_that_goes_on_knows_since_when() -> None:
     assert later[:-1] == [None] * 4
     assert later[-1] is not None
     assert kernel(table_of(made).slice(6), HASTY, standing).divergence.row == 4
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_new_leader_and_missing_events_begin_anew(lost: bool) -> None:  # noqa: FBT001
+    made = events((*NEVER["log"], *[QUIET] * 5), timed=False, passes=0)
+    again = events((*NEVER["log"], *[QUIET] * 6), timed=False, passes=0)
+    gap = TraceEvent("g:t:0", 9, 0, ops.Gap(), Outcome(), SharePartitionSnapshot(0, 0, 0, ()))
+    table = table_of([*made, *([gap] if lost else []), *again])
+    assert interpreted("kernel").replay_partition(table, HASTY).divergence is None

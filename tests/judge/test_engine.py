@@ -1,7 +1,7 @@
 import pytest
 
 from impl.partition import FastSharePartition
-from judge.engine import SpecEngine, engines_for, whole_engines
+from judge.engine import SpecEngine, engines_for
 from model.errors import IllegalChoiceError
 from model.guards import Guard
 from model.operations import MemberLeaves
@@ -17,7 +17,7 @@ def test_an_engine_for_each_name() -> None:
 
 
 def test_an_engine_goes_on_from_a_whole_state() -> None:
-    engines = whole_engines(("spec", "impl"), DRAFT_RESOLVED, FULL.state)
+    engines = engines_for(("spec", "impl"), DRAFT_RESOLVED, FULL.state)
     assert isinstance(engines["spec"], SpecEngine)
     assert isinstance(engines["impl"], FastSharePartition)
     assert [engine.whole() for engine in engines.values()] == [FULL.state, FULL.state]

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import attrs
 import pytest
@@ -18,9 +18,10 @@ from model.trace_arrow import table_from_rows
 from spec.invariants import PARTITION_INVARIANTS
 from tests.impl.by_hand import after, fetched, spans, story
 from tests.replay.samples import Row, draft_rows, events, first_of, kafka_rows
+from tests.traces import EACH_TRACE, trace_events
 
 
-def found(rows: list[Row], engines: dict[str, Engine] | None = None, every: int = 1) -> Finding:
+def found(rows: list[Row], engines: Mapping[str, Engine] | None = None, every: int = 1) -> Finding:
     finding = follow(events(rows), engines or engines_for(("spec", "impl"), KAFKA), every)
     assert finding is not None
     return finding
@@ -37,6 +38,14 @@ def test_what_apache_kafka_recorded_conforms(name: str) -> None:
     )
     assert finding is None
     assert seen == list(range(60))
+
+
+@EACH_TRACE
+def test_every_event_of_a_kafka_trace_conforms_to_the_specification(name: str) -> None:
+    recorded = trace_events(name)
+    for each in {event.partition for event in recorded}:
+        mine = (event for event in recorded if event.partition == each)
+        assert follow(mine, {"spec": SpecEngine(KAFKA)}, invariants_every=10) is None
 
 
 DRAFT_ENGINES = ("spec", "impl")
@@ -184,7 +193,7 @@ def test_engines_that_differ_are_a_divergence_of_their_own() -> None:
     finding = found(kafka_rows(), {"spec": SpecEngine(KAFKA), "impl": Lying(lag=1)}, 0)
     assert (finding.seq, finding.kind, finding.name) == (0, FindingKind.DISAGREEMENT, DISAGREEMENT)
     row = first_of(kafka_rows(), _is_acquire)
-    engines: dict[str, Engine] = {
+    engines: Mapping[str, Engine] = {
         "spec": FastSharePartition(KAFKA),
         "impl": Lying(lies_at=row["seq"]),
     }

@@ -3,7 +3,7 @@
 import attrs
 import pytest
 
-from judge.engine import whole_engines
+from judge.engine import engines_for
 from judge.finding import Finding, FindingKind
 from judge.follower import DISAGREEMENT
 from judge.segment import Ends, follow_segment
@@ -28,7 +28,7 @@ def after(count: int) -> ReplayState:
 
 def found(part: list[TraceEvent], names: tuple[str, ...], ends: Ends) -> Finding | None:
     before = ends[0].state if ends[0] else None
-    return follow_segment(part, whole_engines(names, KAFKA, before), ends, 1)
+    return follow_segment(part, engines_for(names, KAFKA, before), ends, 1)
 
 
 @pytest.mark.parametrize("names", [("spec",), BOTH])
@@ -65,7 +65,7 @@ def test_numbers_that_a_write_takes_later_are_carried_along() -> None:
     table = table_of(events(rows))
     kernel = interpreted("kernel").replay_partition(table, KAFKA, None, 1)
     for (row, before), (end, state) in zip(kernel.states, kernel.states[1:], strict=False):
-        engines = whole_engines(BOTH, KAFKA, before.state)
+        engines = engines_for(BOTH, KAFKA, before.state)
         part = events_of(table.slice(row, end - row))
         assert follow_segment(part, engines, (before, state), 1) is None
     assert any(before.numbers for _, before in kernel.states)

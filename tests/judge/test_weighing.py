@@ -24,4 +24,4 @@ def test_what_is_believed_is_not_judged() -> None:
 
 
 def test_a_recording_is_asked_more_of_than_a_campaign() -> None:
-    assert [bool(too_little(of, 80, 100)) for of in Given] == [True, True, False, False, False]
+    assert [bool(too_little(of, 80, 100)) for of in Given] == [True, True, False, False]

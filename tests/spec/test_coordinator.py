@@ -1,3 +1,6 @@
+from collections.abc import Iterable
+from functools import reduce
+
 import attrs
 import pytest
 from hypothesis import given
@@ -17,11 +20,11 @@ from spec.coordinator import (
     counted,
     durable_from,
     durable_state,
-    initialize,
+    initialize_durable,
     merge,
     merge_start,
     read,
-    replay,
+    replay_record,
     snapshot_record,
     update_record,
     write,
@@ -39,6 +42,10 @@ NUMBERS = st.integers(0, 12)
 
 def request(start: int, complete: int, *batches: StateBatch) -> Write:
     return Write(0, start, complete, batches)
+
+
+def replay(records: Iterable[ShareSnapshot | ShareUpdate], profile: Profile) -> Durable:
+    return reduce(lambda durable, each: replay_record(durable, each, profile), records, Durable())
 
 
 STARTED_WRITES = st.builds(lambda *numbers, given: request(*numbers, *given),
@@ -208,15 +215,15 @@ def test_a_read_fences_the_leaders_before() -> None:
 def test_initializing_discards_records_in_flight(start: int, count: int) -> None:
     durable = Durable(0, 0, leader_epoch=3)
     durable = merge(durable, request(0, 1, StateBatch(0, 2, ACKNOWLEDGED, 1)), KIP)
-    answer, after = initialize(durable, start, 1)
+    answer, after = initialize_durable(durable, start, 1)
     assert answer is ErrorCode.NONE
     assert after == Durable(start, count, state_epoch=1, leader_epoch=3, snapshot_epoch=1)
 
 
 def test_initializing_with_an_older_state_epoch_is_fenced() -> None:
     durable = Durable(3, 1, state_epoch=2)
-    assert initialize(durable, 0, 1) == (ErrorCode.FENCED_STATE_EPOCH, durable)
-    same, after = initialize(durable, 0, 2)
+    assert initialize_durable(durable, 0, 1) == (ErrorCode.FENCED_STATE_EPOCH, durable)
+    same, after = initialize_durable(durable, 0, 2)
     assert (same, after.start_offset) == (ErrorCode.NONE, 0)
 
 
@@ -257,7 +264,7 @@ def test_an_update_has_the_start_offset_and_the_delivery_complete_count(profile:
 def test_the_records_of_the_topic_replay_to_the_state_in_memory(
     profile: Profile, writes: list[tuple[Write, bool, bool]]
 ) -> None:
-    _, durable = initialize(Durable(), 2, 1)
+    _, durable = initialize_durable(Durable(), 2, 1)
     records: list[ShareSnapshot | ShareUpdate] = [
         ShareSnapshot(durable.snapshot_epoch, durable_state(durable))
     ]

@@ -9,6 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
+from judge.view import durable, snapshot
 from model import operations as ops
 from model.config import SharePartitionConfig
 from model.outcome import Choice, Write
@@ -20,7 +21,6 @@ from spec.coordinator import Durable, durable_state, merge
 from spec.lag import durable_lag, lag, share_partition_lag
 from spec.partition import SharePartition, Step
 from spec.step import apply, new_partition
-from spec.view import durable, snapshot
 from tests.spec.worlds import BOTH, acknowledgement, fetch, spans, started, states
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"

@@ -1,21 +1,17 @@
-"""Operations on a group: what each does and refuses, and that a crash anywhere does no harm."""
+"""Operations on a group: what each does and refuses; crashes are those of ``lifecycle_world``."""
 
 from collections.abc import Callable
 
 import attrs
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from immutables import Map
 
 from model.errors import ErrorCode, InvalidValueError
 from model.profile import KIP
 from model.share_messages import TopicPartition
-from spec import group_lifecycle
 from spec.coordinator import Durable
 from spec.group_lifecycle import (
-    Plan,
+    GroupPlan,
     alter_offsets,
     carry_out,
     change_racks,
@@ -31,14 +27,14 @@ from spec.share_broker import ShareBroker, lead
 from spec.share_group import (
     BeginDeleting,
     BeginInitializing,
+    CallDelete,
+    CallInitialize,
     Coordinators,
-    DeleteState,
     Effect,
     EndDeleting,
     EndInitializing,
     EraseGroup,
     EraseMetadata,
-    InitializeState,
     WriteGroup,
     group_of,
 )
@@ -47,12 +43,12 @@ from tests.spec.share_worlds import acked, asked, errors, fetching, given, sent
 from tests.spec.worlds import SMALL
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
-Operation = Callable[[Coordinators], Plan]
+Operation = Callable[[Coordinators], GroupPlan]
 CLUSTER = Coordinators(Map({"a": 1, "b": 1}))
 A, B, BOTH_TOPICS = frozenset({"a"}), frozenset({"b"}), frozenset({"a", "b"})
 
 
-def done(there: Coordinators, *plans: Plan) -> Coordinators:
+def done(there: Coordinators, *plans: GroupPlan) -> Coordinators:
     for plan in plans:
         assert plan.error.name == "NONE"
         there = carry_out(there, plan.effects)
@@ -69,7 +65,7 @@ def emptied(topics: frozenset[str] = A) -> Coordinators:
     return done(there, leave(there, "m"))
 
 
-def kinds(plan: Plan) -> list[type[Effect]]:
+def kinds(plan: GroupPlan) -> list[type[Effect]]:
     return [type(effect) for effect in plan.effects]
 
 
@@ -83,7 +79,7 @@ def test_the_first_member_creates_the_group_in_two_stages() -> None:
         WriteGroup,
         WriteGroup,
         BeginInitializing,
-        InitializeState,
+        CallInitialize,
         EndInitializing,
     ]
     there = done(CLUSTER, plan)
@@ -94,7 +90,7 @@ def test_the_first_member_creates_the_group_in_two_stages() -> None:
 
 def test_a_subscription_that_is_as_it_was_only_reconciles() -> None:
     there = joined()
-    assert subscribe(there, "m", A) == Plan()
+    assert subscribe(there, "m", A) == GroupPlan()
     assert subscribe(grown(there), "m", A) == reconcile(grown(there))
 
 
@@ -110,7 +106,7 @@ def test_new_partitions_of_a_known_topic_start_at_0() -> None:
     there = grown(joined())
     there = done(there, reconcile(there))
     assert describe_offsets(there) == {A0: None, A1: 0}
-    assert reconcile(there) == Plan()
+    assert reconcile(there) == GroupPlan()
 
 
 def test_partitions_added_after_a_crash_start_at_0_too() -> None:
@@ -125,19 +121,19 @@ def test_a_topic_that_is_gone_is_deleted_in_two_stages() -> None:
     there = joined(BOTH_TOPICS)
     there = attrs.evolve(there, topics=Map({"b": 1}))
     plan = reconcile(there)
-    assert kinds(plan) == [WriteGroup, BeginDeleting, DeleteState, EndDeleting]
+    assert kinds(plan) == [WriteGroup, BeginDeleting, CallDelete, EndDeleting]
     assert set(done(there, plan).states) == {B0}
 
 
 def test_the_deletion_of_a_missing_topic_begins_once() -> None:
     there = attrs.evolve(joined(BOTH_TOPICS), topics=Map({"b": 1}))
     crashed = carry_out(there, reconcile(there).effects[:2])
-    assert kinds(reconcile(crashed)) == [BeginDeleting, DeleteState, EndDeleting]
+    assert kinds(reconcile(crashed)) == [BeginDeleting, CallDelete, EndDeleting]
     assert group_of(done(crashed, reconcile(crashed))).epoch == group_of(crashed).epoch
 
 
 def test_without_a_group_there_is_nothing_to_reconcile() -> None:
-    assert reconcile(CLUSTER) == Plan()
+    assert reconcile(CLUSTER) == GroupPlan()
     assert describe_offsets(CLUSTER) == {}
 
 
@@ -158,13 +154,13 @@ def test_what_raises_the_group_epoch() -> None:
         epochs.append(group_of(there).epoch)
     assert epochs == [2, 3, 4, 5, 6, 7, 8, 9]
     assert group_of(done(there, delete_offsets(there, ("a",)))).epoch == 9
-    assert change_racks(CLUSTER) == Plan()
+    assert change_racks(CLUSTER) == GroupPlan()
 
 
 def test_altered_offsets_have_the_new_group_epoch_as_state_epoch() -> None:
     there = emptied()
     plan = alter_offsets(there, {A0: 3})
-    assert kinds(plan) == [WriteGroup, InitializeState]
+    assert kinds(plan) == [WriteGroup, CallInitialize]
     there = done(there, plan)
     assert describe_offsets(there) == {A0: 3}
     assert there.states[A0].state_epoch == group_of(there).epoch == 4
@@ -175,8 +171,8 @@ def test_altering_adds_partitions_to_the_group_in_two_stages() -> None:
     plan = alter_offsets(there, {A0: 3, B0: 4})
     assert plan.effects[1:] == (
         BeginInitializing(frozenset({B0})),
-        InitializeState(A0, 3, 4),
-        InitializeState(B0, 4, 4),
+        CallInitialize(A0, 3, 4),
+        CallInitialize(B0, 4, 4),
         EndInitializing(frozenset({B0})),
     )
     assert describe_offsets(done(there, plan)) == {A0: 3, B0: 4}
@@ -184,7 +180,7 @@ def test_altering_adds_partitions_to_the_group_in_two_stages() -> None:
 
 def test_altering_the_offsets_of_a_missing_group_creates_it() -> None:
     plan = alter_offsets(CLUSTER, {A0: 3})
-    assert kinds(plan) == [WriteGroup, BeginInitializing, InitializeState, EndInitializing]
+    assert kinds(plan) == [WriteGroup, BeginInitializing, CallInitialize, EndInitializing]
     there = done(CLUSTER, plan)
     assert (group_of(there).epoch, describe_offsets(there)) == (1, {A0: 3})
     assert done(there, subscribe(there, "m", A)).states == there.states
@@ -225,11 +221,11 @@ def test_share_coordinators_are_called_in_the_order_of_the_partitions() -> None:
     there = attrs.evolve(there, topics=Map(dict.fromkeys("abcde", 1)))
     plan = alter_offsets(there, last_first)
     begun = [
-        effect.topic_partition for effect in plan.effects if isinstance(effect, InitializeState)
+        effect.topic_partition for effect in plan.effects if isinstance(effect, CallInitialize)
     ]
     assert begun == sorted(last_first)
     deleted = delete_offsets(done(there, plan), tuple("abcde")).effects
-    assert [one.topic_partition for one in deleted if isinstance(one, DeleteState)] == sorted(
+    assert [one.topic_partition for one in deleted if isinstance(one, CallDelete)] == sorted(
         last_first
     )
 
@@ -241,7 +237,7 @@ def test_unknown_partitions_are_each_refused_and_nothing_is_done() -> None:
         (),
         {absent: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
     )
-    assert Plan().refused == Map()
+    assert GroupPlan().refused == Map()
 
 
 def test_an_error_names_a_negative_offset() -> None:
@@ -252,7 +248,7 @@ def test_an_error_names_a_negative_offset() -> None:
 def test_deleting_offsets_takes_two_stages_and_leaves_other_topics() -> None:
     there = emptied(BOTH_TOPICS)
     plan = delete_offsets(there, ("a", "c"))
-    assert kinds(plan) == [BeginDeleting, DeleteState, EndDeleting]
+    assert kinds(plan) == [BeginDeleting, CallDelete, EndDeleting]
     assert {topic: error.name for topic, error in plan.refused.items()} == {
         "c": "UNKNOWN_TOPIC_OR_PARTITION"
     }
@@ -280,7 +276,7 @@ def test_initializing_share_partitions_are_deleted_too() -> None:
 def test_deleting_a_group_ends_with_its_tombstones() -> None:
     there = emptied(BOTH_TOPICS)
     plan = delete_group(there)
-    assert kinds(plan) == [BeginDeleting, DeleteState, DeleteState, EraseMetadata, EraseGroup]
+    assert kinds(plan) == [BeginDeleting, CallDelete, CallDelete, EraseMetadata, EraseGroup]
     assert done(there, plan) == CLUSTER
     bare = done(CLUSTER, subscribe(CLUSTER, "m", frozenset()))
     bare = done(bare, leave(bare, "m"))
@@ -342,76 +338,3 @@ def test_a_broker_serves_what_the_coordinators_have() -> None:
     _, response = sent(broker, fetching("m", 0, asked(A0), most=3))
     assert given(response) == {A0: [(7, 8, 1)]}
     assert done(there, delete_group(there)) == CLUSTER
-
-
-TOPICS = st.frozensets(st.sampled_from(["a", "b", "c"]), max_size=3)
-ATS = st.builds(TopicPartition, st.sampled_from(["a", "b"]), st.integers(0, 3))
-
-
-class Groups(RuleBasedStateMachine):
-    def __init__(self) -> None:
-        super().__init__()
-        self.there = CLUSTER
-
-    def crash_or_not(self, data: st.DataObject, plan: Plan) -> None:
-        done = data.draw(st.integers(0, len(plan.effects)) | st.just(len(plan.effects)))
-        self.there = carry_out(self.there, plan.effects[:done])
-
-    @rule(data=st.data(), member=st.sampled_from("mn"), topics=TOPICS)
-    def subscribes(self, data: st.DataObject, member: str, topics: frozenset[str]) -> None:
-        self.crash_or_not(data, subscribe(self.there, member, topics))
-
-    @rule(data=st.data(), member=st.sampled_from("mn"))
-    def leaves(self, data: st.DataObject, member: str) -> None:
-        self.crash_or_not(data, leave(self.there, member))
-
-    @rule(data=st.data(), offsets=st.dictionaries(ATS, st.integers(0, 9), max_size=3))
-    def alters(self, data: st.DataObject, offsets: dict[TopicPartition, int]) -> None:
-        plan = alter_offsets(self.there, offsets)
-        self.crash_or_not(data, plan)
-        if not plan.error.value:
-            self.there = carry_out(self.there, alter_offsets(self.there, offsets).effects)
-            shown = describe_offsets(self.there)
-            assert all(shown[at] == offsets[at] for at in offsets if at not in plan.refused)
-
-    @rule(data=st.data(), topics=TOPICS)
-    def deletes_offsets(self, data: st.DataObject, topics: frozenset[str]) -> None:
-        self.crash_or_not(data, delete_offsets(self.there, topics))
-
-    @rule(data=st.data())
-    def deletes(self, data: st.DataObject) -> None:
-        self.crash_or_not(data, delete_group(self.there))
-
-    @rule(data=st.data())
-    def reconciles(self, data: st.DataObject) -> None:
-        self.crash_or_not(data, reconcile(self.there))
-
-    @rule(topic=st.sampled_from(["a", "b"]), more=st.integers(1, 2))
-    def grows(self, topic: str, more: int) -> None:
-        if topic in self.there.topics:
-            topics = self.there.topics.set(topic, self.there.topics[topic] + more)
-            self.there = attrs.evolve(self.there, topics=topics)
-
-    @rule()
-    def b_is_deleted(self) -> None:
-        topics = Map({"a": self.there.topics["a"]})
-        self.there = attrs.evolve(self.there, topics=topics)
-
-    @invariant()
-    def holds(self) -> None:
-        assert violated_by(self.there) == []
-        end = carry_out(self.there, reconcile(self.there).effects)
-        assert reconcile(end) == Plan()
-        metadata = group_of(end).metadata
-        assert (metadata.initializing, metadata.deleting) == (frozenset(), frozenset())
-
-
-Groups.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
-test_crashed_operations_keep_the_invariants = Groups.TestCase
-
-
-def test_forgetting_what_was_begun_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = carry_out(CLUSTER, subscribe(CLUSTER, "m", A).effects[:3])
-    monkeypatch.setattr(group_lifecycle, "_resumed", lambda *_arguments: ())
-    left = done(there, leave(there, "m"))
-    assert group_of(done(left, reconcile(left))).metadata.initializing == {A0}

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.config import IsolationLevel
+from model.ranges import runs
 from spec.log import (
     Log,
     batch_at,
@@ -17,7 +18,6 @@ from spec.log import (
     readable_end,
     truncate,
 )
-from spec.ranges import runs
 from tests.strategies import HOLES, OFFSETS, pairs
 
 LOGS = HOLES.map(lambda holes: Log(0, 100, holes))

@@ -1,27 +1,13 @@
-import attrs
-import pytest
 from immutables import Map
 
 from model.config import SharePartitionConfig
-from model.errors import IllegalChoiceError
-from model.guards import Guard
-from model.profile import KAFKA, KIP, Profile
+from model.profile import KAFKA
 from model.states import RecordState
 from spec.coordinator import Durable
 from spec.log import Log
-from spec.partition import SharePartition, complete_count, move_start, new_partition, require
-from spec.record import Record
+from spec.partition import SharePartition, new_partition, state_of
 from spec.window import Window
-from tests.spec.worlds import SMALL, window_of
-
-DONE = Record(RecordState.ACKNOWLEDGED, 1)
-HELD = Record(RecordState.ACQUIRED, 1, "c1", 100)
-
-
-def holding(profile: Profile = KIP) -> SharePartition:
-    """Offsets 0 and 1 done, 2 to 4 not in the log, 5 held, 6 done."""
-    window = window_of(0, 7, {0: DONE, 1: DONE, 5: HELD, 6: DONE})
-    return SharePartition(profile, SMALL, log=Log(0, 10, ((2, 4),)), window=window, ready=True)
+from tests.spec.worlds import acknowledgement, fetch, run, started
 
 
 def test_a_new_share_partition_knows_nothing() -> None:
@@ -39,41 +25,9 @@ def test_a_new_share_partition_knows_nothing() -> None:
     )
 
 
-@pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
-def test_offsets_that_the_log_lacks_are_not_complete(profile: Profile) -> None:
-    assert complete_count(holding(profile)) == 3
-
-
-def test_the_start_offset_moves_as_far_as_it_may_by_default() -> None:
-    moved = move_start(holding(), None)
-    assert moved.window.start_offset == 5
-    assert set(moved.window.records) == {5, 6}
-    assert complete_count(moved) == 1
-
-
-@pytest.mark.parametrize("chosen", range(6))
-def test_the_start_offset_may_stop_anywhere_before(chosen: int) -> None:
-    moved = move_start(holding(), chosen)
-    assert moved.window.start_offset == chosen
-    assert set(moved.window.records) == {o for o in (0, 1, 5, 6) if o >= chosen}
-    if chosen == 0:
-        assert moved == holding()
-
-
-def test_the_start_offset_never_passes_an_unfinished_record() -> None:
-    with pytest.raises(IllegalChoiceError, match="to 6, past offset 5") as caught:
-        move_start(holding(), 6)
-    assert caught.value.guard is Guard.START_STOPS_AT_UNFINISHED
-
-
-def test_the_start_offset_never_goes_back() -> None:
-    partition = attrs.evolve(holding(), window=window_of(3, 7, {5: HELD}))
-    with pytest.raises(IllegalChoiceError, match="from 3 to 2") as caught:
-        move_start(partition, 2)
-    assert caught.value.guard is Guard.START_NEVER_GOES_BACK
-
-
-def test_require_raises_with_the_guard_unless_the_condition_holds() -> None:
-    require(condition=True, guard=Guard.CAN_ACQUIRE, detail="never said")
-    with pytest.raises(IllegalChoiceError, match="CAN_ACQUIRE: said"):
-        require(condition=False, guard=Guard.CAN_ACQUIRE, detail="said")
+def test_every_offset_has_a_state() -> None:
+    moved = run(started(), fetch("c1", (0, 3)), acknowledgement("c1", (0, 1, 1), (3, 3, 1)))
+    names = [state_of(moved, offset) for offset in range(6)]
+    assert names[:2] == [RecordState.ARCHIVED] * 2
+    assert names[2:4] == [RecordState.ACQUIRED, RecordState.ACKNOWLEDGED]
+    assert names[4:] == [RecordState.AVAILABLE] * 2

@@ -11,7 +11,7 @@ from model.ranges import OffsetRange, StateBatch
 from model.share_messages import Conduct, PartitionConduct, ShareResponse, TopicPartition
 from model.snapshot import DurableState
 from model.states import RecordState
-from spec.coordinator import Durable, initialize
+from spec.coordinator import Durable, initialize_durable
 from spec.log import Log
 from spec.share_broker import (
     ShareBroker,
@@ -333,6 +333,12 @@ def test_after_the_last_session_nothing_is_in_memory() -> None:
     assert violated_by(after) == []
 
 
+def test_a_session_ends_that_names_what_the_broker_does_not_lead() -> None:
+    broker, _ = sent(opened(broker_of()), fetching("m", 1, asked(TopicPartition("t", 7))))
+    after = end_session(broker, ("g", "m"), Conduct())
+    assert (in_memory(after), after.sessions) == ([], Map())
+
+
 def test_an_outstanding_write_keeps_it_in_memory() -> None:
     broker = end_session(opened(broker_of()), ("g", "m"), RELEASE_WAITS)
     assert in_memory(broker) == [P0]
@@ -345,7 +351,7 @@ def test_an_outstanding_write_keeps_it_in_memory() -> None:
 def test_the_next_session_finds_an_altered_start_offset() -> None:
     broker = end_session(opened(broker_of()), ("g", "m"), Conduct())
     before = broker.partitions["g", P0]
-    _, altered = initialize(before.durable, 4, 1)
+    _, altered = initialize_durable(before.durable, 4, 1)
     there = attrs.evolve(before, durable=altered)
     broker = attrs.evolve(broker, partitions=broker.partitions.set(("g", P0), there))
     _, response = sent(broker, fetching("n", 0, asked(P0)))

@@ -1,136 +1,24 @@
-"""Invariants of a broker: random requests keep them, and each notices what breaks it."""
-
-from typing import Any
+"""Invariants of a broker: each notices what breaks it; ``session_world`` keeps them."""
 
 import attrs
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from immutables import Map
 
 from model.errors import ErrorCode
-from model.operations import AcknowledgementBatch, CompleteWrite
-from model.outcome import Answer, Write
-from model.profile import KAFKA
+from model.outcome import Write
 from model.share_messages import (
     MAX_EPOCH,
-    Conduct,
-    PartitionConduct,
-    PartitionRequest,
-    ShareAcknowledge,
-    ShareFetch,
     ShareResponse,
     TopicPartition,
 )
 from spec.partition import Outstanding
-from spec.share_broker import Handled, ShareBroker, Waiting, advance, complete_write, disconnect
+from spec.share_broker import (
+    ShareBroker,
+    WaitingResponse,
+)
 from spec.share_broker_invariants import BROKER_INVARIANTS, violated_by
-from spec.share_request import handle
 from spec.share_session import SessionPartition, ShareSession
 from tests.spec.share_worlds import P0, P1, broker_of, opened
-
-MEMBERS = st.sampled_from(["m", "n", "o"])
-ATS = st.sampled_from([P0, P1, TopicPartition("t", 7)])
-CODES = st.sampled_from(
-    [
-        ErrorCode.NONE,
-        ErrorCode.PENDING,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.FENCED_STATE_EPOCH,
-        ErrorCode.FENCED_LEADER_EPOCH,
-    ]
-)
-BATCHES = st.builds(
-    AcknowledgementBatch,
-    st.integers(-1, 5),
-    st.integers(0, 6),
-    st.tuples(st.integers(0, 4)),
-)
-PARTS = st.lists(
-    st.builds(PartitionRequest, ATS, st.lists(BATCHES, max_size=2).map(tuple)),
-    max_size=3,
-    unique_by=lambda one: one.topic_partition,
-).map(tuple)
-
-
-class Requests(RuleBasedStateMachine):
-    def __init__(self) -> None:
-        super().__init__()
-        self.broker = broker_of(KAFKA, most_sessions=2)
-        self.unanswered: set[int] = set()
-
-    def took(self, handled: Handled) -> None:
-        assert set(handled.responses) <= self.unanswered | {handled.seq}
-        self.unanswered -= set(handled.responses)
-        self.broker = handled.broker
-
-    @rule(
-        data=st.data(),
-        member=MEMBERS,
-        parts=PARTS,
-        kind=st.sampled_from(["fetch", "fetch", "acknowledge"]),
-        ms=st.sampled_from([0, 0, 10, 100]),
-    )
-    def request(self, data: st.DataObject, member: str, parts: Any, kind: str, ms: int) -> None:  # noqa: ANN401 - of hypothesis
-        session = self.broker.sessions.get(("g", member))
-        expected = 0 if session is None else session.epoch
-        epoch = data.draw(st.sampled_from([expected] * 6 + [0, -1, expected + 1]))
-        if epoch == 0:
-            parts = tuple(PartitionRequest(one.topic_partition) for one in parts)
-        forgotten = data.draw(st.lists(ATS, max_size=1).map(tuple))
-        request: ShareFetch | ShareAcknowledge = ShareAcknowledge("g", member, epoch, parts)
-        if kind == "fetch":
-            most = data.draw(st.integers(0, 4))
-            request = ShareFetch("g", member, epoch, parts, forgotten, max_records=most)
-        answers = [Answer(data.draw(CODES)) for _ in range(2)]
-        on_p0 = PartitionConduct(acknowledge_answer=answers[0], release_answer=answers[1])
-        before = advance(self.broker, self.broker.now + ms)
-        handled = handle(self.broker, request, self.broker.now + ms, Conduct(((P0, on_p0),)))
-        self.unanswered.add(handled.seq)
-        self.took(handled)
-        self.check(request, before, handled.response)
-
-    def check(
-        self,
-        request: ShareFetch | ShareAcknowledge,
-        before: ShareBroker,
-        response: ShareResponse | None,
-    ) -> None:
-        if response is None:
-            return
-        if response.error is not ErrorCode.NONE:
-            assert response.partitions == ()
-            assert attrs.evolve(self.broker, next_seq=before.next_seq) == before
-        for one in response.partitions:
-            assert not (one.acquired and one.error is not ErrorCode.NONE)
-            for offset in (o for r in one.acquired for o in range(r.first, r.last + 1)):
-                record = self.broker.partitions["g", one.topic_partition].window.records[offset]
-                assert record.owner == request.member_id
-
-    @rule(ms=st.sampled_from([1, 100]))
-    def wait(self, ms: int) -> None:
-        self.broker = advance(self.broker, self.broker.now + ms)
-
-    @rule(member=MEMBERS)
-    def disconnects(self, member: str) -> None:
-        self.took(disconnect(self.broker, member, self.broker.now))
-
-    @rule(data=st.data(), code=CODES)
-    def answers(self, data: st.DataObject, code: ErrorCode) -> None:
-        writes = [(k, w) for k, p in self.broker.partitions.items() for w in p.outstanding]
-        if writes and code is not ErrorCode.PENDING:
-            key, write = data.draw(st.sampled_from(sorted(writes)))
-            self.took(complete_write(self.broker, key, CompleteWrite(write, code)))
-
-    @invariant()
-    def holds(self) -> None:
-        assert violated_by(self.broker) == []
-        assert self.unanswered == set(self.broker.waiting)
-
-
-Requests.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
-test_requests_keep_the_invariants = Requests.TestCase
 
 
 def _broken(name: str) -> ShareBroker:
@@ -147,7 +35,7 @@ def _broken(name: str) -> ShareBroker:
         ),
         "idle_groups_are_dropped": attrs.evolve(good, sessions=Map()),
         "awaited_is_outstanding": attrs.evolve(
-            good, waiting=Map({0: Waiting("g", ShareResponse(), frozenset({P0}))})
+            good, waiting=Map({0: WaitingResponse("g", ShareResponse(), frozenset({P0}))})
         ),
         "elsewhere_is_not_in_memory": attrs.evolve(good, elsewhere=frozenset({P0})),
         "fenced_is_not_in_memory": attrs.evolve(good, fenced=frozenset({("g", P0)})),
@@ -196,6 +84,10 @@ def test_a_share_partition_elsewhere_need_not_be_in_memory() -> None:
     assert violated_by(attrs.evolve(good, partitions=partitions, elsewhere=frozenset({P0}))) == []
 
 
+def test_as_many_sessions_as_may_be_break_no_invariant() -> None:
+    assert violated_by(attrs.evolve(opened(broker_of()), most_sessions=1)) == []
+
+
 def test_the_greatest_epoch_is_live() -> None:
     good = opened(broker_of())
     session = attrs.evolve(good.sessions["g", "m"], epoch=MAX_EPOCH)
@@ -219,7 +111,7 @@ def test_a_response_waits_for_the_writes_of_its_own_call(
     good = opened(broker_of())
     one = Outstanding(Write(0, 0, 0, (), ErrorCode.PENDING), seq=3)
     ready = attrs.evolve(good.partitions["g", P0], outstanding=Map({0: one}))
-    waiting = Map({seq: Waiting(group, ShareResponse(), frozenset(left))})
+    waiting = Map({seq: WaitingResponse(group, ShareResponse(), frozenset(left))})
     broker = attrs.evolve(good, partitions=Map({("g", P0): ready}), waiting=waiting)
     assert ("awaited_is_outstanding" not in violated_by(broker)) is sound
 

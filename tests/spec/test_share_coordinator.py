@@ -31,7 +31,7 @@ from spec.share_coordinator import (
     serve,
     snapshot_again,
 )
-from spec.state_topic import StateTopic, append, prune, recover, redundant_below
+from spec.state_topic import StateTopicPartition, append, prune, recover, redundant_below
 from tests.coordinator_recording import KINDS, exchange, lines, record_of
 from tests.spec.worlds import BOTH
 
@@ -135,7 +135,7 @@ def test_initializing_makes_the_durable_leader_epoch_0_under_kafka_4_4_only() ->
 
 def test_a_failover_after_pruning_lets_old_leaders_in_under_kafka_4_4_only() -> None:
     for profile, status in ((KIP, OLD_LEADER), (KAFKA, OLD_LEADER), (KAFKA_4_4, NONE)):
-        coordinator, topic = started(profile), StateTopic()
+        coordinator, topic = started(profile), StateTopicPartition()
         for request in (*STARTED, write(5, 2), InitializeState(KEY, 3, 0)):
             reply = serve(coordinator, request, 10)
             coordinator, topic = reply.coordinator, append(topic, reply.record)
@@ -299,7 +299,7 @@ class Recorded:
         topics = Map({_uuid(topic): 2 for topic in head["topics"]})
         limit = head["updatesPerSnapshot"]
         self.coordinator = ShareCoordinator(profile, topics, updates_per_snapshot=limit)
-        self.topic = StateTopic()
+        self.topic = StateTopicPartition()
 
     def follow(self, line: dict[str, Any]) -> None:
         written = tuple(record_of(record) for record in line["records"])

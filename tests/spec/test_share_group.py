@@ -7,14 +7,14 @@ from spec.coordinator import Durable
 from spec.share_group import (
     BeginDeleting,
     BeginInitializing,
+    CallDelete,
+    CallInitialize,
     Coordinators,
-    DeleteState,
     Effect,
     EndDeleting,
     EndInitializing,
     EraseGroup,
     EraseMetadata,
-    InitializeState,
     PartitionMetadata,
     ShareGroup,
     WriteGroup,
@@ -74,28 +74,28 @@ def test_a_group_is_written_and_erased() -> None:
 
 
 def test_a_share_coordinator_initializes_anew() -> None:
-    error, there = perform(THERE, InitializeState(A1, 5, 3))
+    error, there = perform(THERE, CallInitialize(A1, 5, 3))
     assert error is ErrorCode.NONE
     assert there.states[A1] == Durable(5, 0, state_epoch=3, snapshot_epoch=1)
-    _, there = perform(THERE, InitializeState(B0, -1, 3))
+    _, there = perform(THERE, CallInitialize(B0, -1, 3))
     assert there.states[B0].start_offset == -1
 
 
 def test_a_share_coordinator_initializes_once_in_a_state_epoch() -> None:
     for start in (-1, 5, 7):
-        assert perform(THERE, InitializeState(A1, start, 2)) == (ErrorCode.NONE, THERE)
-    assert perform(THERE, InitializeState(A1, 8, 2)) == (ErrorCode.INVALID_REQUEST, THERE)
+        assert perform(THERE, CallInitialize(A1, start, 2)) == (ErrorCode.NONE, THERE)
+    assert perform(THERE, CallInitialize(A1, 8, 2)) == (ErrorCode.INVALID_REQUEST, THERE)
 
 
 def test_a_share_coordinator_refuses_an_older_state_epoch() -> None:
-    error, there = perform(THERE, InitializeState(A1, 5, 1))
+    error, there = perform(THERE, CallInitialize(A1, 5, 1))
     assert (error, there) == (ErrorCode.FENCED_STATE_EPOCH, THERE)
 
 
 def test_a_share_coordinator_forgets_what_is_deleted() -> None:
-    _, there = perform(THERE, DeleteState(A1))
+    _, there = perform(THERE, CallDelete(A1))
     assert not there.states
-    assert perform(there, DeleteState(A1)) == (ErrorCode.NONE, there)
+    assert perform(there, CallDelete(A1)) == (ErrorCode.NONE, there)
 
 
 def test_only_initialized_subscribed_and_existing_partitions_are_assignable() -> None:

@@ -3,6 +3,8 @@
 import attrs
 import pytest
 
+from judge.recorder import apply_recorded
+from judge.view import snapshot
 from model.config import AutoOffsetReset, SharePartitionConfig
 from model.errors import IllegalChoiceError
 from model.guards import Guard
@@ -24,7 +26,6 @@ from model.states import AcquireMode, RecordState
 from spec.partition import SharePartition
 from spec.record import Record
 from spec.step import apply, new_partition
-from spec.view import snapshot
 from spec.window import Window, extend, replace
 
 BOTH = pytest.mark.parametrize("profile", [KIP, KAFKA], ids=lambda profile: profile.name)
@@ -119,7 +120,7 @@ def refusal(
 ) -> tuple[Guard, str]:
     """The guard that refuses the choice, and its detail."""
     with pytest.raises(IllegalChoiceError) as caught:
-        apply(partition, operation, choice)
+        apply_recorded(partition, operation, choice, (), 0)
     assert isinstance(caught.value.guard, Guard)
     return caught.value.guard, caught.value.detail
 

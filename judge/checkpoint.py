@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import attrs
 from immutables import Map
 
+from judge.recorded_partition import RecordedPartition
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
@@ -19,7 +20,7 @@ from spec.record import UNDELIVERED, Record, is_terminal
 from spec.window import Window, extend, replace
 
 
-def take_checkpoint(partition: SharePartition, operation: Checkpoint) -> Step:
+def take_checkpoint(partition: RecordedPartition, operation: Checkpoint) -> Step:
     """Compare what a leader tells of its state, or take it over where nothing else is known.
 
     Guard: the events before lead to this state. Where events are missing, what was durable before
@@ -35,7 +36,8 @@ def take_checkpoint(partition: SharePartition, operation: Checkpoint) -> Step:
         allowed = "an operation of a profile without IN_PROGRESS"
         raise InvalidValueError("operation", "checkpoint", allowed)
     if partition.ready:
-        _check_state(partition, operation)
+        wrong = next(_differences(partition, operation), None)
+        require(wrong is None, Guard.CHECKPOINT_IS_THE_STATE, f"it differs in {wrong}")
         return Step(partition)
     taken = _adopted(partition, operation)
     _check_durable(taken)
@@ -43,7 +45,7 @@ def take_checkpoint(partition: SharePartition, operation: Checkpoint) -> Step:
     return Step(taken)
 
 
-def lose_events(partition: SharePartition, _operation: Gap) -> Step:
+def lose_events(partition: RecordedPartition, _operation: Gap) -> Step:
     """Forget the state: events are missing.
 
     Guard: none.
@@ -54,12 +56,7 @@ def lose_events(partition: SharePartition, _operation: Gap) -> Step:
     return Step(attrs.evolve(partition, ready=False, durable_whole=False))
 
 
-def _check_state(partition: SharePartition, operation: Checkpoint) -> None:
-    wrong = next(_differences(partition, operation), None)
-    require(wrong is None, Guard.CHECKPOINT_IS_THE_STATE, f"it differs in {wrong}")
-
-
-def _differences(partition: SharePartition, operation: Checkpoint) -> Iterator[str]:
+def _differences(partition: RecordedPartition, operation: Checkpoint) -> Iterator[str]:
     if _in_effect(operation.config) != _in_effect(partition.config):
         yield f"the configuration, {partition.config}"
     if operation.timed != partition.timed:
@@ -73,8 +70,9 @@ def _differences(partition: SharePartition, operation: Checkpoint) -> Iterator[s
     if {write.id for write in operation.outstanding} != set(partition.outstanding):
         yield f"the outstanding writes, {sorted(partition.outstanding)}"
     for write in operation.outstanding:
-        if not _is_write(write, partition.outstanding[write.id]):
-            yield f"write {write.id}, {partition.outstanding[write.id].write}"
+        known = partition.outstanding[write.id].write
+        if not _is_write(write, known, numbered=write.id not in partition.made_after):
+            yield f"write {write.id}, {known}"
 
 
 def _in_effect(config: SharePartitionConfig) -> tuple[int | bool | IsolationLevel, ...]:
@@ -89,14 +87,14 @@ def _in_effect(config: SharePartitionConfig) -> tuple[int | bool | IsolationLeve
     )
 
 
-def _is_write(recorded: OutstandingWrite, known: Outstanding) -> bool:
+def _is_write(recorded: OutstandingWrite, known: Write, *, numbered: bool) -> bool:
     """Whether a write is the one that is outstanding, by offset; its numbers once it has them."""
-    same = _entries(recorded.state_batches) == _entries(known.write.state_batches)
-    if known.made_after is not None:
+    same = _entries(recorded.state_batches) == _entries(known.state_batches)
+    if not numbered:
         return same
-    counted = recorded.delivery_complete_count == known.write.delivery_complete_count
+    counted = recorded.delivery_complete_count == known.delivery_complete_count
     is_counted = counted or not recorded.counted
-    return same and recorded.start_offset == known.write.start_offset and is_counted
+    return same and recorded.start_offset == known.start_offset and is_counted
 
 
 def _entries(batches: tuple[StateBatch, ...]) -> dict[int, tuple[RecordState, int]]:
@@ -108,14 +106,11 @@ def _entries(batches: tuple[StateBatch, ...]) -> dict[int, tuple[RecordState, in
 
 
 def _deadlines(operation: Checkpoint) -> dict[int, int]:
-    return {
-        offset: end.deadline_ms
-        for end in operation.deadlines
-        for offset in range(end.first, end.last + 1)
-    }
+    ends = operation.deadlines
+    return {offset: end.deadline_ms for end in ends for offset in range(end.first, end.last + 1)}
 
 
-def _adopted(partition: SharePartition, operation: Checkpoint) -> SharePartition:
+def _adopted(partition: RecordedPartition, operation: Checkpoint) -> RecordedPartition:
     state, limit = operation.state, operation.config.delivery_count_limit
     records = _records(operation)
     window = extend(Window(state.start_offset, state.start_offset), state.end_offset)
@@ -131,12 +126,14 @@ def _adopted(partition: SharePartition, operation: Checkpoint) -> SharePartition
         log=_log(operation, window),
         window=window,
         outstanding=_outstanding(operation, records),
+        seen=frozenset(write.id for write in operation.outstanding),
+        made_after=Map(),
         next_write=max([partition.next_write, *ids]),
         durable=_durable(partition, operation),
         durable_whole=False,
         ready=True,
         highest_limit=max([partition.highest_limit, limit, *counts]),
-        waiting=(),
+        passed_over=(),
         stuck=None,
         doubtful=(),
     )
@@ -197,7 +194,7 @@ def _outstanding(operation: Checkpoint, records: dict[int, Record]) -> Map[int, 
             and record.pending
             and record.delivery_count == count
         )
-        waiting[recorded.id] = Outstanding(write, offsets, recorded.seq, seen=True)
+        waiting[recorded.id] = Outstanding(write, offsets, recorded.seq)
     return Map(waiting)
 
 

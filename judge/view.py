@@ -1,18 +1,18 @@
 """The observable state of a share-partition."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import starmap
 from operator import attrgetter
 
+from judge.recorded_partition import recorded
 from model.outcome import Write
-from model.ranges import RecordRange, StateBatch, record_range
+from model.profile import Profile
+from model.ranges import RecordRange, StateBatch, record_range, runs
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
-from spec.coordinator import durable_state
-from spec.coordinator import readable as readable_state
+from spec.coordinator import Durable, Entry, durable_state, merge, merge_start
 from spec.partition import SharePartition, complete_count
-from spec.ranges import runs
-from spec.record import UNDELIVERED, Record
+from spec.record import Record, durable_maximum
 from spec.window import Window, first_unfinished, replace, tracked
 
 _SHOWN = attrgetter("state", "delivery_count", "owner", "pending")
@@ -34,18 +34,39 @@ def durable(partition: SharePartition) -> DurableState:
 def readable(partition: SharePartition, read: DurableState) -> DurableState:
     """Return what a new leader may read that comes nearest to what it read.
 
-    Nothing durable is lost, and nothing is durable that was not written: the durable state is one
-    of those that the writes without a certain answer leave open. Where events are missing
-    more may have been written; and a share-partition that was reset meanwhile begins anew.
+    Nothing durable is lost, and nothing is durable that was not written. Of a write without an
+    answer, or with an error, nobody knows whether it is durable: it is where all of it is in what
+    was read. As states only grow (``merge``), no other choice of writes explains more. Where events
+    are missing more may have been written; and a share-partition that was reset begins anew.
     """
-    if read.state_epoch > partition.durable.state_epoch:
+    known, profile = recorded(partition), partition.profile
+    durable = known.durable
+    if read.state_epoch > durable.state_epoch:
         return read
-    writes = [waiting.write for _, waiting in sorted(partition.outstanding.items())]
-    writes += partition.doubtful
-    if not partition.durable_whole:
+    writes = [sent.write for _, sent in sorted(known.outstanding.items())]
+    writes += known.doubtful
+    if not known.durable_whole:
         start, count = read.start_offset, read.delivery_complete_count
         writes = [Write(0, start, count, read.state_batches)]
-    return durable_state(readable_state(partition.durable, writes, read, partition.profile))
+    shown = _entries(read.state_batches, read.start_offset, profile)
+    limit = read.start_offset, read.delivery_complete_count
+    for write in writes:
+        before = durable.start_offset, durable.delivery_complete_count
+        numbers = write.start_offset, write.delivery_complete_count
+        if merge_start(before, numbers, profile) > max(before, limit):
+            continue
+        entries = _entries(write.state_batches, read.start_offset, profile)
+        if all(
+            durable_maximum(*entry, *shown.get(o, (RecordState.AVAILABLE, -1))) == shown.get(o)
+            for o, entry in entries.items()
+        ):
+            durable = merge(durable, write, profile)
+    return durable_state(durable)
+
+
+def _entries(batches: tuple[StateBatch, ...], start: int, profile: Profile) -> Mapping[int, Entry]:
+    """Return what is durable from ``start`` on of a share-partition with just these batches."""
+    return merge(Durable(start), Write(0, -1, -1, batches), profile).entries
 
 
 def furthest(partition: SharePartition, written: Sequence[StateBatch]) -> int:
@@ -57,16 +78,6 @@ def furthest(partition: SharePartition, written: Sequence[StateBatch]) -> int:
         for offset in tracked(window, batch.first, batch.last + 1)
     }
     return first_unfinished(replace(window, committed), partition.log)
-
-
-def state_of(partition: SharePartition, offset: int) -> RecordState:
-    """Return the state of any offset (KIP-932, In-flight records).
-
-    Everything before the window is ARCHIVED, everything after it AVAILABLE.
-    """
-    if offset < partition.window.start_offset:
-        return RecordState.ARCHIVED
-    return RecordState(partition.window.records.get(offset, UNDELIVERED).state)
 
 
 def _ranges(window: Window) -> tuple[RecordRange, ...]:

@@ -1,13 +1,14 @@
 import attrs
 
+from judge.view import durable, snapshot
 from model.errors import ErrorCode
 from model.operations import AdvanceTime
 from model.outcome import Answer
 from model.ranges import RecordRange, StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from model.states import RecordState
+from spec.partition import state_of
 from spec.step import apply
-from spec.view import durable, snapshot, state_of
 from tests.spec.worlds import acknowledgement, fetch, run, started
 
 
