@@ -3,33 +3,34 @@
 Checkpoints are rare, so this is plain Python over the arrays, for both faces of ``impl``.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-import numpy as np
+import attrs
 
 from impl import layout as at
 from impl.durable import merge_journal
 from impl.encode import Members, settings_of
-from impl.leadership import alter_config, note_limit, settings_in_force
+from impl.leadership import alter_config, settings_in_force
 from impl.rows import Ints
-from impl.state import State, with_room
+from impl.state import State
+from impl.whole_state import join_records, state_of, whole_state
 from model.guards import Guard
 from model.operations import Checkpoint, OutstandingWrite
+from model.profile import Profile
 from model.ranges import StateBatch
+from model.states import HELD_STATES, RecordState
+from model.whole_state import LogState, RecordsInFlight, WholeState, WriteInFlight
 
 _NOT_THE_STATE = at.verdict(Guard.CHECKPOINT_IS_THE_STATE)
 _GOES_BACK = at.verdict(Guard.START_NEVER_GOES_BACK)
 _NO_MARKS = at.verdict(at.NO_CHECKPOINT)
 _FINISHED = (at.ACKNOWLEDGED, at.ARCHIVED)
 
-Run = tuple[int, ...]
-"""The columns of a run after its first and last offset: state to what a roll back restores."""
-
 
 def take_checkpoint(
-    state: State, members: Members, operation: Checkpoint, start: int
+    state: State, members: Members, operation: Checkpoint, profile: Profile, start: int
 ) -> tuple[State, int]:
-    """Compare a checkpoint, or take it over; return the state, perhaps with more room.
+    """Compare a checkpoint, or take it over; return the state, perhaps in other arrays.
 
     ``start``: the start offset chosen after it. The second value is a verdict.
     """
@@ -38,7 +39,7 @@ def take_checkpoint(
     if h[at.MARKS]:
         return state, _NO_MARKS
     if h[at.INITIALIZED]:
-        if not _agrees(state, operation):
+        if not _agrees(state, members, operation):
             return state, _NOT_THE_STATE
         return state, int(alter_config(state, settings_in_force(h), start))
     result = _check_durable(state, operation)
@@ -46,10 +47,8 @@ def take_checkpoint(
         result = _check_pending(h, operation)
     if result != at.FINE:
         return state, result
-    runs, batches = _runs(h, members, operation), _batches(operation)
-    state = with_room(state, 4 * (len(runs) + len(batches) + len(operation.outstanding)) + 16)
-    _adopt(state, operation, runs)
-    _keep_writes(state, operation, runs, batches)
+    state = state_of(_taken_over(whole_state(state, members), operation), members, profile)
+    state.header[at.ANSWERED_CALL], state.header[at.WHERE] = at.NO_CALL, at.NOWHERE
     return state, int(alter_config(state, settings_of(operation.config), start))
 
 
@@ -59,7 +58,7 @@ def lose_events(header: Ints) -> None:
     header[at.STATUS] = at.S_NONE
 
 
-def _agrees(state: State, operation: Checkpoint) -> bool:
+def _agrees(state: State, members: Members, operation: Checkpoint) -> bool:
     """Tell whether configuration, clock, deadlines and outstanding writes are ours."""
     h = state.header
     ours = (at.DELIVERY_LIMIT, at.MAX_LOCKS, at.LOCK_DURATION, at.RENEWAL)
@@ -67,46 +66,40 @@ def _agrees(state: State, operation: Checkpoint) -> bool:
     failed = at.ARCHIVING if settings.dead_letters else at.ARCHIVED
     same = all(h[column] == value for column, value in zip(ours, settings[:4], strict=True))
     same = same and h[at.GIVEN_UP] == failed and h[at.COMMITTED_ONLY] == settings.committed_only
-    same = same and h[at.TIMED] == operation.timed
-    return bool(same) and _same_deadlines(state, operation) and _same_writes(state, operation)
-
-
-def _same_deadlines(state: State, operation: Checkpoint) -> bool:
-    h, deadlines = state.header, _deadlines(operation)
-    for run in state.runs[h[at.HEAD] : h[at.TAIL]].tolist():
-        held = run[at.STATE] in (at.ACQUIRED, at.IN_PROGRESS) and run[at.WRITE] == at.NO_WRITE
-        ours = run[at.DEADLINE] + 1
-        for offset in range(run[at.FIRST], run[at.LAST] + 1) if held else ():
-            if not ours <= deadlines.get(offset, -1) <= ours + h[at.SWEEP]:
-                return False
-    return True
-
-
-def _same_writes(state: State, operation: Checkpoint) -> bool:
-    recorded = {write.id: write for write in operation.outstanding}
-    begin = 0
-    for row in state.outstanding[: state.header[at.OUTSTANDING_TAIL]].tolist():
-        end = begin + row[at.O_BATCHES]
-        write = recorded.pop(row[at.O_ID], None)
-        if row[at.O_ID] == at.DOUBTFUL:
-            begin = end
-            continue
-        if write is None or not _is_write(write, row, state.pending[begin:end].tolist()):
-            return False
-        begin = end
-    return not recorded
-
-
-def _is_write(write: OutstandingWrite, row: list[int], batches: list[list[int]]) -> bool:
-    ours = {
-        o: (state, count) for first, last, state, count in batches for o in range(first, last + 1)
-    }
-    if ours != {o: (int(b.state), b.delivery_count) for b in write.state_batches for o in _each(b)}:
+    if not same or h[at.TIMED] != operation.timed:
         return False
-    if row[at.O_MADE_AFTER] >= 0:
-        return True
-    counted = not write.counted or write.delivery_complete_count == row[at.O_COMPLETE]
-    return write.start_offset == row[at.O_START] and counted
+    whole = whole_state(state, members)
+    return _same_deadlines(whole, operation, int(h[at.SWEEP])) and _same_writes(whole, operation)
+
+
+def _same_deadlines(whole: WholeState, operation: Checkpoint, sweep_ms: int) -> bool:
+    deadlines = _deadlines(operation)
+    return all(
+        0 <= deadlines.get(offset, -1) - (r.last_ms + 1) <= sweep_ms
+        for r in whole.records
+        if r.last_ms is not None and r.write is None
+        for offset in range(r.first, r.last + 1)
+    )
+
+
+def _same_writes(whole: WholeState, operation: Checkpoint) -> bool:
+    recorded = {write.id: write for write in operation.outstanding}
+    same_ids = recorded.keys() == {write.id for write in whole.writes}
+    return same_ids and all(_is_write(recorded[write.id], write) for write in whole.writes)
+
+
+def _is_write(recorded: OutstandingWrite, ours: WriteInFlight) -> bool:
+    """Compare what a write says; one that takes its numbers later has none to compare."""
+    if _told(recorded.state_batches) != _told(ours.state_batches):
+        return False
+    counted = not recorded.counted
+    counted = counted or recorded.delivery_complete_count == ours.delivery_complete_count
+    same = recorded.start_offset == ours.start_offset and counted
+    return ours.made_after is not None or same
+
+
+def _told(batches: tuple[StateBatch, ...]) -> dict[int, tuple[RecordState, int]]:
+    return {offset: (b.state, b.delivery_count) for b in batches for offset in _each(b)}
 
 
 def _each(batch: StateBatch) -> range:
@@ -157,128 +150,73 @@ def _check_pending(h: Ints, operation: Checkpoint) -> int:
     return at.FINE
 
 
-def _batches(operation: Checkpoint) -> list[tuple[int, int, int, int]]:
-    """Return the state batches of the outstanding writes, ascending in each."""
-    return [
-        (b.first, b.last, int(b.state), b.delivery_count)
-        for write in operation.outstanding
-        for b in sorted(write.state_batches, key=lambda batch: batch.first)
-    ]
+def _taken_over(whole: WholeState, operation: Checkpoint) -> WholeState:
+    """Return the whole state that a checkpoint tells; the durable one is what it was."""
+    taken, outstanding = operation.state, operation.outstanding
+    records = tuple(join_records(_records(operation)))
+    return attrs.evolve(
+        whole,
+        config=operation.config,
+        now=operation.time_ms,
+        timed=operation.timed,
+        last_event=operation.time_ms if operation.timed else 0,
+        ready=True,
+        start_offset=taken.start_offset,
+        end_offset=taken.end_offset,
+        records=records,
+        log=_log(operation, records),
+        writes=tuple(map(_write, outstanding)),
+        next_write=max([whole.next_write, *(write.id + 1 for write in outstanding)]),
+        highest_limit=max([whole.highest_limit, *(r.delivery_count + 1 for r in records)]),
+        waiting=(),
+        stuck=None,
+        doubtful=(),
+    )
 
 
-def _runs(header: Ints, members: Members, operation: Checkpoint) -> list[tuple[int, int, Run]]:
-    """Return the records as runs; each outstanding write gets the next number for its records."""
-    serial = int(header[at.NEXT_SERIAL])
-    deadlines = _deadlines(operation)
-    awaited: dict[tuple[int, int], int] = {}
-    for number, write in enumerate(operation.outstanding):
-        for b in write.state_batches:
-            awaited |= {(o, b.delivery_count): serial + number for o in _each(b)}
-    header[at.NEXT_SERIAL] = serial + len(operation.outstanding)
-    return list(_joined(_columns(members, operation, deadlines, awaited)))
+def _write(write: OutstandingWrite) -> WriteInFlight:
+    batches = tuple(sorted(write.state_batches, key=lambda batch: batch.first))
+    numbers = write.start_offset, write.delivery_complete_count
+    return WriteInFlight(write.id, *numbers, batches, write.seq, seen=True)
 
 
-def _columns(
-    members: Members,
-    operation: Checkpoint,
-    deadlines: dict[int, int],
-    awaited: dict[tuple[int, int], int],
-) -> Iterator[tuple[int, Run]]:
+def _records(operation: Checkpoint) -> Iterator[RecordsInFlight]:
+    """Yield each record of the window; a pending one awaits the write that has its count."""
     limit, taken = operation.config.delivery_count_limit, operation.state
-    offset, last = taken.start_offset - 1, taken.end_offset - 1
+    deadlines = _deadlines(operation)
+    awaited = {
+        (offset, b.delivery_count): write.id
+        for write in operation.outstanding
+        for b in write.state_batches
+        for offset in _each(b)
+    }
+    offset, last = -1, taken.end_offset - 1
     for r in taken.records or ():
-        kind, count = int(r.state), r.delivery_count
-        owner = at.NOBODY if r.owner is None else members.number(r.owner)
-        for offset in range(max(r.first, taken.start_offset), min(r.last + 1, taken.end_offset)):
-            deadline = 0 if r.owner is None else deadlines[offset] - 1
-            write, restore = at.NO_WRITE, 0
-            if r.pending:
-                write = awaited[offset, count]
-                restore = at.TO_GIVEN_UP if count >= limit else at.TO_AVAILABLE
-                restore = at.VANISHED if r.owner is None else restore
-            elif kind not in (at.ACQUIRED, at.IN_PROGRESS):
-                owner, deadline = at.NOBODY, 0
-            yield offset, (kind, count, owner, deadline, write, restore)
-    if offset < last:  # A window ends with a record: this one was never delivered.
-        yield last, (at.AVAILABLE, 0, at.NOBODY, 0, at.NO_WRITE, 0)
+        held = r.owner is not None and (r.pending or r.state in HELD_STATES)
+        for offset in range(max(r.first, taken.start_offset), min(r.last, last) + 1):
+            yield RecordsInFlight(
+                offset,
+                offset,
+                r.state,
+                r.delivery_count,
+                r.owner if held else None,
+                deadlines[offset] - 1 if held else None,
+                awaited[offset, r.delivery_count] if r.pending else None,
+                r.pending and held and r.delivery_count >= limit,
+            )
+    if max(offset, taken.start_offset - 1) < last:
+        # A window ends with a record: this one was never delivered.
+        yield RecordsInFlight(last, last, RecordState.AVAILABLE, 0)
 
 
-def _joined(columns: Iterable[tuple[int, Run]]) -> Iterator[tuple[int, int, Run]]:
-    first = last = -1
-    held: Run | None = None
-    for offset, run in columns:
-        if held is not None and (offset != last + 1 or run != held):
-            yield first, last, held
-            held = None
-        if held is None:
-            first, held = offset, run
-        last = offset
-    if held is not None:
-        yield first, last, held
-
-
-def _adopt(state: State, operation: Checkpoint, runs: list[tuple[int, int, Run]]) -> None:
-    h, taken = state.header, operation.state
-    h[at.HEAD], h[at.TAIL] = 0, len(runs)
-    h[at.COUNTS : at.COUNTS + at.STATES] = 0
-    h[at.NEXT_DEADLINE] = at.NEVER
-    for row, (first, last, run) in enumerate(runs):
-        state.runs[row, : at.RUN_COLUMNS] = (first, last, *run)
-        note_limit(h, run[1] + 1)
-        h[at.COUNTS + run[0]] += last - first + 1
-        if run[0] == at.ACQUIRED and run[4] == at.NO_WRITE:
-            h[at.NEXT_DEADLINE] = min(h[at.NEXT_DEADLINE], run[3])
-    h[at.START], h[at.END], h[at.INITIALIZED] = taken.start_offset, taken.end_offset, 1
-    h[at.NOW] = h[at.LAST_EVENT] = operation.time_ms
-    h[at.TIMED], h[at.UNMADE] = operation.timed, 0
-    h[at.WAITING_TAIL] = h[at.STUCK_FETCHES] = 0
-    h[at.STUCK_OFFSET] = at.NOWHERE
-    _adopt_log(state, operation, runs)
-
-
-def _adopt_log(state: State, operation: Checkpoint, runs: list[tuple[int, int, Run]]) -> None:
-    """Take over the extent of the log; where the window has no record, the log has none."""
-    h, taken = state.header, operation.state
-    end = operation.log_end_offset
-    h[at.LOG_KNOWN] = operation.log_known and end is not None
+def _log(operation: Checkpoint, records: tuple[RecordsInFlight, ...]) -> LogState:
+    """Return the extent of the log; where the window has no record, the log has none."""
+    taken, end = operation.state, operation.log_end_offset
+    known = operation.log_known and end is not None
     end = max(taken.end_offset, operation.log_start_offset) if end is None else end
     stable = operation.last_stable_offset
-    h[at.LOG_START], h[at.LOG_END] = operation.log_start_offset, end
-    h[at.STABLE] = end if stable is None else stable
-    h[at.LOG_HEAD] = h[at.LOG_TAIL] = h[at.HOLES_HEAD] = h[at.HOLES_TAIL] = 0
-    place = taken.start_offset
-    for first, last in (*(run[:2] for run in runs), (taken.end_offset, taken.end_offset)):
-        if place < first:
-            state.holes[h[at.HOLES_TAIL]] = (place, first - 1)
-            h[at.HOLES_TAIL] += 1
-        place = last + 1
-
-
-def _keep_writes(
-    state: State,
-    operation: Checkpoint,
-    runs: list[tuple[int, int, Run]],
-    batches: list[tuple[int, int, int, int]],
-) -> None:
-    """Keep the outstanding writes; one that nothing waits for is like that of expired locks."""
-    h, number = state.header, len(operation.outstanding)
-    first_serial = int(h[at.NEXT_SERIAL]) - number
-    waiting = {run[4] for _first, _last, run in runs}
-    h[at.OUTSTANDING_TAIL], h[at.PENDING_TAIL] = number, len(batches)
-    state.pending[: len(batches)] = np.array(batches, np.int64).reshape(-1, 4)
-    for row, write in enumerate(operation.outstanding):
-        serial = first_serial + row
-        state.outstanding[row] = (
-            write.id,
-            serial if serial in waiting else at.NO_WRITE,
-            at.NO_CALL if write.seq is None else write.seq,
-            write.start_offset,
-            write.delivery_complete_count,
-            len(write.state_batches),
-            at.MADE,
-            write.start_offset,
-            at.UNSAID,
-            min((first for first, _last, run in runs if run[4] == serial), default=at.NOWHERE),
-            max((last for _first, last, run in runs if run[4] == serial), default=at.NOWHERE),
-        )
-        h[at.NEXT_WRITE] = max(h[at.NEXT_WRITE], write.id + 1)
+    firsts = (*(r.first for r in records), taken.end_offset)
+    afters = (taken.start_offset, *(r.last + 1 for r in records))
+    holes = tuple((a, f - 1) for a, f in zip(afters, firsts, strict=True) if a < f)
+    stable = end if stable is None else stable
+    return LogState(operation.log_start_offset, end, stable, known, holes, ())

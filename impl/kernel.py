@@ -188,7 +188,7 @@ class _Replay:
     """A share-partition, and the position in its events between two batches."""
 
     def __init__(self, profile: Profile, members: Members, start: ReplayState | None) -> None:
-        self.members = members
+        self.members, self._profile = members, profile
         self._position = np.array(POSITION, np.int64)
         self._state: State = new_state(profile)
         if start:
@@ -234,7 +234,7 @@ class _Replay:
     def _make_ready(self, batch: pa.RecordBatch, stop: Stop) -> int:
         """Make the room that is needed, or take the checkpoint of a row; return a verdict."""
         if stop.room != TAKE:
-            self._state = with_room(self._state, stop.room)
+            self._state = with_room(self._state, 2 * stop.room)
             return at.FINE
         (row,) = batch.slice(stop.row, 1).to_pylist()
         try:
@@ -244,7 +244,9 @@ class _Replay:
         if not isinstance(operation, Checkpoint):
             raise TypeError(operation)
         start = operation.state.start_offset
-        self._state, verdict = take_checkpoint(self._state, self.members, operation, start)
+        self._state, verdict = take_checkpoint(
+            self._state, self.members, operation, self._profile, start
+        )
         self._position[P_TAKEN] = 1
         return verdict
 

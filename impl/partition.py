@@ -38,9 +38,8 @@ from impl.encode import (
     taken_of,
     written_of,
 )
-from impl.rows import Ints
 from impl.state import State, copy_of, new_state, rows_needed, with_room
-from impl.whole_state import state_of, whole_state
+from impl.whole_state import durable_state, state_batches, state_of, whole_state
 from model.checks import whole
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
@@ -127,7 +126,9 @@ class FastSharePartition:
             checkpoint.lose_events(header)
         elif isinstance(operation, Checkpoint):
             start = or_unset(choice.start_offset)
-            state, verdict = checkpoint.take_checkpoint(state, self._members, operation, start)
+            state, verdict = checkpoint.take_checkpoint(
+                state, self._members, operation, self.profile, start
+            )
             header = state.header
         elif not header[at.INITIALIZED]:
             verdict = at.VERDICTS.index(Guard.PARTITION_IS_INITIALIZED)
@@ -209,16 +210,7 @@ class FastSharePartition:
 
     def durable(self) -> DurableState:
         """Return what the share coordinator holds: -1 and -1 before any leader."""
-        merge_journal(self._state)
-        header = self._state.header
-        rows = self._state.durable[: header[at.DURABLE_TAIL]]
-        return DurableState(
-            int(header[at.DURABLE_START]),
-            int(header[at.DURABLE_COMPLETE]),
-            _batches(rows),
-            int(header[at.STATE_EPOCH]),
-            int(header[at.LEADER_EPOCH]),
-        )
+        return durable_state(self._state)
 
     def readable(self, read: DurableState) -> DurableState:
         """Return what a new leader may read that comes nearest to what it read."""
@@ -285,13 +277,6 @@ def _raise_refusal(verdict: int, where: int, operation: Operation) -> None:
         raise IllegalChoiceError(reason, f"{operation}" if where == at.NOWHERE else f"at {where}")
 
 
-def _batches(rows: Ints) -> tuple[StateBatch, ...]:
-    return tuple(
-        StateBatch(first, last, _STATES[state], count)
-        for first, last, state, count in rows.tolist()
-    )
-
-
 def _outcome(state: State, *, skipped: bool) -> Outcome:
     header = state.header
     acquired = state.acquired[: header[at.ACQUIRED_TAIL]].tolist()
@@ -307,7 +292,7 @@ def _outcome(state: State, *, skipped: bool) -> Outcome:
                 row[at.W_ID],
                 row[at.W_START],
                 row[at.W_COMPLETE],
-                _batches(state.batches[row[at.W_FROM] : row[at.W_TO]]),
+                state_batches(state.batches[row[at.W_FROM] : row[at.W_TO]]),
                 at.STATUSES[row[at.W_STATUS]],
             )
             for row in state.writes[: header[at.WRITES_TAIL]].tolist()

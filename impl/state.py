@@ -9,7 +9,7 @@ from impl.jit import entry_point
 from impl.rows import Ints, move_rows
 from model.profile import Profile
 
-_INITIAL_ROWS = 64
+_INITIAL_ROWS = 128
 
 
 class State(NamedTuple):

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from impl import layout as at
+from impl.durable import merge_journal
 from impl.encode import RESETS, Members, batch_rows, settings_of
 from impl.rows import Ints
 from impl.state import State, new_state, with_room
@@ -30,6 +31,7 @@ from model.whole_state import (
     WriteInFlight,
 )
 
+_STATES = tuple(RecordState)  # In the order of the ids, from 0.
 _HELD = (int(at.ACQUIRED), int(at.IN_PROGRESS))
 _RESET_NAMES = {number: reset for reset, number in RESETS.items()}
 
@@ -47,7 +49,7 @@ def whole_state(state: State, members: Members) -> WholeState:
         ready=bool(h[at.INITIALIZED]),
         start_offset=int(h[at.START]),
         end_offset=int(h[at.END]),
-        records=tuple(_joined(_records(state, members))),
+        records=tuple(join_records(_records(state, members))),
         log=LogState(
             int(h[at.LOG_START]),
             int(h[at.LOG_END]),
@@ -58,19 +60,26 @@ def whole_state(state: State, members: Members) -> WholeState:
         ),
         writes=tuple(sorted((w for w in writes if w.id >= 0), key=lambda write: write.id)),
         next_write=int(h[at.NEXT_WRITE]),
-        durable=DurableState(
-            int(h[at.DURABLE_START]),
-            int(h[at.DURABLE_COMPLETE]),
-            _batches(state.durable[: h[at.DURABLE_TAIL]]),
-            int(h[at.STATE_EPOCH]),
-            int(h[at.LEADER_EPOCH]),
-        ),
+        durable=durable_state(state),
         durable_whole=bool(h[at.DURABLE_WHOLE]),
         highest_limit=int(h[at.HIGHEST_LIMIT]),
         next_acquisition=int(h[at.NEXT_ACQUISITION]),
         waiting=tuple(PassedOver(*row) for row in state.waiting[: h[at.WAITING_TAIL]].tolist()),
         stuck=_delayed(h),
         doubtful=tuple(sorted({attrs.evolve(w, id=0) for w in writes if w.id < 0}, key=_told)),
+    )
+
+
+def durable_state(state: State) -> DurableState:
+    """Return what the share coordinator holds: -1 and -1 before any leader."""
+    merge_journal(state)
+    h = state.header
+    return DurableState(
+        int(h[at.DURABLE_START]),
+        int(h[at.DURABLE_COMPLETE]),
+        state_batches(state.durable[: h[at.DURABLE_TAIL]]),
+        int(h[at.STATE_EPOCH]),
+        int(h[at.LEADER_EPOCH]),
     )
 
 
@@ -168,7 +177,7 @@ def _records(state: State, members: Members) -> Iterator[RecordsInFlight]:
         yield RecordsInFlight(
             run[at.FIRST],
             run[at.LAST],
-            RecordState(kind),
+            _STATES[kind],
             run[at.COUNT],
             members.name(run[at.OWNER]) if owned else None,
             run[at.DEADLINE] if owned else None,
@@ -187,7 +196,7 @@ def _marks(run: list[int]) -> tuple[int, int | None, int | None]:
     )
 
 
-def _joined(records: Iterator[RecordsInFlight]) -> Iterator[RecordsInFlight]:
+def join_records(records: Iterator[RecordsInFlight]) -> Iterator[RecordsInFlight]:
     """Join what the arrays keep apart though it is the same: hidden columns, an open write."""
     held: RecordsInFlight | None = None
     for each in records:
@@ -210,7 +219,7 @@ def _writes(state: State) -> Iterator[WriteInFlight]:
             row[at.O_ID],
             row[at.O_START],
             row[at.O_COMPLETE],
-            _batches(state.pending[begin:end]),
+            state_batches(state.pending[begin:end]),
             None if row[at.O_CALL] == at.NO_CALL else row[at.O_CALL],
             None if row[at.O_MADE_AFTER] < 0 else row[at.O_MADE_AFTER],
             bool(row[at.O_ID] >= 0 and row[at.O_SAID_START] != at.UNSAID),
@@ -218,10 +227,10 @@ def _writes(state: State) -> Iterator[WriteInFlight]:
         begin = end
 
 
-def _batches(rows: Ints) -> tuple[StateBatch, ...]:
+def state_batches(rows: Ints) -> tuple[StateBatch, ...]:
+    """Return rows (first, last, state, delivery count) as state batches."""
     return tuple(
-        StateBatch(first, last, RecordState(kind), count)
-        for first, last, kind, count in rows.tolist()
+        StateBatch(first, last, _STATES[kind], count) for first, last, kind, count in rows.tolist()
     )
 
 

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from judge.whole_state import whole_state
 from model import operations as ops
 from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
@@ -24,7 +25,6 @@ from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
 from model.whole_state import WholeState
 from spec.partition import SharePartition, new_partition
-from spec.whole_state import whole_state
 from tests.impl.helpers import COMPILES
 from tests.lockstep.dice import HypothesisDice
 from tests.lockstep.driver import drive

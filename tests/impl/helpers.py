@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 
 from impl.cache import DISABLED
-from model.ranges import RecordRange, never_delivered
 from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
 from model.trace_codec import event_from_row, row_from_event
@@ -54,16 +53,6 @@ def events_by_partition(path: Path) -> dict[str, tuple[TraceEvent, ...]]:
 def table_of(events: list[TraceEvent]) -> pa.Table:
     """Return events as a table."""
     return table_from_rows([row_from_event(event) for event in events])
-
-
-def by_offset(records: tuple[RecordRange, ...], start: int) -> dict[int, tuple[object, ...]]:
-    """Return what is known of each offset from ``start``, leaving out what was never delivered."""
-    return {
-        offset: (r.state, r.delivery_count, r.owner, r.pending)
-        for r in records
-        for offset in range(max(r.first, start), r.last + 1)
-        if not never_delivered(r)
-    }
 
 
 @cache

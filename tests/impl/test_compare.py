@@ -36,13 +36,13 @@ from model.outcome import Answer, Choice, Expiry
 from model.profile import KAFKA
 from model.ranges import StateBatch
 from model.snapshot import DurableState
-from model.states import AcquireMode, RecordState
+from model.states import AcknowledgeType, AcquireMode, RecordState
 from model.trace_codec import row_from_event
 from tests.impl import both_sides
 from tests.impl.both_sides import Found
 from tests.impl.helpers import interpreted
-from tests.impl.scenario import ACCEPT, REJECT, RELEASE, ranges
 from tests.lockstep.pair import Pair
+from tests.spec.worlds import spans as ranges
 
 compare = interpreted("compare")
 
@@ -50,6 +50,7 @@ Row = dict[str, Any]
 Change = Callable[[Row], object]
 Step = Operation | tuple[Operation, Choice | ErrorCode]
 
+ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 CONFIG = SharePartitionConfig(record_lock_duration_ms=1000, partition_max_record_locks=10)
 BEGIN = Initialize(CONFIG, 10, 10, DurableState(10, 0))
 LOG = ranges((10, 12), (16, 19))
@@ -343,32 +344,6 @@ def first_difference(
     )
     assert others == [first] * 3
     return int(first)
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "start", "expected"),
-    [
-        ([], [], 0, -1),
-        ([(3, 4, 1)], [], 0, 3),
-        ([(3, 4, 1)], [], 4, 4),
-        ([(3, 4, 1)], [], 5, -1),
-        ([(0, 9, 1)], [(0, 4, 1)], 0, 5),
-        ([(0, 4, 1), (5, 9, 1)], [(0, 4, 1)], 0, 5),
-        ([(0, 1, 1), (2, 3, 1), (4, 5, 1)], [(0, 3, 1)], 0, 4),
-        ([(0, 9, 1)], [(0, 4, 1), (6, 9, 1)], 0, 5),
-        ([(0, 9, 1)], [(0, 4, 1), (5, 9, 2)], 0, 5),
-        ([(0, 9, 1)], [(0, 4, 2), (5, 9, 1)], 5, -1),
-        ([(0, 5, 1)], [(0, 3, 1), (2, 5, 1)], 0, -1),
-        ([(0, 5, 1), (6, 9, 2)], [(0, 5, 1), (1, 2, 1), (6, 9, 2), (8, 9, 2)], 0, -1),
-    ],
-)
-def test_the_first_difference_of_two_lists_of_ranges(
-    one: list[tuple[int, int, int]],
-    other: list[tuple[int, int, int]],
-    start: int,
-    expected: int,
-) -> None:
-    assert first_difference(one, other, start) == expected
 
 
 RANGES = st.lists(

@@ -3,7 +3,6 @@ from typing import Any
 from impl import events as event
 from impl.encode import Members
 from impl.events import events_of
-from impl.rows import Ints
 from model.trace_arrow import table_from_rows
 from tests.impl.helpers import TRACES, rows_by_partition
 
@@ -36,55 +35,6 @@ def test_a_skipped_acquire_is_an_operation_of_its_own() -> None:
     assert event.OPERATIONS[event.SKIP_ACQUIRE] == "skip_acquire"
     assert events.fields[event.MEMBER].tolist() == [0, 0, -2]
     assert members.names[0] == rows[0]["member"]
-
-
-def test_unrecorded_records_differ_from_no_records() -> None:
-    row = next(iter(rows_by_partition(TRACES[0]).values()))[0]
-    silent = {**row, "after": {**row["after"], "records": None}}
-    batch = table_from_rows([row, silent]).to_batches()[0]
-    assert events_of(batch, Members()).fields[event.RECORDS_FROM].tolist() == [0, -1]
-
-
-def test_arguments_of_few_operations_follow_those_of_the_others() -> None:
-    usual: Row = {"seq": 0, "time_ms": 0, "result": {}, "writes": [], "completed": [], "after": {}}
-    mark = {"first": 1, "last": 2, "leader_epoch": 3, "acquisition": 4}
-    rows: list[Row] = [
-        {"op": "mark_in_progress", "progress_batches": [mark, mark]},
-        {"op": "finish_dead_letter", "ranges": [{"first": 7, "last": 8}]},
-        {"op": "acknowledge", "batches": [{"first": 5, "last": 6, "types": [1, 2]}]},
-        {"op": "produce", "log_batches": [{"first": 0, "last": 9}], "ranges": []},
-        {"op": "mark_in_progress", "progress_batches": None},
-        {"op": "archive_aborted", "ranges": [{"first": 3, "last": 4}]},
-    ]
-    rows[0] |= {"result": {"marked": ["NONE", "INVALID_REQUEST"], "acquisition": 5}}
-    batch = table_from_rows([{**usual, **row} for row in rows]).to_batches()[0]
-    events = events_of(batch, Members())
-    f = events.fields
-
-    def part(array: Ints, begin: int, row: int) -> object:
-        low, high = f[begin, row], f[begin + 1, row]
-        return None if low < 0 else array[low:high].tolist()
-
-    assert [part(events.acks, event.ACKS_FROM, row) for row in range(6)] == [
-        [[1, 2, 3, 4], [1, 2, 3, 4]],
-        None,
-        [[5, 6, 0, 2]],
-        None,
-        None,
-        None,
-    ]
-    assert [part(events.log_batches, event.LOG_FROM, row) for row in range(6)] == [
-        None,
-        [[7, 8]],
-        None,
-        [[0, 9]],
-        None,
-        [[3, 4]],
-    ]
-    statuses = [event.STATUS_NAMES.index(name) for name in ("NONE", "INVALID_REQUEST")]
-    assert part(events.types, event.MARKED_FROM, 0) == statuses
-    assert (f[event.MARKED_TO] - f[event.MARKED_FROM]).tolist() == [2, 0, 0, 0, 0, 0]
-    assert f[event.RECORDED_NUMBER].tolist() == [5, *[event.MISSING] * 5]
 
 
 def test_an_acknowledgement_enters_at_the_share_partition_by_default() -> None:

@@ -107,7 +107,7 @@ def test_it_works_from_a_zip_as_on_spark_workers(tmp_path: Path) -> None:
     archive = tmp_path / "shipped.zip"
     with zipfile.ZipFile(archive, "w") as packed:
         for package in ("impl", "model"):
-            for file in (ROOT / package).glob("*.py"):
+            for file in (ROOT / package).glob("*.*"):
                 packed.write(file, f"{package}/{file.name}")
     code = (
         "import impl.kernel, model.profile, model.trace_arrow as t;"

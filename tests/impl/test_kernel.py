@@ -13,11 +13,11 @@ from impl.events import Events, events_of
 from impl.kernel import KernelResult, replay_partition
 from impl.partition import FastSharePartition
 from model.errors import InvalidValueError
-from model.guards import Difference, Guard
+from model.guards import Difference
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.states import RecordState
 from model.trace_arrow import table_from_rows
-from tests.impl.by_hand import Row, after, fetched, spans, story
+from tests.impl.by_hand import Row, spans, story
 from tests.impl.helpers import (
     COMPILES,
     EACH_TRACE,
@@ -94,32 +94,6 @@ def test_a_table_must_have_the_columns_of_a_trace() -> None:
     assert replay_partition(table_from_rows([]), KAFKA).events == 0
 
 
-def _with_write(row: Row) -> bool:
-    return row["op"] == "acknowledge" and any(w["state_batches"] for w in row["writes"])
-
-
-def _expiry(row: Row) -> bool:
-    return row["op"] == "advance_time" and bool(row["writes"])
-
-
-def _acquired(row: Row) -> bool:
-    return row["op"] == "acquire" and bool(row["result"].get("acquired"))
-
-
-def _accepted(row: Row) -> bool:
-    return bool(row["op"] == "acknowledge" and row["result"]["status"] == "NONE")
-
-
-def _add(amount: int, *path: str | int) -> Callable[[Row], None]:
-    def change(row: Row) -> None:
-        inner: Any = row
-        for part in path[:-1]:
-            inner = inner[part]
-        inner[path[-1]] += amount
-
-    return change
-
-
 def _put(value: object, *path: str | int) -> Callable[[Row], None]:
     def change(row: Row) -> None:
         inner: Any = row
@@ -130,187 +104,9 @@ def _put(value: object, *path: str | int) -> Callable[[Row], None]:
     return change
 
 
-def _taken(*ranges: tuple[int, int]) -> Callable[[Row], None]:
-    def change(row: Row) -> None:
-        row["result"]["acquired"] = [
-            {"first": first, "last": last, "delivery_count": 1} for first, last in ranges
-        ]
-        row["result"]["count"] = sum(last - first + 1 for first, last in ranges)
-
-    return change
-
-
-def _too_many(row: Row) -> None:
-    row["acquire_mode"] = "record_limit"
-    row["max_fetch_records"] = 0
-
-
-def _again(row: Row) -> None:
-    first = row["result"]["acquired"][0]
-    row["result"]["acquired"].append(first)
-    row["result"]["count"] += first["last"] - first["first"] + 1
-
-
-def _reads_batches(row: Row) -> bool:
-    return row["op"] == "initialize" and row["seq"] > 0 and bool(row["persisted"]["state_batches"])
-
-
-def _reread(index: int) -> Callable[[Row], None]:
-    def change(row: Row) -> None:
-        batches = row["persisted"]["state_batches"]
-        batches.append(batches[index])
-
-    return change
-
-
-CORRUPTIONS: list[tuple[Guard | Difference, Callable[[Row], bool], Callable[[Row], None]]] = [
-    (
-        Difference.STATUS,
-        lambda r: r["op"] == "release",
-        _put("NOT_COORDINATOR", "result", "status"),
-    ),
-    (
-        Difference.STATUS,
-        lambda r: bool(r.get("skipped")),
-        lambda r: r["result"].update({"can_acquire": True}),
-    ),
-    (Difference.ACQUIRED, _acquired, _add(1, "result", "acquired", 0, "delivery_count")),
-    (
-        Difference.WRITTEN_STATE,
-        _with_write,
-        _add(1, "writes", 0, "state_batches", 0, "delivery_count"),
-    ),
-    (Difference.WRITTEN_STATE, _with_write, _put([], "writes")),
-    (Difference.WRITTEN_STATE, _expiry, _add(1, "writes", 0, "state_batches", 0, "delivery_count")),
-    (Difference.WRITTEN_START_OFFSET, _with_write, _add(1, "writes", -1, "start_offset")),
-    (
-        Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
-        _with_write,
-        _add(1, "writes", -1, "delivery_complete_count"),
-    ),
-    (
-        Difference.WRITTEN_DELIVERY_COMPLETE_COUNT,
-        _expiry,
-        _add(1, "writes", 0, "delivery_complete_count"),
-    ),
-    (Difference.COMPLETED, lambda r: bool(r["completed"]), _put([], "completed")),
-    (Difference.COMPLETED, lambda r: bool(r["completed"]), _add(1, "completed", 0, "seq")),
-    (Difference.COMPLETED, _accepted, _put([{"seq": 0, "status": "NONE"}], "completed")),
-    (
-        Difference.PERSISTED,
-        lambda r: r["op"] == "initialize" and r["seq"] > 0,
-        _add(1, "persisted", "delivery_complete_count"),
-    ),
-    (Difference.PERSISTED, _reads_batches, _reread(0)),
-    (Difference.PERSISTED, _reads_batches, _reread(-1)),
-    (Difference.END_OFFSET, lambda r: r["op"] == "release", _add(1, "after", "end_offset")),
-    (
-        Difference.DELIVERY_COMPLETE_COUNT,
-        lambda r: r["op"] == "produce",
-        _add(1, "after", "delivery_complete_count"),
-    ),
-    (
-        Difference.RECORDS,
-        lambda r: r["op"] == "produce" and bool(r["after"]["records"]),
-        _add(1, "after", "records", -1, "delivery_count"),
-    ),
-    (Guard.ONLY_AVAILABLE_IS_ACQUIRED, _acquired, _again),
-    (Guard.ONLY_READ_IS_ACQUIRED, _acquired, _put([], "log_batches")),
-    (Guard.WITHIN_RECORD_LIMIT, _acquired, _too_many),
-    (
-        Guard.CAN_ACQUIRE,
-        lambda r: r["op"] == "produce",
-        lambda r: r.update(op="acquire", skipped=True, member="m", result={"can_acquire": False}),
-    ),
-    (
-        Guard.START_NEVER_GOES_BACK,
-        lambda r: r["op"] == "produce" and r["after"]["start_offset"] > 0,
-        _put(0, "after", "start_offset"),
-    ),
-    (
-        Guard.START_STOPS_AT_UNFINISHED,
-        lambda r: r["op"] == "produce" and bool(r["after"]["records"]),
-        lambda r: r["after"].update(start_offset=r["after"]["end_offset"]),
-    ),
-    (Guard.LOCK_ENDS_ON_TIME, _expiry, _put([], "writes")),
-    (
-        Guard.ACKNOWLEDGEMENT_JUDGED,
-        lambda r: r["op"] == "acknowledge" and r["result"]["status"] == "INVALID_RECORD_STATE",
-        _put("NONE", "result", "status"),
-    ),
-    (Guard.WRITE_IS_OUTSTANDING, lambda r: r["op"] == "complete_write", _add(1000, "id")),
-]
-
-
-@pytest.mark.parametrize(
-    ("kind", "where", "change"),
-    CORRUPTIONS,
-    ids=[f"{number}-{case[0].name}" for number, case in enumerate(CORRUPTIONS)],
-)
-def test_a_planted_divergence_is_found_at_its_row(
-    kind: Guard | Difference, where: Callable[[Row], bool], change: Callable[[Row], None]
-) -> None:
-    for trace in reversed(TRACES):
-        for rows in rows_by_partition(trace).values():
-            places = [place for place, row in enumerate(rows) if where(row)]
-            if not places:
-                continue
-            place = places[len(places) // 2]
-            changed = copy.deepcopy(rows[: place + 5])
-            change(changed[place])
-            found = replay_partition(table_from_rows(changed), KAFKA).divergence
-            assert found
-            assert (found.row, found.kind) == (place, kind)
-            if kind in (Difference.STATUS, Guard.WRITE_IS_OUTSTANDING):
-                assert found.offset is None
-            return
-    pytest.fail("no trace has such an event")
-
-
-DRAFT_CORRUPTIONS: list[tuple[Guard | Difference, str, Callable[[Row], None]]] = [
-    (Difference.ACQUISITION, "acquire", _put(99, "result", "acquisition")),
-    (Difference.ACQUISITION, "produce", _put(0, "result", "acquisition")),
-    (Difference.MARKED, "mark_in_progress", _put("INVALID_REQUEST", "result", "marked", 0)),
-    (Difference.MARKED, "mark_in_progress", _put(None, "result", "marked")),
-    (Difference.MARKED, "produce", _put(["NONE"], "result", "marked")),
-    (
-        Guard.DEAD_LETTER_IS_ARCHIVING,
-        "finish_dead_letter",
-        lambda r: r["ranges"].append({"first": 10**6, "last": 10**6}),
-    ),
-    (Difference.WRITTEN_STATE, "finish_dead_letter", _put([], "writes")),
-    (Difference.RECORDS, "alter_config", _add(1, "after", "records", -1, "delivery_count")),
-]
-
-
-@pytest.mark.parametrize(
-    ("kind", "operation", "change"),
-    DRAFT_CORRUPTIONS,
-    ids=[f"{number}-{case[0].name}" for number, case in enumerate(DRAFT_CORRUPTIONS)],
-)
-def test_a_planted_divergence_in_a_draft_is_found(
-    kind: Guard | Difference, operation: str, change: Callable[[Row], None]
-) -> None:
-    rows = _walked()
-    place = next(i for i, row in enumerate(rows) if row["op"] == operation and _is_rich(row))
-    assert replay_partition(table_from_rows(rows), DRAFT_RESOLVED).divergence is None
-    change(rows[place])
-    found = replay_partition(table_from_rows(rows), DRAFT_RESOLVED).divergence
-    assert found
-    assert (found.row, found.kind) == (place, kind)
-
-
 def _walked() -> list[Row]:
     walk = Walk(interpreted("partition").FastSharePartition(DRAFT_RESOLVED), 1, DRAFT_RESOLVED)
     return walk.rows(400)
-
-
-def _is_rich(row: Row) -> bool:
-    if row["op"] == "alter_config":
-        return bool(row["after"]["records"])
-    if row["op"] == "finish_dead_letter":
-        return bool(row["writes"])
-    return row["op"] != "mark_in_progress" or bool(row["result"]["marked"])
 
 
 def test_a_number_that_was_not_recorded_is_not_compared() -> None:
@@ -328,64 +124,6 @@ def test_an_operation_that_the_profile_lacks_is_refused() -> None:
     )
     assert _refused(story(mark), KIP) == (1, text)
     assert replay_partition(table_from_rows(story(mark)), DRAFT_RESOLVED).divergence is None
-
-
-@pytest.mark.parametrize(
-    ("taken", "end", "kind"),
-    [
-        ([(5, 9)], 10, Guard.NO_RECORD_SKIPPED),
-        ([(0, 14)], 15, Guard.WITHIN_WINDOW_LIMIT),
-        ([(0, 4)], 5, None),
-    ],
-)
-def test_a_window_that_grows_wrongly_is_found(
-    taken: list[tuple[int, int]], end: int, kind: Guard | None
-) -> None:
-    rows = story(
-        {"op": "produce", "log_batches": spans((0, 4), (5, 9), (10, 14)), "log_end_offset": 15},
-        {**fetched((0, 4), (5, 9), (10, 14)), "after": after(0, end)},
-    )
-    if kind is Guard.NO_RECORD_SKIPPED:
-        rows[2]["after"]["records"] = []
-    _taken(*taken)(rows[2])
-    found = replay_partition(table_from_rows(rows), KAFKA).divergence
-    assert (found and found.kind) == kind
-
-
-def test_a_record_is_not_acquired_during_a_write() -> None:
-    rows = story(
-        {"op": "produce", "log_batches": spans((0, 4)), "log_end_offset": 5},
-        {**fetched((0, 4)), "after": after(0, 5)},
-        {
-            "op": "acknowledge",
-            "member": "m",
-            "batches": [{"first": 0, "last": 4, "types": [2]}],
-            "result": {"status": "PENDING"},
-            "writes": [
-                {
-                    "id": 0,
-                    "start_offset": 0,
-                    "delivery_complete_count": 0,
-                    "state_batches": [{"first": 0, "last": 4, "state": 0, "delivery_count": 1}],
-                    "status": "PENDING",
-                }
-            ],
-            "after": after(0, 5),
-        },
-        {**fetched((0, 4)), "after": after(0, 5)},
-    )
-    _taken((0, 4))(rows[2])
-    _taken((3, 4))(rows[4])
-    found = replay_partition(table_from_rows(rows), KAFKA).divergence
-    assert found
-    assert (found.row, found.kind, found.offset) == (4, Guard.NO_ACQUIRE_DURING_WRITE, 3)
-
-
-def test_nothing_happens_before_a_leader() -> None:
-    row = {"op": "produce", "log_batches": [], "log_end_offset": 0}
-    found = replay_partition(table_from_rows(story(row)[1:]), KAFKA).divergence
-    assert found
-    assert (found.row, found.kind) == (0, Guard.PARTITION_IS_INITIALIZED)
 
 
 def test_a_divergence_before_a_bad_row_is_reported() -> None:

@@ -3,17 +3,10 @@ import pytest
 
 from impl import layout
 from model.config import SharePartitionConfig
-from model.guards import Difference, Guard
 from model.states import RecordState
 from model.trace_arrow import SCHEMA
 
 NAMES = {*SCHEMA.names, "operation", "row", *(f.name for f in attrs.fields(SharePartitionConfig))}
-
-
-@pytest.mark.parametrize("reason", [*Guard, *Difference, layout.PAST_LOG, layout.NO_MARKS])
-def test_a_verdict_is_found_again(reason: Guard | Difference | layout.Invalid) -> None:
-    assert layout.VERDICTS[layout.verdict(reason)] is reason
-    assert layout.verdict(reason) != layout.FINE
 
 
 @pytest.mark.parametrize("reason", [r for r in layout.VERDICTS if isinstance(r, layout.Invalid)])
@@ -22,15 +15,6 @@ def test_a_value_is_refused_under_the_name_that_the_model_has_for_it(
 ) -> None:
     assert reason.name.split(".")[0] in NAMES
     assert reason.allowed.startswith(("a", "batches", "offsets", "one more", "the clock"))
-
-
-def test_constants_that_are_passed_on_are_int64() -> None:
-    assert type(layout.UNSET).__name__ == "int64"
-    assert [int(n) for n in layout.numbers(3)] == [0, 1, 2]
-
-
-def test_a_trace_cannot_contain_unset() -> None:
-    assert layout.UNSET not in {layout.NOBODY, -1}
 
 
 def test_the_header_ends_with_a_count_of_each_state() -> None:

@@ -5,17 +5,9 @@ import numpy as np
 import pytest
 
 from impl.layout import HEADER_SIZE, PENDING_TAIL
-from model.config import AutoOffsetReset, SharePartitionConfig
 from model.guards import Difference, Guard
-from model.operations import Initialize
-from model.outcome import Outcome
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
-from model.ranges import StateBatch
-from model.snapshot import DurableState, SharePartitionSnapshot
-from model.states import RecordState
-from model.trace import TraceEvent
 from model.trace_arrow import table_from_rows
-from model.trace_codec import row_from_event
 from tests.impl.both_sides import found
 from tests.impl.by_hand import Row, after, fetched, spans, story
 from tests.impl.helpers import interpreted, table_of
@@ -88,28 +80,6 @@ def named(row: dict[str, Any]) -> int:
         persisted.get("state_batches"),
     )
     return sum(len(each or ()) for each in lists)
-
-
-def test_a_leader_is_read_from_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = SharePartitionConfig(
-        2,
-        3,
-        5,
-        AutoOffsetReset.BY_DURATION,
-        renew_acknowledge_enable=False,
-        in_progress_staleness_threshold_ms=11,
-        in_progress_max_lock_extension_ms=13,
-        in_progress_rebalance_grace_ms=17,
-    )
-    batches = (StateBatch(43, 47, RecordState.AVAILABLE, 1),)
-    persisted = DurableState(37, 41, batches, state_epoch=53, leader_epoch=59)
-    operation = Initialize(config, 19, 23, persisted, 31, 29)
-    event = TraceEvent("g:t:0", 0, 31, operation, Outcome(), SharePartitionSnapshot(0, 0, 0, ()))
-    _, leaders = columns([row_from_event(event)] * 2, monkeypatch)
-    expected = interpreted("encode").leader_of(operation)
-    found = vars(interpreted("replay"))["_leader"](leaders, 1)
-    assert found[:-1] == expected[:-1]
-    assert found.batches.tolist() == expected.batches.tolist()
 
 
 def test_a_trace_may_begin_with_any_seq() -> None:

@@ -18,20 +18,6 @@ def test_rows_are_sorted_by_their_first_column(pairs: list[tuple[int, int]]) -> 
     assert array[-1].tolist() == [-1, 9]
 
 
-@given(st.lists(st.integers(0, 9), max_size=9))
-def test_rows_are_sorted_whatever_stands_before_them(firsts: list[int]) -> None:
-    array = np.array([(-1, 9), *((first, -i) for i, first in enumerate(firsts)), (99, 9)], np.int64)
-    rows.sort_rows(array, 1, len(firsts) + 1)
-    assert array[:, 0].tolist() == [-1, *sorted(firsts), 99]
-
-
-@given(st.lists(st.integers(0, 9), max_size=4))
-def test_all_rows_of_an_array_are_sorted(firsts: list[int]) -> None:
-    array = np.array(firsts, np.int64).reshape(-1, 1)
-    rows.sort_rows(array, 0, len(firsts))
-    assert array[:, 0].tolist() == sorted(firsts)
-
-
 @given(st.integers(9, 18), st.integers(0, 9), st.integers(-9, 9))
 def test_rows_move_either_way_over_themselves_and_no_others_move(
     low: int, count: int, by: int

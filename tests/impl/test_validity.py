@@ -12,7 +12,7 @@ from model.errors import InvalidValueError
 from model.profile import KAFKA
 from model.trace_arrow import table_from_rows
 from model.trace_codec import event_from_row
-from model.trace_schema import EVENT, OPERATION_FIELDS, Field, FieldKind
+from model.trace_schema import EVENT, OPERATION_FIELDS, FieldKind, TraceField
 from replay.tables import first_bad_row
 from tests.impl.by_hand import after, story
 from tests.impl.helpers import interpreted
@@ -129,7 +129,9 @@ POOL: dict[FieldKind, tuple[object, ...]] = {
 """What is put in the place of a value: each bound, and what is beyond it."""
 
 
-def _spoilings(fields: tuple[Field, ...], row: Row, path: Path) -> Iterator[tuple[Path, object]]:
+def _spoilings(
+    fields: tuple[TraceField, ...], row: Row, path: Path
+) -> Iterator[tuple[Path, object]]:
     """Yield places in a row or a part of it, each with what may be put there."""
     for field in fields:
         place = (*path, field.name)

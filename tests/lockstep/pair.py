@@ -1,14 +1,19 @@
 """A lockstep of both sides that counts what it reaches and notes the events of a trace."""
 
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import attrs
 
+from impl import layout as at
 from impl.partition import FastSharePartition
 from judge.dice import Dice
 from judge.engine import SpecEngine
 from judge.pair import Refusal, answers_differ, attempt, broken_rule, states_differ
+from judge.recorded_partition import RecordedPartition
+from judge.view import snapshot
+from judge.whole_state import partition_of, whole_state
 from judge.written import Around, written_mismatch
 from model.errors import ErrorCode
 from model.guards import Guard
@@ -21,8 +26,6 @@ from model.states import RecordState
 from model.trace import TraceEvent
 from model.whole_state import first_difference
 from spec.partition import SharePartition
-from spec.view import snapshot
-from spec.whole_state import partition_of, whole_state
 
 if TYPE_CHECKING:
     from enum import Enum
@@ -104,7 +107,7 @@ class Pair:
         self.steps = 0
 
     @property
-    def spec(self) -> SharePartition:
+    def spec(self) -> RecordedPartition:
         return self.engine.partition
 
     def do(
@@ -128,6 +131,7 @@ class Pair:
             or broken_rule(self.engine, expected)
         )
         assert wrong is None, f"{wrong}\n{step}\nfrom {snapshot(before)}"
+        self._check_runs()
         self._count(operation, expected, before)
         if isinstance(expected, Outcome) and not self._is_between(operation, choice):
             after = self.engine.snapshot()
@@ -140,6 +144,17 @@ class Pair:
         if self.steps % EXCHANGED_EVERY == 0:
             self._exchange()
         return expected
+
+    def _check_runs(self) -> None:
+        """Check that equal records side by side are one run, unless they await a write.
+
+        No answer shows it; without it, runs become as many as the records.
+        """
+        state, records = self.impl._state, self.spec.window.records  # noqa: SLF001
+        for one, two in pairwise(state.runs[state.header[at.HEAD] : state.header[at.TAIL]]):
+            last, first = int(one[at.LAST]), int(two[at.FIRST])
+            is_apart = last + 1 < first or records[first].pending
+            assert is_apart or records[last] != records[first], (one, two)
 
     def _exchange(self) -> None:
         """Compare the whole states, and let each side go on from the other's."""

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from judge.engine import WholeEngine, whole_engines
+from judge.engine import WholeEngine, engines_for
+from judge.whole_state import partition_of, whole_state
 from model.config import SharePartitionConfig
 from model.errors import IllegalChoiceError
 from model.guards import Guard
@@ -20,7 +21,6 @@ from model.profile import KIP, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from spec.partition import SharePartition, Step
-from spec.whole_state import partition_of, whole_state
 from tests.spec.worlds import SMALL, shown
 
 SIDES = ("spec", "impl")
@@ -36,7 +36,7 @@ def choose_side(side: str) -> None:
 def engine_of(partition: SharePartition) -> WholeEngine:
     """An engine of the side that goes on from this state."""
     (side,) = _chosen
-    return whole_engines((side,), partition.profile, whole_state(partition))[side]
+    return engines_for((side,), partition.profile, whole_state(partition))[side]
 
 
 def apply(

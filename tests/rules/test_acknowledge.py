@@ -239,13 +239,6 @@ def test_a_malformed_request_changes_nothing(profile: Profile) -> None:
     assert step.partition == run(holding(profile), AdvanceTime(60))
 
 
-def test_requests_sharing_an_offset_pass_to_the_states_under_kafka() -> None:
-    operation = acknowledgement("c1", (0, 1, 1), (1, 2, 1), entry=EntryPoint.REQUEST)
-    assert apply(holding(KIP), operation).outcome.status is INVALID_REQUEST
-    assert apply(holding(KAFKA), operation).outcome.status is INVALID_RECORD_STATE
-
-
-# Renewals in a request that is refused: batches, answer, and the offsets renewed under Kafka.
 REFUSED = [
     (((0, 1, 4), (5, 5, 1)), None, {0, 1}),
     (((0, 4, 4, 4, 1, 4, 4), (5, 5, 1)), None, {0, 1, 3, 4}),

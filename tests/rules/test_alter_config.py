@@ -1,13 +1,16 @@
+from typing import Any
+
 import attrs
 import pytest
 
 from model.config import SharePartitionConfig
-from model.errors import InvalidValueError
-from model.operations import AdvanceTime, AlterConfig
+from model.errors import ErrorCode, InvalidValueError
+from model.operations import AdvanceTime, AlterConfig, SkipAcquire
 from model.outcome import Outcome
-from model.profile import DRAFT_RESOLVED, KIP, Profile
+from model.profile import DRAFT_RESOLVED, KAFKA, KIP, Profile
 from model.ranges import StateBatch
 from model.states import RecordState
+from spec.partition import SharePartition
 from tests.rules.share_partition import apply, run, started, states
 from tests.spec.worlds import BOTH, MARKS, SMALL, acknowledgement, fetch, marking
 
@@ -84,3 +87,49 @@ def test_where_none_may_be_marked_their_order_does_not_matter(
     profile: Profile, config: SharePartitionConfig
 ) -> None:
     assert run(started(profile, config=config), AlterConfig(DISORDERED)).config == DISORDERED
+
+
+def held(last: int = 4) -> SharePartition:
+    """Records from 0 to ``last``, delivered twice and held by c1 under Kafka's defaults."""
+    tried = StateBatch(0, last, RecordState.AVAILABLE, 1)
+    partition = started(KAFKA, tried, end=300, config=SharePartitionConfig())
+    return run(partition, fetch("c1", (0, last)))
+
+
+def changed(**values: Any) -> AlterConfig:  # noqa: ANN401 - whatever the field takes
+    return AlterConfig(SharePartitionConfig(**values))
+
+
+def test_a_limit_lowered_while_records_are_held_archives_only_what_is_released() -> None:
+    partition = run(held(), changed(delivery_count_limit=2))
+    assert states(partition) == "0-4:Q2@c1"
+    done = run(partition, acknowledgement("c1", (1, 1, 2)), acknowledgement("c1", (2, 2, 1)))
+    assert states(done) == "0:Q2@c1 1:X2 2:K2 3-4:Q2@c1"
+    assert states(run(done, AdvanceTime(30_000))) == ""
+    assert states(run(held(), AdvanceTime(30_000))) == "0-4:A2"
+
+
+def test_a_renewal_after_a_shorter_duration_takes_the_shorter() -> None:
+    partition = run(held(), changed(record_lock_duration_ms=15_000))
+    renewed = run(partition, acknowledgement("c1", (0, 0, 4)), AdvanceTime(15_000))
+    assert states(renewed) == "0:A2 1-4:Q2@c1"
+
+
+def test_renewal_turned_off_while_records_are_held_refuses_the_next() -> None:
+    partition = run(held(), acknowledgement("c1", (0, 0, 4)))
+    step = apply(
+        run(partition, changed(renew_acknowledge_enable=False)), acknowledgement("c1", (0, 0, 4))
+    )
+    assert step.outcome.status is ErrorCode.INVALID_RECORD_STATE
+    assert states(step.partition) == "0-4:Q2@c1"
+
+
+def test_a_window_limit_lowered_below_the_width_in_use_takes_nothing_new() -> None:
+    partition = run(held(149), changed(partition_max_record_locks=100))
+    assert states(partition) == "0-149:Q2@c1"
+    assert apply(partition, fetch("c2", (150, 160))).outcome.acquired == ()
+    assert not apply(partition, SkipAcquire("c2")).outcome.can_acquire
+    free = run(partition, acknowledgement("c1", (10, 12, 2)))
+    assert states(run(free, fetch("c2", (10, 12)))) == "0-9:Q2@c1 10-12:Q3@c2 13-149:Q2@c1"
+    done = run(partition, acknowledgement("c1", (0, 60, 1)), fetch("c2", (150, 155)))
+    assert states(done) == "61-149:Q2@c1 150-155:Q1@c2"

@@ -3,9 +3,11 @@ from typing import Any
 import attrs
 import pytest
 
+from judge.recorded_partition import recorded
+from judge.view import readable
 from model.errors import ErrorCode, InvalidValueError
 from model.guards import Guard
-from model.operations import AdvanceTime, CompleteWrite, Expire, Gap, LockEnd
+from model.operations import AdvanceTime, Checkpoint, CompleteWrite, Expire, Gap, LockEnd
 from model.outcome import Answer, Choice, Completion
 from model.profile import DRAFT_RESOLVED, KAFKA
 from model.ranges import StateBatch
@@ -14,7 +16,6 @@ from model.states import RecordState
 from spec.invariants import violated
 from spec.partition import SharePartition
 from spec.step import new_partition
-from spec.view import readable
 from tests.checkpoints import checkpoint_of
 from tests.rules.share_partition import apply, refusal, run, started, states
 from tests.spec.worlds import SMALL, acknowledgement, fetch, spans
@@ -42,7 +43,7 @@ def test_a_state_that_is_told_is_taken_over_where_nothing_is_known(first: bool) 
     before = new_partition(KAFKA) if first else run(busy(), Gap())
     partition = apply(before, told, Choice(start_offset=0)).partition
     assert states(partition) == "0:A1 1-2:Q1@c1 3:K1 4:K1*"
-    assert (partition.now, partition.timed, partition.ready) == (10, True, True)
+    assert (partition.now, recorded(partition).timed, partition.ready) == (10, True, True)
     assert violated(partition) == []
     assert {o: partition.window.records[o].deadline for o in (1, 2)} == {1: 100, 2: 100}
 
@@ -178,6 +179,11 @@ def test_what_is_durable_is_not_lost_in_a_gap() -> None:
     assert detail == 2
     anew = attrs.evolve(told, state_epoch=1)
     assert apply(run(partition, Gap()), anew, Choice(start_offset=0)).partition.ready
+
+
+def test_a_window_of_one_offset_without_a_record_has_one_never_delivered() -> None:
+    told = Checkpoint(SMALL, 0, SharePartitionSnapshot(4, 5, 0, ()))
+    assert states(apply(run(started(), Gap()), told).partition) == "4:A0"
 
 
 def test_the_start_offset_does_not_go_back_in_a_gap() -> None:

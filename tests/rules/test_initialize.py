@@ -12,7 +12,7 @@ from model.operations import (
     Produce,
     ResetOffset,
 )
-from model.outcome import Answer
+from model.outcome import Answer, Choice
 from model.profile import DRAFT_RESOLVED, KIP, LAG_RESOLVED, Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState
@@ -114,6 +114,27 @@ def test_impossible_batches_fail_the_share_partition(
 
 
 @BOTH
+def test_an_implementation_may_pass_over_what_lies_below_the_start_offset(
+    profile: Profile,
+) -> None:
+    batches = tuple(StateBatch(*span, AVAILABLE, 1) for span in ((1, 2), (4, 6), (8, 8)))
+    operation = Initialize(SMALL, 0, 100, DurableState(5, 0, batches))
+    step = apply(new_partition(profile), operation, Choice(refusal=ErrorCode.NONE))
+    assert step.outcome.status is ErrorCode.NONE
+    assert states(step.partition) == "5-6:A1 8:A1"
+
+
+@BOTH
+def test_an_implementation_may_begin_at_the_log_start_offset_at_once(profile: Profile) -> None:
+    persisted = DurableState(5, 0, (StateBatch(5, 9, AVAILABLE, 1),))
+    operation = Initialize(SMALL, 8, 100, persisted)
+    step = apply(new_partition(profile), operation, Choice(start_offset=8))
+    assert (edges(step.partition), states(step.partition)) == ((8, 10), "8-9:A1")
+    later = apply(new_partition(profile), operation)
+    assert (edges(later.partition), states(later.partition)) == ((5, 10), "5-9:A1")
+
+
+@BOTH
 def test_a_new_leader_replaces_what_the_former_had_in_memory(profile: Profile) -> None:
     partition = run(started(profile), fetch("c1", (0, 4)), acknowledgement("c1", (3, 3, 2)))
     pending = [Answer(ErrorCode.PENDING)]
@@ -140,6 +161,15 @@ def test_holes_are_known_to_a_new_leader_below_the_end_of_its_log() -> None:
         assert successor.log.holes == holes
     later = run(partition, Initialize(SMALL, 0, 130, DurableState(115, 0)))
     assert later.log.holes == ((120, 129),)
+
+
+@BOTH
+def test_holes_are_known_to_a_new_leader_from_the_durable_start_offset_on(profile: Profile) -> None:
+    produced = run(started(profile, end=0), Produce(spans((0, 0), (3, 3)), 4))
+    partition = run(produced, fetch("c1", (0, 0), (3, 3)), acknowledgement("c1", (0, 0, 1)))
+    assert (edges(partition)[0], durable(partition).start_offset) == (3, 0)
+    successor = run(partition, Initialize(SMALL, 0, 4, durable(partition)), fetch("c2", (3, 3)))
+    assert (edges(successor), states(successor)) == ((3, 4), "3:Q1@c2")
 
 
 @pytest.mark.parametrize("start", [2, 40])

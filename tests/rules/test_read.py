@@ -7,6 +7,7 @@ from model.operations import Acquire, AdvanceLogStart, AlterConfig, Compact, Ini
 from model.outcome import Choice
 from model.profile import KIP, Profile
 from model.snapshot import DurableState
+from model.states import AcquireMode
 from spec.partition import SharePartition
 from spec.step import new_partition
 from tests.rules.share_partition import apply, refusal, run, started
@@ -38,6 +39,14 @@ def test_a_read_skips_no_record_that_was_produced(
         Guard.NO_RECORD_LOST,
         lost,
     )
+
+
+@BOTH
+def test_of_a_read_that_gave_nothing_nothing_follows(profile: Profile) -> None:
+    before = produced(profile)
+    step = apply(before, Acquire("c1", AcquireMode.BATCH_OPTIMIZED, 500, 500, 0, ()))
+    assert taken(step.outcome) == []
+    assert (step.partition.window, step.partition.log) == (before.window, before.log)
 
 
 @BOTH

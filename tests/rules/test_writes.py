@@ -1,6 +1,7 @@
 import attrs
 import pytest
 
+from judge.recorded_partition import recorded
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.guards import Guard
 from model.operations import (
@@ -327,6 +328,6 @@ def test_a_new_leader_composes_no_write_of_the_former_one() -> None:
 def test_a_write_besides_has_a_number_of_its_own() -> None:
     waits = Answer(ErrorCode.PENDING, 7, written=Write(7, 0, 0))
     partition = apply(started(), Produce((), 100), answers=(waits,)).partition
-    assert partition.outstanding[7].seen
+    assert recorded(partition).seen == {7}
     with pytest.raises(InvalidValueError, match=r"writes.id is 7"):
         apply(partition, Produce((), 100), answers=(waits,))
