@@ -17,7 +17,7 @@ from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.states import RecordState
 from proofs.exploration.leaders import Found, Offsets
-from proofs.exploration.normal import Content
+from proofs.exploration.normal import Content, write_of
 from proofs.exploration.world import SmallWorld, initialize
 from spec import coordinator
 from spec.coordinator import Durable, durable_state, merge, write
@@ -68,13 +68,13 @@ class Coordinator:
     def reset(self, before: DurableForm, start: int) -> DurableForm:
         """Return the state after an administrator altered the start offset."""
         state_epoch = before.durable.state_epoch + 1
-        return self._form(coordinator.initialize(before.durable, start, state_epoch)[1])
+        return self._form(coordinator.initialize_durable(before.durable, start, state_epoch)[1])
 
     def merged(self, before: DurableForm, what: Content) -> tuple[DurableForm, str | None]:
         """Return the state after a write of the current leader, and what is wrong with that."""
         known = self.merges.get((before, what))
         if known is None:
-            request, profile = _write(what), self.world.profile
+            request, profile = write_of(what), self.world.profile
             status, after = write(before.durable, request, _EPOCHS, profile)
             wrong = self._wrong(before.durable, request, status, after)
             known = self.merges[before, what] = self._form(after), wrong
@@ -133,16 +133,6 @@ def form_of(world: SmallWorld, durable: Durable) -> DurableForm:
         frozenset(o for o, (state, _) in found.items() if state != RecordState.AVAILABLE),
         max(0, durable.start_offset) + max(0, durable.delivery_complete_count),
         world.offsets - lag(new),
-    )
-
-
-def _write(what: Content) -> Write:
-    start, count, batches = what
-    return Write(
-        0,
-        start,
-        count,
-        tuple(StateBatch(first, last, RecordState(state), n) for first, last, state, n in batches),
     )
 
 

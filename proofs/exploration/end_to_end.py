@@ -41,7 +41,7 @@ def judged_under(
 
 
 @attrs.define
-class Watch:
+class PropertyWatch:
     """Looks at each state; ``expected`` has the first that breaks what is expected to fail."""
 
     properties: tuple[ExploredProperty, ...]

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 import attrs
 
 from proofs.exploration.coordinator import Coordinator, DurableForm
-from proofs.exploration.leaders import Edge, Fate, Leader, Leaders, Offsets
+from proofs.exploration.leaders import Edge, Leader, LeaderIndex, Offsets
 from proofs.exploration.moves import MoveKind
 from proofs.exploration.normal import Content
 from proofs.exploration.search import Search, search
@@ -48,20 +48,20 @@ class WorldState(NamedTuple):
 
 
 @attrs.frozen
-class Arrival:
+class LateArrival:
     """A late write arrives."""
 
     content: Content
 
 
 @attrs.frozen
-class TakeOver:
+class NewLeader:
     """A new leader takes over."""
 
 
-TAKE_OVER = TakeOver()
+TAKE_OVER = NewLeader()
 
-WorldStep: TypeAlias = Edge | Arrival | TakeOver
+WorldStep: TypeAlias = Edge | LateArrival | NewLeader
 WorldSearch: TypeAlias = Search[WorldState, WorldStep]
 
 
@@ -70,7 +70,7 @@ class Explorer:
     """A small world with the leaders and the durable states that were found in it."""
 
     world: SmallWorld
-    leaders: Leaders = attrs.Factory(lambda self: Leaders(self.world), takes_self=True)
+    leaders: LeaderIndex = attrs.Factory(lambda self: LeaderIndex(self.world), takes_self=True)
     coordinator: Coordinator = attrs.Factory(lambda self: Coordinator(self.world), takes_self=True)
     _took_over: dict[tuple[Log, DurableForm], Leader] = attrs.Factory(dict)
 
@@ -94,13 +94,11 @@ class Explorer:
                     confirmed=confirmed | edge.confirmed,
                     failed=failed or edge.failed,
                 )
-                arrived = [what for fate, what in edge.writes if fate is Fate.MERGED]
-                delayed = [what for fate, what in edge.writes if fate is Fate.LATE]
-                left = {*late, *delayed}
+                left = {*late, *edge.late}
                 if len(left) <= self.world.late:
-                    yield edge, self._sent(after, left, arrived)
+                    yield edge, self._sent(after, left, edge.arrived)
         for what in late:
-            yield Arrival(what), self._sent(state, set(late), [what])
+            yield LateArrival(what), self._sent(state, set(late), (what,))
         if self.world.failovers:
             failed = failed or not leader.facts.quiet
             new = self._new_leader(leader.facts.log, durable)
@@ -113,7 +111,9 @@ class Explorer:
             self._took_over[log, durable] = new
         return new
 
-    def _sent(self, state: WorldState, late: set[Content], arrived: list[Content]) -> WorldState:
+    def _sent(
+        self, state: WorldState, late: set[Content], arrived: tuple[Content, ...]
+    ) -> WorldState:
         """Return the state after these writes have arrived, without late ones that are covered."""
         durable, wrong = state.durable, None
         for what in arrived:

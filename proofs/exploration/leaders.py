@@ -6,7 +6,6 @@ are made from there when they are first asked for, and remembered.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from enum import IntEnum
 from itertools import product
 
 import attrs
@@ -18,7 +17,7 @@ from model.snapshot import DurableState
 from model.states import RecordState
 from proofs.exploration.moves import Move, MoveKind, moves
 from proofs.exploration.normal import Content, View, content, view
-from proofs.exploration.side_by_side import Made, Pair, first_pair, make
+from proofs.exploration.side_by_side import Pair, first_pair, make
 from proofs.exploration.world import ExploredLeader, SmallWorld, present
 from spec.log import Log
 from spec.record import Record, is_acquirable, is_dead_letter, is_terminal
@@ -30,14 +29,10 @@ Found = tuple[RecordState, int]
 ARRIVAL = -1
 """In place of a move: a write arrives whose answer is awaited, and is not answered yet."""
 
+ANY_FETCH = -1
+"""Among the offsets that a fetch takes: that there is any fetch."""
+
 _NOT_VOID = "it changes something for one who does not hold the record by this delivery"
-
-
-class Fate(IntEnum):
-    """What becomes of a write: it arrives, or it is answered with an error and may still arrive."""
-
-    MERGED = 0
-    LATE = 1
 
 
 @attrs.frozen
@@ -90,23 +85,31 @@ class Leader:
 class Edge:
     """A move that changes something, as others see it; ``move`` is its number.
 
-    ``writes``: what becomes of the writes that are not lost. ``confirmed``: the offsets that are
-    delivered no more, as a write says that was answered with success. ``failed``: a write was
-    answered with an error. ``wrong``: what is wrong with the move, after which nothing follows.
+    Of the writes that are not lost, those in ``arrived`` are merged, and those in ``late`` are
+    answered with an error and may still arrive. ``confirmed``: the offsets that are delivered no
+    more, as a write says that was answered with success. ``failed``: a write was answered with an
+    error. ``wrong``: what is wrong with the move, after which nothing follows.
     """
 
     move: int
     kind: MoveKind
+    source: Leader
     target: Leader
-    writes: tuple[tuple[Fate, Content], ...] = ()
+    arrived: tuple[Content, ...] = ()
+    late: tuple[Content, ...] = ()
     acquired: Offsets = frozenset()
     confirmed: Offsets = frozenset()
     failed: bool = False
     wrong: str | None = None
 
+    @property
+    def takes(self) -> Offsets:
+        """The offsets that it fetches."""
+        return self.acquired | {ANY_FETCH} if self.kind is MoveKind.FETCH else self.acquired
+
 
 @attrs.define
-class Leaders:
+class LeaderIndex:
     """Every leader found so far, by its normal form; ``compared`` counts moves of both sides."""
 
     world: SmallWorld
@@ -115,7 +118,10 @@ class Leaders:
 
     def take_over(self, log: Log, persisted: DurableState) -> Leader:
         """Return the leader that initializes from a durable state."""
-        return self._leader(first_pair(self.world, log, persisted))
+        pair, wrong = first_pair(self.world, log, persisted)
+        leader = self._leader(pair)
+        leader.wrong = leader.wrong or wrong
+        return leader
 
     def edges(self, leader: Leader) -> tuple[Edge, ...]:
         """Return the moves of a leader, up to one that is wrong."""
@@ -124,15 +130,11 @@ class Leaders:
             leader.pair = None
         return leader.edges
 
-    def _leader(self, made: Made) -> Leader:
-        assert made.after is not None  # noqa: S101 - it was not refused
-        key = self._view(made.after).key
+    def _leader(self, pair: Pair) -> Leader:
+        key = self._view(pair).key
         if key not in self.found:
-            facts = facts_of(self.world, made.after.leader)
-            self.found[key] = Leader(key, facts, made.after)
-        leader = self.found[key]
-        leader.wrong = leader.wrong or made.wrong
-        return leader
+            self.found[key] = Leader(key, facts_of(self.world, pair.leader), pair)
+        return self.found[key]
 
     def _view(self, pair: Pair) -> View:
         return view(pair.leader, self.world.names, symmetry=self.world.symmetry)
@@ -144,37 +146,41 @@ class Leaders:
         for number, move in enumerate(moves(self.world, before, self._view(pair))):
             self.compared += 1
             made = make(pair, move)
-            wrong = made.wrong
-            if wrong is None and (made.after is None or made.outcome is None):
+            if made is None:
                 continue  # Both sides refuse it.
-            target = leader if wrong else self._leader(made)
-            if move.is_void and target is not leader:
-                wrong = _NOT_VOID
-            if wrong is not None or made.outcome is None:
-                edges[()] = Edge(number, move.kind, leader, wrong=wrong)
+            target = leader if isinstance(made, str) else self._leader(made[0])
+            if isinstance(made, str) or (move.is_void and target is not leader):
+                wrong = made if isinstance(made, str) else _NOT_VOID
+                edges[()] = Edge(number, move.kind, leader, leader, wrong=wrong)
                 break
-            for edge in _edges(number, move, target, before, made.outcome):
-                if target is not leader or edge.writes or edge.kind is not MoveKind.OTHER:
+            for edge in _edges(number, move, (leader, target), before, made[1]):
+                changes = target is not leader or edge.arrived or edge.late
+                if changes or edge.kind is not MoveKind.OTHER:
                     edges.setdefault(_seen_by_others(edge), edge)
         awaited = (content(waiting.write) for waiting in before.partition.outstanding.values())
         arrivals = [
-            Edge(ARRIVAL, MoveKind.OTHER, leader, ((Fate.MERGED, what),))
+            Edge(ARRIVAL, MoveKind.OTHER, leader, leader, (what,))
             for what in dict.fromkeys(awaited)
         ]
         return [*edges.values(), *arrivals]
 
 
 def _seen_by_others(edge: Edge) -> tuple[object, ...]:
-    return (edge.kind, edge.target.key, edge.writes, edge.acquired, edge.confirmed, edge.failed)
+    shown = edge.kind, edge.target.key, edge.arrived, edge.late
+    return (*shown, edge.acquired, edge.confirmed, edge.failed)
 
 
 def _edges(
-    number: int, move: Move, target: Leader, before: ExploredLeader, outcome: Outcome
+    number: int,
+    move: Move,
+    ends: tuple[Leader, Leader],
+    before: ExploredLeader,
+    outcome: Outcome,
 ) -> Iterator[Edge]:
     """Yield an edge for each possible fate of the move's writes."""
     if move.kind is MoveKind.RESET:
         if outcome.status is ErrorCode.NONE:
-            yield Edge(number, move.kind, target)
+            yield Edge(number, move.kind, *ends)
         return
     writes = outcome.writes
     if isinstance(move.operation, CompleteWrite):
@@ -183,18 +189,12 @@ def _edges(
     acquired = frozenset(o for r in outcome.acquired for o in range(r.first, r.last + 1))
     fine = [write for write in writes if write.status is ErrorCode.NONE]
     confirmed = frozenset(offset for write in fine for offset in _terminal(write))
-    fates = [_fates(write) for write in writes if write.status is not ErrorCode.PENDING]
-    failed = any(len(fate) > 1 for fate in fates)
-    for chosen in product(*fates):
-        kept = tuple(fate for fate in chosen if fate is not None)
-        yield Edge(number, move.kind, target, kept, acquired, confirmed, failed)
-
-
-def _fates(write: Write) -> tuple[tuple[Fate, Content] | None, ...]:
-    """Return the possible fates of a write that is answered; None: it is lost."""
-    if write.status is ErrorCode.NONE:
-        return ((Fate.MERGED, content(write)),)
-    return None, (Fate.LATE, content(write))
+    arrived = tuple(content(write) for write in fine)
+    answered_badly = [w for w in writes if w.status not in (ErrorCode.NONE, ErrorCode.PENDING)]
+    for kept in product((False, True), repeat=len(answered_badly)):
+        late = tuple(content(w) for w, keep in zip(answered_badly, kept, strict=True) if keep)
+        failed = bool(answered_badly)
+        yield Edge(number, move.kind, *ends, arrived, late, acquired, confirmed, failed)
 
 
 def _terminal(write: Write) -> Iterator[int]:

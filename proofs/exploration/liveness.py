@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from proofs.exploration.leaders import ARRIVAL, Edge, Facts, Leader, Leaders, Offsets
+from proofs.exploration.leaders import ARRIVAL, Edge, Facts, Leader, LeaderIndex, Offsets
 from proofs.exploration.moves import MoveKind
 from proofs.exploration.search import search
 
@@ -30,23 +30,6 @@ ASSUMPTIONS = {
 }
 """The fairness assumptions; without any one of them a promise fails, so each is needed."""
 
-_ANY_FETCH = -1
-"""Among the offsets that a fetch takes: that there is any fetch."""
-
-
-@attrs.frozen(eq=False)
-class Step:
-    """A move of a leader; ``takes`` are the offsets that it fetches."""
-
-    source: Leader
-    edge: Edge
-    takes: Offsets
-
-    @property
-    def target(self) -> Leader:
-        """The leader after the move."""
-        return self.edge.target
-
 
 @attrs.frozen(eq=False)
 class Graph:
@@ -55,7 +38,7 @@ class Graph:
     ``takes``: what a fetch can take in each state.
     """
 
-    steps: tuple[Step, ...]
+    edges: tuple[Edge, ...]
     takes: dict[Leader, Offsets]
 
 
@@ -68,7 +51,7 @@ class Lasso:
 
 
 @attrs.frozen
-class Promise:
+class LivenessPromise:
     """A sentence about the end of every fair run, by the states in which none may stay for ever.
 
     ``bad``: whether a state of these facts is one of those, for a record of the log. A run that
@@ -82,13 +65,13 @@ class Promise:
 
 
 PROMISES = (
-    Promise(
+    LivenessPromise(
         "available_is_terminal_in_the_end",
         "Every record of the log is ACKNOWLEDGED or ARCHIVED in the end.",
         14,
         lambda facts, offset: offset in facts.unfinished,
     ),
-    Promise(
+    LivenessPromise(
         "full_window_drains",
         "A window that is full does not stay full from the same start offset for ever.",
         13,
@@ -97,18 +80,18 @@ PROMISES = (
 )
 
 
-def graph_of(leaders: Leaders) -> Graph:
+def graph_of(leaders: LeaderIndex) -> Graph:
     """Return the graph of all leaders that were found."""
-    steps = []
-    for leader in leaders.found.values():
-        for edge in leaders.edges(leader):
-            if edge.move != ARRIVAL and edge.kind is not MoveKind.RESET:
-                any_fetch = {_ANY_FETCH} if edge.kind is MoveKind.FETCH else set()
-                steps.append(Step(leader, edge, edge.acquired | any_fetch))
     takes: dict[Leader, Offsets] = dict.fromkeys(leaders.found.values(), frozenset())
-    for step in steps:
-        takes[step.source] |= step.takes
-    return Graph(tuple(steps), takes)
+    edges = tuple(
+        edge
+        for leader in leaders.found.values()
+        for edge in leaders.edges(leader)
+        if edge.move != ARRIVAL and edge.kind is not MoveKind.RESET
+    )
+    for edge in edges:
+        takes[edge.source] |= edge.takes
+    return Graph(edges, takes)
 
 
 def available_untakeable(graph: Graph) -> list[Leader]:
@@ -116,7 +99,7 @@ def available_untakeable(graph: Graph) -> list[Leader]:
     return [leader for leader, takes in graph.takes.items() if not leader.facts.takeable <= takes]
 
 
-def unkept(graph: Graph, promise: Promise, without: str = "") -> Lasso | None:
+def unkept(graph: Graph, promise: LivenessPromise, without: str = "") -> Lasso | None:
     """Return a fair run that breaks the promise; None if there is none.
 
     ``without`` names an assumption that is not made.
@@ -135,18 +118,18 @@ def lasso_where(graph: Graph, bad: set[Leader], without: str = "") -> Lasso | No
     while todo:
         nodes = todo.pop()
         inside = [
-            step
-            for step in graph.steps
-            if step.source in nodes
-            and step.target in nodes
-            and (without == "renewals" or step.edge.kind is not MoveKind.RENEW)
+            edge
+            for edge in graph.edges
+            if edge.source in nodes
+            and edge.target in nodes
+            and (without == "renewals" or edge.kind is not MoveKind.RENEW)
         ]
         for within in _components(inside):
-            component = {step.source for step in within}
+            component = {edge.source for edge in within}
             if _is_unfair(component, within, without):
                 continue
             able = frozenset[int]().union(*(graph.takes[leader] for leader in component))
-            starved = able.difference(*(step.takes for step in within))
+            starved = able.difference(*(edge.takes for edge in within))
             if starved and without != "fetching":
                 todo.append({node for node in component if starved.isdisjoint(graph.takes[node])})
                 continue
@@ -154,61 +137,61 @@ def lasso_where(graph: Graph, bad: set[Leader], without: str = "") -> Lasso | No
     return None
 
 
-def _is_unfair(component: set[Leader], within: list[Step], without: str) -> bool:
+def _is_unfair(component: set[Leader], within: list[Edge], without: str) -> bool:
     """Whether no fair run can stay in the component."""
     stuck = frozenset.intersection(*(leader.facts.awaited for leader in component))
     archiving = frozenset.intersection(*(leader.facts.archiving for leader in component))
     return (
-        (without != "time" and all(step.edge.kind is not MoveKind.TIME for step in within))
+        (without != "time" and all(edge.kind is not MoveKind.TIME for edge in within))
         or (without != "answers" and bool(stuck))
         or (without != "dead-letters" and bool(archiving))
         or (without != "notice" and all(leader.facts.behind for leader in component))
     )
 
 
-def _components(steps: list[Step]) -> Iterator[list[Step]]:
+def _components(steps: list[Edge]) -> Iterator[list[Edge]]:
     """Yield the strongly connected components that contain some of these steps, by their steps."""
     numbers: dict[Leader, int] = {}
     ends = [
-        [numbers.setdefault(end, len(numbers)) for end in (step.source, step.target)]
-        for step in steps
+        [numbers.setdefault(end, len(numbers)) for end in (edge.source, edge.target)]
+        for edge in steps
     ]
     if not ends:
         return
     source, target = np.array(ends).T
     matrix = csr_array((np.ones(len(ends)), (source, target)), shape=(len(numbers),) * 2)
     _, label = connected_components(matrix, connection="strong")
-    inner: defaultdict[int, list[Step]] = defaultdict(list)
-    for step, begin, end in zip(steps, label[source], label[target], strict=True):
+    inner: defaultdict[int, list[Edge]] = defaultdict(list)
+    for edge, begin, end in zip(steps, label[source], label[target], strict=True):
         if begin == end:
-            inner[int(begin)].append(step)
+            inner[int(begin)].append(edge)
     yield from inner.values()
 
 
-def _lasso(within: list[Step], without: str) -> Lasso:
+def _lasso(within: list[Edge], without: str) -> Lasso:
     """Return a cycle through the component that fairness allows."""
     first = within[0].source
-    wanted = [] if without == "time" else [[s for s in within if s.edge.kind is MoveKind.TIME]]
+    wanted = [] if without == "time" else [[s for s in within if s.kind is MoveKind.TIME]]
     if without != "fetching":
-        taken = sorted(frozenset[int]().union(*(step.takes for step in within)))
-        wanted += [[step for step in within if offset in step.takes] for offset in taken]
+        taken = sorted(frozenset[int]().union(*(edge.takes for edge in within)))
+        wanted += [[edge for edge in within if offset in edge.takes] for offset in taken]
     leader, round_ = first, list[Edge]()
     for steps in wanted:
-        way = _shortest_path(within, leader, {step.source for step in steps})
+        way = _shortest_path(within, leader, {edge.source for edge in steps})
         leader = way[-1].target if way else leader
-        step = next(step for step in steps if step.source is leader)
-        round_ += [*(one.edge for one in way), step.edge]
-        leader = step.target
+        edge = next(edge for edge in steps if edge.source is leader)
+        round_ += [*way, edge]
+        leader = edge.target
     if not round_:
-        round_, leader = [within[0].edge], within[0].target
+        round_, leader = [within[0]], within[0].target
     back = _shortest_path(within, leader, {first})
-    return Lasso(first, (*round_, *(step.edge for step in back)))
+    return Lasso(first, (*round_, *back))
 
 
-def _shortest_path(steps: Iterable[Step], begin: Leader, ends: Collection[Leader]) -> list[Step]:
+def _shortest_path(steps: Iterable[Edge], begin: Leader, ends: Collection[Leader]) -> list[Edge]:
     """Return a shortest path along these steps, of one component, to one of the ends."""
-    after: defaultdict[Leader, list[tuple[Step, Leader]]] = defaultdict(list)
-    for step in steps:
-        after[step.source].append((step, step.target))
+    after: defaultdict[Leader, list[tuple[Edge, Leader]]] = defaultdict(list)
+    for edge in steps:
+        after[edge.source].append((edge, edge.target))
     arrived = search([begin], after.__getitem__, lambda one: "there" if one in ends else None)
     return list(arrived.violation.labels) if arrived.violation is not None else []

@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 import attrs
 
 from model.outcome import Write
+from model.ranges import StateBatch
+from model.states import RecordState
 from proofs.exploration.world import ExploredLeader
 from spec.log import Log
 from spec.record import Record
@@ -45,6 +47,13 @@ def content(write: Write) -> Content:
     """Return the content of a write, without its number."""
     batches = tuple((b.first, b.last, int(b.state), b.delivery_count) for b in write.state_batches)
     return write.start_offset, write.delivery_complete_count, batches
+
+
+def write_of(what: Content) -> Write:
+    """Return a write of this content, with number 0."""
+    start, count, written = what
+    batches = (StateBatch(first, last, RecordState(state), n) for first, last, state, n in written)
+    return Write(0, start, count, tuple(batches))
 
 
 def view(leader: ExploredLeader, names: tuple[str, ...], *, symmetry: bool = True) -> View:

@@ -1,21 +1,21 @@
-"""The results of an exploration, as lines for people and as one JSON object."""
+"""What an exploration says of each property."""
+
+from collections.abc import Iterator
 
 import attrs
 
-from proofs.exploration.end_to_end import ExploredProperty, Watch
-from proofs.exploration.explorer import Explorer, WorldSearch, WorldState
+from proofs.exploration.end_to_end import ExploredProperty, PropertyWatch
+from proofs.exploration.explorer import Explorer, WorldSearch, WorldState, WorldStep
 from proofs.exploration.leaders import Leader
-from proofs.exploration.liveness import (
-    Graph,
-    Promise,
-    available_untakeable,
-    graph_of,
-    unkept,
-)
+from proofs.exploration.liveness import LivenessPromise, available_untakeable, graph_of, unkept
 from proofs.exploration.run_table import RunRow, lasso_rows, rows_of
 from proofs.exploration.search import path_to
 
-Known = ExploredProperty | Promise
+ACQUIRABLE = (
+    "available_is_acquirable",
+    "Every record that is AVAILABLE in the window can be acquired, however full it is.",
+)
+"""Name and sentence of what the moves of all leaders show together."""
 
 
 @attrs.frozen
@@ -39,64 +39,29 @@ class PropertyVerdict:
         return self.should and self.holds is False
 
 
-@attrs.frozen
-class ExplorationReport:
-    """The visited states, and the result for each property."""
-
-    explored: WorldSearch
-    leaders: int
-    compared: int
-    durables: int
-    merges: int
-    verdicts: tuple[PropertyVerdict, ...]
-
-    @property
-    def is_wrong(self) -> bool:
-        """Whether something that should hold does not."""
-        return any(verdict.is_wrong for verdict in self.verdicts)
-
-
-def report_on(
+def verdicts_of(
     explorer: Explorer,
-    watch: Watch,
+    watch: PropertyWatch,
     found: WorldSearch,
-    promises: tuple[Promise, ...],
+    promises: tuple[LivenessPromise, ...],
     without: str = "",
-) -> ExplorationReport:
-    """Return the results; promises are judged only if every state was visited."""
+) -> tuple[PropertyVerdict, ...]:
+    """Return the result for each property, what fails first; promises need that all was visited."""
     whole = found.unfinished is None and found.violation is None
-    verdicts = []
-    if found.violation is not None:
+    verdicts, broken = [], found.violation
+    if broken is not None:
         known = {prop.sentence: prop.name for prop in watch.properties}
-        name = known.get(found.violation.reason, "step")
-        rows = rows_of(explorer.world, found.violation.labels, found.violation.states)
-        verdicts.append(_broken(name, found.violation.reason, rows, should=True))
-    verdicts += [
-        _broken(p.name, p.sentence, _rows(explorer, found, watch.expected[p.name]), should=False)
-        for p in watch.properties
-        if p.name in watch.expected
-    ]
-    told = {verdict.name for verdict in verdicts}
-    verdicts += [
-        PropertyVerdict(p.name, p.sentence, True if whole else None, not p.why_not)
-        for p in watch.properties
-        if p.name not in told
-    ]
+        run = rows_of(explorer.world, broken.labels, broken.states)
+        name = known.get(broken.reason, "step")
+        verdicts.append(PropertyVerdict(name, broken.reason, holds=False, should=True, run=run))
+    verdicts += sorted(_states(explorer, watch, found, whole=whole), key=lambda v: not v.run)
     if whole and promises:
-        graph = graph_of(explorer.leaders)
-        verdicts.append(_acquirable(explorer, found, graph))
-        verdicts += [_promise(explorer, found, graph, promise, without) for promise in promises]
-    return ExplorationReport(
-        found,
-        len(explorer.leaders.found),
-        explorer.leaders.compared,
-        len(explorer.coordinator.states),
-        len(explorer.coordinator.merges),
-        tuple(verdicts),
-    )
+        verdicts += _endless(explorer, found, promises, without)
+    told = {verdict.name: verdict for verdict in reversed(verdicts)}
+    return tuple(verdict for verdict in verdicts if told[verdict.name] is verdict)
 
 
-def listed(known: Known) -> str:
+def listed(known: ExploredProperty | LivenessPromise) -> str:
     """Return a property in one line."""
     number = "" if known.number is None else f" ({known.number})"
     why, flag = getattr(known, "why_not", ""), getattr(known, "mended_by", "")
@@ -105,37 +70,40 @@ def listed(known: Known) -> str:
     return f"{known.name}{number}: {known.sentence}{expected}"
 
 
-def _broken(name: str, sentence: str, rows: list[RunRow], *, should: bool) -> PropertyVerdict:
-    return PropertyVerdict(name, sentence, holds=False, should=should, run=tuple(rows))
+def _states(
+    explorer: Explorer, watch: PropertyWatch, found: WorldSearch, *, whole: bool
+) -> Iterator[PropertyVerdict]:
+    """Yield what is said of properties of states."""
+    for each in watch.properties:
+        holds, run = True if whole else None, tuple[RunRow, ...]()
+        if each.name in watch.expected:
+            way = path_to(found.came_from, watch.expected[each.name])
+            holds, run = False, rows_of(explorer.world, *way)
+        yield PropertyVerdict(each.name, each.sentence, holds, not each.why_not, run)
 
 
-def _rows(explorer: Explorer, found: WorldSearch, state: WorldState) -> list[RunRow]:
-    return rows_of(explorer.world, *path_to(found.came_from, state))
+def _endless(
+    explorer: Explorer, found: WorldSearch, promises: tuple[LivenessPromise, ...], without: str
+) -> Iterator[PropertyVerdict]:
+    """Yield what is said of all moves of the leaders, and of runs that go on for ever."""
+    world, graph = explorer.world, graph_of(explorer.leaders)
+    stuck = available_untakeable(graph)
+    run = rows_of(world, *_way_to(found, stuck[0])) if stuck else ()
+    yield PropertyVerdict(*ACQUIRABLE, holds=not stuck, should=True, run=run)
+    for promise in promises:
+        lasso = unkept(graph, promise, without)
+        run, again = tuple[RunRow, ...](), None
+        if lasso is not None:
+            way = _way_to(found, lasso.leader)
+            run, again = lasso_rows(world, *way, lasso), len(way[0])
+        yield PropertyVerdict(
+            promise.name, promise.sentence, lasso is None, not without, run, again
+        )
 
 
-def _state_of(found: WorldSearch, leader: Leader) -> WorldState:
-    """Return a state of least depth that has the leader."""
-    return next(state for state in found.came_from if state.leader is leader)
-
-
-def _acquirable(explorer: Explorer, found: WorldSearch, graph: Graph) -> PropertyVerdict:
-    name, sentence = (
-        "available_is_acquirable",
-        "Every record that is AVAILABLE in the window can be acquired, however full it is.",
-    )
-    bad = available_untakeable(graph)
-    if not bad:
-        return PropertyVerdict(name, sentence, holds=True, should=True)
-    return _broken(name, sentence, _rows(explorer, found, _state_of(found, bad[0])), should=True)
-
-
-def _promise(
-    explorer: Explorer, found: WorldSearch, graph: Graph, promise: Promise, without: str
-) -> PropertyVerdict:
-    lasso = unkept(graph, promise, without)
-    if lasso is None:
-        return PropertyVerdict(promise.name, promise.sentence, holds=True, should=not without)
-    steps, states = path_to(found.came_from, _state_of(found, lasso.leader))
-    rows = lasso_rows(explorer.world, steps, states, lasso)
-    verdict = _broken(promise.name, promise.sentence, rows, should=not without)
-    return attrs.evolve(verdict, again=len(steps))
+def _way_to(
+    found: WorldSearch, leader: Leader
+) -> tuple[tuple[WorldStep, ...], tuple[WorldState, ...]]:
+    """Return a shortest run to a state that has the leader."""
+    state = next(state for state in found.came_from if state.leader is leader)
+    return path_to(found.came_from, state)

@@ -10,21 +10,19 @@ import attrs
 from rich.table import Table
 from rich.text import Text
 
+from judge.view import snapshot
 from judge.words import durable_text, operation_text, outcome_text, ranges_text, record_text
-from model.ranges import StateBatch
 from model.snapshot import DurableState
-from model.states import RecordState
-from proofs.exploration.explorer import Arrival, TakeOver, WorldState, WorldStep
-from proofs.exploration.leaders import ARRIVAL, Fate
+from proofs.exploration.explorer import LateArrival, NewLeader, WorldState, WorldStep
+from proofs.exploration.leaders import ARRIVAL
 from proofs.exploration.liveness import Lasso
 from proofs.exploration.moves import Move, moves
-from proofs.exploration.normal import Content, view
+from proofs.exploration.normal import Content, view, write_of
 from proofs.exploration.world import NEVER_WRITTEN, ExploredLeader, SmallWorld, initialize
 from spec.coordinator import durable_state
 from spec.lag import lag
 from spec.log import Log
 from spec.step import apply
-from spec.view import snapshot
 
 
 @attrs.frozen
@@ -41,19 +39,19 @@ class RunRow:
 
 def rows_of(
     world: SmallWorld, steps: Iterable[WorldStep], states: Sequence[WorldState]
-) -> list[RunRow]:
+) -> tuple[RunRow, ...]:
     """Return the run of these steps, from the first of these states through the others."""
     leader, operation = initialize(world, Log(0, 0), NEVER_WRITTEN)
     rows = [_row(operation_text(operation), "", leader, states[0])]
     for step, before, after in zip(steps, states, states[1:], strict=False):
         leader, event, answer = _after_step(world, leader, step, before)
         rows.append(_row(event, after.wrong or answer, leader, after))
-    return rows
+    return tuple(rows)
 
 
 def lasso_rows(
     world: SmallWorld, steps: Sequence[WorldStep], states: Sequence[WorldState], lasso: Lasso
-) -> list[RunRow]:
+) -> tuple[RunRow, ...]:
     """Return the run to the leader of a lasso, and one cycle.
 
     Of the round only the leader is shown as it is; the durable state stays as it was before.
@@ -94,29 +92,29 @@ def _after_step(
     world: SmallWorld, leader: ExploredLeader, step: WorldStep, before: WorldState
 ) -> tuple[ExploredLeader, str, str]:
     """Return the leader after a step, what it was, and what was answered."""
-    if isinstance(step, TakeOver):
+    if isinstance(step, NewLeader):
         persisted = durable_state(before.durable.durable)
         leader, operation = initialize(world, leader.log, persisted)
         return leader, f"a new leader takes over: {operation_text(operation)}", ""
-    if isinstance(step, Arrival):
+    if isinstance(step, LateArrival):
         return leader, f"a late write arrives: {_content_text(step.content)}", "nobody waits"
     if step.move == ARRIVAL:
-        event = f"an awaited write arrives: {_content_text(step.writes[0][1])}"
+        event = f"an awaited write arrives: {_content_text(step.arrived[0])}"
         return leader, event, "not answered yet"
     offered = moves(world, leader, view(leader, world.names, symmetry=world.symmetry))
     move = offered[step.move]
     if step.wrong is not None:
         return leader, _text(move), step.wrong
     done = apply(leader.partition, move.operation, move.choice, move.answers)
-    delayed = "; may still arrive" if any(fate is Fate.LATE for fate, _ in step.writes) else ""
+    delayed = "; may still arrive" if step.late else ""
     after = ExploredLeader(done.partition, move.log)
     return after, _text(move), outcome_text(done.outcome) + delayed
 
 
 def _content_text(what: Content) -> str:
-    start, count, written = what
-    batches = (StateBatch(first, last, RecordState(state), n) for first, last, state, n in written)
-    return durable_text(DurableState(start, count, tuple(batches)))
+    write = write_of(what)
+    told = write.start_offset, write.delivery_complete_count, write.state_batches
+    return durable_text(DurableState(*told))
 
 
 def _text(move: Move) -> str:

@@ -2,7 +2,7 @@
 
 import resource
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Generic, TypeAlias, TypeVar
 
 import attrs
@@ -20,12 +20,8 @@ _OFTEN = 1000
 """After how many states progress is told, and memory looked at."""
 
 
-class Stopped(BaseException):
-    """Raised by ``progress`` to end a search early; its results are kept."""
-
-
 @attrs.frozen
-class Violation(Generic[S, L]):
+class BrokenRun(Generic[S, L]):
     """A shortest run to a state that should not be: its labels, and the states from the first."""
 
     reason: str
@@ -45,13 +41,13 @@ class Search(Generic[S, L]):
     transitions: int
     depth: int
     seconds: float
-    violation: Violation[S, L] | None = None
+    violation: BrokenRun[S, L] | None = None
     unfinished: str | None = None
     waiting: int = 0
     came_from: CameFrom[S, L] = attrs.field(factory=dict, repr=False)
 
 
-def search(  # noqa: PLR0913, PLR0917 - what is searched, and four bounds
+def search(  # noqa: C901, PLR0913, PLR0917 - what is searched, and four bounds
     initial: Iterable[S],
     successors: Callable[[S], Iterable[tuple[L, S]]],
     check: Callable[[S], str | None],
@@ -65,32 +61,52 @@ def search(  # noqa: PLR0913, PLR0917 - what is searched, and four bounds
     ``successors`` yields each transition's label and the state it leads to. ``progress`` is told
     the number of states and the depth now and then. ``most_bytes``: of memory of this process.
     """
-    run = _Run[S, L](check, most_states, most_bytes, progress)
     began = time.perf_counter()
+    came_from: dict[S, tuple[L, S] | None] = {}
+    frontier: list[S] = []  # Followed now, from the end; the other ones are next.
+    following: list[S] = []
+    transitions = depth = 0
     unfinished = violation = None
-    try:
+
+    def arrivals() -> Iterator[tuple[S, tuple[L, S] | None]]:
+        nonlocal frontier, following, transitions, depth
         for state in initial:
-            run.find(state, None)
-        while run.following and run.depth != most_depth:
-            run.visit_level(successors)
-    except _FoundError as error:
-        violation = Violation(str(error), *path_to(run.came_from, run.following[-1]))
-    except _FullError as error:
-        unfinished = str(error)
-    except (Stopped, KeyboardInterrupt):
+            yield state, None
+        while following and depth != most_depth:
+            frontier, following = following[::-1], []
+            while frontier:
+                state = frontier[-1]
+                for label, after in successors(state):
+                    transitions += 1
+                    yield after, (label, state)
+                frontier.pop()
+            depth += bool(following)
+
+    try:
+        for state, step in arrivals():
+            if state in came_from:
+                continue
+            if len(came_from) >= most_states:
+                unfinished = f"more than {most_states:,} states"
+                break
+            came_from[state] = step
+            following.append(state)
+            if (reason := check(state)) is not None:
+                violation = BrokenRun(reason, *path_to(came_from, state))
+                break
+            if len(came_from) % _OFTEN == 0:
+                progress(len(came_from), depth)
+                if most_bytes is not None and _memory_taken() > most_bytes:
+                    unfinished = f"more than {most_bytes / 2**30:g} GiB of memory"
+                    break
+    except KeyboardInterrupt:
         unfinished = "interrupted"
-    waiting = len(run.frontier) + len(run.following)
+    waiting = len(frontier) + len(following)
     if waiting and unfinished is None and violation is None:
         unfinished = f"depth {most_depth}"
+    seconds = time.perf_counter() - began
     return Search(
-        len(run.came_from),
-        run.transitions,
-        run.depth,
-        time.perf_counter() - began,
-        violation,
-        unfinished,
-        waiting,
-        run.came_from,
+        len(came_from), transitions, depth, seconds, violation, unfinished, waiting, came_from
     )
 
 
@@ -108,57 +124,6 @@ def path_to(came_from: CameFrom[S, L], state: S) -> tuple[tuple[L, ...], tuple[S
     return tuple(reversed(labels)), tuple(reversed(states))
 
 
-class _FoundError(Exception):
-    """A state that violates a property."""
-
-
-class _FullError(Exception):
-    """A limit was reached; which one."""
-
-
-class _Run(Generic[S, L]):
-    """What a search knows so far; ``frontier`` is followed now and ``following`` next."""
-
-    def __init__(
-        self,
-        check: Callable[[S], str | None],
-        most_states: int,
-        most_bytes: int | None,
-        progress: Callable[[int, int], None],
-    ) -> None:
-        self.check, self.progress = check, progress
-        self.most_states, self.most_bytes = most_states, most_bytes
-        self.came_from: dict[S, tuple[L, S] | None] = {}
-        self.frontier: list[S] = []
-        self.following: list[S] = []
-        self.transitions = self.depth = 0
-
-    def visit_level(self, successors: Callable[[S], Iterable[tuple[L, S]]]) -> None:
-        self.frontier, self.following = self.following[::-1], []
-        while self.frontier:
-            state = self.frontier[-1]
-            for label, after in successors(state):
-                self.transitions += 1
-                self.find(after, (label, state))
-            self.frontier.pop()
-        self.depth += bool(self.following)
-
-    def find(self, state: S, step: tuple[L, S] | None) -> None:
-        if state in self.came_from:
-            return
-        if len(self.came_from) >= self.most_states:
-            raise _FullError(f"more than {self.most_states:,} states")
-        self.came_from[state] = step
-        self.following.append(state)
-        if (reason := self.check(state)) is not None:
-            raise _FoundError(reason)
-        if len(self.came_from) % _OFTEN == 0:
-            self.progress(len(self.came_from), self.depth)
-            _check_memory(self.most_bytes)
-
-
-def _check_memory(most: int | None) -> None:
-    """Raise if this process has taken more memory than it may."""
-    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    if most is not None and taken > most:
-        raise _FullError(f"more than {most / 2**30:g} GiB of memory")
+def _memory_taken() -> int:
+    """Return how much memory this process has taken at most so far, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

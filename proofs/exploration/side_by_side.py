@@ -24,39 +24,31 @@ class Pair:
     impl: FastSharePartition
 
 
-@attrs.frozen
-class Made:
-    """A move made by both: the pair after it and its outcome, or Nones where both refuse it.
-
-    ``wrong`` says how they differ, or which rule is broken afterwards.
-    """
-
-    after: Pair | None = None
-    outcome: Outcome | None = None
-    wrong: str | None = None
-
-
-def first_pair(world: SmallWorld, log: Log, persisted: DurableState) -> Made:
-    """Return a leader that took over from the durable state."""
+def first_pair(world: SmallWorld, log: Log, persisted: DurableState) -> tuple[Pair, str | None]:
+    """Return a leader that took over from the durable state, and what is wrong with it."""
     leader, operation = initialize(world, log, persisted)
     impl = FastSharePartition(world.profile)
     outcome = impl.apply(operation)
     spec = SpecEngine(world.profile, leader.partition)
-    return Made(Pair(leader, impl), outcome, _wrong(spec, impl, outcome))
+    return Pair(leader, impl), _wrong(spec, impl, outcome)
 
 
-def make(pair: Pair, move: Move) -> Made:
-    """Make a move on both sides and compare all that can be seen; the pair stays as it is."""
+def make(pair: Pair, move: Move) -> tuple[Pair, Outcome] | str | None:
+    """Make a move on both sides and compare all that can be seen; the pair stays as it is.
+
+    Return the pair after it and its outcome, None where both refuse it, or in words how they
+    differ, or which rule is broken afterwards.
+    """
     impl, partition = copy.copy(pair.impl), pair.leader.partition
     spec = SpecEngine(partition.profile, partition)
     step = move.operation, move.choice, move.answers, 0
     expected = attempt(spec.apply, *step)
     if wrong := answers_differ(expected, attempt(impl.apply, *step)):
-        return Made(wrong=wrong)
+        return wrong
     if isinstance(expected, Refusal):
-        return Made()
+        return None
     after = Pair(ExploredLeader(spec.partition, move.log), impl)
-    return Made(after, expected, _wrong(spec, impl, expected))
+    return _wrong(spec, impl, expected) or (after, expected)
 
 
 def _too_long_in_progress(partition: SharePartition) -> int | None:

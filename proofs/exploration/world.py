@@ -18,11 +18,16 @@ NEVER_WRITTEN = DurableState(-1, -1)
 """What InitializeShareGroupState leaves: the first leader resolves the start offset."""
 
 
-def _within(low: int, high: int, default: int) -> int:
+def _size(low: int, high: int, default: int, text: str) -> int:
     def check(_instance: object, attribute: "attrs.Attribute[int]", value: int) -> None:
         whole(attribute.name, value, low, high)
 
-    field: int = attrs.field(default=default, validator=check)
+    field: int = attrs.field(default=default, validator=check, metadata={"text": text})
+    return field
+
+
+def _flag(text: str, *, default: bool) -> bool:
+    field: bool = attrs.field(default=default, metadata={"text": text})
     return field
 
 
@@ -30,32 +35,30 @@ def _within(low: int, high: int, default: int) -> int:
 class SmallWorld:
     """How large a world is. The upper ends are where nothing could be explored whole any more.
 
-    ``offsets``: of the log; ``members``; ``limit``: delivery count limit; ``window``: the record
-    lock limit; ``lock``: how many ticks an acquisition lock lasts; ``outstanding``: writes whose
-    answers may be awaited at a time; ``late``: writes that may be on their way at a time while
-    nobody waits for them; ``log_start``: how far the log start offset may move up; ``gaps``:
-    whether offsets may be missing from the log; ``failovers`` and ``resets``: whether new leaders
-    take over, and an administrator alters the start offset, as often as they like. ``symmetry``:
-    whether states that differ in the names of members are one state. ``dead_letters``: there is a
-    dead-letter queue, and it is switched off and on. Where records may be IN_PROGRESS, they are so
-    for a tick more than a lock lasts without a sign of progress, for two more at most, and for one
-    after their owner has left.
+    Where records may be IN_PROGRESS, they are so for a tick more than a lock lasts without a sign
+    of progress, for two more at most, and for one after their owner has left.
     """
 
     profile: Profile = KIP
-    offsets: int = _within(1, 6, 2)
-    members: int = _within(1, 3, 2)
-    limit: int = _within(1, 5, 2)
-    window: int = _within(1, 6, 2)
-    lock: int = _within(1, 4, 1)
-    outstanding: int = _within(0, 3, 1)
-    late: int = _within(0, 2, 1)
-    log_start: int = _within(0, 6, 1)
-    gaps: bool = True
-    failovers: bool = True
-    resets: bool = False
-    dead_letters: bool = False
-    symmetry: bool = True
+    offsets: int = _size(1, 6, 2, "Number of offsets in the log.")
+    members: int = _size(1, 3, 2, "Number of members in the group.")
+    limit: int = _size(1, 5, 2, "The delivery count limit.")
+    window: int = _size(1, 6, 2, "The record lock limit: the largest size of the window.")
+    lock: int = _size(1, 4, 1, "The duration of an acquisition lock, in ticks.")
+    outstanding: int = _size(0, 3, 1, "Number of writes whose answers may be awaited at a time.")
+    late: int = _size(0, 2, 1, "Number of writes that may be under way and nobody waits for them.")
+    log_start: int = _size(0, 6, 1, "How far the log start offset may advance.")
+    gaps: bool = _flag("Let the log have gaps.", default=True)
+    failovers: bool = _flag("Let new leaders take over, any number of times.", default=True)
+    resets: bool = _flag(
+        "Let an administrator alter the start offset, any number of times.", default=False
+    )
+    dead_letters: bool = _flag(
+        "Have a dead-letter queue, which is switched off and on.", default=False
+    )
+    symmetry: bool = _flag(
+        "Treat states as equal that differ only in the names of members.", default=True
+    )
 
     @property
     def names(self) -> tuple[str, ...]:

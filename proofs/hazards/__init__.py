@@ -12,9 +12,8 @@ Read in this order:
 - ``acts``: the possible next acts, and their requests to a leader; ``memory``: what a step leaves;
   ``run``: the first state, and one step;
 - ``properties``: what should hold of every step;
-- ``hazard``: a hazard, and searching for its run, its controls and its absence;
-- ``rereading``: which hazards remain where sentences are changed;
-- ``durable``, ``timing``, ``marking``: the hazards; ``catalogue``: all of them; ``together``: all
-  properties at once in larger worlds;
-- ``figures``: the figures of the texts; ``page``: a hazard as a page; ``review``: the document.
+- ``hazard``: a hazard, and searching for its run, its controls, its absence, and for what remains
+  where sentences are changed;
+- ``catalogue``: all of them; ``together``: all properties at once in larger worlds;
+- ``page``: what is found of a hazard, as a page; ``review``: the parts of the document.
 """

@@ -1,6 +1,7 @@
 """The possible next acts in a world, and their requests to the leader."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from itertools import product
 
 import attrs
 
@@ -10,16 +11,16 @@ from model.ranges import OffsetRange
 from model.states import AcknowledgeType, AcquireMode
 from proofs.hazards.draft_consumer import Consumer, Given, mark, may_poll, poll
 from proofs.hazards.draft_readings import Readings
-from proofs.hazards.world import BEGAN, Act, HazardMove, HazardState, HazardWorld
+from proofs.hazards.world import BEGAN, HazardAct, HazardMove, HazardState, HazardWorld
 from spec.coordinator import durable_state
 
 
-def acts_in(state: HazardState, world: HazardWorld, *, leaps: bool) -> Iterator[Act]:
+def acts_in(state: HazardState, world: HazardWorld) -> Iterator[HazardAct]:
     """Yield every possible next act; none after a broken step or a failed leader."""
     if not state.past.is_over and state.broken is None:
         for move in HazardMove:
             if move in world.moves:
-                yield from _ENABLED[move](state, world, leaps)
+                yield from _ENABLED[move](move, state, world)
 
 
 def _present(state: HazardState, world: HazardWorld) -> list[str]:
@@ -27,87 +28,78 @@ def _present(state: HazardState, world: HazardWorld) -> list[str]:
     return [member for member in world.members if member not in away]
 
 
-def _fetches(state: HazardState, world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
+def _fetches(move: HazardMove, state: HazardState, world: HazardWorld) -> Iterator[HazardAct]:
     busy = {c.member for c in state.past.consumers if c.unacknowledged or c.marks}
     if state.past.fetches < world.fetches:
-        yield from (Act(HazardMove.FETCH, m) for m in _present(state, world) if m not in busy)
+        yield from (HazardAct(move, m) for m in _present(state, world) if m not in busy)
 
 
-def _with_a_record(move: HazardMove) -> Callable[[HazardState, HazardWorld, bool], Iterator[Act]]:
-    def acts(state: HazardState, world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
-        present = _present(state, world)
-        newest = {(member, given.offset): given for member, given in state.past.given}
-        for member, given in state.past.given:
-            is_newest = newest[member, given.offset] == given
-            if member in present and is_newest is not (move is HazardMove.OLD_MARK):
-                yield Act(move, member, given)
-                if move in world.slow and not state.view.waiting:
-                    yield Act(move, member, given, ErrorCode.PENDING)
-
-    return acts
+def _with_a_record(move: HazardMove, state: HazardState, world: HazardWorld) -> Iterator[HazardAct]:
+    present = _present(state, world)
+    newest = {(member, given.offset): given for member, given in state.past.given}
+    for member, given in state.past.given:
+        is_newest = newest[member, given.offset] == given
+        if member in present and is_newest is not (move is HazardMove.OLD_MARK):
+            yield HazardAct(move, member, given)
+            if move in world.slow and not state.view.waiting:
+                yield HazardAct(move, member, given, ErrorCode.PENDING)
 
 
-def _leaves(state: HazardState, world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
+def _leaves(move: HazardMove, state: HazardState, world: HazardWorld) -> Iterator[HazardAct]:
     holders = {record.owner for record in state.view.records}
-    yield from (Act(HazardMove.LEAVE, m) for m in _present(state, world) if m in holders)
+    yield from (HazardAct(move, member) for member in _present(state, world) if member in holders)
 
 
-def _returns(state: HazardState, _world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
-    yield from (Act(HazardMove.RETURN, member) for member in state.past.away)
+def _returns(move: HazardMove, state: HazardState, _world: HazardWorld) -> Iterator[HazardAct]:
+    yield from (HazardAct(move, member) for member in state.past.away)
 
 
-def _answers(state: HazardState, world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
-    for number in state.view.waiting:
-        for answer in world.answers:
-            yield Act(HazardMove.ANSWER, answer=answer, number=number)
+def _answers(move: HazardMove, state: HazardState, world: HazardWorld) -> Iterator[HazardAct]:
+    for number, answer in product(state.view.waiting, world.answers):
+        yield HazardAct(move, answer=answer, number=number)
 
 
-def _waits(state: HazardState, world: HazardWorld, leaps: bool) -> Iterator[Act]:  # noqa: FBT001
+def _waits(move: HazardMove, state: HazardState, world: HazardWorld) -> Iterator[HazardAct]:
     remaining = (BEGAN + world.until - state.view.now) // world.quantum
-    for times in range(1, (remaining if leaps else min(remaining, 1)) + 1):
-        yield Act(HazardMove.WAIT, number=times * world.quantum)
+    for times in range(1, (remaining if world.leaps else min(remaining, 1)) + 1):
+        yield HazardAct(move, number=times * world.quantum)
 
 
-def _fails_over(move: HazardMove) -> Callable[[HazardState, HazardWorld, bool], Iterator[Act]]:
-    def acts(state: HazardState, _world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
-        if not state.past.failed_over:
-            yield Act(move)
-
-    return acts
+def _fails_over(move: HazardMove, state: HazardState, _world: HazardWorld) -> Iterator[HazardAct]:
+    if not state.past.failed_over:
+        yield HazardAct(move)
 
 
-def _reads_again(state: HazardState, _world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
+def _reads_again(move: HazardMove, state: HazardState, _world: HazardWorld) -> Iterator[HazardAct]:
     if not state.past.has_read_again and not state.view.waiting:
-        yield Act(HazardMove.READ_AGAIN)
+        yield HazardAct(move)
 
 
-def _calls(state: HazardState, _world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
+def _calls(move: HazardMove, state: HazardState, _world: HazardWorld) -> Iterator[HazardAct]:
     for consumer in state.past.consumers:
         for given in consumer.unacknowledged:
             if given not in consumer.marks:
-                yield Act(HazardMove.CALL_MARK, consumer.member, given)
+                yield HazardAct(move, consumer.member, given)
 
 
-def _polls(state: HazardState, _world: HazardWorld, _leaps: bool) -> Iterator[Act]:  # noqa: FBT001
-    for consumer in state.past.consumers:
-        if may_poll(consumer):
-            yield Act(HazardMove.POLL, consumer.member)
+def _polls(move: HazardMove, state: HazardState, _world: HazardWorld) -> Iterator[HazardAct]:
+    yield from (HazardAct(move, each.member) for each in state.past.consumers if may_poll(each))
 
 
-_ENABLED: dict[HazardMove, Callable[[HazardState, HazardWorld, bool], Iterator[Act]]] = {
+_ENABLED = {
     HazardMove.FETCH: _fetches,
-    HazardMove.MARK: _with_a_record(HazardMove.MARK),
-    HazardMove.OLD_MARK: _with_a_record(HazardMove.OLD_MARK),
-    HazardMove.ACCEPT: _with_a_record(HazardMove.ACCEPT),
-    HazardMove.RELEASE: _with_a_record(HazardMove.RELEASE),
-    HazardMove.REJECT: _with_a_record(HazardMove.REJECT),
+    HazardMove.MARK: _with_a_record,
+    HazardMove.OLD_MARK: _with_a_record,
+    HazardMove.ACCEPT: _with_a_record,
+    HazardMove.RELEASE: _with_a_record,
+    HazardMove.REJECT: _with_a_record,
     HazardMove.LEAVE: _leaves,
     HazardMove.RETURN: _returns,
     HazardMove.ANSWER: _answers,
     HazardMove.WAIT: _waits,
-    HazardMove.FAIL_OVER: _fails_over(HazardMove.FAIL_OVER),
+    HazardMove.FAIL_OVER: _fails_over,
     HazardMove.READ_AGAIN: _reads_again,
-    HazardMove.DOWNGRADE: _fails_over(HazardMove.DOWNGRADE),
+    HazardMove.DOWNGRADE: _fails_over,
     HazardMove.CALL_MARK: _calls,
     HazardMove.POLL: _polls,
 }
@@ -119,7 +111,7 @@ _TYPES = {
 
 
 def requests_of(
-    state: HazardState, act: Act, world: HazardWorld, readings: Readings
+    state: HazardState, act: HazardAct, world: HazardWorld, readings: Readings
 ) -> tuple[tuple[Consumer, ...], tuple[ops.Operation, ...]]:
     """Return the consumers after the act, and its requests to the leader."""
     consumers = state.past.consumers
@@ -130,7 +122,7 @@ def requests_of(
             if act.given is not None:
                 consumer, request = mark(consumers[index], act.given, readings)
             else:
-                consumer, request = poll(consumers[index], readings)
+                consumer, request = poll(consumers[index])
             return (*consumers[:index], consumer, *consumers[index + 1 :]), request
         case HazardMove.FETCH:
             log = (OffsetRange(0, world.records - 1),)
@@ -159,11 +151,11 @@ def _takeover(state: HazardState, world: HazardWorld, leader_epoch: int) -> ops.
     return ops.Initialize(world.config, 0, world.records, persisted, state.view.now)
 
 
-def _subject(act: Act) -> Given:
+def _subject(act: HazardAct) -> Given:
     assert act.given is not None  # noqa: S101 - such an act is about a record
     return act.given
 
 
-def _progress(act: Act) -> ops.ProgressBatch:
+def _progress(act: HazardAct) -> ops.ProgressBatch:
     given = _subject(act)
     return ops.ProgressBatch(given.offset, given.offset, given.leader_epoch, given.acquisition)

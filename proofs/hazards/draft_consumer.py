@@ -60,7 +60,7 @@ def mark(
     consumer = attrs.evolve(consumer, marks=(*consumer.marks, given))
     if readings.marks_wait_for_poll and len(consumer.marks) <= consumer.most_waiting:
         return consumer, ()
-    return attrs.evolve(consumer, marks=()), _requests(consumer, readings)
+    return attrs.evolve(consumer, marks=()), _requests(consumer)
 
 
 def may_poll(consumer: Consumer) -> bool:
@@ -68,7 +68,7 @@ def may_poll(consumer: Consumer) -> bool:
     return not (consumer.explicit and consumer.unacknowledged)
 
 
-def poll(consumer: Consumer, readings: Readings) -> tuple[Consumer, tuple[Request, ...]]:
+def poll(consumer: Consumer) -> tuple[Consumer, tuple[Request, ...]]:
     """Poll: return the requests that this sends before it fetches ("Client side"; KIP-932).
 
     Guard: ``may_poll``.
@@ -80,26 +80,16 @@ def poll(consumer: Consumer, readings: Readings) -> tuple[Consumer, tuple[Reques
         ops.AcknowledgementBatch(given.offset, given.offset, (AcknowledgeType.ACCEPT,))
         for given in sorted(consumer.unacknowledged)
     )
-    requests: tuple[Request, ...] = _requests(consumer, readings)
+    requests: tuple[Request, ...] = _requests(consumer)
     if accepted:
         requests = (ops.Acknowledge(consumer.member, accepted), *requests)
     return attrs.evolve(consumer, unacknowledged=(), marks=()), requests
 
 
-def _requests(consumer: Consumer, readings: Readings) -> tuple[Request, ...]:
-    """Return one request with the marks, as ranges where they are judged together anyway."""
-    batches: list[ops.ProgressBatch] = []
-    for given in sorted(set(consumer.marks)):
-        batch = ops.ProgressBatch(given.offset, given.offset, given.leader_epoch, given.acquisition)
-        if readings.request_is_atomic and batches and _adjoin(batches[-1], batch):
-            batch = attrs.evolve(batches.pop(), last=batch.last)
-        batches.append(batch)
-    return (ops.MarkInProgress(consumer.member, tuple(batches)),) if batches else ()
-
-
-def _adjoin(batch: ops.ProgressBatch, following: ops.ProgressBatch) -> bool:
-    delivery = (batch.leader_epoch, batch.acquisition)
-    return batch.last + 1 == following.first and delivery == (
-        following.leader_epoch,
-        following.acquisition,
+def _requests(consumer: Consumer) -> tuple[Request, ...]:
+    """Return one request with the marks, a batch for each record."""
+    batches = tuple(
+        ops.ProgressBatch(given.offset, given.offset, given.leader_epoch, given.acquisition)
+        for given in sorted(set(consumer.marks))
     )
+    return (ops.MarkInProgress(consumer.member, batches),) if batches else ()

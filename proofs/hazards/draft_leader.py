@@ -4,8 +4,9 @@ It takes the operations of ``model.operations`` that concern the draft. The log 
 offset 0; a fetch takes what is available, in order.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -15,10 +16,10 @@ from model.errors import ErrorCode, InvalidValueError
 from model.outcome import Answer, Outcome, Write
 from model.profile import DRAFT_RESOLVED
 from model.ranges import AcquiredRange
-from model.states import AcknowledgeType, RecordState
+from model.states import RecordState
 from proofs.hazards import draft_record
 from proofs.hazards.draft_readings import Readings, Siblings
-from proofs.hazards.draft_record import DraftRecord, Rules
+from proofs.hazards.draft_record import DraftRecord, DraftRules
 from spec.coordinator import Durable, coalesce, durable_from, merge
 
 NONE, REFUSED = ErrorCode.NONE, ErrorCode.INVALID_RECORD_STATE
@@ -40,7 +41,7 @@ class DraftLeader:
     took over, from which the sweeper counts; ``now`` and ``began`` in ms.
     """
 
-    rules: Rules = attrs.field(eq=False)
+    rules: DraftRules = attrs.field(eq=False)
     records: tuple[DraftRecord, ...] = ()
     now: int = 0
     began: int = 0
@@ -52,17 +53,13 @@ class DraftLeader:
     writes: int = 0
 
 
-@attrs.frozen
-class DraftStep:
-    """A leader after an operation, and what the operation answered."""
-
-    leader: DraftLeader
-    outcome: Outcome = Outcome()
+DraftStep: TypeAlias = tuple[DraftLeader, Outcome]
+"""A leader after an operation, and what the operation answered."""
 
 
 def new_leader(readings: Readings) -> DraftLeader:
     """Return a leader that has not been initialized."""
-    return DraftLeader(Rules(SharePartitionConfig(), readings))
+    return DraftLeader(DraftRules(SharePartitionConfig(), readings))
 
 
 def apply(
@@ -73,26 +70,12 @@ def apply(
     ``answers`` are what the share coordinator says to the writes of a request; what is missing is
     success. Raises InvalidValueError for an operation of which the draft says nothing.
     """
-    answer = answers[0] if answers else Answer()
-    match operation:
-        case ops.Initialize():
-            step = _initialize(leader, operation)
-        case ops.Acquire():
-            step = _acquire(leader, operation)
-        case ops.MarkInProgress():
-            step = _mark(leader, operation, answer)
-        case ops.Acknowledge():
-            step = _acknowledge(leader, operation, answer)
-        case ops.MemberLeaves():
-            step = _leave(leader, operation, answer)
-        case ops.AdvanceTime():
-            step = _advance_time(leader, operation)
-        case ops.CompleteWrite():
-            step = _complete_write(leader, operation)
-        case _:
-            allowed = "one that reads, fetches, marks, acknowledges, leaves, waits or is answered"
-            raise InvalidValueError("operation", operation, allowed)
-    return attrs.evolve(step, leader=_move_start(step.leader))
+    rule = _RULES.get(type(operation))
+    if rule is None:
+        allowed = "one that reads, fetches, marks, acknowledges, leaves, waits or is answered"
+        raise InvalidValueError("operation", operation, allowed)
+    leader, outcome = rule(leader, operation, answers[0] if answers else Answer())
+    return _move_start(leader), outcome
 
 
 def complete_count(leader: DraftLeader) -> int:
@@ -100,7 +83,7 @@ def complete_count(leader: DraftLeader) -> int:
     return sum(map(draft_record.is_terminal, leader.records[leader.start : leader.end]))
 
 
-def _initialize(leader: DraftLeader, operation: ops.Initialize) -> DraftStep:
+def _initialize(leader: DraftLeader, operation: ops.Initialize, _answer: Answer) -> DraftStep:
     """Start from the durable state; owners, timers and progress of the former leader are lost.
 
     A leader that reads the state again in its own epoch goes on numbering acquisitions.
@@ -115,21 +98,20 @@ def _initialize(leader: DraftLeader, operation: ops.Initialize) -> DraftStep:
     records = [DraftRecord()] * operation.log_end_offset
     for offset, (state, count) in durable.entries.items():
         records[offset] = draft_record.recover(state, count, leader.rules.readings)
-    return DraftStep(
-        DraftLeader(
-            attrs.evolve(leader.rules, config=operation.config),
-            tuple(records),
-            now=operation.time_ms,
-            began=operation.time_ms,
-            start=durable.start_offset,
-            end=max(durable.entries, default=durable.start_offset - 1) + 1,
-            durable=durable,
-            acquisitions=0 if is_later else leader.acquisitions,
-        )
+    reader = DraftLeader(
+        attrs.evolve(leader.rules, config=operation.config),
+        tuple(records),
+        now=operation.time_ms,
+        began=operation.time_ms,
+        start=durable.start_offset,
+        end=max(durable.entries, default=durable.start_offset - 1) + 1,
+        durable=durable,
+        acquisitions=0 if is_later else leader.acquisitions,
     )
+    return reader, Outcome()
 
 
-def _acquire(leader: DraftLeader, operation: ops.Acquire) -> DraftStep:
+def _acquire(leader: DraftLeader, operation: ops.Acquire, _answer: Answer) -> DraftStep:
     """Take what is available, in order, within the window and up to what was asked for."""
     widest = leader.start + leader.rules.config.partition_max_record_locks
     free = [
@@ -139,7 +121,7 @@ def _acquire(leader: DraftLeader, operation: ops.Acquire) -> DraftStep:
         and leader.records[offset].before is None
     ][: operation.max_fetch_records]
     if not free:
-        return DraftStep(leader)
+        return leader, Outcome()
     number = leader.acquisitions
     token = (leader.durable.leader_epoch, number)
     changed = {
@@ -152,7 +134,7 @@ def _acquire(leader: DraftLeader, operation: ops.Acquire) -> DraftStep:
         _replace(leader, changed), end=max(leader.end, free[-1] + 1), acquisitions=number + 1
     )
     taken = tuple(AcquiredRange(o, o, record.delivery_count) for o, record in changed.items())
-    return DraftStep(leader, Outcome(acquired=taken, acquisition=number))
+    return leader, Outcome(acquired=taken, acquisition=number)
 
 
 def _mark(leader: DraftLeader, operation: ops.MarkInProgress, answer: Answer) -> DraftStep:
@@ -166,20 +148,20 @@ def _mark(leader: DraftLeader, operation: ops.MarkInProgress, answer: Answer) ->
         changed |= records
     if readings.request_is_atomic and any(code is not NONE for code in marked):
         code = next(code for code in marked if code is not NONE)
-        return DraftStep(before, Outcome(marked=tuple(code for _ in marked)))
+        return before, Outcome(marked=tuple(code for _ in marked))
     leader = _siblings(leader, changed)
     if not changed or not readings.marks_are_written:
-        return DraftStep(leader, Outcome(marked=tuple(marked)))
-    step = _write(leader, changed, answer, waits=readings.mark_waits_for_its_write)
-    if (status := step.outcome.status) not in (NONE, ErrorCode.PENDING):
-        marked = [status for _ in marked]
-    return attrs.evolve(step, outcome=attrs.evolve(step.outcome, marked=tuple(marked)))
+        return leader, Outcome(marked=tuple(marked))
+    leader, outcome = _write(leader, changed, answer, waits=readings.mark_waits_for_its_write)
+    if outcome.status not in (NONE, ErrorCode.PENDING):
+        marked = [outcome.status for _ in marked]
+    return leader, attrs.evolve(outcome, marked=tuple(marked))
 
 
 def _marked(
     leader: DraftLeader, member: str, batch: ops.ProgressBatch
 ) -> tuple[ErrorCode, dict[int, DraftRecord]]:
-    if batch.first < 0 or batch.last < batch.first or batch.last >= leader.end:
+    if batch.last >= leader.end:
         return ErrorCode.INVALID_REQUEST, {}
     token = (batch.leader_epoch, batch.acquisition)
     changed = {}
@@ -210,22 +192,17 @@ def _siblings(leader: DraftLeader, marked: Mapping[int, DraftRecord]) -> DraftLe
 
 
 def _acknowledge(leader: DraftLeader, operation: ops.Acknowledge, answer: Answer) -> DraftStep:
-    """Acknowledge all batches or none (KIP-932)."""
-    rules, changed, renewed = leader.rules, dict[int, DraftRecord](), dict[int, DraftRecord]()
+    """Acknowledge all batches, each with one type, or none (KIP-932)."""
+    changed = dict[int, DraftRecord]()
     for batch in operation.batches:
         if batch.last >= leader.end:
-            return DraftStep(leader, Outcome(ErrorCode.INVALID_REQUEST))
+            return leader, Outcome(ErrorCode.INVALID_REQUEST)
         for offset in range(max(batch.first, leader.start), batch.last + 1):
             record = leader.records[offset]
-            kind = batch.types[offset - batch.first if len(batch.types) > 1 else 0]
-            if not draft_record.may_acknowledge(record, operation.member, kind, rules.readings):
-                return DraftStep(leader, Outcome(REFUSED))
-            if kind == AcknowledgeType.RENEW:
-                renewed[offset] = draft_record.renew(record, leader.now, rules)
-            else:
-                changed[offset] = draft_record.acknowledge(record, kind, rules)
-    leader = _replace(leader, renewed)
-    return _write(leader, changed, answer) if changed else DraftStep(leader)
+            if not draft_record.is_held(record) or record.owner != operation.member:
+                return leader, Outcome(REFUSED)
+            changed[offset] = draft_record.acknowledge(record, batch.types[0], leader.rules)
+    return _write(leader, changed, answer) if changed else (leader, Outcome())
 
 
 def _leave(leader: DraftLeader, operation: ops.MemberLeaves, answer: Answer) -> DraftStep:
@@ -238,20 +215,20 @@ def _leave(leader: DraftLeader, operation: ops.MemberLeaves, answer: Answer) -> 
     held = {offset: record for offset, record in changed.items() if draft_record.is_held(record)}
     leader = _replace(leader, held)
     released = {offset: record for offset, record in changed.items() if offset not in held}
-    return _write(leader, released, answer) if released else DraftStep(leader)
+    return _write(leader, released, answer) if released else (leader, Outcome())
 
 
-def _advance_time(leader: DraftLeader, operation: ops.AdvanceTime) -> DraftStep:
+def _advance_time(leader: DraftLeader, operation: ops.AdvanceTime, _answer: Answer) -> DraftStep:
     """Let timers fire and the sweeper run, each when its time comes (§3.3)."""
     until, writes = leader.now + operation.ms, list[Write]()
     while leader.now < until:
         leader = attrs.evolve(leader, now=min(until, _next_instant(leader)))
         ended = {o: after for o in range(leader.start, leader.end) if (after := _ended(leader, o))}
         if ended:
-            step = _write(leader, ended, Answer(), waits=False)
-            leader = _move_start(step.leader)
-            writes.extend(step.outcome.writes)
-    return DraftStep(leader, Outcome(writes=tuple(writes)))
+            leader, outcome = _write(leader, ended, Answer(), waits=False)
+            leader = _move_start(leader)
+            writes.extend(outcome.writes)
+    return leader, Outcome(writes=tuple(writes))
 
 
 def _next_instant(leader: DraftLeader) -> int:
@@ -274,13 +251,15 @@ def _ended(leader: DraftLeader, offset: int) -> DraftRecord | None:
     )
 
 
-def _complete_write(leader: DraftLeader, operation: ops.CompleteWrite) -> DraftStep:
+def _complete_write(
+    leader: DraftLeader, operation: ops.CompleteWrite, _answer: Answer
+) -> DraftStep:
     waiting = next((w for w in leader.outstanding if w.write.id == operation.id), None)
     if waiting is None:
         raise InvalidValueError("id", operation.id, "the id of an outstanding write")
     others = tuple(w for w in leader.outstanding if w is not waiting)
     leader = _settle(attrs.evolve(leader, outstanding=others), waiting, operation.status)
-    return DraftStep(leader, Outcome(operation.status))
+    return leader, Outcome(operation.status)
 
 
 def _write(
@@ -298,7 +277,7 @@ def _write(
         leader = attrs.evolve(leader, outstanding=(*leader.outstanding, waiting))
     else:
         leader = _settle(leader, waiting, answer.status)
-    return DraftStep(leader, Outcome(answer.status if waits else NONE, writes=(write,)))
+    return leader, Outcome(answer.status if waits else NONE, writes=(write,))
 
 
 def _settle(leader: DraftLeader, waiting: DraftWaiting, status: ErrorCode) -> DraftLeader:
@@ -327,3 +306,14 @@ def _move_start(leader: DraftLeader) -> DraftLeader:
         leader.records[leader.start : leader.end],
     )
     return attrs.evolve(leader, start=leader.start + sum(1 for _ in finished))
+
+
+_RULES: Mapping[type[ops.Operation], Callable[[DraftLeader, Any, Answer], DraftStep]] = {
+    ops.Initialize: _initialize,
+    ops.Acquire: _acquire,
+    ops.MarkInProgress: _mark,
+    ops.Acknowledge: _acknowledge,
+    ops.MemberLeaves: _leave,
+    ops.AdvanceTime: _advance_time,
+    ops.CompleteWrite: _complete_write,
+}

@@ -4,6 +4,7 @@ Sections are those of the draft; "Rebalance flow" and "Client side" have no numb
 """
 
 from enum import StrEnum
+from typing import Any
 
 import attrs
 
@@ -27,6 +28,8 @@ class Siblings(StrEnum):
 @attrs.frozen
 class Readings:
     """One reading of the draft. A flag that is set reads the text as its words say.
+
+    Where nothing is given, the questions are answered as ``draft_resolved`` answers them.
 
     ``staleness_adds_a_delivery``: §3.3 "release to AVAILABLE, increment deliveryCount"; otherwise
     only an acquire counts, as in KIP-932.
@@ -65,9 +68,6 @@ class Readings:
     ``request_is_atomic``: §2.4 "Schema mirrors ShareAcknowledgeRequest", which is all or nothing;
     otherwise each batch is judged for itself.
     ``siblings``: the timer of a fetch is one for all its records until they part.
-    ``renewal_counts_as_progress``: RENEW of an IN_PROGRESS record acts as a mark; otherwise it is
-    refused. The text does not say.
-    ``gap_is_refused``: §2.2 lists no transition for a gap; otherwise it archives.
     ``archiving_without_a_queue``: §2.2 "IN_PROGRESS → ARCHIVING", a state that only a dead-letter
     queue ends; otherwise ARCHIVED where there is no queue.
     ``thresholds_are_free``: §2.3 does not relate the new settings to the lock duration; otherwise
@@ -76,90 +76,44 @@ class Readings:
     mark is sent when it is made.
     """
 
-    staleness_adds_a_delivery: bool
-    limit_test: LimitTest
-    extension_passes_the_limit: bool
-    lock_timer_runs_on: bool
-    timer_has_the_lock_duration: bool
-    swept_every_quarter: bool
-    sweep_takes_any_state: bool
-    never_marked_is_ancient: bool
-    extension_compares_the_instant: bool
-    progress_time_survives: bool
-    progress_start_survives: bool
-    grace_outlasts_a_mark: bool
-    fresh_at_the_threshold: bool
-    marks_are_written: bool
-    mark_waits_for_its_write: bool
-    failed_mark_loses_the_timer: bool
-    recovered_as_in_progress: bool
-    mark_names_no_delivery: bool
-    second_mark_is_refused: bool
-    request_is_atomic: bool
-    siblings: Siblings
-    renewal_counts_as_progress: bool
-    gap_is_refused: bool
-    archiving_without_a_queue: bool
-    thresholds_are_free: bool
-    marks_wait_for_poll: bool
+    staleness_adds_a_delivery: bool = False
+    limit_test: LimitTest = LimitTest.BEFORE_ADDING
+    extension_passes_the_limit: bool = False
+    lock_timer_runs_on: bool = False
+    timer_has_the_lock_duration: bool = False
+    swept_every_quarter: bool = False
+    sweep_takes_any_state: bool = False
+    never_marked_is_ancient: bool = False
+    extension_compares_the_instant: bool = False
+    progress_time_survives: bool = False
+    progress_start_survives: bool = False
+    grace_outlasts_a_mark: bool = False
+    fresh_at_the_threshold: bool = False
+    marks_are_written: bool = False
+    mark_waits_for_its_write: bool = False
+    failed_mark_loses_the_timer: bool = False
+    recovered_as_in_progress: bool = False
+    mark_names_no_delivery: bool = False
+    second_mark_is_refused: bool = False
+    request_is_atomic: bool = False
+    siblings: Siblings = Siblings.UNTOUCHED
+    archiving_without_a_queue: bool = False
+    thresholds_are_free: bool = False
+    marks_wait_for_poll: bool = False
 
 
-DRAFT_LITERAL = Readings(
-    staleness_adds_a_delivery=True,
-    limit_test=LimitTest.NEVER,
-    extension_passes_the_limit=True,
-    lock_timer_runs_on=True,
-    timer_has_the_lock_duration=True,
-    swept_every_quarter=True,
-    sweep_takes_any_state=True,
-    never_marked_is_ancient=True,
-    extension_compares_the_instant=True,
-    progress_time_survives=True,
-    progress_start_survives=True,
-    grace_outlasts_a_mark=True,
-    fresh_at_the_threshold=True,
-    marks_are_written=True,
-    mark_waits_for_its_write=True,
-    failed_mark_loses_the_timer=True,
-    recovered_as_in_progress=True,
-    mark_names_no_delivery=True,
-    second_mark_is_refused=False,
-    request_is_atomic=True,
-    siblings=Siblings.RESCHEDULED,
-    renewal_counts_as_progress=False,
-    gap_is_refused=True,
-    archiving_without_a_queue=True,
-    thresholds_are_free=True,
-    marks_wait_for_poll=True,
-)
-"""Profile ``draft_literal``: every sentence as its words say."""
+NAMES = tuple(field.name for field in attrs.fields(Readings))
+"""The options, in the order of the table in docs/in-progress-review.md."""
 
-MENDED = Readings(
-    staleness_adds_a_delivery=False,
-    limit_test=LimitTest.BEFORE_ADDING,
-    extension_passes_the_limit=False,
-    lock_timer_runs_on=False,
-    timer_has_the_lock_duration=False,
-    swept_every_quarter=False,
-    sweep_takes_any_state=False,
-    never_marked_is_ancient=False,
-    extension_compares_the_instant=False,
-    progress_time_survives=False,
-    progress_start_survives=False,
-    grace_outlasts_a_mark=False,
-    fresh_at_the_threshold=False,
-    marks_are_written=False,
-    mark_waits_for_its_write=False,
-    failed_mark_loses_the_timer=False,
-    recovered_as_in_progress=False,
-    mark_names_no_delivery=False,
-    second_mark_is_refused=False,
-    request_is_atomic=False,
-    siblings=Siblings.UNTOUCHED,
-    renewal_counts_as_progress=False,
-    gap_is_refused=False,
-    archiving_without_a_queue=False,
-    thresholds_are_free=False,
-    marks_wait_for_poll=False,
-)
+MENDED = Readings()
 """Each question answered as ``draft_resolved`` answers it: a hazard's control starts from here."""
+
+_OTHERWISE: dict[str, Any] = {
+    "limit_test": LimitTest.NEVER,
+    "second_mark_is_refused": False,
+    "siblings": Siblings.RESCHEDULED,
+}
+"""No flags, or what the words of the draft say as ``draft_resolved`` does."""
+
+DRAFT_LITERAL = Readings(**{name: _OTHERWISE.get(name, True) for name in NAMES})
+"""Profile ``draft_literal``: every sentence as its words say."""

@@ -6,7 +6,7 @@ Times are in ms on the leader's clock. Sections are those of the draft.
 import attrs
 
 from model.config import SharePartitionConfig
-from model.states import TERMINAL_STATES, AcknowledgeType, RecordState
+from model.states import HELD_STATES, TERMINAL_STATES, AcknowledgeType, RecordState
 from proofs.hazards.draft_readings import LimitTest, Readings
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
@@ -40,7 +40,7 @@ class DraftRecord:
 
 
 @attrs.frozen
-class Rules:
+class DraftRules:
     """The values that a rule takes besides the record."""
 
     config: SharePartitionConfig
@@ -49,7 +49,7 @@ class Rules:
 
 def is_held(record: DraftRecord) -> bool:
     """Whether a member holds the record and no write of its state is outstanding."""
-    return record.state in (ACQUIRED, IN_PROGRESS) and record.before is None
+    return record.state in HELD_STATES and record.before is None
 
 
 def is_terminal(record: DraftRecord) -> bool:
@@ -57,7 +57,9 @@ def is_terminal(record: DraftRecord) -> bool:
     return record.state in TERMINAL_STATES
 
 
-def acquire(record: DraftRecord, member: str, token: Token, now: int, rules: Rules) -> DraftRecord:
+def acquire(
+    record: DraftRecord, member: str, token: Token, now: int, rules: DraftRules
+) -> DraftRecord:
     """Give the record to a member (KIP-932, In-flight records).
 
     Guard: AVAILABLE and no write outstanding.
@@ -75,7 +77,7 @@ def acquire(record: DraftRecord, member: str, token: Token, now: int, rules: Rul
     )
 
 
-def may_mark(record: DraftRecord, member: str, token: Token, now: int, rules: Rules) -> bool:
+def may_mark(record: DraftRecord, member: str, token: Token, now: int, rules: DraftRules) -> bool:
     """Whether a mark is accepted (§3.2 steps 1 and 2)."""
     readings, longest = rules.readings, rules.config.in_progress_max_lock_extension_ms
     named = readings.mark_names_no_delivery or record.token == token
@@ -84,7 +86,7 @@ def may_mark(record: DraftRecord, member: str, token: Token, now: int, rules: Ru
     return is_held(record) and record.owner == member and named and within and not again
 
 
-def mark(record: DraftRecord, now: int, rules: Rules) -> DraftRecord:
+def mark(record: DraftRecord, now: int, rules: DraftRules) -> DraftRecord:
     """Record that work is going on (§3.2 steps 3 and 4).
 
     Guard: ``may_mark``.
@@ -108,21 +110,12 @@ def mark(record: DraftRecord, now: int, rules: Rules) -> DraftRecord:
     )
 
 
-def may_acknowledge(record: DraftRecord, member: str, kind: int, readings: Readings) -> bool:
-    """Whether the member may say this of the record (§2.2)."""
-    refused = record.state == IN_PROGRESS and (
-        (kind == AcknowledgeType.GAP and readings.gap_is_refused)
-        or (kind == AcknowledgeType.RENEW and not readings.renewal_counts_as_progress)
-    )
-    return is_held(record) and record.owner == member and not refused
-
-
-def acknowledge(record: DraftRecord, kind: int, rules: Rules) -> DraftRecord:
+def acknowledge(record: DraftRecord, kind: int, rules: DraftRules) -> DraftRecord:
     """End the delivery as its consumer says (§2.2; KIP-932, ShareAcknowledge).
 
-    Guard: ``may_acknowledge``; ``kind`` is not RENEW.
-    Effect: ACCEPT: ACKNOWLEDGED; RELEASE: as in ``expire``; REJECT: ARCHIVING or ARCHIVED; GAP:
-    ARCHIVED. Pending until the write is answered.
+    Guard: held by the member that acknowledges.
+    Effect: ACCEPT: ACKNOWLEDGED; RELEASE: as in ``expire``; REJECT: ARCHIVING or ARCHIVED. Pending
+    until the write is answered.
     Delivery count: unchanged.
     Persistence: the new state is written.
     """
@@ -131,27 +124,12 @@ def acknowledge(record: DraftRecord, kind: int, rules: Rules) -> DraftRecord:
             state = RecordState.ACKNOWLEDGED
         case AcknowledgeType.RELEASE:
             state = _after_attempt(record, rules)
-        case AcknowledgeType.REJECT:
-            state = _failed(record, rules)
         case _:
-            state = RecordState.ARCHIVED
+            state = _failed(record, rules)
     return attrs.evolve(_ended(record, state, rules), before=record)
 
 
-def renew(record: DraftRecord, now: int, rules: Rules) -> DraftRecord:
-    """Extend the acquisition lock (KIP-1222).
-
-    Guard: ``may_acknowledge`` with RENEW.
-    Effect: a new lock timer; of an IN_PROGRESS record as in ``mark``.
-    Delivery count: unchanged.
-    Persistence: none.
-    """
-    if record.state == IN_PROGRESS:
-        return attrs.evolve(mark(record, now, rules), before=None)
-    return attrs.evolve(record, lock_end=now + rules.config.record_lock_duration_ms)
-
-
-def leave(record: DraftRecord, now: int, rules: Rules) -> DraftRecord:
+def leave(record: DraftRecord, now: int, rules: DraftRules) -> DraftRecord:
     """Act on the departure of the owner ("Rebalance flow").
 
     Guard: held by the member that leaves.
@@ -169,7 +147,7 @@ def leave(record: DraftRecord, now: int, rules: Rules) -> DraftRecord:
     return attrs.evolve(_ended(record, _after_attempt(record, rules), rules), before=record)
 
 
-def expire(record: DraftRecord, now: int, rules: Rules) -> DraftRecord | None:
+def expire(record: DraftRecord, now: int, rules: DraftRules) -> DraftRecord | None:
     """End the delivery because the lock timer or the grace time ran out; None if not.
 
     Guard: held; the timer is due, or the grace time over.
@@ -182,7 +160,7 @@ def expire(record: DraftRecord, now: int, rules: Rules) -> DraftRecord | None:
     return _ended(record, _after_attempt(record, rules), rules)
 
 
-def sweep(record: DraftRecord, now: int, rules: Rules) -> DraftRecord | None:
+def sweep(record: DraftRecord, now: int, rules: DraftRules) -> DraftRecord | None:
     """End the delivery because its progress is stale or lasts too long (§3.3); None if not.
 
     Guard: IN_PROGRESS (or any state) and stale, or IN_PROGRESS for longer than the maximum.
@@ -207,7 +185,7 @@ def timers(record: DraftRecord) -> list[int]:
     return [end for end in (record.lock_end, record.grace_end) if end is not None]
 
 
-def instants(record: DraftRecord, rules: Rules) -> list[int]:
+def instants(record: DraftRecord, rules: DraftRules) -> list[int]:
     """Return the times at which something may end the delivery, the sweeper's rounds left out."""
     ends = timers(record)
     if not rules.readings.swept_every_quarter:
@@ -218,7 +196,7 @@ def instants(record: DraftRecord, rules: Rules) -> list[int]:
     return ends
 
 
-def roll_back(record: DraftRecord, now: int, rules: Rules) -> DraftRecord:
+def roll_back(record: DraftRecord, now: int, rules: DraftRules) -> DraftRecord:
     """Undo a pending state: its write failed (Kafka: ``InFlightState.completeStateTransition``).
 
     Guard: pending.
@@ -249,7 +227,7 @@ def recover(state: RecordState, count: int, readings: Readings) -> DraftRecord:
     return DraftRecord(state, count)
 
 
-def _is_stale(record: DraftRecord, now: int, rules: Rules) -> bool:
+def _is_stale(record: DraftRecord, now: int, rules: DraftRules) -> bool:
     """Whether progress is older than the threshold; without a sweeper, as old is enough."""
     if record.last_progress == NEVER and not rules.readings.never_marked_is_ancient:
         return False
@@ -257,7 +235,7 @@ def _is_stale(record: DraftRecord, now: int, rules: Rules) -> bool:
     return now - record.last_progress >= threshold + rules.readings.swept_every_quarter
 
 
-def _released_as_stale(record: DraftRecord, rules: Rules) -> DraftRecord:
+def _released_as_stale(record: DraftRecord, rules: DraftRules) -> DraftRecord:
     readings, limit = rules.readings, rules.config.delivery_count_limit
     count = record.delivery_count
     if readings.limit_test is LimitTest.BEFORE_ADDING and count >= limit:
@@ -268,7 +246,7 @@ def _released_as_stale(record: DraftRecord, rules: Rules) -> DraftRecord:
     return attrs.evolve(_ended(record, state, rules), delivery_count=count)
 
 
-def _is_too_long(record: DraftRecord, now: int, rules: Rules) -> bool:
+def _is_too_long(record: DraftRecord, now: int, rules: DraftRules) -> bool:
     longest = rules.config.in_progress_max_lock_extension_ms
     if rules.readings.extension_compares_the_instant:
         return record.progress_start > longest
@@ -276,18 +254,18 @@ def _is_too_long(record: DraftRecord, now: int, rules: Rules) -> bool:
     return started and now - record.progress_start >= longest + rules.readings.swept_every_quarter
 
 
-def _after_attempt(record: DraftRecord, rules: Rules) -> RecordState:
+def _after_attempt(record: DraftRecord, rules: DraftRules) -> RecordState:
     if record.delivery_count < rules.config.delivery_count_limit:
         return AVAILABLE
     return _failed(record, rules)
 
 
-def _failed(record: DraftRecord, rules: Rules) -> RecordState:
+def _failed(record: DraftRecord, rules: DraftRules) -> RecordState:
     literal = rules.readings.archiving_without_a_queue and record.state == IN_PROGRESS
     return RecordState.ARCHIVING if rules.config.dead_letter_queue or literal else ARCHIVED
 
 
-def _ended(record: DraftRecord, state: RecordState, rules: Rules) -> DraftRecord:
+def _ended(record: DraftRecord, state: RecordState, rules: DraftRules) -> DraftRecord:
     kept = rules.readings
     return DraftRecord(
         state,

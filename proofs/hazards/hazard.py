@@ -1,18 +1,35 @@
-"""A hazard: what goes wrong, where the draft says so, and the worlds in which it is searched."""
+"""A hazard: in which worlds it is searched, and what the searches find."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from enum import Enum
+from functools import partial
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import attrs
 
-from proofs.exploration.search import Search, Violation, search
-from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, Readings
+from model.errors import InvalidValueError
+from proofs.exploration.search import BrokenRun, Search, search
+from proofs.hazards.draft_readings import DRAFT_LITERAL, MENDED, NAMES, Readings
 from proofs.hazards.machine import RESOLVED, draft_machine
-from proofs.hazards.run import begin, follow, steps
-from proofs.hazards.world import Act, HazardMove, HazardProperty, HazardState, HazardWorld, Setting
+from proofs.hazards.run import begin, follow, successors
+from proofs.hazards.world import (
+    HazardAct,
+    HazardMove,
+    HazardProperty,
+    HazardState,
+    HazardWorld,
+    Setting,
+)
 
 MOST_STATES = 100_000
 """A search that needs more has failed: the worlds are made to be small."""
+
+HazardSearch: TypeAlias = Search[HazardState, HazardAct]
+HazardRun: TypeAlias = BrokenRun[HazardState, HazardAct]
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_FLAGS = {"yes": True, "no": False}
 
 
 @attrs.frozen
@@ -30,42 +47,27 @@ class HazardCase:
     world: HazardWorld
     holds: HazardProperty
     steps: int
-    options: Mapping[str, Any] = attrs.field(factory=dict)
+    options: Mapping[str, Any] = _NOTHING
     title: str = ""
-    beside: Mapping[str, Any] = attrs.field(factory=dict)
+    beside: Mapping[str, Any] = _NOTHING
     control: tuple[str, HazardWorld] | None = None
     bound: HazardProperty | None = None
     queueing: bool = False
-    then: tuple[Act, ...] = ()
+    then: tuple[HazardAct, ...] = ()
 
 
 @attrs.frozen
 class Hazard:
-    """A hazard, with the texts of its page.
+    """A hazard, with the sections of the draft that cause it.
 
-    ``wrong``: what goes wrong, in a sentence. ``quotes``: (section, sentence) of the draft that
-    cause it. ``rule``: the smallest change of the text. ``note``: what else is to be known.
     ``provided``: what the resolved rules need to be without it.
     """
 
     name: str
     title: str
-    wrong: str
-    quotes: tuple[tuple[str, str], ...]
-    rule: str
+    sections: str
     cases: tuple[HazardCase, ...]
-    note: str = ""
     provided: str = ""
-
-
-@attrs.frozen
-class Run:
-    """What happened: ``states`` has one more than ``acts``; those from ``broken`` on are after."""
-
-    acts: tuple[Act, ...]
-    states: tuple[HazardState, ...]
-    reason: str
-    broken: int
 
 
 @attrs.frozen
@@ -85,81 +87,106 @@ class Absence:
 class CaseFinding:
     """The result for a case: its shortest run, and the searches that should find none.
 
-    ``literal`` are the steps of the shortest run in the profile draft_literal. Both are None where
-    there is no run.
+    ``steps`` are those up to the broken one, after which the run goes on; ``literal`` those of the
+    shortest run in the profile draft_literal. All are None where there is no run.
     """
 
     case: HazardCase
-    run: Run | None
+    run: HazardRun | None
+    steps: int | None
     literal: int | None
     controls: tuple[Absence, ...]
     resolved: Absence
 
-
-@attrs.frozen
-class HazardFinding:
-    """The result for a hazard, case by case."""
-
-    hazard: Hazard
-    cases: tuple[CaseFinding, ...]
-
-
-def is_shown(finding: CaseFinding) -> bool:
-    """Whether the case occurs, in the stated number of steps, and is absent from its controls."""
-    absent = all(absence.problem is None for absence in (*finding.controls, finding.resolved))
-    occurs = finding.run is not None and finding.run.broken == finding.case.steps
-    return occurs and absent and bool(finding.controls) and finding.literal is not None
+    @property
+    def is_shown(self) -> bool:
+        """Whether it occurs, in the stated number of steps, and is absent from its controls."""
+        absent = all(absence.problem is None for absence in (*self.controls, self.resolved))
+        occurs = self.steps == self.case.steps and self.literal is not None
+        return occurs and absent and bool(self.controls)
 
 
-def examine(hazard: Hazard) -> HazardFinding:
+def examine(hazard: Hazard) -> tuple[CaseFinding, ...]:
     """Search the runs of a hazard, its controls, and its absence under the resolved rules."""
-    return HazardFinding(hazard, tuple(_examine(case) for case in hazard.cases))
+    return tuple(_examine(case) for case in hazard.cases)
 
 
 def absence(where: str, setting: Setting) -> Absence:
     """Search a world for a step that breaks the property."""
-    result, moves = _search(setting, leaps=False)
-    problem = None if result.violation is None else result.violation.reason
-    missing = setting.world.moves - moves
-    if problem is None and result.unfinished is not None:
-        problem = result.unfinished
-    if problem is None and missing:
-        problem = "never happened: " + ", ".join(sorted(move.name for move in missing))
+    moves = set[HazardMove]()
+
+    def seen(state: HazardState) -> Iterator[tuple[HazardAct, HazardState]]:
+        for act, after in successors(setting, state):
+            moves.add(act.move)
+            yield act, after
+
+    result = search([begin(setting)], seen, lambda state: state.broken, MOST_STATES)
+    missing = ", ".join(sorted(move.name for move in setting.world.moves - moves))
+    broken = None if result.violation is None else result.violation.reason
+    problem = broken or result.unfinished or (f"never happened: {missing}" if missing else None)
     return Absence(where, result.states, problem)
 
 
-def searched(setting: Setting) -> Search[HazardState, Act]:
-    """Search a world for its shortest run to a step that breaks the property."""
-    return _search(setting, leaps=True)[0]
+def as_written(case: HazardCase, changed: Mapping[str, Any] = _NOTHING) -> HazardSearch:
+    """Search a case in the draft as written, but for what is changed.
+
+    Where the text leaves a question open, the case has the reading that it is about.
+    """
+    readings = {**case.beside, **case.options, **changed}
+    return _shortest(case, attrs.evolve(DRAFT_LITERAL, **readings))
+
+
+def reading_of(text: str) -> tuple[str, Any]:
+    """Read ``NAME``, which is answered as draft_resolved answers it, or ``NAME=VALUE``.
+
+    Raises InvalidValueError that names what is allowed.
+    """
+    name, given, value = text.partition("=")
+    if name not in NAMES:
+        raise InvalidValueError("reading", name, f"one of {', '.join(NAMES)}")
+    mended = getattr(MENDED, name)
+    if not given:
+        return name, mended
+    is_choice = isinstance(mended, Enum)
+    known = {each.name.lower(): each for each in type(mended)} if is_choice else _FLAGS
+    if value.lower() not in known:
+        raise InvalidValueError(name, value, " or ".join(known))
+    return name, known[value.lower()]
 
 
 def _examine(case: HazardCase) -> CaseFinding:
-    violation = _search(_setting(case, MENDED), leaps=True)[0].violation
-    literal = _setting(case, attrs.evolve(DRAFT_LITERAL, **case.beside))
-    literal_violation = _search(literal, leaps=True)[0].violation
+    found = _shortest(case, attrs.evolve(MENDED, **case.options)).violation
+    literal = as_written(case).violation
     return CaseFinding(
         case,
-        None if violation is None else _run(case, violation),
-        None if literal_violation is None else len(literal_violation.labels),
+        None if found is None else _continued(case, found),
+        None if found is None else len(found.labels),
+        None if literal is None else len(literal.labels),
         tuple(_controls(case)),
         _resolved(case),
     )
 
 
 def _setting(case: HazardCase, readings: Readings) -> Setting:
-    """Return the case under these readings, but for those that are its cause."""
-    readings = attrs.evolve(readings, **case.options)
     return Setting(case.world, draft_machine(readings), readings, case.holds)
+
+
+def _shortest(case: HazardCase, readings: Readings) -> HazardSearch:
+    """Search for the shortest run to a step that breaks the property; waits may be long."""
+    setting = _setting(case, readings)
+    leaping = attrs.evolve(setting, world=attrs.evolve(case.world, leaps=True))
+    ways = partial(successors, leaping)
+    return search([begin(setting)], ways, lambda state: state.broken, MOST_STATES)
 
 
 def _controls(case: HazardCase) -> Iterator[Absence]:
     if case.control is not None:
         where, world = case.control
-        yield absence(where, attrs.evolve(_setting(case, MENDED), world=world))
+        yield absence(where, _setting(attrs.evolve(case, world=world), MENDED))
     for name in case.options:
         others = {other: value for other, value in case.options.items() if other != name}
-        setting = _setting(attrs.evolve(case, options=others), MENDED)
-        yield absence(f"With `{name}` mended", setting)
+        readings = attrs.evolve(MENDED, **others)
+        yield absence(f"With `{name}` mended", _setting(case, readings))
 
 
 def _resolved(case: HazardCase) -> Absence:
@@ -168,23 +195,9 @@ def _resolved(case: HazardCase) -> Absence:
     return absence("draft_resolved", Setting(case.world, RESOLVED, client, holds))
 
 
-def _search(setting: Setting, *, leaps: bool) -> tuple[Search[HazardState, Act], set[HazardMove]]:
-    """Search a world; return also which moves happened in it."""
-    moves = set[HazardMove]()
-    successors = steps(setting, leaps=leaps)
-
-    def seen(state: HazardState) -> list[tuple[Act, HazardState]]:
-        following = list(successors(state))
-        moves.update(act.move for act, _ in following)
-        return following
-
-    return search([begin(setting)], seen, lambda state: state.broken, MOST_STATES), moves
-
-
-def _run(case: HazardCase, violation: Violation[HazardState, Act]) -> Run:
-    states = list(violation.states)
+def _continued(case: HazardCase, found: HazardRun) -> HazardRun:
+    """Return the run with what the case has happen after the broken step."""
+    setting, states = _setting(case, attrs.evolve(MENDED, **case.options)), list(found.states)
     for act in case.then:
-        states.append(follow(_setting(case, MENDED), states[-1], act))
-    return Run(
-        (*violation.labels, *case.then), tuple(states), violation.reason, len(violation.labels)
-    )
+        states.append(follow(setting, states[-1], act))
+    return attrs.evolve(found, labels=(*found.labels, *case.then), states=tuple(states))

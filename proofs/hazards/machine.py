@@ -17,7 +17,7 @@ from model.profile import DRAFT_RESOLVED, KAFKA, Profile
 from model.states import HELD_STATES, RecordState
 from proofs.hazards import draft_leader as draft
 from proofs.hazards.draft_readings import Readings
-from proofs.hazards.draft_record import DraftRecord, Rules, instants, timers
+from proofs.hazards.draft_record import DraftRecord, DraftRules, instants, timers
 from spec import step
 from spec.coordinator import Durable, durable_state
 from spec.lag import durable_lag, lag, share_partition_lag
@@ -55,8 +55,7 @@ _PASSED = Shown(RecordState.ARCHIVED, 0)
 class MachineView:
     """What is seen of a share-partition: of each offset of the log, and what is durable.
 
-    ``lag`` is the leader's, ``durable_lag`` what is reported from the durable state (KIP-1226).
-    ``waiting`` are the ids of the writes that have not been answered.
+    ``lag`` is the leader's. ``waiting`` are the ids of the writes that have not been answered.
     """
 
     now: int
@@ -65,8 +64,12 @@ class MachineView:
     records: tuple[Shown, ...]
     durable: Durable
     lag: int
-    durable_lag: int | None
     waiting: tuple[int, ...] = ()
+
+    @property
+    def durable_lag(self) -> int | None:
+        """What is reported from the durable state (KIP-1226)."""
+        return durable_lag(len(self.records), durable_state(self.durable))
 
 
 @attrs.frozen
@@ -93,9 +96,9 @@ def older_broker_reads(durable: Durable, log_end: int) -> bool:
 def _apply_draft(
     leader: draft.DraftLeader, operation: ops.Operation, answers: Sequence[Answer]
 ) -> tuple[draft.DraftLeader, Outcome]:
-    done = draft.apply(leader, operation, answers)
-    ids = (waiting.write.id for waiting in done.leader.outstanding)
-    return attrs.evolve(done.leader, writes=_next_id(ids)), done.outcome
+    after, outcome = draft.apply(leader, operation, answers)
+    ids = (waiting.write.id for waiting in after.outstanding)
+    return attrs.evolve(after, writes=_next_id(ids)), outcome
 
 
 def _view_draft(leader: draft.DraftLeader) -> MachineView:
@@ -109,20 +112,18 @@ def _view_draft(leader: draft.DraftLeader) -> MachineView:
         )
         for record in leader.records[leader.start :]
     )
-    end = len(leader.records)
     return MachineView(
         leader.now,
         leader.start,
         leader.end,
         (_PASSED,) * leader.start + shown,
         leader.durable,
-        share_partition_lag(end, leader.start, draft.complete_count(leader)),
-        durable_lag(end, durable_state(leader.durable)),
+        share_partition_lag(len(leader.records), leader.start, draft.complete_count(leader)),
         tuple(waiting.write.id for waiting in leader.outstanding),
     )
 
 
-def _ends(record: DraftRecord, rules: Rules) -> list[int]:
+def _ends(record: DraftRecord, rules: DraftRules) -> list[int]:
     """Return when timers end the delivery, if it is one, as far as that is known now."""
     if record.state is RecordState.IN_PROGRESS and record.owner is not None:
         return instants(record, rules)
@@ -156,7 +157,7 @@ def _wait(partition: SharePartition, ms: int) -> tuple[SharePartition, Outcome]:
 
 
 def _view_resolved(partition: SharePartition) -> MachineView:
-    window, durable = partition.window, partition.durable
+    window = partition.window
     in_flight = (
         window.records.get(offset, UNDELIVERED)
         for offset in range(window.start_offset, partition.log.end_offset)
@@ -170,9 +171,8 @@ def _view_resolved(partition: SharePartition) -> MachineView:
         window.start_offset,
         window.end_offset,
         (_PASSED,) * window.start_offset + shown,
-        durable,
+        partition.durable,
         lag(partition),
-        durable_lag(partition.log.end_offset, durable_state(durable)),
         tuple(sorted(partition.outstanding)),
     )
 

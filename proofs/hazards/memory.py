@@ -11,12 +11,12 @@ from model.outcome import Outcome
 from model.states import RecordState
 from proofs.hazards.draft_consumer import Given, receive
 from proofs.hazards.machine import MachineView
-from proofs.hazards.world import HazardMoment, HazardMove, Past
+from proofs.hazards.world import HazardMoment, HazardMove, HazardPast
 
 T = TypeVar("T")
 
 
-def remember(moment: HazardMoment) -> Past:
+def remember(moment: HazardMoment) -> HazardPast:
     """Return what is remembered after a step; ``moment.after.past`` is from before it."""
     past = moment.after.past
     if _loses_a_write(moment):
@@ -63,7 +63,7 @@ def _delivery(moment: HazardMoment, member: str, token: tuple[int, int, int]) ->
     return next(named).delivery
 
 
-def _given(past: Past, moment: HazardMoment, member: str, outcome: Outcome) -> Past:
+def _given(past: HazardPast, moment: HazardMoment, member: str, outcome: Outcome) -> HazardPast:
     now, epoch = moment.after.view.now, moment.before.view.durable.leader_epoch
     number = 0 if outcome.acquisition is None else outcome.acquisition
     taken = [o for range_ in outcome.acquired for o in range(range_.first, range_.last + 1)]
@@ -84,7 +84,7 @@ def _given(past: Past, moment: HazardMoment, member: str, outcome: Outcome) -> P
     )
 
 
-def _marked(past: Past, moment: HazardMoment) -> Past:
+def _marked(past: HazardPast, moment: HazardMoment) -> HazardPast:
     now, records = moment.after.view.now, moment.after.view.records
     held = {
         offset
@@ -101,8 +101,8 @@ def _marked(past: Past, moment: HazardMoment) -> Past:
 
 
 def _acknowledged(
-    past: Past, moment: HazardMoment, request: ops.Acknowledge, outcome: Outcome
-) -> Past:
+    past: HazardPast, moment: HazardMoment, request: ops.Acknowledge, outcome: Outcome
+) -> HazardPast:
     """Forget what was acknowledged; remember what its owner accepted for good, or may have."""
     done = {(request.member, batch.first) for batch in request.batches}
     past = attrs.evolve(
@@ -128,7 +128,7 @@ def _acknowledged(
     return past
 
 
-def _answered(past: Past, request: ops.CompleteWrite) -> Past:
+def _answered(past: HazardPast, request: ops.CompleteWrite) -> HazardPast:
     offsets = {offset for id_, offset in past.accepting if id_ == request.id}
     past = attrs.evolve(past, accepting=tuple(a for a in past.accepting if a[0] != request.id))
     if request.status is ErrorCode.NONE:
@@ -136,7 +136,7 @@ def _answered(past: Past, request: ops.CompleteWrite) -> Past:
     return past
 
 
-def _moved(past: Past, moment: HazardMoment) -> Past:
+def _moved(past: HazardPast, moment: HazardMoment) -> HazardPast:
     """Remember who comes and goes, and that leaders change."""
     act, view = moment.act, moment.before.view
     match act.move:
@@ -161,7 +161,7 @@ def _moved(past: Past, moment: HazardMoment) -> Past:
     return past
 
 
-def _blocked(past: Past, moment: HazardMoment) -> Past:
+def _blocked(past: HazardPast, moment: HazardMoment) -> HazardPast:
     view, limit = moment.after.view, moment.world.config.partition_max_record_locks
     is_full = view.end - view.start >= limit and view.end < len(view.records)
     if not is_full or _has_available(view):

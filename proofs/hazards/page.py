@@ -1,51 +1,28 @@
-"""A hazard as a page for the draft's authors, in Markdown."""
+"""What searches find of a hazard, in Markdown: the run, the property, and what was checked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode
-from proofs.hazards.figures import figures
-from proofs.hazards.hazard import Absence, CaseFinding, HazardCase, HazardFinding, Run
-from proofs.hazards.machine import MachineView, Shown
-from proofs.hazards.world import BEGAN, Act, HazardMove, HazardProperty, HazardWorld
+from proofs.hazards.hazard import Absence, CaseFinding, HazardCase, HazardRun
+from proofs.hazards.machine import MachineView
+from proofs.hazards.world import (
+    BEGAN,
+    HazardMove,
+    HazardProperty,
+    HazardWorld,
+)
 
 _HEAD = (
     "| Time (ms) | What happens | Records | Durable | Lag |",
     "|---:|---|---|---|---|",
 )
-_DONE = {
-    HazardMove.FETCH: "{m} fetches",
-    HazardMove.MARK: "{m} marks {o}",
-    HazardMove.OLD_MARK: "{m} marks {o}, for its former delivery",
-    HazardMove.ACCEPT: "{m} accepts {o}",
-    HazardMove.RELEASE: "{m} releases {o}",
-    HazardMove.REJECT: "{m} rejects {o}",
-    HazardMove.LEAVE: "{m} leaves",
-    HazardMove.RETURN: "{m} comes back",
-    HazardMove.ANSWER: "the write is answered {answer}",
-    HazardMove.WAIT: "{number:,} ms pass",
-    HazardMove.FAIL_OVER: "a new leader takes over",
-    HazardMove.READ_AGAIN: "the leader reads the state again",
-    HazardMove.DOWNGRADE: "a leader of an older version takes over",
-    HazardMove.CALL_MARK: "{m} calls markInProgress({o})",
-    HazardMove.POLL: "{m} calls poll()",
-}
 
 
-def page(finding: HazardFinding) -> str:
-    """Return the page of a hazard: what goes wrong, why, a run of it, and what would mend it."""
-    hazard = finding.hazard
-    lines = [f"### {hazard.name}. {hazard.title}", "", hazard.wrong, ""]
-    for section, sentence in hazard.quotes:
-        lines += [f"> {section}: “{sentence}”", ">"]
-    lines[-1] = ""
-    for number, case in enumerate(finding.cases):
-        lines += _case(case, in_full=number == 0)
-    if hazard.note:
-        lines += [hazard.note.format(**figures()), ""]
-    lines += [f"**Smallest change of the text.** {hazard.rule}", ""]
-    lines += [f"**Checked.** {' '.join(_checks(finding))}", ""]
-    return "\n".join(lines)
+def page(findings: Sequence[CaseFinding]) -> str:
+    """Return what was found of a hazard: a run of each case, and what the controls show."""
+    lines = [line for number, each in enumerate(findings) for line in _case(each, number)]
+    return "\n".join([*lines, f"**Checked.** {' '.join(_checks(findings))}"])
 
 
 def property_text(holds: HazardProperty) -> str:
@@ -54,50 +31,42 @@ def property_text(holds: HazardProperty) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def steps_table(run: Run) -> Iterator[str]:
+def run_table(run: HazardRun, broken: int | None) -> Iterator[str]:
     """Yield the rows of a run: what happens, what becomes of the records, what is durable."""
     yield from _HEAD
     yield _row(run.states[0].view, "the leader has read an untouched state", "–", "")
     for number, (act, before, after) in enumerate(
-        zip(run.acts, run.states, run.states[1:], strict=False), start=1
+        zip(run.labels, run.states, run.states[1:], strict=False), start=1
     ):
-        what = _done(act)
-        errors = [code.name for code in after.answers if code is not ErrorCode.NONE]
+        what = act.text
+        errors = {code.name for code in after.answers} - {ErrorCode.NONE.name}
         if errors and act.move is not HazardMove.ANSWER:
-            what += f": {'not answered yet' if errors == ['PENDING'] else ', '.join(errors)}"
-        mark = " **←**" if number == run.broken else ""
+            told = ", ".join(sorted(errors))
+            what += f": {told}".replace(ErrorCode.PENDING.name, "not answered yet")
+        mark = " **←**" if number == broken else ""
         yield _row(after.view, what, _changes(before.view, after.view), mark)
 
 
-def _case(finding: CaseFinding, *, in_full: bool) -> Iterator[str]:
+def _case(finding: CaseFinding, number: int) -> Iterator[str]:
     case, run = finding.case, finding.run
     if run is None:
         yield from ("**Not found.** No run breaks the property.", "")
         return
     reading = _readings(case)
-    if not in_full:
-        acts = ", ".join(_done(act) for act in run.acts)
-        yield f"**Also: {case.title}** ({reading}): {acts}. So {run.reason}."
-        yield ""
+    if number > 0:
+        acts = ", ".join(act.text for act in run.labels)
+        yield from (f"**Also: {case.title}** ({reading}): {acts}. So {run.reason}.", "")
         return
     if case.title:
         yield from (f"**First, {case.title}.**", "")
-    yield from steps_table(run)
-    yield ""
+    yield from (*run_table(run, finding.steps), "")
     broken = property_text(case.holds).removesuffix(".")
-    yield f"**Broken:** {broken}. Here {run.reason}. **When:** {reading}."
-    yield ""
-
-
-def _done(act: Act) -> str:
-    offset = act.given.offset if act.given else ""
-    return _DONE[act.move].format(m=act.member, o=offset, answer=act.answer.name, number=act.number)
+    yield from (f"**Broken:** {broken}. Here {run.reason}. **When:** {reading}.", "")
 
 
 def _readings(case: HazardCase) -> str:
-    if not case.options:
-        return "under every reading"
-    return ", ".join(_option(name, value) for name, value in case.options.items())
+    options = ", ".join(_option(name, value) for name, value in case.options.items())
+    return options or "under every reading"
 
 
 def _option(name: str, value: object) -> str:
@@ -129,7 +98,7 @@ def _changes(before: MachineView, after: MachineView) -> str:
 
 
 def _name(view: MachineView, offset: int) -> str:
-    shown: Shown = view.records[offset]
+    shown = view.records[offset]
     if offset < view.start:
         return "passed"
     owner = "" if shown.owner is None else f" {shown.owner}"
@@ -138,16 +107,16 @@ def _name(view: MachineView, offset: int) -> str:
     return f"{shown.state.name}({shown.delivery_count}){owner}{until}{pending}"
 
 
-def _checks(finding: HazardFinding) -> Iterator[str]:
-    for number, case in enumerate(finding.cases, start=1):
-        which = "" if len(finding.cases) == 1 else f"Case {number}: "
-        steps = "no run" if case.run is None else f"{case.run.broken} steps, none shorter"
-        literal = "no run" if case.literal is None else f"{case.literal}"
-        beside = ", ".join(_option(name, value) for name, value in case.case.beside.items())
+def _checks(findings: Sequence[CaseFinding]) -> Iterator[str]:
+    for number, finding in enumerate(findings, start=1):
+        which = "" if len(findings) == 1 else f"Case {number}: "
+        steps = "no run" if finding.steps is None else f"{finding.steps} steps, none shorter"
+        literal = "no run" if finding.literal is None else f"{finding.literal}"
+        beside = ", ".join(_option(name, value) for name, value in finding.case.beside.items())
         with_ = f" but {beside}" if beside else ""
         yield f"{which}Found by search, {steps}; {literal} with every sentence as written{with_}."
-        yield from (_control(absence) for absence in case.controls)
-        yield _resolved(case)
+        yield from (_control(absence) for absence in finding.controls)
+        yield _resolved(finding)
 
 
 def _control(absence: Absence) -> str:

@@ -8,34 +8,6 @@ from proofs.hazards.machine import Shown, older_broker_reads
 from proofs.hazards.memory import offsets_marked
 from proofs.hazards.world import HazardMoment, HazardMove
 
-__all__ = [
-    "a_block_ends",
-    "a_departure_makes_records_available",
-    "a_good_mark_is_accepted",
-    "a_grace_ends",
-    "a_lock_lasts_its_duration",
-    "a_mark_counts_for_its_own_delivery",
-    "a_mark_is_sent_in_time",
-    "a_mark_leaves_other_records",
-    "a_mark_writes_nothing",
-    "a_rejected_record_is_finished",
-    "a_terminal_record_stays",
-    "a_waiting_record_is_not_blocked",
-    "an_acceptance_survives",
-    "an_acquisition_has_a_timer",
-    "an_archived_record_had_its_attempts",
-    "an_older_broker_can_take_over",
-    "fresh_progress_keeps_the_lock",
-    "in_progress_has_an_owner",
-    "only_an_acquire_counts",
-    "progress_ends_at_its_maximum",
-    "silence_ends_at_the_threshold",
-    "the_count_keeps_to_its_limit",
-    "the_lag_is_resumed",
-    "the_lag_is_what_is_unfinished",
-    "the_owner_can_acknowledge",
-]
-
 IN_PROGRESS, ACQUIRED = RecordState.IN_PROGRESS, RecordState.ACQUIRED
 _READS = (HazardMove.FAIL_OVER, HazardMove.READ_AGAIN)
 """After these a leader knows what was durable, and nothing else."""

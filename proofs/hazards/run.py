@@ -1,6 +1,6 @@
 """Running a small world: from its beginning, step by step."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import attrs
 
@@ -10,7 +10,15 @@ from model.snapshot import DurableState
 from proofs.hazards.acts import acts_in, requests_of
 from proofs.hazards.draft_consumer import Consumer
 from proofs.hazards.memory import remember
-from proofs.hazards.world import BEGAN, Act, HazardMoment, HazardMove, HazardState, Past, Setting
+from proofs.hazards.world import (
+    BEGAN,
+    HazardAct,
+    HazardMoment,
+    HazardMove,
+    HazardPast,
+    HazardState,
+    Setting,
+)
 
 
 def begin(setting: Setting) -> HazardState:
@@ -19,34 +27,24 @@ def begin(setting: Setting) -> HazardState:
     persisted = DurableState(0, 0, leader_epoch=1)
     read = ops.Initialize(world.config, 0, world.records, persisted, BEGAN)
     system, _ = machine.apply(machine.new(), read, ())
-    nothing = (None,) * world.records
-    past = Past((0,) * world.records, nothing, nothing)
+    consumers: tuple[Consumer, ...] = ()
     if {HazardMove.CALL_MARK, HazardMove.POLL} & world.moves:
         consumers = tuple(
             Consumer(member, world.explicit, most_waiting=world.most_marks)
             for member in world.members
         )
-        past = attrs.evolve(past, consumers=consumers)
+    nothing = (None,) * world.records
+    past = HazardPast((0,) * world.records, nothing, nothing, consumers=consumers)
     return HazardState(system, past, machine.view(system))
 
 
-def steps(
-    setting: Setting, *, leaps: bool
-) -> Callable[[HazardState], Iterator[tuple[Act, HazardState]]]:
-    """Return what leads from a state to the next ones.
-
-    With ``leaps`` a wait may be of any multiple of the quantum, which makes runs short; without,
-    of one only, which visits the same states and looks at each of them.
-    """
-
-    def successors(state: HazardState) -> Iterator[tuple[Act, HazardState]]:
-        for act in acts_in(state, setting.world, leaps=leaps):
-            yield act, follow(setting, state, act)
-
-    return successors
+def successors(setting: Setting, state: HazardState) -> Iterator[tuple[HazardAct, HazardState]]:
+    """Yield each possible next act with the state that it leads to."""
+    for act in acts_in(state, setting.world):
+        yield act, follow(setting, state, act)
 
 
-def follow(setting: Setting, state: HazardState, act: Act) -> HazardState:
+def follow(setting: Setting, state: HazardState, act: HazardAct) -> HazardState:
     """Return the state after the act, with what the property says of the step."""
     machine = setting.machine
     consumers, requests = requests_of(state, act, setting.world, setting.readings)

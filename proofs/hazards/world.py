@@ -19,30 +19,31 @@ BEGAN = 1_800_000_000_000
 
 
 class HazardMove(Enum):
-    """A kind of thing that can happen."""
+    """A kind of thing that can happen, told of a member and an offset."""
 
-    FETCH = "fetches"
-    MARK = "marks"
-    OLD_MARK = "marks, from an earlier delivery,"
-    ACCEPT = "accepts"
-    RELEASE = "releases"
-    REJECT = "rejects"
-    LEAVE = "leaves"
-    RETURN = "comes back"
-    ANSWER = "write answered"
-    WAIT = "passes"
+    FETCH = "{m} fetches"
+    MARK = "{m} marks {o}"
+    OLD_MARK = "{m} marks {o}, for its former delivery"
+    ACCEPT = "{m} accepts {o}"
+    RELEASE = "{m} releases {o}"
+    REJECT = "{m} rejects {o}"
+    LEAVE = "{m} leaves"
+    RETURN = "{m} comes back"
+    ANSWER = "the write is answered {answer}"
+    WAIT = "{number:,} ms pass"
     FAIL_OVER = "a new leader takes over"
     READ_AGAIN = "the leader reads the state again"
     DOWNGRADE = "a leader of an older version takes over"
-    CALL_MARK = "calls markInProgress for"
-    POLL = "calls poll()"
+    CALL_MARK = "{m} calls markInProgress({o})"
+    POLL = "{m} calls poll()"
 
 
 @attrs.frozen
 class HazardWorld:
     """The bounds within which everything is tried.
 
-    ``quantum``: waits are multiples of it, up to ``longest`` at once and ``until`` in all (ms).
+    ``quantum``: waits are multiples of it, up to ``until`` in all (ms); with ``leaps`` of many at
+    once, which makes runs short, without of one only, which visits the same states one by one.
     ``records`` in the log, of which a fetch takes at most ``take``. ``slow``: the moves whose
     write may be answered later, with one of ``answers``. ``explicit`` and ``most_marks`` are about
     consumers: how they acknowledge, and how many marks may wait in them for poll().
@@ -60,10 +61,11 @@ class HazardWorld:
     answers: tuple[ErrorCode, ...] = (ErrorCode.NONE,)
     explicit: bool = True
     most_marks: int = MOST_WAITING
+    leaps: bool = False
 
 
 @attrs.frozen
-class Act:
+class HazardAct:
     """One thing that happens: a row of a run. ``given`` is the delivery which it is about."""
 
     move: HazardMove
@@ -72,9 +74,16 @@ class Act:
     answer: ErrorCode = ErrorCode.NONE
     number: int = 0
 
+    @property
+    def text(self) -> str:
+        """What happens, in words."""
+        offset = self.given.offset if self.given else ""
+        words = {"m": self.member, "o": offset, "number": self.number}
+        return self.move.value.format(answer=self.answer.name, **words)
+
 
 @attrs.frozen
-class Past:
+class HazardPast:
     """What is remembered of a run.
 
     Of each offset: ``deliveries`` so far, ``sign``: when its delivery last gave a sign of life,
@@ -117,7 +126,7 @@ class HazardState:
     """
 
     system: Any
-    past: Past
+    past: HazardPast
     view: MachineView = attrs.field(eq=False)
     answers: tuple[ErrorCode, ...] = attrs.field(default=(), eq=False)
     broken: str | None = None
@@ -129,7 +138,7 @@ class HazardMoment:
 
     world: HazardWorld
     before: HazardState
-    act: Act
+    act: HazardAct
     requests: tuple[ops.Operation, ...]
     outcomes: tuple[Outcome, ...]
     after: HazardState

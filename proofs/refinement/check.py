@@ -1,8 +1,9 @@
 """Whether the square commutes, for every state of a size and every step in it.
 
 One way: the specification's step, of the value. The other: the implementation's step, of arrays
-that stand for the value, and what the arrays then stand for. Answers are compared too: the outcome
-with its writes, or the guard that refuses and the offset that it names; and what each side shows.
+that stand for the value, and what the arrays then stand for: the whole state. Answers are compared
+too: the outcome with its writes, or the guard that refuses and the offset that it names; and what
+each side shows.
 """
 
 import copy
@@ -12,11 +13,14 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
+from impl.partition import FastSharePartition
 from judge.engine import SpecEngine
 from judge.pair import Refusal, answers_differ, attempt, states_differ
+from judge.whole_state import whole_state
 from model.guards import Guard
 from model.operations import AdvanceTime
-from proofs.refinement.abstraction import Loaded, abstraction, comparable, concrete, malformed
+from model.whole_state import first_difference
+from proofs.refinement.arrays import arrays_of, concrete, malformed
 from proofs.refinement.states import CALL, is_sound
 from proofs.refinement.steps import SmallStep, steps
 from spec.partition import SharePartition
@@ -52,7 +56,7 @@ def compare(
             continue
         tally.states += 1
         impl = concrete(partition, worn=worn)
-        wrong = differ(partition, impl)
+        wrong = differ(partition, copy.copy(impl))
         if wrong is not None:
             tally.broken.append(Broken(partition, SmallStep(_NOTHING), wrong))
             continue
@@ -63,10 +67,13 @@ def compare(
                 tally.broken.append(Broken(partition, step, wrong))
 
 
-def _square(tally: Tally, partition: SharePartition, loaded: Loaded, step: SmallStep) -> str | None:
+def _square(
+    tally: Tally, partition: SharePartition, loaded: FastSharePartition, step: SmallStep
+) -> str | None:
     impl, spec = copy.copy(loaded), SpecEngine(partition.profile, partition)
     call = step.operation, step.choice, step.answers, CALL
-    before, rows = impl.state, [array.copy() for array in impl.state]
+    before = arrays_of(impl)
+    rows = [array.copy() for array in before]
     expected = attempt(spec.apply, *call)
     wrong = answers_differ(expected, attempt(impl.apply, *call))
     if wrong is not None:
@@ -74,19 +81,16 @@ def _square(tally: Tally, partition: SharePartition, loaded: Loaded, step: Small
     if isinstance(expected, Refusal):
         reason = expected.reason
         tally.refused[reason.name if isinstance(reason, Guard) else reason] += 1
-        same = impl.state is before and all(map(np.array_equal, before, rows))
+        same = arrays_of(impl) is before and all(map(np.array_equal, before, rows))
         return None if same else "a refused step changes the arrays"
     return differ(spec.partition, impl)
 
 
-def differ(partition: SharePartition, impl: Loaded) -> str | None:
+def differ(partition: SharePartition, impl: FastSharePartition) -> str | None:
     """Return how the state differs from the value, in words; None if it stands for it."""
     spec = SpecEngine(partition.profile, partition)
     if wrong := states_differ(spec, impl):
         return wrong
     if not partition.ready:
         return None
-    if wrong := malformed(impl, partition.config):
-        return wrong
-    meant, expected = comparable(abstraction(impl, partition)), comparable(partition)
-    return None if meant == expected else f"the arrays stand for {meant}, not for {expected}"
+    return malformed(impl) or first_difference(impl.whole(), whole_state(partition))

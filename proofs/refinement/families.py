@@ -10,22 +10,22 @@ from immutables import Map
 from model.profile import DRAFT_RESOLVED, KAFKA, KIP, LAG_RESOLVED, Profile
 from model.ranges import PassedOver
 from model.states import RecordState
-from proofs.refinement.abstraction import MEMBERS
+from model.whole_state import Delayed
 from proofs.refinement.check import Tally, compare
 from proofs.refinement.states import (
     COMMITTED,
     CONFIG,
+    MEMBERS,
     NOW,
     PLAIN,
     START,
-    Cell,
     Surroundings,
+    WindowCell,
     cells,
     states,
 )
 from proofs.refinement.steps import OFFERS
 from spec.coordinator import Durable
-from spec.partition import Waiting
 from spec.record import Record
 
 _EVERY = tuple(name for name in OFFERS if name != "initialize")
@@ -52,15 +52,15 @@ def _written(record: Record, deadline: int) -> Record:
 
 
 SHORT = (
-    Cell(),
-    Cell(hole=True),
-    Cell(Record(AVAILABLE, 1)),
-    Cell(Record(RecordState.ACQUIRED, 1, MEMBERS[0], NOW + 2)),
-    Cell(Record(RecordState.ACQUIRED, 2, MEMBERS[0], NOW)),
-    Cell(Record(RecordState.ACQUIRED, 1, MEMBERS[1], NOW + 2)),
-    Cell(Record(ACKNOWLEDGED, 1)),
-    Cell(_written(Record(AVAILABLE, 1), NOW + 2), 0),
-    Cell(_written(Record(ACKNOWLEDGED, 2, exhausted=True), NOW), 0),
+    WindowCell(),
+    WindowCell(hole=True),
+    WindowCell(Record(AVAILABLE, 1)),
+    WindowCell(Record(RecordState.ACQUIRED, 1, MEMBERS[0], NOW + 2)),
+    WindowCell(Record(RecordState.ACQUIRED, 2, MEMBERS[0], NOW)),
+    WindowCell(Record(RecordState.ACQUIRED, 1, MEMBERS[1], NOW + 2)),
+    WindowCell(Record(ACKNOWLEDGED, 1)),
+    WindowCell(_written(Record(AVAILABLE, 1), NOW + 2), 0),
+    WindowCell(_written(Record(ACKNOWLEDGED, 2, exhausted=True), NOW), 0),
 )
 """A few contents: one of each kind, and three of what is held."""
 
@@ -79,12 +79,12 @@ _DURABLES = (
 class Family:
     """States of so many offsets with these contents, and what is done in each.
 
-    ``worn``: the arrays are those of a longer life (``abstraction.concrete``).
+    ``worn``: the arrays are those of a longer life (``arrays.concrete``).
     """
 
     name: str
     profile: Profile
-    contents: tuple[Cell, ...]
+    contents: tuple[WindowCell, ...]
     width: int = 1
     around: Surroundings = PLAIN
     offers: tuple[str, ...] = _EVERY
@@ -108,7 +108,7 @@ def _around(profile: Profile) -> list[Family]:
     unmade = Surroundings(forgotten=True, unmade=True)
     past = profile.offered_within
     passed = (PassedOver(START, START, past),)
-    waits = Surroundings(waiting=passed, stuck=Waiting(START, past), log_start=0)
+    waits = Surroundings(waiting=passed, stuck=Delayed(START, past), log_start=0)
     alone = (
         ("one record, with a dead-letter queue", queue, _WRITING),
         ("one record, read committed", committed, _READING),

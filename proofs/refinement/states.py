@@ -7,20 +7,22 @@ from itertools import product
 import attrs
 from immutables import Map
 
+from judge.recorded_partition import RecordedPartition
 from model.config import AutoOffsetReset, IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import Profile
 from model.ranges import PassedOver
 from model.states import RecordState
-from proofs.refinement.abstraction import MEMBERS
+from model.whole_state import Delayed
 from spec.coordinator import Durable, coalesce
 from spec.invariants import RECORD_INVARIANTS, violated
 from spec.log import Extent, Log, learn_hole
-from spec.partition import Outstanding, SharePartition, Waiting
+from spec.partition import Outstanding, SharePartition
 from spec.record import Record, is_held
 from spec.window import Window, extend, replace
 
+MEMBERS = ("a", "b")
 START, NOW, LIMIT, SEQ, CALL = 1, 10, 2, 7, 17
 """Start offset, clock, delivery count limit; the first operation that waits; the next one."""
 
@@ -47,7 +49,7 @@ _PENDING_STATES = {
 
 
 @attrs.frozen
-class Cell:
+class WindowCell:
     """What an offset of the window holds: a record, and the write that it waits for; or nothing.
 
     ``hole``: the log holds no record there.
@@ -77,7 +79,7 @@ class Surroundings:
     unmade: bool = False
     timed: bool = False
     waiting: tuple[PassedOver, ...] = ()
-    stuck: Waiting | None = None
+    stuck: Delayed | None = None
 
 
 PLAIN = Surroundings()
@@ -132,17 +134,17 @@ def _is_written(record: Record) -> bool:
     return not (record.state == RecordState.AVAILABLE and record.exhausted)
 
 
-def cells(profile: Profile, *, dead_letters: bool = False) -> tuple[Cell, ...]:
+def cells(profile: Profile, *, dead_letters: bool = False) -> tuple[WindowCell, ...]:
     """Return every content of an offset; a record waits for write 0."""
     full = (
-        Cell(record, 0 if record.pending else None)
+        WindowCell(record, 0 if record.pending else None)
         for record in records(profile, dead_letters=dead_letters)
     )
-    return (Cell(), Cell(hole=True), *full)
+    return (WindowCell(), WindowCell(hole=True), *full)
 
 
 def states(
-    profile: Profile, contents: tuple[Cell, ...], width: int, around: Surroundings = PLAIN
+    profile: Profile, contents: tuple[WindowCell, ...], width: int, around: Surroundings = PLAIN
 ) -> Iterator[SharePartition]:
     """Yield every state whose window has so many offsets with these contents.
 
@@ -158,26 +160,28 @@ def states(
             yield state_of(profile, _apart(chosen) if apart else chosen, around)
 
 
-def _apart(chosen: tuple[Cell, ...]) -> tuple[Cell, ...]:
+def _apart(chosen: tuple[WindowCell, ...]) -> tuple[WindowCell, ...]:
     return tuple(
         cell if cell.write is None else attrs.evolve(cell, write=place)
         for place, cell in enumerate(chosen)
     )
 
 
-def _is_first(chosen: tuple[Cell, ...]) -> bool:
+def _is_first(chosen: tuple[WindowCell, ...]) -> bool:
     names = [cell.record.owner or cell.record.former_owner for cell in chosen if cell.record]
     return next((name for name in names if name is not None), MEMBERS[0]) == MEMBERS[0]
 
 
-def state_of(profile: Profile, chosen: tuple[Cell, ...], around: Surroundings) -> SharePartition:
+def state_of(
+    profile: Profile, chosen: tuple[WindowCell, ...], around: Surroundings
+) -> SharePartition:
     """Return the share-partition with these contents from ``START`` on."""
     end = START + len(chosen)
     records = {START + place: cell.record for place, cell in enumerate(chosen) if cell.record}
     window = replace(extend(Window(START, START), end), records)
     outstanding = _outstanding(chosen, around)
     numbered = profile.in_progress
-    return SharePartition(
+    return RecordedPartition(
         profile,
         around.config,
         NOW,
@@ -191,12 +195,13 @@ def state_of(profile: Profile, chosen: tuple[Cell, ...], around: Surroundings) -
         next_acquisition=1 if numbered else 0,
         timed=around.timed,
         last_event=NOW - 1 if around.timed else 0,
-        waiting=around.waiting,
+        made_after=Map({9: CALL} if around.forgotten and around.unmade else {}),
+        passed_over=around.waiting,
         stuck=around.stuck,
     )
 
 
-def _log(chosen: tuple[Cell, ...], around: Surroundings, end: int) -> Log:
+def _log(chosen: tuple[WindowCell, ...], around: Surroundings, end: int) -> Log:
     batches: tuple[Extent, ...] = ((0, START), (START + 1, end - 1)) if around.produced else ()
     stable = end if around.stable is None else around.stable
     log = Log(around.log_start, end, (), batches, stable, around.known)
@@ -206,7 +211,7 @@ def _log(chosen: tuple[Cell, ...], around: Surroundings, end: int) -> Log:
     return log
 
 
-def _outstanding(chosen: tuple[Cell, ...], around: Surroundings) -> Map[int, Outstanding]:
+def _outstanding(chosen: tuple[WindowCell, ...], around: Surroundings) -> Map[int, Outstanding]:
     waits: dict[int, list[int]] = {}
     for place, cell in enumerate(chosen):
         if cell.write is not None:
@@ -219,7 +224,7 @@ def _outstanding(chosen: tuple[Cell, ...], around: Surroundings) -> Map[int, Out
     if around.forgotten:
         batches = coalesce([(START, (RecordState.AVAILABLE, 1))])
         write = Write(9, START, 0, batches, ErrorCode.PENDING)
-        outstanding[9] = Outstanding(write, made_after=CALL if around.unmade else None)
+        outstanding[9] = Outstanding(write)
     return Map(outstanding)
 
 

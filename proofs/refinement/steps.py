@@ -12,8 +12,7 @@ from model.outcome import Answer, Choice, Expiry
 from model.ranges import OffsetRange, StateBatch
 from model.snapshot import DurableState
 from model.states import AcknowledgeType, AcquireMode, RecordState
-from proofs.refinement.abstraction import MEMBERS
-from proofs.refinement.states import CALL, COMMITTED, CONFIG, NOW
+from proofs.refinement.states import CALL, COMMITTED, CONFIG, MEMBERS, NOW
 from spec.partition import SharePartition
 
 FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -1,7 +1,13 @@
-"""Theorems about acknowledgements that are refused (KIP-932, ShareAcknowledge)."""
+"""Theorems about acknowledgements: what is refused, and any number of batches.
 
-from collections.abc import Iterator
+By induction over the list of batches. The step: one batch after any others, of which only their
+judgement is known. The fold: batches are judged in order until one must be refused. The end: what
+becomes of any judgement.
+"""
+
+from itertools import product
 from typing import Any
+from unittest.mock import patch
 
 import attrs
 
@@ -10,153 +16,131 @@ from model.guards import Guard
 from model.operations import Acknowledge, AcknowledgementBatch, EntryPoint
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
-from model.states import AcknowledgeType
-from proofs.theorems.acknowledge_cases import Part, may_acknowledge, one_span, request
+from model.states import AcknowledgeType, RecordState
 from proofs.theorems.controls import becomes, called_with, leaves
-from proofs.theorems.operation_cases import ANYBODY, Place, places
+from proofs.theorems.operation_cases import (
+    ACCEPT,
+    ANYBODY,
+    RENEW,
+    Place,
+    acknowledged,
+    after_acknowledging,
+    batch_of,
+    is_named,
+    may_acknowledge,
+    places,
+)
 from proofs.theorems.operation_situation import (
     OneOperation,
     Refusal,
     attempted,
+    completes,
     is_possible,
+    is_whole,
     kept,
     names_no_others,
+    others_wait,
     partition_of,
+    reports,
+    rest_of_the_window,
     same_record,
     waits_for_its_write,
 )
 from proofs.theorems.points import Places
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Theorem, about, laws
 from spec import acknowledge, validation
-from spec import record as rules
+from spec.acknowledge import Judgement
 from spec.logic import Term, negate
 from spec.partition import SharePartition, Step
+from spec.record import Record
 
-_law = laws("KIP-932, ShareAcknowledge")
-ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 INVALID_RECORD_STATE = ErrorCode.INVALID_RECORD_STATE
-KINDS = (ACCEPT, RENEW)
+REFUSALS = {INVALID_REQUEST, INVALID_RECORD_STATE}
+Records = dict[Term, Record]
 
 
-def _acknowledged(
-    s: OneOperation, before: SharePartition, operation: Acknowledge, choice: Choice
-) -> Step:
-    answer = waits_for_its_write(s)
-    return acknowledge.acknowledge_records(before, operation, choice, answer, s.seq)
+def _forgiven(judgement: Judgement) -> Judgement:
+    judgement.answer = NONE
+    return judgement
 
 
-def _part(kind: AcknowledgeType) -> Part:
-    return Part(one_span, (kind, kind))
+def _one_write_more(state: SharePartition, *_rest: object) -> SharePartition:
+    return attrs.evolve(state, next_write=state.next_write + 1)
 
 
-def _is_refusable(s: OneOperation, place: Place, kind: AcknowledgeType) -> Term:
-    """Whether the batch names a record that the member may not acknowledge so."""
-    named = _part(kind).names(s, place)
-    return conjunction(named, negate(may_acknowledge(s, place.record, kind)))
-
-
-def _has_fault(s: OneOperation, kind: AcknowledgeType) -> Term:
-    first, second = (_is_refusable(s, place, kind) for place in places(s))
-    return _either(first, second)
-
-
-def _either(*conditions: Term) -> Term:
-    return negate(conjunction(*(negate(condition) for condition in conditions)))
-
-
-def _names_a_gap(s: OneOperation) -> Term:
-    """Whether the batch names an offset from the start offset on where no record is."""
-    inside = (
-        conjunction(negate(p.tracked), s.start <= p.offset, s.first <= p.offset, p.offset <= s.last)
-        for p in places(s)
-    )
-    return _either(s.last >= s.end, *inside)
-
-
-def _policy(s: OneOperation, kind: AcknowledgeType) -> Term:
-    """Whether the answer of this project is the one that the rules name first."""
-    before = partition_of(s)
-    step = _acknowledged(s, before, request(s, (_part(kind),)), Choice())
-    if s.last >= s.end:
-        return step.outcome.status is INVALID_REQUEST
-    if _has_fault(s, kind):
-        return step.outcome.status is INVALID_RECORD_STATE
-    return step.outcome.status in {NONE, ErrorCode.PENDING}
-
-
-def _refuses(s: OneOperation, kind: AcknowledgeType, profile: Profile) -> Term:
-    """Whether a refusal leaves all as it was, but for earlier renewals where the profile says."""
-    before = partition_of(s, profile)
-    step = _acknowledged(s, before, request(s, (_part(kind),)), Choice())
-    if step.outcome.status in {NONE, ErrorCode.PENDING}:
-        return True
-    survives = profile.renewal_survives_refusal and kind is RENEW
-    fault = step.outcome.status is INVALID_RECORD_STATE
-    place, other = places(s)
-    first = _part(kind).names(s, place) and not _is_refusable(s, place, kind)
-    renewed = survives and fault and first
-    expected = rules.renew(s.record, s.now + s.lock) if renewed else s.record
-    records = step.partition.window.records
-    return conjunction(
-        kept(before, step.partition, "window"),
-        same_record(records.get(s.offset), expected if s.tracked else None),
-        same_record(records.get(s.other), other.record if s.other_tracked else None),
-        negate(s.elsewhere in records),
-        step.partition.window.start_offset == s.start,
-        step.partition.window.end_offset == s.end,
-        not step.outcome.writes,
-    )
-
-
-def _may_be_refused(s: OneOperation, kind: AcknowledgeType, status: ErrorCode) -> Term:
-    """Whether the answer is allowed exactly if something that the batch names deserves it."""
-    before = partition_of(s)
-    step = attempted(
-        lambda: _acknowledged(s, before, request(s, (_part(kind),)), Choice(refusal=status))
-    )
-    fault = _has_fault(s, kind) if status is INVALID_RECORD_STATE else False
-    disabled = negate(before.config.renew_acknowledge_enable) if kind is RENEW else False
-    deserved = _either(_names_a_gap(s), fault, disabled)
-    if isinstance(step, Refusal):
-        return conjunction(negate(deserved), step.guard is Guard.ACKNOWLEDGEMENT_JUDGED)
-    return conjunction(deserved, step.outcome.status is status)
+JUDGE, ONE = "spec.acknowledge:judge", "spec.acknowledge:judge_batch"
+WHOLE, VALIDATE = "spec.acknowledge:acknowledge_records", "spec.validation:validate"
+LENIENT = wrong(VALIDATE, "finds nothing wrong", becomes(lambda *_of: NONE))
+STRICT = wrong(
+    VALIDATE,
+    "takes everything for a request",
+    called_with(lambda of, profile: (attrs.evolve(of, entry=EntryPoint.REQUEST), profile)),
+)
+FORGETS = wrong(
+    ONE,
+    "forgets the batches before",
+    called_with(lambda state, member, _judged, batch: (state, member, Judgement(0), batch)),
+)
+FORGIVES = wrong(
+    ONE,
+    "forgets that a batch before was refused",
+    called_with(lambda state, member, judged, batch: (state, member, _forgiven(judged), batch)),
+)
+ACCEPTS = wrong(JUDGE, "accepts whatever comes", becomes(lambda *_: Judgement(0, NONE, {NONE})))
+COUNTS_WRITES = wrong(WHOLE, "counts a write that it does not make", leaves(_one_write_more))
+CHANGES_NOTHING = wrong(WHOLE, "changes nothing", leaves(lambda state, *_rest: state))
+_acknowledge = Subject("KIP-932, ShareAcknowledge", OneOperation, is_possible, names_no_others)
 
 
 def _malformed_batch(s: OneOperation) -> tuple[AcknowledgementBatch, Term]:
     """Return a batch of any two offsets, also negative ones, and whether it is well formed."""
     first, last = s.first - s.second, s.last - s.second
-    types = Places(s.seq, ((s.offset - first, ACCEPT),), ACCEPT)
-    width = last - first + 1
-    right = conjunction(first >= 0, first <= last, (s.seq == 1) | (s.seq == width))
-    return AcknowledgementBatch(first, last, types), right  # type: ignore[arg-type] # as a tuple
+    types: Any = Places(s.seq, ((s.offset - first, ACCEPT),), ACCEPT)
+    right = conjunction(first >= 0, first <= last, (s.seq == 1) | (s.seq == last - first + 1))
+    return AcknowledgementBatch(first, last, types), right
 
 
-def _validates(s: OneOperation) -> Term:
+@_acknowledge.theorem(57, of="validate", control=LENIENT)
+def request_is_well_formed(s: OneOperation) -> Term:
+    """A batch is a range of offsets, with one type for all or one for each."""
     batch, right = _malformed_batch(s)
     answer = validation.validate(Acknowledge(s.member, (batch,)), KIP)
     return right if answer is NONE else conjunction(answer is INVALID_REQUEST, negate(right))
 
 
-def _knows_the_types(_s: OneOperation) -> Term:
-    """Whether each acknowledge type is known, and no other number."""
-    known = tuple(AcknowledgeType)
-    answers = {
-        kind: validation.validate(
-            Acknowledge("member", (AcknowledgementBatch(0, 0, (kind,)),)), KIP
-        )
-        for kind in range(min(known) - 1, max(known) + 2)
-    }
-    return all((answers[kind] is NONE) == (kind in known) for kind in answers)
+@_acknowledge.theorem(
+    33,
+    of="acknowledge",
+    where=lambda s: negate(_malformed_batch(s)[1]),
+    control=LENIENT,
+)
+def malformed_changes_nothing(s: OneOperation) -> Term:
+    """A malformed request is INVALID_REQUEST, and no more."""
+    batch, before = _malformed_batch(s)[0], partition_of(s)
+    for choice in (Choice(), Choice(refusal=INVALID_REQUEST)):
+        step = acknowledged(s, before, batch, choice)
+        if step.outcome.status is not INVALID_REQUEST or step.partition is not before:
+            return False
+    others = (Choice(refusal=status) for status in (NONE, INVALID_RECORD_STATE))
+    steps = [attempted(lambda: acknowledged(s, before, batch, choice)) for choice in others]  # noqa: B023 - called at once
+    return steps == [Refusal(Guard.ACKNOWLEDGEMENT_JUDGED)] * 2
 
 
-def _orders(s: OneOperation, profile: Profile, entry: EntryPoint) -> Term:
-    """Whether batches of a request must come after each other, and others need not."""
-    batches = (
-        AcknowledgementBatch(s.first, s.last, (ACCEPT,)),
-        AcknowledgementBatch(s.second, s.second_last, (ACCEPT,)),
-    )
+@_acknowledge.theorem(
+    57,
+    of={
+        "validate a request (kip)": (KIP, EntryPoint.REQUEST),
+        "validate a request (kafka)": (KAFKA, EntryPoint.REQUEST),
+        "validate within the broker": (KIP, EntryPoint.SHARE_PARTITION),
+    },
+    control=lambda _profile, entry: LENIENT if entry is EntryPoint.REQUEST else STRICT,
+)
+def batches_ascend(s: OneOperation, profile: Profile, entry: EntryPoint) -> Term:
+    """Batches of a request ascend; under kafka two may share an offset."""
+    spans = (s.first, s.last), (s.second, s.second_last)
+    batches = tuple(AcknowledgementBatch(*span, (ACCEPT,)) for span in spans)
     answer = validation.validate(Acknowledge(s.member, batches, entry), profile)
     if entry is EntryPoint.SHARE_PARTITION:
         return answer is NONE
@@ -164,127 +148,229 @@ def _orders(s: OneOperation, profile: Profile, entry: EntryPoint) -> Term:
     return after if answer is NONE else negate(after)
 
 
-def _malformed_changes_nothing(s: OneOperation) -> Term:
-    batch, _right = _malformed_batch(s)
-    before = partition_of(s)
-    for choice in (Choice(), Choice(refusal=INVALID_REQUEST)):
-        step = _acknowledged(s, before, Acknowledge(s.member, (batch,)), choice)
-        if step.outcome.status is not INVALID_REQUEST or step.partition is not before:
-            return False
-    others = (NONE, INVALID_RECORD_STATE)
-    judged = Refusal(Guard.ACKNOWLEDGEMENT_JUDGED)
-    operation = Acknowledge(s.member, (batch,))
-    return all(
-        attempted(lambda: _acknowledged(s, before, operation, Choice(refusal=status))) == judged  # noqa: B023 - called at once
-        for status in others
+@attrs.frozen
+class BatchesBefore:
+    """What is known of the batches before: whether one named what was never in flight.
+
+    ``beyond``: past the end of the window.
+    """
+
+    gap: bool = False
+    beyond: bool = False
+
+    def judgement(self, s: OneOperation) -> Judgement:
+        """Return a judgement of batches that changed or renewed the first record, or neither."""
+        judgement = Judgement(s.now + s.lock, INVALID_REQUEST if self.beyond else NONE)
+        if s.awaited:
+            judgement.changed[s.offset] = s.other_record
+        if s.other_awaited:
+            judgement.renewed[s.offset] = _renewed(s, s.other_record)
+        if self.gap:
+            judgement.renewed_at_gap = {}
+            judgement.allowed |= REFUSALS
+        judgement.undelivered = s.end if self.beyond else None
+        return judgement
+
+
+AFTER_OTHERS = BatchesBefore()
+BEFORE = {
+    "after others": (AFTER_OTHERS,),
+    "after a gap": (BatchesBefore(gap=True),),
+    "after what was never delivered": (BatchesBefore(gap=True, beyond=True),),
+}
+
+
+def _renewed(s: OneOperation, record: Record) -> Record:
+    return attrs.evolve(record, deadline=s.seq)
+
+
+def _is_after_others(s: OneOperation, *_of: object) -> Term:
+    """Whether the batches before can have left the first record so: as the second one is."""
+    return is_whole(s.other_record)
+
+
+def _are_equal(some: Records, others: Records) -> Term:
+    if some.keys() != others.keys():
+        return False
+    return conjunction(*(same_record(some[offset], others[offset]) for offset in some))
+
+
+@_acknowledge.theorem(
+    11,
+    32,
+    of={f"acknowledge by {kind.name} after others": (kind,) for kind in (ACCEPT, RENEW)},
+    where=_is_after_others,
+    control=ANYBODY,
+)
+def batch_is_judged_after_those_before(s: OneOperation, kind: AcknowledgeType) -> Term:
+    """A batch acts on each record that it names as the batches before left it, and on no other."""
+    judgement, expected = AFTER_OTHERS.judgement(s), AFTER_OTHERS.judgement(s)
+    goes_on = acknowledge.judge_batch(partition_of(s), s.member, judgement, batch_of(s, kind))
+    changed, renewed = expected.changed, expected.renewed
+    refused = False
+    for place in places(s):
+        if refused or not is_named(s, place):
+            continue
+        record = changed.get(place.offset) or renewed.get(place.offset) or place.record
+        refused = not may_acknowledge(s, record, kind)
+        if not refused:
+            into = renewed if kind is RENEW else changed
+            into[place.offset] = after_acknowledging(s, record, kind)
+    at_fault = judgement.renewed_at_fault
+    return conjunction(
+        goes_on is not refused,
+        _are_equal(judgement.changed, changed),
+        _are_equal(judgement.renewed, renewed),
+        _are_equal(at_fault or {}, renewed) if refused else at_fault is None,
     )
 
 
-def _is_malformed(s: OneOperation) -> Term:
-    return conjunction(is_possible(s), negate(_malformed_batch(s)[1]))
-
-
-POLICY = _law(
-    "answer_of_this_project",
-    "This project refuses offsets beyond the window first, then records that may not change.",
+@_acknowledge.theorem(
+    57,
+    of={f"acknowledge by RENEW {name}": of for name, of in BEFORE.items()},
+    where=lambda s, _before: conjunction(
+        _is_after_others(s), negate(s.awaited), negate(s.other_tracked)
+    ),
+    control=lambda before: FORGIVES if before.beyond else FORGETS,
 )
-REFUSED = _law(
-    "refusal_changes_nothing",
-    "A request that is refused changes no record, but for earlier renewals under kafka.",
+def batch_adds_the_answers_it_deserves(s: OneOperation, before: BatchesBefore) -> Term:
+    """What may be answered is what the first batch deserves that is wrong."""
+    judgement = before.judgement(s)
+    goes_on = acknowledge.judge_batch(partition_of(s), s.member, judgement, batch_of(s, RENEW))
+    beyond = bool(s.last >= s.start) and bool(s.last >= s.end)
+    gap = beyond or any(_is_named_gap(s, place) for place in places(s))
+    allowed = set(REFUSALS) if gap or before.gap else set[ErrorCode]()
+    refused = INVALID_REQUEST if beyond or before.beyond else INVALID_RECORD_STATE
+    answer = refused if beyond or before.beyond or not goes_on else NONE
+    undelivered = s.end if before.beyond else max(s.first, s.end)
+    known, noted = judgement.undelivered, judgement.renewed_at_gap
+    first_gap = gap and not before.gap
+    return conjunction(
+        judgement.allowed == (allowed if goes_on else allowed | {INVALID_RECORD_STATE}),
+        judgement.answer is answer,
+        known == undelivered if beyond or before.beyond else known is None,
+        noted == ({} if before.gap else None)
+        if not first_gap
+        else noted is not None and _are_equal(noted, before.judgement(s).renewed),
+    )
+
+
+def _is_named_gap(s: OneOperation, place: Place) -> Term:
+    """Whether the batch names an offset from the start offset on where no record is."""
+    here = s.start <= place.offset, s.first <= place.offset, place.offset <= s.last
+    return conjunction(negate(place.tracked), *here)
+
+
+@_acknowledge.theorem(32, 57, of="acknowledge three batches", control=ACCEPTS)
+def batches_are_judged_in_order(s: OneOperation) -> Term:
+    """Batches are judged in order, each after those before, until one is refused."""
+    offsets = s.offset, s.other, s.elsewhere
+    kinds = ((RENEW,), (ACCEPT,), (ACCEPT,))
+    batches = tuple(map(AcknowledgementBatch, offsets, offsets, kinds))
+    accepts = (True, s.awaited, s.other_awaited)
+    asked: list[tuple[Any, ...]] = []
+    partition = partition_of(s)
+
+    def judged(*of: Any) -> Term:  # noqa: ANN401 - as judge_batch
+        asked.append(of)
+        of[2].answer = INVALID_REQUEST if s.dead_letter_queue else NONE
+        return accepts[len(asked) - 1]
+
+    with patch.object(acknowledge, "judge_batch", judged):
+        judgement = acknowledge.judge(partition, Acknowledge(s.member, batches), s.lock)
+        nothing = acknowledge.judge(partition, Acknowledge(s.member, ()), s.lock)
+    right = [(partition, s.member, judgement, batch) for batch in batches[: 3 if s.awaited else 2]]
+    accepted = conjunction(s.awaited, s.other_awaited, negate(s.dead_letter_queue))
+    refusable = conjunction(s.renewable, s.elsewhere > s.other)
+    return conjunction(
+        len(asked) == len(right),
+        *(
+            all(argument is expected for argument, expected in zip(*pair, strict=True))
+            for pair in zip(asked, right, strict=False)
+        ),
+        (NONE in judgement.allowed) if accepted else (NONE not in judgement.allowed),
+        judgement.allowed - {NONE} == (set() if refusable else REFUSALS),
+        conjunction(judgement.renewed_until == s.lock, nothing.allowed == {NONE}),
+        conjunction(not nothing.changed, not nothing.renewed, nothing.answer is NONE),
+    )
+
+
+def _both_are_tracked(s: OneOperation, *_of: object) -> Term:
+    return conjunction(s.tracked, s.other_tracked)
+
+
+def _end(s: OneOperation, before: SharePartition, judgement: Judgement, choice: Choice) -> Step:
+    """Return the step of an acknowledgement that was judged so."""
+    operation, answer = Acknowledge(s.member, ()), waits_for_its_write(s)
+    with patch.object(acknowledge, "judge", lambda *_of: judgement):
+        return acknowledge.acknowledge_records(before, operation, choice, answer, s.seq)
+
+
+@_acknowledge.theorem(
     11,
     33,
+    of={
+        f"refuse batches by {status.name} ({profile.name})": (profile, status)
+        for profile, status in product((KIP, KAFKA), (INVALID_REQUEST, INVALID_RECORD_STATE))
+    },
+    where=_both_are_tracked,
+    control=COUNTS_WRITES,
 )
-DESERVED = _law(
-    "refusal_is_deserved",
-    "A request may be refused exactly if it names a record that may not change, or none, "
-    "or renewals that are not enabled.",
-)
-WELL_FORMED = _law(
-    "request_is_well_formed",
-    "A batch is a range of offsets, with one type for all or one for each.",
-)
-TYPES = _law("types_are_known", "There are five acknowledge types.")
-ASCENDING = _law(
-    "batches_ascend", "Batches of a request ascend; under kafka two may share an offset."
-)
-MALFORMED = _law(
-    "malformed_changes_nothing", "A malformed request is INVALID_REQUEST, and no more."
-)
-LENIENT = Control(
-    "validate finds nothing wrong", "spec.validation:validate", becomes(lambda *_of: NONE)
-)
-NEVER_ALLOWED = Control(
-    "_check_answer allows everything", "spec.acknowledge:_check_answer", becomes(lambda *_of: None)
-)
-
-
-def _forgetful(state: SharePartition, *_rest: Any) -> SharePartition:  # noqa: ANN401 - any argument
-    return attrs.evolve(state, next_write=state.next_write + 1)
-
-
-def _refusals() -> Iterator[Theorem]:
-    for kind in KINDS:
-        name = f"acknowledge by {kind.name}"
-        yield _theorem(POLICY, name, about(_policy, kind), ANYBODY)
-        for status in (INVALID_REQUEST, INVALID_RECORD_STATE):
-            claim = about(_may_be_refused, kind, status)
-            yield _theorem(DESERVED, f"{name}, {status.name}", claim, NEVER_ALLOWED)
-        for profile in (KIP, KAFKA):
-            yield _theorem(
-                REFUSED,
-                f"{name} ({profile.name})",
-                about(_refuses, kind, profile),
-                Control(
-                    "acknowledge_records counts a write that it does not make",
-                    "spec.acknowledge:acknowledge_records",
-                    leaves(_forgetful),
-                ),
-            )
-
-
-def _theorem(stated: Any, name: str, claim: Any, control: Control) -> Theorem:  # noqa: ANN401 - a property, a claim
-    return Theorem(
-        stated, name, OneOperation, is_possible, claim, control, runnable=names_no_others
+def refusal_leaves_renewals_before_its_cause(
+    s: OneOperation, profile: Profile, status: ErrorCode
+) -> Term:
+    """A refusal changes nothing, but that under kafka the renewals before its cause hold."""
+    renewed, other_renewed = _renewed(s, s.record), _renewed(s, s.other_record)
+    judgement = Judgement(s.now + s.lock, status, {status})
+    if s.awaited:
+        judgement.renewed_at_gap = {s.offset: renewed}
+    if s.other_awaited:
+        judgement.renewed_at_fault = {s.other: other_renewed}
+    before = partition_of(s, profile)
+    steps = [_end(s, before, judgement, of) for of in (Choice(refusal=status), Choice())]
+    forbidden = attempted(lambda: _end(s, before, judgement, Choice(refusal=NONE)))
+    fault = status is INVALID_RECORD_STATE and bool(s.other_awaited)
+    survives = profile.renewal_survives_refusal
+    record = renewed if survives and not fault and s.awaited else s.record
+    other = other_renewed if survives and fault else s.other_record
+    return conjunction(
+        forbidden == Refusal(Guard.ACKNOWLEDGEMENT_JUDGED),
+        *(step.outcome.status is status and not step.outcome.writes for step in steps),
+        *(same_record(step.partition.window.records.get(s.offset), record) for step in steps),
+        *(same_record(step.partition.window.records.get(s.other), other) for step in steps),
+        *(kept(before, step.partition, "window") for step in steps),
+        *(rest_of_the_window(s, step.partition) for step in steps),
     )
 
 
-def _validations() -> Iterator[Theorem]:
-    yield Theorem(WELL_FORMED, "validate", OneOperation, is_possible, _validates, LENIENT)
-    yield Theorem(TYPES, "validate", OneOperation, is_possible, _knows_the_types, LENIENT)
-    for profile in (KIP, KAFKA):
-        yield Theorem(
-            ASCENDING,
-            f"validate a request ({profile.name})",
-            OneOperation,
-            is_possible,
-            about(_orders, profile, EntryPoint.REQUEST),
-            LENIENT,
-        )
-    yield Theorem(
-        ASCENDING,
-        "validate within the broker",
-        OneOperation,
-        is_possible,
-        about(_orders, KIP, EntryPoint.SHARE_PARTITION),
-        Control(
-            "validate takes everything for a request",
-            "spec.validation:validate",
-            called_with(
-                lambda operation, profile: (
-                    attrs.evolve(operation, entry=EntryPoint.REQUEST),
-                    profile,
-                )
-            ),
-        ),
+@_acknowledge.theorem(
+    32, of="acknowledge batches", where=_both_are_tracked, control=CHANGES_NOTHING
+)
+def judgement_is_applied_whole(s: OneOperation) -> Term:
+    """If no batch is refused, all renewals and changes hold, and one write reports the changes."""
+    judgement = Judgement(s.now + s.lock, NONE, {NONE})
+    for place, awaited in zip(places(s), (s.awaited, s.other_awaited), strict=True):
+        judgement.renewed[place.offset] = _renewed(s, place.record)
+        if awaited:
+            judgement.changed[place.offset] = Record(RecordState.ARCHIVED, s.elapsed, pending=True)
+    before = partition_of(s)
+    step = _end(s, before, judgement, Choice())
+    after, ends = step.partition, judgement.renewed | judgement.changed
+    stays = conjunction(
+        *(same_record(after.window.records.get(offset), ends[offset]) for offset in ends),
+        kept(before, after, "window", "outstanding", "next_write"),
+        others_wait(s, after),
+        rest_of_the_window(s, after),
     )
-    yield Theorem(
-        MALFORMED,
-        "acknowledge",
-        OneOperation,
-        _is_malformed,
-        _malformed_changes_nothing,
-        LENIENT,
+    if not judgement.changed:
+        return conjunction(stays, not step.outcome.writes, after.next_write == s.next_write)
+    (write,) = step.outcome.writes
+    changed = ((offset, judgement.changed.get(offset)) for offset in (*ends, s.elsewhere))
+    return conjunction(
+        stays,
+        *(reports(write, offset, record) for offset, record in changed),
+        write.delivery_complete_count == s.complete + completes(*ends.values()),
     )
 
 
-ACKNOWLEDGE_THEOREMS = (*_refusals(), *_validations())
+ACKNOWLEDGE_THEOREMS = theorems_in(globals())

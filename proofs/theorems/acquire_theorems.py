@@ -1,358 +1,334 @@
-"""Theorems about what an acquire may take and how far the window may grow (KIP-932, KIP-1206)."""
+"""Theorems about an acquire as a whole: what it asks, whom it gives what, and what stays.
 
-from collections.abc import Iterator
+``acquire_records`` itself runs, with any choice of offsets. What it asks of the checks, of the log
+that the read showed, and when a lock ends, is noted; ``acquire_guard_theorems`` and others prove
+what each of them answers.
+"""
+
 from typing import Any
 
 import attrs
 
-from model.config import SharePartitionConfig
-from model.errors import IllegalChoiceError
+from model.checks import MAX_INT64
+from model.guards import Guard
 from model.operations import Acquire
-from model.profile import KAFKA, KIP, Profile
-from model.ranges import OffsetRange
-from model.states import AcquireMode, RecordState
-from proofs.theorems.controls import also_allows, called_with, keeps
-from proofs.theorems.points import Points
-from proofs.theorems.situation import (
-    any_offset,
-    any_record,
-    ends_in_the_log,
-    flag,
-    number,
-    situation_at,
+from model.outcome import Choice, Outcome
+from model.profile import DRAFT_RESOLVED, KIP, Profile
+from model.ranges import AcquiredRange, OffsetRange, PassedOver
+from proofs.theorems.any_partition import (
+    AnyPartition,
+    either_of,
+    fetch,
+    is_between,
+    is_fetched,
+    is_in_a_batch,
+    log_of,
+    partition_of,
+    standing_in,
 )
+from proofs.theorems.controls import becomes, called_with, sets
+from proofs.theorems.operation_cases import Place, places
+from proofs.theorems.operation_situation import Refusal, attempted, kept, same, same_record
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about, laws
-from proofs.theorems.window_theorems import ORDERED
-from spec import acquire, read, window
+from proofs.theorems.window_theorems import ENDS, TOO_FAR, ends_with_a_record
+from spec import acquire
+from spec import partition as partitions
 from spec.log import Log
-from spec.logic import Term, negate
+from spec.logic import Term, either, negate
 from spec.partition import SharePartition
-from spec.record import UNDELIVERED, Record, is_acquirable, is_held, is_terminal
-from spec.window import Window
+from spec.record import UNDELIVERED, Record, is_acquirable
+from spec.record import acquire as acquire_record
 
-_law = laws("KIP-932, In-flight records")
+WAITS = (PassedOver(0, 0, 1),)
+"""What a fetch leaves waiting, as ``note_fetch`` answers here."""
+CHECKS = ("check_read", "check_taken", "check_maximum", "check_growth", "check_width")
 
 
 @attrs.frozen
-class OneFetch:
-    """A fetch at ``fetch_offset`` that read two log batches, and the record at one offset.
+class AcquireCase:
+    """A choice: which offsets it takes, which it lets enter, and where the start offset moves.
 
-    ``old_end`` is the end offset before the acquire, ``first_new`` the first offset that enters the
-    window and ``end`` the end offset after it. ``limit`` is the limit on the window's width.
+    ``takes`` is "range" for any range of offsets, "first" or "second" for one of the two, or empty
+    for none. ``enters`` is "range", or empty; or this project chooses: "batches" up to an end
+    offset that is chosen, "below" up to the last offset taken.
     """
 
-    start: Term = number()
-    old_end: Term = number()
-    end: Term = number()
-    offset: Term = any_offset()
-    record: Record = any_record()
-    tracked: Term = flag()
-    acquirable: Term = number()
-    log_end: Term = number()
-    fetch_offset: Term = number()
-    first: Term = number()
-    first_last: Term = number()
-    second: Term = number()
-    last: Term = number()
-    maximum: Term = number()
-    limit: Term = number(1)
-    first_new: Term = number()
-
-    @classmethod
-    def reached(cls, state: SharePartition) -> "Iterator[OneFetch]":
-        """Yield fetches from where a run came to."""
-        start, end = state.window.start_offset, state.window.end_offset
-        limit = state.config.partition_max_record_locks
-        for first in range(start, end + 1):
-            for offset in range(first, first + 4):
-                yield situation_at(
-                    cls, state, offset, old_end=end, end=max(end, offset + 1), fetch_offset=start,
-                    first=first, first_last=first + 1, second=first + 2, last=first + 3,
-                    maximum=2, limit=limit, first_new=max(end, first),
-                )  # fmt: skip
+    name: str
+    takes: str = ""
+    enters: str = ""
+    moves: bool = False
+    profile: Profile = KIP
 
 
-def _operation(s: OneFetch, mode: AcquireMode) -> Acquire:
-    batches = (OffsetRange(s.first, s.first_last), OffsetRange(s.second, s.last))
-    return Acquire("member", mode, 1, s.maximum, s.fetch_offset, batches)
-
-
-def _state(s: OneFetch, end: Term, profile: Profile = KIP) -> SharePartition:
-    empty: Any = Points()
-    now = Window(s.start, end, empty, empty, 0, s.acquirable)
-    if s.tracked:
-        now = window.replace(now, {s.offset: s.record})
-    config = SharePartitionConfig(partition_max_record_locks=s.limit)
-    return SharePartition(profile, config, log=Log(0, s.log_end), window=now, ready=True)
-
-
-def _is_read(s: OneFetch) -> Term:
-    return conjunction(
-        s.start <= s.old_end,
-        ends_in_the_log(s.start, s.old_end, s.log_end),
-        s.fetch_offset <= s.first,
-        s.first <= s.first_last,
-        s.first_last < s.second,
-        s.second <= s.last,
-        implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.old_end)),
-    )
-
-
-def _is_grown(s: OneFetch) -> Term:
-    return conjunction(
-        _is_read(s), s.old_end <= s.first_new, s.first_new <= s.offset, s.end == s.offset + 1
-    )
-
-
-def _is_refused(rule: Any, *arguments: object) -> bool:  # noqa: ANN401 - any rule
-    try:
-        rule(*arguments)
-    except IllegalChoiceError:
-        return True
-    return False
-
-
-TAKES = _law(
-    "only_available_records_are_acquired",
-    "An acquire takes only records that were read, are AVAILABLE and await no write.",
-    10,
-)
-WIDTH = Property(
-    "window_stays_within_its_limit",
-    "The window grows to its limit and, where profile and mode allow it, by the batch that crosses "
-    "it.",
-    "KIP-932, group.share.partition.max.record.locks; KIP-1206",
-    (12,),
-)
-SKIPS = _law(
-    "acquire_is_skipped_only_when_full",
-    "A fetch is told that there is nothing to acquire only if the window is full and none is free.",
-)
-VANISHES = Property(
-    "compaction_takes_nothing_that_is_held",
-    "A record that is held stays as it is when the log no longer has it.",
-    "KIP-1226, Compacted records",
-    (10,),
-)
-ONE_BY_ONE = Property(
-    "batches_equal_their_offsets",
-    "Changing the records of a batch is changing them one by one, in any order.",
-    "KIP-932, ShareAcknowledge",
-    (32,),
-)
-
-
-def _taken(s: OneFetch) -> Term:
-    operation = _operation(s, AcquireMode.RECORD_LIMIT)
-    state = _state(s, s.old_end)
-    if _is_refused(acquire.check_taken, state, operation, [s.offset]):
-        return True
-    if _is_refused(acquire.check_maximum, state, operation, [s.offset]):
-        return True
-    record = s.record if s.tracked else UNDELIVERED
-    return conjunction(
-        is_acquirable(record),
-        s.start <= s.offset,
-        s.first <= s.offset,
-        s.offset <= s.last,
-        s.maximum >= 1,
-    )
-
-
-def _size(s: OneFetch) -> Term:
-    """Return the size of the log batch that holds the last offset of the window."""
-    if s.offset >= s.second:
-        return s.last - s.second + 1
-    return s.first_last - s.first + 1
-
-
-def _within(s: OneFetch, mode: AcquireMode, profile: Profile) -> Term:
-    grown = _state(attrs.evolve(s, tracked=False), s.end, profile)
-    operation = _operation(s, mode)
-    if _is_refused(acquire.check_width, grown, operation, s.old_end, s.first_new, [s.offset]):
-        return True
-    width = s.end - s.start
-    if profile is KAFKA:
-        width = width - (s.first_new - max(s.old_end, s.start))
-    whole = mode is AcquireMode.BATCH_OPTIMIZED and profile.window_may_overshoot
-    extra = _size(s) - 1 if whole else 0
-    return width <= s.limit + extra
-
-
-def _width_theorems() -> Iterator[Theorem]:
-    for profile in (KIP, KAFKA):
-        for mode in AcquireMode:
-            yield Theorem(
-                WIDTH,
-                f"acquire by {mode} ({profile.name})",
-                OneFetch,
-                _is_grown,
-                about(_within, mode, profile),
-                Control(
-                    "check_width allows one offset more",
-                    "spec.acquire:check_width",
-                    called_with(lambda state, *rest: (_wider(state), *rest)),
-                ),
-            )
-
-
-def _wider(state: SharePartition) -> SharePartition:
-    limit = state.config.partition_max_record_locks + 1
-    return attrs.evolve(state, config=SharePartitionConfig(partition_max_record_locks=limit))
-
-
-def _learned(s: OneFetch) -> SharePartition:
-    return read.learn(_state(s, s.old_end), _operation(s, AcquireMode.BATCH_OPTIMIZED))
-
-
-def _ends_in_the_log(s: OneFetch) -> Term:
-    operation = _operation(s, AcquireMode.BATCH_OPTIMIZED)
-    if _is_refused(read.check_read, _state(s, s.old_end), operation):
-        return True
-    learned = _learned(s)
-    grown = window.extend(learned.window, s.offset + 1)
-    return conjunction(
-        grown.start_offset <= grown.end_offset, grown.end_offset <= learned.log.end_offset
-    )
-
-
-def _is_kept(s: OneFetch) -> Term:
-    after = _learned(s).window.records.get(s.offset)
-    return after is not None and conjunction(after.state == s.record.state, is_held(after))
-
-
-def _is_skipped_rightly(s: OneFetch) -> Term:
-    state = _state(s, s.old_end)
-    if _is_refused(acquire.check_full, state):
-        return True
-    free = conjunction(s.tracked, is_acquirable(s.record))
-    return conjunction(s.old_end - s.start >= s.limit, negate(free))
-
-
-_FETCH_THEOREMS = (
-    Theorem(
-        TAKES,
-        "acquire",
-        OneFetch,
-        _is_read,
-        _taken,
-        Control(
-            "is_acquirable lets ACQUIRED records through",
-            "spec.record:is_acquirable",
-            also_allows(lambda record: record.state == RecordState.ACQUIRED),
-        ),
-    ),
-    Theorem(
-        ORDERED,
-        "acquire",
-        OneFetch,
-        lambda s: conjunction(
-            _is_read(s), s.start <= s.offset, s.first <= s.offset, s.offset <= s.last
-        ),
-        _ends_in_the_log,
-        Control(
-            "readable_end lies one offset beyond the log",
-            "spec.log:readable_end",
-            lambda rule: lambda log, level: rule(log, level) + 1,
-        ),
-    ),
-    Theorem(
-        SKIPS,
-        "check that it is full",
-        OneFetch,
-        _is_read,
-        _is_skipped_rightly,
-        Control(
-            "replace does not count available records", "spec.window:replace", keeps("acquirable")
-        ),
-    ),
-    Theorem(
-        VANISHES,
-        "acquire",
-        OneFetch,
-        lambda s: conjunction(_is_read(s), s.tracked, is_held(s.record)),
-        _is_kept,
-        Control(
-            "can_vanish lets held records through", "spec.record:can_vanish", also_allows(is_held)
-        ),
-    ),
+CASES = (
+    AcquireCase("acquire", "range"),
+    AcquireCase("acquire with a number", "range", profile=DRAFT_RESOLVED),
+    AcquireCase("let enter", enters="range", profile=DRAFT_RESOLVED),
+    AcquireCase("acquire and let enter", "first", "range"),
+    AcquireCase("acquire by policy", "first", "batches"),
+    AcquireCase("acquire by policy what comes first", "first", "below"),
+    AcquireCase("acquire by policy what comes later", "second", "below"),
+    AcquireCase("acquire and move start", "first", moves=True),
 )
 
 
 @attrs.frozen
-class TwoRecords:
-    """A window, and two of its offsets with their records before and after."""
+class RanAcquire:
+    """An acquire that ran: what it was given, what it asked, and its step or refusal.
 
-    start: Term = number()
-    end: Term = number()
-    offset: Term = any_offset()
-    record: Record = any_record()
-    after: Record = any_record()
-    other: Term = any_offset()
-    other_record: Record = any_record()
-    other_after: Record = any_record()
+    ``taken`` are those of the two offsets that it should take, ``entered`` those that enter.
+    """
 
-    @classmethod
-    def reached(cls, state: SharePartition) -> "Iterator[TwoRecords]":
-        """Yield pairs of records in a share-partition that a run reached."""
-        now = state.window
-        for offset in now.records:
-            for other, record in now.records.items():
-                yield situation_at(cls, state, offset, other=other, other_record=record)
+    learned: SharePartition
+    operation: Acquire
+    asked: dict[str, tuple[Any, ...]]
+    step: Any
+    taken: list[Place]
+    entered: list[Place]
 
 
-def _pair(s: TwoRecords) -> Window:
-    empty: Any = Points()
-    single = window.replace(Window(s.start, s.end, empty, empty), {s.offset: s.record})
-    return window.replace(single, {s.other: s.other_record})
+def _choice(s: AnyPartition, case: AcquireCase) -> Choice:
+    start = s.target if case.moves else s.start
+    if case.enters in {"batches", "below"}:
+        return Choice(
+            start_offset=start, end_offset=s.entered_last if case.enters == "batches" else None
+        )
+    taken = {
+        "range": (OffsetRange(s.taken, s.taken_last),),
+        "first": (OffsetRange(s.offset, s.offset),),
+    }
+    entered = (OffsetRange(s.entered, s.entered_last),) if case.enters else ()
+    return Choice(taken.get(case.takes, ()), entered, start_offset=start)
 
 
-def _equal(s: TwoRecords, first: Window, second: Window) -> Term:
+def _takes(s: AnyPartition, case: AcquireCase, place: Place) -> Term:
+    if case.takes == "range":
+        return is_between(s.taken, place.offset, s.taken_last)
+    return case.takes == ("first", "second")[place.index]
+
+
+def _lets_enter(s: AnyPartition, case: AcquireCase, place: Place) -> Term:
+    """Return whether the offset enters the window and stays AVAILABLE."""
+    if not case.enters or place.tracked or _takes(s, case, place):
+        return False
+    if case.enters == "range":
+        named = is_between(s.entered, place.offset, s.entered_last)
+        return conjunction(s.start <= place.offset, named)
+    last = s.other if case.takes == "second" else s.offset
+    end = s.entered_last if case.enters == "batches" else last
+    beyond = conjunction(s.end <= place.offset, s.log_start <= place.offset, place.offset < end)
+    return conjunction(beyond, is_in_a_batch(s, place.offset))
+
+
+def _run(s: AnyPartition, case: AcquireCase) -> RanAcquire:
+    """Run the acquire, and note what it asks."""
+    before = partition_of(s, case.profile, log=Log(0, 0))
+    learned = attrs.evolve(before, log=log_of(s))
+    operation, choice = fetch(s), _choice(s, case)
+    own = [s.other if case.takes == "second" else s.offset]
+    answers = dict.fromkeys(CHECKS) | {
+        "learn": learned,
+        "granted_until": s.lock,
+        "note_fetch": WAITS,
+        "chosen_offsets": own,
+    }
+    with (
+        standing_in(acquire, **answers) as asked,
+        standing_in(partitions, first_unfinished=s.furthest),
+    ):
+        step = attempted(lambda: acquire.acquire_records(before, operation, choice))
+    given = {
+        "granted_until": (before, choice),
+        "check_read": (before, operation),
+        "learn": (before, operation, choice),
+    }
+    if any(asked.get(name) != arguments for name, arguments in given.items()):
+        asked = {}
+    taken = [p for p in places(s) if _takes(s, case, p)]
+    return RanAcquire(
+        learned, operation, asked, step, taken, [p for p in places(s) if _lets_enter(s, case, p)]
+    )
+
+
+def _end(s: AnyPartition, ran: RanAcquire) -> Term:
+    """Return the end offset that covers what is taken and what enters."""
+    end = s.end
+    for place in (*ran.taken, *ran.entered):
+        end = either(place.offset >= end, place.offset + 1, end)
+    return end
+
+
+def _record_after(
+    s: AnyPartition, case: AcquireCase, ran: RanAcquire, place: Place
+) -> Record | None:
+    if case.moves and is_between(s.start, place.offset, s.target - 1):
+        return None
+    if place in ran.taken:
+        return _acquired(s, case, place)
+    if place.tracked:
+        return place.record
+    return UNDELIVERED if place in ran.entered else None
+
+
+def _acquired(s: AnyPartition, case: AcquireCase, place: Place) -> Record:
+    number = s.acquisition if case.profile.in_progress else None
+    return acquire_record(place.record if place.tracked else UNDELIVERED, s.member, s.lock, number)
+
+
+def _told(acquired: tuple[AcquiredRange, ...], offset: Term) -> Term:
+    """Return the delivery count that the member is told of an offset, or None."""
+    counts = [r.delivery_count for r in acquired if is_between(r.first, offset, r.last)]
+    return counts[0] if len(counts) == 1 else None
+
+
+def _is_taken_rightly(s: AnyPartition, case: AcquireCase) -> Term:
+    """Whether what is taken passed the checks: AVAILABLE, or new."""
+    taken = (
+        implies(
+            _takes(s, case, p),
+            conjunction(s.start <= p.offset, implies(p.tracked, is_acquirable(p.record))),
+        )
+        for p in places(s)
+    )
+    return conjunction(is_fetched(s), s.taken <= s.taken_last, s.entered <= s.entered_last, *taken)
+
+
+def _ends_with_a_record(s: AnyPartition, case: AcquireCase) -> Term:
+    """Whether the window is empty, or ends with a record at one of the two offsets."""
+    last = (conjunction(p.tracked, p.offset == s.end - 1) for p in places(s))
+    return conjunction(_is_taken_rightly(s, case), either_of(s.start >= s.end, *last))
+
+
+def _names_no_others(s: AnyPartition) -> Term:
+    """Whether the ranges name none but the two offsets."""
+    ranges = ((s.taken, s.offset), (s.taken_last, s.taken), (s.entered, s.other))
+    alone = (first == last for first, last in (*ranges, (s.entered_last, s.entered)))
+    return conjunction(*alone, s.other == s.offset + 1)
+
+
+RECORDS = "spec.acquire:acquire_records"
+EACH = {case.name: (case,) for case in CASES}
+CHOOSING = {case.name: (case,) for case in CASES if case.moves or case.enters == "range"}
+_FETCH = Subject("KIP-932, In-flight records", AnyPartition, is_fetched, _names_no_others)
+
+
+def _asking_for_more(state: SharePartition, operation: Acquire, choice: Choice) -> tuple[Any, ...]:
+    more = attrs.evolve(operation, max_fetch_records=operation.max_fetch_records + 1)
+    return state, more, choice
+
+
+@_FETCH.theorem(
+    10,
+    12,
+    of=EACH,
+    given=_is_taken_rightly,
+    control=wrong(RECORDS, "asks for more", called_with(_asking_for_more)),
+)
+def acquire_asks_each_check(s: AnyPartition, case: AcquireCase) -> Term:
+    """An acquire asks its checks about what was read, what is taken, and what enters the window."""
+    ran = _run(s, case)
+    asked, learned = ran.asked, ran.learned
+    if isinstance(ran.step, Refusal) or not asked:
+        return isinstance(ran.step, Refusal)
+    taken = [place.offset for place in ran.taken]
+    inside = sorted((*ran.taken, *ran.entered), key=lambda place: place.index)
+    entering = [place.offset for place in inside if place.offset >= s.end]
+    width = (ran.operation, s.end, entering[0], taken) if entering else ()
+    moved = asked.get("check_width", (None,))[0]
+    about_taken = (learned, ran.operation, taken)
     return conjunction(
-        first.complete == second.complete,
-        first.acquirable == second.acquirable,
-        *(_is_same(first.records[o], second.records[o]) for o in (s.offset, s.other)),
-        *((o in first.held) == (o in second.held) for o in (s.offset, s.other)),
-    )
-
-
-def _is_same(record: Record, other: Record) -> Term:
-    names = [field.name for field in attrs.fields(Record)]
-    return conjunction(*(getattr(record, n) == getattr(other, n) for n in names))
-
-
-def _one_by_one(s: TwoRecords) -> Term:
-    together = window.replace(_pair(s), {s.offset: s.after, s.other: s.other_after})
-    singly = window.replace(window.replace(_pair(s), {s.offset: s.after}), {s.other: s.other_after})
-    backwards = window.replace(
-        window.replace(_pair(s), {s.other: s.other_after}), {s.offset: s.after}
-    )
-    return conjunction(_equal(s, together, singly), _equal(s, together, backwards))
-
-
-def _pair_theorems() -> Iterator[Theorem]:
-    yield Theorem(
-        ONE_BY_ONE,
-        "any change",
-        TwoRecords,
-        lambda s: conjunction(s.offset != s.other, s.start <= s.offset, s.offset < s.end),
-        _one_by_one,
-        Control(
-            "replace counts one batch once, however many records it completes",
-            "spec.window:replace",
-            lambda rule: (
-                lambda before, changes: attrs.evolve(
-                    rule(before, changes),
-                    complete=before.complete + (1 if _completes(changes) else 0),
-                )
-            ),
+        *(
+            asked.get(name) == about_taken
+            for name in ("check_taken", "check_maximum", "note_fetch")
         ),
+        asked["check_growth"] == (learned, {p.offset for p in inside}, _end(s, ran)),
+        asked.get("check_width", ())[1:] == width,
+        not entering or (moved is not None and moved.window is ran.step.partition.window),
+        case.enters not in {"batches", "below"}
+        or asked.get("chosen_offsets") == (learned, ran.operation),
     )
 
 
-def _completes(changes: dict[int, Record]) -> bool:
-    return any(is_terminal(after) for after in changes.values())
+@_FETCH.theorem(
+    5,
+    10,
+    32,
+    of=EACH,
+    given=_is_taken_rightly,
+    control=wrong(RECORDS, "answers nothing", sets(outcome=Outcome(can_acquire=False))),
+)
+def acquire_changes_what_it_takes(s: AnyPartition, case: AcquireCase) -> Term:
+    """What is acquired is the member's until its lock ends, as it is told; the rest stays."""
+    ran = _run(s, case)
+    if isinstance(ran.step, Refusal):
+        return True
+    after, outcome = ran.step.partition, ran.step.outcome
+    numbered = bool(ran.taken) and case.profile.in_progress
+    start, end = s.target if case.moves else s.start, _end(s, ran)
+    records = {place.offset: _record_after(s, case, ran, place) for place in places(s)}
+    counts = [
+        _acquired(s, case, place).delivery_count if place in ran.taken else None
+        for place in places(s)
+    ]
+    return conjunction(
+        *(same_record(after.window.records.get(o), record) for o, record in records.items()),
+        negate(s.elsewhere in after.window.records),
+        kept(ran.learned, after, "window", "next_acquisition", "passed_over"),
+        after.next_acquisition == s.acquisition + (1 if numbered else 0),
+        after.passed_over is WAITS,
+        after.window.start_offset == start,
+        after.window.end_offset == either(end >= start, end, start),
+        *(
+            same(_told(outcome.acquired, offset), count)
+            for offset, count in zip((*records, s.elsewhere), (*counts, None), strict=True)
+        ),
+        same(outcome.acquisition, s.acquisition if numbered else None),
+        not outcome.writes,
+        outcome.can_acquire,
+    )
 
 
-ACQUIRE_THEOREMS = (*_FETCH_THEOREMS, *_width_theorems(), *_pair_theorems())
+@_FETCH.theorem(
+    6,
+    of=CHOOSING,
+    given=_is_taken_rightly,
+    control={
+        name: wrong("spec.partition:move_start", "moves nowhere", becomes(lambda state, _: state))
+        if case.moves
+        else wrong(
+            "spec.acquire:_read_extent",
+            "says that everything was read",
+            becomes(lambda _operation: (0, MAX_INT64)),
+        )
+        for name, (case,) in CHOOSING.items()
+    },
+)
+def acquire_is_refused_for_what_it_may_not_choose(s: AnyPartition, case: AcquireCase) -> Term:
+    """Besides its checks, an acquire refuses what enters unread, and a wrong start offset."""
+    ran = _run(s, case)
+    start = s.target if case.moves else s.start
+    unread = case.enters == "range" and either_of(
+        *(negate(is_between(s.first, p.offset, s.last)) for p in ran.entered)
+    )
+    if not isinstance(ran.step, Refusal):
+        stays = either_of(start == s.start, is_between(s.start, start, s.furthest))
+        return conjunction(negate(unread), stays)
+    if ran.step.guard is Guard.ONLY_READ_IS_ACQUIRED:
+        return unread
+    if ran.step.guard is Guard.START_NEVER_GOES_BACK:
+        return conjunction(negate(unread), start < s.start)
+    beyond = conjunction(start > s.start, start > s.furthest)
+    return conjunction(beyond, ran.step.guard is Guard.START_STOPS_AT_UNFINISHED)
+
+
+@attrs.evolve(_FETCH, source=ENDS.source).theorem(
+    7, of=EACH, given=_ends_with_a_record, control=TOO_FAR
+)
+def window_ends_with_a_record(s: AnyPartition, case: AcquireCase) -> Term:
+    """A window that is not empty ends with a record."""
+    step = _run(s, case).step
+    return True if isinstance(step, Refusal) else ends_with_a_record(step.partition.window)
+
+
+ACQUIRE_THEOREMS = theorems_in(globals())

@@ -6,21 +6,13 @@ from itertools import chain
 from model.errors import InvalidValueError
 from proofs.theorems.acknowledge_theorems import ACKNOWLEDGE_THEOREMS
 from proofs.theorems.acquire_guard_theorems import ACQUIRE_GUARD_THEOREMS
-from proofs.theorems.acquire_operation_theorems import ACQUIRE_OPERATION_THEOREMS
 from proofs.theorems.acquire_theorems import ACQUIRE_THEOREMS
-from proofs.theorems.batch_theorems import BATCH_THEOREMS
-from proofs.theorems.complete_count_theorems import COMPLETE_COUNT_THEOREMS
-from proofs.theorems.coordinator_theorems import COORDINATOR_THEOREMS
 from proofs.theorems.count_lemmas import COUNT_LEMMAS
 from proofs.theorems.counting_theorems import COUNTING_THEOREMS
 from proofs.theorems.durable_theorems import DURABLE_THEOREMS
-from proofs.theorems.effect_theorems import EFFECT_THEOREMS
 from proofs.theorems.expiry_theorems import EXPIRY_THEOREMS
 from proofs.theorems.group_theorems import GROUP_THEOREMS
 from proofs.theorems.induction import obligations
-from proofs.theorems.log_theorems import LOG_THEOREMS
-from proofs.theorems.mark_request_theorems import MARK_REQUEST_THEOREMS
-from proofs.theorems.mark_theorems import MARK_THEOREMS
 from proofs.theorems.offered_theorems import OFFERED_THEOREMS
 from proofs.theorems.operation_theorems import OPERATION_THEOREMS
 from proofs.theorems.policy_theorems import POLICY_THEOREMS
@@ -47,34 +39,26 @@ def _proofs_of(lemmas: tuple[Lemma, ...]) -> Iterator[Theorem]:
 
 THEOREMS: tuple[Theorem, ...] = (
     *RECORD_THEOREMS,
-    *EFFECT_THEOREMS,
     *_proofs_of(WALK_LEMMAS),
     *WALK_THEOREMS,
     *WINDOW_THEOREMS,
     *OPERATION_THEOREMS,
     *EXPIRY_THEOREMS,
     *ACKNOWLEDGE_THEOREMS,
-    *BATCH_THEOREMS,
     *WRITE_THEOREMS,
     *TAKEOVER_THEOREMS,
     *ACQUIRE_THEOREMS,
-    *LOG_THEOREMS,
     *READ_THEOREMS,
     *ACQUIRE_GUARD_THEOREMS,
-    *ACQUIRE_OPERATION_THEOREMS,
     *POLICY_THEOREMS,
     *OFFERED_THEOREMS,
-    *COUNTING_THEOREMS,
     *_proofs_of(COUNT_LEMMAS),
-    *COMPLETE_COUNT_THEOREMS,
+    *COUNTING_THEOREMS,
     *DURABLE_THEOREMS,
-    *COORDINATOR_THEOREMS,
     *REQUEST_THEOREMS,
     *STATE_BATCH_THEOREMS,
     *RECOVERY_THEOREMS,
     *PROGRESS_THEOREMS,
-    *MARK_THEOREMS,
-    *MARK_REQUEST_THEOREMS,
     *SESSION_THEOREMS,
     *GROUP_THEOREMS,
 )

@@ -1,10 +1,10 @@
-"""Theorems about how a change at one offset changes lag and delivery complete count (KIP-1226).
+"""Theorems about lag and delivery complete count (KIP-1226).
 
-``complete_count_theorems`` proves them for a whole window of any width.
+How a change at one offset changes them, and what they are of a window of any width: which other
+offsets are complete is any marks at all, and the lemmas on counts tell how many.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 import attrs
 
@@ -12,12 +12,15 @@ from model.operations import AdvanceLogStart, Produce, ResetOffset
 from model.profile import KAFKA, KIP, Profile
 from model.snapshot import DurableState
 from proofs.theorems.controls import adds, keeps, leaves, returns
-from proofs.theorems.points import Points
+from proofs.theorems.count import count, counts_on, has, put, unmarked
+from proofs.theorems.count_lemmas import COMPLEMENT, PUT, SPLIT, WITHIN, Range
+from proofs.theorems.operation_situation import OneOperation, partition_of
 from proofs.theorems.record_operations import TRANSITIONS, Transition
-from proofs.theorems.situation import any_offset, any_record, flag, number, situation_at
-from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Property, Theorem, about, laws
-from spec import initialize, log_start, window
+from proofs.theorems.situation import ends_in_the_log
+from proofs.theorems.statement import Claim, Subject, theorems_in, wrong
+from proofs.theorems.symbolic import conjunction, implies
+from proofs.theorems.theorem import LemmaCitation
+from spec import initialize, log_start, partition, window
 from spec import lag as lags
 from spec import log as logs
 from spec import produce as log_end
@@ -26,204 +29,175 @@ from spec.lag import lag
 from spec.log import Log
 from spec.logic import Term, either, negate
 from spec.partition import SharePartition, complete_count
-from spec.record import UNDELIVERED, Record, is_finished, is_held, is_terminal
+from spec.record import UNDELIVERED, is_finished, is_held, is_terminal
 from spec.window import Window
 
-
-@attrs.frozen
-class Counted:
-    """A share-partition, what it has at one offset, and what may come to that record.
-
-    ``complete`` and ``acquirable`` count the records at other offsets. The hole of the log from
-    ``hole_first`` to ``hole_last`` may hold the offset. ``target`` is an offset given by an
-    operation; the other fields are as in ``OneRecord``.
-    """
-
-    start: Term = number()
-    end: Term = number()
-    offset: Term = any_offset()
-    record: Record = any_record()
-    tracked: Term = flag()
-    complete: Term = number()
-    acquirable: Term = number()
-    log_end: Term = number()
-    hole_first: Term = number()
-    hole_last: Term = number()
-    target: Term = number()
-    member: Term = number()
-    now: Term = number()
-    deadline: Term = number()
-    lock: Term = number()
-    limit: Term = number(1)
-    highest: Term = number(1)
-    acquisition: Term = number()
-    marks: Term = flag()
-    threshold: Term = number()
-    extension: Term = number()
-    grace: Term = number()
-    dead_letter_queue: Term = flag()
-
-    @classmethod
-    def reached(cls, state: SharePartition) -> "Iterator[Counted]":
-        """Yield the situations in a share-partition that a run reached."""
-        now, far = state.window, state.log.end_offset
-        for offset in range(now.start_offset, now.end_offset + 1):
-            for target in (now.start_offset, now.start_offset + 1, far, far + 2):
-                here = situation_at(cls, state, offset, target=target, member="a")
-                yield here
-                yield attrs.evolve(here, member="b")
-                yield attrs.evolve(here, member="b", now=here.deadline)
+Change = Callable[[SharePartition], SharePartition]
 
 
-def _window(s: Counted, end: Term) -> Window:
-    empty: Any = Points()
-    others = Window(s.start, end, empty, empty, s.complete, s.acquirable)
-    return window.replace(others, {s.offset: s.record}) if s.tracked else others
+def _state(s: OneOperation, profile: Profile = KIP) -> SharePartition:
+    """Return the share-partition, whose log has a hole."""
+    log = Log(0, s.log_end, ((s.second, s.second_last),))
+    return attrs.evolve(partition_of(s, profile), log=log)
 
 
-def _state(s: Counted, profile: Profile, now: Window | None = None) -> SharePartition:
-    log = Log(0, s.log_end, ((s.hole_first, s.hole_last),))
-    return SharePartition(profile, log=log, window=now or _window(s, s.end), ready=True)
+def _with_window(before: SharePartition, now: Window) -> SharePartition:
+    return attrs.evolve(before, window=now)
 
 
-def _in_hole(s: Counted) -> Term:
-    return conjunction(s.hole_first <= s.offset, s.offset <= s.hole_last)
+def _in_hole(s: OneOperation) -> Term:
+    return conjunction(s.second <= s.offset, s.offset <= s.second_last)
 
 
-def _is_counted(s: Counted) -> Term:
-    holds = (known.holds(s.record, s.highest, s.now) for known in RECORD_INVARIANTS)
-    return conjunction(
-        s.start <= s.offset,
-        s.offset < s.end,
-        s.end <= s.log_end,
-        s.hole_first <= s.hole_last,
-        s.limit <= s.highest,
-        *holds,
-    )
+def _is_alone(s: OneOperation) -> Term:
+    """Whether the window has a record at the first offset only, if at all."""
+    ordered = s.start <= s.end, s.second <= s.second_last, s.limit <= s.highest
+    return conjunction(*ordered, negate(s.other_tracked), s.offset < s.other, s.end < s.other)
 
 
-def _in_both(claim: Callable[[Counted, Profile], Term]) -> Callable[[Counted], Term]:
-    return lambda s: conjunction(claim(s, KIP), claim(s, KAFKA))
+def _is_inside(s: OneOperation) -> Term:
+    """Whether the offset lies in the window, and its record is sound."""
+    inside = s.start <= s.offset, s.offset < s.end, s.end <= s.log_end
+    sound = (known.holds(s.record, s.highest, s.now) for known in RECORD_INVARIANTS)
+    return conjunction(*inside, *sound)
 
 
-CHANGES = {
-    "acquire": (0, "Acquiring a record does not change the lag.", (17,)),
-    "renew": (0, "Renewing a lock does not change the lag.", (17,)),
-    "mark": (0, "Marking a record in progress does not change the lag.", (17, 38)),
-    "stay for the grace": (0, "A member that leaves for a while does not change the lag.", (17,)),
-    "finish dead letter": (-1, "The end of a dead letter takes one from the lag.", (18,)),
-    "archive aborted": (
-        -1,
-        "Archiving a record of an aborted transaction takes one from the lag.",
-        (18,),
-    ),
-    "withhold": (-1, "Archiving a record that nobody is to get takes one from the lag.", (18,)),
-    "commit": (0, "A write that succeeds does not change the lag.", (17, 18)),
-    "accept": (-1, "Accepting a record takes one from the lag.", (18,)),
-    "acknowledge as gap": (-1, "Acknowledging a gap takes one from the lag.", (18,)),
-    "vanish": (-1, "Archiving a record that the log lost takes one from the lag.", (18,)),
+def _is_tracked(s: OneOperation) -> Term:
+    return conjunction(_is_inside(s), s.tracked)
+
+
+def _is_first(s: OneOperation) -> Term:
+    return conjunction(_is_tracked(s), s.offset == s.start)
+
+
+def _is_gap(s: OneOperation) -> Term:
+    return conjunction(_is_inside(s), negate(s.tracked))
+
+
+def _adds(s: OneOperation, change: Change, expected: Term) -> Term:
+    """Whether the change adds so much to the lag, as both profiles count it."""
+    befores = [_state(s, profile) for profile in (KIP, KAFKA)]
+    return conjunction(*(lag(change(before)) - lag(before) == expected for before in befores))
+
+
+MISCOUNTS = wrong("spec.window:replace", "counts one record too many", adds(1, "complete"))
+FORGETFUL = wrong("spec.window:drop_below", "keeps the count", keeps("complete"))
+COUNTS_GAPS = wrong("spec.window:drop_below", "counts a gap", keeps("complete", plus=1))
+ONE_MORE = wrong("spec.lag:share_partition_lag", "adds one", adds(1))
+COUNTS_THE_NEXT = wrong("spec.partition:complete_count", "counts the end offset too", adds(1))
+STANDS = wrong("spec.produce:produce", "leaves the log's end", leaves(lambda state, _of: state))
+MOVES_THE_END = wrong("spec.log:learn_hole", "moves the log's end", adds(1, "end_offset"))
+UNKNOWN = wrong("spec.lag:durable_lag", "is never known", returns(lambda _lag: None))
+EXPECTED = dict.fromkeys(("acquire", "renew", "mark", "stay for the grace", "commit"), 0) | {
+    "finish dead letter": -1,
+    "archive aborted": -1,
+    "withhold": -1,
+    "accept": -1,
+    "acknowledge as gap": -1,
+    "vanish": -1,
 }
-ENDS_AN_ATTEMPT = (
-    "The lag falls by one if the record is ARCHIVED at its limit, and is else unchanged."
+"""What each transition adds to the lag; others take one where they end the record, or undo that."""
+_lag = Subject("KIP-1226, Lag", OneOperation, _is_alone)
+_complete = Subject("KIP-1226, Delivery complete count", OneOperation, _is_alone)
+
+
+@_lag.theorem(
+    17,
+    18,
+    38,
+    of=[each for each in TRANSITIONS if each.name != "enter"],
+    where=lambda s, transition: conjunction(_is_tracked(s), transition.happens(s)),
+    control=MISCOUNTS,
 )
-UNDOES = "A write that fails gives the lag back what its record took from it."
-
-
-REJECTS = "Rejecting a record takes one from the lag, unless a dead-letter queue is to take it."
-
-
-def _expected(transition: Transition, before: Record, after: Record) -> Term:
-    if transition.name in CHANGES:
-        return CHANGES[transition.name][0]
-    return either(is_terminal(before), 1, 0) - either(is_terminal(after), 1, 0)
-
-
-def _changes_lag(s: Counted, transition: Transition, profile: Profile) -> Term:
-    before = _state(s, profile)
-    changed = transition.after(s)
-    if changed is None:
+def lag_follows_each_record(s: OneOperation, transition: Transition) -> Term:
+    """The end of a record takes one from the lag, undoing it gives that back; no more happens."""
+    after = transition.after(s)
+    if after is None:
         return True
-    after = attrs.evolve(before, window=window.replace(before.window, {s.offset: changed}))
-    return lag(after) - lag(before) == _expected(transition, s.record, changed)
-
-
-def _changes_both_lags(s: Counted, transition: Transition) -> Term:
-    return conjunction(_changes_lag(s, transition, KIP), _changes_lag(s, transition, KAFKA))
-
-
-def _is_allowed(s: Counted, transition: Transition) -> Term:
-    return conjunction(_is_counted(s), s.tracked, transition.happens(s))
-
-
-MISCOUNTS = Control(
-    "replace counts one complete record too many", "spec.window:replace", adds(1, "complete")
-)
-
-
-def _record_lags() -> Iterator[Theorem]:
-    for transition in TRANSITIONS:
-        if transition.name == "enter":
-            continue
-        other = {"roll back": UNDOES, "reject": REJECTS}.get(transition.name, ENDS_AN_ATTEMPT)
-        _change, sentence, numbers = CHANGES.get(transition.name, (None, other, (17, 18)))
-        yield Theorem(
-            Property("lag_follows_each_record", sentence, "KIP-1226, Lag", numbers),
-            transition.name,
-            Counted,
-            about(_is_allowed, transition),
-            about(_changes_both_lags, transition),
-            MISCOUNTS,
-        )
-
-
-def _enters(s: Counted, profile: Profile) -> Term:
-    before = _state(s, profile)
-    grown = window.replace(window.extend(before.window, s.offset + 1), {s.offset: UNDELIVERED})
-    return lag(attrs.evolve(before, window=grown)) == lag(before)
-
-
-def _produced(s: Counted, profile: Profile) -> Term:
-    before = _state(s, profile)
-    after = log_end.produce(before, Produce((), s.target)).partition
-    return lag(after) - lag(before) == s.target - s.log_end
-
-
-def _start_moved(s: Counted, profile: Profile) -> Term:
-    before = _state(s, profile)
-    after = attrs.evolve(before, window=window.drop_below(before.window, s.offset + 1))
-    return lag(after) == lag(before)
-
-
-def _gap_passed(s: Counted, profile: Profile) -> Term:
-    before = _state(s, profile)
-    after = attrs.evolve(before, window=window.drop_below(before.window, s.offset + 1))
-    return lag(after) == lag(before) - 1
-
-
-def _gap_learnt(s: Counted, profile: Profile) -> Term:
-    before = _state(s, profile)
-    after = attrs.evolve(before, log=logs.learn_hole(before.log, s.offset, s.offset))
-    return lag(after) == lag(before)
-
-
-def _log_start_moved(s: Counted, profile: Profile) -> Term:
-    before = _state(s, profile)
-    after = log_start.advance_log_start(before, AdvanceLogStart(s.offset + 1)).partition
-    return lag(after) - lag(before) == either(is_terminal(s.record), 0, -1)
-
-
-def _was_reset(s: Counted, profile: Profile) -> Term:
-    before = _state(s, profile)
-    after = initialize.reset_offset(before, ResetOffset(s.target)).partition
-    return conjunction(
-        lag(after) == s.log_end - s.target,
-        complete_count(after) == 0,
-        after.durable.delivery_complete_count == 0,
+    ended = either(is_terminal(s.record), 1, 0) - either(is_terminal(after), 1, 0)
+    return _adds(
+        s,
+        lambda now: _with_window(now, window.replace(now.window, {s.offset: after})),
+        EXPECTED.get(transition.name, ended),
     )
 
 
-def _is_reported(s: Counted) -> Term:
-    """Whether the lag is reported exactly where the durable state knows it, and is not negative."""
+@_lag.theorem(
+    17,
+    of="enter",
+    where=lambda s: conjunction(s.offset == s.end, negate(s.tracked), negate(_in_hole(s))),
+    control=MISCOUNTS,
+)
+def lag_ignores_what_enters(s: OneOperation) -> Term:
+    """A record that enters the window changes no lag."""
+
+    def enter(before: SharePartition) -> SharePartition:
+        wide = window.extend(before.window, s.offset + 1)
+        return _with_window(before, window.replace(wide, {s.offset: UNDELIVERED}))
+
+    return _adds(s, enter, 0)
+
+
+@_lag.theorem(
+    16,
+    of="produce",
+    where=lambda s: conjunction(_is_tracked(s), s.first >= s.log_end, s.second_last < s.log_end),
+    control=STANDS,
+)
+def lag_grows_by_what_is_produced(s: OneOperation) -> Term:
+    """Producing n offsets adds n to the lag."""
+    produced = Produce((), s.first)
+    return _adds(s, lambda now: log_end.produce(now, produced).partition, s.first - s.log_end)
+
+
+def _pass_the_offset(s: OneOperation) -> Change:
+    return lambda now: _with_window(now, window.drop_below(now.window, s.offset + 1))
+
+
+@_lag.theorem(
+    19,
+    of="move start",
+    where=lambda s: conjunction(_is_first(s), is_finished(s.record)),
+    control=FORGETFUL,
+)
+def lag_ignores_the_start_offset(s: OneOperation) -> Term:
+    """The start offset passes a finished record without changing the lag."""
+    return _adds(s, _pass_the_offset(s), 0)
+
+
+@_lag.theorem(
+    19,
+    of="move start over a gap",
+    where=lambda s: conjunction(_is_gap(s), s.offset == s.start, _in_hole(s)),
+    control=COUNTS_GAPS,
+)
+def lag_includes_natural_gaps(s: OneOperation) -> Term:
+    """A natural gap that was not acknowledged is lag until the start offset passes it."""
+    return _adds(s, _pass_the_offset(s), -1)
+
+
+@_lag.theorem(
+    19,
+    of="learn a gap",
+    where=lambda s: conjunction(_is_gap(s), negate(_in_hole(s))),
+    control=MOVES_THE_END,
+)
+def lag_ignores_what_is_learnt(s: OneOperation) -> Term:
+    """Learning of a natural gap changes no lag."""
+    at = s.offset, s.offset
+    return _adds(s, lambda now: attrs.evolve(now, log=logs.learn_hole(now.log, *at)), 0)
+
+
+@_lag.theorem(20, of="advance log start", where=_is_first, control=FORGETFUL)
+def lag_falls_by_the_unfinished_that_the_log_loses(s: OneOperation) -> Term:
+    """The log start offset takes from the lag the records it passes that were not complete."""
+    operation, expected = AdvanceLogStart(s.offset + 1), either(is_terminal(s.record), 0, -1)
+    return _adds(s, lambda now: log_start.advance_log_start(now, operation).partition, expected)
+
+
+@_lag.theorem(50, of="report the lag", control=UNKNOWN)
+def reported_lag_is_that_of_the_durable_state(s: OneOperation) -> Term:
+    """The reported lag is that of the durable state, or none where that does not know it."""
     state = DurableState(s.start - 1, s.complete - 1, (), 0, 0)
     reported = lags.durable_lag(s.log_end, state)
     unfinished = s.log_end - state.start_offset - state.delivery_complete_count
@@ -231,131 +205,135 @@ def _is_reported(s: Counted) -> Term:
     return negate(known) if reported is None else conjunction(known, reported == unfinished)
 
 
-FORGETS_GAPS = Control(
-    "drop_below counts a gap that it passes",
-    "spec.window:drop_below",
-    keeps("complete", plus=1),
+@_lag.theorem(
+    21,
+    of="reset offset",
+    where=lambda s: conjunction(_is_tracked(s), negate(is_held(s.record))),
+    control=ONE_MORE,
 )
-FORGETFUL = Control(
-    "drop_below forgets to take the records from the count",
-    "spec.window:drop_below",
-    keeps("complete"),
+def reset_starts_afresh(s: OneOperation) -> Term:
+    """After a reset the lag is what lies after the new start offset; nothing is complete."""
+    states = (_state(s, profile) for profile in (KIP, KAFKA))
+    after = [initialize.reset_offset(each, ResetOffset(s.first)).partition for each in states]
+    return conjunction(
+        *(lag(each) == s.log_end - s.first for each in after),
+        *(complete_count(each) == 0 for each in after),
+        *(each.durable.delivery_complete_count == 0 for each in after),
+    )
+
+
+def _is_marked_rightly(s: OneOperation) -> Term:
+    """Whether the offset is marked exactly if it needs no further delivery."""
+    return has(s.finished, s.offset) == conjunction(s.tracked, is_terminal(s.record))
+
+
+def _counts_rightly(s: OneOperation) -> Term:
+    """Whether the delivery complete count is the number of marks, one of which is the offset's."""
+    return conjunction(
+        ends_in_the_log(s.start, s.end, s.log_end),
+        implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.end)),
+        _is_marked_rightly(s),
+        complete_count(_state(s)) == count(s.finished, s.start, s.end),
+    )
+
+
+def _unknown(s: OneOperation) -> SharePartition:
+    """Return the share-partition before it had a record."""
+    return _state(attrs.evolve(s, tracked=False))
+
+
+def _counts_up_to_the_offset(s: OneOperation) -> Term:
+    """Whether the window ends at the offset, and counts rightly what lies before."""
+    narrow = complete_count(_unknown(s)) == count(s.finished, s.start, s.end)
+    grows = counts_on(s.finished, s.start, s.end + 1)
+    return conjunction(s.offset == s.end, _is_marked_rightly(s), narrow, grows)
+
+
+def _counts_from_the_offset(s: OneOperation) -> Term:
+    begins = (counts_on(s.finished, s.start, s.start + more) for more in (0, 1))
+    return conjunction(s.offset == s.start, s.start < s.end, _counts_rightly(s), *begins)
+
+
+def _begin(s: OneOperation) -> Term:
+    empty = _with_window(_state(s), Window(s.start, s.start))
+    return partition.complete_count(empty) == count(s.finished, s.start, s.start)
+
+
+def _grow(s: OneOperation) -> Term:
+    wide = window.extend(_unknown(s).window, s.end + 1)
+    if s.tracked:
+        wide = window.replace(wide, {s.offset: s.record})
+    return complete_count(_with_window(_state(s), wide)) == count(s.finished, s.start, s.end + 1)
+
+
+def _become_the_other(s: OneOperation) -> Term:
+    after = window.replace(_state(s).window, {s.offset: s.other_record})
+    marks = put(s.finished, s.offset, marked=is_terminal(s.other_record))
+    return complete_count(_with_window(_state(s), after)) == count(marks, s.start, s.end)
+
+
+def _start_later(s: OneOperation) -> Term:
+    after = window.drop_below(_state(s).window, s.start + 1)
+    return complete_count(_with_window(_state(s), after)) == count(s.finished, s.start + 1, s.end)
+
+
+def _range(s: OneOperation) -> Range:
+    changed = is_terminal(s.other_record)
+    return Range(s.finished, s.start, s.end, s.start + 1, s.offset, changed)
+
+
+def _unfinished(s: OneOperation) -> Range:
+    return attrs.evolve(_range(s), marks=unmarked(s.finished))
+
+
+@_complete.theorem(
+    22,
+    of={
+        "begin": (lambda s: counts_on(s.finished, s.start, s.start), _begin, COUNTS_THE_NEXT),
+        "grow": (_counts_up_to_the_offset, _grow, MISCOUNTS),
+        "change": (
+            lambda s: conjunction(_counts_rightly(s), s.tracked),
+            _become_the_other,
+            MISCOUNTS,
+        ),
+        "move start": (_counts_from_the_offset, _start_later, FORGETFUL),
+    },
+    where=lambda s, given, *_of: given(s),
+    control=lambda *of: of[-1],
+    cites=(LemmaCitation(PUT, _range), LemmaCitation(SPLIT, _range)),
 )
-DOUBLES = Control(
-    "share_partition_lag adds one for the record at the end offset",
-    "spec.lag:share_partition_lag",
-    adds(1),
+def complete_count_is_the_number_of_complete_offsets(
+    s: OneOperation, _given: object, counts: Claim, _control: object
+) -> Term:
+    """The delivery complete count is how many offsets of the window need no further delivery."""
+    return counts(s)
+
+
+@_complete.theorem(
+    22,
+    of="any state",
+    where=_counts_rightly,
+    control=COUNTS_THE_NEXT,
+    cites=(LemmaCitation(WITHIN, _range),),
 )
+def complete_count_within_window(s: OneOperation) -> Term:
+    """The delivery complete count is at least 0 and at most the width of the window."""
+    complete = partition.complete_count(_state(s))
+    return conjunction(complete >= 0, complete <= s.end - s.start)
 
 
-_lag_law = laws("KIP-1226, Lag")
-
-
-_OPERATION_LAGS = (
-    Theorem(
-        _lag_law("lag_follows_each_record", "A record that enters the window changes no lag.", 17),
-        "enter",
-        Counted,
-        lambda s: conjunction(
-            s.start <= s.end,
-            s.offset == s.end,
-            s.hole_first <= s.hole_last,
-            negate(s.tracked),
-            negate(_in_hole(s)),
-        ),
-        _in_both(_enters),
-        MISCOUNTS,
-    ),
-    Theorem(
-        _lag_law("lag_grows_by_what_is_produced", "Producing n offsets adds n to the lag.", 16),
-        "produce",
-        Counted,
-        lambda s: conjunction(
-            _is_counted(s), s.tracked, s.target >= s.log_end, s.hole_last < s.log_end
-        ),
-        _in_both(_produced),
-        Control(
-            "produce does not move the end of the log",
-            "spec.produce:produce",
-            leaves(lambda state, _operation: state),
-        ),
-    ),
-    Theorem(
-        _lag_law(
-            "lag_ignores_the_start_offset",
-            "The start offset passes a finished record without changing the lag.",
-            19,
-        ),
-        "move start",
-        Counted,
-        lambda s: conjunction(
-            _is_counted(s), s.tracked, s.offset == s.start, is_finished(s.record)
-        ),
-        _in_both(_start_moved),
-        FORGETFUL,
-    ),
-    Theorem(
-        _lag_law(
-            "lag_includes_natural_gaps",
-            "A natural gap that was not acknowledged is lag until the start offset passes it.",
-            19,
-        ),
-        "move start over a gap",
-        Counted,
-        lambda s: conjunction(_is_counted(s), negate(s.tracked), s.offset == s.start, _in_hole(s)),
-        _in_both(_gap_passed),
-        FORGETS_GAPS,
-    ),
-    Theorem(
-        _lag_law("lag_includes_natural_gaps", "Learning of a natural gap changes no lag.", 19),
-        "learn a gap",
-        Counted,
-        lambda s: conjunction(_is_counted(s), negate(s.tracked), negate(_in_hole(s))),
-        _in_both(_gap_learnt),
-        Control(
-            "learn_hole moves the end of the log", "spec.log:learn_hole", adds(1, "end_offset")
-        ),
-    ),
-    Theorem(
-        _lag_law(
-            "lag_falls_by_the_unfinished_that_the_log_loses",
-            "The log start offset takes from the lag the records it passes that were not complete.",
-            20,
-        ),
-        "advance log start",
-        Counted,
-        lambda s: conjunction(_is_counted(s), s.tracked, s.offset == s.start),
-        _in_both(_log_start_moved),
-        FORGETFUL,
-    ),
-    Theorem(
-        _lag_law(
-            "reported_lag_is_that_of_the_durable_state",
-            "The reported lag is that of the durable state, or none where that does not know it.",
-        ),
-        "report the lag",
-        Counted,
-        lambda s: s.start <= s.end,
-        _is_reported,
-        Control(
-            "durable_lag reports one less",
-            "spec.lag:durable_lag",
-            returns(lambda lag: None if lag is None else lag - 1),
-        ),
-    ),
-    Theorem(
-        _lag_law(
-            "reset_starts_afresh",
-            "After a reset the lag is what lies after the new start offset; nothing is complete.",
-            21,
-        ),
-        "reset offset",
-        Counted,
-        lambda s: conjunction(_is_counted(s), s.tracked, negate(is_held(s.record))),
-        _in_both(_was_reset),
-        DOUBLES,
-    ),
+@_lag.theorem(
+    15,
+    of="any state",
+    where=_counts_rightly,
+    control=ONE_MORE,
+    cites=(LemmaCitation(COMPLEMENT, _range), LemmaCitation(WITHIN, _unfinished)),
 )
+def lag_counts_the_unfinished(s: OneOperation) -> Term:
+    """The lag is what is unfinished; it is not negative, unless the start lies beyond the log."""
+    now, unfinished = lag(_state(s)), count(unmarked(s.finished), s.start, s.end)
+    right = now == (s.log_end - s.end) + unfinished
+    return conjunction(right, (now >= 0) | (s.start > s.log_end))
 
 
-COUNTING_THEOREMS = (*_record_lags(), *_OPERATION_LAGS)
+COUNTING_THEOREMS = theorems_in(globals())

@@ -1,7 +1,8 @@
-"""The situation of a durable state and two writes to it, at one offset."""
+"""The situation of a durable state: what it has of two offsets, two writes to it, and epochs."""
 
+from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -12,85 +13,94 @@ from model.states import RecordState
 from proofs.theorems.points import Points
 from proofs.theorems.situation import any_offset, flag, number
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import laws
 from spec import coordinator
 from spec.coordinator import Durable
 from spec.logic import Term, negate
 from spec.partition import SharePartition
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-law = laws("KIP-932, Managing durable share-partition state")
+Entry = tuple[Term, Term]
+"""The state and the delivery count of a record."""
 
 
 @attrs.frozen
-class TwoWrites:
-    """A durable state at one offset, and two writes that may name it.
+class StateWrites:
+    """What is durable at two offsets, and two writes of one state batch each.
 
     A write reports the offsets ``first`` to ``last`` as ``state`` with ``count`` deliveries, at a
-    start offset and with a delivery complete count. ``between`` is an offset where the first write
-    may be cut in two.
+    start offset and with a delivery complete count; -1 is one that it does not know. Who asks has
+    the epochs of a ``writer``, or a ``former_epoch``. A snapshot is ``due`` after so many updates.
+    ``another`` is any number.
     """
 
-    start: Term = number()
-    complete: Term = number()
+    start: Term = number(-1)
+    complete: Term = number(-1)
     offset: Term = any_offset()
     known: Term = flag()
     state: Term = number()
     count: Term = number()
-    leader_epoch: Term = number()
-    state_epoch: Term = number()
-    one_start: Term = number()
-    one_complete: Term = number()
+    other: Term = any_offset()
+    other_known: Term = flag()
+    other_state: Term = number()
+    other_count: Term = number()
+    one_start: Term = number(-1)
+    one_complete: Term = number(-1)
     one_first: Term = number()
     one_last: Term = number()
     one_state: Term = number()
     one_count: Term = number()
-    two_start: Term = number()
-    two_complete: Term = number()
+    two_start: Term = number(-1)
+    two_complete: Term = number(-1)
     two_first: Term = number()
     two_last: Term = number()
     two_state: Term = number()
     two_count: Term = number()
-    between: Term = number()
+    leader_epoch: Term = number()
+    state_epoch: Term = number()
+    snapshot_epoch: Term = number()
     writer_leader_epoch: Term = number()
     writer_state_epoch: Term = number()
+    former_epoch: Term = number()
+    updates: Term = number()
+    due: Term = number(1)
+    another: Term = number()
 
     @classmethod
-    def reached(cls, state: SharePartition) -> "Iterator[TwoWrites]":
-        """Yield the durable state that a run reached, and the writes that it made."""
+    def reached(cls, state: SharePartition) -> Iterator["StateWrites"]:
+        """Yield writes, made or not, to the durable state that a run reached, by any leader."""
         durable = state.durable
-        epochs = {
-            "leader_epoch": durable.leader_epoch,
-            "state_epoch": durable.state_epoch,
-            "writer_leader_epoch": max(durable.leader_epoch - 1, 0),
-            "writer_state_epoch": max(durable.state_epoch - 1, 0),
-        }
+        leader, epoch = durable.leader_epoch, durable.state_epoch
         writes = [waiting.write for waiting in state.outstanding.values()]
         batches = [(write, batch) for write in writes for batch in write.state_batches]
-        for offset in range(max(durable.start_offset, 0), state.window.end_offset):
-            known = durable_fields(durable, offset)
-            for first, second in product(batches, batches):
-                between = max(state.window.start_offset, first[1].first)
-                named = _write_fields("one", *first) | _write_fields("two", *second)
-                yield cls(**known, **named, **epochs, between=between)
+        start = max(durable.start_offset, 0)
+        for offset in range(start, state.window.end_offset):
+            known, count = durable.entries.get(offset, (0, 0))
+            here = cls(
+                start, max(durable.delivery_complete_count, 0),
+                offset, offset in durable.entries, known, count, state.window.end_offset + 1,
+                one_start=start, one_complete=0, two_start=start, two_complete=0,
+                one_first=offset, one_last=offset, one_state=2, one_count=count + 1,
+                two_first=offset, two_last=offset, two_state=4, two_count=count,
+                leader_epoch=leader, state_epoch=epoch,
+                snapshot_epoch=durable.snapshot_epoch + 1, writer_leader_epoch=leader - 1,
+                writer_state_epoch=epoch - 1, due=5, another=start,
+            )  # fmt: skip
+            for one, two in product(batches, batches):
+                named = _fields("one", *one) | _fields("two", *two)
+                yield attrs.evolve(here, **named, another=max(start, one[1].first))
+            newer = {"writer_leader_epoch": leader + 1, "writer_state_epoch": epoch + 1}
+            yield attrs.evolve(here, **newer)
+            following, following_count = durable.entries.get(offset + 1, (0, 0))
+            both = attrs.evolve(
+                here, other=offset + 1, other_known=offset + 1 in durable.entries,
+                other_state=following, other_count=following_count,
+            )  # fmt: skip
+            yield both
+            yield attrs.evolve(both, one_start=-1)
+            yield attrs.evolve(both, updates=5)
+            yield attrs.evolve(both, two_first=offset + 1, two_last=offset + 1)
 
 
-def durable_fields(durable: Durable, offset: int) -> dict[str, Any]:
-    """Return the fields of a situation that say what is durable at one offset."""
-    state, count = durable.entries.get(offset, (0, 0))
-    return {
-        "start": max(durable.start_offset, 0),
-        "complete": max(durable.delivery_complete_count, 0),
-        "offset": offset,
-        "known": offset in durable.entries,
-        "state": state,
-        "count": count,
-    }
-
-
-def _write_fields(name: str, write: Write, batch: StateBatch) -> dict[str, Any]:
+def _fields(name: str, write: Write, batch: StateBatch) -> dict[str, Any]:
     return {
         f"{name}_start": write.start_offset,
         f"{name}_complete": write.delivery_complete_count,
@@ -101,22 +111,34 @@ def _write_fields(name: str, write: Write, batch: StateBatch) -> dict[str, Any]:
     }
 
 
-def durable_of(s: Any) -> Durable:  # noqa: ANN401 - TwoWrites or Recovery
+def durable_of(s: StateWrites) -> Durable:
     """Return the durable state of the situation."""
-    entries: Any = Points(((s.offset, (s.state, s.count)),) if s.known else ())
-    return Durable(s.start, s.complete, entries)
+    entries: Any = Points(tuple((offset, entry) for offset, entry in entries_of(s) if entry))
+    epochs = s.state_epoch, s.leader_epoch, s.snapshot_epoch
+    return Durable(s.start, s.complete, entries, *epochs, s.updates)
 
 
-def first_write(s: TwoWrites) -> Write:
+def entries_of(s: StateWrites) -> tuple[tuple[Term, Entry | None], ...]:
+    """Return both offsets, each with what is durable of it."""
+    first = (s.state, s.count) if s.known else None
+    second = (s.other_state, s.other_count) if s.other_known else None
+    return (s.offset, first), (s.other, second)
+
+
+def batches_of(s: StateWrites) -> tuple[StateBatch, StateBatch]:
+    """Return the state batches of both writes."""
+    one = StateBatch(s.one_first, s.one_last, s.one_state, s.one_count)
+    return one, StateBatch(s.two_first, s.two_last, s.two_state, s.two_count)
+
+
+def first_write(s: StateWrites) -> Write:
     """Return the first write of the situation."""
-    batch = StateBatch(s.one_first, s.one_last, s.one_state, s.one_count)
-    return Write(0, s.one_start, s.one_complete, (batch,))
+    return Write(0, s.one_start, s.one_complete, batches_of(s)[:1])
 
 
-def second_write(s: TwoWrites) -> Write:
+def second_write(s: StateWrites) -> Write:
     """Return the second write of the situation."""
-    batch = StateBatch(s.two_first, s.two_last, s.two_state, s.two_count)
-    return Write(1, s.two_start, s.two_complete, (batch,))
+    return Write(1, s.two_start, s.two_complete, batches_of(s)[1:])
 
 
 def is_persisted(state: Term) -> Term:
@@ -124,14 +146,24 @@ def is_persisted(state: Term) -> Term:
     return conjunction(state <= RecordState.ARCHIVED, negate(state == RecordState.ACQUIRED))
 
 
-def are_writes(s: TwoWrites) -> Term:
+def are_writes(s: StateWrites) -> Term:
     """Whether the durable state and both writes can be."""
+    states = s.state, s.other_state, s.one_state, s.two_state
     return conjunction(
+        s.offset < s.other,
         implies(s.known, s.start <= s.offset),
+        implies(s.other_known, s.start <= s.other),
         s.one_first <= s.one_last,
         s.two_first <= s.two_last,
-        *(is_persisted(state) for state in (s.state, s.one_state, s.two_state)),
+        *(is_persisted(state) for state in states),
     )
+
+
+def are_started(s: StateWrites) -> Term:
+    """Whether all start offsets and counts are known, and nothing of the second offset is."""
+    numbers = s.start, s.complete, s.one_start, s.one_complete, s.two_start, s.two_complete
+    nothing = negate(s.other_known), s.one_last < s.other, s.two_last < s.other
+    return conjunction(are_writes(s), *nothing, *(number >= 0 for number in numbers))
 
 
 def merged(durable: Durable, *writes: Write, profile: Profile = KIP) -> Durable:
@@ -141,23 +173,22 @@ def merged(durable: Durable, *writes: Write, profile: Profile = KIP) -> Durable:
     return durable
 
 
-def agree(s: Any, state: Durable, other: Durable) -> Term:  # noqa: ANN401 - TwoWrites or Recovery
-    """Whether two durable states are the same."""
+def agree(s: StateWrites, state: Durable, other: Durable) -> Term:
+    """Whether two durable states have the same numbers, and the same of the first offset."""
     return conjunction(
         state.start_offset == other.start_offset,
         state.delivery_complete_count == other.delivery_complete_count,
-        entries_agree(s, state, other),
+        is_same(state.entries.get(s.offset), other.entries.get(s.offset)),
     )
 
 
-def entries_agree(s: Any, state: Durable, other: Durable) -> Term:  # noqa: ANN401 - as above
-    """Whether two durable states have the same of the one offset."""
-    first, second = state.entries.get(s.offset), other.entries.get(s.offset)
-    if first is None or second is None:
-        return first is None and second is None
-    return conjunction(first[0] == second[0], first[1] == second[1])
-
-
-def is_same(entry: tuple[Term, Term], other: tuple[Term, Term]) -> Term:
-    """Whether two states of a record, with their delivery counts, are the same."""
+def is_same(entry: Entry | None, other: Entry | None) -> Term:
+    """Whether two states of a record, with their delivery counts, are the same, or not known."""
+    if entry is None or other is None:
+        return entry is other
     return conjunction(entry[0] == other[0], entry[1] == other[1])
+
+
+def wins(entry: Entry, other: Entry) -> Term:
+    """Whether the share coordinator prefers the first of two entries, which are not the same."""
+    return (entry[1] > other[1]) | ((entry[1] == other[1]) & (entry[0] > other[0]))

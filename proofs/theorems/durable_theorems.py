@@ -1,6 +1,5 @@
-"""Theorems about the durable state and its merge (KIP-932, KIP-1226)."""
+"""Theorems about the durable state: its merge, its records and its epochs (KIP-932, KIP-1226)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -9,317 +8,34 @@ from model.errors import ErrorCode
 from model.outcome import Write
 from model.profile import KAFKA_4_4, KIP, Profile
 from model.ranges import StateBatch
+from model.state_topic import ShareSnapshot
 from proofs.theorems.controls import becomes, called_with, off_by_one, returns
 from proofs.theorems.durable_situation import (
-    TwoWrites,
+    Entry,
+    StateWrites,
     agree,
-    are_writes,
+    are_started,
     durable_of,
     first_write,
     is_same,
-    law,
     merged,
     second_write,
+    wins,
 )
+from proofs.theorems.statement import Claim, Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Theorem, about
 from spec import coordinator
 from spec import record as rules
+from spec.coordinator import Durable
 from spec.logic import Term
 
-JOIN = law(
-    "merge_of_two_states_is_a_join",
-    "Merging states of one record is idempotent, commutative and associative, and loses neither.",
-    27,
-)
+SOURCE = "KIP-932, Managing durable share-partition state"
+_durable = Subject(SOURCE, StateWrites, are_started)
+FENCED = ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_STATE_EPOCH
 
 
-def _first(s: TwoWrites) -> tuple[Term, Term]:
-    return s.state, s.count
-
-
-def _second(s: TwoWrites) -> tuple[Term, Term]:
-    return s.one_state, s.one_count
-
-
-def _third(s: TwoWrites) -> tuple[Term, Term]:
-    return s.two_state, s.two_count
-
-
-def _join(entry: tuple[Term, Term], other: tuple[Term, Term]) -> tuple[Term, Term]:
-    return rules.durable_maximum(*entry, *other)
-
-
-def _at_least(entry: tuple[Term, Term], other: tuple[Term, Term]) -> Term:
-    return (entry[1] > other[1]) | ((entry[1] == other[1]) & (entry[0] >= other[0]))
-
-
-def _sluggish(*arguments: Term) -> tuple[Term, Term]:
-    state, count, other_state, other_count = arguments
-    if other_count > count + 1:
-        return other_state, other_count
-    return state, count
-
-
-FIRST_WINS = Control(
-    "durable_maximum takes the first of the two",
-    "spec.record:durable_maximum",
-    becomes(lambda state, count, _state, _count: (state, count)),
-)
-COUNTS_ON = Control(
-    "durable_maximum adds one delivery",
-    "spec.record:durable_maximum",
-    returns(lambda entry: (entry[0], entry[1] + 1)),
-)
-SLUGGISH = Control(
-    "durable_maximum heeds the other only if it is two deliveries ahead",
-    "spec.record:durable_maximum",
-    becomes(_sluggish),
-)
-_JOIN_THEOREMS = (
-    *(
-        Theorem(JOIN, name, TwoWrites, are_writes, claim, control)
-        for name, claim, control in (
-            ("idempotent", lambda s: is_same(_join(_first(s), _first(s)), _first(s)), COUNTS_ON),
-            (
-                "commutative",
-                lambda s: is_same(_join(_first(s), _second(s)), _join(_second(s), _first(s))),
-                FIRST_WINS,
-            ),
-            (
-                "associative",
-                lambda s: is_same(
-                    _join(_join(_first(s), _second(s)), _third(s)),
-                    _join(_first(s), _join(_second(s), _third(s))),
-                ),
-                SLUGGISH,
-            ),
-            (
-                "upper bound",
-                lambda s: _at_least(_join(_first(s), _second(s)), _second(s)),
-                FIRST_WINS,
-            ),
-        )
-    ),
-)
-
-
-LAST_WINS = Control(
-    "merge_start takes what the last write says",
-    "spec.coordinator:merge_start",
-    becomes(lambda _current, given, _profile: given),
-)
-LAST_ENTRY_WINS = Control(
-    "durable_maximum takes what the last write says",
-    "spec.record:durable_maximum",
-    becomes(lambda state, count, _state, _count: (state, count)),
-)
-
-
-def _name_it(s: TwoWrites) -> Term:
-    """Whether each write names the one offset alone: a batch is its parts, as is proved apart."""
-    return conjunction(_are_single(s), s.one_first == s.offset, s.two_first == s.offset)
-
-
-def _one_names_it(s: TwoWrites) -> Term:
-    return conjunction(_are_single(s), s.one_first == s.offset, s.two_first > s.offset)
-
-
-def _none_names_it(s: TwoWrites) -> Term:
-    return conjunction(_are_single(s), s.one_first > s.offset, s.two_first > s.offset)
-
-
-def _are_single(s: TwoWrites) -> Term:
-    return conjunction(are_writes(s), s.one_first == s.one_last, s.two_first == s.two_last)
-
-
-def _in_order(s: TwoWrites) -> Term:
-    """Whether the second write is the later one of a publisher that only goes on."""
-    return conjunction(
-        _name_it(s),
-        s.two_start <= s.offset,
-        s.start <= s.one_start,
-        s.one_start <= s.two_start,
-        implies(s.start == s.one_start, s.complete <= s.one_complete),
-        implies(s.one_start == s.two_start, s.one_complete <= s.two_complete),
-        _at_least(_second(s), _first(s)),
-        _at_least(_third(s), _second(s)),
-    )
-
-
-def _newest_wins(s: TwoWrites) -> Term:
-    first, second = first_write(s), second_write(s)
-    newest = merged(durable_of(s), first, second)
-    entry = newest.entries[s.offset]
-    return conjunction(
-        newest.start_offset == s.two_start,
-        newest.delivery_complete_count == s.two_complete,
-        is_same(entry, _third(s)),
-        agree(s, newest, merged(durable_of(s), second, first)),
-        agree(s, newest, merged(durable_of(s), first, second, first, second)),
-    )
-
-
-def _split(s: TwoWrites) -> Term:
-    lower = StateBatch(s.one_first, s.between, s.one_state, s.one_count)
-    upper = StateBatch(s.between + 1, s.one_last, s.one_state, s.one_count)
-    whole = first_write(s)
-    halves = attrs.evolve(whole, state_batches=(lower, upper))
-    return agree(s, merged(durable_of(s), whole), merged(durable_of(s), halves))
-
-
-def _start_grows(s: TwoWrites) -> Term:
-    after = merged(durable_of(s), first_write(s))
-    grown = after.start_offset > s.start
-    same = after.start_offset == s.start
-    larger = conjunction(
-        after.start_offset >= s.one_start, after.delivery_complete_count >= s.complete
-    )
-    return conjunction(grown | same, implies(same, larger))
-
-
-def _is_clipped(s: TwoWrites) -> Term:
-    after = merged(durable_of(s), first_write(s))
-    return s.offset not in after.entries if s.offset < after.start_offset else True
-
-
-def _keeps_start(s: TwoWrites, profile: Profile) -> Term:
-    write = attrs.evolve(first_write(s), start_offset=-1)
-    after = merged(durable_of(s), write, profile=profile)
-    count = after.delivery_complete_count
-    kept = profile.defect_start_offset_kept_loses_count
-    expected = s.complete if kept else max(s.complete, s.one_complete)
-    return conjunction(after.start_offset == s.start, count == expected)
-
-
-def _forgets_the_count(s: TwoWrites) -> Term:
-    """Whether a write that keeps the start offset and knows no count leaves none."""
-    without = attrs.evolve(first_write(s), delivery_complete_count=-1)
-    after = merged(durable_of(s), without)
-    return implies(s.one_start == s.start, after.delivery_complete_count == -1)
-
-
-_MERGE_THEOREMS = (
-    *(
-        Theorem(
-            law("writes_commute", "Two writes have the same effect in either order.", 27, 28),
-            name,
-            TwoWrites,
-            hypothesis,
-            lambda s: agree(
-                s,
-                merged(durable_of(s), first_write(s), second_write(s)),
-                merged(durable_of(s), second_write(s), first_write(s)),
-            ),
-            LAST_WINS,
-        )
-        for name, hypothesis in (
-            ("two writes of a record", _name_it),
-            ("two writes, one of a record", _one_names_it),
-            ("two writes of other records", _none_names_it),
-        )
-    ),
-    Theorem(
-        law("write_again_changes_nothing", "A write that is repeated has no further effect.", 27),
-        "write",
-        TwoWrites,
-        _name_it,
-        lambda s: agree(
-            s,
-            merged(durable_of(s), first_write(s)),
-            merged(durable_of(s), first_write(s), first_write(s)),
-        ),
-        Control(
-            "merge_start adds the counts",
-            "spec.coordinator:merge_start",
-            becomes(lambda current, given, _p: (given[0], current[1] + given[1])),
-        ),
-    ),
-    Theorem(
-        law(
-            "start_and_count_merge_lexicographically",
-            "The durable start offset never decreases, nor does the count while that stays.",
-            6,
-            28,
-        ),
-        "write",
-        TwoWrites,
-        are_writes,
-        _start_grows,
-        LAST_WINS,
-    ),
-    Theorem(
-        law(
-            "write_without_count_leaves_none",
-            "A write without a count leaves none that passes for known at its start offset.",
-            28,
-        ),
-        "write",
-        TwoWrites,
-        are_writes,
-        _forgets_the_count,
-        Control(
-            "merge_start takes the larger count",
-            "spec.coordinator:merge_start",
-            becomes(lambda current, given, _profile: max(current, given)),
-        ),
-    ),
-    *(
-        Theorem(
-            law(
-                "write_without_start_keeps_it",
-                "A write whose start offset is -1 keeps the durable one.",
-                28,
-            ),
-            f"write ({profile.name})",
-            TwoWrites,
-            are_writes,
-            about(_keeps_start, profile),
-            LAST_WINS,
-        )
-        for profile in (KIP, KAFKA_4_4)
-    ),
-    Theorem(
-        law(
-            "nothing_durable_lies_below_the_start",
-            "Of what is below the durable start offset nothing is kept.",
-            28,
-        ),
-        "write",
-        TwoWrites,
-        are_writes,
-        _is_clipped,
-        Control(
-            "_below forgets to drop what was known",
-            "spec.coordinator:_below",
-            becomes(lambda _durable, _start: []),
-        ),
-    ),
-    Theorem(
-        law(
-            "newest_write_wins",
-            "If a publisher's writes only go on, retries and reordering change nothing.",
-            29,
-        ),
-        "write",
-        TwoWrites,
-        _in_order,
-        _newest_wins,
-        LAST_ENTRY_WINS,
-    ),
-    Theorem(
-        law("batches_equal_their_offsets", "Writing a batch is writing its parts.", 32),
-        "write",
-        TwoWrites,
-        lambda s: conjunction(are_writes(s), s.one_first <= s.between, s.between < s.one_last),
-        _split,
-        Control(
-            "merge loses the last offset of a batch",
-            "spec.coordinator:merge",
-            called_with(lambda durable, write, profile: (durable, _shortened(write), profile)),
-        ),
-    ),
-)
+def _sluggish(state: Term, count: Term, other_state: Term, other_count: Term) -> Entry:
+    return (other_state, other_count) if other_count > count + 1 else (state, count)
 
 
 def _shortened(write: Write) -> Write:
@@ -328,55 +44,292 @@ def _shortened(write: Write) -> Write:
     return attrs.evolve(write, state_batches=batches)
 
 
-def _is_fenced(s: TwoWrites, step: str) -> Term:
-    durable = attrs.evolve(durable_of(s), leader_epoch=s.leader_epoch, state_epoch=s.state_epoch)
-    writer = s.writer_leader_epoch, s.writer_state_epoch
-    if step == "write":
-        status, after = coordinator.write(durable, first_write(s), writer, KIP)
-    elif step == "read":
-        status, after = coordinator.read(durable, s.writer_leader_epoch)
-    else:
-        status, after = coordinator.initialize(durable, s.one_start, s.writer_state_epoch)
-    return after is durable and status is not ErrorCode.NONE
-
-
-def _is_older(s: TwoWrites, step: str) -> Term:
-    old_leader = s.writer_leader_epoch < s.leader_epoch
-    old_state = s.writer_state_epoch < s.state_epoch
-    match step:
-        case "write":
-            older = old_leader | (s.writer_state_epoch != s.state_epoch)
-        case "read":
-            older = old_leader
-        case _:
-            older = old_state
-    return conjunction(are_writes(s), older)
-
-
-def _with_newer_epoch(durable: Any, write: Any, epochs: Any, profile: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
+def _with_newer_epoch(durable: Durable, write: Any, epochs: Any, profile: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
     return durable, write, (epochs[0], max(epochs[1], durable.state_epoch)), profile
 
 
-def _fencing_theorems() -> Iterator[Theorem]:
-    wrong: dict[str, Any] = {
-        "write": called_with(_with_newer_epoch),
-        "read": off_by_one(1),
-        "initialize": off_by_one(2),
+def _without_epochs(answer: tuple[ErrorCode, Durable]) -> tuple[ErrorCode, Durable]:
+    return answer[0], attrs.evolve(answer[1], leader_epoch=0, state_epoch=0)
+
+
+def _of_snapshot_0(pair: tuple[ShareSnapshot, Durable]) -> tuple[ShareSnapshot, Durable]:
+    return attrs.evolve(pair[0], snapshot_epoch=0), pair[1]
+
+
+JOIN, MERGE = "spec.record:durable_maximum", "spec.coordinator:merge_start"
+READ, INITIALIZE = "spec.coordinator:read", "spec.coordinator:initialize_durable"
+UPDATE = "spec.coordinator:update_record"
+FIRST_WINS = wrong(JOIN, "takes the first", becomes(lambda state, count, *_other: (state, count)))
+SLUGGISH = wrong(JOIN, "heeds only what is two deliveries ahead", becomes(_sluggish))
+LAST_WINS = wrong(MERGE, "takes what comes last", becomes(lambda _now, given, _profile: given))
+ADDS = wrong(MERGE, "adds the counts", becomes(lambda a, b, _profile: (b[0], a[1] + b[1])))
+SHORTENS = wrong(
+    "spec.coordinator:merge",
+    "loses the last offset of a batch",
+    called_with(lambda durable, write, profile: (durable, _shortened(write), profile)),
+)
+EMPTY = wrong(UPDATE, "forgets the batches", called_with(lambda now, then, _: (now, then, ())))
+NO_LEADER = wrong(READ, "keeps no epoch", returns(_without_epochs))
+NO_STATE = wrong(INITIALIZE, "keeps no epoch", returns(_without_epochs))
+MERGES_ALL = wrong("spec.coordinator:replay_record", "merges all", becomes(coordinator.merge))
+SAME_SNAPSHOT = wrong("spec.coordinator:snapshot_record", "says 0", returns(_of_snapshot_0))
+
+
+def _entries(s: StateWrites) -> tuple[Entry, Entry, Entry]:
+    """Return any three states of a record."""
+    return (s.state, s.count), (s.one_state, s.one_count), (s.two_state, s.two_count)
+
+
+def _join(entry: Entry, other: Entry) -> Entry:
+    return rules.durable_maximum(*entry, *other)
+
+
+@_durable.theorem(27, of="merge", control=SLUGGISH)
+def merge_of_two_states_is_a_join(s: StateWrites) -> Term:
+    """The merge of a record's states is idempotent, commutative, associative; it loses neither."""
+    one, two, three = _entries(s)
+    joined = _join(one, two)
+    return conjunction(
+        is_same(_join(one, one), one),
+        is_same(joined, _join(two, one)),
+        is_same(_join(joined, three), _join(one, _join(two, three))),
+        is_same(joined, two) | wins(joined, two),
+    )
+
+
+def _name(s: StateWrites, *, one: bool, two: bool) -> Term:
+    """Whether each write names one offset: this one, or one after it.
+
+    A batch is its parts, as is proved apart.
+    """
+    named = ((s.one_first, s.one_last, one), (s.two_first, s.two_last, two))
+    places = (first == s.offset if here else first > s.offset for first, _last, here in named)
+    return conjunction(*places, *(first == last for first, last, _here in named))
+
+
+def _both_name_it(s: StateWrites) -> Term:
+    return _name(s, one=True, two=True)
+
+
+@_durable.theorem(
+    27,
+    28,
+    of={
+        "two writes of a record": (True, True),
+        "two writes, one of a record": (True, False),
+        "two writes of other records": (False, False),
+    },
+    where=lambda s, one, two: _name(s, one=one, two=two),
+    control=LAST_WINS,
+)
+def writes_commute(s: StateWrites, *_named: bool) -> Term:
+    """Two writes have the same effect in either order."""
+    durable, one, two = durable_of(s), first_write(s), second_write(s)
+    return agree(s, merged(durable, one, two), merged(durable, two, one))
+
+
+@_durable.theorem(27, of="write", where=_both_name_it, control=ADDS)
+def write_again_changes_nothing(s: StateWrites) -> Term:
+    """A write that is repeated has no further effect."""
+    once = merged(durable_of(s), first_write(s))
+    return agree(s, once, merged(once, first_write(s)))
+
+
+@_durable.theorem(6, 28, of="write", control=LAST_WINS)
+def start_and_count_merge_lexicographically(s: StateWrites) -> Term:
+    """The durable start offset never decreases, nor does the count while that stays."""
+    after = merged(durable_of(s), first_write(s))
+    same = after.start_offset == s.start
+    counts = conjunction(
+        after.start_offset >= s.one_start, after.delivery_complete_count >= s.complete
+    )
+    return conjunction((after.start_offset > s.start) | same, implies(same, counts))
+
+
+@_durable.theorem(
+    28,
+    of={f"write ({profile.name})": (profile,) for profile in (KIP, KAFKA_4_4)},
+    control=LAST_WINS,
+)
+def write_without_start_keeps_it(s: StateWrites, profile: Profile) -> Term:
+    """A write whose start offset is -1 keeps the durable one."""
+    after = merged(durable_of(s), _without_start(s), profile=profile)
+    lost = profile.defect_start_offset_kept_loses_count
+    expected = s.complete if lost else max(s.complete, s.one_complete)
+    return conjunction(after.start_offset == s.start, after.delivery_complete_count == expected)
+
+
+def _without_start(s: StateWrites) -> Write:
+    return attrs.evolve(first_write(s), start_offset=-1)
+
+
+def _in_order(s: StateWrites) -> Term:
+    """Whether the second write is the later one of a publisher that only goes on."""
+    one, two, three = _entries(s)
+    return conjunction(
+        _both_name_it(s),
+        s.two_start <= s.offset,
+        s.start <= s.one_start,
+        s.one_start <= s.two_start,
+        implies(s.start == s.one_start, s.complete <= s.one_complete),
+        implies(s.one_start == s.two_start, s.one_complete <= s.two_complete),
+        is_same(one, two) | wins(two, one),
+        is_same(two, three) | wins(three, two),
+    )
+
+
+@_durable.theorem(29, of="write", where=_in_order, control=FIRST_WINS)
+def newest_write_wins(s: StateWrites) -> Term:
+    """If a publisher's writes only go on, retries and reordering change nothing."""
+    durable, one, two = durable_of(s), first_write(s), second_write(s)
+    newest = merged(durable, one, two)
+    return conjunction(
+        newest.start_offset == s.two_start,
+        newest.delivery_complete_count == s.two_complete,
+        is_same(newest.entries[s.offset], (s.two_state, s.two_count)),
+        agree(s, newest, merged(durable, two, one)),
+        agree(s, newest, merged(durable, one, two, one, two)),
+    )
+
+
+@_durable.theorem(
+    32,
+    of="write",
+    where=lambda s: conjunction(s.one_first <= s.another, s.another < s.one_last),
+    control=SHORTENS,
+)
+def batches_equal_their_offsets(s: StateWrites) -> Term:
+    """Writing a batch is writing its parts."""
+    entry = s.one_state, s.one_count
+    lower = StateBatch(s.one_first, s.another, *entry)
+    upper = StateBatch(s.another + 1, s.one_last, *entry)
+    halves = attrs.evolve(first_write(s), state_batches=(lower, upper))
+    return agree(s, merged(durable_of(s), first_write(s)), merged(durable_of(s), halves))
+
+
+def _is_older(s: StateWrites, step: str, _change: object) -> Term:
+    """Whether the request has an epoch that it must not have."""
+    older_leader = s.writer_leader_epoch < s.leader_epoch
+    older = {
+        "write": older_leader | (s.writer_state_epoch != s.state_epoch),
+        "read": older_leader,
+        "initialize_durable": s.writer_state_epoch < s.state_epoch,
     }
-    for step, change in wrong.items():
-        yield Theorem(
-            law(
-                "older_epochs_change_nothing",
-                "What comes from an older epoch changes nothing durable, nor a write from a newer "
-                "state epoch.",
-                30,
-            ),
-            step,
-            TwoWrites,
-            about(_is_older, step),
-            about(_is_fenced, step),
-            Control(f"{step} lets an older epoch pass", f"spec.coordinator:{step}", change),
-        )
+    return older[step]
 
 
-DURABLE_THEOREMS = (*_JOIN_THEOREMS, *_MERGE_THEOREMS, *_fencing_theorems())
+@_durable.theorem(
+    30,
+    of={
+        "write": ("write", called_with(_with_newer_epoch)),
+        "read": ("read", off_by_one(1)),
+        "initialize": ("initialize_durable", off_by_one(2)),
+    },
+    where=_is_older,
+    control=lambda step, pass_: wrong(f"spec.coordinator:{step}", "lets an older pass", pass_),
+)
+def older_epochs_change_nothing(s: StateWrites, step: str, _change: object) -> Term:
+    """What comes from an older epoch changes nothing, nor a write from a newer state epoch."""
+    durable = durable_of(s)
+    if step == "write":
+        epochs = s.writer_leader_epoch, s.writer_state_epoch
+        status, after = coordinator.write(durable, first_write(s), epochs, KIP)
+    elif step == "read":
+        status, after = coordinator.read(durable, s.writer_leader_epoch)
+    else:
+        status, after = coordinator.initialize_durable(durable, s.one_start, s.writer_state_epoch)
+    return after is durable and status in FENCED
+
+
+_UPDATES = {
+    "write": (KIP, first_write),
+    "write without start (kip)": (KIP, _without_start),
+    "write without start (kafka_4_4)": (KAFKA_4_4, _without_start),
+}
+
+
+@_durable.theorem(26, 28, of=_UPDATES, control=EMPTY)
+def update_replays_to_its_write(s: StateWrites, profile: Profile, form: Claim) -> Term:
+    """Replaying the update of a write gives what the write left; it lowers no start or count."""
+    before, write = durable_of(s), form(s)
+    after = merged(before, write, profile=profile)
+    update, _held = coordinator.update_record(before, after, write.state_batches)
+    counts = update.delivery_complete_count >= before.delivery_complete_count
+    return conjunction(
+        agree(s, coordinator.replay_record(before, update, profile), after),
+        update.start_offset >= before.start_offset,
+        implies(update.start_offset == before.start_offset, counts),
+        update.snapshot_epoch == before.snapshot_epoch,
+    )
+
+
+def _is_fenced(s: StateWrites, durable: Durable, leader: Term, state: Term) -> bool:
+    status, after = coordinator.write(durable, first_write(s), (leader, state), KIP)
+    return status in FENCED and after is durable
+
+
+@_durable.theorem(
+    30,
+    of="read",
+    where=lambda s: conjunction(
+        s.leader_epoch <= s.writer_leader_epoch, s.former_epoch < s.writer_leader_epoch
+    ),
+    control=NO_LEADER,
+)
+def read_fences_leaders_before(s: StateWrites) -> Term:
+    """Once a leader has read the state, leaders before it write nothing."""
+    _, durable = coordinator.read(durable_of(s), s.writer_leader_epoch)
+    return _is_fenced(s, durable, s.former_epoch, s.another)
+
+
+@_durable.theorem(
+    30,
+    of="initialize",
+    where=lambda s: conjunction(
+        s.state_epoch < s.writer_state_epoch, s.former_epoch < s.writer_state_epoch
+    ),
+    control=NO_STATE,
+)
+def initialize_fences_state_epochs_before(s: StateWrites) -> Term:
+    """Once the start offset is altered, leaders before write nothing, and who was fenced is."""
+    _, durable = coordinator.initialize_durable(durable_of(s), s.one_start, s.writer_state_epoch)
+    altered = _is_fenced(s, durable, s.another, s.former_epoch)
+    if s.writer_leader_epoch >= s.leader_epoch:
+        return altered
+    status, after = coordinator.read(durable, s.writer_leader_epoch)
+    read = status is FENCED[0] and after is durable
+    return altered and read and _is_fenced(s, durable, s.writer_leader_epoch, s.another)
+
+
+@_durable.theorem(
+    26,
+    of="update",
+    where=lambda s: s.former_epoch < s.snapshot_epoch,
+    control=MERGES_ALL,
+)
+def update_of_an_earlier_snapshot_is_passed_over(s: StateWrites) -> Term:
+    """An update of before the latest snapshot changes nothing."""
+    durable = durable_of(s)
+    earlier = attrs.evolve(durable, snapshot_epoch=s.former_epoch)
+    late, _ = coordinator.update_record(earlier, merged(earlier, first_write(s)), ())
+    return coordinator.replay_record(durable, late, KIP) is durable
+
+
+@_durable.theorem(
+    26,
+    of="snapshot, initialize",
+    where=lambda s: s.state_epoch <= s.writer_state_epoch,
+    control=SAME_SNAPSHOT,
+)
+def snapshot_epochs_step_by_one(s: StateWrites) -> Term:
+    """Each snapshot has the next snapshot epoch, and the updates count from there."""
+    durable, following = durable_of(s), s.snapshot_epoch + 1
+    snapshot, after = coordinator.snapshot_record(durable, durable)
+    _, altered = coordinator.initialize_durable(durable, s.one_start, s.writer_state_epoch)
+    epochs = snapshot.snapshot_epoch, after.snapshot_epoch, altered.snapshot_epoch
+    return conjunction(
+        *(epoch == following for epoch in epochs), after.updates == 0 and altered.updates == 0
+    )
+
+
+DURABLE_THEOREMS = theorems_in(globals())

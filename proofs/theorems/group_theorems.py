@@ -15,11 +15,12 @@ from immutables import Map
 from model.share_messages import TopicPartition
 from proofs.theorems.controls import called_with, returns
 from proofs.theorems.situation import flag, number
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about, laws
+from proofs.theorems.theorem import Control
 from spec import group_lifecycle
 from spec.coordinator import Durable
-from spec.group_lifecycle import Plan, carry_out
+from spec.group_lifecycle import GroupPlan, carry_out
 from spec.logic import Term, negate
 from spec.share_group import (
     BeginDeleting,
@@ -63,19 +64,13 @@ class OneAssigned:
         """Yield the share-partition in a group that a run reached."""
         group = group_of(coordinators)
         state = coordinators.states.get(ASSIGNED)
+        listed = (stage for stage, at in enumerate(_stages(group), 1) if ASSIGNED in at)
         yield cls(
             coordinators.group is not None,
             group.epoch,
             bool(group.subscriptions),
             TOPIC in coordinators.topics,
-            next(
-                (
-                    stage
-                    for stage, partitions in enumerate(_stages(group), 1)
-                    if ASSIGNED in partitions
-                ),
-                0,
-            ),
+            next(listed, 0),
             state is not None,
             *((0, 0) if state is None else (state.start_offset, state.state_epoch)),
             target=5,
@@ -102,10 +97,10 @@ def _run(chance: random.Random) -> Iterator[Coordinators]:
         yield coordinators
 
 
-Planned = Callable[[Coordinators, Term], Plan]
+Planned = Callable[[Coordinators, Term], GroupPlan]
 
 
-def _altered(coordinators: Coordinators, target: Term) -> Plan:
+def _altered(coordinators: Coordinators, target: Term) -> GroupPlan:
     """Return the plan to set the start offset, which is a whole number from 0, or a term for it."""
     with patch.object(group_lifecycle, "whole", lambda _name, _value, _low: None):
         return group_lifecycle.alter_offsets(coordinators, {ASSIGNED: target})
@@ -156,7 +151,7 @@ def _is_sound(s: OneAssigned) -> Term:
     return _holds(_coordinators(s))
 
 
-def _crashes(coordinators: Coordinators, plan: Plan) -> Iterator[Coordinators]:
+def _crashes(coordinators: Coordinators, plan: GroupPlan) -> Iterator[Coordinators]:
     """Yield what is durable after each number of effects: wherever the coordinator crashes."""
     yield coordinators
     for effect in plan.effects:
@@ -164,99 +159,12 @@ def _crashes(coordinators: Coordinators, plan: Plan) -> Iterator[Coordinators]:
         yield coordinators
 
 
-def _does_something(s: OneAssigned, planned: Planned) -> Term:
-    if not _is_sound(s):
-        return False
+def _does_something(s: OneAssigned, planned: Planned, _control: Control) -> Term:
     return bool(planned(_coordinators(s), s.target).effects)
 
 
-def _is_sound_wherever(s: OneAssigned, planned: Planned) -> Term:
-    coordinators = _coordinators(s)
-    return conjunction(
-        *(_holds(state) for state in _crashes(coordinators, planned(coordinators, s.target)))
-    )
-
-
-def _epochs_rise(s: OneAssigned, planned: Planned) -> Term:
-    """Whether the group epoch never goes back, and a state epoch only up to that of the group."""
-    coordinators = _coordinators(s)
-    rise = True
-    for after in _crashes(coordinators, planned(coordinators, s.target)):
-        if after.group is None:
-            continue
-        rise = conjunction(rise, implies(s.group, after.group.epoch >= s.epoch))
-        if ASSIGNED in after.states:
-            kept = implies(s.known, after.states[ASSIGNED].state_epoch >= s.state_epoch)
-            rise = conjunction(rise, kept, after.states[ASSIGNED].state_epoch <= after.group.epoch)
-    return rise
-
-
-def _ends_the_same(s: OneAssigned, planned: Planned) -> Term:
-    """Whether the operation, done again after a crash, leaves what it leaves without one."""
-    coordinators = _coordinators(s)
-    plan = planned(coordinators, s.target)
-    end = carry_out(coordinators, plan.effects)
-    same = True
-    for crashed in _crashes(coordinators, plan):
-        again = carry_out(crashed, planned(crashed, s.target).effects)
-        same = conjunction(same, _is_settled_as(again, end))
-    return same
-
-
-def _is_settled_as(coordinators: Coordinators, other: Coordinators) -> Term:
-    """Whether both have the same stages, members and start offsets; epochs may be higher."""
-    same = (coordinators.group is None) == (other.group is None)
-    first, second = group_of(coordinators), group_of(other)
-    same = same and first.metadata == second.metadata
-    if not same or first.subscriptions != second.subscriptions:
-        return False
-    if set(coordinators.states) != set(other.states):
-        return False
-    pairs = ((coordinators.states[key], other.states[key]) for key in coordinators.states)
-    return conjunction(*(a.start_offset == b.start_offset for a, b in pairs))
-
-
 def _may_be_altered(s: OneAssigned) -> Term:
-    return conjunction(_is_sound(s), s.group, negate(s.subscribed), s.exists)
-
-
-def _fences(s: OneAssigned) -> Term:
-    """Whether the altered state has the start offset, and an epoch above all there were."""
-    coordinators = _coordinators(s)
-    after = carry_out(coordinators, _altered(coordinators, s.target).effects)
-    state = after.states[ASSIGNED]
-    return conjunction(
-        state.start_offset == s.target,
-        state.state_epoch == group_of(after).epoch,
-        state.state_epoch > s.epoch,
-        implies(s.known, state.state_epoch > s.state_epoch),
-        ASSIGNED in group_of(after).metadata.initialized,
-    )
-
-
-_law = laws("KIP-932, Group coordinator")
-
-
-SOUND = _law(
-    "a_crash_leaves_the_group_sound",
-    "Wherever a coordinator crashes, a share-partition is at one stage, with the state it needs.",
-    48,
-)
-RETRIED = _law(
-    "a_crash_and_a_retry_end_the_same",
-    "Done again after a crash anywhere, an operation of a group leaves what it leaves without one.",
-    36,
-)
-RISING = _law(
-    "epochs_of_a_group_never_go_back",
-    "Group epoch and state epoch never go back, and no state epoch is ahead of the group's.",
-    49,
-)
-FENCING = _law(
-    "an_altered_start_offset_has_an_epoch_of_its_own",
-    "An altered start offset has a state epoch of its own, above every one before.",
-    49,
-)
+    return conjunction(s.group, negate(s.subscribed), s.exists)
 
 
 def _without(kind: type) -> Callable[[Any], Any]:
@@ -272,81 +180,99 @@ def _without_begun(coordinators: Coordinators, starts: Any) -> tuple[Any, ...]: 
     return coordinators, {key: start for key, start in starts.items() if key not in begun}
 
 
-AT_ONCE = Control(
-    "state is initialized before that is recorded",
-    "spec.group_lifecycle:_initialized",
-    _without(BeginInitializing),
-)
-UNANNOUNCED = Control(
-    "state is deleted before that is recorded",
-    "spec.group_lifecycle:_deleted",
-    _without(BeginDeleting),
-)
-BEGINS_AT_0 = Control(
-    "the group epoch is written as 0", "spec.share_group:perform", called_with(_with_epoch_0)
-)
-LEFT_BEGUN = Control(
-    "what was begun before is not initialized again",
-    "spec.group_lifecycle:_initialized",
-    called_with(_without_begun),
-)
-UNLISTED = Control(
-    "what is being deleted is not listed",
-    "spec.share_group:listed",
-    called_with(lambda metadata, *topics: (attrs.evolve(metadata, deleting=frozenset()), *topics)),
-)
-SAME_EPOCH = Control(
-    "altering does not raise the group epoch",
-    "spec.group_lifecycle:_bumped",
-    lambda rule: (
-        lambda coordinators: attrs.evolve(rule(coordinators), epoch=group_of(coordinators).epoch)
-    ),
-)
-_CLAIMS: tuple[tuple[Property, Callable[..., Term], dict[str, Control]], ...] = (
-    (
-        SOUND,
-        _is_sound_wherever,
-        {
-            "subscribe": AT_ONCE,
-            "leave": BEGINS_AT_0,
-            "reconcile": AT_ONCE,
-            "alter offsets": AT_ONCE,
-            "delete offsets": UNANNOUNCED,
-            "delete group": UNANNOUNCED,
-        },
-    ),
-    (
-        RETRIED,
-        _ends_the_same,
-        {
-            "subscribe": LEFT_BEGUN,
-            "reconcile": LEFT_BEGUN,
-            "alter offsets": LEFT_BEGUN,
-            "delete offsets": UNLISTED,
-            "delete group": UNLISTED,
-        },
-    ),
-    (
-        RISING,
-        _epochs_rise,
-        dict.fromkeys(
-            ("subscribe", "leave", "reconcile", "change racks", "alter offsets"), BEGINS_AT_0
-        ),
-    ),
-)
+def _with_the_epoch_before(rule: Any) -> Any:  # noqa: ANN401 - any rule
+    return lambda before: attrs.evolve(rule(before), epoch=group_of(before).epoch)
 
-GROUP_THEOREMS = (
-    *(
-        Theorem(
-            stated,
-            name,
-            OneAssigned,
-            about(_does_something, _PLANS[name]),
-            about(claim, _PLANS[name]),
-            control,
-        )
-        for stated, claim, controls in _CLAIMS
-        for name, control in controls.items()
-    ),
-    Theorem(FENCING, "alter offsets", OneAssigned, _may_be_altered, _fences, SAME_EPOCH),
+
+def _without_deleting(metadata: PartitionMetadata, *topics: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
+    return attrs.evolve(metadata, deleting=frozenset()), *topics
+
+
+INITIALIZED, DELETED = "spec.group_lifecycle:_initialized", "spec.group_lifecycle:_deleted"
+AT_ONCE = wrong(INITIALIZED, "is not recorded before it begins", _without(BeginInitializing))
+UNANNOUNCED = wrong(DELETED, "is not recorded before it begins", _without(BeginDeleting))
+BEGINS_AT_0 = wrong("spec.share_group:perform", "writes epoch 0", called_with(_with_epoch_0))
+LEFT_BEGUN = wrong(INITIALIZED, "passes over what was begun", called_with(_without_begun))
+UNLISTED = wrong("spec.share_group:listed", "omits deletions", called_with(_without_deleting))
+SAME_EPOCH = wrong("spec.group_lifecycle:_bumped", "keeps the epoch", _with_the_epoch_before)
+_CRASHED = dict.fromkeys(("subscribe", "reconcile", "alter offsets"), AT_ONCE)
+_CRASHED |= dict.fromkeys(("delete offsets", "delete group"), UNANNOUNCED) | {"leave": BEGINS_AT_0}
+_RETRIED = dict.fromkeys(("subscribe", "reconcile", "alter offsets"), LEFT_BEGUN)
+_RETRIED |= dict.fromkeys(("delete offsets", "delete group"), UNLISTED)
+_RISING = dict.fromkeys((*_PLANS,)[:5], BEGINS_AT_0)
+_group_of_one = Subject("KIP-932, Group coordinator", OneAssigned, _is_sound)
+
+
+def _plans(controls: dict[str, Control]) -> dict[str, tuple[Planned, Control]]:
+    return {name: (_PLANS[name], control) for name, control in controls.items()}
+
+
+@_group_of_one.theorem(
+    48, of=_plans(_CRASHED), where=_does_something, control=lambda _planned, control: control
 )
+def a_crash_leaves_the_group_sound(s: OneAssigned, planned: Planned, _control: Control) -> Term:
+    """Wherever a coordinator crashes, each share-partition is at one stage, with its state."""
+    before = _coordinators(s)
+    return conjunction(*map(_holds, _crashes(before, planned(before, s.target))))
+
+
+@_group_of_one.theorem(
+    36, of=_plans(_RETRIED), where=_does_something, control=lambda _planned, control: control
+)
+def a_crash_and_a_retry_end_the_same(s: OneAssigned, planned: Planned, _control: Control) -> Term:
+    """Done again after a crash, an operation of a group leaves what it leaves without one."""
+    before = _coordinators(s)
+    plan = planned(before, s.target)
+    end = carry_out(before, plan.effects)
+    same = True
+    for crashed in _crashes(before, plan):
+        again = carry_out(crashed, planned(crashed, s.target).effects)
+        same = conjunction(same, _is_settled_as(again, end))
+    return same
+
+
+def _is_settled_as(coordinators: Coordinators, other: Coordinators) -> Term:
+    """Whether both have the same stages, members and start offsets; epochs may be higher."""
+    first, second = group_of(coordinators), group_of(other)
+    same = (coordinators.group is None) == (other.group is None)
+    same = same and first.metadata == second.metadata
+    same = same and first.subscriptions == second.subscriptions
+    if not same or set(coordinators.states) != set(other.states):
+        return False
+    pairs = ((coordinators.states[key], other.states[key]) for key in coordinators.states)
+    return conjunction(*(a.start_offset == b.start_offset for a, b in pairs))
+
+
+@_group_of_one.theorem(
+    49, of=_plans(_RISING), where=_does_something, control=lambda _planned, control: control
+)
+def epochs_of_a_group_never_go_back(s: OneAssigned, planned: Planned, _control: Control) -> Term:
+    """Group epoch and state epoch never go back, and no state epoch is ahead of the group's."""
+    before = _coordinators(s)
+    rise = True
+    for after in _crashes(before, planned(before, s.target)):
+        if after.group is None:
+            continue
+        rise = conjunction(rise, implies(s.group, after.group.epoch >= s.epoch))
+        if state := after.states.get(ASSIGNED):
+            kept = implies(s.known, state.state_epoch >= s.state_epoch)
+            rise = conjunction(rise, kept, state.state_epoch <= after.group.epoch)
+    return rise
+
+
+@_group_of_one.theorem(49, of="alter offsets", where=_may_be_altered, control=SAME_EPOCH)
+def an_altered_start_offset_has_an_epoch_of_its_own(s: OneAssigned) -> Term:
+    """An altered start offset has a state epoch of its own, above every one before."""
+    before = _coordinators(s)
+    after = carry_out(before, _altered(before, s.target).effects)
+    state = after.states[ASSIGNED]
+    return conjunction(
+        state.start_offset == s.target,
+        state.state_epoch == group_of(after).epoch,
+        state.state_epoch > s.epoch,
+        implies(s.known, state.state_epoch > s.state_epoch),
+        ASSIGNED in group_of(after).metadata.initialized,
+    )
+
+
+GROUP_THEOREMS = theorems_in(globals())

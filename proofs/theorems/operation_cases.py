@@ -1,44 +1,51 @@
 """Each operation on records, as a theorem speaks of it: what it may do, and to which records.
 
 The guards are written out here, in the fields of a record; of what a transition makes of a record
-``record_theorems`` and ``effect_theorems`` tell.
+``record_theorems`` tells. An acknowledgement is one batch here;
+``acknowledge_theorems`` are about any number.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
 
 from model.checks import MAX_INT64
 from model.config import IsolationLevel
+from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import (
+    Acknowledge,
+    AcknowledgementBatch,
     AdvanceTime,
     ArchiveAborted,
     FinishDeadLetter,
     MemberLeaves,
 )
 from model.outcome import Choice, Expiry
-from model.profile import KAFKA, Profile
 from model.ranges import OffsetRange
-from model.states import RecordState
+from model.states import AcknowledgeType, RecordState
 from proofs.theorems.controls import also_allows, becomes
 from proofs.theorems.operation_situation import (
     OneOperation,
+    Refusal,
     has_held_state,
     is_owned_by,
     partition_of,
     waits_for_its_write,
 )
+from proofs.theorems.points import Places
+from proofs.theorems.statement import wrong
 from proofs.theorems.symbolic import conjunction, implies
 from proofs.theorems.theorem import Control
-from spec import aborted, dead_letters, expire, release
+from spec import aborted, acknowledge, dead_letters, expire, release
 from spec import record as rules
 from spec.logic import Term, negate
 from spec.partition import SharePartition, Step
 from spec.record import Record
 
-ARCHIVING, IN_PROGRESS = RecordState.ARCHIVING, RecordState.IN_PROGRESS
+ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 
 
 @attrs.frozen
@@ -59,44 +66,32 @@ def places(s: Any) -> tuple[Place, Place]:  # noqa: ANN401 - any situation of tw
     )
 
 
-def _always(_s: OneOperation) -> Term:
-    return True
-
-
-def accepts_all(_s: OneOperation) -> Term:
-    """Return the guard of an operation that refuses nothing."""
-    return True
-
-
 @attrs.frozen
 class OperationCase:
     """An operation, its guard, and what it makes of one record.
 
-    ``change`` returns the record after an operation
-    that is accepted, or None if it stays as it was; ``writes`` whether such a change is written.
-    ``waits``: the change holds only if its write succeeds. ``destroyed`` is the change of a rule
-    under which the operation does what it may not.
+    ``change`` returns the record after an operation that is accepted, or None if it stays as it
+    was; ``writes`` whether such a change is written. ``refuses`` returns what refuses the
+    operation, or None. ``waits``: the change holds only if its write succeeds. Under
+    ``destroyed`` the operation does what it may not. ``target`` is the function that runs.
     """
 
     name: str
-    source: str
+    target: str
     operate: Callable[[OneOperation, SharePartition], Step]
     change: Callable[[OneOperation, Place], Record | None]
-    destroyed: Control
-    accepts: Callable[[OneOperation], Term] = accepts_all
-    guard: Callable[[OneOperation], Guard | None] = lambda _s: None
+    destroyed: Control | None = None
+    refuses: Callable[[OneOperation], Refusal | None] = lambda _s: None
     writes: Callable[[OneOperation, Place], Term] = lambda _s, _place: True
     waits: bool = False
     elapses: bool = False
     moves: bool = False
     writes_always: bool = False
     settings: dict[str, Any] = attrs.Factory(dict)
-    profile: Profile = KAFKA
-    given: Callable[[OneOperation], Term] = _always
 
     def before(self, s: OneOperation) -> SharePartition:
         """Return the share-partition before the operation."""
-        return partition_of(s, self.profile, **self.settings)
+        return partition_of(s, **self.settings)
 
 
 def failed_state(s: OneOperation) -> Term:
@@ -104,20 +99,96 @@ def failed_state(s: OneOperation) -> Term:
     return rules.failed_state(s.dead_letter_queue)
 
 
-def _is_named(s: OneOperation, place: Place) -> Term:
+def is_named(s: OneOperation, place: Place) -> Term:
+    """Whether the range of the operation holds a record of the window."""
     return conjunction(place.tracked, s.first <= place.offset, place.offset <= s.last)
 
 
-def _each_named(
-    s: OneOperation, holds: Callable[[OneOperation, Place], Term], named: Callable[..., Term]
-) -> Term:
-    return conjunction(*(implies(named(s, place), holds(s, place)) for place in places(s)))
+def _is_named_from_the_start(s: OneOperation, place: Place) -> Term:
+    return conjunction(s.start <= place.offset, s.first <= place.offset, place.offset <= s.last)
 
 
-ANYBODY = Control(
-    "is_held_by asks only whether anybody holds the record",
+def _parts(s: OneOperation) -> tuple[OffsetRange, ...]:
+    return (OffsetRange(s.first, s.last),)
+
+
+ANYBODY = wrong(
     "spec.record:is_held_by",
+    "asks only whether anybody holds the record",
     becomes(lambda record, _member: rules.is_held(record)),
+)
+
+
+def batch_of(
+    s: OneOperation, kind: AcknowledgeType, other: AcknowledgeType | None = None
+) -> AcknowledgementBatch:
+    """Return a batch of one type, or of one for each offset: those of the two are given."""
+    if other is None:
+        return AcknowledgementBatch(s.first, s.last, (kind,))
+    offsets = ((s.offset - s.first, kind), (s.other - s.first, other))
+    types: Any = Places(s.last - s.first + 1, offsets, ACCEPT)
+    return AcknowledgementBatch(s.first, s.last, types)
+
+
+def may_acknowledge(s: OneOperation, record: Record, kind: AcknowledgeType) -> Term:
+    """Return whether the member may acknowledge the record by that type."""
+    mine = is_owned_by(record, s.member)
+    if kind is not RENEW:
+        return mine
+    return conjunction(mine, s.renewable, record.state == RecordState.ACQUIRED)
+
+
+def after_acknowledging(s: OneOperation, record: Record, kind: AcknowledgeType) -> Record:
+    """Return the record after an acknowledgement that it may have."""
+    if kind is RENEW:
+        return rules.renew(record, s.now + s.lock)
+    return rules.acknowledge(record, kind, s.limit, failed_state(s))
+
+
+def acknowledged(
+    s: OneOperation, before: SharePartition, batch: AcknowledgementBatch, choice: Choice
+) -> Step:
+    """Return the step of an acknowledgement of one batch."""
+    operation, answer = Acknowledge(s.member, (batch,)), waits_for_its_write(s)
+    return acknowledge.acknowledge_records(before, operation, choice, answer, s.seq)
+
+
+def _acknowledgement(name: str, *kinds: AcknowledgeType) -> OperationCase:
+    """Return the case of one type for all, or of one type for each of the two offsets."""
+    of_both = kinds[0], kinds[-1]
+
+    def operate(s: OneOperation, before: SharePartition) -> Step:
+        return acknowledged(s, before, batch_of(s, *kinds), Choice(refusal=ErrorCode.NONE))
+
+    def change(s: OneOperation, place: Place) -> Record | None:
+        if not is_named(s, place):
+            return None
+        return after_acknowledging(s, place.record, of_both[place.index])
+
+    def refuses(s: OneOperation) -> Refusal | None:
+        for place, kind in zip(places(s), of_both, strict=True):
+            if is_named(s, place) and not may_acknowledge(s, place.record, kind):
+                return Refusal(Guard.ACKNOWLEDGEMENT_JUDGED)
+        return None if s.last < s.end else Refusal(Guard.ACKNOWLEDGED_WAS_DELIVERED)
+
+    return OperationCase(
+        name,
+        "spec.acknowledge:acknowledge_records",
+        operate,
+        change,
+        ANYBODY,
+        refuses,
+        writes=lambda _s, place: of_both[place.index] is not RENEW,
+        waits=True,
+    )
+
+
+ACKNOWLEDGEMENTS = (
+    *(_acknowledgement(f"acknowledge by {kind.name}", kind) for kind in AcknowledgeType),
+    *(
+        _acknowledgement(f"acknowledge by {kind.name} and others by ACCEPT", kind, ACCEPT)
+        for kind in (RENEW, AcknowledgeType.RELEASE)
+    ),
 )
 
 
@@ -129,7 +200,7 @@ def _leave(s: OneOperation, before: SharePartition) -> Step:
 def _stays(s: OneOperation, place: Place) -> Term:
     progress = place.record.last_progress
     fresh = False if progress is None else s.now < progress + s.threshold
-    return conjunction(place.record.state == IN_PROGRESS, fresh)
+    return conjunction(place.record.state == RecordState.IN_PROGRESS, fresh)
 
 
 def _after_leaving(s: OneOperation, place: Place) -> Record | None:
@@ -140,17 +211,6 @@ def _after_leaving(s: OneOperation, place: Place) -> Record | None:
     return rules.release(place.record, s.limit, failed_state(s))
 
 
-RELEASE = OperationCase(
-    "member leaves",
-    "KIP-932, Group membership",
-    _leave,
-    _after_leaving,
-    ANYBODY,
-    writes=lambda s, place: negate(_stays(s, place)),
-    waits=True,
-)
-
-
 def _is_over(s: OneOperation, place: Place) -> Term:
     record, now = place.record, s.now + s.elapsed
     over = False if record.deadline is None else record.deadline <= now
@@ -158,15 +218,12 @@ def _is_over(s: OneOperation, place: Place) -> Term:
     return conjunction(place.tracked, held, over)
 
 
-def _pass_time(s: OneOperation, before: SharePartition) -> Step:
-    answers = (waits_for_its_write(s),)
-    return expire.advance_time(before, AdvanceTime(s.elapsed), Choice(), answers)
+def _pass_time(s: OneOperation, before: SharePartition, choice: Choice) -> Step:
+    return expire.advance_time(before, AdvanceTime(s.elapsed), choice, (waits_for_its_write(s),))
 
 
 def _expire(s: OneOperation, before: SharePartition) -> Step:
-    group = Expiry((OffsetRange(s.first, s.last),), s.start)
-    answers = (waits_for_its_write(s),)
-    return expire.advance_time(before, AdvanceTime(s.elapsed), Choice(expired=(group,)), answers)
+    return _pass_time(s, before, Choice(expired=(Expiry(_parts(s), s.start),)))
 
 
 def _after_expiry(s: OneOperation, place: Place) -> Record | None:
@@ -175,129 +232,104 @@ def _after_expiry(s: OneOperation, place: Place) -> Record | None:
     return rules.expire(place.record, s.limit, failed_state(s))
 
 
-def _expires_on_time(s: OneOperation) -> Term:
-    """Whether the locks that are named are over, and all that are over are named."""
-    return conjunction(
-        _fits_the_clock(s),
-        *(
-            _is_over(s, place)
-            == conjunction(s.start <= place.offset, s.first <= place.offset, place.offset <= s.last)
-            for place in places(s)
-        ),
-    )
+def _refuses_time(s: OneOperation) -> Refusal | None:
+    return None if s.now + s.elapsed <= MAX_INT64 else Refusal(None)
 
 
-def _refuses_expiry(s: OneOperation) -> Guard | None:
-    if not _fits_the_clock(s):
-        return None
-    for place in places(s):
-        if _is_named_from_the_start(s, place) and not _is_over(s, place):
-            return Guard.LOCK_LASTS_ITS_DURATION
-    return Guard.LOCK_ENDS_ON_TIME
-
-
-def _fits_the_clock(s: OneOperation) -> Term:
-    return s.now + s.elapsed <= MAX_INT64
-
-
-EARLY = Control(
-    "is_lock_over holds of every lock",
-    "spec.record:is_lock_over",
-    becomes(lambda record, _now: rules.is_held(record)),
-)
-EXPIRY = OperationCase(
-    "time passes",
-    "KIP-932, In-flight records",
-    _pass_time,
-    _after_expiry,
-    Control("no lock expires by itself", "spec.expire:_groups", becomes(lambda *_of: ())),
-    _fits_the_clock,
-    elapses=True,
-    moves=True,
-)
-CHOSEN_EXPIRY = OperationCase(
-    "chosen locks expire",
-    "KIP-932, In-flight records",
-    _expire,
-    _after_expiry,
-    EARLY,
-    _expires_on_time,
-    _refuses_expiry,
-    elapses=True,
-    writes_always=True,
-)
-
-
-def _named_parts(s: OneOperation) -> tuple[OffsetRange, ...]:
-    return (OffsetRange(s.first, s.last),)
+def _refuses_expiry(s: OneOperation) -> Refusal | None:
+    """Return why not exactly the locks that are over may expire."""
+    over = [bool(_is_over(s, place)) for place in places(s)]
+    named = [bool(_is_named_from_the_start(s, place)) for place in places(s)]
+    if any(name and not ends for name, ends in zip(named, over, strict=True)):
+        return _refuses_time(s) or Refusal(Guard.LOCK_LASTS_ITS_DURATION)
+    return _refuses_time(s) or (Refusal(Guard.LOCK_ENDS_ON_TIME) if over != named else None)
 
 
 def _finish(s: OneOperation, before: SharePartition) -> Step:
-    operation = FinishDeadLetter(_named_parts(s))
+    operation = FinishDeadLetter(_parts(s))
     return dead_letters.finish_dead_letters(before, operation, waits_for_its_write(s))
 
 
-def _is_archiving(_s: OneOperation, place: Place) -> Term:
-    ready = conjunction(place.record.state == ARCHIVING, negate(place.record.pending))
-    return conjunction(place.tracked, ready)
-
-
-def _is_named_from_the_start(s: OneOperation, place: Place) -> Term:
-    return conjunction(s.start <= place.offset, s.first <= place.offset, place.offset <= s.last)
-
-
 def _after_finishing(s: OneOperation, place: Place) -> Record | None:
-    if negate(_is_named_from_the_start(s, place)):
-        return None
-    return rules.finish_dead_letter(place.record)
+    return rules.finish_dead_letter(place.record) if _is_named_from_the_start(s, place) else None
 
 
-DEAD_LETTER = OperationCase(
-    "dead letters are finished",
-    "KIP-1191",
-    _finish,
-    _after_finishing,
-    Control(
-        "is_dead_letter lets available records through",
-        "spec.record:is_dead_letter",
-        also_allows(lambda record: record.state == RecordState.AVAILABLE),
-    ),
-    lambda s: _each_named(s, _is_archiving, _is_named_from_the_start),
-    lambda _s: Guard.DEAD_LETTER_IS_ARCHIVING,
-    writes_always=True,
-)
+def _refuses_finishing(s: OneOperation) -> Refusal | None:
+    for place in places(s):
+        archiving = place.record.state == RecordState.ARCHIVING
+        ready = conjunction(place.tracked, archiving, negate(place.record.pending))
+        if not implies(_is_named_from_the_start(s, place), ready):
+            return Refusal(Guard.DEAD_LETTER_IS_ARCHIVING)
+    return None
 
 
 def _abort(s: OneOperation, before: SharePartition) -> Step:
-    return aborted.archive_aborted_records(before, ArchiveAborted(_named_parts(s)), Choice())
+    return aborted.archive_aborted_records(before, ArchiveAborted(_parts(s)), Choice())
 
 
 def _after_abortion(s: OneOperation, place: Place) -> Record | None:
     acquired = place.record.state == RecordState.ACQUIRED
-    if negate(conjunction(_is_named(s, place), acquired, negate(place.record.pending))):
+    if negate(conjunction(is_named(s, place), acquired, negate(place.record.pending))):
         return None
     return rules.archive_aborted(place.record)
 
 
-ABORTED = OperationCase(
-    "aborted records are archived",
-    "KIP-932, Group configuration",
-    _abort,
-    _after_abortion,
-    Control(
-        "can_archive_aborted lets available records through",
-        "spec.record:can_archive_aborted",
-        also_allows(lambda record: record.state == RecordState.AVAILABLE),
+ALLOWS_AVAILABLE = wrong(
+    "spec.record:is_dead_letter",
+    "lets available records through",
+    also_allows(lambda record: record.state == RecordState.AVAILABLE),
+)
+EARLY = wrong(
+    "spec.record:is_lock_over",
+    "holds of every lock",
+    becomes(lambda record, _now: rules.is_held(record)),
+)
+OTHERS = (
+    OperationCase(
+        "member leaves",
+        "spec.release:release_member",
+        _leave,
+        _after_leaving,
+        writes=lambda s, place: negate(_stays(s, place)),
+        waits=True,
     ),
-    writes=lambda _s, _place: False,
-    settings={"isolation_level": IsolationLevel.READ_COMMITTED},
+    OperationCase(
+        "time passes",
+        "spec.expire:advance_time",
+        partial(_pass_time, choice=Choice()),
+        _after_expiry,
+        wrong("spec.expire:_groups", "finds no lock", becomes(lambda *_of: ())),
+        _refuses_time,
+        elapses=True,
+        moves=True,
+    ),
+    OperationCase(
+        "chosen locks expire",
+        "spec.expire:advance_time",
+        _expire,
+        _after_expiry,
+        EARLY,
+        _refuses_expiry,
+        elapses=True,
+        writes_always=True,
+    ),
+    OperationCase(
+        "dead letters are finished",
+        "spec.dead_letters:finish_dead_letters",
+        _finish,
+        _after_finishing,
+        ALLOWS_AVAILABLE,
+        _refuses_finishing,
+        writes_always=True,
+    ),
+    OperationCase(
+        "aborted records are archived",
+        "spec.aborted:archive_aborted_records",
+        _abort,
+        _after_abortion,
+        writes=lambda _s, _place: False,
+        settings={"isolation_level": IsolationLevel.READ_COMMITTED},
+    ),
 )
-
-CASES = (
-    RELEASE,
-    EXPIRY,
-    CHOSEN_EXPIRY,
-    DEAD_LETTER,
-    ABORTED,
-)
-"""The operations that end or prolong deliveries, but for acknowledgements."""
+CASES = [*ACKNOWLEDGEMENTS, *OTHERS]
+"""The operations that end or prolong deliveries."""

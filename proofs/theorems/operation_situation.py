@@ -18,6 +18,7 @@ from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.points import Points
 from proofs.theorems.situation import (
+    any_marks,
     any_offset,
     any_record,
     ends_in_the_log,
@@ -30,7 +31,7 @@ from spec import window
 from spec.log import Log
 from spec.logic import Term, absent, either, negate
 from spec.partition import Outstanding, SharePartition
-from spec.record import UNDELIVERED, Record
+from spec.record import UNDELIVERED, Record, is_terminal
 from spec.window import Window
 
 ANOTHERS = Outstanding(Write(0, 0, 0))
@@ -42,8 +43,9 @@ FAILED = ErrorCode.COORDINATOR_NOT_AVAILABLE
 class OneOperation:
     """A share-partition, and an operation that names the offsets ``first`` to ``last``.
 
-    ``second`` to ``second_last`` is a second range, where an operation names two. ``complete`` and
-    ``acquirable`` count the records at other offsets. ``waiting`` is the id of a write that is
+    ``second`` to ``second_last`` is a second range, where an operation names two, or a hole of the
+    log. ``complete`` and ``acquirable`` count the records at other offsets, and ``finished`` are
+    the offsets whose delivery is complete. ``waiting`` is the id of a write that is
     outstanding, ``write_id`` that of a write of the operation, and ``seq`` names the operation.
     ``awaited`` and ``other_awaited``: such a write is outstanding for the record at that offset.
     """
@@ -73,38 +75,46 @@ class OneOperation:
     write_id: Term = number()
     seq: Term = number()
     limit: Term = number(1)
+    highest: Term = number(1)
     lock: Term = number()
     threshold: Term = number()
     extension: Term = number()
     grace: Term = number()
     dead_letter_queue: Term = flag()
     renewable: Term = flag()
+    marks: Term = flag()
     awaited: Term = flag()
     other_awaited: Term = flag()
+    finished: Term = any_marks()
 
     @classmethod
-    def reached(cls, state: SharePartition) -> "Iterator[OneOperation]":
-        """Yield operations on a share-partition that a run reached."""
-        now = state.window
-        for offset in range(now.start_offset, now.end_offset):
-            other = offset + 1 if offset + 1 < now.end_offset else now.start_offset
-            record = now.records.get(offset, UNDELIVERED)
-            if other == offset:
-                continue
-            here = situation_at(
-                cls, state, offset, other=other, other_record=now.records.get(other, UNDELIVERED),
-                other_tracked=other in now.records, elsewhere=now.end_offset + 1,
-                first=offset, last=offset, second=other, second_last=other,
-                waiting=7, write_id=8, renewable=True, member="a",
-                next_write=state.next_write, lock=state.config.record_lock_duration_ms,
-                acquisition=record.acquisition or 0, awaited=record.pending,
+    def reached(cls, state: SharePartition) -> Iterator["OneOperation"]:
+        """Yield operations on a share-partition that a run reached, on one record or on two."""
+        now, log, lock = state.window, state.log, state.config.record_lock_duration_ms
+        records, end, far = now.records, now.end_offset, now.end_offset + 2
+        finished = frozenset(at for at, record in records.items() if is_terminal(record))
+        hole = (*log.holes, (log.end_offset + 8, log.end_offset + 8))[0]
+        for offset in range(now.start_offset, end + 1):
+            record = records.get(offset, UNDELIVERED)
+            alone = situation_at(
+                cls, state, offset, other=far, elsewhere=end + 1, first=offset, last=offset,
+                second=offset, second_last=offset, waiting=7, write_id=8, renewable=True,
+                member="a", next_write=state.next_write, lock=lock, awaited=record.pending,
+                acquisition=record.acquisition or 0, finished=finished,
             )  # fmt: skip
-            yield here
-            yield attrs.evolve(here, elapsed=here.lock, last=max(offset, other))
-            beyond = now.end_offset + 2
-            yield attrs.evolve(
-                here, other=beyond, other_tracked=False, second=offset, second_last=offset
-            )
+            yield alone
+            with_hole = attrs.evolve(alone, second=hole[0], second_last=hole[1])
+            yield with_hole
+            yield attrs.evolve(with_hole, first=log.end_offset)
+            yield attrs.evolve(alone, member="b", now=state.now + lock)
+            other = offset + 1 if offset + 1 < end else now.start_offset
+            if other != offset < end:
+                both = attrs.evolve(
+                    alone, other=other, other_record=records.get(other, UNDELIVERED),
+                    other_tracked=other in records, second=other, second_last=other,
+                )  # fmt: skip
+                yield both
+                yield attrs.evolve(both, elapsed=lock, last=max(offset, other))
 
 
 def partition_of(s: OneOperation, profile: Profile = KAFKA, **config: Any) -> SharePartition:  # noqa: ANN401 - any setting
@@ -245,8 +255,7 @@ def _is_number(*values: Term) -> bool:
 def rest_of_the_window(s: OneOperation, after: SharePartition) -> Term:
     """Whether the end of the window is as it was, and nothing is new at another offset."""
     return conjunction(
-        after.window.end_offset == s.end,
-        negate(s.elsewhere in after.window.records),
+        after.window.end_offset == s.end, negate(s.elsewhere in after.window.records)
     )
 
 

@@ -92,28 +92,8 @@ class Places:
     """
 
     width: Term
-    entries: tuple[tuple[Term, int], ...]
-    rest: int
-
-    def __len__(self) -> int:
-        """Return the width, which is a value where this is asked."""
-        return int(self.width)
-
-    def __getitem__(self, place: Term) -> int:
-        """Return the value at the place."""
-        return next((value for known, value in self.entries if known == place), self.rest)
-
-    def __iter__(self) -> Iterator[int]:
-        """Yield the values that there are."""
-        return iter((*(value for _place, value in self.entries), self.rest))
-
-
-@attrs.frozen
-class Ascending:
-    """An ascending sequence of which only its width and its last value are known."""
-
-    width: Term
-    last: Term
+    entries: tuple[tuple[Term, Term], ...]
+    rest: Term = None
 
     def __len__(self) -> int:
         """Return the width, which is a value where this is asked."""
@@ -123,8 +103,10 @@ class Ascending:
         """Whether there is any value."""
         return bool(self.width > 0)
 
-    def __getitem__(self, place: int) -> Term:
-        """Return the last value, of which alone it can be asked."""
-        if place != -1 or not self:
-            raise IndexError(place)
-        return self.last
+    def __getitem__(self, place: Term) -> Term:
+        """Return the value at the place; -1 is the last, where that is known."""
+        return next((value for known, value in self.entries if known == place), self.rest)
+
+    def __iter__(self) -> Iterator[Term]:
+        """Yield the values that there are."""
+        return iter((*(value for _place, value in self.entries), self.rest))

@@ -1,9 +1,9 @@
 """Theorems about the default choices of this project: the relation allows each of them.
 
-What an acquire asks of its checks about such a choice is proved in ``acquire_operation_theorems``.
+What an acquire asks of its checks about such a choice is proved in ``acquire_theorems``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 from unittest.mock import patch
@@ -14,33 +14,49 @@ from model.operations import Acquire
 from model.outcome import Choice
 from model.profile import KAFKA, KIP, Profile
 from model.states import AcquireMode, RecordState
-from proofs.theorems.acquire_guard_theorems import refused_by
-from proofs.theorems.acquire_situation import (
-    OneAcquire,
+from proofs.theorems.any_partition import AnyPartition as OneAcquire
+from proofs.theorems.any_partition import (
     fetch,
     furthest_of,
     is_fetched,
     partition_of,
+    refused_by,
 )
 from proofs.theorems.controls import adds, becomes, called_with, returns
 from proofs.theorems.operation_cases import Place, places
 from proofs.theorems.points import Points
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about
 from spec import acquire, policies
 from spec.log import Log
 from spec.logic import Term, either, negate
 from spec.partition import SharePartition
 from spec.window import Window
 
-Claim = Callable[[OneAcquire, AcquireMode, Profile], Term]
+OPTIMIZED, LIMITED = AcquireMode.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT
+
+
+def _one_more(partition: SharePartition, operation: Acquire) -> tuple[Any, ...]:
+    more = operation.max_fetch_records + 1
+    return partition, attrs.evolve(operation, max_fetch_records=more)
+
+
+def _unseen(partition: SharePartition, _inside: object, end: Term) -> tuple[Any, ...]:
+    return partition, set(), end
+
+
+CHOOSE, FIND = "spec.policies:chosen_offsets", "spec.policies:_acquirable"
+BLIND = wrong(FIND, "sees no record", becomes(lambda _partition, batch: iter((batch.first,))))
+SLOW = wrong(FIND, "passes over the first", returns(lambda offsets: iter([*offsets][1:])))
+GREEDY = wrong(CHOOSE, "takes one more", called_with(_one_more))
+UNSEEN = wrong("spec.acquire:check_growth", "sees nothing inside", called_with(_unseen))
+WIDE = wrong("spec.policies:_capacity_end", "is one offset later", adds(1))
 
 
 def _is_part(s: OneAcquire, first: Term, last: Term) -> Term:
     """Whether a log batch is a part of the one that was produced, or apart from it."""
-    apart = negate(conjunction(s.made_first <= last, first <= s.made_last))
-    inside = conjunction(s.made_first <= first, last <= s.made_last)
-    return negate(conjunction(negate(apart), negate(inside)))
+    apart = (s.made_first > last) | (first > s.made_last)
+    return apart | conjunction(s.made_first <= first, last <= s.made_last)
 
 
 def _can_choose(s: OneAcquire) -> Term:
@@ -59,39 +75,69 @@ def _can_choose(s: OneAcquire) -> Term:
     )
 
 
-def _before(s: OneAcquire, profile: Profile) -> SharePartition:
+def _names_no_others(s: OneAcquire) -> Term:
+    """Whether the log batches have no offset before the second but the two."""
+    first_batch = conjunction(s.first == s.offset, s.first_last <= s.other, s.other == s.offset + 1)
+    return conjunction(first_batch, s.second == s.first_last + 1, s.last == s.second)
+
+
+@attrs.frozen
+class OwnChoice:
+    """What this project takes of a fetch, and lets enter besides."""
+
+    before: SharePartition
+    operation: Acquire
+    taken: list[Term]
+    entered: list[Term]
+
+
+def _choose(s: OneAcquire, mode: AcquireMode, profile: Profile) -> OwnChoice:
+    """Choose. Past ``furthest`` the start offset may not move."""
     records: Any = Points(tuple((p.offset, p.record) for p in places(s) if p.tracked))
     bare = attrs.evolve(s, tracked=False, other_tracked=False)
-    return partition_of(bare, profile, window=Window(s.start, s.end, records))
-
-
-def _choose(s: OneAcquire, before: SharePartition, operation: Acquire) -> list[Term]:
-    """Return what this project takes. Past ``furthest`` the start offset may not move."""
+    before = partition_of(bare, profile, window=Window(s.start, s.end, records))
+    operation = fetch(s, mode)
     with patch.object(policies, "first_unfinished", furthest_of(before, s.furthest)):
-        return policies.chosen_offsets(before, operation)
+        taken = policies.chosen_offsets(before, operation)
+    entered = acquire._entered_offsets(before, operation, Choice(), taken)  # noqa: SLF001 - the rule
+    return OwnChoice(before, operation, taken, [*entered])
 
 
-def _may_take(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term:
-    """Whether each offset may be taken."""
-    before, operation = _before(s, profile), fetch(s, mode)
-    taken = _choose(s, before, operation)
-    return refused_by(lambda: acquire.check_taken(before, operation, taken)) is None
+def _modes(*modes: tuple[AcquireMode, Profile]) -> dict[str, tuple[AcquireMode, Profile]]:
+    """Return of which modes something is proved; elsewhere the profile makes no difference."""
+    return {f"choose by {mode} ({profile.name})": (mode, profile) for mode, profile in modes}
 
 
-def _keeps_the_maximum(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term:
-    before, operation = _before(s, profile), fetch(s, mode)
-    taken = _choose(s, before, operation)
-    return refused_by(lambda: acquire.check_maximum(before, operation, taken)) is None
+_choice = Subject("KIP-1206", OneAcquire, _can_choose, _names_no_others)
+_BOTH = _modes((OPTIMIZED, KIP), (LIMITED, KIP))
 
 
-def _skips_nothing(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term:
-    """Whether the window grows over no record that stays out.
+@_choice.theorem(10, 61, of=_BOTH, control=BLIND)
+def own_choice_takes_what_it_may(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term:
+    """What this project chooses was read, is AVAILABLE or new, and is named once."""
+    own = _choose(s, mode, profile)
+    return refused_by(lambda: acquire.check_taken(own.before, own.operation, own.taken)) is None
+
+
+@_choice.theorem(
+    61,
+    of=_modes((OPTIMIZED, KIP), (OPTIMIZED, KAFKA), (LIMITED, KIP)),
+    control=GREEDY,
+)
+def own_choice_keeps_to_the_maximum(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term:
+    """What this project chooses is not more than the maximum, or than it and one log batch."""
+    own = _choose(s, mode, profile)
+    return refused_by(lambda: acquire.check_maximum(own.before, own.operation, own.taken)) is None
+
+
+@_choice.theorem(61, of=_BOTH, control=UNSEEN)
+def own_choice_skips_no_record(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term:
+    """What this project chooses lets the window grow over no record that stays out.
 
     Past the window the log may hold what lies in the log batches, from the log start offset on.
     """
-    before, operation = _before(s, profile), fetch(s, mode)
-    taken = _choose(s, before, operation)
-    entered = acquire._entered_offsets(before, operation, Choice(), taken)  # noqa: SLF001 - the rule
+    own = _choose(s, mode, profile)
+    taken = own.taken
     end = taken[-1] + 1 if taken and taken[-1] >= s.end else s.end
 
     def outside(_log: Log, first: Term, end: Term) -> Iterator[Term]:
@@ -101,58 +147,34 @@ def _skips_nothing(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term:
                 yield place.offset
 
     with patch.object(acquire, "outside_holes", outside):
-        inside = {*taken, *entered}
-        return refused_by(lambda: acquire.check_growth(before, inside, end)) is None
+        inside = {*taken, *own.entered}
+        return refused_by(lambda: acquire.check_growth(own.before, inside, end)) is None
 
 
 def _is_in_a_batch(s: OneAcquire, offset: Term) -> Term:
     in_first = conjunction(s.first <= offset, offset <= s.first_last)
-    in_second = conjunction(s.second <= offset, offset <= s.last)
-    return negate(conjunction(negate(in_first), negate(in_second)))
+    return in_first | conjunction(s.second <= offset, offset <= s.last)
 
 
-def _keeps_the_width(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term:
-    """Whether the window is as wide as it may be, wherever the start offset then moves.
-
-    It moves to ``furthest`` or beyond, but past no record that was acquired; an empty window begins
-    with the first of them.
-    """
-    before, operation = _before(s, profile), fetch(s, mode)
-    taken = _choose(s, before, operation)
-    entered = acquire._entered_offsets(before, operation, Choice(), taken)  # noqa: SLF001 - the rule
-    new = sorted(offset for offset in {*taken, *entered} if offset >= s.end)
-    if not new:
-        return True
-    start = either(s.target < taken[0], s.target, taken[0])
-    start = either(start < s.furthest, s.furthest, start)
-    if not before.window.records:
-        start = taken[0]
-    moved = attrs.evolve(before, window=Window(start, new[-1] + 1))
-    asked = (moved, operation, s.end, new[0], taken)
-    return refused_by(lambda: acquire.check_width(*asked)) is None
-
-
-def _leaves_the_rest(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term:
-    """Whether what could be taken is left for the maximum or the limit of the window alone."""
-    before, operation = _before(s, profile), fetch(s, mode)
-    taken = _choose(s, before, operation)
+@_choice.theorem(61, of=_BOTH, control=SLOW)
+def own_choice_leaves_only_what_it_must(s: OneAcquire, mode: AcquireMode, profile: Profile) -> Term:
+    """What this project may take it leaves only at the maximum, or at the limit of the window."""
+    own = _choose(s, mode, profile)
     free = [place for place in places(s) if _is_free(s, place)]
     begins = s.furthest
-    if not before.window.records and free:
-        begins = either(free[0].offset > s.furthest, free[0].offset, s.furthest)
-    cap = begins + s.width
+    if not own.before.window.records and free:
+        begins = max(free[0].offset, s.furthest)
     for place in free:
         first, last = place.offset, place.offset
         if mode is OPTIMIZED:
             whole = place.offset <= s.first_last
             first, last = (s.first, s.first_last) if whole else (s.second, s.last)
-        earlier = len([offset for offset in taken if offset < first])
-        new = [
-            p.offset for p in free if first <= p.offset and p.offset <= last and p.offset >= s.end
-        ]
+        earlier = len([offset for offset in own.taken if offset < first])
+        of_batch = [p.offset for p in free if conjunction(first <= p.offset, p.offset <= last)]
+        new = [offset for offset in of_batch if offset >= s.end]
         least = new[0] if new and profile.window_may_overshoot else place.offset
-        full = place.offset >= s.end and least >= cap
-        if (place.offset in taken) == (full or earlier >= s.maximum):
+        full = place.offset >= s.end and least >= begins + s.width
+        if (place.offset in own.taken) == (full or earlier >= s.maximum):
             return False
     return True
 
@@ -165,85 +187,26 @@ def _is_free(s: OneAcquire, place: Place) -> Term:
     return read and (not place.tracked or bool(available))
 
 
-AVAILABLE = Property(
-    "own_choice_takes_what_it_may",
-    "What this project chooses was read, is AVAILABLE or new, and is named once.",
-    "KIP-1206",
-    (10,),
-)
-MAXIMUM = Property(
-    "own_choice_keeps_to_the_maximum",
-    "What this project chooses is not more than the maximum, or than it and one log batch.",
-    "KIP-1206",
-)
-GROWTH = Property(
-    "own_choice_skips_no_record",
-    "What this project chooses lets the window grow over no record that stays out.",
-    "KIP-1206",
-)
-REST = Property(
-    "own_choice_leaves_only_what_it_must",
-    "This project leaves what it may take only at the maximum, or at the limit of the window.",
-    "KIP-1206",
-)
-WIDTH = Property(
-    "own_choice_keeps_to_the_limit_of_the_window",
-    "What this project chooses keeps to the limit of the window, or to it and one log batch where "
-    "the profile allows that.",
-    "KIP-1206",
-    (12,),
-)
+@_choice.theorem(12, 61, of=_modes(*product(AcquireMode, (KIP, KAFKA))), control=WIDE)
+def own_choice_keeps_to_the_limit_of_the_window(
+    s: OneAcquire, mode: AcquireMode, profile: Profile
+) -> Term:
+    """What this project chooses keeps to the window's limit, or to it and one log batch.
+
+    It does wherever the start offset then moves: to ``furthest`` or beyond, but past no record that
+    was acquired; an empty window begins with the first of them.
+    """
+    own = _choose(s, mode, profile)
+    before, taken = own.before, own.taken
+    new = sorted(offset for offset in {*taken, *own.entered} if offset >= s.end)
+    if not new:
+        return True
+    start = taken[0]
+    if before.window.records:
+        start = max(either(s.target < start, s.target, start), s.furthest)
+    moved = attrs.evolve(before, window=Window(start, new[-1] + 1))
+    asked = (moved, own.operation, s.end, new[0], taken)
+    return refused_by(lambda: acquire.check_width(*asked)) is None
 
 
-def _asks_for_more(partition: SharePartition, operation: Acquire) -> tuple[Any, ...]:
-    more = operation.max_fetch_records + 1
-    return partition, attrs.evolve(operation, max_fetch_records=more)
-
-
-OPTIMIZED, LIMITED = AcquireMode.BATCH_OPTIMIZED, AcquireMode.RECORD_LIMIT
-BLIND = Control(
-    "_acquirable sees no record",
-    "spec.policies:_acquirable",
-    becomes(lambda _partition, batch: iter((batch.first,))),
-)
-GREEDY = Control(
-    "chosen_offsets takes one more", "spec.policies:chosen_offsets", called_with(_asks_for_more)
-)
-SLOW = Control(
-    "_acquirable passes over the first",
-    "spec.policies:_acquirable",
-    returns(lambda offsets: iter([*offsets][1:])),
-)
-UNSEEN = Control(
-    "check_growth sees nothing inside",
-    "spec.acquire:check_growth",
-    called_with(lambda partition, _inside, end: (partition, set(), end)),
-)
-WIDE = Control("_capacity_end is one offset later", "spec.policies:_capacity_end", adds(1))
-CASES: tuple[tuple[Property, Claim, Control, tuple[tuple[AcquireMode, Profile], ...]], ...] = (
-    (AVAILABLE, _may_take, BLIND, ((OPTIMIZED, KIP), (LIMITED, KIP))),
-    (MAXIMUM, _keeps_the_maximum, GREEDY, ((OPTIMIZED, KIP), (OPTIMIZED, KAFKA), (LIMITED, KIP))),
-    (GROWTH, _skips_nothing, UNSEEN, ((OPTIMIZED, KIP), (LIMITED, KIP))),
-    (REST, _leaves_the_rest, SLOW, ((OPTIMIZED, KIP), (LIMITED, KIP))),
-    (WIDTH, _keeps_the_width, WIDE, tuple(product(AcquireMode, (KIP, KAFKA)))),
-)
-"""What is proved of which modes and profiles; elsewhere the profile makes no difference."""
-
-
-def _names_no_others(s: OneAcquire) -> Term:
-    """Whether the log batches have no offset before the second but the two."""
-    first_batch = conjunction(s.first == s.offset, s.first_last <= s.other, s.other == s.offset + 1)
-    return conjunction(first_batch, s.second == s.first_last + 1, s.last == s.second)
-
-
-def _theorems() -> Iterator[Theorem]:
-    for stated, claim, control, modes in CASES:
-        for mode, profile in modes:
-            name = f"choose by {mode} ({profile.name})"
-            how = about(claim, mode, profile)
-            yield Theorem(
-                stated, name, OneAcquire, _can_choose, how, control, runnable=_names_no_others
-            )
-
-
-POLICY_THEOREMS = tuple(_theorems())
+POLICY_THEOREMS = theorems_in(globals())

@@ -1,20 +1,36 @@
 """Theorems about records in progress (KAFKA-20458, a draft, as docs/in-progress.md settles it)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import attrs
 
+from model.errors import ErrorCode
+from model.operations import MarkInProgress, ProgressBatch
+from model.profile import DRAFT_RESOLVED
 from model.states import RecordState
-from proofs.theorems.controls import adds, becomes, sets
+from proofs.theorems.controls import adds, becomes, leaves, sets
+from proofs.theorems.operation_cases import Place, places
+from proofs.theorems.operation_situation import (
+    OneOperation,
+    is_owned_by,
+    is_possible,
+    kept,
+    names_no_others,
+    partition_of,
+    rest_of_the_window,
+    same_record,
+)
 from proofs.theorems.record_operations import TRANSITIONS, OneRecord, Transition, is_sound
 from proofs.theorems.record_theorems import lets_through
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Theorem, about, laws
+from spec import mark_in_progress
 from spec import record as rules
+from spec.coordinator import Durable
 from spec.logic import Term, absent, either, negate
 from spec.record import Record
 
+SOURCE = "KAFKA-20458, markInProgress handler"
 ACQUIRED, IN_PROGRESS = RecordState.ACQUIRED, RecordState.IN_PROGRESS
 ENDS = frozenset(
     {
@@ -25,41 +41,32 @@ ENDS = frozenset(
 """The transitions in which a mark that was made before could make a difference."""
 
 
-_law = laws("KAFKA-20458, markInProgress handler")
+def _counts_marks(rule: Any) -> Any:  # noqa: ANN401 - any rule
+    def wrong_rule(record: Record, *rest: Term) -> Record:
+        after: Record = rule(record, *rest)
+        more = either(absent(record.progress_start), 0, 1)
+        return attrs.evolve(after, delivery_count=after.delivery_count + more)
+
+    return wrong_rule
 
 
-KEEPS_THE_LOCK = _law(
-    "a_mark_holds_until_stale_or_too_old",
-    "A mark keeps the lock until the threshold after it or the extension after the first mark, "
-    "or until its end before.",
-    40,
+MARK = "spec.record:mark"
+LATE = wrong(MARK, "adds a millisecond", adds(1, "deadline"))
+EARLY = wrong(MARK, "ends the lock", sets(deadline=0))
+COUNTS = wrong(MARK, "counts a delivery", adds(1, "delivery_count"))
+Span = tuple[Term, Term]
+ANY_DELIVERY = wrong(
+    "spec.record:can_mark",
+    "asks only who holds the record",
+    becomes(lambda record, member, *_rest: rules.is_held_by(record, member)),
 )
-GRACE_IS_SHORT = _law(
-    "grace_ends_a_lock_only_at_its_end",
-    "Of a member that left, a record in progress ends with the grace, or at its own deadline.",
-    40,
+MARKS_NOTHING = wrong(
+    "spec.mark_in_progress:mark_in_progress", "marks nothing", leaves(lambda state, *_rest: state)
 )
-ONLY_ITS_OWNER = _law(
-    "only_its_owner_ends_a_record_in_progress",
-    "What is not the owner's doing, nor its deadline, leaves a record in progress as it is.",
-    40,
-)
-NEVER_SHORTENS = _law(
-    "a_mark_never_shortens_a_lock",
-    "A mark never shortens a lock, whatever the durations are by now.",
-)
-CHANGES_PROGRESS = _law(
-    "a_mark_changes_only_progress",
-    "A mark keeps the delivery count, the owner and the acquisition, and makes no write.",
-    38,
-)
-ITS_DELIVERY = _law(
-    "a_mark_names_its_delivery", "A mark that names another acquisition is refused.", 41
-)
-ERASED = _law(
-    "marks_can_be_erased",
-    "A record in progress goes through each transition as an ACQUIRED one, timers aside.",
-    42,
+TAKES_THE_LATER = wrong(
+    "spec.record:_earlier",
+    "takes the later end",
+    becomes(lambda end, other: either(end <= other, other, end)),
 )
 
 
@@ -69,151 +76,168 @@ def erased(record: Record) -> Record:
     return attrs.evolve(record, state=state, progress_start=None, last_progress=None)
 
 
-def _same(record: Record, other: Record, *aside: str) -> Term:
-    """Whether two records are the same, but for the fields named."""
-    fields = (field.name for field in attrs.fields(Record) if field.name not in aside)
-    return conjunction(*(_equal(getattr(record, n), getattr(other, n)) for n in fields))
+def _is_in_progress(record: Record) -> Term:
+    return record.state == IN_PROGRESS
 
 
-def _equal(value: Term, other: Term) -> Term:
-    if value is None or other is None:
-        return absent(value) & absent(other)
-    return value == other
-
-
-def _mark(s: OneRecord) -> Record:
+def _marked(s: OneRecord) -> Record:
     return rules.mark(s.record, s.now, s.threshold, s.extension)
 
 
-def _may_mark(s: OneRecord) -> Term:
-    allowed = rules.can_mark(s.record, s.member, s.acquisition, s.now, s.extension)
-    return conjunction(is_sound(s), allowed)
+def _can_mark(s: OneRecord) -> Term:
+    return rules.can_mark(s.record, s.member, s.acquisition, s.now, s.extension)
 
 
-def _lasts_as_long_as_it_may(s: OneRecord) -> Term:
-    after = _mark(s)
+_progress = Subject(SOURCE, OneRecord, is_sound)
+
+
+@_progress.theorem(40, of="mark", where=_can_mark, control=LATE)
+def a_mark_holds_until_stale_or_too_old(s: OneRecord) -> Term:
+    """A mark keeps the lock for the threshold or till the extension, or to its end before."""
+    after = _marked(s)
     due = (s.later >= s.now + s.threshold) | (s.later >= after.progress_start + s.extension)
     return rules.is_lock_over(after, s.later) == (due & rules.is_lock_over(s.record, s.later))
 
 
-def _keeps_the_deadline(s: OneRecord) -> Term:
-    return _mark(s).deadline >= s.record.deadline
+@_progress.theorem(40, of="mark", where=_can_mark, control=EARLY)
+def a_mark_never_shortens_a_lock(s: OneRecord) -> Term:
+    """A mark never shortens a lock, whatever the durations are by now."""
+    return _marked(s).deadline >= s.record.deadline
 
 
-def _may_stay(s: OneRecord) -> Term:
-    return conjunction(is_sound(s), rules.can_stay(s.record, s.member, s.now, s.threshold))
+@_progress.theorem(38, 42, of="mark", where=_can_mark, control=COUNTS)
+def a_mark_changes_only_progress(s: OneRecord) -> Term:
+    """A mark keeps the delivery count, the owner and the acquisition, and makes no write."""
+    kept = attrs.evolve(s.record, state=IN_PROGRESS)
+    same = same_record(_marked(s), kept, "deadline", "progress_start", "last_progress")
+    return conjunction(same, same_record(erased(_marked(s)), erased(s.record), "deadline"))
 
 
-def _stays_for_the_grace(s: OneRecord) -> Term:
+@_progress.theorem(
+    41,
+    of="mark",
+    where=lambda s: conjunction(
+        rules.is_held_by(s.record, s.member), negate(s.record.acquisition == s.acquisition)
+    ),
+    control=ANY_DELIVERY,
+)
+def a_mark_names_its_delivery(s: OneRecord) -> Term:
+    """A mark that names another acquisition is refused."""
+    return negate(_can_mark(s))
+
+
+@_progress.theorem(
+    40,
+    of="stay for the grace",
+    where=lambda s: rules.can_stay(s.record, s.member, s.now, s.threshold),
+    control=TAKES_THE_LATER,
+)
+def grace_ends_a_lock_only_at_its_end(s: OneRecord) -> Term:
+    """Of a member that left, a record in progress ends with the grace, or at its own deadline."""
     after = rules.give_grace(s.record, s.now + s.grace)
     due = (s.later >= s.now + s.grace) | rules.is_lock_over(s.record, s.later)
     return rules.is_lock_over(after, s.later) == due
 
 
-def _keeps_what_it_must(s: OneRecord) -> Term:
-    kept = attrs.evolve(s.record, state=IN_PROGRESS)
-    return _same(_mark(s), kept, "deadline", "progress_start", "last_progress")
-
-
-def _is_anothers(s: OneRecord) -> Term:
-    foreign = negate(s.record.owner == s.member)
-    return conjunction(is_sound(s), s.record.state == IN_PROGRESS, foreign)
-
-
-def _goes_as_acquired(s: OneRecord, transition: Transition) -> Term:
-    plain = attrs.evolve(s, record=erased(s.record))
-    after, unmarked = transition.after(s), transition.after(plain)
+@_progress.theorem(
+    42,
+    of=[each for each in TRANSITIONS if each.name in ENDS],
+    where=lambda s, transition: conjunction(
+        negate(absent(s.record.progress_start)), transition.given(s)
+    ),
+    control=lambda each: wrong(f"spec.record:{each.rule}", "counts marks", _counts_marks),
+)
+def marks_can_be_erased(s: OneRecord, transition: Transition) -> Term:
+    """A record in progress goes through each transition as an ACQUIRED one, timers aside."""
+    after = transition.after(s)
+    unmarked = transition.after(attrs.evolve(s, record=erased(s.record)))
     if after is None or unmarked is None:
         return after is unmarked
-    return _same(erased(after), erased(unmarked))
+    return same_record(erased(after), erased(unmarked))
 
 
-def _is_marked(s: OneRecord, transition: Transition) -> Term:
-    marked = negate(absent(s.record.progress_start))
-    return conjunction(is_sound(s), marked, transition.given(s))
+@_progress.theorem(
+    40,
+    of=[each for each in TRANSITIONS if each.guard not in {"", "is_lock_over"}],
+    where=lambda s, _transition: conjunction(
+        s.record.state == IN_PROGRESS, negate(s.record.owner == s.member)
+    ),
+    control=lambda each: lets_through(each, _is_in_progress, "records in progress"),
+)
+def only_its_owner_ends_a_record_in_progress(s: OneRecord, transition: Transition) -> Term:
+    """What is not the owner's doing, nor its deadline, leaves a record in progress as it is."""
+    return not transition.happens(s)
 
 
-def _counts_marks(rule: Any) -> Any:  # noqa: ANN401 - any rule
-    def wrong(record: Record, *rest: Term) -> Record:
-        after: Record = rule(record, *rest)
-        more = either(absent(record.progress_start), 0, 1)
-        return attrs.evolve(after, delivery_count=after.delivery_count + more)
-
-    return wrong
+_marks = Subject(SOURCE, OneOperation, is_possible, names_no_others)
 
 
-def _mark_theorems() -> Iterator[Theorem]:
-    late = Control("mark adds a millisecond", "spec.record:mark", adds(1, "deadline"))
-    counts = Control("mark counts a delivery", "spec.record:mark", adds(1, "delivery_count"))
-    early = Control("mark ends the lock", "spec.record:mark", sets(deadline=0))
-    for stated, hypothesis, claim, control in (
-        (KEEPS_THE_LOCK, _may_mark, _lasts_as_long_as_it_may, late),
-        (NEVER_SHORTENS, _may_mark, _keeps_the_deadline, early),
-        (CHANGES_PROGRESS, _may_mark, _keeps_what_it_must, counts),
-        (
-            ERASED,
-            _may_mark,
-            lambda s: _same(erased(_mark(s)), erased(s.record), "deadline"),
-            counts,
+def _may_mark(s: OneOperation, record: Record) -> Term:
+    """Whether the member may mark the record, in the fields of it and of the batch."""
+    begun = record.progress_start
+    young = True if begun is None else s.now < begun + s.extension
+    fresh = negate(conjunction(negate(absent(begun)), negate(young)))
+    ours = conjunction(s.seq == s.elapsed, record.acquisition == s.acquisition)
+    return conjunction(is_owned_by(record, s.member), ours, fresh)
+
+
+def _mark_batch(s: OneOperation, span: Span, records: list[Record]) -> ErrorCode:
+    """Mark the records of a batch as the rule says, all or none, and return the answer."""
+    first, last = span
+    if first > last or last >= s.end:
+        return ErrorCode.INVALID_REQUEST
+    named = [place for place in places(s) if _is_named(place, first, last)]
+    if not all(_may_mark(s, records[place.index]) for place in named):
+        return ErrorCode.INVALID_RECORD_STATE
+    for place in named:
+        record = records[place.index]
+        records[place.index] = rules.mark(record, s.now, s.threshold, s.extension)
+    return ErrorCode.NONE
+
+
+def _is_named(place: Place, first: Term, last: Term) -> Term:
+    return conjunction(place.tracked, first <= place.offset, place.offset <= last)
+
+
+def _are_tracked(s: OneOperation, batches: int) -> Term:
+    """Whether both records are there for one batch, or one for two that may name it."""
+    both = conjunction(s.tracked, s.other_tracked)
+    return both if batches == 1 else negate(s.other_tracked)
+
+
+@_marks.theorem(
+    11,
+    32,
+    38,
+    41,
+    of={"mark two records": (1,), "mark a record twice": (2,)},
+    where=_are_tracked,
+    control=lambda batches: MARKS_NOTHING if batches == 1 else ANY_DELIVERY,
+)
+def a_batch_of_marks_is_all_or_none(s: OneOperation, batches: int) -> Term:
+    """A batch marks each record that it names, if its member holds them all by that token.
+
+    The leader epoch is ``elapsed``, that of the token ``seq``.
+    """
+    before = attrs.evolve(partition_of(s, DRAFT_RESOLVED), durable=Durable(leader_epoch=s.elapsed))
+    spans = ((s.first, s.last), (s.second, s.second_last))[:batches]
+    token = s.seq, s.acquisition
+    operation = MarkInProgress(s.member, tuple(ProgressBatch(*span, *token) for span in spans))
+    step = mark_in_progress.mark_in_progress(before, operation)
+    records = [place.record for place in places(s)]
+    answers = tuple(_mark_batch(s, span, records) for span in spans)
+    after = step.partition
+    return conjunction(
+        step.outcome.marked == answers,
+        *(
+            same_record(after.window.records.get(p.offset), records[p.index] if p.tracked else None)
+            for p in places(s)
         ),
-    ):
-        yield Theorem(stated, "mark", OneRecord, hypothesis, claim, control)
-    yield Theorem(
-        GRACE_IS_SHORT,
-        "stay for the grace",
-        OneRecord,
-        _may_stay,
-        _stays_for_the_grace,
-        Control(
-            "give_grace takes the later of the two ends",
-            "spec.record:_earlier",
-            becomes(lambda end, other: either(end <= other, other, end)),
-        ),
+        kept(before, after, "window"),
+        after.window.start_offset == s.start,
+        rest_of_the_window(s, after),
+        not step.outcome.writes,
     )
-    yield Theorem(
-        ITS_DELIVERY,
-        "mark",
-        OneRecord,
-        lambda s: conjunction(
-            is_sound(s),
-            rules.is_held_by(s.record, s.member),
-            negate(s.record.acquisition == s.acquisition),
-        ),
-        lambda s: negate(rules.can_mark(s.record, s.member, s.acquisition, s.now, s.extension)),
-        Control(
-            "can_mark asks only who holds the record",
-            "spec.record:can_mark",
-            becomes(lambda record, member, *_rest: rules.is_held_by(record, member)),
-        ),
-    )
 
 
-def _transition_theorems() -> Iterator[Theorem]:
-    for transition in TRANSITIONS:
-        if transition.guard not in {"", "is_lock_over"}:
-            yield Theorem(
-                ONLY_ITS_OWNER,
-                transition.name,
-                OneRecord,
-                _is_anothers,
-                about(lambda s, t: not t.happens(s), transition),
-                lets_through(
-                    transition, lambda record: record.state == IN_PROGRESS, "records in progress"
-                ),
-            )
-        if transition.name in ENDS:
-            yield Theorem(
-                ERASED,
-                transition.name,
-                OneRecord,
-                about(_is_marked, transition),
-                about(_goes_as_acquired, transition),
-                Control(
-                    f"{transition.rule} counts a delivery more of a record that was marked",
-                    f"spec.record:{transition.rule}",
-                    _counts_marks,
-                ),
-            )
-
-
-PROGRESS_THEOREMS = (*_mark_theorems(), *_transition_theorems())
+PROGRESS_THEOREMS = theorems_in(globals())

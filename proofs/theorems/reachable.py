@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from judge.view import durable
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError, InvalidValueError
 from model.operations import (
@@ -34,7 +35,6 @@ from proofs.theorems.theorem import Theorem
 from spec.partition import SharePartition
 from spec.record import is_dead_letter
 from spec.step import apply, new_partition
-from spec.view import durable
 
 CONFIG = SharePartitionConfig(
     delivery_count_limit=2,

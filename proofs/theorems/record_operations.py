@@ -306,3 +306,11 @@ def is_sound(situation: OneRecord) -> Term:
         for known in RECORD_INVARIANTS
     )
     return conjunction(situation.limit <= situation.highest, *holds)
+
+
+def is_in(state: Term, states: tuple[RecordState, ...]) -> Term:
+    """Whether the state is one of those."""
+    matches: Term = state == states[0]
+    for other in states[1:]:
+        matches = matches | (state == other)
+    return matches

@@ -6,107 +6,122 @@ from typing import Any
 import attrs
 
 from model.states import RecordState
-from proofs.theorems.controls import also_allows, becomes, off_by_one, returns, sets
+from proofs.theorems.controls import also_allows, becomes, off_by_one, returns
+from proofs.theorems.operation_situation import same_record
 from proofs.theorems.points import Points
 from proofs.theorems.record_operations import (
     TRANSITIONS,
     OneRecord,
     Transition,
+    is_in,
     is_sound,
     recovered,
 )
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Property, Theorem, about, laws
+from proofs.theorems.theorem import Control, Property, Theorem, about
 from spec import record as rules
-from spec.invariants import RECORD_INVARIANTS, RecordInvariant
+from spec.invariants import RECORD_INVARIANTS, Invariant
 from spec.logic import Term, absent, either, negate
 from spec.partition import SharePartition, Step
 from spec.record import Record
 
-_law = laws("KIP-932, In-flight records")
-
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, IN_PROGRESS = RecordState.ACKNOWLEDGED, RecordState.IN_PROGRESS
+Change = Callable[[Record], Record]
+After = Callable[[OneRecord], Record | None]
 
 
-def _may(transition: Transition) -> Callable[[OneRecord], Term]:
-    return lambda s: conjunction(is_sound(s), transition.happens(s))
+def _gives(**fields: Any) -> Change:  # noqa: ANN401 - values, or functions of the record
+    """Return the change that gives a record these fields, of its own where they are functions."""
+
+    def change(record: Record) -> Record:
+        given = {name: of(record) if callable(of) else of for name, of in fields.items()}
+        return attrs.evolve(record, **given)
+
+    return change
 
 
-def _after(change: Callable[[Record], Record]) -> Callable[[object], object]:
-    """Change the result of a rule, or the rule itself if it is a constant."""
-
-    def wrong(rule: object) -> object:
-        if isinstance(rule, Record):
-            return change(rule)
-        return returns(change)(rule)
-
-    return wrong
+def _flip(name: str) -> Callable[[Record], Term]:
+    return lambda record: either(absent(getattr(record, name)), 0, None)
 
 
-def _flip(value: Term) -> Term:
-    return either(absent(value), 0, None)
+def _counted(more: int) -> Callable[[Record], Term]:
+    return lambda record: record.delivery_count + more
 
 
-INVARIANT_CHANGES: dict[str, tuple[str, Callable[[Record], Record]]] = {
-    "owner_iff_held": (
-        "forgets an owner, or leaves one",
-        lambda r: attrs.evolve(r, owner=_flip(r.owner)),
-    ),
+INVARIANTS: dict[str, tuple[tuple[int, ...], str, Change]] = {
+    "owner_iff_held": ((2, 37), "forgets an owner, or leaves one", _gives(owner=_flip("owner"))),
     "deadline_iff_held": (
+        (3, 37),
         "forgets a deadline, or leaves one",
-        lambda r: attrs.evolve(r, deadline=_flip(r.deadline)),
+        _gives(deadline=_flip("deadline")),
     ),
     "held_is_not_pending": (
+        (2, 3),
         "leaves the record ACQUIRED while its write is outstanding",
-        lambda r: attrs.evolve(r, state=ACQUIRED, pending=True),
+        _gives(state=ACQUIRED, pending=True),
     ),
     "delivery_count_within_limit": (
+        (4,),
         "adds two to the delivery count",
-        lambda r: attrs.evolve(r, delivery_count=r.delivery_count + 2),
+        _gives(delivery_count=_counted(2)),
     ),
     "available_can_be_delivered": (
+        (4,),
         "makes the record AVAILABLE and counts one delivery more",
-        lambda r: attrs.evolve(r, state=AVAILABLE, delivery_count=r.delivery_count + 1),
+        _gives(state=AVAILABLE, delivery_count=_counted(1)),
     ),
     "held_was_delivered": (
+        (5,),
         "makes the record ACKNOWLEDGED and forgets its deliveries",
-        lambda r: attrs.evolve(r, state=ACKNOWLEDGED, delivery_count=0),
+        _gives(state=ACKNOWLEDGED, delivery_count=0),
     ),
     "former_owner_only_if_pending": (
+        (2,),
         "ends the write and keeps what it would have restored",
-        lambda r: attrs.evolve(r, pending=False, former_owner=0),
+        _gives(pending=False, former_owner=0),
     ),
     "former_lock_is_whole": (
+        (2, 3),
         "keeps the former owner without a deadline",
-        lambda r: attrs.evolve(r, former_owner=0, former_deadline=None),
+        _gives(former_owner=0, former_deadline=None),
     ),
     "pending_was_delivered": (
+        (4, 5),
         "leaves the write outstanding and forgets the deliveries",
-        lambda r: attrs.evolve(r, pending=True, delivery_count=0),
+        _gives(pending=True, delivery_count=0),
     ),
     "state_is_of_the_table": (
+        (1,),
         "gives the record a seventh state",
-        lambda r: attrs.evolve(r, state=max(RecordState) + 1),
+        _gives(state=max(RecordState) + 1),
     ),
     "progress_iff_in_progress": (
+        (37,),
         "forgets when progress began, or makes it up",
-        lambda r: attrs.evolve(r, progress_start=_flip(r.progress_start)),
+        _gives(progress_start=_flip("progress_start")),
     ),
     "progress_is_in_order": (
+        (37,),
         "has progress begin after it was last seen",
-        lambda r: attrs.evolve(r, progress_start=1, last_progress=0),
+        _gives(progress_start=1, last_progress=0),
     ),
     "acquisition_only_if_held_or_pending": (
+        (41,),
         "frees the record and keeps the number of its acquisition",
-        lambda r: attrs.evolve(r, state=AVAILABLE, pending=False, acquisition=0),
+        _gives(state=AVAILABLE, pending=False, acquisition=0),
     ),
     "progress_has_an_acquisition": (
+        (41,),
         "keeps progress and forgets the acquisition",
-        lambda r: attrs.evolve(r, progress_start=0, acquisition=None),
+        _gives(progress_start=0, acquisition=None),
     ),
 }
-NAMED = {transition.name: transition for transition in TRANSITIONS}
+"""Of each invariant the properties that need it, and a change of a rule that breaks it.
+
+They are proved together: each transition keeps all of them of a record that has all of them.
+"""
 OPERATIONS = {
     "release": "spec.release:release_member",
     "stay for the grace": "spec.release:release_member",
@@ -114,6 +129,8 @@ OPERATIONS = {
     "mark": "spec.mark_in_progress:mark_in_progress",
 }
 """The operations that ask more of a record than the guard of the transition."""
+HOLDERS = frozenset({"is_held_by", "can_renew", "can_mark", "can_stay"})
+"""The guards of transitions that only the holder of a record may make."""
 
 
 def _changes_all(state: SharePartition, *_rest: object) -> Step:
@@ -131,229 +148,197 @@ def lets_through(transition: Transition, allowed: Callable[[Record], Term], what
     return Control(name, f"spec.record:{transition.guard}", also_allows(allowed))
 
 
-HOLDERS = frozenset({"is_held_by", "can_renew", "can_mark", "can_stay"})
-"""The guards of transitions that only the holder of a record may make."""
-INVARIANT_NUMBERS = {
-    "owner_iff_held": (2, 37),
-    "deadline_iff_held": (3, 37),
-    "held_is_not_pending": (2, 3),
-    "progress_iff_in_progress": (37,),
-    "progress_is_in_order": (37,),
-    "delivery_count_within_limit": (4,),
-    "available_can_be_delivered": (4,),
-    "state_is_of_the_table": (1,),
-}
+def _breaking(rule: str, how: str, change: Change) -> Control:
+    """Return the control that changes the result of a rule, or the rule if it is a constant."""
+
+    def broken(right: object) -> object:
+        return change(right) if isinstance(right, Record) else returns(change)(right)
+
+    return wrong(f"spec.record:{rule}", how, broken)
 
 
-def _changed(transition: Transition, how: str, change: Callable[[Record], Record]) -> Control:
-    name = f"{transition.rule} {how}"
-    return Control(name, f"spec.record:{transition.rule}", _after(change))
+def _each_breaking(how: str, change: Change) -> dict[str, Control]:
+    return {made.name: _breaking(made.rule, how, change) for made in TRANSITIONS}
 
 
-def _keeps(s: OneRecord, transition: Transition, known: RecordInvariant) -> Term:
-    after = transition.after(s)
-    return after is None or known.holds(after, s.highest, s.now)
+def _may(s: OneRecord, transition: Transition) -> Term:
+    return conjunction(is_sound(s), transition.happens(s))
 
 
-def _recovers(s: OneRecord, known: RecordInvariant) -> Term:
-    after = recovered(s)
-    return after is not None and known.holds(after, s.highest, s.now)
-
-
-def _enters(s: OneRecord, transition: Transition) -> Term:
-    after = transition.after(s)
-    return after is None or _in(after.state, transition.enters)
-
-
-def _counts(s: OneRecord, transition: Transition, step: int) -> Term:
-    after = transition.after(s)
-    return after is None or after.delivery_count == s.record.delivery_count + step
-
-
-def _is_barred(s: OneRecord, transition: Transition) -> Term:
-    return not transition.happens(s)
-
-
-def _invariants() -> Iterator[Theorem]:
-    for known in RECORD_INVARIANTS:
-        stated = Property(
-            known.name,
-            known.sentence,
-            "KIP-932, In-flight records",
-            INVARIANT_NUMBERS.get(known.name, ()),
-        )
-        for transition in TRANSITIONS:
-            yield Theorem(
-                stated,
-                transition.name,
-                OneRecord,
-                _may(transition),
-                about(_keeps, transition, known),
-                _changed(transition, *INVARIANT_CHANGES[known.name]),
-            )
-        yield Theorem(
-            stated,
-            "recover",
-            OneRecord,
-            _durable_is_sound,
-            about(_recovers, known),
-            Control(
-                f"recover {INVARIANT_CHANGES[known.name][0]}",
-                "spec.record:recover",
-                _after(INVARIANT_CHANGES[known.name][1]),
-            ),
-        )
-
-
-def _durable_is_sound(situation: OneRecord) -> Term:
+def _durable_is_sound(s: OneRecord) -> Term:
     """Whether what is durable can be: every invariant holds of it; ACQUIRED is never written."""
-    state, count = situation.durable_state, situation.durable_count
+    state, count = s.durable_state, s.durable_count
     return conjunction(
-        situation.limit <= situation.highest,
+        s.limit <= s.highest,
         negate(state == ACQUIRED),
         state <= IN_PROGRESS,
-        count <= situation.highest,
-        implies((state == AVAILABLE) | (state == IN_PROGRESS), count < situation.highest),
+        count <= s.highest,
+        implies((state == AVAILABLE) | (state == IN_PROGRESS), count < s.highest),
         implies(state == ACKNOWLEDGED, count >= 1),
     )
 
 
-ONLY_THE_EDGES = _law(
-    "only_the_edges_of_the_table",
-    "Each transition leads from the states that the KIP names to the states that it names.",
-    1,
-)
-TERMINAL_STAYS = _law(
-    "terminal_records_stay_terminal",
-    "A record that is ACKNOWLEDGED or ARCHIVED, with no write outstanding, never changes.",
-    1,
-)
-COUNT_CHANGES = _law(
-    "delivery_count_counts_acquisitions",
-    "Acquiring adds one to the delivery count, and nothing else changes it.",
-    5,
-)
-NOT_TWICE = _law(
-    "no_held_record_is_acquired", "A record under an acquisition lock cannot be acquired.", 10
-)
-ONLY_HOLDERS = Property(
-    "only_the_holder_acknowledges",
-    "What a member says of a record that it does not hold, or its leaving, changes nothing.",
-    "KIP-932, ShareAcknowledge",
-    (11,),
-)
-LOCK_LASTS = _law(
-    "lock_lasts_its_duration", "An acquisition lock does not expire before its deadline.", 3
-)
-
-
-def _in(state: Term, states: tuple[RecordState, ...]) -> Term:
-    matches: Term = state == states[0]
-    for other in states[1:]:
-        matches = matches | (state == other)
-    return matches
-
-
-def _transition_laws() -> Iterator[Theorem]:
-    for transition in TRANSITIONS:
-        yield Theorem(
-            ONLY_THE_EDGES,
-            transition.name,
-            OneRecord,
-            _may(transition),
-            about(_enters, transition),
-            _changed(transition, *INVARIANT_CHANGES["state_is_of_the_table"]),
-        )
-        if transition.name == "enter":
-            continue
-        step = 1 if transition.name == "acquire" else 0
-        yield Theorem(
-            COUNT_CHANGES,
-            transition.name,
-            OneRecord,
-            _may(transition),
-            about(_counts, transition, step),
-            _changed(
-                transition,
-                "adds one more to the delivery count",
-                lambda r: attrs.evolve(r, delivery_count=r.delivery_count + 1),
-            ),
-        )
-
-
-def _is_final(situation: OneRecord) -> Term:
-    final = rules.is_terminal(situation.record) & negate(situation.record.pending)
-    return conjunction(is_sound(situation), final)
-
-
-def _stays_terminal() -> Iterator[Theorem]:
-    for transition in TRANSITIONS:
-        if not transition.guard or transition.name == "stay for the grace":
-            continue
-        yield Theorem(
-            TERMINAL_STAYS,
-            transition.name,
-            OneRecord,
-            _is_final,
-            about(_is_barred, transition),
-            lets_through(transition, rules.is_terminal, "terminal records"),
-        )
-    yield Theorem(
-        TERMINAL_STAYS,
-        "commit",
-        OneRecord,
-        lambda s: conjunction(is_sound(s), s.record.pending, rules.is_terminal(s.record)),
-        lambda s: rules.is_finished(rules.commit(s.record)),
-        Control("commit makes the record AVAILABLE", "spec.record:commit", sets(state=AVAILABLE)),
-    )
-
-
-def _guards() -> Iterator[Theorem]:
-    held = Control(
-        "is_acquirable lets ACQUIRED records through",
-        "spec.record:is_acquirable",
-        also_allows(lambda r: r.state == ACQUIRED),
-    )
-    yield Theorem(
-        NOT_TWICE,
-        "acquire",
-        OneRecord,
-        lambda s: conjunction(is_sound(s), rules.is_held(s.record)),
-        about(_is_barred, NAMED["acquire"]),
-        held,
-    )
-    for transition in TRANSITIONS:
-        if transition.guard in HOLDERS:
-            yield Theorem(
-                ONLY_HOLDERS,
-                transition.name,
-                OneRecord,
-                lambda s: conjunction(is_sound(s), negate(s.record.owner == s.member)),
-                about(_is_barred, transition),
-                Control(
-                    "is_held_by asks only whether anybody holds the record",
-                    "spec.record:is_held_by",
-                    becomes(lambda record, _member: rules.is_held(record)),
-                ),
-            )
-    yield Theorem(
-        LOCK_LASTS,
-        "expire",
-        OneRecord,
-        lambda s: conjunction(
-            is_sound(s), rules.is_held(s.record), _later(s.record.deadline, s.now)
-        ),
-        about(_is_barred, NAMED["expire"]),
-        Control(
-            "is_lock_over ends the lock one millisecond early",
-            "spec.record:is_lock_over",
-            off_by_one(1),
-        ),
-    )
-
-
-def _later(deadline: Term, now: Term) -> Term:
+def _lasts(deadline: Term, now: Term) -> Term:
     return False if deadline is None else deadline > now
 
 
-RECORD_THEOREMS = (*_invariants(), *_transition_laws(), *_stays_terminal(), *_guards())
+def _keeps(s: OneRecord, after: After, known: Invariant) -> Term:
+    record = after(s)
+    return record is None or known.holds(record, s.highest, s.now)
+
+
+def _invariants() -> Iterator[Theorem]:
+    for known in RECORD_INVARIANTS:
+        numbers, how, change = INVARIANTS[known.name]
+        stated = Property(known.name, known.sentence, _RECORD.source, numbers)
+        for made in TRANSITIONS:
+            claim, given = about(_keeps, made.after, known), about(_may, made)
+            control = _breaking(made.rule, how, change)
+            yield Theorem(stated, made.name, OneRecord, given, claim, control)
+        claim, control = about(_keeps, recovered, known), _breaking("recover", how, change)
+        yield Theorem(stated, "recover", OneRecord, _durable_is_sound, claim, control)
+
+
+_RECORD = Subject("KIP-932, In-flight records", OneRecord, is_sound)
+EVERY = {made.name: (made,) for made in TRANSITIONS}
+GUARDED = {m.name: (m,) for m in TRANSITIONS if m.guard and m.name != "stay for the grace"}
+HELD = {m.name: (m,) for m in TRANSITIONS if m.guard in HOLDERS}
+ACQUIRE, EXPIRE = EVERY["acquire"][0], EVERY["expire"][0]
+INVARIANT_THEOREMS = tuple(_invariants())
+
+
+@_RECORD.theorem(
+    1, of=EVERY, given=_may, control=_each_breaking(*INVARIANTS["state_is_of_the_table"][1:])
+)
+def only_the_edges_of_the_table(s: OneRecord, transition: Transition) -> Term:
+    """Each transition leads from the states that the KIP names to the states that it names."""
+    after = transition.after(s)
+    return after is None or is_in(after.state, transition.enters)
+
+
+@_RECORD.theorem(
+    5,
+    of={name: made for name, made in EVERY.items() if name != "enter"},
+    given=_may,
+    control=_each_breaking(
+        "adds one more to the delivery count", _gives(delivery_count=_counted(1))
+    ),
+)
+def delivery_count_counts_acquisitions(s: OneRecord, transition: Transition) -> Term:
+    """Acquiring adds one to the delivery count, and nothing else changes it."""
+    after = transition.after(s)
+    more = 1 if transition is ACQUIRE else 0
+    return after is None or after.delivery_count == s.record.delivery_count + more
+
+
+@_RECORD.theorem(
+    1,
+    of=GUARDED,
+    given=lambda s, _made: conjunction(is_sound(s), rules.is_finished(s.record)),
+    control={
+        name: lets_through(made, rules.is_terminal, "terminal records")
+        for name, (made,) in GUARDED.items()
+    },
+)
+def terminal_records_stay_terminal(s: OneRecord, transition: Transition) -> Term:
+    """A record that is ACKNOWLEDGED or ARCHIVED, with no write outstanding, never changes."""
+    return not transition.happens(s)
+
+
+@_RECORD.theorem(
+    1,
+    of="commit",
+    given=lambda s: conjunction(is_sound(s), s.record.pending, rules.is_terminal(s.record)),
+    control=_breaking("commit", "makes the record AVAILABLE", _gives(state=AVAILABLE)),
+)
+def what_is_written_stays_terminal(s: OneRecord) -> Term:
+    """A record that is ACKNOWLEDGED or ARCHIVED stays so when its write succeeds."""
+    return rules.is_finished(rules.commit(s.record))
+
+
+@_RECORD.theorem(
+    10,
+    of="acquire",
+    given=lambda s: conjunction(is_sound(s), rules.is_held(s.record)),
+    control=lets_through(ACQUIRE, lambda r: r.state == ACQUIRED, "ACQUIRED records"),
+)
+def no_held_record_is_acquired(s: OneRecord) -> Term:
+    """A record under an acquisition lock cannot be acquired."""
+    return not ACQUIRE.happens(s)
+
+
+@attrs.evolve(_RECORD, source="KIP-932, ShareAcknowledge").theorem(
+    11,
+    of=HELD,
+    given=lambda s, _made: conjunction(is_sound(s), negate(s.record.owner == s.member)),
+    control=wrong(
+        "spec.record:is_held_by",
+        "asks only whether anybody holds the record",
+        becomes(lambda record, _member: rules.is_held(record)),
+    ),
+)
+def only_the_holder_acknowledges(s: OneRecord, transition: Transition) -> Term:
+    """What a member says of a record that it does not hold, or its leaving, changes nothing."""
+    return not transition.happens(s)
+
+
+@_RECORD.theorem(
+    3,
+    of="expire",
+    given=lambda s: conjunction(
+        is_sound(s), rules.is_held(s.record), _lasts(s.record.deadline, s.now)
+    ),
+    control=wrong("spec.record:is_lock_over", "ends the lock a millisecond early", off_by_one(1)),
+)
+def lock_lasts_its_duration(s: OneRecord) -> Term:
+    """An acquisition lock does not expire before its deadline."""
+    return not EXPIRE.happens(s)
+
+
+@_RECORD.theorem(
+    2,
+    18,
+    of="roll back",
+    given=lambda s: conjunction(is_sound(s), s.record.pending),
+    control=_breaking("roll_back", "leaves an owner of its own", _gives(owner=0, deadline=99)),
+)
+def failed_write_gives_the_lock_back(s: OneRecord) -> Term:
+    """A write that fails gives the lock back, unless it is over; a record that vanished stays."""
+    record, failed = s.record, rules.failed_state(s.dead_letter_queue)
+    restored = rules.roll_back(record, s.now, failed)
+    if record.former_owner is None or absent(record.former_owner):
+        return same_record(restored, Record(record.state, record.delivery_count))
+    if record.former_deadline <= s.now:
+        ended = either(record.exhausted, failed, AVAILABLE)
+        return same_record(restored, Record(ended, record.delivery_count))
+    held = Record(
+        either(absent(record.progress_start), ACQUIRED, IN_PROGRESS),
+        record.delivery_count,
+        record.former_owner,
+        record.former_deadline,
+        acquisition=record.acquisition,
+        progress_start=record.progress_start,
+        last_progress=record.last_progress,
+    )
+    return same_record(restored, held)
+
+
+@_RECORD.theorem(
+    27,
+    of="merge",
+    control=wrong(
+        "spec.record:durable_maximum",
+        "takes the second always",
+        becomes(lambda _state, _count, *other: other),
+    ),
+)
+def durable_maximum_is_the_higher(s: OneRecord) -> Term:
+    """Of two durable states the higher delivery count survives, then the higher state id."""
+    own, durable = (s.record.state, s.record.delivery_count), (s.durable_state, s.durable_count)
+    state, count = rules.durable_maximum(*own, *durable)
+    first = (own[1] > durable[1]) | ((own[1] == durable[1]) & (own[0] > durable[0]))
+    winner = [either(first, mine, yours) for mine, yours in zip(own, durable, strict=True)]
+    return conjunction(state == winner[0], count == winner[1])
+
+
+RECORD_THEOREMS = theorems_in(globals())

@@ -1,6 +1,7 @@
 """Theorems about the five requests to the share coordinator: guard, effect and record (KIP-932)."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 from uuid import UUID
 
 import attrs
@@ -17,21 +18,21 @@ from model.share_state_requests import (
     WriteState,
 )
 from model.snapshot import DurableState
-from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate
-from proofs.theorems.controls import becomes
+from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
+from proofs.theorems.controls import becomes, returns
 from proofs.theorems.situation import flag, number
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Theorem, about, laws
+from proofs.theorems.theorem import Control
 from spec import share_coordinator as coordinator
 from spec.coordinator import Durable
 from spec.logic import Term, either
 from spec.partition import SharePartition
-from spec.share_coordinator import Held, Reply, ShareCoordinator
+from spec.share_coordinator import HeldState, Reply, ShareCoordinator
 
-_law = laws("KIP-932, Share coordinator")
 KEY = SharePartitionKey("group", UUID(int=1), 0)
 OTHER = SharePartitionKey("group", UUID(int=1), 1)
-ANOTHERS = Held(Durable(3, 0), 0, 0, 0)
+ANOTHERS = HeldState(Durable(3, 0), 0, 0, 0)
 """What is held of another share-partition."""
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 FENCED_LEADER_EPOCH = ErrorCode.FENCED_LEADER_EPOCH
@@ -85,7 +86,7 @@ def _before(s: OneRequest) -> ShareCoordinator:
     return ShareCoordinator(KIP, Map({KEY.topic_id: s.partitions}), held, s.due)
 
 
-def _held(s: OneRequest) -> Held:
+def _held(s: OneRequest) -> HeldState:
     durable = Durable(
         s.start,
         s.complete,
@@ -94,7 +95,7 @@ def _held(s: OneRequest) -> Held:
         snapshot_epoch=s.snapshot_epoch,
         updates=s.updates,
     )
-    return Held(durable, s.fence, 1, 1)
+    return HeldState(durable, s.fence, 1, 1)
 
 
 def _leader(s: OneRequest) -> Term:
@@ -114,9 +115,103 @@ REQUESTS: dict[str, Callable[[OneRequest], StateRequest]] = {
     "ReadShareGroupStateSummary": lambda s: ReadStateSummary(KEY, _leader(s)),
     "DeleteShareGroupState": lambda _s: DeleteState(KEY),
 }
-COMPARES_LEADER = frozenset({"ReadShareGroupState", "WriteShareGroupState"})
-COMPARES_STATE = frozenset({"InitializeShareGroupState", "WriteShareGroupState"})
-NEEDS_STATE = COMPARES_LEADER
+
+
+def _held_after(s: OneRequest, name: str) -> HeldState | None:
+    """Return what is held after a request that is accepted: None, of what is not there."""
+    held = _held(s) if s.present else None
+    match name:
+        case "InitializeShareGroupState":
+            if held and _state(s) == s.held_state_epoch:
+                return held  # It may be repeated.
+            fence, epoch = (s.fence, s.snapshot_epoch + 1) if held else (0, 0)
+            return HeldState(
+                Durable(s.given_start, 0, Map(), _state(s), fence, epoch), fence, s.now, s.now
+            )
+        case "ReadShareGroupState":
+            durable = attrs.evolve(_held(s).durable, leader_epoch=_leader(s))
+            fenced = HeldState(durable, _leader(s), 1, 1)
+            return held if _leader(s) == s.fence else _logged(s, fenced)
+        case "WriteShareGroupState":
+            ahead, level = s.given_start > s.start, s.given_start == s.start
+            larger = either(s.given_complete > s.complete, s.given_complete, s.complete)
+            count = either(ahead, s.given_complete, either(level, larger, s.complete))
+            start = either(ahead, s.given_start, s.start)
+            durable = attrs.evolve(
+                _held(s).durable,
+                start_offset=start,
+                delivery_complete_count=count,
+                leader_epoch=s.fence,
+            )
+            return _logged(s, attrs.evolve(_held(s), durable=durable))
+        case _:
+            return None if name == "DeleteShareGroupState" else held
+
+
+def _logged(s: OneRequest, held: HeldState) -> HeldState:
+    """Return what is held once it is logged: by an update, or, when one is due, a snapshot."""
+    if s.updates >= s.due:
+        durable = attrs.evolve(held.durable, snapshot_epoch=s.snapshot_epoch + 1, updates=0)
+        return HeldState(durable, held.leader_fence, s.now, s.now)
+    return attrs.evolve(held, durable=attrs.evolve(held.durable, updates=s.updates + 1))
+
+
+def _record(s: OneRequest, after: HeldState | None) -> StateRecord | None:
+    """Return the record of what is held after a request, if that is another than before."""
+    if after is None:
+        return StateRecord(KEY, None) if s.present else None
+    durable = after.durable
+    if s.present and conjunction(
+        durable.snapshot_epoch == s.snapshot_epoch, durable.updates == s.updates
+    ):
+        return None
+    if s.present and durable.snapshot_epoch == s.snapshot_epoch:
+        numbers = durable.leader_epoch, durable.start_offset, durable.delivery_complete_count
+        return StateRecord(KEY, ShareUpdate(durable.snapshot_epoch, *numbers))
+    return StateRecord(KEY, ShareSnapshot(durable.snapshot_epoch, _state_of(durable), s.now, s.now))
+
+
+def _state_of(durable: Durable) -> DurableState:
+    numbers = durable.start_offset, durable.delivery_complete_count
+    return DurableState(*numbers, (), durable.state_epoch, durable.leader_epoch)
+
+
+def _answered(s: OneRequest, name: str) -> DurableState | None:
+    """Return the state that a request is answered, if it asks for one."""
+    if not name.startswith("Read"):
+        return None
+    return _state_of(_held(s).durable if s.present else Durable())
+
+
+def _is_the_same(one: Any, other: Any) -> Term:  # noqa: ANN401 - any values
+    """Whether two values are the same, field by field."""
+    if not attrs.has(type(one)) or type(one) is not type(other):
+        return one == other
+    names = (field.name for field in attrs.fields(type(one)))
+    return conjunction(*(_is_the_same(getattr(one, n), getattr(other, n)) for n in names))
+
+
+def _refusal(s: OneRequest, name: str) -> ErrorCode:
+    """Return the answer that the KIP gives to a request, in Kafka's order."""
+    compares_leader = name in {"ReadShareGroupState", "WriteShareGroupState"}
+    compares_state = name in {"InitializeShareGroupState", "WriteShareGroupState"}
+    if (compares_leader and _leader(s) < 0) or (compares_state and _state(s) < 0):
+        return INVALID_REQUEST
+    if compares_leader and not s.present:
+        return UNKNOWN
+    leads = compares_leader or (name == "ReadShareGroupStateSummary" and _leader(s) >= 0)
+    if s.present and leads and _leader(s) < s.fence:
+        return FENCED_LEADER_EPOCH
+    older = s.present and compares_state and _state(s) < s.held_state_epoch
+    newer = name == "WriteShareGroupState" and s.present and _state(s) > s.held_state_epoch
+    if older or newer:
+        return FENCED_STATE_EPOCH
+    if s.partitions <= KEY.partition:
+        return UNKNOWN
+    repeated = (
+        compares_state and not compares_leader and s.present and _state(s) == s.held_state_epoch
+    )
+    return INVALID_REQUEST if repeated and s.given_start > s.start else NONE
 
 
 def _serve(s: OneRequest, name: str) -> tuple[ShareCoordinator, Reply]:
@@ -124,225 +219,44 @@ def _serve(s: OneRequest, name: str) -> tuple[ShareCoordinator, Reply]:
     return before, coordinator.serve(before, REQUESTS[name](s), s.now)
 
 
-def _refusal(s: OneRequest, name: str) -> ErrorCode:
-    """Return the answer that the KIP gives to a request, in Kafka's order."""
-    if (name in COMPARES_LEADER and _leader(s) < 0) or (name in COMPARES_STATE and _state(s) < 0):
-        return INVALID_REQUEST
-    if name in NEEDS_STATE and not s.present:
-        return UNKNOWN
-    if s.present and _is_fenced_leader(s, name):
-        return FENCED_LEADER_EPOCH
-    if s.present and _is_fenced_state(s, name):
-        return FENCED_STATE_EPOCH
-    return UNKNOWN if s.partitions <= KEY.partition else NONE
-
-
-def _is_fenced_leader(s: OneRequest, name: str) -> bool:
-    summary = name == "ReadShareGroupStateSummary" and bool(_leader(s) >= 0)
-    return (summary or name in COMPARES_LEADER) and bool(_leader(s) < s.fence)
-
-
-def _is_fenced_state(s: OneRequest, name: str) -> bool:
-    if name == "WriteShareGroupState":
-        return bool(_state(s) != s.held_state_epoch)
-    return name in COMPARES_STATE and bool(_state(s) < s.held_state_epoch)
-
-
-def _answers(s: OneRequest, name: str) -> Term:
-    _before_it, reply = _serve(s, name)
-    expected = _refusal(s, name)
-    if expected is NONE and _is_no_repetition(s, name):
-        expected = INVALID_REQUEST
-    return reply.status is expected
-
-
-def _is_no_repetition(s: OneRequest, name: str) -> bool:
-    """Whether a start offset beyond the durable one is given in the same state epoch."""
-    if name != "InitializeShareGroupState" or not s.present:
-        return False
-    return bool(_state(s) == s.held_state_epoch) and bool(s.given_start > s.start)
-
-
-def _leaves_the_rest(s: OneRequest, name: str) -> Term:
-    before, reply = _serve(s, name)
-    after = reply.coordinator
-    if reply.status is not NONE or name == "ReadShareGroupStateSummary":
-        return after is before and reply.record is None
-    others = after.held.get(OTHER) is ANOTHERS and after.topics is before.topics
-    return others and (reply.record is None or reply.record.key == KEY)
-
-
-def _initializes(s: OneRequest) -> Term:
-    before, reply = _serve(s, "InitializeShareGroupState")
-    if reply.status is not NONE:
-        return True
-    if s.present and _state(s) == s.held_state_epoch:
-        return reply.coordinator is before and reply.record is None
-    after = reply.coordinator.held[KEY]
-    epoch = either(s.present, s.snapshot_epoch + 1, 0)
-    return conjunction(
-        after.durable.start_offset == s.given_start,
-        after.durable.delivery_complete_count == 0,
-        after.durable.state_epoch == _state(s),
-        after.durable.leader_epoch == either(s.present, s.fence, 0),
-        after.leader_fence == either(s.present, s.fence, 0),
-        after.durable.snapshot_epoch == epoch,
-        after.durable.updates == 0,
-        _is_snapshot(s, reply, after.durable),
-    )
-
-
-def _is_snapshot(s: OneRequest, reply: Reply, durable: Durable) -> Term:
-    """Whether the record is a snapshot of this state, written now."""
-    value = reply.record.value if reply.record else None
-    if not isinstance(value, ShareSnapshot):
-        return False
-    held = reply.coordinator.held[KEY]
-    return conjunction(
-        value.snapshot_epoch == durable.snapshot_epoch,
-        _same_state(value.state, durable),
-        *(time == s.now for time in (value.create_timestamp, value.write_timestamp)),
-        *(time == s.now for time in (held.created_ms, held.written_ms)),
-    )
-
-
-def _same_state(state: DurableState, durable: Durable) -> Term:
-    return conjunction(
-        state.start_offset == durable.start_offset,
-        state.delivery_complete_count == durable.delivery_complete_count,
-        state.state_epoch == durable.state_epoch,
-        state.leader_epoch == durable.leader_epoch,
-        not state.state_batches,
-    )
-
-
-def _reads(s: OneRequest) -> Term:
-    before, reply = _serve(s, "ReadShareGroupState")
-    if reply.status is not NONE or reply.state is None:
-        return reply.status is not NONE
-    matches = _same_state(reply.state, _held(s).durable)
-    if _leader(s) == s.fence:
-        return conjunction(matches, reply.coordinator is before, reply.record is None)
-    after = reply.coordinator.held[KEY]
-    return conjunction(
-        matches,
-        after.leader_fence == _leader(s),
-        after.durable.leader_epoch == _leader(s),
-        after.durable.state_epoch == s.held_state_epoch,
-        after.durable.start_offset == s.start,
-        after.durable.delivery_complete_count == s.complete,
-        _is_logged(s, reply, after),
-    )
-
-
-def _is_logged(s: OneRequest, reply: Reply, after: Held) -> Term:
-    """Whether an update was appended, or, when one is due, a snapshot."""
-    value = reply.record.value if reply.record else None
-    if s.updates >= s.due:
-        counted = conjunction(
-            after.durable.snapshot_epoch == s.snapshot_epoch + 1, after.durable.updates == 0
-        )
-        return conjunction(counted, _is_snapshot(s, reply, after.durable))
-    if not isinstance(value, ShareUpdate):
-        return False
-    return conjunction(
-        value.snapshot_epoch == s.snapshot_epoch,
-        value.leader_epoch == after.durable.leader_epoch,
-        value.start_offset == after.durable.start_offset,
-        value.delivery_complete_count == after.durable.delivery_complete_count,
-        after.durable.snapshot_epoch == s.snapshot_epoch,
-        after.durable.updates == s.updates + 1,
-        conjunction(after.created_ms == 1, after.written_ms == 1),
-    )
-
-
-def _writes(s: OneRequest) -> Term:
-    _before_it, reply = _serve(s, "WriteShareGroupState")
-    if reply.status is not NONE:
-        return True
-    after = reply.coordinator.held[KEY]
-    ahead = s.given_start > s.start
-    level = s.given_start == s.start
-    larger = either(s.given_complete > s.complete, s.given_complete, s.complete)
-    count = either(ahead, s.given_complete, either(level, larger, s.complete))
-    return conjunction(
-        after.leader_fence == s.fence,
-        after.durable.leader_epoch == s.fence,
-        after.durable.state_epoch == s.held_state_epoch,
-        after.durable.start_offset == either(ahead, s.given_start, s.start),
-        after.durable.delivery_complete_count == count,
-        _is_logged(s, reply, after),
-    )
-
-
-def _summarizes(s: OneRequest) -> Term:
-    _before_it, reply = _serve(s, "ReadShareGroupStateSummary")
-    if reply.status is not NONE or reply.state is None:
-        return reply.status is not NONE
-    return _same_state(reply.state, _held(s).durable if s.present else Durable())
-
-
-def _deletes(s: OneRequest) -> Term:
-    before, reply = _serve(s, "DeleteShareGroupState")
-    if reply.status is not NONE:
-        return True
-    if not s.present:
-        return reply.coordinator is before and reply.record is None
-    gone = KEY not in reply.coordinator.held
-    return gone and reply.record is not None and reply.record.value is None
-
-
-ANSWERED = _law(
-    "request_is_answered_as_the_kip_says",
-    "A request is refused for its numbers, then for absent state, then for its epochs.",
-    30,
-)
-REST = _law(
-    "request_leaves_the_rest",
-    "A request changes no other share-partition, and nothing at all if it is refused.",
-    30,
-)
-DONE = _law(
-    "request_does_what_it_says",
-    "An accepted request changes start offset, count and epochs as the KIP says, and logs it.",
-    30,
-)
-_EFFECTS = {
-    "InitializeShareGroupState": (_initializes, "initialize_state"),
-    "ReadShareGroupState": (_reads, "read_state"),
-    "WriteShareGroupState": (_writes, "write_state"),
-    "ReadShareGroupStateSummary": (_summarizes, "read_state_summary"),
-    "DeleteShareGroupState": (_deletes, "delete_state"),
+FUNCTIONS = {
+    "InitializeShareGroupState": "initialize_state",
+    "ReadShareGroupState": "read_state",
+    "WriteShareGroupState": "write_state",
+    "ReadShareGroupStateSummary": "read_state_summary",
+    "DeleteShareGroupState": "delete_state",
 }
+EACH = {name: (name,) for name in FUNCTIONS}
+REFUSES = becomes(lambda state, *_of, **_how: Reply(state, ErrorCode.NON_EMPTY_GROUP))
+FORGETS = returns(lambda reply: attrs.evolve(reply, coordinator=ShareCoordinator(KIP)))
+_REQUEST = Subject("KIP-932, Share coordinator", OneRequest)
 
 
-def _any(_s: OneRequest) -> Term:
-    return True
+def _each(how: str, change: Callable[[Any], Any]) -> dict[str, Control]:
+    targets = {name: f"spec.share_coordinator:{function}" for name, function in FUNCTIONS.items()}
+    return {name: wrong(target, how, change) for name, target in targets.items()}
 
 
-def _theorems() -> Iterator[Theorem]:
-    for name, (effect, function) in _EFFECTS.items():
-        target = f"spec.share_coordinator:{function}"
-        refusing = Control(
-            f"{function} refuses everything",
-            target,
-            becomes(lambda state, *_of, **_how: Reply(state, ErrorCode.NON_EMPTY_GROUP)),
-        )
-        emptied = Control(
-            f"{function} forgets all share-partitions",
-            target,
-            lambda rule: (
-                lambda *of, **how: attrs.evolve(rule(*of, **how), coordinator=ShareCoordinator(KIP))
-            ),
-        )
-        silent = Control(
-            f"{function} accepts and does nothing",
-            target,
-            becomes(lambda state, *_of, **_how: Reply(state, NONE)),
-        )
-        yield Theorem(ANSWERED, name, OneRequest, _any, about(_answers, name), refusing)
-        yield Theorem(REST, name, OneRequest, _any, about(_leaves_the_rest, name), emptied)
-        yield Theorem(DONE, name, OneRequest, _any, effect, silent)
+@_REQUEST.theorem(30, of=EACH, control=_each("refuses everything", REFUSES))
+def request_is_answered_as_the_kip_says(s: OneRequest, name: str) -> Term:
+    """A request is refused for its numbers, then for absent state, then for its epochs."""
+    return _serve(s, name)[1].status is _refusal(s, name)
 
 
-REQUEST_THEOREMS = tuple(_theorems())
+@_REQUEST.theorem(30, of=EACH, control=_each("forgets all share-partitions", FORGETS))
+def request_does_what_it_says(s: OneRequest, name: str) -> Term:
+    """An accepted request changes and logs what the KIP says, any other request nothing."""
+    before, reply = _serve(s, name)
+    if reply.status is not NONE:
+        return reply.coordinator is before and reply.record is None
+    after, expected = reply.coordinator, _held_after(s, name)
+    return conjunction(
+        _is_the_same(after.held.get(KEY), expected),
+        _is_the_same(reply.record, _record(s, expected)),
+        _is_the_same(reply.state, _answered(s, name)),
+        after.held.get(OTHER) is ANOTHERS,
+        after.topics is before.topics,
+    )
+
+
+REQUEST_THEOREMS = theorems_in(globals())

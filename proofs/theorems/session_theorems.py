@@ -1,38 +1,51 @@
-"""Theorems about the requests that a share session accepts (KIP-932, ShareFetch)."""
+"""Theorems about share sessions: which requests one accepts, and marks (KIP-932, KAFKA-20458)."""
 
 import random
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Any
+from unittest.mock import patch
 
 import attrs
 from immutables import Map
 
 from model.errors import ErrorCode
+from model.operations import MarkInProgress, ProgressBatch
+from model.outcome import Outcome
+from model.profile import DRAFT_RESOLVED
 from model.share_messages import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     MAX_EPOCH,
+    MarkedPartition,
+    MarkResponse,
+    PartitionMarks,
     PartitionRequest,
     ShareAcknowledge,
     ShareFetch,
+    ShareMark,
     ShareRequest,
     TopicPartition,
 )
-from proofs.theorems.controls import called_with, does_nothing, returns
+from proofs.theorems.controls import becomes, called_with, does_nothing, returns
 from proofs.theorems.situation import flag, number
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, Theorem, laws
-from spec import share_session
-from spec.logic import Term, negate
+from spec import mark_request, share_session
+from spec.logic import Term, either, negate
+from spec.partition import SharePartition
+from spec.share_broker import ShareBroker
 from spec.share_session import Sessions, ShareSession
 
-GROUP, MEMBER, OTHER = "g", "m", "n"
+GROUP, MEMBER, OTHER, TOPIC = "g", "m", "n", "t"
 OURS, THEIRS = (GROUP, MEMBER), (GROUP, OTHER)
-AT = TopicPartition("t", 0)
-NONE = ErrorCode.NONE
-_NOBODY: Sessions = Map()
+PLACES = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
+BATCHES = (ProgressBatch(0, 1, 0, 0),), (ProgressBatch(2, 3, 0, 1), ProgressBatch(4, 4, 0, 1))
+ANSWERS = (ErrorCode.NONE,), (ErrorCode.INVALID_RECORD_STATE, ErrorCode.NONE)
+"""What two share-partitions are asked to mark, and how they answer."""
+NONE, WRONG_EPOCH = ErrorCode.NONE, ErrorCode.INVALID_SHARE_SESSION_EPOCH
+_SIZES = ("max_wait_ms", "min_bytes", "max_bytes", "max_records")
 RUNS, LENGTH = 20, 12
 
 
@@ -42,7 +55,8 @@ class OneSession:
 
     ``asked`` is the epoch of the request, which acknowledges (ShareAcknowledge) or fetches; with
     ``batches`` a fetch acknowledges too. ``other``: another member has a session. There may be
-    ``most`` sessions.
+    ``most`` sessions. Marks are of two share-partitions of a topic, which exists where ``known``,
+    with so many ``partitions``; each may be led, and may be ready.
     """
 
     has_session: Term = flag()
@@ -55,13 +69,23 @@ class OneSession:
     version: Term = number(1)
     other: Term = flag()
     most: Term = number()
+    known: Term = flag()
+    partitions: Term = number()
+    leads: Term = flag()
+    ready: Term = flag()
+    leads_other: Term = flag()
+    other_ready: Term = flag()
+    now: Term = number()
 
     @classmethod
-    def reached(cls, sessions: Sessions) -> "Iterator[OneSession]":
+    def reached(cls, sessions: Sessions) -> Iterator["OneSession"]:
         """Yield requests to sessions that a run reached: of each epoch that makes a difference."""
         session = sessions.get(OURS)
         epoch = 1 if session is None else session.epoch
-        here = cls(session is not None, epoch, fetches=True, other=THEIRS in sessions)
+        here = cls(
+            session is not None, epoch, fetches=True, other=THEIRS in sessions, known=True,
+            partitions=2, leads=True, ready=True,
+        )  # fmt: skip
         limits = (len(sessions), len(sessions) + 1)
         for asked in (INITIAL_EPOCH, FINAL_EPOCH, epoch, epoch + 1):
             for acknowledges, most in product((False, True), limits):
@@ -76,14 +100,14 @@ class OneSession:
 
 
 def _run(chance: random.Random) -> Iterator[Sessions]:
-    sessions = _NOBODY
+    sessions: Sessions = Map()
     yield sessions
     for _ in range(LENGTH):
         member = chance.choice((MEMBER, OTHER))
         session = sessions.get((GROUP, member))
         expected = INITIAL_EPOCH if session is None else session.epoch
         epoch = chance.choice((FINAL_EPOCH, INITIAL_EPOCH, expected, expected, expected))
-        request = ShareFetch(GROUP, member, epoch, (PartitionRequest(AT),))
+        request = ShareFetch(GROUP, member, epoch, (PartitionRequest(PLACES[0]),))
         error, sessions = share_session.begin(sessions, request, member, 2)
         if error is NONE and epoch == FINAL_EPOCH:
             sessions = sessions.delete((GROUP, member))
@@ -91,25 +115,20 @@ def _run(chance: random.Random) -> Iterator[Sessions]:
 
 
 def _sessions(s: OneSession) -> Sessions:
-    sessions = _NOBODY
+    sessions: Sessions = Map()
     if s.has_session:
         sessions = sessions.set(OURS, ShareSession(s.epoch, MEMBER))
-    if s.other:
-        sessions = sessions.set(THEIRS, ShareSession(1, OTHER))
-    return sessions
+    return sessions.set(THEIRS, ShareSession(1, OTHER)) if s.other else sessions
 
 
 def _request(s: OneSession) -> ShareRequest:
-    asked = (PartitionRequest(AT, (AT,) if s.batches else ()),)  # type: ignore[arg-type] # nobody looks into a batch
+    batches: Any = (PLACES[0],) if s.batches else ()  # Nobody looks into a batch.
+    asked = (PartitionRequest(PLACES[0], batches),)
     if s.acknowledges:
         return ShareAcknowledge(GROUP, MEMBER, s.asked, asked, s.renews, s.version)
     sizes: Any = {} if s.fetches else dict.fromkeys(_SIZES, 0)
-    return ShareFetch(
-        GROUP, MEMBER, s.asked, asked, is_renew_ack=s.renews, version=s.version, **sizes
-    )
-
-
-_SIZES = ("max_wait_ms", "min_bytes", "max_bytes", "max_records")
+    form = {"is_renew_ack": s.renews, "version": s.version, **sizes}
+    return ShareFetch(GROUP, MEMBER, s.asked, asked, **form)
 
 
 def _begun(s: OneSession) -> tuple[ErrorCode, Sessions]:
@@ -122,7 +141,7 @@ def _can_be(s: OneSession) -> Term:
 
 def _is_well_formed(s: OneSession) -> Term:
     """Whether what a request says of renewing is so; the next error is one of the epoch."""
-    return conjunction(_can_be(s), share_session.is_renewal_well_formed(_request(s)))
+    return share_session.is_renewal_well_formed(_request(s))
 
 
 def _goes_on(s: OneSession) -> Term:
@@ -136,181 +155,205 @@ def _opens(s: OneSession) -> Term:
     return conjunction(_is_well_formed(s), s.asked == INITIAL_EPOCH, fetches)
 
 
-def _stays_within(s: OneSession) -> Term:
-    after = share_session.next_epoch(s.epoch)
-    return conjunction(after >= 1, after <= MAX_EPOCH, negate(after == s.epoch))
-
-
-def _both_can_be(s: OneSession) -> Term:
-    return conjunction(_can_be(s), s.asked >= 1)
-
-
-def _tells_apart(s: OneSession) -> Term:
-    following, other = share_session.next_epoch(s.epoch), share_session.next_epoch(s.asked)
-    return implies(following == other, s.epoch == s.asked)
-
-
-def _takes_one_epoch(s: OneSession) -> Term:
-    error, after = _begun(s)
-    if s.asked == s.epoch:
-        moved = after[OURS].epoch == share_session.next_epoch(s.epoch)
-        return conjunction(error is NONE, moved)
-    return error is ErrorCode.INVALID_SHARE_SESSION_EPOCH
-
-
-def _is_not_taken_twice(s: OneSession) -> Term:
-    error, after = _begun(s)
-    if error is not NONE:
-        return True
-    again, _ = share_session.begin(after, _request(s), MEMBER, s.most)
-    return again is ErrorCode.INVALID_SHARE_SESSION_EPOCH
-
-
-def _changes_nothing_refused(s: OneSession) -> Term:
-    before = _sessions(s)
-    error, after = share_session.begin(before, _request(s), MEMBER, s.most)
-    return error is NONE or after is before
-
-
-def _leaves_the_other(s: OneSession) -> Term:
-    before = _sessions(s)
-    _, after = share_session.begin(before, _request(s), MEMBER, s.most)
-    return after.get(THEIRS) is before.get(THEIRS)
-
-
-def _opens_within_the_limit(s: OneSession) -> Term:
-    error, after = _begun(s)
-    others = 1 if s.other else 0
-    if others >= s.most:
-        return error is ErrorCode.SHARE_SESSION_LIMIT_REACHED
-    return conjunction(error is NONE, after[OURS].epoch == 1)
-
-
-_law = laws("KIP-932, ShareFetch")
-
-
-def _with_its_epoch(sessions: Sessions, request: ShareRequest, *rest: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
+def _with_its_epoch(sessions: Sessions, request: Any, *rest: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
     session = sessions.get(OURS)
-    if session is not None:
-        request = attrs.evolve(request, session_epoch=session.epoch)
-    return sessions, request, *rest
+    epoch = request.session_epoch if session is None else session.epoch
+    return sessions, attrs.evolve(request, session_epoch=epoch), *rest
 
 
-_AT_ITS_EPOCH = called_with(_with_its_epoch)
-
-
-def _forgotten(answer: tuple[ErrorCode, Sessions]) -> tuple[ErrorCode, Sessions]:
-    error, after = answer
-    return error, after if error is NONE else _NOBODY
+def _marks_any(broker: ShareBroker, request: ShareMark, now: int) -> tuple[Any, ...]:
+    _sessions_of_it, asked = _with_its_epoch(broker.sessions, request)
+    return broker, asked, now
 
 
 def _alone(answer: tuple[ErrorCode, Sessions]) -> tuple[ErrorCode, Sessions]:
     error, after = answer
-    return error, _NOBODY.set(OURS, after[OURS]) if error is NONE else after
+    return (error, Map({OURS: after[OURS]})) if error is NONE else answer
 
 
-SESSION_THEOREMS = (
-    Theorem(
-        _law(
-            "a_session_epoch_never_opens_or_closes",
-            "After a session epoch comes another from 1 to the largest, so neither 0 nor -1.",
-            47,
-        ),
-        "next epoch",
-        OneSession,
-        _can_be,
-        _stays_within,
-        Control(
-            "after the largest epoch comes 0",
-            "spec.share_session:next_epoch",
-            lambda rule: lambda epoch: 0 if epoch == MAX_EPOCH else rule(epoch),
-        ),
-    ),
-    Theorem(
-        _law(
-            "session_epochs_are_told_apart",
-            "No two session epochs are followed by the same one.",
-            47,
-        ),
-        "next epoch",
-        OneSession,
-        _both_can_be,
-        _tells_apart,
-        Control(
-            "the largest epoch is followed by 2",
-            "spec.share_session:next_epoch",
-            lambda rule: lambda epoch: 2 if epoch == MAX_EPOCH else rule(epoch),
-        ),
-    ),
-    Theorem(
-        _law(
-            "a_session_takes_one_epoch",
-            "A session takes requests of one epoch and then of the next; others are refused.",
-            44,
-            47,
-        ),
-        "request",
-        OneSession,
-        _goes_on,
-        _takes_one_epoch,
-        Control(
-            "begin does not look at the epoch",
-            "spec.share_session:begin",
-            called_with(_with_its_epoch),
-        ),
-    ),
-    Theorem(
-        _law(
-            "a_request_is_taken_once",
-            "A request that a session took is refused when it comes again.",
-            47,
-        ),
-        "request",
-        OneSession,
-        _goes_on,
-        _is_not_taken_twice,
-        Control("the epoch of a session stays", "spec.share_session:_continued", does_nothing),
-    ),
-    Theorem(
-        _law(
-            "a_refused_request_changes_no_session",
-            "A request that its session refuses, or that opens none, changes no session.",
-            44,
-        ),
-        "request",
-        OneSession,
-        _can_be,
-        _changes_nothing_refused,
-        Control("a refusal ends every session", "spec.share_session:begin", returns(_forgotten)),
-    ),
-    Theorem(
-        _law("a_request_leaves_other_sessions", "A request changes no session of another member."),
-        "request",
-        OneSession,
-        lambda s: conjunction(_can_be(s), s.other),
-        _leaves_the_other,
-        Control("a new session is the only one", "spec.share_session:_open", returns(_alone)),
-    ),
-    Theorem(
-        _law(
-            "a_session_opens_within_the_limit",
-            "A fetch opens a session, unless as many of other members are open as there may be.",
-        ),
-        "open",
-        OneSession,
-        _opens,
-        _opens_within_the_limit,
-        Control(
-            "a session that is opened anew counts twice",
-            "spec.share_session:_open",
-            called_with(
-                lambda sessions, request, connection, most: (
-                    sessions,
-                    request,
-                    connection,
-                    most - (OURS in sessions),
-                )
-            ),
-        ),
-    ),
+def _keep_sessions(broker: ShareBroker, after: ShareBroker, *response: Any) -> tuple[Any, ...]:  # noqa: ANN401 - as the rule
+    return attrs.evolve(after, sessions=broker.sessions), *response
+
+
+def _after_the_largest(epoch: int) -> Any:  # noqa: ANN401 - a change
+    return lambda rule: lambda before: epoch if before == MAX_EPOCH else rule(before)
+
+
+NEXT, BEGIN, OPEN = (f"spec.share_session:{name}" for name in ("next_epoch", "begin", "_open"))
+MARK = "spec.mark_request:handle_mark"
+FOLLOWED_BY_0 = wrong(NEXT, "is 0 after the largest", _after_the_largest(0))
+FOLLOWED_BY_2 = wrong(NEXT, "is 2 after the largest", _after_the_largest(2))
+ANY_EPOCH = wrong(BEGIN, "does not look at the epoch", called_with(_with_its_epoch))
+STAYS = wrong("spec.share_session:_continued", "keeps the epoch", does_nothing)
+FORGETS = wrong(BEGIN, "ends every session", returns(lambda answer: (answer[0], Map())))
+ALONE = wrong(OPEN, "leaves no other session", returns(_alone))
+COUNTS_TWICE = wrong(
+    OPEN,
+    "counts a session that is opened anew twice",
+    called_with(lambda sessions, *of: (sessions, *of[:2], of[2] - (OURS in sessions))),
 )
+MARKS_ANY = wrong(MARK, "takes any epoch", called_with(_marks_any))
+MARK_STAYS = wrong(
+    MARK,
+    "leaves the session as it was",
+    lambda rule: lambda broker, *of: _keep_sessions(broker, *rule(broker, *of)),
+)
+FINDS_ALL = wrong("spec.share_broker:locate", "finds every partition", becomes(lambda *_of: NONE))
+_session = Subject("KIP-932, ShareFetch", OneSession, _can_be)
+
+
+@_session.theorem(47, of="next epoch", control=FOLLOWED_BY_0)
+def a_session_epoch_never_opens_or_closes(s: OneSession) -> Term:
+    """After a session epoch comes another from 1 to the largest, so neither 0 nor -1."""
+    after = share_session.next_epoch(s.epoch)
+    return conjunction(after >= 1, after <= MAX_EPOCH, negate(after == s.epoch))
+
+
+@_session.theorem(
+    47,
+    of="next epoch",
+    where=lambda s: s.asked >= 1,
+    control=FOLLOWED_BY_2,
+)
+def session_epochs_are_told_apart(s: OneSession) -> Term:
+    """No two session epochs are followed by the same one."""
+    following, other = share_session.next_epoch(s.epoch), share_session.next_epoch(s.asked)
+    return implies(following == other, s.epoch == s.asked)
+
+
+@_session.theorem(44, 47, of="request", where=_goes_on, control=ANY_EPOCH)
+def a_session_takes_one_epoch(s: OneSession) -> Term:
+    """A session takes requests of one epoch and then of the next; others are refused."""
+    error, after = _begun(s)
+    if s.asked == s.epoch:
+        moved = after[OURS].epoch == share_session.next_epoch(s.epoch)
+        return conjunction(error is NONE, moved)
+    return error is WRONG_EPOCH
+
+
+@_session.theorem(47, of="request", where=_goes_on, control=STAYS)
+def a_request_is_taken_once(s: OneSession) -> Term:
+    """A request that a session took is refused when it comes again."""
+    error, after = _begun(s)
+    if error is not NONE:
+        return True
+    return share_session.begin(after, _request(s), MEMBER, s.most)[0] is WRONG_EPOCH
+
+
+@_session.theorem(44, of="request", control=FORGETS)
+def a_refused_request_changes_no_session(s: OneSession) -> Term:
+    """A request that its session refuses, or that opens none, changes no session."""
+    before = _sessions(s)
+    error, after = share_session.begin(before, _request(s), MEMBER, s.most)
+    return True if error is NONE else after is before
+
+
+@_session.theorem(62, of="request", where=lambda s: s.other, control=ALONE)
+def a_request_leaves_other_sessions(s: OneSession) -> Term:
+    """A request changes no session of another member."""
+    return _begun(s)[1].get(THEIRS) == ShareSession(1, OTHER)
+
+
+@_session.theorem(62, of="open", where=_opens, control=COUNTS_TWICE)
+def a_session_opens_within_the_limit(s: OneSession) -> Term:
+    """A fetch opens a session, unless as many of other members are open as there may be."""
+    error, after = _begun(s)
+    if either(s.other, 1, 0) >= s.most:
+        return error is ErrorCode.SHARE_SESSION_LIMIT_REACHED
+    return conjunction(error is NONE, after[OURS].epoch == 1)
+
+
+@attrs.frozen
+class _Marked:
+    """What was asked of share-partitions, the broker before and after, and the response."""
+
+    asked: list[tuple[Any, ...]]
+    before: ShareBroker
+    after: ShareBroker
+    response: MarkResponse
+
+
+def _broker(s: OneSession) -> ShareBroker:
+    led = Map[Any, SharePartition]()
+    each = zip(PLACES, (s.leads, s.leads_other), (s.ready, s.other_ready), strict=True)
+    for place, leads, ready in each:
+        if leads:
+            led = led.set((GROUP, place), SharePartition(DRAFT_RESOLVED, ready=ready))
+    topics = Map({TOPIC: s.partitions}) if s.known else Map[str, int]()
+    return ShareBroker(DRAFT_RESOLVED, topics, partitions=led, sessions=_sessions(s))
+
+
+def _marked(s: OneSession) -> _Marked:
+    """Serve a request; each operation on a share-partition adds one to ``next_seq``."""
+    before, asked = _broker(s), list[tuple[Any, ...]]()
+    marks = tuple(PartitionMarks(*of) for of in zip(PLACES, BATCHES, strict=True))
+
+    def apply_to(broker: ShareBroker, key: Any, operation: Any) -> tuple[ShareBroker, Outcome]:  # noqa: ANN401 - as the rule
+        asked.append((key, operation))
+        answers = ANSWERS[PLACES.index(key[1])]
+        return attrs.evolve(broker, next_seq=broker.next_seq + 1), Outcome(marked=answers)
+
+    def advance(broker: ShareBroker, now: Term) -> ShareBroker:
+        return attrs.evolve(broker, now=now)
+
+    with patch.multiple(mark_request, apply_to=apply_to, advance=advance):
+        request = ShareMark(GROUP, MEMBER, s.asked, marks)
+        return _Marked(asked, before, *mark_request.handle_mark(before, request, s.now))
+
+
+_marks = Subject("KAFKA-20458, MarkInProgress", OneSession, _can_be)
+
+
+@_marks.theorem(44, of="serve a mark", control=MARKS_ANY)
+def mark_request_is_refused_as_its_session_says(s: OneSession) -> Term:
+    """A mark neither opens nor closes a session; one that its session refuses changes nothing."""
+    marked, expected = _marked(s), NONE
+    if (s.asked == FINAL_EPOCH) | (s.asked == INITIAL_EPOCH):
+        expected = WRONG_EPOCH
+    elif not s.has_session:
+        expected = ErrorCode.SHARE_SESSION_NOT_FOUND
+    elif s.asked != s.epoch:
+        expected = WRONG_EPOCH
+    if expected is NONE:
+        return marked.response.error is NONE
+    before, after = marked.before, marked.after
+    same = after.sessions is before.sessions and after.partitions is before.partitions
+    refused = marked.response == MarkResponse(expected) and not marked.asked
+    return conjunction(refused, same, after.now == s.now)
+
+
+@_marks.theorem(47, of="serve a mark", control=MARK_STAYS)
+def mark_request_moves_its_session_on(s: OneSession) -> Term:
+    """An accepted request moves on the epoch of its session, and of no other."""
+    marked = _marked(s)
+    if marked.response.error is not NONE:
+        return True
+    before, after = marked.before.sessions, marked.after.sessions
+    moved = after[OURS].epoch == share_session.next_epoch(s.epoch)
+    return conjunction(moved, after.get(THEIRS) is before.get(THEIRS))
+
+
+@_marks.theorem(62, of="serve a mark", control=FINDS_ALL)
+def marks_reach_each_share_partition_in_memory(s: OneSession) -> Term:
+    """Each share-partition in memory is asked its own marks; others are answered their error."""
+    marked = _marked(s)
+    if marked.response.error is not NONE:
+        return True
+    expected, operations = [], []
+    states = ((s.leads, s.ready), (s.leads_other, s.other_ready))
+    for index, (place, batches) in enumerate(zip(PLACES, BATCHES, strict=True)):
+        if not s.known:
+            expected.append(MarkedPartition(place, ErrorCode.UNKNOWN_TOPIC_ID))
+        elif index < s.partitions and all(states[index]):
+            operations.append(((GROUP, place), MarkInProgress(MEMBER, batches)))
+            expected.append(MarkedPartition(place, batches=ANSWERS[index]))
+        else:
+            expected.append(MarkedPartition(place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    return conjunction(
+        marked.response.partitions == tuple(expected),
+        marked.asked == operations,
+        marked.after.next_seq == len(operations),
+    )
+
+
+SESSION_THEOREMS = theorems_in(globals())

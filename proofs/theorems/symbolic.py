@@ -6,55 +6,22 @@ in any way and still means in a proof what it means when it runs.
 """
 
 import builtins
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sized
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
 from unittest.mock import patch
 
 import attrs
 import z3
 
+import spec
+from model import ranges
 from model.states import RecordState
-from proofs.theorems.points import Ascending, Places
-from spec import (
-    aborted,
-    acknowledge,
-    acquire,
-    alter_config,
-    coordinator,
-    dead_letters,
-    initialize,
-    log,
-    log_start,
-    offered,
-    policies,
-    ranges,
-    read,
-    validation,
-    window,
-    writes,
-)
+from proofs.theorems.points import Places
 from spec.logic import Term
 
-_MODULES_WITH_RANGES = (
-    *(
-        aborted,
-        acknowledge,
-        acquire,
-        alter_config,
-        coordinator,
-        dead_letters,
-        initialize,
-        log,
-        log_start,
-        offered,
-        policies,
-        ranges,
-        read,
-        window,
-        writes,
-    ),
-)
-_MODULES_WITH_LENGTHS = (acknowledge, acquire, validation)
 _LONGEST_RUN = 400
 
 
@@ -186,48 +153,54 @@ def _following(run: _Run, offsets: tuple[z3.ArithRef, ...]) -> Iterator[None]:
         finally:
             run.busy = False
 
-    def between(first: Term, end: Term) -> Iterable[Term]:
-        if not (is_term(first) or is_term(end)):
-            return builtins.range(first, end)
+    def between(*bounds: Term) -> Iterable[Term]:
+        if not any(map(is_term, bounds)):
+            return builtins.range(*bounds)
+        first, end = bounds
         return sorted(offset for offset in offsets if first <= offset and offset < end)  # noqa: PLR1716 - two questions
 
-    with ExitStack() as stack:
-        stack.enter_context(attrs.validators.disabled())
-        stack.enter_context(patch.object(z3.BoolRef, "__bool__", ask))
-        for name, operator in _OPERATORS.items():
-            stack.enter_context(patch.object(z3.BoolRef, name, operator, create=True))
-        stack.enter_context(patch.object(RecordState, "_missing_", _state_of, create=True))
-        for module in _MODULES_WITH_RANGES:
-            for name, builtin in (("range", between), ("max", _largest), ("min", _smallest)):
-                stack.enter_context(patch.object(module, name, builtin, create=True))
-        for module in _MODULES_WITH_LENGTHS:
-            stack.enter_context(patch.object(module, "len", _length, create=True))
+    words = {"range": between, "max": _largest, "min": _smallest, "len": _length}
+    with (
+        attrs.validators.disabled(),
+        _standing_in_the_specification(words),
+        patch.multiple(z3.BoolRef, __bool__=ask, create=True, **_OPERATORS),
+        patch.object(RecordState, "_missing_", _state_of, create=True),
+    ):
         yield
 
 
+@contextmanager
+def _standing_in_the_specification(words: dict[str, Any]) -> Iterator[None]:
+    """Let the modules of the specification use other functions for words of Python."""
+    modules = (module for module in vars(spec).values() if isinstance(module, ModuleType))
+    dictionaries = [vars(ranges), *map(vars, modules)]
+    for names in dictionaries:
+        names.update(words)
+    try:
+        yield
+    finally:
+        for names in dictionaries:
+            for word in words:
+                del names[word]
+
+
 def _length(values: Sized) -> Term:
-    return values.width if isinstance(values, Places | Ascending) else builtins.len(values)
+    return values.width if isinstance(values, Places) else builtins.len(values)
 
 
-def _largest(*values: Term, **how: Term) -> Term:
-    """Return the largest, as ``max``; of two numbers without a question."""
-    if _are_two_numbers(values, how):
-        value, other = values
-        return z3.If(value >= other, value, other)
-    return builtins.max(*values, **how)
+def _choosing(builtin: Callable[..., Term], is_first: Callable[..., Term]) -> Callable[..., Term]:
+    """Return ``max`` or ``min``, which of two numbers chooses one without a question."""
+
+    def choose(*values: Term, **how: Term) -> Term:
+        numbers = all(isinstance(value, int) or z3.is_int(value) for value in values)
+        if len(values) != 2 or how or not numbers or not any(map(is_term, values)):  # noqa: PLR2004 - a pair
+            return builtin(*values, **how)
+        return z3.If(is_first(*values), *values)
+
+    return choose
 
 
-def _smallest(*values: Term, **how: Term) -> Term:
-    """Return the smallest, as ``min``; of two numbers without a question."""
-    if _are_two_numbers(values, how):
-        value, other = values
-        return z3.If(value <= other, value, other)
-    return builtins.min(*values, **how)
-
-
-def _are_two_numbers(values: tuple[Term, ...], how: dict[str, Term]) -> bool:
-    numbers = all(isinstance(value, int) or z3.is_int(value) for value in values if not how)
-    return len(values) == 2 and not how and numbers and any(is_term(value) for value in values)  # noqa: PLR2004 - a pair
+_largest, _smallest = _choosing(max, operator.ge), _choosing(min, operator.le)
 
 
 def _state_of(term: Term) -> RecordState | None:
@@ -235,21 +208,10 @@ def _state_of(term: Term) -> RecordState | None:
     return next((state for state in RecordState if term == state), None)
 
 
-def _and(term: z3.BoolRef, other: Term) -> z3.BoolRef:
-    return z3.And(other, term)
-
-
-def _or(term: z3.BoolRef, other: Term) -> z3.BoolRef:
-    return z3.Or(other, term)
-
-
-def _plus(term: z3.BoolRef, other: Term) -> Term:
-    return other + z3.If(term, 1, 0)
-
-
-def _minus(term: z3.BoolRef, other: Term) -> Term:
-    return other - z3.If(term, 1, 0)
-
-
-_OPERATORS = {"__rand__": _and, "__ror__": _or, "__radd__": _plus, "__rsub__": _minus}
+_OPERATORS: dict[str, Any] = {
+    "__rand__": lambda term, other: z3.And(other, term),
+    "__ror__": lambda term, other: z3.Or(other, term),
+    "__radd__": lambda term, other: other + z3.If(term, 1, 0),
+    "__rsub__": lambda term, other: other - z3.If(term, 1, 0),
+}
 """Operators with a value on the left and a condition on the right, which Z3 lacks."""

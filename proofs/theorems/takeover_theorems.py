@@ -26,71 +26,89 @@ from proofs.theorems.operation_situation import (
     partition_of,
     same_record,
 )
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Theorem, laws
-from proofs.theorems.window_theorems import ENDS, ORDERED, ends_with_a_record, ordered, starting_at
+from proofs.theorems.theorem import Control
+from proofs.theorems.window_theorems import ends_with_a_record, ordered, starting_at
 from spec import alter_config, initialize, log_start
 from spec import record as rules
 from spec.log import Log
 from spec.logic import Term, either, negate
 from spec.partition import Outstanding, SharePartition, Step
 
-_law = laws("KIP-932, Managing the SPSO and SPEO")
+
+def _unchanged(target: str) -> Control:
+    return wrong(target, "changes nothing", leaves(lambda state, *_rest: state))
 
 
-def _altered(s: OneOperation) -> Term:
-    before = attrs.evolve(partition_of(s), highest_limit=s.acquisition)
-    config = config_of(s)
+def _moves_the_start(state: SharePartition, operation: ResetOffset) -> SharePartition:
+    return starting_at(state, operation.start_offset)
+
+
+ALTER, RESET = "spec.alter_config:alter_config", "spec.initialize:reset_offset"
+MOVE_LOG = _unchanged("spec.log_start:advance_log_start")
+MOVES_ALONE = wrong(RESET, "moves the start offset alone", leaves(_moves_the_start))
+TOO_FAR = wrong("spec.window:extend", "goes one offset too far", off_by_one(1))
+AVAILABLE = wrong(
+    "spec.record:recover",
+    "makes every record AVAILABLE",
+    becomes(lambda _state, count: rules.Record(RecordState.AVAILABLE, count)),
+)
+_whole = Subject("KIP-932, Managing the SPSO and SPEO", OneOperation, is_possible, names_no_others)
+
+
+@_whole.theorem(60, of="alter config", control=_unchanged(ALTER))
+def configuration_is_replaced(s: OneOperation) -> Term:
+    """A new configuration changes nothing else; durations of marks out of order are refused."""
+    marking = partition_of(s, DRAFT_RESOLVED)
+    step = attempted(lambda: alter_config.alter_config(marking, AlterConfig(config_of(s))))
+    ascending = conjunction(s.lock <= s.threshold, s.threshold <= s.extension)
+    before, config = attrs.evolve(partition_of(s), highest_limit=s.highest), config_of(s)
     after = alter_config.alter_config(before, AlterConfig(config)).partition
     return conjunction(
+        negate(ascending) if isinstance(step, Refusal) else ascending,
         kept(before, after, "config", "highest_limit"),
         after.config is config,
-        after.highest_limit == either(s.acquisition > s.limit, s.acquisition, s.limit),
+        after.highest_limit == either(s.highest > s.limit, s.highest, s.limit),
     )
 
 
-def _refuses_disorder(s: OneOperation) -> Term:
-    """Whether durations out of order are refused where records may be marked."""
-    before = partition_of(s, DRAFT_RESOLVED)
-    step = attempted(lambda: alter_config.alter_config(before, AlterConfig(config_of(s))))
-    ordered = conjunction(s.lock <= s.threshold, s.threshold <= s.extension)
-    return negate(ordered) if isinstance(step, Refusal) else ordered
-
-
-def _log_moved(s: OneOperation) -> Term:
-    """Whether the log start offset drops what lies below it, and leaves the rest as it was."""
-    log = Log(s.second, s.log_end, stable_offset=s.seq)
-    before = attrs.evolve(partition_of(s), log=log)
+@_whole.theorem(6, of="advance log start", control=MOVE_LOG)
+def log_start_drops_what_lies_below(s: OneOperation) -> Term:
+    """The log start offset drops the records below it, and no other."""
+    before = attrs.evolve(partition_of(s), log=Log(s.second, s.log_end, stable_offset=s.seq))
     after = log_start.advance_log_start(before, AdvanceLogStart(s.first)).partition
-    start = either(s.first > s.start, s.first, s.start)
-    log_begins = either(s.first > s.second, s.first, s.second)
-    records = after.window.records
+    start, begins = max(s.first, s.start), max(s.first, s.second)
+    now, log = after.window, after.log
     return conjunction(
         kept(before, after, "window", "log"),
         *(
             same_record(
-                records.get(p.offset), p.record if p.tracked and p.offset >= start else None
+                now.records.get(p.offset), p.record if p.tracked and p.offset >= start else None
             )
             for p in places(s)
         ),
-        negate(s.elsewhere in records),
-        after.window.start_offset == start,
-        after.window.end_offset == either(s.end > start, s.end, start),
-        after.log.start_offset == log_begins,
-        after.log.end_offset == either(s.log_end > log_begins, s.log_end, log_begins),
-        after.log.stable_offset == either(s.seq > log_begins, s.seq, log_begins),
+        negate(s.elsewhere in now.records),
+        now.start_offset == start,
+        now.end_offset == max(s.end, start),
+        log.start_offset == begins,
+        log.end_offset == max(s.log_end, begins),
+        log.stable_offset == max(s.seq, begins),
     )
 
 
-def _reset(s: OneOperation) -> Term:
-    """Whether a reset is refused while anything is held, and otherwise empties the window."""
-    before = partition_of(s)
-    step = initialize.reset_offset(before, ResetOffset(s.first))
-    after = step.partition
-    held = [p.tracked and _is_held(p.record) for p in places(s)]
-    if any(held):
+@_whole.theorem(21, 60, of="reset offset", control=_unchanged(RESET))
+def reset_empties_the_window(s: OneOperation) -> Term:
+    """A reset empties the window, if nobody holds a record and no operation awaits its write."""
+    before, operation = partition_of(s), ResetOffset(s.first)
+    waiting = before.outstanding.set(s.waiting, attrs.evolve(ANOTHERS, seq=s.seq))
+    awaited = initialize.reset_offset(attrs.evolve(before, outstanding=waiting), operation)
+    step = initialize.reset_offset(before, operation)
+    after, now = step.partition, step.partition.window
+    if awaited.outcome.status is not ErrorCode.NON_EMPTY_GROUP:
+        return False
+    if any(p.tracked and has_held_state(p.record) and negate(p.record.pending) for p in places(s)):
         return step.outcome.status is ErrorCode.NON_EMPTY_GROUP and after is before
-    now = after.window
     return conjunction(
         kept(before, after, "window", "outstanding", "durable"),
         step.outcome.status is ErrorCode.NONE,
@@ -109,195 +127,86 @@ def _reset(s: OneOperation) -> Term:
 def _says_nothing(each: Outstanding) -> Term:
     """Whether no answer to a write changes anything or completes an operation."""
     write = each.write
-    told = write.state_batches, each.offsets, each.seq, each.made_after
-    nothing = told == ((), (), None, None)
+    nothing = (write.state_batches, each.offsets, each.seq) == ((), (), None)
     return conjunction(nothing, write.start_offset == -1, write.delivery_complete_count == 0)
 
 
-def _is_held(record: rules.Record) -> Term:
-    return conjunction(has_held_state(record), negate(record.pending))
+def _initialized(s: OneOperation) -> tuple[SharePartition, Step]:
+    """Return the share-partition and the step in which a new leader reads what is durable.
 
-
-def _awaited(s: OneOperation) -> Term:
-    """Whether a reset is refused while an operation waits for its write, and only then."""
-    before = partition_of(attrs.evolve(s, tracked=False, other_tracked=False))
-    waiting = attrs.evolve(ANOTHERS, seq=s.seq)
-    waited_for = attrs.evolve(before, outstanding=before.outstanding.set(s.waiting, waiting))
-    refused = initialize.reset_offset(waited_for, ResetOffset(s.first))
-    free = initialize.reset_offset(before, ResetOffset(s.first))
-    answers = refused.outcome.status, free.outcome.status
-    return answers == (ErrorCode.NON_EMPTY_GROUP, ErrorCode.NONE)
-
-
-def _read(s: OneOperation) -> Initialize:
-    """Return what a new leader reads: one batch, whose state is that of the second record."""
+    It is one batch, whose state is that of the second record.
+    """
     batch = StateBatch(s.first, s.last, s.other_record.state, s.other_record.delivery_count)
     persisted = DurableState(s.start, s.complete, (batch,), 1, s.acquisition + 1)
-    return Initialize(config_of(s), 0, s.log_end, persisted, s.elapsed)
-
-
-def _taken_over(s: OneOperation) -> Term:
-    """Whether a new leader has each record as it is durable, and nothing of the leader before."""
     before = partition_of(s, KIP)
-    step = initialize.initialize(before, _read(s))
-    after = step.partition
-    if s.first < s.start:
-        failed = step.outcome.status is ErrorCode.UNKNOWN_SERVER_ERROR
-        return conjunction(failed, not after.ready, kept(before, after, "ready"))
-    recovered = rules.Record(s.other_record.state, s.other_record.delivery_count)
-    records = after.window.records
-    return conjunction(
-        step.outcome.status is ErrorCode.NONE and after.ready,
-        *(
-            same_record(records.get(offset), recovered if s.first <= offset <= s.last else None)
-            for offset in (s.offset, s.other)
-        ),
-        after.window.start_offset == s.start,
-        after.window.end_offset >= after.window.start_offset,
-        *(
-            (offset < after.window.end_offset)
-            for offset in (s.offset, s.other)
-            if offset in records
-        ),
-        not after.outstanding,
-        after.now == s.elapsed,
-        after.next_write == s.next_write,
-        after.durable.start_offset == s.start,
-        after.durable.delivery_complete_count == s.complete,
-        after.durable.leader_epoch == s.acquisition + 1,
-        after.durable.state_epoch == 1,
-        after.log.end_offset == s.log_end,
-    )
+    operation = Initialize(config_of(s), 0, s.log_end, persisted, s.elapsed)
+    return before, initialize.initialize(before, operation)
 
 
-def _taken_over_whole(s: OneOperation) -> Term:
-    """Whether the window of a new leader ends with a record, of a batch that ends at an offset."""
-    after = initialize.initialize(partition_of(s, KIP), _read(s)).partition
-    return True if not after.ready else ends_with_a_record(after.window)
+def _initialize(s: OneOperation) -> Step:
+    return _initialized(s)[1]
 
 
-def _is_in_order(after: SharePartition) -> Term:
-    return True if not after.ready else ordered(after.window, after.log)
+def _is_durable(s: OneOperation) -> Term:
+    return is_persisted(s.other_record.state)
 
 
-def _reset_in_order(s: OneOperation) -> Term:
-    reset = initialize.reset_offset(partition_of(s), ResetOffset(s.first))
-    return _is_in_order(reset.partition)
-
-
-def _taken_over_in_order(s: OneOperation) -> Term:
-    return _is_in_order(initialize.initialize(partition_of(s, KIP), _read(s)).partition)
-
-
-def _is_durable_in_the_log(s: OneOperation) -> Term:
+def _is_durable_in_the_log(s: OneOperation, *_of: object) -> Term:
     """Whether what is durable is of the log, whose end may yet lie before the start offset."""
     return conjunction(_is_durable(s), (s.last < s.log_end) | (s.last < s.start))
 
 
-def _is_durable(s: OneOperation) -> Term:
-    return conjunction(is_possible(s), is_persisted(s.other_record.state))
+def _reset(s: OneOperation) -> Step:
+    return initialize.reset_offset(partition_of(s), ResetOffset(s.first))
 
 
-def _unchanged(name: str, target: str) -> Control:
-    return Control(f"{name} changes nothing", target, leaves(lambda state, *_rest: state))
-
-
-def _stays(state: SharePartition, _operation: Any) -> Step:  # noqa: ANN401 - any operation
-    return Step(state)
-
-
-TAKEOVER_THEOREMS = (
-    Theorem(
-        _law("configuration_is_replaced", "A new configuration changes nothing else."),
-        "alter config",
-        OneOperation,
-        is_possible,
-        _altered,
-        _unchanged("alter_config", "spec.alter_config:alter_config"),
-    ),
-    Theorem(
-        _law(
-            "durations_are_in_order",
-            "Where records may be marked, durations out of order are refused.",
-        ),
-        "alter config",
-        OneOperation,
-        is_possible,
-        _refuses_disorder,
-        Control("alter_config refuses nothing", "spec.alter_config:alter_config", becomes(_stays)),
-    ),
-    Theorem(
-        _law(
-            "log_start_drops_what_lies_below",
-            "The log start offset drops the records below it, and no other.",
-            6,
-        ),
-        "advance log start",
-        OneOperation,
-        is_possible,
-        _log_moved,
-        _unchanged("advance_log_start", "spec.log_start:advance_log_start"),
-    ),
-    Theorem(
-        _law("reset_empties_the_window", "A reset empties the window, if nobody holds a record."),
-        "reset offset",
-        OneOperation,
-        is_possible,
-        _reset,
-        _unchanged("reset_offset", "spec.initialize:reset_offset"),
-    ),
-    Theorem(
-        _law("reset_waits_for_writes", "A reset is refused while an operation awaits its write."),
-        "reset offset",
-        OneOperation,
-        is_possible,
-        _awaited,
-        Control("reset_offset refuses nothing", "spec.initialize:reset_offset", becomes(_stays)),
-    ),
-    Theorem(
-        ORDERED,
-        "reset offset",
-        OneOperation,
-        is_possible,
-        _reset_in_order,
-        Control(
-            "reset_offset moves the start offset alone",
-            "spec.initialize:reset_offset",
-            leaves(lambda state, operation: starting_at(state, operation.start_offset)),
-        ),
-    ),
-    Theorem(
-        ORDERED,
-        "initialize",
-        OneOperation,
-        _is_durable_in_the_log,
-        _taken_over_in_order,
-        Control("extend goes one offset too far", "spec.window:extend", off_by_one(1)),
-        runnable=names_no_others,
-    ),
-    Theorem(
-        ENDS,
-        "initialize",
-        OneOperation,
-        _is_durable,
-        _taken_over_whole,
-        Control("extend goes one offset too far", "spec.window:extend", off_by_one(1)),
-        runnable=names_no_others,
-    ),
-    Theorem(
-        _law(
-            "new_leader_has_what_is_durable",
-            "A new leader has the records as they are durable, and nothing of the leader before.",
-        ),
-        "initialize",
-        OneOperation,
-        _is_durable,
-        _taken_over,
-        Control(
-            "recover makes every record AVAILABLE",
-            "spec.record:recover",
-            becomes(lambda _state, count: rules.Record(RecordState.AVAILABLE, count)),
-        ),
-        runnable=names_no_others,
-    ),
+@_whole.theorem(
+    7,
+    of={"reset offset": (_reset, MOVES_ALONE), "initialize": (_initialize, TOO_FAR)},
+    where=_is_durable_in_the_log,
+    control=lambda _operate, control: control,
 )
+def window_stays_ordered(s: OneOperation, operate: Any, _control: Control) -> Term:  # noqa: ANN401 - an operation
+    """The window ends where it starts or later, and within the log, unless it is empty."""
+    after = operate(s).partition
+    return ordered(after.window, after.log) if after.ready else True
+
+
+@_whole.theorem(7, of="initialize", where=_is_durable, control=TOO_FAR)
+def window_ends_with_a_record(s: OneOperation) -> Term:
+    """A window that is not empty ends with a record."""
+    after = _initialized(s)[1].partition
+    return ends_with_a_record(after.window) if after.ready else True
+
+
+@_whole.theorem(25, of="initialize", where=_is_durable, control=AVAILABLE)
+def new_leader_has_what_is_durable(s: OneOperation) -> Term:
+    """A new leader has the records as they are durable, and nothing of the leader before."""
+    before, step = _initialized(s)
+    after, status = step.partition, step.outcome.status
+    if s.first < s.start:
+        failed = status is ErrorCode.UNKNOWN_SERVER_ERROR and not after.ready
+        return conjunction(failed, kept(before, after, "ready"))
+    found = rules.Record(s.other_record.state, s.other_record.delivery_count)
+    window, durable = after.window, after.durable
+    offsets = s.offset, s.other
+    return conjunction(
+        status is ErrorCode.NONE and after.ready and not after.outstanding,
+        *(
+            same_record(window.records.get(at), found if s.first <= at <= s.last else None)
+            for at in offsets
+        ),
+        *((at < window.end_offset) for at in offsets if at in window.records),
+        window.start_offset == s.start,
+        window.end_offset >= window.start_offset,
+        after.now == s.elapsed,
+        after.next_write == s.next_write,
+        durable.start_offset == s.start,
+        durable.delivery_complete_count == s.complete,
+        durable.leader_epoch == s.acquisition + 1,
+        durable.state_epoch == 1,
+        after.log.end_offset == s.log_end,
+    )
+
+
+TAKEOVER_THEOREMS = theorems_in(globals())

@@ -1,73 +1,36 @@
 """Theorems about the window at any offset (KIP-932, Managing the SPSO and SPEO)."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
-from unittest.mock import patch
+from collections.abc import Callable
 
 import attrs
 
-from model.errors import IllegalChoiceError
 from model.operations import AdvanceLogStart, Produce
-from model.profile import KIP
-from proofs.theorems.controls import adds, becomes, keeps, leaves, off_by_one
-from proofs.theorems.points import Points
-from proofs.theorems.situation import (
-    any_offset,
-    any_record,
-    ends_in_the_log,
-    flag,
-    number,
-    situation_at,
+from proofs.theorems.any_partition import (
+    AnyPartition,
+    fetch,
+    is_between,
+    partition_of,
+    refused_by,
+    standing_in,
 )
+from proofs.theorems.controls import adds, also_allows, becomes, keeps, leaves, off_by_one
+from proofs.theorems.operation_situation import Refusal, attempted, same_record
+from proofs.theorems.situation import ends_in_the_log
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction, implies
-from proofs.theorems.theorem import Control, LemmaCitation, Property, Theorem, about, laws
-from proofs.theorems.walk_theorems import WALK, Walk
-from spec import log_start, partition, window
+from proofs.theorems.theorem import LemmaCitation
+from proofs.theorems.walk_theorems import WALK
+from spec import log_start, partition, read, window
 from spec import produce as log_end
 from spec.log import Log
 from spec.logic import Term, negate
 from spec.partition import SharePartition
-from spec.record import Record, is_acquirable, is_finished, is_held, is_terminal
+from spec.record import is_acquirable, is_finished, is_held, is_terminal
 from spec.window import Window
 
-_law = laws("KIP-932, Managing the SPSO and SPEO")
-
-
-@attrs.frozen
-class OneOffset:
-    """A window and its record at one offset; the other offsets show only in the counts.
-
-    ``complete`` and ``acquirable`` count the records at other offsets. ``target`` is where the
-    start offset is to move, ``furthest`` where it may.
-    """
-
-    start: Term = number()
-    end: Term = number()
-    offset: Term = any_offset()
-    record: Record = any_record()
-    tracked: Term = flag()
-    complete: Term = number()
-    acquirable: Term = number()
-    log_start: Term = number()
-    log_end: Term = number()
-    target: Term = number()
-    furthest: Term = number()
-
-    @classmethod
-    def reached(cls, state: SharePartition) -> "Iterator[OneOffset]":
-        """Yield the situations in a share-partition that a run reached."""
-        now = state.window
-        furthest = window.first_unfinished(now, state.log)
-        for offset in range(now.start_offset, now.end_offset + 1):
-            for target in range(now.start_offset, now.end_offset + 2):
-                yield situation_at(cls, state, offset, target=target, furthest=furthest)
-
-
-def window_of(s: OneOffset) -> Window:
-    """Return the window of the situation."""
-    empty: Any = Points()
-    others = Window(s.start, s.end, empty, empty, s.complete, s.acquirable)
-    return window.replace(others, {s.offset: s.record}) if s.tracked else others
+Change = Callable[[AnyPartition], SharePartition | None]
+"""What makes another share-partition of the one before, or None where it is refused."""
+Given = Callable[[AnyPartition], Term]
 
 
 def ends_with_a_record(now: Window) -> Term:
@@ -77,117 +40,9 @@ def ends_with_a_record(now: Window) -> Term:
     return any(offset == now.end_offset - 1 for offset in now.records)
 
 
-def _state(s: OneOffset) -> SharePartition:
-    log = Log(s.log_start, s.log_end)
-    return SharePartition(KIP, log=log, window=window_of(s), ready=True)
-
-
-def _is_ordered(s: OneOffset) -> Term:
-    return conjunction(
-        s.start <= s.end,
-        ends_in_the_log(s.start, s.end, s.log_end),
-        s.log_start <= s.log_end,
-        implies(s.tracked, conjunction(s.start <= s.offset, s.offset < s.end)),
-    )
-
-
-def _walk_is_right(s: OneOffset) -> Term:
-    """Whether ``furthest`` is in the window, as ``first_unfinished`` is."""
-    return conjunction(_is_ordered(s), s.start <= s.furthest, s.furthest <= s.end)
-
-
-def _walked(s: OneOffset) -> Walk:
-    """Return the walk that has reached ``furthest``; the log is not restricted."""
-    return Walk(
-        s.start,
-        s.end,
-        s.furthest,
-        offset=s.offset,
-        record=s.record,
-        tracked=s.tracked,
-        missing=True,
-    )
-
-
-def _moved(s: OneOffset) -> Window | None:
-    """Move the start offset to the target; None if that is refused."""
-    with patch.object(partition, "first_unfinished", lambda *_window_and_log: s.furthest):
-        try:
-            return partition.move_start(_state(s), s.target).window
-        except IllegalChoiceError:
-            return None
-
-
-def _log_moved(s: OneOffset) -> SharePartition:
-    return log_start.advance_log_start(_state(s), AdvanceLogStart(s.target)).partition
-
-
-def _grown(s: OneOffset) -> Window:
-    return window.extend(window_of(s), s.target)
-
-
-def _changed(s: OneOffset) -> Window:
-    return window.replace(window_of(s), {s.offset: s.record})
-
-
-def _dropped(s: OneOffset) -> Window:
-    return window.drop_below(window_of(s), s.target)
-
-
-def _if_moved(claim: Callable[[OneOffset, Window], Term]) -> Callable[[OneOffset], Term]:
-    def holds(s: OneOffset) -> Term:
-        after = _moved(s)
-        return True if after is None else claim(s, after)
-
-    return holds
-
-
-def _and_takes_place(s: OneOffset) -> Term:
-    """Whether the start offset may move and does, so that a refusal is no witness."""
-    return conjunction(_walk_is_right(s), s.start < s.target, s.target <= s.furthest)
-
-
 def starting_at(state: SharePartition, offset: Term) -> SharePartition:
     """Return the share-partition with another start offset, and nothing else moved."""
     return attrs.evolve(state, window=attrs.evolve(state.window, start_offset=offset))
-
-
-UNGUARDED = Control(
-    "move_start goes wherever it is told", "spec.partition:move_start", becomes(starting_at)
-)
-NEVER_BACK = _law("start_offset_never_decreases", "The start offset never decreases.", 6)
-STOPS = _law(
-    "start_offset_never_passes_an_unfinished_record",
-    "The start offset passes no record unless it is ACKNOWLEDGED or ARCHIVED and awaits no write.",
-    8,
-)
-ORDERED = _law(
-    "window_stays_ordered",
-    "The start offset is at most the end offset, and that at most the end of the log, unless the "
-    "window is empty.",
-    7,
-)
-ENDS = _law("window_ends_with_a_record", "A window that is not empty ends with a record.", 7)
-INSIDE = _law(
-    "records_lie_in_the_window",
-    "Records are in flight from the start offset on and before the end offset, and nowhere else.",
-    7,
-)
-UNTOUCHED = _law(
-    "records_that_stay_are_unchanged",
-    "Moving an end of the window changes no record that stays in it.",
-    5,
-)
-COUNTED = Property(
-    "counts_follow_the_records",
-    "The window counts as complete, available and held exactly the records that are.",
-    "KIP-1226, Delivery complete count",
-    (22,),
-)
-
-
-def _emptied(log: Log) -> Log:
-    return attrs.evolve(log, end_offset=log.start_offset)
 
 
 def ordered(after: Window, log: Log) -> Term:
@@ -196,183 +51,263 @@ def ordered(after: Window, log: Log) -> Term:
     return conjunction(start <= end, ends_in_the_log(start, end, log.end_offset))
 
 
-_START_THEOREMS = (
-    Theorem(
-        NEVER_BACK,
-        "move start",
-        OneOffset,
-        _walk_is_right,
-        _if_moved(lambda s, after: after.start_offset >= s.start),
-        UNGUARDED,
-    ),
-    Theorem(
-        NEVER_BACK,
-        "advance log start",
-        OneOffset,
-        _is_ordered,
-        lambda s: _log_moved(s).window.start_offset >= s.start,
-        Control(
-            "advance_log_start sets the start offset whatever it was",
-            "spec.log_start:advance_log_start",
-            leaves(lambda state, operation: starting_at(state, operation.log_start_offset)),
-        ),
-    ),
-    Theorem(
-        STOPS,
-        "move start",
-        OneOffset,
-        _walk_is_right,
-        _if_moved(
-            lambda s, after: implies(
-                conjunction(s.tracked, s.offset < after.start_offset), is_finished(s.record)
-            )
-        ),
-        UNGUARDED,
-        cites=(LemmaCitation(WALK, _walked),),
-    ),
-)
+def _before(s: AnyPartition) -> SharePartition:
+    return partition_of(s, log=Log(s.log_start, s.log_end))
 
 
-SHORT = Control(
-    "drop_below forgets that the end moves too",
-    "spec.window:drop_below",
-    keeps("end_offset", plus=-1),
-)
-_ORDER_THEOREMS = (
-    Theorem(
-        ORDERED,
-        "move start",
-        OneOffset,
-        _and_takes_place,
-        _if_moved(lambda s, after: ordered(after, _state(s).log)),
-        SHORT,
-    ),
-    Theorem(
-        ORDERED,
-        "advance log start",
-        OneOffset,
-        _is_ordered,
-        lambda s: ordered(_log_moved(s).window, _log_moved(s).log),
-        SHORT,
-    ),
-    Theorem(
-        ORDERED,
-        "extend",
-        OneOffset,
-        lambda s: conjunction(_is_ordered(s), s.target <= s.log_end),
-        lambda s: ordered(_grown(s), _state(s).log),
-        Control("extend goes one offset too far", "spec.window:extend", off_by_one(1)),
-    ),
-    Theorem(
-        ORDERED,
-        "produce",
-        OneOffset,
-        lambda s: conjunction(_is_ordered(s), s.target >= s.log_end),
-        lambda s: ordered(
-            window_of(s), log_end.produce(_state(s), Produce((), s.target)).partition.log
-        ),
-        Control(
-            "produce cuts the log",
-            "spec.produce:produce",
-            leaves(lambda state, _: attrs.evolve(state, log=_emptied(state.log))),
-        ),
-    ),
-)
-
-
-def _lies_inside(s: OneOffset, after: Window) -> Term:
-    if s.offset not in after.records:
-        return True
-    return conjunction(after.start_offset <= s.offset, s.offset < after.end_offset)
-
-
-def _stays(s: OneOffset, after: Window) -> Term:
-    if negate(s.tracked) or s.offset < after.start_offset:
-        return s.offset not in after.records
-    return s.offset in after.records and _same(after.records[s.offset], s.record)
-
-
-def _same(record: Record, other: Record) -> Term:
-    names = [field.name for field in attrs.fields(Record)]
-    return conjunction(*(getattr(record, n) == getattr(other, n) for n in names))
-
-
-def _after_log_start(s: OneOffset, claim: Callable[[OneOffset, Window], Term]) -> Term:
-    return claim(s, _log_moved(s).window)
-
-
-def _ends_with_it(s: OneOffset) -> Term:
-    """Whether the window ends with the record."""
-    return conjunction(_is_ordered(s), s.tracked, s.offset == s.end - 1)
-
-
-def _still_ends(_s: OneOffset, after: Window) -> Term:
-    return ends_with_a_record(after)
-
-
-KEEPS_ONE = Control("tracked begins one offset late", "spec.window:tracked", off_by_one(1))
-DROPS_ONE = Control(
-    "drop_below drops one record too many",
-    "spec.window:drop_below",
-    lambda rule: lambda before, start: attrs.evolve(rule(before, start + 1), start_offset=start),
-)
-
-
-def _content_theorems() -> Iterator[Theorem]:
-    for stated, claim, control in (
-        (INSIDE, _lies_inside, KEEPS_ONE),
-        (UNTOUCHED, _stays, DROPS_ONE),
-    ):
-        yield Theorem(stated, "move start", OneOffset, _and_takes_place, _if_moved(claim), control)
-        yield Theorem(
-            stated,
-            "advance log start",
-            OneOffset,
-            _is_ordered,
-            about(_after_log_start, claim),
-            control,
-        )
-    for name, ended in (
-        ("move start", _if_moved(_still_ends)),
-        ("advance log start", about(_after_log_start, _still_ends)),
-    ):
-        yield Theorem(ENDS, name, OneOffset, _ends_with_it, ended, DROPS_ONE)
-
-
-def _is_counted(s: OneOffset, after: Window) -> Term:
-    record = after.records.get(s.offset)
-    if record is None:
-        return conjunction(
-            after.complete == s.complete,
-            after.acquirable == s.acquirable,
-            s.offset not in after.held,
-        )
+def _is_ordered(s: AnyPartition, *_rest: object) -> Term:
     return conjunction(
-        after.complete - s.complete == is_terminal(record) + 0,
-        after.acquirable - s.acquirable == is_acquirable(record) + 0,
-        (s.offset in after.held) == bool(is_held(record)),
+        s.start <= s.end,
+        ends_in_the_log(s.start, s.end, s.log_end),
+        s.log_start <= s.log_end,
+        implies(s.tracked, is_between(s.start, s.offset, s.end - 1)),
+        s.offset < s.other,
+        negate(s.other_tracked),
     )
 
 
-def _counts_after(s: OneOffset, change: Callable[[OneOffset], Window]) -> Term:
-    return _is_counted(s, change(s))
+def _walk_is_right(s: AnyPartition, *_rest: object) -> Term:
+    """Whether ``furthest`` is in the window, as ``first_unfinished`` is."""
+    return conjunction(_is_ordered(s), is_between(s.start, s.furthest, s.end))
 
 
-def _count_theorems() -> Iterator[Theorem]:
-    miscounts = "counts an available record as complete"
-    for name, after in (("replace", _changed), ("drop", _dropped)):
-        yield Theorem(
-            COUNTED,
-            name,
-            OneOffset,
-            lambda s: conjunction(_is_ordered(s), s.start <= s.target),
-            about(_counts_after, after),
-            Control(
-                f"{name} {miscounts}",
-                "spec.window:replace" if name == "replace" else "spec.window:drop_below",
-                adds(1, "complete"),
-            ),
+def _and_takes_place(s: AnyPartition, *_rest: object) -> Term:
+    """Whether the start offset may move and does, so that a refusal is no witness."""
+    return conjunction(_walk_is_right(s), s.start < s.target, s.target <= s.furthest)
+
+
+def _is_read(s: AnyPartition) -> Term:
+    """Whether the fetch is well formed."""
+    ascending = s.fetch_offset <= s.first, s.first <= s.first_last, s.first_last < s.second
+    return conjunction(_is_ordered(s), *ascending, s.second <= s.last)
+
+
+def _reads_the_offset(s: AnyPartition) -> Term:
+    return conjunction(_is_read(s), s.start <= s.offset, is_between(s.first, s.offset, s.last))
+
+
+def _move_start(s: AnyPartition) -> SharePartition | None:
+    with standing_in(partition, first_unfinished=s.furthest):
+        moved = attempted(lambda: partition.move_start(_before(s), s.target))
+    return None if isinstance(moved, Refusal) else moved
+
+
+def _advance_log_start(s: AnyPartition) -> SharePartition:
+    return log_start.advance_log_start(_before(s), AdvanceLogStart(s.target)).partition
+
+
+def _extend(s: AnyPartition) -> SharePartition:
+    before = _before(s)
+    return attrs.evolve(before, window=window.extend(before.window, s.target))
+
+
+def _produce(s: AnyPartition) -> SharePartition:
+    return log_end.produce(_before(s), Produce((), s.target)).partition
+
+
+def _read_and_extend(s: AnyPartition) -> SharePartition | None:
+    before, operation = _before(s), fetch(s)
+    if refused_by(lambda: read.check_read(before, operation)):
+        return None
+    learned = read.learn(before, operation)
+    return attrs.evolve(learned, window=window.extend(learned.window, s.offset + 1))
+
+
+def _replace(before: Window, s: AnyPartition) -> Window:
+    return window.replace(before, {s.offset: s.after})
+
+
+def _drop(before: Window, s: AnyPartition) -> Window:
+    return window.drop_below(before, s.target)
+
+
+def _where(s: AnyPartition, _change: Change, given: Given) -> Term:
+    return given(s)
+
+
+def _where_it_ends(s: AnyPartition, _change: Change, given: Given) -> Term:
+    """Whether the window ends with the record at the offset."""
+    return conjunction(given(s), s.tracked, s.offset == s.end - 1)
+
+
+MOVES = {
+    "move start": (_move_start, _and_takes_place),
+    "advance log start": (_advance_log_start, _is_ordered),
+}
+GROWS = {
+    "extend": (_extend, lambda s: conjunction(_is_ordered(s), s.target <= s.log_end)),
+    "produce": (_produce, lambda s: conjunction(_is_ordered(s), s.target >= s.log_end)),
+    "acquire": (_read_and_extend, _reads_the_offset),
+}
+UNGUARDED = wrong("spec.partition:move_start", "goes wherever it is told", becomes(starting_at))
+TOO_FAR = wrong("spec.window:extend", "goes one offset too far", off_by_one(1))
+DROPS_ONE = wrong(
+    "spec.window:drop_below",
+    "drops one record too many",
+    lambda rule: lambda before, start: attrs.evolve(rule(before, start + 1), start_offset=start),
+)
+ENDS_SHORT = wrong(
+    "spec.window:drop_below", "forgets that the end moves too", keeps("end_offset", plus=-1)
+)
+_WINDOW = Subject("KIP-932, Managing the SPSO and SPEO", AnyPartition, _is_ordered)
+
+
+@_WINDOW.theorem(
+    6,
+    of=MOVES | {"move start": (_move_start, _walk_is_right)},
+    given=_where,
+    control={
+        "move start": UNGUARDED,
+        "advance log start": wrong(
+            "spec.log_start:advance_log_start",
+            "sets the start offset whatever it was",
+            leaves(lambda state, operation: starting_at(state, operation.log_start_offset)),
+        ),
+    },
+)
+def start_offset_never_decreases(s: AnyPartition, change: Change, _given: Given) -> Term:
+    """The start offset never decreases."""
+    after = change(s)
+    return after is None or after.window.start_offset >= s.start
+
+
+@_WINDOW.theorem(
+    8,
+    of="move start",
+    given=_walk_is_right,
+    control=UNGUARDED,
+    cites=(LemmaCitation(WALK, lambda s: attrs.evolve(s, other=s.furthest, missing=True)),),
+)
+def start_offset_never_passes_an_unfinished_record(s: AnyPartition) -> Term:
+    """The start offset passes only what is ACKNOWLEDGED or ARCHIVED and awaits no write."""
+    after = _move_start(s)
+    passed = after is not None and conjunction(s.tracked, s.offset < after.window.start_offset)
+    return implies(passed, is_finished(s.record))
+
+
+@_WINDOW.theorem(
+    7,
+    of=MOVES | GROWS,
+    given=_where,
+    control=dict.fromkeys(MOVES, ENDS_SHORT)
+    | {
+        "extend": TOO_FAR,
+        "produce": wrong(
+            "spec.produce:produce",
+            "cuts the log",
+            leaves(lambda state, _: attrs.evolve(state, log=Log(state.log.start_offset, 0))),
+        ),
+        "acquire": wrong("spec.log:readable_end", "lies one offset beyond the log", adds(1)),
+    },
+)
+def window_stays_ordered(s: AnyPartition, change: Change, _given: Given) -> Term:
+    """The window begins where it ends or before, and ends in the log, unless it is empty."""
+    after = change(s)
+    return after is None or ordered(after.window, after.log)
+
+
+@_WINDOW.theorem(
+    7,
+    of=MOVES,
+    given=_where,
+    control=wrong("spec.window:tracked", "begins one offset late", off_by_one(1)),
+)
+def records_lie_in_the_window(s: AnyPartition, change: Change, _given: Given) -> Term:
+    """Records are in flight from the start offset on, before the end offset, and nowhere else."""
+    after = change(s)
+    if after is None or s.offset not in after.window.records:
+        return True
+    return is_between(after.window.start_offset, s.offset, after.window.end_offset - 1)
+
+
+@_WINDOW.theorem(5, of=MOVES, given=_where, control=DROPS_ONE)
+def records_that_stay_are_unchanged(s: AnyPartition, change: Change, _given: Given) -> Term:
+    """Moving an end of the window changes no record that stays in it."""
+    after = change(s)
+    if after is None:
+        return True
+    stays = s.record if s.tracked and s.offset >= after.window.start_offset else None
+    return same_record(after.window.records.get(s.offset), stays)
+
+
+@_WINDOW.theorem(7, of=MOVES, given=_where_it_ends, control=DROPS_ONE)
+def window_ends_with_a_record(s: AnyPartition, change: Change, _given: Given) -> Term:
+    """A window that is not empty ends with a record."""
+    after = change(s)
+    return after is None or ends_with_a_record(after.window)
+
+
+@attrs.evolve(_WINDOW, source="KIP-1226, Delivery complete count").theorem(
+    22,
+    of={"replace": (_replace,), "drop": (_drop,)},
+    given=lambda s, _change: conjunction(_is_ordered(s), s.start <= s.target),
+    control={
+        name: wrong(
+            f"spec.window:{rule}", "counts an available record as complete", adds(1, "complete")
         )
+        for name, rule in (("replace", "replace"), ("drop", "drop_below"))
+    },
+)
+def counts_follow_the_records(
+    s: AnyPartition, change: Callable[[Window, AnyPartition], Window]
+) -> Term:
+    """The window counts as complete, available and held exactly the records that are."""
+    now = change(_before(s).window, s)
+    record = now.records.get(s.offset)
+    counts = now.complete - s.complete, now.acquirable - s.acquirable
+    if record is None:
+        return conjunction(*(count == 0 for count in counts), s.offset not in now.held)
+    return conjunction(
+        counts[0] == is_terminal(record) + 0,
+        counts[1] == is_acquirable(record) + 0,
+        (s.offset in now.held) == bool(is_held(record)),
+    )
 
 
-WINDOW_THEOREMS = (*_START_THEOREMS, *_ORDER_THEOREMS, *_content_theorems(), *_count_theorems())
+@attrs.evolve(_WINDOW, source="KIP-1226, Compacted records").theorem(
+    10,
+    of="acquire",
+    given=lambda s: conjunction(_is_read(s), s.tracked, is_held(s.record)),
+    control=wrong("spec.record:can_vanish", "lets held records through", also_allows(is_held)),
+)
+def compaction_takes_nothing_that_is_held(s: AnyPartition) -> Term:
+    """A record that is held stays as it is when the log no longer has it."""
+    return same_record(read.learn(_before(s), fetch(s)).window.records.get(s.offset), s.record)
+
+
+@attrs.evolve(_WINDOW, source="KIP-932, ShareAcknowledge").theorem(
+    32,
+    of="any change",
+    given=lambda s: conjunction(s.offset != s.other, s.tracked, s.other_tracked),
+    control=wrong(
+        "spec.window:replace",
+        "counts one batch once, however many records it completes",
+        lambda rule: (
+            lambda before, changes: attrs.evolve(
+                rule(before, changes),
+                complete=before.complete + any(map(is_terminal, changes.values())),
+            )
+        ),
+    ),
+)
+def batches_equal_their_offsets(s: AnyPartition) -> Term:
+    """Changing the records of a batch is changing them one by one, in any order."""
+    before, offsets = partition_of(s).window, (s.offset, s.other)
+    changes = {s.offset: s.after, s.other: s.other_after}
+    one = window.replace(before, changes)
+    for first, then in (offsets, offsets[::-1]):
+        singly = window.replace(before, {first: changes[first]})
+        other = window.replace(singly, {then: changes[then]})
+        equal = conjunction(
+            one.complete == other.complete,
+            one.acquirable == other.acquirable,
+            *(same_record(one.records[o], other.records[o]) for o in offsets),
+            *((o in one.held) == (o in other.held) for o in offsets),
+        )
+        if not equal:
+            return False
+    return True
+
+
+ORDERED, ENDS = window_stays_ordered[0].property, window_ends_with_a_record[0].property
+WINDOW_THEOREMS = theorems_in(globals())

@@ -1,11 +1,13 @@
 """Theorems about the two ends of a write: its request and its answer (KIP-932, durable state)."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 from unittest.mock import patch
 
 import attrs
 
+from judge import recorder
+from judge.recorded_partition import RecordedPartition, recorded
 from model.errors import ErrorCode
 from model.guards import Guard
 from model.operations import CompleteWrite
@@ -14,7 +16,7 @@ from model.ranges import StateBatch
 from model.states import RecordState
 from proofs.theorems.controls import becomes, called_with, returns
 from proofs.theorems.durable_situation import is_persisted
-from proofs.theorems.operation_cases import Place, places
+from proofs.theorems.operation_cases import places
 from proofs.theorems.operation_situation import (
     FAILED,
     OneOperation,
@@ -29,17 +31,16 @@ from proofs.theorems.operation_situation import (
     rest_of_the_window,
     same_record,
 )
+from proofs.theorems.points import Points
+from proofs.theorems.statement import Subject, theorems_in, wrong
 from proofs.theorems.symbolic import conjunction
-from proofs.theorems.theorem import Control, Theorem, about, laws
 from spec import record as rules
 from spec import writes
 from spec.logic import Term, negate
 from spec.partition import Outstanding, SharePartition, Step
 from spec.record import Record
 
-_law = laws("KIP-932, Managing durable share-partition state")
 NONE, PENDING = ErrorCode.NONE, ErrorCode.PENDING
-ANSWERS = {"succeeds": NONE, "fails": FAILED}
 
 
 @attrs.frozen
@@ -51,35 +52,49 @@ class Merged:
     profile: Any
 
 
-def _becomes_durable(before: SharePartition, after: SharePartition, write: Write) -> bool:
-    """Whether exactly this write was merged into what was durable."""
-    now: Any = after.durable
-    if not isinstance(now, Merged):
-        return False
-    known = now.durable is before.durable and now.profile is before.profile
-    return known and now.write is write
-
-
 def merging(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - any result
     """Run the function and note what it merges; the theorems on ``merge`` tell the rest."""
     with patch.object(writes, "merge", Merged):
         return function()
 
 
-def _outstanding_write(s: OneOperation) -> Write:
-    batch = StateBatch(s.first, s.last, RecordState.ARCHIVED, s.acquisition)
-    return Write(s.write_id, s.start, s.complete, (batch,))
+def _is_durable_if(
+    success: bool,  # noqa: FBT001 - a condition like the others
+    before: SharePartition,
+    after: SharePartition,
+    write: Write,
+) -> bool:
+    """Whether exactly this write was merged into what was durable, or nothing was."""
+    now: Any = after.durable
+    if not success:
+        return now is before.durable
+    if not isinstance(now, Merged):
+        return False
+    known = now.durable is before.durable and now.profile is before.profile
+    return known and now.write is write
 
 
-def _awaiting(s: OneOperation) -> tuple[SharePartition, Outstanding]:
+def _waiting(s: OneOperation, **fields: Any) -> tuple[SharePartition, Outstanding]:  # noqa: ANN401 - any field
     """Return a share-partition in which a write is outstanding for some of the two records."""
     before = partition_of(s)
+    batch = StateBatch(s.first, s.last, RecordState.ARCHIVED, s.acquisition)
+    write = Write(s.write_id, s.start, s.complete, (batch,))
     named = ((s.offset, s.awaited), (s.other, s.other_awaited))
-    waiting = Outstanding(
-        _outstanding_write(s), tuple(offset for offset, held in named if held), s.seq
-    )
+    offsets = tuple(offset for offset, held in named if held)
+    waiting = attrs.evolve(Outstanding(write, offsets, s.seq), **fields)
     outstanding = before.outstanding.set(s.write_id, waiting)
     return attrs.evolve(before, outstanding=outstanding), waiting
+
+
+def _made_later(s: OneOperation, before: SharePartition) -> RecordedPartition:
+    """Return the share-partition where the write takes its numbers after another operation."""
+    later: Any = Points(((s.write_id, s.elapsed),))
+    return attrs.evolve(recorded(before), made_after=later)
+
+
+def _answered(before: SharePartition, write_id: Term, status: ErrorCode = NONE) -> Any:  # noqa: ANN401 - a step, or its refusal
+    operation = CompleteWrite(write_id, status)
+    return merging(lambda: attempted(lambda: writes.complete_write(before, operation)))
 
 
 def _settled(s: OneOperation, record: Record, status: ErrorCode) -> Record:
@@ -88,17 +103,67 @@ def _settled(s: OneOperation, record: Record, status: ErrorCode) -> Record:
     return rules.roll_back(record, s.now, rules.failed_state(s.dead_letter_queue))
 
 
-def _completes_each(s: OneOperation, status: ErrorCode) -> Term:
-    before, waiting = _awaiting(s)
-    operation = CompleteWrite(s.write_id, status)
-    step: Step = merging(lambda: writes.complete_write(before, operation))
+def _alone(s: OneOperation, *_of: object) -> Term:
+    """Whether the second record is a change of the first, in a window that tracks one offset."""
+    inside = conjunction(s.start <= s.offset, s.offset < s.end, negate(s.other_tracked))
+    return conjunction(inside, is_persisted(s.other_record.state))
+
+
+def _changed(s: OneOperation) -> dict[Term, Record]:
+    return {s.offset: s.other_record}
+
+
+COMPLETE, SETTLE, MAKE = (
+    f"spec.writes:{name}" for name in ("complete_write", "_settle", "make_write")
+)
+COMMITS_ALL, FAILS_ALL = (
+    wrong(
+        SETTLE,
+        how,
+        called_with(lambda state, waiting, _was, *held, s=status: (state, waiting, s, *held)),
+    )
+    for how, status in (("always commits", NONE), ("always rolls back", FAILED))
+)
+TAKES_ANY = wrong(COMPLETE, "takes any answer", becomes(lambda state, _operation: Step(state)))
+MISCOUNTS = wrong(
+    MAKE,
+    "counts one complete record more",
+    returns(
+        lambda pair: (
+            pair[0],
+            attrs.evolve(pair[1], delivery_complete_count=pair[0].window.complete + 1),
+        )
+    ),
+)
+NUMBERS_ALL = wrong(
+    MAKE,
+    "takes the next number always",
+    called_with(lambda state, changed, answer: (state, changed, attrs.evolve(answer, id=None))),
+)
+COMPOSES_NONE = wrong(
+    "judge.recorder:compose", "makes none", becomes(lambda state, _seq: (state, ()))
+)
+_write = Subject("KIP-932, Managing durable share-partition state", OneOperation, is_possible)
+_ANSWERS = {"write succeeds": (NONE,), "write fails": (FAILED,)}
+
+
+@_write.theorem(
+    59, of=_ANSWERS, control=lambda status: FAILS_ALL if status is NONE else COMMITS_ALL
+)
+def answer_settles_its_records(s: OneOperation, status: ErrorCode) -> Term:
+    """The answer to a write commits its records or rolls them back, and changes no other record."""
+    before, waiting = _waiting(s)
+    step: Step = _answered(before, s.write_id, status)
     after, awaited = step.partition, (s.awaited, s.other_awaited)
+    expected = (
+        _settled(s, place.record, status) if named else place.record
+        for place, named in zip(places(s), awaited, strict=True)
+    )
+    unnoticed, _ = _waiting(s, seq=None)
     return conjunction(
         *(
-            same_record(
-                after.window.records.get(place.offset), _after_answer(s, place, status, named)
-            )
-            for place, named in zip(places(s), awaited, strict=True)
+            same_record(after.window.records.get(p.offset), record if p.tracked else None)
+            for p, record in zip(places(s), expected, strict=True)
         ),
         after.window.start_offset == s.start,
         rest_of_the_window(s, after),
@@ -109,80 +174,57 @@ def _completes_each(s: OneOperation, status: ErrorCode) -> Term:
         step.outcome.status is status,
         step.outcome.completed == (Completion(s.seq, status),),
         not step.outcome.writes,
+        not _answered(unnoticed, s.write_id, status).outcome.completed,
     )
 
 
-def _after_answer(s: OneOperation, place: Place, status: ErrorCode, named: Term) -> Record | None:
-    if not place.tracked:
-        return None
-    return _settled(s, place.record, status) if named else place.record
-
-
-def _is_durable_if(
-    success: bool,  # noqa: FBT001 - a condition like the others
-    before: SharePartition,
-    after: SharePartition,
-    write: Write,
-) -> bool:
-    return _becomes_durable(before, after, write) if success else after.durable is before.durable
-
-
-def _completes_nobody(s: OneOperation) -> Term:
-    """Whether the answer to a write that nobody waits for completes no operation."""
-    before, waiting = _awaiting(s)
-    unnoticed = before.outstanding.set(s.write_id, attrs.evolve(waiting, seq=None))
-    before = attrs.evolve(before, outstanding=unnoticed)
-    step: Step = merging(lambda: writes.complete_write(before, CompleteWrite(s.write_id, NONE)))
-    return not step.outcome.completed
-
-
-def _is_refused(s: OneOperation) -> Term:
-    """Whether an answer is refused exactly if no write of that id is outstanding."""
-    before, _waiting = _awaiting(s)
-    operation = CompleteWrite(s.elsewhere, NONE)
-    step = merging(lambda: attempted(lambda: writes.complete_write(before, operation)))
+@_write.theorem(59, of="complete write", control=TAKES_ANY)
+def only_outstanding_writes_are_answered(s: OneOperation) -> Term:
+    """Only an outstanding write can be answered, and none before it has been made."""
+    step = _answered(_waiting(s)[0], s.elsewhere)
+    later = _made_later(s, _waiting(s)[0])
+    early = attempted(lambda: recorder.check_answer(later, CompleteWrite(s.write_id, NONE)))
     known = (s.elsewhere == s.write_id) | (s.elsewhere == s.waiting)
-    if isinstance(step, Refusal):
-        return conjunction(negate(known), step.guard is Guard.WRITE_IS_OUTSTANDING)
-    return known
+    right = (
+        conjunction(negate(known), step.guard is Guard.WRITE_IS_OUTSTANDING)
+        if isinstance(step, Refusal)
+        else known
+    )
+    return conjunction(right, early == Refusal(Guard.WRITE_IS_OUTSTANDING))
 
 
-def _changed(s: OneOperation) -> dict[Term, Record]:
-    """Return the change of one record to any other, ``other_record``."""
-    return {s.offset: s.other_record}
+_REQUESTS = {
+    f"{name} when it {becomes}": (name, status)
+    for name in ("write_and_wait", "write_and_forget")
+    for becomes, status in (("is outstanding", PENDING), ("succeeds", NONE), ("fails", FAILED))
+}
 
 
-def _waits_for_it(s: OneOperation, status: ErrorCode) -> Term:
+def _requested(
+    s: OneOperation, name: str, answer: Answer
+) -> tuple[SharePartition, SharePartition, Write]:
+    """Return the share-partition before and after a change is written, and the write."""
     before = partition_of(s)
-    answer = Answer(status, s.write_id)
+    if name == "write_and_forget":
+        return before, *merging(lambda: writes.write_and_forget(before, _changed(s), answer))
     step: Step = merging(lambda: writes.write_and_wait(before, _changed(s), answer, s.seq))
     (write,) = step.outcome.writes
-    after = step.partition
-    expected = s.other_record if status is PENDING else _settled(s, s.other_record, status)
+    return before, step.partition, write
+
+
+@_write.theorem(58, 59, of=_REQUESTS, where=_alone, control=MISCOUNTS)
+def change_holds_as_its_write_allows(s: OneOperation, name: str, status: ErrorCode) -> Term:
+    """A change that waits for its write holds if that succeeds; another holds at once."""
+    before, after, write = _requested(s, name, Answer(status, s.write_id))
+    waits = name == "write_and_wait"
+    expected = (
+        _settled(s, s.other_record, status) if waits and status is not PENDING else s.other_record
+    )
+    outstanding = Outstanding(write, (s.offset,), s.seq) if waits else Outstanding(write)
+    offsets = s.offset, s.other, s.elsewhere
     return conjunction(
         same_record(after.window.records.get(s.offset), expected),
-        step.outcome.status is status,
-        _is_made(s, before, after, write, status),
-        _has_outstanding(s, after, status, Outstanding(write, (s.offset,), s.seq)),
-    )
-
-
-def _forgets_it(s: OneOperation, status: ErrorCode) -> Term:
-    before = partition_of(s)
-    answer = Answer(status, s.write_id)
-    after, write = merging(lambda: writes.write_and_forget(before, _changed(s), answer))
-    return conjunction(
-        same_record(after.window.records.get(s.offset), s.other_record),
-        _is_made(s, before, after, write, status),
-        _has_outstanding(s, after, status, Outstanding(write)),
-    )
-
-
-def _is_made(
-    s: OneOperation, before: SharePartition, after: SharePartition, write: Write, status: ErrorCode
-) -> Term:
-    """Whether the write says what changed, is durable if it succeeded, and changed nothing else."""
-    return conjunction(
+        after.outstanding.get(s.write_id) == (outstanding if status is PENDING else None),
         kept(before, after, "window", "outstanding", "durable", "next_write"),
         after.window.start_offset == s.start,
         rest_of_the_window(s, after),
@@ -192,235 +234,54 @@ def _is_made(
         write.start_offset == s.start,
         write.delivery_complete_count == s.complete + completes(s.other_record),
         write.status is status,
-        *(
-            reports(write, offset, _changed(s).get(offset))
-            for offset in (s.offset, s.other, s.elsewhere)
-        ),
+        *(reports(write, offset, _changed(s).get(offset)) for offset in offsets),
         after.next_write == max(s.next_write, s.write_id + 1),
     )
 
 
-def _has_outstanding(
-    s: OneOperation, after: SharePartition, status: ErrorCode, expected: Outstanding
-) -> Term:
-    waiting = after.outstanding.get(s.write_id)
-    return waiting is None if status is not PENDING else waiting == expected
-
-
-def _is_made_later(s: OneOperation) -> tuple[SharePartition, Outstanding]:
-    """Return a share-partition with a write that is made after the operation ``elapsed``."""
+@_write.theorem(58, of="make write", where=_alone, control=NUMBERS_ALL)
+def outstanding_writes_differ(s: OneOperation) -> Term:
+    """No two outstanding writes have one number; a write without a number takes the next."""
     before = partition_of(s)
-    waiting = Outstanding(_outstanding_write(s), (s.offset,), s.seq, s.elapsed)
-    return attrs.evolve(before, outstanding=before.outstanding.set(s.write_id, waiting)), waiting
+    after, write = writes.make_write(before, _changed(s), Answer(NONE))
+    step = attempted(lambda: _requested(s, "write_and_wait", Answer(PENDING, s.elsewhere)))
+    taken = s.elsewhere == s.waiting
+    return conjunction(
+        write.id == s.next_write,
+        after.next_write == s.next_write + 1,
+        taken if step == Refusal(None) else negate(taken),
+    )
 
 
-def _composes(s: OneOperation) -> Term:
-    """Whether a write takes its numbers after the operation that it waits for, and no other."""
-    before, waiting = _is_made_later(s)
-    now = attrs.evolve(before, window=attrs.evolve(before.window, start_offset=s.second))
-    after, composed = writes.compose(now, s.second_last)
+def _noted(s: OneOperation, name: str) -> RecordedPartition:
+    """Return the share-partition after a change whose write takes its numbers later."""
+    answer, nothing = Answer(PENDING, s.write_id, s.elapsed), cast("Any", Points())
+    before, after, write = _requested(s, name, answer)
+    known = attrs.evolve(recorded(before), made_after=nothing)
+    return recorder.note_sent(known, recorded(after), (write,), (answer,))
+
+
+@_write.theorem(58, of="compose", where=_alone, control=COMPOSES_NONE)
+def write_made_later_has_the_numbers_of_then(s: OneOperation) -> Term:
+    """A write that is made after a later operation has the start offset and the count of then."""
+    later = [_noted(s, name) for name in ("write_and_wait", "write_and_forget")]
+    before, waiting = _waiting(s, offsets=(s.offset,))
+    window = attrs.evolve(before.window, start_offset=s.second)
+    now = attrs.evolve(_made_later(s, before), window=window)
+    after, composed = recorder.compose(now, s.second_last)
+    made = conjunction(*(each.made_after[s.write_id] == s.elapsed for each in later))
     if s.elapsed != s.second_last:
-        return after is now and not composed
+        return conjunction(made, after is now and not composed)
     numbers = s.second, before.window.complete
     write = attrs.evolve(waiting.write, start_offset=numbers[0], delivery_complete_count=numbers[1])
-    expected = attrs.evolve(waiting, write=write, made_after=None)
     return conjunction(
+        made,
         kept(now, after, "outstanding"),
         others_wait(s, after),
-        after.outstanding[s.write_id] == expected,
+        after.outstanding[s.write_id] == attrs.evolve(waiting, write=write),
+        negate(s.write_id in after.made_after),
         composed == (Composed(s.write_id, *numbers),),
     )
 
 
-def _waits_to_be_made(s: OneOperation) -> Term:
-    """Whether a write that is made later is outstanding so, and cannot be answered before."""
-    before, answer = partition_of(s), Answer(PENDING, s.write_id, s.elapsed)
-    step = writes.write_and_wait(before, _changed(s), answer, s.seq)
-    forgotten, _write = writes.write_and_forget(before, _changed(s), answer)
-    later = [state.outstanding[s.write_id] for state in (step.partition, forgotten)]
-    early, _waiting = _is_made_later(s)
-    operation = CompleteWrite(s.write_id, NONE)
-    refused = merging(lambda: attempted(lambda: writes.complete_write(early, operation)))
-    return conjunction(
-        *(waiting.made_after == s.elapsed for waiting in later),
-        refused == Refusal(Guard.WRITE_IS_OUTSTANDING),
-    )
-
-
-def _takes_the_next_number(s: OneOperation) -> Term:
-    before = partition_of(s)
-    after, write = writes.make_write(before, _changed(s), Answer(NONE))
-    return conjunction(write.id == s.next_write, after.next_write == s.next_write + 1)
-
-
-def _number_is_free(s: OneOperation) -> Term:
-    """Whether a write that must wait is refused exactly if its number is that of one that waits."""
-    before = partition_of(s)
-    answer = Answer(PENDING, s.elsewhere)
-    step = attempted(lambda: writes.write_and_wait(before, _changed(s), answer, s.seq))
-    taken = s.elsewhere == s.waiting
-    return taken if step == Refusal(None) else negate(taken)
-
-
-def _alone(s: OneOperation) -> Term:
-    """Whether the second record is a change of the first, in a window that tracks one offset."""
-    inside = conjunction(s.start <= s.offset, s.offset < s.end, negate(s.other_tracked))
-    return conjunction(is_possible(s), inside, is_persisted(s.other_record.state))
-
-
-SETTLED = _law(
-    "answer_settles_its_records",
-    "The answer to a write commits its records or rolls them back, and changes no other record.",
-)
-NOBODY = _law("answer_without_a_caller", "An answer that no operation waits for completes none.")
-KNOWN = _law("only_outstanding_writes_are_answered", "Only an outstanding write can be answered.")
-WAITS = _law(
-    "change_holds_only_if_its_write_succeeds",
-    "A change that waits for its write is pending, then final, or undone if the write fails.",
-)
-FORGETS = _law(
-    "change_holds_whatever_becomes_of_its_write",
-    "A change that does not wait for its write holds at once; it is durable only on success.",
-)
-NUMBERED = _law("writes_are_numbered", "A write without a number takes the next one.")
-FREE = _law("outstanding_writes_differ", "No two outstanding writes have the same number.")
-COMPOSED = _law(
-    "write_made_later_has_the_numbers_of_then",
-    "A write that is made after a later operation has the start offset and the count of then.",
-)
-LATER = _law(
-    "write_made_later_is_not_answered_before", "A write is not answered before it has been made."
-)
-COMMITS_ALL = Control(
-    "_settle commits whatever the answer is",
-    "spec.writes:_settle",
-    called_with(lambda state, waiting, _status, *_held: (state, waiting, NONE)),
-)
-FAILS_ALL = Control(
-    "_settle takes every answer for a failure",
-    "spec.writes:_settle",
-    called_with(lambda state, waiting, _status, *_held: (state, waiting, FAILED)),
-)
-
-
-def _answer_theorems() -> Iterator[Theorem]:
-    for name, status in ANSWERS.items():
-        control = FAILS_ALL if status is NONE else COMMITS_ALL
-        yield Theorem(
-            SETTLED,
-            f"write {name}",
-            OneOperation,
-            is_possible,
-            about(_completes_each, status),
-            control,
-        )
-    yield Theorem(
-        NOBODY,
-        "write succeeds",
-        OneOperation,
-        is_possible,
-        _completes_nobody,
-        Control(
-            "complete_write completes an operation always",
-            "spec.writes:complete_write",
-            returns(
-                lambda step: attrs.evolve(
-                    step, outcome=attrs.evolve(step.outcome, completed=(Completion(0, NONE),))
-                )
-            ),
-        ),
-    )
-    yield Theorem(
-        KNOWN,
-        "complete write",
-        OneOperation,
-        is_possible,
-        _is_refused,
-        Control(
-            "complete_write takes any answer",
-            "spec.writes:complete_write",
-            becomes(lambda state, _operation: Step(state)),
-        ),
-    )
-
-
-def _request_theorems() -> Iterator[Theorem]:
-    for stated, claim, function in (
-        (WAITS, _waits_for_it, "write_and_wait"),
-        (FORGETS, _forgets_it, "write_and_forget"),
-    ):
-        for name, status in {"is outstanding": PENDING, **ANSWERS}.items():
-            yield Theorem(
-                stated,
-                f"{function} when it {name}",
-                OneOperation,
-                _alone,
-                about(claim, status),
-                MISCOUNTS,
-            )
-    yield Theorem(
-        NUMBERED,
-        "make write",
-        OneOperation,
-        _alone,
-        _takes_the_next_number,
-        Control(
-            "make_write uses one number for all",
-            "spec.writes:make_write",
-            returns(lambda pair: (attrs.evolve(pair[0], next_write=0), pair[1])),
-        ),
-    )
-    yield Theorem(
-        FREE,
-        "make write",
-        OneOperation,
-        _alone,
-        _number_is_free,
-        Control(
-            "make_write takes the next number always",
-            "spec.writes:make_write",
-            called_with(
-                lambda state, changed, answer: (state, changed, attrs.evolve(answer, id=None))
-            ),
-        ),
-    )
-
-
-def _later_theorems() -> Iterator[Theorem]:
-    yield Theorem(
-        COMPOSED,
-        "compose",
-        OneOperation,
-        is_possible,
-        _composes,
-        Control(
-            "compose makes no write",
-            "spec.writes:compose",
-            becomes(lambda state, _seq: (state, ())),
-        ),
-    )
-    yield Theorem(
-        LATER,
-        "write later",
-        OneOperation,
-        _alone,
-        _waits_to_be_made,
-        Control(
-            "complete_write takes any answer",
-            "spec.writes:complete_write",
-            becomes(lambda state, _operation: Step(state)),
-        ),
-    )
-
-
-MISCOUNTS = Control(
-    "make_write leaves its change out of the delivery complete count",
-    "spec.writes:make_write",
-    returns(
-        lambda pair: (
-            pair[0],
-            attrs.evolve(pair[1], delivery_complete_count=pair[0].window.complete + 1),
-        )
-    ),
-)
-WRITE_THEOREMS = (*_answer_theorems(), *_request_theorems(), *_later_theorems())
+WRITE_THEOREMS = theorems_in(globals())

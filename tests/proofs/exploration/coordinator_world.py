@@ -22,10 +22,11 @@ from model.share_state_requests import (
 )
 from model.state_topic import SharePartitionKey
 from model.states import RecordState
+from spec import state_topic
 from spec.coordinator import Durable
 from spec.record import is_terminal, recover
 from spec.share_coordinator import ShareCoordinator, serve
-from spec.state_topic import StateTopic, append, prune, redundant_below
+from spec.state_topic import StateTopicPartition, append, prune
 from spec.state_topic import recover as recover_topic
 
 KEY = SharePartitionKey("group", UUID(int=1), 0)
@@ -53,7 +54,7 @@ class CoordinatorWorld:
     """
 
     coordinator: ShareCoordinator
-    topic: StateTopic
+    topic: StateTopicPartition
     most_records: int
     leaders: tuple[Leader, ...] = (Leader(), Leader())
     sent: frozenset[StateRequest] = frozenset()
@@ -75,7 +76,7 @@ def begin(profile: Profile, most_records: int, *, deletes: bool = False) -> Coor
     sent: set[StateRequest] = {first, InitializeState(KEY, 2, 0)}
     if deletes:
         sent.add(DeleteState(KEY))
-    topic = append(StateTopic(), reply.record)
+    topic = append(StateTopicPartition(), reply.record)
     return CoordinatorWorld(reply.coordinator, topic, most_records, sent=frozenset(sent))
 
 
@@ -96,7 +97,7 @@ def successors(world: CoordinatorWorld) -> Iterator[tuple[str, CoordinatorWorld]
         yield f"arrives: {_name(request)}", _arrive(world, request)
     crashed = recover_topic(world.topic, world.coordinator)
     yield "crash", attrs.evolve(world, coordinator=crashed)
-    pruned = prune(world.topic, redundant_below(world.topic))
+    pruned = prune(world.topic, state_topic.redundant_below(world.topic))
     yield "prune", attrs.evolve(world, topic=pruned)
 
 
@@ -109,6 +110,10 @@ def wrong(world: CoordinatorWorld) -> str | None:
     if (recovered and recovered.durable) != (held and held.durable):
         return "replaying the topic is not the state in memory"
     if held is not None:
+        if held.leader_fence < held.durable.leader_epoch:
+            return "the durable leader epoch is ahead of the fence"
+        if held.durable.updates > world.coordinator.updates_per_snapshot:
+            return "there are more updates than may follow a snapshot"
         for epoch, offset in sorted(world.answered):
             if epoch == held.durable.state_epoch and not _is_over(held.durable, offset):
                 return f"offset {offset} was accepted, and would be delivered again"

@@ -14,7 +14,7 @@ from immutables import Map
 from model.errors import ErrorCode
 from model.share_messages import TopicPartition
 from spec.group_lifecycle import (
-    Plan,
+    GroupPlan,
     alter_offsets,
     carry_out,
     delete_group,
@@ -24,10 +24,10 @@ from spec.group_lifecycle import (
     subscribe,
 )
 from spec.share_group import (
+    CallDelete,
+    CallInitialize,
     Coordinators,
-    DeleteState,
     Effect,
-    InitializeState,
     WriteGroup,
     assignable,
     group_of,
@@ -70,7 +70,7 @@ class Rules:
 
 RULES = Rules()
 
-Operation = Callable[[Coordinators], Plan]
+Operation = Callable[[Coordinators], GroupPlan]
 
 
 def operations(rules: Rules) -> dict[str, Operation]:
@@ -106,7 +106,7 @@ def steps(world: Lifecycle, rules: Rules = RULES) -> Iterator[tuple[str, Lifecyc
         left = tuple(rest) if error is ErrorCode.NONE else ()
         yield type(effect).__name__, _ranked(attrs.evolve(world, durable=durable, work=left))
         yield "crash", _ranked(attrs.evolve(world, work=()))
-        if rules.late_calls and isinstance(effect, InitializeState | DeleteState):
+        if rules.late_calls and isinstance(effect, CallInitialize | CallDelete):
             yield "crash during the call", _ranked(attrs.evolve(world, work=(), late=effect))
         return
     for name, plan in operations(rules).items():
@@ -148,7 +148,7 @@ def _ranked(world: Lifecycle) -> Lifecycle:
 
 def _epochs(effect: Effect | None) -> tuple[int, ...]:
     match effect:
-        case WriteGroup(epoch) | InitializeState(state_epoch=epoch):
+        case WriteGroup(epoch) | CallInitialize(state_epoch=epoch):
             return (epoch,)
     return ()
 
@@ -157,7 +157,7 @@ def _with_rank(effect: Effect, rank: dict[int, int]) -> Effect:
     match effect:
         case WriteGroup(epoch):
             return attrs.evolve(effect, epoch=rank[epoch])
-        case InitializeState(state_epoch=epoch):
+        case CallInitialize(state_epoch=epoch):
             return attrs.evolve(effect, state_epoch=rank[epoch])
     return effect
 
@@ -178,6 +178,8 @@ def unreconciled(there: Coordinators) -> str | None:
     if reconcile(after).effects:
         return "reconciled, and not done"
     group = group_of(after)
+    if begun := group.metadata.initializing | group.metadata.deleting:
+        return f"what was begun of {min(begun)} has no end"
     wanted = {topic for topics in group.subscriptions.values() for topic in topics}
     missing = {
         TopicPartition(topic, index)

@@ -100,9 +100,10 @@ def _steps(world: Session) -> Iterator[tuple[str, Session]]:
                 answered = share_broker.complete_write(
                     broker, (GROUP, at), CompleteWrite(write, status)
                 )
+                fault = _answered_otherwise(broker, answered)
                 yield (
                     f"write at {at.partition}: {status.name}",
-                    Session(small_broker(answered.broker)),
+                    Session(small_broker(answered.broker), fault),
                 )
     for member in MEMBERS:
         yield f"{member} disconnects", _disconnected(broker, member)
@@ -168,11 +169,21 @@ def _is_refused(handled: Handled) -> bool:
     return handled.response is not None and handled.response.error is not ErrorCode.NONE
 
 
+def _answered_otherwise(before: ShareBroker, handled: Handled) -> str | None:
+    """Return what is wrong if not each request is answered once, or waits for its answer."""
+    asked = {*before.waiting, handled.seq} - {share_broker.NOBODY}
+    answered, waiting = set(handled.responses), set(handled.broker.waiting)
+    same = answered <= asked and waiting == asked - answered
+    return None if same else "a request has no answer, or another has it"
+
+
 def _fault(
     before: ShareBroker, request: ShareRequest, conduct: Conduct, handled: Handled
 ) -> str | None:
     """Return what a request did that it may not do."""
     after, response = handled.broker, handled.response
+    if fault := _answered_otherwise(before, handled):
+        return fault
     if response is None:
         return None
     if _is_refused(handled):
@@ -205,7 +216,8 @@ def _not_in_session(request: ShareRequest, response: ShareResponse) -> str | Non
 def _not_given(after: ShareBroker, request: ShareRequest, response: ShareResponse) -> str | None:
     given = [one.topic_partition for one in response.partitions if one.acquired]
     wrong = [at for at in given if not holds(after, request.member_id, at)]
-    return "records were given that the member does not hold" if wrong else None
+    errors = [one for one in response.partitions if one.acquired and one.error.value]
+    return "records were given that the member does not hold" if wrong or errors else None
 
 
 def small_broker(broker: ShareBroker, ids: Mapping[int, int] | None = None) -> ShareBroker:

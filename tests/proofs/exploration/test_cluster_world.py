@@ -73,27 +73,24 @@ def _forgets_writes(coordinator: ShareCoordinator, request: StateRequest, now: i
     return attrs.evolve(reply, coordinator=kept)
 
 
+def _forgets(durable: Durable, *_rest: object) -> Durable:
+    return durable
+
+
+OTHERWISE = "broker 1 takes something else for durable than what is"
+
+
 @pytest.mark.parametrize(
-    ("place", "name", "fault", "reason"),
+    ("places", "fault", "reason"),
     [
+        (["share_request.load"], _takes_no_fence, "broker 1 acquires although it was fenced"),
+        (["share_broker.FENCING"], frozenset(), "broker 1: fenced_is_not_in_memory"),
+        (["share_cluster.read_state"], _reads_unfenced, OTHERWISE),
+        (["share_cluster.serve"], _forgets_writes, OTHERWISE),
         (
-            "spec.share_request",
-            "load",
-            _takes_no_fence,
-            "broker 1 acquires although it was fenced",
-        ),
-        ("spec.share_broker", "FENCING", frozenset(), "broker 1: fenced_is_not_in_memory"),
-        (
-            "spec.share_cluster",
-            "read_state",
-            _reads_unfenced,
-            "broker 1 takes something else for durable than what is",
-        ),
-        (
-            "spec.share_cluster",
-            "serve",
-            _forgets_writes,
-            "broker 1 takes something else for durable than what is",
+            ["writes.merge", "coordinator.merge"],
+            _forgets,
+            "offset 0 was accepted, and would be delivered again",
         ),
     ],
     ids=[
@@ -101,16 +98,14 @@ def _forgets_writes(coordinator: ShareCoordinator, request: StateRequest, now: i
         "a fence drops nothing",
         "no read is fenced",
         "writes are lost",
+        "both sides forget",
     ],
 )
 def test_the_search_notices_a_planted_fault(
-    monkeypatch: pytest.MonkeyPatch,
-    place: str,
-    name: str,
-    fault: Callable[..., Any],
-    reason: str,
+    monkeypatch: pytest.MonkeyPatch, places: list[str], fault: Callable[..., Any], reason: str
 ) -> None:
-    monkeypatch.setattr(f"{place}.{name}", fault)
+    for place in places:
+        monkeypatch.setattr(f"spec.{place}", fault)
     found = explored(begin(KIP)).violation
     assert found is not None
     assert found.reason == reason
@@ -161,24 +156,3 @@ def test_the_shortest_run_of_a_fenced_leader_that_acquires(monkeypatch: pytest.M
         "a write of leader 1 arrives",
         "opens at broker 1",
     )
-
-
-def test_what_both_sides_forget_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forgets(durable: Durable, *_rest: object) -> Durable:
-        return durable
-
-    for place in ("spec.writes", "spec.coordinator"):
-        monkeypatch.setattr(f"{place}.merge", forgets)
-    found = explored(begin(KIP)).violation
-    assert found is not None
-    assert found.reason == "offset 0 was accepted, and would be delivered again"
-
-
-def test_the_world_begins_with_a_leader_that_has_read_nothing() -> None:
-    world = begin(KIP)
-    assert check(world) is None
-    assert [name for name, _ in steps(world)] == [
-        "opens at broker 1",
-        "broker 2 is elected",
-        "altered",
-    ]

@@ -7,12 +7,14 @@ import attrs
 import pytest
 from immutables import Map
 
+from model.errors import ErrorCode
 from model.profile import KAFKA, KAFKA_4_4, KIP, Profile
 from model.share_state_requests import StateRequest, WriteState
-from model.state_topic import ShareUpdate
+from model.state_topic import SharePartitionKey, ShareUpdate
 from proofs.exploration.search import Search, search
-from spec.coordinator import Durable, merge
+from spec.coordinator import Durable, merge, snapshot_record, update_record
 from spec.share_coordinator import Reply, ShareCoordinator, serve
+from spec.state_topic import StateTopicPartition, redundant_below
 from tests.proofs.exploration.coordinator_world import CoordinatorWorld, begin, successors, wrong
 
 WORLD = "tests.proofs.exploration.coordinator_world"
@@ -29,7 +31,6 @@ def first_fault(world: CoordinatorWorld) -> tuple[str, tuple[str, ...]]:
     return found.reason, found.labels
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("profile", [KIP, KAFKA])
 def test_whatever_comes_late_or_twice_nothing_that_was_answered_is_lost(profile: Profile) -> None:
     found = explore(begin(profile, 8))
@@ -84,13 +85,34 @@ def _last_alone(durable: Durable, request: WriteState | ShareUpdate, profile: Pr
     return merge(attrs.evolve(durable, entries=Map()), request, profile)
 
 
+def _forgets_batches(before: Durable, after: Durable, _batches: object) -> object:
+    return update_record(before, after, ())
+
+
+def _keeps_the_epoch(before: Durable, after: Durable) -> object:
+    record, after = snapshot_record(before, after)
+    return record, attrs.evolve(after, snapshot_epoch=before.snapshot_epoch)
+
+
+def _writes_no_tombstone(coordinator: ShareCoordinator, key: SharePartitionKey) -> Reply:
+    held = coordinator.held.delete(key)
+    return Reply(attrs.evolve(coordinator, held=held), ErrorCode.NONE)
+
+
+def _one_too_many(topic: StateTopicPartition) -> int:
+    return min(redundant_below(topic) + 1, topic.first_offset + len(topic.records))
+
+
 @pytest.mark.parametrize(
     ("target", "fault", "reason"),
     [
+        ("spec.coordinator.update_record", _forgets_batches, "replaying the topic is not"),
+        ("spec.coordinator.snapshot_record", _keeps_the_epoch, "replaying the topic is not"),
+        ("spec.state_topic.redundant_below", _one_too_many, "replaying the topic is not"),
         (
             f"{WORLD}.serve",
             _without_fence,
-            "leader 1 reads although",
+            "the durable leader epoch is ahead",
         ),
         ("spec.coordinator.merge", _last_alone, "replaying the topic is not"),
         (
@@ -112,5 +134,10 @@ def test_the_search_notices_a_planted_fault(
     assert reason in first_fault(begin(KIP, 8))[0]
 
 
-def test_the_world_ends_with_its_topic() -> None:
-    assert list(successors(begin(KIP, 1))) == []
+def test_a_deletion_without_its_tombstone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spec.share_coordinator._forget", _writes_no_tombstone)
+    reason, labels = first_fault(begin(KIP, 8, deletes=True))
+    assert (reason, labels[-1]) == (
+        "replaying the topic is not the state in memory",
+        "arrives: delete",
+    )

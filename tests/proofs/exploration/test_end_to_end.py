@@ -1,6 +1,5 @@
 """Each property can fail; those that are expected to, do."""
 
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -9,11 +8,12 @@ import pytest
 from model.profile import KIP, LAG_RESOLVED
 from model.states import RecordState
 from proofs.exploration.coordinator import DurableForm
-from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, Watch, judged_under
+from proofs.exploration.end_to_end import PROPERTIES, ExploredProperty, PropertyWatch, judged_under
 from proofs.exploration.explorer import WorldState
 from proofs.exploration.leaders import Facts, Leader
 from spec.coordinator import Durable
 from spec.log import Log
+from tests.proofs.explored import DOCUMENT
 
 ZERO, NONE = frozenset({0}), frozenset[int]()
 ACCEPTED, NEVER = (RecordState.ACKNOWLEDGED, 2), (RecordState.AVAILABLE, 0)
@@ -50,7 +50,7 @@ def test_a_property_holds_and_can_fail(prop: ExploredProperty) -> None:
     assert not prop.broken(_state({}, {}, {}))
     broken = _state(*BROKEN[prop.name])
     assert prop.broken(broken)
-    watch = Watch((prop,))
+    watch = PropertyWatch((prop,))
     assert watch.check(broken) == (None if prop.why_not else prop.sentence)
     assert watch.expected == ({prop.name: broken} if prop.why_not else {})
 
@@ -64,7 +64,7 @@ def test_what_the_leader_passed_is_to_be_found_terminal() -> None:
 
 
 def test_what_is_wrong_with_a_leader_or_a_step_comes_first() -> None:
-    watch = Watch(PROPERTIES)
+    watch = PropertyWatch(PROPERTIES)
     assert watch.check(_state({}, {"durable": Durable(1, 0)}, {}, "it took over")) == "it took over"
     assert watch.check(_state({}, {}, {"wrong": "it moved"})) == "it moved"
 
@@ -77,6 +77,5 @@ def test_a_property_is_expected_to_hold_under_the_rule_that_mends_it() -> None:
 
 
 def test_the_document_says_what_is_not_true_and_why() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "exploration.md").read_text()
     rows = [f"| `{p.name}` | {p.sentence} | {p.why_not} |" for p in PROPERTIES if p.why_not]
-    assert "\n".join(rows) in text
+    assert "\n".join(rows) in DOCUMENT

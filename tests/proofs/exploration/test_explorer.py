@@ -3,10 +3,10 @@
 import marshal
 from collections.abc import Callable
 from math import perm
-from pathlib import Path
 
 import attrs
 import pytest
+from _pytest.mark import ParameterSet
 
 from impl.partition import FastSharePartition
 from model.errors import ErrorCode
@@ -22,30 +22,24 @@ from spec import coordinator as durable_rules
 from spec.coordinator import Durable, merge
 from spec.record import commit
 from tests.proofs.exploration.direct import Parts, abstract, first, known_of, successors
-from tests.proofs.exploration.worlds import FAST, SLOW, VisitedWorld
-from tests.proofs.explored import TINY, explored
+from tests.proofs.explored import TINY, VisitedWorld, explored, visited_worlds
+
+SLOW = 5_000
+"""A world of more states than that takes seconds."""
 
 
-@pytest.mark.parametrize(
-    "visited",
-    [*FAST, *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)],
-    ids=lambda visited: visited.options,
-)
+def _visited(one: VisitedWorld) -> ParameterSet:
+    marks = pytest.mark.slow if one.sizes[0] > SLOW else ()
+    return pytest.param(one, marks=marks, id=one.covers)
+
+
+@pytest.mark.parametrize("visited", [*map(_visited, visited_worlds())])
 def test_a_world_is_visited_whole_and_only_what_is_expected_fails(visited: VisitedWorld) -> None:
     _, watch, found = explored(visited.world)
     assert (found.violation, found.unfinished, found.waiting) == (None, None, 0)
-    assert (found.states, found.transitions, found.depth) == (
-        visited.states,
-        visited.transitions,
-        visited.depth,
-    )
+    assert (found.states, found.transitions, found.depth) == visited.sizes
     depths = _depths(found)
     assert {name: depths[state] for name, state in watch.expected.items()} == visited.expected
-
-
-def test_the_document_lists_the_worlds() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "exploration.md").read_text()
-    assert "\n".join(visited.row for visited in (*SLOW, *FAST)) in text
 
 
 def _depths(found: WorldSearch) -> dict[WorldState, int]:
@@ -202,7 +196,7 @@ FAULTS: list[tuple[str, object, str, Callable[..., object], str, int]] = [
     (
         "an altered start offset",
         durable_rules,
-        "initialize",
+        "initialize_durable",
         _forgets_state,
         "If every write was answered",
         2,
@@ -221,7 +215,7 @@ FAULTS: list[tuple[str, object, str, Callable[..., object], str, int]] = [
 
 
 def test_each_world_has_a_fault_that_is_found_in_it() -> None:
-    assert {fault[0] for fault in FAULTS} == {one.covers for one in (*FAST, *SLOW)}
+    assert {fault[0] for fault in FAULTS} == {one.covers for one in visited_worlds()}
 
 
 @pytest.mark.parametrize(
@@ -239,7 +233,7 @@ def test_a_planted_fault_is_found_with_a_shortest_run(  # noqa: PLR0913, PLR0917
     steps: int,
 ) -> None:
     monkeypatch.setattr(where, name, fault)
-    world = next(one.world for one in (*FAST, *SLOW) if one.covers == covers)
+    world = next(one.world for one in visited_worlds() if one.covers == covers)
     _, _, found = explored(world)
     assert found.violation is not None
     assert sentence in found.violation.reason

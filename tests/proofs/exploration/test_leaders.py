@@ -6,7 +6,7 @@ import attrs
 import pytest
 
 from model.states import RecordState
-from proofs.exploration.leaders import Facts, Leaders, facts_of
+from proofs.exploration.leaders import Facts, LeaderIndex, facts_of
 from proofs.exploration.moves import Move, moves
 from proofs.exploration.world import NEVER_WRITTEN, ExploredLeader, SmallWorld
 from spec.log import Log
@@ -23,13 +23,13 @@ def test_what_may_change_nothing_is_a_fault_if_it_does(monkeypatch: pytest.Monke
         return [attrs.evolve(move, is_void=True) for move in moves(*given)]
 
     monkeypatch.setattr("proofs.exploration.leaders.moves", void)
-    leaders = Leaders(WORLD)
+    leaders = LeaderIndex(WORLD)
     (wrong,) = leaders.edges(leaders.take_over(LOG, NEVER_WRITTEN))
     assert (wrong.move, str(wrong.wrong)[:20]) == (0, "it changes something")
 
 
 def test_a_leader_is_one_and_moves_once() -> None:
-    leaders = Leaders(WORLD)
+    leaders = LeaderIndex(WORLD)
     leader = leaders.take_over(LOG, NEVER_WRITTEN)
     assert leaders.take_over(LOG, NEVER_WRITTEN) is leader
     edges, compared = leaders.edges(leader), leaders.compared

@@ -7,7 +7,7 @@ from immutables import Map
 
 from proofs.exploration.search import Search, search
 from spec import group_lifecycle
-from spec.group_lifecycle import carry_out, subscribe
+from spec.group_lifecycle import carry_out, leave, subscribe
 from spec.share_group import BeginDeleting, BeginInitializing, Coordinators, Effect, group_of
 from spec.share_group_invariants import violated_by
 from tests.proofs.exploration.lifecycle_world import (
@@ -31,7 +31,6 @@ def without(kind: type[Effect]) -> Callable[[tuple[Effect, ...]], tuple[Effect, 
     return lambda effects: tuple(one for one in effects if not isinstance(one, kind))
 
 
-@pytest.mark.slow
 def test_a_crash_anywhere_and_a_retry_end_the_same() -> None:
     found = explored(Rules())
     assert (found.violation, found.unfinished) == (None, None)
@@ -46,7 +45,7 @@ def test_state_that_is_initialized_before_it_is_recorded_has_no_owner() -> None:
         "a is created",
         "alter a:0 to 5",
         "WriteGroup",
-        "InitializeState",
+        "CallInitialize",
     )
 
 
@@ -54,13 +53,13 @@ def test_state_that_is_deleted_before_it_is_recorded_is_lost() -> None:
     found = explored(Rules(planned=without(BeginDeleting))).violation
     assert found is not None
     assert found.reason == "initialized_has_state"
-    assert found.labels[-1] == "DeleteState"
+    assert found.labels[-1] == "CallDelete"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "call"),
-    [("state_has_an_owner", "InitializeState"), ("initialized_has_state", "DeleteState")],
+    [("state_has_an_owner", "CallInitialize"), ("initialized_has_state", "CallDelete")],
 )
 def test_a_call_that_outlives_its_coordinator_does_harm_that_stays(broken: str, call: str) -> None:
     """Neither request tells an old call from a new one where nothing is there: a gap of the KIP."""
@@ -85,6 +84,15 @@ def test_what_is_not_resumed_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None
     assert unreconciled(there) is None
     monkeypatch.setattr(group_lifecycle, "_initialized", lambda *_arguments: ())
     assert unreconciled(there) == "reconciled, and not done"
+
+
+def test_forgetting_what_was_begun_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = carry_out(CLUSTER, subscribe(CLUSTER, "m", frozenset({"a"})).effects[:3])
+    left = carry_out(there, leave(there, "m").effects)
+    assert unreconciled(left) is None
+    monkeypatch.setattr(group_lifecycle, "_resumed", lambda *_arguments: ())
+    reason = "what was begun of TopicPartition(topic_id='a', partition=0) has no end"
+    assert unreconciled(left) == reason
 
 
 def test_what_members_want_and_is_not_initialized_is_noticed(

@@ -12,8 +12,7 @@ from proofs.exploration.liveness import (
     PROMISES,
     Graph,
     Lasso,
-    Promise,
-    Step,
+    LivenessPromise,
     available_untakeable,
     graph_of,
     lasso_where,
@@ -35,7 +34,7 @@ def _graph(world: SmallWorld = WORLD) -> Graph:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("promise", PROMISES, ids=[p.name for p in PROMISES])
-def test_a_fair_run_keeps_the_promise(promise: Promise) -> None:
+def test_a_fair_run_keeps_the_promise(promise: LivenessPromise) -> None:
     assert unkept(_graph(), promise) is None
 
 
@@ -80,12 +79,12 @@ def _ring(kind: MoveKind, *, takes: bool = False) -> Graph:
     """Two states that lead to each other, of which the second can fetch offset 0 and leave."""
     leaders = [Leader(bytes([number]), FACTS, None) for number in range(3)]
     ends = [(0, 1, kind, set()), (1, 0, MoveKind.OTHER, set()), (1, 2, MoveKind.FETCH, {0})]
-    steps = [
-        Step(leaders[source], Edge(0, of, leaders[target]), frozenset(taken))
+    edges = [
+        Edge(0, of, leaders[source], leaders[target], acquired=frozenset(taken))
         for source, target, of, taken in ends
     ]
     nothing, able = frozenset[int](), frozenset({0} if takes else ())
-    return Graph(tuple(steps), {**dict.fromkeys(leaders, nothing), leaders[1]: able})
+    return Graph(tuple(edges), {**dict.fromkeys(leaders, nothing), leaders[1]: able})
 
 
 def _lasso(graph: Graph, without: str = "") -> Lasso | None:

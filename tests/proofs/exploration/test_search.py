@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 
-import pytest
-
-from proofs.exploration.search import Stopped, path_to, search
+from proofs.exploration.search import search
 
 
 def _steps(number: int) -> Iterator[tuple[str, int]]:
@@ -32,18 +30,6 @@ def test_a_violation_comes_with_a_shortest_run() -> None:
     assert found.depth == 2
 
 
-def test_an_initial_state_can_violate() -> None:
-    found = search([3], _steps, lambda _number: "any")
-    assert found.violation is not None
-    assert found.violation.states == (3,)
-
-
-def test_a_world_that_is_too_large_says_what_was_not_visited() -> None:
-    found = search([0], _steps, _fine, most_states=5)
-    assert (found.states, found.unfinished) == (5, "more than 5 states")
-    assert found.waiting > 0
-
-
 def _on(number: int) -> Iterator[tuple[str, int]]:
     yield "on", number + 1
 
@@ -59,19 +45,3 @@ def test_a_depth_is_not_gone_beyond() -> None:
     assert (found.states, found.depth, found.unfinished) == (4, 3, "depth 3")
     assert found.waiting == 1
     assert search([0], _steps, _fine, most_depth=12).unfinished is None
-
-
-def test_an_interruption_keeps_what_was_found() -> None:
-    def stop(_states: int, _depth: int) -> None:
-        raise Stopped
-
-    found = search([0], _on, _fine, progress=stop)
-    assert found.unfinished == "interrupted"
-    assert found.states == 1000
-
-
-def test_the_way_to_a_state_begins_at_the_first() -> None:
-    found = search([0], _on, _fine, most_depth=5)
-    assert path_to(found.came_from, 3) == (("on", "on", "on"), (0, 1, 2, 3))
-    with pytest.raises(KeyError):
-        path_to(found.came_from, 9)

@@ -13,7 +13,7 @@ from proofs.hazards.draft_readings import MENDED
 from proofs.hazards.machine import RESOLVED, Machine, draft_machine
 from proofs.hazards.run import begin, follow
 from proofs.hazards.world import (
-    Act,
+    HazardAct,
     HazardMoment,
     HazardMove,
     HazardProperty,
@@ -47,37 +47,44 @@ def world(*moves: HazardMove, **bounds: Any) -> HazardWorld:  # noqa: ANN401 - w
     return HazardWorld(frozenset(moves), **bounds)
 
 
-def play(given: Setting, *acts: Act) -> HazardState:
+def played(given: Setting, *acts: HazardAct) -> list[HazardState]:
     """Play the acts; every step but the last must keep the property."""
-    state = begin(given)
+    states = [begin(given)]
     for act in acts:
-        assert state.broken is None, state.broken
-        state = follow(given, state, act)
-    return state
+        assert states[-1].broken is None, states[-1].broken
+        states.append(follow(given, states[-1], act))
+    return states
 
 
-def fetch(member: str = "A") -> Act:
-    return Act(HazardMove.FETCH, member)
+def play(given: Setting, *acts: HazardAct) -> HazardState:
+    """Play the acts; return the state after them."""
+    return played(given, *acts)[-1]
 
 
-def mark(given: Given = FIRST, member: str = "A", answer: ErrorCode = ErrorCode.NONE) -> Act:
-    return Act(HazardMove.MARK, member, given, answer)
+def fetch(member: str = "A") -> HazardAct:
+    return HazardAct(HazardMove.FETCH, member)
 
 
-def accept(given: Given = FIRST, member: str = "A", answer: ErrorCode = ErrorCode.NONE) -> Act:
-    return Act(HazardMove.ACCEPT, member, given, answer)
+def mark(given: Given = FIRST, member: str = "A", answer: ErrorCode = ErrorCode.NONE) -> HazardAct:
+    return HazardAct(HazardMove.MARK, member, given, answer)
 
 
-def wait(ms: int) -> Act:
-    return Act(HazardMove.WAIT, number=ms)
+def accept(
+    given: Given = FIRST, member: str = "A", answer: ErrorCode = ErrorCode.NONE
+) -> HazardAct:
+    return HazardAct(HazardMove.ACCEPT, member, given, answer)
 
 
-def answered(answer: ErrorCode, number: int = 0) -> Act:
-    return Act(HazardMove.ANSWER, answer=answer, number=number)
+def wait(ms: int) -> HazardAct:
+    return HazardAct(HazardMove.WAIT, number=ms)
 
 
-FAIL_OVER = Act(HazardMove.FAIL_OVER)
-READ_AGAIN = Act(HazardMove.READ_AGAIN)
+def answered(answer: ErrorCode, number: int = 0) -> HazardAct:
+    return HazardAct(HazardMove.ANSWER, answer=answer, number=number)
+
+
+FAIL_OVER = HazardAct(HazardMove.FAIL_OVER)
+READ_AGAIN = HazardAct(HazardMove.READ_AGAIN)
 
 
 def _count_anew(

@@ -1,85 +1,116 @@
+"""A hazard is shown by its run, its controls and its absence, and by nothing less."""
+
+from typing import Any
+
 import attrs
 import pytest
 
+from model.config import SharePartitionConfig
 from proofs.hazards import hazard
 from proofs.hazards import properties as hold
-from proofs.hazards.draft_readings import MENDED
-from proofs.hazards.hazard import Hazard, HazardCase, absence, examine, is_shown
-from proofs.hazards.machine import RESOLVED
-from proofs.hazards.world import HazardMoment, HazardMove, HazardWorld, Setting
-
-WORLD = HazardWorld(
-    frozenset({HazardMove.FETCH, HazardMove.MARK, HazardMove.ACCEPT, HazardMove.FAIL_OVER})
+from proofs.hazards.hazard import CaseFinding, Hazard, HazardCase, absence, examine
+from proofs.hazards.machine import RESOLVED, Machine
+from proofs.hazards.world import HazardAct, HazardMoment, HazardMove, HazardProperty
+from tests.proofs.hazards.stage import (
+    COUNTS_ANEW,
+    FIRST,
+    READ_AGAIN,
+    fetch,
+    mark,
+    play,
+    setting,
+    wait,
+    world,
 )
+
+WORLD = world(HazardMove.FETCH, HazardMove.MARK, HazardMove.ACCEPT, HazardMove.FAIL_OVER)
 CASE = HazardCase(WORLD, hold.an_acceptance_survives, steps=4, options={"marks_are_written": True})
 
 
-def shown(case: HazardCase) -> bool:
-    return is_shown(examine(Hazard("Z0", "", "", (), "", (case,))).cases[0])
+def examined(**changes: Any) -> CaseFinding:  # noqa: ANN401 - whatever a case takes
+    case = attrs.evolve(CASE, **changes)
+    return examine(Hazard("Z0", "", "", (case,)))[0]
 
 
 def nothing_happens(moment: HazardMoment) -> str | None:
     return str(moment.act)
 
 
-def test_a_case_is_shown_by_its_run_its_controls_and_its_absence() -> None:
-    assert shown(CASE)
-
-
-def test_a_run_of_another_length_does_not_show_it() -> None:
-    assert not shown(attrs.evolve(CASE, steps=3))
-
-
-def test_a_reading_that_is_not_the_cause_does_not_show_it() -> None:
-    options = {"marks_are_written": True, "gap_is_refused": True}
-    found = examine(Hazard("Z0", "", "", (), "", (attrs.evolve(CASE, options=options),))).cases[0]
-    assert [control.problem is None for control in found.controls] == [True, False]
-    assert not is_shown(found)
-
-
-def test_a_case_without_controls_is_not_shown() -> None:
-    assert not shown(attrs.evolve(CASE, options={}))
-
-
-def test_a_property_that_holds_is_not_broken() -> None:
-    found = examine(
-        Hazard("Z0", "", "", (), "", (attrs.evolve(CASE, holds=hold.a_terminal_record_stays),))
-    ).cases[0]
-    assert found.run is None
-    assert found.literal is None
-    assert not is_shown(found)
-
-
-def test_a_property_that_the_resolved_rules_break_shows_nothing() -> None:
-    found = examine(
-        Hazard("Z0", "", "", (), "", (attrs.evolve(CASE, holds=nothing_happens, steps=1),))
-    ).cases[0]
-    assert found.resolved.problem is not None
-    assert not is_shown(found)
+@pytest.mark.parametrize(
+    ("changes", "is_shown"),
+    [
+        ({}, True),
+        ({"steps": 3}, False),
+        ({"options": {"marks_are_written": True, "siblings": "rescheduled"}}, False),
+        ({"options": {}}, False),
+        ({"holds": hold.a_terminal_record_stays}, False),
+        ({"holds": nothing_happens, "steps": 1}, False),
+    ],
+    ids=[
+        "as claimed",
+        "another length",
+        "a reading that is not the cause",
+        "no controls",
+        "never broken",
+        "broken under the resolved rules",
+    ],
+)
+def test_what_shows_a_case(changes: dict[str, Any], *, is_shown: bool) -> None:
+    assert examined(**changes).is_shown is is_shown
 
 
 def test_a_bound_stands_for_the_property_under_the_resolved_rules() -> None:
-    case = attrs.evolve(CASE, holds=nothing_happens, bound=hold.a_terminal_record_stays)
-    assert examine(Hazard("Z0", "", "", (), "", (case,))).cases[0].resolved.problem is None
+    found = examined(holds=nothing_happens, bound=hold.a_terminal_record_stays)
+    assert found.resolved.problem is None
 
 
 def test_a_world_in_which_a_move_never_happens_shows_nothing() -> None:
-    world = HazardWorld(frozenset({HazardMove.FETCH, HazardMove.LEAVE, HazardMove.ANSWER}))
-    found = absence("here", Setting(world, RESOLVED, MENDED, hold.a_terminal_record_stays))
+    asked = world(HazardMove.FETCH, HazardMove.LEAVE, HazardMove.ANSWER)
+    found = absence("here", setting(asked, hold.a_terminal_record_stays))
     assert found.problem == "never happened: ANSWER"
 
 
 def test_a_world_that_is_too_large_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hazard, "MOST_STATES", 5)
-    found = absence("here", Setting(WORLD, RESOLVED, MENDED, hold.a_terminal_record_stays))
+    found = absence("here", setting(WORLD, hold.a_terminal_record_stays))
     assert found.problem == "more than 5 states"
 
 
 def test_a_run_goes_on_after_the_broken_step() -> None:
-    found = examine(Hazard("Z0", "", "", (), "", (CASE,))).cases[0]
+    found = examined(then=(fetch(),))
     assert found.run is not None
-    act = found.run.acts[0]
-    longer = examine(Hazard("Z0", "", "", (), "", (attrs.evolve(CASE, then=(act,)),))).cases[0]
-    assert longer.run is not None
-    assert (longer.run.broken, longer.run.acts[4:]) == (4, (act,))
-    assert len(longer.run.states) == 6
+    assert (found.steps, found.run.labels[4:], len(found.run.states)) == (4, (fetch(),), 6)
+
+
+@pytest.mark.parametrize("machine", [COUNTS_ANEW, RESOLVED])
+def test_a_token_of_two_deliveries_breaks_the_property_of_marks(machine: Machine) -> None:
+    late = HazardAct(HazardMove.OLD_MARK, "A", FIRST)
+    bounds = world(HazardMove.OLD_MARK, fetches=2)
+    given = setting(bounds, hold.a_mark_counts_for_its_own_delivery, machine)
+    reason = "a mark of an earlier delivery refreshes the present one of offset 0"
+    broken = play(given, fetch(), READ_AGAIN, fetch(), late).broken
+    assert broken == (reason if machine is COUNTS_ANEW else None)
+
+
+@pytest.mark.parametrize(
+    ("bound", "bounds", "after", "reason"),
+    [
+        (hold.a_grace_ends, {}, 5_000, "A left 5,000 ms ago and holds offset 0"),
+        (
+            hold.a_block_ends,
+            {"records": 2, "config": SharePartitionConfig(partition_max_record_locks=1)},
+            1_830_001,
+            "nothing can be fetched for 1,830,001 ms",
+        ),
+    ],
+)
+def test_a_bound_can_be_broken(
+    bound: HazardProperty, bounds: dict[str, Any], after: int, reason: str
+) -> None:
+    """No rules break it, so a state is made in which time has passed and nothing else."""
+    asked = world(**bounds)
+    acts = [fetch(), mark(), *([HazardAct(HazardMove.LEAVE, "A")] if not bounds else [])]
+    state = play(setting(asked), *acts)
+    for ms, broken in ((after - 1, None), (after, reason)):
+        late = attrs.evolve(state, view=attrs.evolve(state.view, now=state.view.now + ms))
+        assert bound(HazardMoment(asked, state, wait(1), (), (), late)) == broken

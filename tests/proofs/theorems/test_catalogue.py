@@ -18,3 +18,8 @@ def test_theorems_are_found_by_transition_property_and_name(words: str) -> None:
 def test_unknown_name_is_refused() -> None:
     with pytest.raises(InvalidValueError, match="--only is 'nothing'"):
         theorems_about("nothing")
+
+
+def test_a_theorem_without_a_number_is_a_lemma_that_another_cites() -> None:
+    cited = {citation.lemma.property for theorem in THEOREMS for citation in theorem.cites}
+    assert {theorem.property for theorem in THEOREMS if not theorem.property.numbers} <= cited

@@ -30,4 +30,4 @@ def test_counterexample_of_the_window_names_the_theorem() -> None:
         test = as_test(theorem, prove(theorem).counterexample)
         assert fails(test)
     assert not fails(test)
-    assert "situation = OneOffset(" in test
+    assert "situation = AnyPartition(" in test

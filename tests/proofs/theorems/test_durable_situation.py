@@ -4,14 +4,14 @@ from model.errors import ErrorCode
 from model.operations import MemberLeaves
 from model.outcome import Answer
 from model.states import RecordState
-from proofs.theorems.durable_situation import TwoWrites, first_write, second_write
+from proofs.theorems.durable_situation import StateWrites, first_write, second_write
 from tests.spec.worlds import fetch, run, started
 
 
-def reached() -> list[TwoWrites]:
+def reached() -> list[StateWrites]:
     partition = run(started(end=2), fetch("a", (0, 1)))
     waiting = run(partition, MemberLeaves("a"), answer=Answer(ErrorCode.PENDING))
-    return list(TwoWrites.reached(waiting))
+    return [s for s in StateWrites.reached(waiting) if s.one_state == s.two_state]
 
 
 def test_situations_are_those_of_the_writes_that_wait() -> None:

@@ -5,17 +5,18 @@ from collections.abc import Callable
 import pytest
 
 from model.ranges import PassedOver
+from model.whole_state import Delayed
 from proofs.theorems.catalogue import theorem_named
 from proofs.theorems.harness import ProofVerdict, prove
 from spec.log import Log
-from spec.partition import Waiting
 
 BOUNDED = "finished_records_leave_a_full_window_within_the_bound"
+COUNTED = "record_is_passed_over_within_the_bound"
 OFFERED = "what_a_fetch_could_acquire_is_offered"
 
 
-def counts_twice(offset: int, fetches: int) -> Waiting:
-    return Waiting(offset, fetches + 1)
+def counts_twice(offset: int, fetches: int) -> Delayed:
+    return Delayed(offset, fetches + 1)
 
 
 def passes_twice(first: int, last: int, fetches: int) -> PassedOver:
@@ -32,17 +33,17 @@ def whole_log(log: Log, _level: object) -> int:
         (
             "spec.offered.PassedOver",
             passes_twice,
-            "a fetch passes over a record fetch_that_passes_over_a_record_is_counted",
+            f"a fetch takes nothing of two offsets {COUNTED}",
         ),
         (
-            "spec.offered.Waiting",
+            "spec.offered.Delayed",
             counts_twice,
-            "nothing is acquired of a full window fetch_that_finds_the_window_full_is_counted",
+            f"nothing is acquired of a full window {BOUNDED}",
         ),
         (
             "spec.offered.require",
             lambda *_of: None,
-            "a fetch passes over a record record_is_passed_over_within_the_bound",
+            f"a fetch takes the second of two offsets {COUNTED}",
         ),
         (
             "spec.offered.require",
@@ -52,13 +53,13 @@ def whole_log(log: Log, _level: object) -> int:
         (
             "spec.offered.hole_end",
             lambda *_of: None,
-            f"offer what is new (read_committed) {OFFERED}",
+            f"offer an offset (read_committed) {OFFERED}",
         ),
-        ("spec.offered.readable_end", whole_log, f"offer what is new (read_committed) {OFFERED}"),
+        ("spec.offered.readable_end", whole_log, f"offer an offset (read_committed) {OFFERED}"),
         (
             "spec.offered.overlapping",
             lambda *_of: (),
-            f"offer what is new (read_committed) {OFFERED}",
+            f"offer an offset (read_committed) {OFFERED}",
         ),
     ],
 )

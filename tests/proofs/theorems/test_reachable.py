@@ -1,9 +1,9 @@
 import attrs
 
+from proofs.theorems.any_partition import AnyPartition
 from proofs.theorems.catalogue import theorem_named
 from proofs.theorems.reachable import run_states, states_of, witness
 from proofs.theorems.session_theorems import OURS, OneSession
-from proofs.theorems.window_theorems import OneOffset
 from spec.invariants import violated
 
 
@@ -21,6 +21,6 @@ def test_hypothesis_that_no_run_satisfies_has_no_witness() -> None:
 
 
 def test_a_kind_of_situation_may_have_states_of_its_own() -> None:
-    assert states_of(OneOffset) is run_states()
+    assert states_of(AnyPartition) is run_states()
     epochs = {s[OURS].epoch for _requests, s in states_of(OneSession) if OURS in s}
     assert epochs > {1, 2, 3}

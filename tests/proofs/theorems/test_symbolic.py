@@ -51,6 +51,11 @@ def test_range_between_terms_visits_the_named_offset_alone() -> None:
     assert [branch.value for branch in found] == [[Y]]
 
 
+def test_range_between_values_is_that_of_python() -> None:
+    found = list(branches(lambda: [*window.range(2), *window.range(3, 5)], [], LIMIT_MS))  # type: ignore[attr-defined] # while terms run
+    assert [branch.value for branch in found] == [[0, 1, 3, 4]]
+
+
 def test_run_without_end_is_undecided() -> None:
     def endless() -> bool:
         count = X

@@ -1,11 +1,12 @@
 import attrs
 
-from proofs.theorems.complete_count_theorems import COMPLETE_COUNT_THEOREMS
+from proofs.theorems.counting_theorems import COUNTING_THEOREMS
 from proofs.theorems.harness import ProofVerdict, prove
 from proofs.theorems.theorem import Theorem
 from tests.proofs.standing import each
 
-CITING = tuple(theorem for theorem in COMPLETE_COUNT_THEOREMS if theorem.cites)
+NEED_NONE = ("begin", "grow")
+CITING = tuple(t for t in COUNTING_THEOREMS if t.cites and t.transition not in NEED_NONE)
 
 
 @each(CITING)

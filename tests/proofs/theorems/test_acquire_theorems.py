@@ -11,7 +11,6 @@ from spec import window
 from spec.logic import Term
 
 GIVES = "acquire_changes_what_it_takes"
-REST = "acquire_leaves_the_rest"
 
 
 def unnumbered(record: rules.Record, member: Term, deadline: Term, _number: Term) -> rules.Record:
@@ -32,11 +31,11 @@ def one_too_far(now: window.Window, end: Term) -> window.Window:
         ("spec.acquire.acquire", unnumbered, f"acquire with a number {GIVES}"),
         ("spec.acquire.replace", with_one_left_out, f"acquire {GIVES}"),
         ("spec.acquire.replace", with_one_left_out, f"let enter {GIVES}"),
-        ("spec.acquire.extend", one_too_far, f"acquire {REST}"),
+        ("spec.acquire.extend", one_too_far, f"acquire {GIVES}"),
         (
             "spec.acquire.outside_holes",
             lambda *_of: (),
-            "grow over one window_grows_over_no_record",
+            "check two offsets window_grows_over_no_record",
         ),
     ],
 )
