@@ -5,11 +5,11 @@ from itertools import groupby
 
 import attrs
 
+from judge.view import durable
 from judge.words import printable
 from operations.local import SharePartitionName
 from spec.lag import durable_lag, lag
 from spec.partition import SharePartition
-from spec.view import durable
 
 MISSING = "-"
 """What Kafka prints for a value that is not known."""

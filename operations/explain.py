@@ -18,7 +18,7 @@ from model.trace import TraceEvent
 from operations.changes import change_texts, changes, window_texts
 from operations.frames import Frame, frames, lag_after, reported_lag_after
 from operations.local import opened_traces, share_partitions
-from replay.load import PartitionRows
+from replay.pieces import PartitionRows
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem
 
@@ -142,13 +142,17 @@ def step_json(frame: Frame, *, full: bool = False) -> dict[str, Any]:
     }
 
 
+_ELSEWHERE = {
+    "state_before", "state_expected", "state_recorded", "place", "operations_before",
+    "last", "evidence", "cause", "vector", "pins", "rests_on",
+}  # fmt: skip
+"""Fields of a finding that the step has, or that only a target has which was driven."""
+
+
 def _finding_json(finding: Finding) -> dict[str, object]:
-    """Return a finding in words and numbers; the states stand in the step."""
-    return {
-        field.name: getattr(finding, field.name)
-        for field in attrs.fields(Finding)
-        if not field.name.startswith("state_")
-    }
+    """Return a finding in words and numbers."""
+    names = (field.name for field in attrs.fields(Finding))
+    return {name: getattr(finding, name) for name in names if name not in _ELSEWHERE}
 
 
 def answer_text(outcome: Outcome) -> str:

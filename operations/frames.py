@@ -7,6 +7,7 @@ import attrs
 from judge.engine import SpecEngine
 from judge.finding import Finding, FindingKind
 from judge.follower import Follower
+from judge.whole_state import partition_of
 from model.errors import InvalidValueError
 from model.outcome import Outcome
 from model.profile import Profile
@@ -15,7 +16,6 @@ from model.trace import TraceEvent
 from model.whole_state import ReplayState
 from spec.lag import durable_lag, lag
 from spec.partition import SharePartition
-from spec.whole_state import partition_of
 
 EMPTY = SharePartitionSnapshot(0, 0, 0, ())
 """The state before the first event."""

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 import spec
+from judge import checkpoint
 from judge.words import operation_text, write_text
 from model import operations as ops
 from model.errors import ErrorCode
@@ -18,7 +19,7 @@ from model.states import TERMINAL_STATES, AcknowledgeType
 from model.trace import TraceEvent
 from operations.changes import state_text
 from operations.frames import Frame, frames
-from spec import acquire, checkpoint, coordinator, log_start, partition, produce, record
+from spec import acquire, coordinator, log_start, partition, produce, record
 
 Rule = Callable[..., Any]
 

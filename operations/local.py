@@ -10,9 +10,9 @@ from pathlib import Path
 import attrs
 
 from model.errors import InvalidValueError
-from model.trace_arrow import SCHEMA
-from replay.gather import gather
-from replay.load import PartitionRows, loaded
+from replay.gather import STORED, gather
+from replay.load import whole_rows
+from replay.pieces import PartitionRows
 from replay.scratch import scratch_folder
 from replay.sources import Form, find_sources
 from replay.survey import surveyed
@@ -20,6 +20,7 @@ from replay.tasks import (
     Inputs,
     bucket_count,
     check_tasks,
+    facts_of,
     gather_tasks,
     inputs_of,
     problems_of,
@@ -61,14 +62,14 @@ def share_partitions(
     A share-partition that cannot be read has no rows, and a problem with the cause.
     """
     inputs = traces.inputs
-    tasks = check_tasks(inputs, filter(wanted, inputs.places), 1)
+    tasks = check_tasks(inputs, filter(wanted, inputs.places), 1, facts_of(inputs))
     done = set()
-    for rows in (rows for task in tasks for rows in loaded(task)):
+    for rows in (rows for task in tasks for rows in whole_rows(task)):
         yield rows
         done.add(rows.partition)
     for name, problem in problems_of(inputs).items():
         if name not in done and wanted(name):
-            yield PartitionRows(name, SCHEMA.empty_table(), 0, problem)
+            yield PartitionRows(name, STORED.empty_table(), 0, problem)
 
 
 @attrs.frozen(order=True)

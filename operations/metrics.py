@@ -18,7 +18,7 @@ from model.profile import Profile
 from model.states import AcknowledgeType
 from model.trace import TraceEvent
 from operations.walk import TraceTime, walk
-from replay.load import PartitionRows
+from replay.pieces import PartitionRows
 from replay.tables import events_of
 from replay.verdict import Problem
 from spec.partition import SharePartition

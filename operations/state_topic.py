@@ -11,7 +11,7 @@ from model.ranges import StateBatch
 from model.snapshot import DurableState
 from model.state_topic import SharePartitionKey, ShareSnapshot, ShareUpdate, StateRecord
 from spec.coordinator import Durable
-from spec.share_coordinator import Held
+from spec.share_coordinator import HeldState
 from spec.state_topic import replay_held
 
 LARGE_OFFSETS = 20_000
@@ -46,7 +46,7 @@ class Allowance:
 class Topic:
     """The state of each share-partition after the records so far."""
 
-    held: dict[SharePartitionKey, Held] = attrs.field(factory=dict)
+    held: dict[SharePartitionKey, HeldState] = attrs.field(factory=dict)
     records: int = 0
     _allowance: Allowance = attrs.field(factory=Allowance)
 
@@ -76,7 +76,7 @@ def offsets_of(record: StateRecord) -> int:
 
 
 def broken_rules(
-    before: Held | None, record: StateRecord, *, each_offset: bool = True
+    before: HeldState | None, record: StateRecord, *, each_offset: bool = True
 ) -> Iterator[str]:
     """Yield the rules that a record breaks; ``before`` is the state of its share-partition.
 

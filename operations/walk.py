@@ -12,7 +12,7 @@ from model.errors import InvalidValueError
 from model.outcome import Outcome
 from model.profile import Profile
 from model.trace import TraceEvent
-from replay.load import PartitionRows
+from replay.pieces import PartitionRows
 from replay.sequence import BEGINNINGS, BEGINS_LATE
 from replay.tables import BadRowError, events_of
 from replay.verdict import Problem

@@ -9,10 +9,11 @@ Spark, so nothing before ``session`` imports it:
 - ``recording``: what a recorder says of its own files;
 - ``gather``: files that are not in order, written again by buckets of share-partitions;
 - ``sequence``: the rows of one share-partition, of one leader after another;
-- ``tables`` and ``load``: the events of one share-partition;
-- ``tasks``: from the files to the tasks that read them, and to those that check them;
-- ``plan`` and ``check``: one share-partition against the specification and the implementation;
-  ``lag_file``;
+- ``facts``, ``tasks`` and ``load``: from the files to the tasks that check them, and sorted rows;
+- ``pieces``: sorted rows as share-partitions, a long one in pieces;
+- ``plan`` and ``check``: rows of one share-partition against the specification and the
+  implementation; ``onward``, behind a divergence; ``segments``, side by side; ``lag_file``;
+- ``check_sorted``: the whole check of sorted rows, of files, addresses, tables and streams alike;
 - ``runner``: what runs the tasks; ``processes``: this process and its children; ``preload``: what
   they find ready; ``java`` and ``session``: a Java for Spark, and its workers; ``place`` chooses;
 - ``run``: a whole replay in two stages, read and check; ``report`` prints it, ``written`` makes

@@ -1,7 +1,6 @@
-"""The second stage: one share-partition against the specification and the implementation."""
+"""Rows of one share-partition against the specification and the implementation."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import attrs
 import pyarrow as pa
@@ -9,8 +8,8 @@ import pyarrow.compute as pc
 
 from impl.cache import is_compiled, is_interpreted, note_compiled
 from impl.kernel import KernelDivergence, KernelResult, replay_partition
-from judge.engine import whole_engines
-from judge.finding import Finding, FindingKind
+from judge.engine import engines_for
+from judge.finding import Finding, FindingKind, FindingPlace
 from judge.follower import DISAGREEMENT
 from judge.segment import Ends, follow_segment
 from model.config import SharePartitionConfig
@@ -23,18 +22,16 @@ from model.trace_arrow import SCHEMA, table_from_rows
 from model.trace_codec import row_from_event
 from model.trace_json import line_from_row
 from model.whole_state import ReplayState
-from replay.lag_file import LagFile, LagRows, Observed, lag_table
-from replay.load import BucketTask, OrderedTask, PartitionRows, loaded
+from replay.lag_file import Lag, Observed, lag_table
+from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.sequence import BEGINNINGS, BEGINS_LATE
 from replay.state_file import Carried, diverged_before
 from replay.tables import BadRow, BadRowError, events_of, row_of
 from replay.verdict import (
-    Divergence,
     LogKnowledge,
     PartitionVerdict,
     Problem,
-    RecordRow,
     Verdict,
 )
 
@@ -68,28 +65,10 @@ def compile_part(plan: Plan, part: int) -> bool:
     return True
 
 
-def run_task(task: BucketTask | OrderedTask, plan: Plan) -> Iterator[PartitionVerdict]:
-    """Yield the verdict on each share-partition of a task."""
-    lag_file = LagFile(plan.lag_folder, task.number, plan.labels)
-    for rows in loaded(task):
-        yield check_partition(rows, plan, lag_file)
-    lag_file.close()
-
-
-def check_partition(rows: PartitionRows, plan: Plan, lag_file: LagRows) -> PartitionVerdict:
-    """Return the verdict on one share-partition."""
-    if verdict := unchecked(rows):
-        return verdict
-    kernel = None
-    if "impl" in plan.against:
-        rows, kernel = through_kernel(rows, plan)
-    return with_engines(rows, plan, lag_file, kernel)
-
-
 def with_engines(
     rows: PartitionRows,
     plan: Plan,
-    lag_file: LagRows,
+    lag: Lag,
     kernel: KernelResult | None,
     after: ReplayState | None = None,
 ) -> PartitionVerdict:
@@ -100,11 +79,11 @@ def with_engines(
     row, finding = None, None
     if "spec" in plan.against:
         ends = rows.start.state if rows.start else None, after
-        rows, row, finding = through_engines(rows, plan, plan.against, lag_file, ends)
+        rows, row, finding = through_engines(rows, plan, plan.against, lag, ends)
     if kernel:
         row, finding = _with_kernel(rows, plan, kernel, row, finding)
-        if lag_file.wanted:
-            lag_file.write(lag_table(rows.partition, rows.table, kernel))
+        if lag.wanted:
+            lag.add(lag_table(rows.partition, rows.table, kernel))
     checked = rows.table.num_rows if row is None else row + 1
     return verdict_on(rows, checked, divergence_at(rows, row or 0, finding) if finding else None)
 
@@ -158,7 +137,7 @@ def through_engines(
     rows: PartitionRows,
     plan: Plan,
     against: tuple[str, ...],
-    lag_file: LagRows | None = None,
+    lag: Lag | None = None,
     ends: Ends = (None, None),
 ) -> tuple[PartitionRows, int | None, Finding | None]:
     """Replay the events one by one; return the row of the first that is wrong, and what is.
@@ -168,8 +147,8 @@ def through_engines(
     if rows.start and ends == (None, None):
         ends = rows.start.state, None
     before, _after = ends
-    engines = whole_engines(against, plan.rules, before.state if before else None)
-    observed = Observed() if lag_file and lag_file.wanted and "impl" not in against else None
+    engines = engines_for(against, plan.rules, before.state if before else None)
+    observed = Observed() if lag and lag.wanted and "impl" not in against else None
     counted = _Counted(rows.table)
     finding = None
     try:
@@ -178,8 +157,8 @@ def through_engines(
         rows = _cut(rows, error.bad)
     except InvalidValueError as error:
         rows = _cut(rows, BadRow(counted.row, str(error)))
-    if observed and lag_file:
-        lag_file.write(observed.table())
+    if observed and lag:
+        lag.add(observed.table())
     return rows, counted.row if finding else None, finding
 
 
@@ -255,9 +234,7 @@ def _cut(rows: PartitionRows, bad: BadRow) -> PartitionRows:
     return attrs.evolve(rows, table=rows.table.slice(0, bad.row), problem=problem)
 
 
-def verdict_on(
-    rows: PartitionRows, checked: int, divergence: Divergence | None
-) -> PartitionVerdict:
+def verdict_on(rows: PartitionRows, checked: int, divergence: Finding | None) -> PartitionVerdict:
     """Return the verdict on rows of which so many were checked; gaps are none of its events."""
     verdict = Verdict.CONFORMS
     if divergence:
@@ -305,34 +282,16 @@ def _log_knowledge(table: pa.Table, start: Carried | None) -> LogKnowledge:
 
 def divergence_at(
     rows: PartitionRows, row: int, finding: Finding, earlier: frozenset[str] = frozenset()
-) -> Divergence:
+) -> Finding:
     """Return a finding with the place and the text of its row, after ``earlier`` operations."""
     operations = earlier | operations_in(rows.table.slice(0, row + 1))
-    source, line = rows.place(row)
     event = line_from_row(row_of(rows.table, row)).decode().rstrip()
-    return Divergence(
-        partition=rows.partition,
-        seq=finding.seq,
-        source=source,
-        line=line,
-        engine=finding.engine,
-        kind=finding.kind,
-        name=finding.name,
-        sentence=finding.sentence,
-        event=event[:MAX_EVENT_TEXT],
-        recorded=finding.recorded,
-        expected=finding.expected,
-        before=finding.before,
-        after=finding.after,
-        offset=finding.offset,
-        headline=finding.headline,
-        operation=finding.operation,
-        event_text=finding.event_text,
-        recorded_after=finding.recorded_after,
-        changed=finding.changed,
-        recorded_value=finding.recorded_value,
-        expected_value=finding.expected_value,
-        **_states(finding),
+    return attrs.evolve(
+        finding,
+        place=FindingPlace(rows.partition, *rows.place(row), event[:MAX_EVENT_TEXT]),
+        state_before=_bounded(finding.state_before),
+        state_expected=_bounded(finding.state_expected),
+        state_recorded=_bounded(finding.state_recorded),
         operations_before=tuple(sorted(operations)),
     )
 
@@ -342,25 +301,8 @@ def operations_in(table: pa.Table) -> frozenset[str]:
     return frozenset(table.column("op").unique().to_pylist())
 
 
-def _states(finding: Finding) -> dict[str, Any]:
-    """Return the states around a finding as data."""
-    before = finding.state_before
-    window = {
-        f"{name}_before": getattr(before, name)
-        for name in ("start_offset", "end_offset", "delivery_complete_count")
-        if before
-    }
-    return {
-        **window,
-        "records_before": _rows(before),
-        "records_expected": _rows(finding.state_expected),
-        "records_recorded": _rows(finding.state_recorded),
-    }
-
-
-def _rows(state: SharePartitionSnapshot | None) -> tuple[RecordRow, ...]:
-    records = (state.records if state else None) or ()
-    return tuple(
-        RecordRow(r.first, r.last, r.state.name, r.delivery_count, r.owner, r.pending)
-        for r in records[:MAX_RECORDS]
-    )
+def _bounded(state: SharePartitionSnapshot | None) -> SharePartitionSnapshot | None:
+    """Return a state with the first of its records."""
+    if state is None or state.records is None:
+        return state
+    return attrs.evolve(state, records=state.records[:MAX_RECORDS])

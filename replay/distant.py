@@ -5,9 +5,7 @@ share-partition come together through Spark's shuffle, and are checked. No folde
 """
 
 import functools
-import itertools
 import pickle
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 
 from model.trace_arrow import SCHEMA
 from replay.address import ends_whole, find_addressed, is_generated, make_folder
+from replay.check_sorted import check_sorted
 from replay.distant_rows import (
     CHUNK_BYTES,
     READ,
@@ -31,11 +30,10 @@ from replay.distant_rows import (
     summary_of,
     table_rows,
 )
-from replay.frame import Lag, parts_of, rows_of, spark_type, verdicts_of
+from replay.facts import CheckedPartition, InputFacts
+from replay.frame import spark_type
 from replay.gather import NO_EVENTS, STORED, Gathered
 from replay.lag_file import LAG
-from replay.pieces import Pieces
-from replay.piecewise import merged
 from replay.plan import Plan
 from replay.recording import Recording
 from replay.result_schema import DIVERGENCES, VERDICTS, divergence_row, verdict_row
@@ -43,7 +41,7 @@ from replay.run import others
 from replay.runner import SessionError
 from replay.session import SparkRunner, first_line
 from replay.sources import Form, Source
-from replay.tasks import Inputs, bucket_count, inputs_of, line_bases, problems_of
+from replay.tasks import Inputs, bucket_count, facts_of, inputs_of, line_bases
 from replay.verdict import PartitionVerdict, Problem, Replay, counted, weighed
 
 CHECKED = LAG.append(pa.field("verdict", pa.binary()))
@@ -52,21 +50,6 @@ CHECKED = LAG.append(pa.field("verdict", pa.binary()))
 _ERRORS = (PySparkException, Py4JError)
 _GLOB = str.maketrans({sign: f"\\{sign}" for sign in "{}[]*?\\"})
 """What Spark would take for a pattern in an address."""
-
-
-@attrs.frozen
-class Facts:
-    """What the files say as wholes, of which a worker sees parts.
-
-    ``bases`` has how many lines of a file come before the part that begins at a byte, where some
-    do; ``bad`` the first line of a share-partition that could not be read. Those in ``unusable``
-    are not checked. ``unfinished`` are files that a recorder did not close.
-    """
-
-    bases: Mapping[tuple[str, int], int] = attrs.field(factory=dict)
-    bad: Mapping[str, Problem] = attrs.field(factory=dict)
-    unusable: frozenset[str] = frozenset()
-    unfinished: frozenset[str] = frozenset()
 
 
 def replay_distant(
@@ -184,32 +167,26 @@ def _is_cut(
     return is_last and not ends_whole(session, source)
 
 
-def facts_of(inputs: Inputs) -> Facts:
-    """Return what workers have to know of all files."""
+def parts_before(inputs: Inputs) -> dict[tuple[str, int], int]:
+    """Return how many lines of a file come before the part that begins at a byte, if some do."""
     bases = line_bases(inputs.gathered)
     placed = ((part.task, bases[part.task.number]) for part in inputs.gathered)
-    problems, of_lines = problems_of(inputs), frozenset(inputs.problems)
-    bad = {name: problem for name, problem in problems.items() if problem in of_lines}
-    unfinished = (path for path, each in inputs.recordings.items() if each.is_unfinished)
-    return Facts(
-        {(task.source.path, task.start): base for task, base in placed if base},
-        bad,
-        frozenset(problems.keys() - bad.keys()),
-        frozenset(unfinished),
-    )
+    return {(task.source.path, task.start): base for task, base in placed if base}
 
 
 def _verdicts(
     session: SparkSession, rows: DataFrame, inputs: Inputs, plan: Plan, out: str | None
 ) -> list[PartitionVerdict]:
     """Check the rows and return the verdicts; write what is asked for."""
-    task = functools.partial(check_rows, plan, facts_of(inputs), wanted=bool(out))
+    facts = attrs.evolve(facts_of(inputs), events={})  # Spark reads all rows, or gives up.
+    given = plan, facts, parts_before(inputs)
+    task = functools.partial(check_rows, *given, lag=bool(out))
     checked = rows.mapInArrow(task, spark_type(CHECKED))
     checked = checked.persist(StorageLevel.DISK_ONLY) if out else checked
     try:
         found = checked.where("verdict is not null").select("verdict").collect()
-        verdicts = [_whole(pickle.loads(bytes(row["verdict"])), inputs) for row in found]  # noqa: S301 - of our own workers
-        verdicts += list(others(inputs, plan, verdicts))
+        verdicts = [weighed(pickle.loads(bytes(row["verdict"]))) for row in found]  # noqa: S301 - of our own workers
+        verdicts += others(inputs, plan, verdicts)
         verdicts.sort(key=lambda verdict: verdict.partition)
         if out:
             lag = checked.where("verdict is null").drop("verdict")
@@ -234,12 +211,6 @@ def _in_order(read: DataFrame, tasks: int) -> DataFrame:
     )
 
 
-def _whole(verdict: PartitionVerdict, inputs: Inputs) -> PartitionVerdict:
-    """Return the verdict over all events: of those behind a divergence the worker knows nothing."""
-    events = max(verdict.events, inputs.events[verdict.partition] - verdict.gaps)
-    return weighed(attrs.evolve(verdict, events=events))
-
-
 def _write(session: SparkSession, verdicts: Sequence[PartitionVerdict], out: str) -> None:
     for name, columns, rows in (
         ("verdicts", VERDICTS, [verdict_row(v) for v in verdicts]),
@@ -250,30 +221,25 @@ def _write(session: SparkSession, verdicts: Sequence[PartitionVerdict], out: str
 
 
 def check_rows(
-    plan: Plan, facts: Facts, batches: Iterable[pa.RecordBatch], *, wanted: bool = False
+    plan: Plan,
+    facts: InputFacts,
+    bases: Mapping[tuple[str, int], int],
+    batches: Iterable[pa.RecordBatch],
+    *,
+    lag: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the verdicts on share-partitions that come one after another, each in order.
 
-    ``wanted``: yield the lag after each event, too.
+    ``bases`` has how many lines of a file come before the part that begins at a byte. With ``lag``
+    that after each event comes, too.
     """
-    most = plan.piece_events if "impl" in plan.against else sys.maxsize
-    tables = (_in_file(pa.Table.from_batches([batch]), facts.bases) for batch in batches)
-    for name, parts in itertools.groupby(parts_of(tables), key=lambda each: each[0]):
-        if name is None or name in facts.unusable:
-            continue
-        rows = rows_of((part for _, part in parts), name, most)
-        bad = facts.bad.get(name)
-        pieces = Pieces(name, functools.partial(iter, rows), None, bad, facts.unfinished)
-        lag = Lag(wanted)
-        verdicts: list[PartitionVerdict] = []
-        for verdict in verdicts_of(pieces, plan, lag):
-            verdicts.append(verdict)
-            for table in lag.tables:
-                yield from _of_lag(table)
-            lag.tables.clear()
-        if verdicts:
-            judged = {"verdict": pickle.dumps(merged(verdicts, 0, bad))}
+    tables = (_in_file(pa.Table.from_batches([batch]), bases) for batch in batches)
+    for each in check_sorted(tables, plan, facts, lag=lag):
+        if isinstance(each, CheckedPartition):
+            judged = {"verdict": pickle.dumps(each.verdict)}
             yield pa.RecordBatch.from_pylist([judged], schema=CHECKED)
+        else:
+            yield from _of_lag(each)
 
 
 def _of_lag(table: pa.Table) -> list[pa.RecordBatch]:

@@ -16,7 +16,6 @@ import pyarrow as pa
 from model.trace_arrow import completed
 from model.trace_json import MAX_LINE_BYTES
 from replay.address import shown
-from replay.frame import runs_of
 from replay.gather import (
     STORED,
     Gathered,
@@ -27,6 +26,7 @@ from replay.gather import (
     tables_of_lines,
 )
 from replay.lines import Bad, BinaryFile, Line, lines_of, too_long
+from replay.pieces import runs_of
 from replay.sources import Form, Source
 
 READ = pa.schema([*STORED, ("start", pa.int64()), ("summary", pa.binary())])

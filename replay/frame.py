@@ -4,8 +4,6 @@ Everything is lazy and only what Spark Connect has too. Workers must be able to 
 """
 
 import functools
-import itertools
-import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -27,17 +25,15 @@ from pyspark.sql.types import (
 )
 
 from model.errors import InvalidValueError
-from model.trace_arrow import PLACE, SCHEMA, completed
-from model.trace_schema import EVENT, Field, FieldKind
+from model.trace_arrow import PLACE, completed
+from model.trace_schema import EVENT, FieldKind, TraceField
+from replay.check_sorted import check_sorted
+from replay.facts import CheckedPartition
 from replay.lag_file import LAG
-from replay.load import PartitionRows
-from replay.onward import check_onward
-from replay.pieces import Pieces, begun, collected, with_last
-from replay.piecewise import checked, in_place, merged
-from replay.plan import Plan, is_sampled
+from replay.pieces import runs_of
+from replay.plan import Plan
 from replay.result_schema import RESULTS, divergence_row, verdict_row
-from replay.together import Part, Together
-from replay.verdict import PartitionVerdict, Problem, Verdict, weighed
+from replay.verdict import PartitionVerdict, weighed
 
 ROWS_AT_ONCE = 256
 """How many verdicts a worker hands over at a time."""
@@ -57,18 +53,6 @@ class Checked:
     verdicts: DataFrame
     divergences: DataFrame
     lag: DataFrame
-
-
-@attrs.define
-class Lag:
-    """The lag of a share-partition, in memory."""
-
-    wanted: bool
-    tables: list[pa.Table] = attrs.field(factory=list)
-
-    def write(self, table: pa.Table) -> None:
-        """Keep the rows of a table."""
-        self.tables.append(table)
 
 
 def check(frame: DataFrame, plan: Plan | None = None, source: str = "the table") -> Checked:
@@ -124,7 +108,7 @@ _ITEMS = {
 }
 
 
-def _is_readable(given: DataType, field: Field) -> bool:
+def _is_readable(given: DataType, field: TraceField) -> bool:
     if field.kind in _SCALARS:
         return isinstance(given, _SCALARS[field.kind])
     if field.kind in _ITEMS:
@@ -158,8 +142,9 @@ def _spark_name(kind: pa.DataType) -> str:
 def _judged(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the verdicts on share-partitions that come one after another, each in order."""
     held: list[dict[str, Any]] = []
-    for pieces in partitions(batches, source, plan):
-        held.append(_result(_verdict(pieces, plan, Lag(wanted=False))))
+    for each in check_sorted(_placed(batches, source), plan):
+        if isinstance(each, CheckedPartition):
+            held.append(_result(weighed(each.verdict)))
         if len(held) == ROWS_AT_ONCE:
             yield pa.RecordBatch.from_pylist(held, schema=RESULTS)
             held = []
@@ -168,91 +153,14 @@ def _judged(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Itera
 
 def _lag(plan: Plan, source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the lag after each event of share-partitions that come one after another."""
-    for pieces in partitions(batches, source, plan):
-        lag = Lag(wanted=True)
-        for _ in verdicts_of(pieces, plan, lag):
-            for table in lag.tables:
-                yield from table.to_batches()
-            lag.tables.clear()
-
-
-def _verdict(pieces: Pieces, plan: Plan, lag: Lag) -> PartitionVerdict:
-    events = 0
-
-    def counted() -> Iterator[PartitionRows]:
-        nonlocal events
-        for piece in pieces.rows():
-            events += piece.events
-            yield piece
-
-    rows = counted()
-    verdicts = list(verdicts_of(attrs.evolve(pieces, rows=lambda: rows), plan, lag))
-    for _ in rows:  # Those behind a divergence are counted alone.
-        pass
-    if not verdicts:
-        reason = "not in the sample"
-        return PartitionVerdict(pieces.partition, Verdict.UNCHECKED, events, 0, reason)
-    return weighed(merged(verdicts, events))
-
-
-def verdicts_of(pieces: Pieces, plan: Plan, lag: Lag) -> Iterator[PartitionVerdict]:
-    """Yield the verdict on each piece; none if the share-partition is not in the sample.
-
-    Only one that comes in one piece is checked beyond its first divergence.
-    """
-    if not is_sampled(pieces.partition, plan.sample):
-        return
-    read = with_last(pieces.rows())
-    for first, is_last in itertools.islice(read, 1):
-        if is_last or "impl" not in plan.against:
-            rows = begun(first, None, pieces.unfinished)
-            yield check_onward(attrs.evolve(rows, problem=pieces.bad or rows.problem), plan, lag)
-            return
-        rest = itertools.chain([first], (piece for piece, _ in read))
-        pieces = attrs.evolve(pieces, rows=lambda: rest)  # noqa: B023 - once
-    yield from (piece.verdict for piece in checked(pieces, plan, None, in_place(plan, lag)))
+    for each in check_sorted(_placed(batches, source), plan, lag=True):
+        if isinstance(each, pa.Table):
+            yield from each.to_batches()
 
 
 def _result(verdict: PartitionVerdict) -> dict[str, Any]:
     diverging = [divergence_row(each) for each in verdict.divergences]
     return verdict_row(verdict) | {"diverging": diverging}
-
-
-def partitions(batches: Iterable[pa.RecordBatch], source: str, plan: Plan) -> Iterator[Pieces]:
-    """Yield the share-partitions whose rows follow each other, however they lie in batches.
-
-    The pieces of one are there until the next is asked for.
-    """
-    most = plan.piece_events if "impl" in plan.against else sys.maxsize
-    tables = _placed(batches, source)
-    for name, parts in itertools.groupby(parts_of(tables), key=lambda each: each[0]):
-        rows = rows_of((part for _, part in parts), name, most)
-        yield Pieces(name or "", functools.partial(iter, rows))
-
-
-def parts_of(tables: Iterable[pa.Table]) -> Iterator[tuple[str | None, Part]]:
-    """Yield rows of one share-partition at a time, with its name."""
-    for table in tables:
-        whole, names = Together(table), table.column("partition")
-        for start, end in runs_of(names):
-            yield names[start].as_py(), Part(whole, start, table.slice(start, end - start))
-
-
-def rows_of(parts: Iterable[Part], name: str | None, most: int) -> Iterator[PartitionRows]:
-    """Yield the pieces of a share-partition; one that is short and in one table keeps its part."""
-    parts = iter(parts)
-    read = list(itertools.islice(parts, 2))
-    if len(read) == 1 and read[0].table.num_rows < most and name is not None:
-        table = read[0].table
-        yield PartitionRows(name, table, table.num_rows, None, part=read[0])
-        return
-    for table in collected((part.table for part in itertools.chain(read, parts)), most):
-        if name is None:
-            source = table.column("source")[0].as_py()
-            problem = Problem(source, None, "partition is None; allowed: a value")
-            yield PartitionRows("", SCHEMA.empty_table(), table.num_rows, problem)
-        else:
-            yield PartitionRows(name, table, table.num_rows, None)
 
 
 def _placed(batches: Iterable[pa.RecordBatch], source: str) -> Iterator[pa.Table]:
@@ -270,11 +178,3 @@ def _placed(batches: Iterable[pa.RecordBatch], source: str) -> Iterator[pa.Table
         for field, column in zip(PLACE, places, strict=True):
             table = table.append_column(field, column)
         yield table
-
-
-def runs_of(column: pa.ChunkedArray) -> Iterator[tuple[int, int]]:
-    """Yield the first row and the row after each run of equal values."""
-    codes = column.combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
-    if len(codes):
-        starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist()]
-        yield from zip(starts, [*starts[1:], len(codes)], strict=True)

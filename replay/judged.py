@@ -6,22 +6,20 @@ from typing import Any
 
 import attrs
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from replay.arrivals import ARRIVED, Arrival, Patience, Waiting, arrival, places_of, without
-from replay.frame import runs_of
+from replay.arrivals import ARRIVED, Arrival, Patience, Waiting, arrival, without
+from replay.check_sorted import check_sorted
+from replay.facts import CheckedPartition, InputFacts
 from replay.gather import STORED
-from replay.lag_file import LagFile
-from replay.load import PartitionRows
-from replay.pieces import begun
+from replay.pieces import runs_of
 from replay.plan import Plan, is_sampled
-from replay.segments import Segmented, check_and_keep
 from replay.state_file import Carried, state_of_text, text_of_state
 from replay.verdict import PartitionVerdict, Problem, Verdict
 
 MAX_PROBLEMS = 20
 """How many problems of a share-partition are described in a batch; all are counted."""
 
-_NOWHERE = LagFile(None, 0)
 _NONE = ARRIVED.empty_table()
 
 
@@ -115,19 +113,26 @@ def _checked(
     while came.ready.num_rows:
         table = came.ready.select(STORED.names)
         unfinished = frozenset(table.column("source").unique().to_pylist())
-        rows = PartitionRows(name, table, table.num_rows, None)
-        rows = begun(rows, carried, unfinished)
-        result = check_and_keep(rows, plan, _NOWHERE, unfinished)
-        verdict = result.verdict if isinstance(result, Segmented) else result
-        if verdict.divergence:
-            return came, verdict, Carried(name, None, verdict.log, divergence=verdict.divergence)
-        if verdict.problem is None:
-            return came, verdict, result.left if isinstance(result, Segmented) else None
-        bad = verdict.checked + verdict.gaps
-        place = places_of(rows.table)[min(bad, rows.table.num_rows - 1)]
-        row = int((places_of(came.ready) == place).all(axis=1).argmax())
-        came = without(came, row, verdict.problem.message)
+        facts = InputFacts(unfinished=unfinished, carried={name: carried} if carried else {})
+        for checked in check_sorted([table], plan, facts):
+            if not isinstance(checked, CheckedPartition):
+                continue
+            verdict = checked.verdict
+            if verdict.divergence:
+                left = Carried(name, None, verdict.log, divergence=verdict.divergence)
+                return came, verdict, left
+            if verdict.problem is None:
+                return came, verdict, checked.left
+            row = _row_at(table, verdict.problem, verdict.checked)
+            came = without(came, row, verdict.problem.message)
     return came, None, None
+
+
+def _row_at(table: pa.Table, problem: Problem, first: int) -> int:
+    """Return the row of a problem, which is none of the first so many."""
+    values = {"source": problem.source, "line": problem.line}
+    here = pc.and_(*(pc.equal(table.column(name), value) for name, value in values.items()))
+    return first + int(here.to_numpy()[first:].argmax())
 
 
 def _place(rows: pa.Table) -> tuple[str, int | None]:

@@ -2,8 +2,9 @@
 
 import os
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
+import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -87,15 +88,22 @@ class Observed:
         return pa.table(arrays, schema=LAG)
 
 
-class LagRows(Protocol):
-    """Takes the rows of one share-partition after another, if they are wanted."""
+@attrs.frozen
+class Lag:
+    """The lag of a share-partition, in memory, if it is ``wanted``."""
 
-    @property
-    def wanted(self) -> bool:
-        """Return whether anybody reads them."""
+    wanted: bool = False
+    _tables: list[pa.Table] = attrs.field(factory=list)
 
-    def write(self, table: pa.Table) -> None:
-        """Append the rows of one share-partition."""
+    def add(self, table: pa.Table) -> None:
+        """Keep the rows of a table."""
+        self._tables.append(table)
+
+    def taken(self) -> list[pa.Table]:
+        """Return what was kept, and keep it no longer."""
+        tables = list(self._tables)
+        self._tables.clear()
+        return tables
 
 
 class LagFile:
@@ -109,11 +117,6 @@ class LagFile:
         self._path = Path(folder) / f"part-{number:05}.parquet" if folder else None
         self._writer: pq.ParquetWriter | None = None
         self._draft = Path(f"{self._path}.{os.getpid()}.draft")
-
-    @property
-    def wanted(self) -> bool:
-        """Return whether there is a file to write to."""
-        return self._path is not None
 
     def write(self, table: pa.Table) -> None:
         """Append the rows of one share-partition."""

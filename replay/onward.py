@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from impl.kernel import KernelDivergence, KernelResult, replay_partition
 from judge.adopt import Candidate, candidates, complete, forgotten
-from judge.engine import whole_engines
+from judge.engine import engines_for
 from judge.finding import Finding, FindingKind
 from judge.follower import Follower
 from model.errors import InvalidValueError
@@ -22,22 +22,20 @@ from model.trace_arrow import SCHEMA
 from model.whole_state import ReplayState, WholeState
 from replay.check import (
     agreed,
-    check_partition,
     divergence_at,
     operations_in,
     through_engines,
     through_kernel,
-    unchecked,
     verdict_on,
 )
-from replay.lag_file import COUNTED, LAG, LagRows, lag_table
-from replay.load import PartitionRows
+from replay.lag_file import COUNTED, LAG, Lag, lag_table
+from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.result_schema import name_parts
 from replay.sequence import gaps_in
 from replay.state_file import Carried
 from replay.tables import BadRowError, events_of
-from replay.verdict import Divergence, PartitionVerdict
+from replay.verdict import PartitionVerdict
 
 _TRIED = 200
 """How many events tell which of several states is that of the recording."""
@@ -68,7 +66,7 @@ class _Course:
     ``standing`` is by how much its recorded delivery complete count is wrong.
     """
 
-    divergences: list[Divergence] = attrs.field(factory=list)
+    divergences: list[Finding] = attrs.field(factory=list)
     parts: list[PartitionVerdict] = attrs.field(factory=list)
     operations: frozenset[str] = frozenset()
     passed_over: int = 0
@@ -86,46 +84,48 @@ def goes_on(plan: Plan, events: int) -> bool:
     return plan.max_divergences > 1 and not plan.state_folder and events < plan.piece_events
 
 
-def check_onward(rows: PartitionRows, plan: Plan, lag_file: LagRows) -> PartitionVerdict:
-    """Return the verdict on one share-partition, with the divergences after the first."""
-    if not goes_on(plan, rows.events) or unchecked(rows):
-        return check_partition(rows, plan, lag_file)
+def check_onward(
+    rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag
+) -> PartitionVerdict:
+    """Return the verdict on a share-partition in one piece, with the divergences after the first.
+
+    The kernel has gone through it, if it had to.
+    """
     course, rest = _Course(), rows
     while True:
-        stretch = _stretch(rest, plan, lag_file)
+        stretch = _stretch(rest, kernel, plan, lag)
         _note(course, stretch)
         if stretch.finding is None or stretch.row is None:
             break
-        following = _follow(course, stretch, plan, lag_file)
+        following = _follow(course, stretch, plan, lag)
         if following is None:
             break
         rest = following
+        if kernel:
+            rest, kernel = through_kernel(rest, plan)
         plan = attrs.evolve(plan, invariants_every=0)
     return _verdict(rows, course, stretch)
 
 
-def _stretch(rows: PartitionRows, plan: Plan, lag_file: LagRows) -> _Stretch:
-    if "impl" not in plan.against:
-        rows, row, finding = through_engines(rows, plan, plan.against, lag_file)
+def _stretch(rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag) -> _Stretch:
+    if kernel is None:
+        rows, row, finding = through_engines(rows, plan, plan.against, lag)
         before = _before(rows, row, plan) if row is not None else None
         return _Stretch(rows, row, finding, before)
-    rows, kernel = through_kernel(rows, plan)
     divergence = kernel.divergence
     if divergence is None:
         if "spec" in plan.against:
-            rows, row, finding = through_engines(rows, plan, plan.against, lag_file)
+            rows, row, finding = through_engines(rows, plan, plan.against, lag)
             row, finding = agreed(None, row, finding)
         else:
             row, finding = None, None
-        if lag_file.wanted:
-            lag_file.write(lag_table(rows.partition, rows.table, kernel))
+        if lag.wanted:
+            lag.add(lag_table(rows.partition, rows.table, kernel))
         return _Stretch(rows, row, finding, None)
-    return _diverging(rows, plan, divergence, lag_file)
+    return _diverging(rows, plan, divergence, lag)
 
 
-def _diverging(
-    rows: PartitionRows, plan: Plan, divergence: KernelDivergence, lag_file: LagRows
-) -> _Stretch:
+def _diverging(rows: PartitionRows, plan: Plan, divergence: KernelDivergence, lag: Lag) -> _Stretch:
     """Take the engines to where the kernel diverges: they must stand there as it does.
 
     There they must diverge as it does.
@@ -135,8 +135,8 @@ def _diverging(
     before = rows.start.state if rows.start else None
     if row:
         kernel = _kernel(head, plan)
-        if lag_file.wanted:
-            lag_file.write(lag_table(rows.partition, head.table, kernel))
+        if lag.wanted:
+            lag.add(lag_table(rows.partition, head.table, kernel))
         before = kernel.states[-1][1]
     if row and "spec" in plan.against:
         ends = rows.start.state if rows.start else None, _whole_end(before)
@@ -145,7 +145,7 @@ def _diverging(
             bad, finding = agreed(divergence, bad, finding)
             return _Stretch(attrs.evolve(rows, problem=read.problem), bad, finding, None)
     here = attrs.evolve(rows, table=rows.table.slice(row, 1), problem=None)
-    here = _from(here, row, before)
+    here = _from(here, before)
     read, bad, finding = through_engines(here, plan, plan.against)
     if read.problem:
         return _Stretch(attrs.evolve(rows, problem=read.problem), None, None, None)
@@ -164,11 +164,10 @@ def _whole_end(state: ReplayState | None) -> ReplayState | None:
     return state if state and state.state.ready else None
 
 
-def _from(rows: PartitionRows, first: int, state: ReplayState | None) -> PartitionRows:
-    """Return rows that begin ``first`` rows later in the file, in a state."""
-    place = None if rows.first_row is None else rows.first_row + first
+def _from(rows: PartitionRows, state: ReplayState | None) -> PartitionRows:
+    """Return rows that begin in a state."""
     start = None if state is None else Carried(rows.partition, state)
-    return attrs.evolve(rows, first_row=place, start=start)
+    return attrs.evolve(rows, start=start)
 
 
 def _before(rows: PartitionRows, row: int, plan: Plan) -> ReplayState | None:
@@ -176,7 +175,7 @@ def _before(rows: PartitionRows, row: int, plan: Plan) -> ReplayState | None:
     start = rows.start.state if rows.start else None
     if not row:
         return start
-    (engine,) = whole_engines(("spec",), plan.rules, start.state if start else None).values()
+    (engine,) = engines_for(("spec",), plan.rules, start.state if start else None).values()
     follower = Follower("spec", engine)
     if start:
         follower.resume(start)
@@ -212,9 +211,7 @@ def _excess(finding: Finding) -> int | None:
     return recorded - expected
 
 
-def _follow(
-    course: _Course, stretch: _Stretch, plan: Plan, lag_file: LagRows
-) -> PartitionRows | None:
+def _follow(course: _Course, stretch: _Stretch, plan: Plan, lag: Lag) -> PartitionRows | None:
     """Return the rows after a divergence in the state that is adopted; None if it ends there."""
     rows, row, finding = stretch.rows, stretch.row, stretch.finding
     if row is None or finding is None:
@@ -235,9 +232,9 @@ def _follow(
     if chosen is None:
         return _next_leader(course, stretch, rest, untold, plan)
     course.standing = _standing(event, chosen.state.state)
-    if lag_file.wanted:
-        lag_file.write(_lag(event, chosen.state.state))
-    return _from(rest, row + 1, chosen.state)
+    if lag.wanted:
+        lag.add(_lag(event, chosen.state.state))
+    return _from(rest, chosen.state)
 
 
 def _standing(event: TraceEvent, adopted: WholeState) -> int:
@@ -264,7 +261,7 @@ def _chosen(states: Sequence[Candidate], rest: PartitionRows, plan: Plan) -> Can
 
 def _is_whole(state: ReplayState, plan: Plan) -> bool:
     """Return whether each engine can be in a state, and shows it as it is."""
-    engines = whole_engines(plan.against, plan.rules, state.state).values()
+    engines = engines_for(plan.against, plan.rules, state.state).values()
     return all(engine.whole() == state.state for engine in engines)
 
 
@@ -280,7 +277,7 @@ def _reach(state: ReplayState, rows: PartitionRows, plan: Plan) -> int:
     """Return how many rows conform from a state on."""
     if "impl" in plan.against:
         return replay_partition(rows.table.select(SCHEMA.names), plan.rules, state).events
-    (engine,) = whole_engines(("spec",), plan.rules, state.state).values()
+    (engine,) = engines_for(("spec",), plan.rules, state.state).values()
     follower = Follower("spec", engine)
     follower.resume(state)
     conform = 0
@@ -307,7 +304,7 @@ def _next_leader(
     seq = rest.table.column("seq")[following].as_py()
     rest = attrs.evolve(rest, table=rest.table.slice(following))
     state = forgotten(stretch.before, seq, plan.rules)
-    return _from(rest, stretch.row + 1 + following, state)
+    return _from(rest, state)
 
 
 def _lag(event: TraceEvent, adopted: WholeState) -> pa.Table:

@@ -1,8 +1,7 @@
-"""A long share-partition in pieces, one after another, so that no worker holds it whole."""
+"""Sorted rows as share-partitions, a long one in pieces, so that no worker holds it whole."""
 
-import functools
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import attrs
@@ -10,22 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from model.errors import InvalidValueError
-from model.trace_arrow import SCHEMA, completed
-from replay.load import (
-    BucketTask,
-    GatheredPart,
-    OrderedTask,
-    PartitionRows,
-    groups_of,
-    unread,
-    without_bad_rows,
-)
 from replay.sequence import gaps_in, in_sequence
 from replay.state_file import Carried
-from replay.survey import PartitionRun, opened
+from replay.tables import first_bad_row
+from replay.together import Part, Together
 from replay.verdict import Problem
 
 T_ = TypeVar("T_")
@@ -33,26 +21,97 @@ KEYS = ("leader_epoch", "instance", "seq")
 """What orders the rows of a share-partition; a null is behind every number."""
 
 _BEHIND = np.iinfo(np.int64).max
-MOST_ROWS = 200_000
-"""How many rows of a row group are decoded at a time."""
 
-Key = tuple[int, ...]
+
+class UnreadError(Exception):
+    """Rows cannot be read; ``problem`` says why, and of which share-partition if of one alone."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Take the problem."""
+        super().__init__(problem.message)
+        self.problem = problem
 
 
 @attrs.frozen
-class Pieces:
-    """A share-partition whose rows come in pieces, all of one before all of the next.
+class PartitionRows:
+    """What can be checked of a share-partition, or a piece of one: its events up to a problem.
 
-    ``rows`` yields what a piece holds, as it was read; ``begun`` puts it behind where the piece
-    before has led. ``events`` counts all rows, if that is known before they are read. ``bad`` is a
-    line of it that could not be read; ``unfinished`` are files of which the end may be missing.
+    The rows have columns for where each was read. ``events`` counts all that were read; gaps are
+    none. ``start`` is where an earlier piece or replay left the share-partition, ``part`` the
+    table that has it and others.
     """
 
     partition: str
-    rows: Callable[[], Iterable[PartitionRows]]
-    events: int | None = None
-    bad: Problem | None = None
-    unfinished: frozenset[str] = frozenset()
+    table: pa.Table
+    events: int
+    problem: Problem | None
+    start: Carried | None = None
+    part: Part | None = None
+
+    def place(self, row: int) -> tuple[str, int]:
+        """Return the file, and the line or row counted from 1, of a row of the table."""
+        source, line = (self.table.column(name)[row].as_py() for name in ("source", "line"))
+        return source, line
+
+
+def partitions(
+    tables: Iterable[pa.Table], most: int
+) -> Iterator[tuple[str, Iterator[PartitionRows]]]:
+    """Yield each share-partition with its rows, which follow each other however tables divide them.
+
+    They come in pieces of about ``most`` rows, as they were read; ``begun`` puts a piece behind
+    where the one before has led. They are there until the next share-partition is asked for.
+    """
+    for name, parts in itertools.groupby(_parts_of(tables), key=lambda each: each[0]):
+        yield name or "", _pieces_of((part for _, part in parts), name, most)
+
+
+def _parts_of(tables: Iterable[pa.Table]) -> Iterator[tuple[str | None, Part]]:
+    """Yield rows of one share-partition at a time, with its name."""
+    for table in tables:
+        whole, names = Together(table), table.column("partition")
+        for start, end in runs_of(names):
+            yield names[start].as_py(), Part(whole, start, table.slice(start, end - start))
+
+
+def runs_of(column: pa.ChunkedArray) -> Iterator[tuple[int, int]]:
+    """Yield the first row and the row after each run of equal values."""
+    codes = column.combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
+    if len(codes):
+        starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist()]
+        yield from zip(starts, [*starts[1:], len(codes)], strict=True)
+
+
+def _pieces_of(parts: Iterator[Part], name: str | None, most: int) -> Iterator[PartitionRows]:
+    """Yield the pieces of a share-partition; one that is short and in one table keeps its part.
+
+    What cannot be read ends the last of them with a problem.
+    """
+    unread: list[Problem] = []
+    parts = _readable(parts, unread)
+    read = list(itertools.islice(parts, 2))
+    if len(read) == 1 and read[0].table.num_rows < most and name is not None and not unread:
+        (part,) = read
+        yield PartitionRows(name, part.table, part.table.num_rows, None, part=part)
+        return
+    tables = collected((part.table for part in itertools.chain(read, parts)), most)
+    for table, is_last in with_last(tables):
+        if name is None:
+            source = table.column("source")[0].as_py()
+            nameless = Problem(source, None, "partition is None; allowed: a value")
+            yield PartitionRows("", table.slice(0, 0), table.num_rows, nameless)
+            continue
+        problem = unread[0] if unread and is_last else None
+        yield PartitionRows(name, table, table.num_rows, problem)
+
+
+def _readable(parts: Iterator[Part], unread: list[Problem]) -> Iterator[Part]:
+    try:
+        yield from parts
+    except UnreadError as error:
+        if error.problem.partition is None:  # It may be that of rows behind these.
+            raise
+        unread.append(error.problem)
 
 
 def with_last(items: Iterable[T_]) -> Iterator[tuple[T_, bool]]:
@@ -69,11 +128,14 @@ def begun(
     piece: PartitionRows, start: Carried | None, unfinished: frozenset[str] = frozenset()
 ) -> PartitionRows:
     """Return the rows of a piece that follow where the one before it has led, up to a problem."""
-    piece = attrs.evolve(piece, events=piece.events - gaps_in(piece.table), start=start)
-    if piece.problem or piece.first_row is not None:
-        return piece
     table, problem = in_sequence(piece.partition, piece.table, unfinished, start)
-    rows = attrs.evolve(piece, table=table, problem=problem)
+    rows = attrs.evolve(
+        piece,
+        table=table,
+        events=piece.events - gaps_in(piece.table),
+        problem=problem or piece.problem,
+        start=start,
+    )
     if piece.part is None:
         return without_bad_rows(rows)
     # Where leaders follow one another, rows may have been put between or left out.
@@ -81,6 +143,15 @@ def begun(
     part = attrs.evolve(piece.part, table=table) if is_cut_at_most else None
     rows = attrs.evolve(rows, part=part)
     return rows if piece.part.whole.is_sound else without_bad_rows(rows)
+
+
+def without_bad_rows(rows: PartitionRows) -> PartitionRows:
+    """Return the rows up to the first in which something is missing."""
+    bad = first_bad_row(rows.table)
+    if bad is None:
+        return rows
+    problem = Problem(*rows.place(bad.row), bad.message, rows.partition)
+    return attrs.evolve(rows, table=rows.table.slice(0, bad.row), problem=problem)
 
 
 def joined(first: PartitionRows, second: PartitionRows) -> PartitionRows:
@@ -91,131 +162,12 @@ def joined(first: PartitionRows, second: PartitionRows) -> PartitionRows:
     )
 
 
-def long_ones(
-    task: BucketTask | OrderedTask, most: int | None, others: frozenset[str] = frozenset()
-) -> tuple[BucketTask | OrderedTask, list[Pieces]]:
-    """Return a task without its long share-partitions, and those, in pieces of about ``most``.
-
-    Long are those of more events than that, and ``others``. None: no piece has an end.
-    """
-    size = sys.maxsize if most is None else most
-    if isinstance(task, OrderedTask):
-        long = [run for run in task.runs if run.rows > size or run.partition in others]
-        rest = attrs.evolve(task, runs=tuple(run for run in task.runs if run not in long))
-        return rest, [_of_file(task, run, size) for run in long]
-    names = [name for name in task.chosen if task.events[name] > size or name in others]
-    names = sorted(frozenset(names) - task.conflicts.keys())
-    left = attrs.evolve(task, chosen=task.chosen - frozenset(names))
-    return left, [_of_bucket(task, name, size) for name in names]
-
-
-def _of_file(task: OrderedTask, run: PartitionRun, most: int) -> Pieces:
-    def read() -> Iterator[PartitionRows]:
-        place = run.first_row
-        for table in collected(_tables(task, run, most), most):
-            rows = PartitionRows(run.partition, table, table.num_rows, None, task.source, place)
-            yield without_bad_rows(rows)
-            place += table.num_rows
-
-    rows = functools.partial(_readable, name=run.partition, events=run.rows, source=task.source)
-    return Pieces(run.partition, lambda: rows(read()), run.rows)
-
-
-def _readable(
-    pieces: Iterator[PartitionRows], name: str, events: int, source: str
-) -> Iterator[PartitionRows]:
-    """Yield the pieces, and what cannot be read as one without rows and with a problem."""
-    done = 0
-    try:
-        for piece in pieces:
-            yield piece
-            done += piece.events
-    except (pa.ArrowException, OSError, InvalidValueError) as error:
-        yield unread(name, events - done, source, error)
-        return
-    if done < events:
-        allowed = "a file that does not change while it is read"
-        yield unread(name, events - done, source, InvalidValueError("file", source, allowed))
-
-
-def _tables(task: OrderedTask, run: PartitionRun, most: int) -> Iterator[pa.Table]:
-    """Yield the rows of a run as they are decoded: a row group may be larger than memory."""
-    end = run.first_row + run.rows
-    with opened(task.source) as file:
-        sizes = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
-        starts = np.cumsum([0, *sizes]).tolist()
-        groups = [g for g in range(len(sizes)) if starts[g] < end and starts[g + 1] > run.first_row]
-        place = starts[groups[0]] if groups else end
-        for batch in _batches(file, groups, most):
-            first, last = max(place, run.first_row), min(place + batch.num_rows, end)
-            if first < last:
-                table = completed(pa.Table.from_batches([batch]))
-                yield table.slice(first - place, last - first)
-            place += batch.num_rows
-
-
-def _batches(file: pq.ParquetFile, groups: Sequence[int], most: int) -> Iterator[pa.RecordBatch]:
-    """Yield the row groups in batches, each group by itself.
-
-    Of several, PyArrow 26 keeps what it has read of each until the last one is done.
-    """
-    for group in groups:
-        yield from file.iter_batches(min(most, MOST_ROWS), [group], SCHEMA.names, use_threads=False)
-
-
-def _of_bucket(task: BucketTask, name: str, most: int) -> Pieces:
-    def read() -> Iterator[PartitionRows]:
-        for table in collected(_in_order(task, name), most):
-            yield PartitionRows(name, table, table.num_rows, None)
-
-    events = task.events[name]
-    rows = functools.partial(_readable, name=name, events=events, source=task.parts[0].path)
-    return Pieces(name, lambda: rows(read()), events, task.bad.get(name), task.unfinished)
-
-
-def _in_order(task: BucketTask, name: str) -> Iterator[pa.Table]:
-    """Yield the rows of a share-partition in order, from no more row groups at once than overlap.
-
-    A recorder writes its rows in order, so that hardly any do.
-    """
-    read = (group for part in task.parts for group in groups_of(part, ["partition", *KEYS]))
-    bounds = [(*_bounds(rows), part) for part, table in read if (rows := _of(table, name)).num_rows]
-    bounds.sort(key=lambda each: each[:2])
-    group: list[GatheredPart] = []
-    reached: Key | None = None
-    for low, high, part in bounds:
-        if group and reached is not None and low > reached:
-            yield _sorted(group, name)
-            group = []
-        group.append(part)
-        reached = max(high, reached or high)
-    if group:
-        yield _sorted(group, name)
-
-
-def _bounds(rows: pa.Table) -> tuple[Key, Key]:
-    """Return the first and the last key."""
-    keys = _keys(rows)
-    ordered = keys[np.lexsort(keys.T[::-1])]
-    return tuple(ordered[0].tolist()), tuple(ordered[-1].tolist())
-
-
-def _keys(rows: pa.Table) -> npt.NDArray[np.int64]:
+def keys_of(rows: pa.Table) -> npt.NDArray[np.int64]:
     """Return the keys of rows (rows, 3); without a leader epoch the instance is none, either."""
     columns = (pc.fill_null(rows.column(name), _BEHIND).to_numpy() for name in KEYS)
     keys = np.stack([np.asarray(column, np.int64) for column in columns], axis=1)
     keys[keys[:, 0] == _BEHIND, 1] = _BEHIND
     return keys
-
-
-def _sorted(parts: Sequence[GatheredPart], name: str) -> pa.Table:
-    read = (table for part in parts for _, table in groups_of(part))
-    table = pa.concat_tables([_of(table, name) for table in read])
-    return table.take(pa.array(np.lexsort(_keys(table).T[::-1]))).combine_chunks()
-
-
-def _of(table: pa.Table, name: str) -> pa.Table:
-    return table.filter(pc.equal(table.column("partition"), name))
 
 
 def collected(tables: Iterable[pa.Table], most: int) -> Iterator[pa.Table]:
@@ -231,7 +183,7 @@ def collected(tables: Iterable[pa.Table], most: int) -> Iterator[pa.Table]:
         if size < most:
             continue
         rows = pa.concat_tables(held).combine_chunks()
-        keys = _keys(rows)
+        keys = keys_of(rows)
         apart = np.flatnonzero((keys != keys[-1]).any(axis=1))
         cut = int(apart[-1]) + 1 if len(apart) else 0
         if cut:

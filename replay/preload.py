@@ -25,7 +25,7 @@ from model.profile import KAFKA  # noqa: E402 - as above
 from model.ranges import OffsetRange  # noqa: E402 - as above
 from model.snapshot import DurableState  # noqa: E402 - as above
 from model.states import AcknowledgeType, AcquireMode  # noqa: E402 - as above
-from replay import gather, segments  # noqa: E402, F401 - as above; children use them
+from replay import check_sorted, gather  # noqa: E402, F401 - as above; children use them
 from replay.check import compile_ahead  # noqa: E402 - as above
 from replay.plan import Plan  # noqa: E402 - as above
 

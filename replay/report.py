@@ -1,4 +1,4 @@
-"""The report of a replay, for people and as one line of JSON; text from files is escaped."""
+"""The report of a replay: a document, JSON and JUnit XML; text from files is escaped."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,23 +7,33 @@ from typing import Any, Self
 import attrs
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
 from judge.finding import Finding, FindingKind
-from judge.words import printable
+from judge.words import printable, span
+from replay.facts import CheckedPartition
 from replay.recording import Recording
 from replay.verdict import (
     ORDER,
-    Counts,
-    Divergence,
     PartitionVerdict,
-    Problem,
     Replay,
     Verdict,
     place,
 )
-from report.terminal import add_fields
+from report.document import (
+    Document,
+    Grid,
+    Heading,
+    ItemList,
+    Paragraph,
+    Section,
+    Toned,
+    fields,
+    paragraph,
+    toned,
+)
+from report.junit import JUnitCase, junit_text
+from report.terminal import section_text
 
 MAX_ROWS = 40
 """How many share-partitions the table names; the counts are of all."""
@@ -34,20 +44,24 @@ MAX_DETAILS = 10
 MAX_PROBLEMS = 20
 """How many unreadable places are shown."""
 
-_STYLES = {
-    Verdict.CONFORMS: "green",
-    Verdict.DIVERGES: "bold red",
-    Verdict.UNREADABLE: "bold magenta",
-    Verdict.UNKNOWN: "bold yellow",
-    Verdict.UNCHECKED: "yellow",
+MAX_LINES = 100
+"""How many divergences of a share-partition JUnit XML names."""
+
+_TONES = {
+    Verdict.CONFORMS: "good",
+    Verdict.DIVERGES: "bad",
+    Verdict.UNREADABLE: "odd",
+    Verdict.UNKNOWN: "warn",
+    Verdict.UNDETERMINED: "warn",
+    Verdict.UNCHECKED: "warn",
 }
 
 
-Label = Callable[[Divergence], str]
+Label = Callable[[Finding], str]
 """Returns what is known of a divergence; nothing if it is new."""
 
 
-def unlabelled(_divergence: Divergence) -> str:
+def unlabelled(_divergence: Finding) -> str:
     """Return that nothing is known of a divergence."""
     return ""
 
@@ -56,7 +70,7 @@ def unlabelled(_divergence: Divergence) -> str:
 class Alike:
     """Divergences with one signature: the first of them, and how many there are, and where."""
 
-    first: Divergence
+    first: Finding
     times: int
     partitions: int
 
@@ -66,11 +80,13 @@ def alike_of(verdicts: Iterable[PartitionVerdict]) -> list[Alike]:
 
     A disagreement is an error of this project, so it comes before those of a broker.
     """
-    met: dict[tuple[str, ...], list[Divergence]] = {}
+    met: dict[tuple[str, ...], list[Finding]] = {}
     for verdict in verdicts:
         for each in verdict.divergences:
             met.setdefault(each.signature, []).append(each)
-    alike = [Alike(same[0], len(same), len({d.partition for d in same})) for same in met.values()]
+    alike = [
+        Alike(same[0], len(same), len({d.place.partition for d in same})) for same in met.values()
+    ]
     return sorted(alike, key=lambda each: each.first.kind is not FindingKind.DISAGREEMENT)
 
 
@@ -85,7 +101,8 @@ def verdict_lines(replay: Replay, label: Label) -> Iterator[str]:
             "reason": verdict.reason,
             "problem": verdict.problem and verdict.problem.message,
             "divergences": [
-                {name: getattr(each, name) for name in _TOLD}
+                {"source": each.place.source, "line": each.place.line}
+                | {name: getattr(each, name) for name in _TOLD}
                 | {"signature": list(each.signature), "known": label(each) or None}
                 for each in verdict.divergences
             ],
@@ -93,7 +110,7 @@ def verdict_lines(replay: Replay, label: Label) -> Iterator[str]:
         yield json.dumps(line)
 
 
-_TOLD = ("seq", "source", "line", "kind", "name", "headline", "offset", "recorded", "expected")
+_TOLD = ("seq", "kind", "name", "headline", "offset", "recorded", "expected")
 
 
 def json_line(replay: Replay) -> str:
@@ -134,44 +151,43 @@ def _files(recordings: Sequence[Recording]) -> dict[str, int]:
     }
 
 
-def show(
-    replay: Replay, console: Console, *, label: Label = unlabelled, with_json: bool = False
-) -> None:
-    """Print the verdicts, divergences, what could not be read, and the totals.
+def document(
+    replay: Replay,
+    label: Label = unlabelled,
+    known: Sequence[str] = (),
+    *,
+    with_json: bool = False,
+) -> Document:
+    """Return the report: each share-partition, each kind of divergence, and the totals.
 
-    ``label`` tells what is known of a divergence; ``with_json`` shows its row, too.
+    ``label`` tells what is known of a divergence, and ``known`` of all of them; ``with_json`` shows
+    its row, too.
     """
-    console.print(_table(replay.verdicts))
     alike = sorted(alike_of(replay.verdicts), key=lambda each: bool(label(each.first)))
-    for each in alike[:MAX_DETAILS]:
-        console.print(_details(each, label(each.first), with_json=with_json))
-    if len(alike) > MAX_DETAILS:
-        console.print(f"… and {len(alike) - MAX_DETAILS} more kinds of divergence\n")
-    _show_problems(replay, console)
-    for line in _totals(replay):
-        console.print(line, soft_wrap=True)
+    sections = (divergence_section(each, label(each.first), with_json=with_json) for each in alike)
+    return Document(
+        "sharespec replay",
+        totals=(*_totals(replay), *map(paragraph, known)),
+        sections=((_table(replay.verdicts),), *sections),
+        others=tuple(_problems(replay)),
+        detailed=MAX_DETAILS + 1,
+    )
 
 
-def _table(verdicts: Sequence[PartitionVerdict]) -> Table:
-    table = Table(box=None, pad_edge=False, title_justify="left")
-    table.add_column("share-partition", overflow="fold")
-    table.add_column("verdict")
-    table.add_column("events", justify="right")
-    table.add_column("checked", justify="right")
-    table.add_column("what", overflow="fold")
+def _table(verdicts: Sequence[PartitionVerdict]) -> Grid:
     ordered = sorted(verdicts, key=lambda v: (ORDER.index(v.verdict), v.partition))
-    for verdict in ordered[:MAX_ROWS]:
-        style = _STYLES[verdict.verdict]
-        table.add_row(
-            Text(printable(verdict.partition, 120)),
-            Text(_verdict_text(verdict), style=style),
-            f"{verdict.events:,}",
-            f"{verdict.checked:,}",
-            Text(_what(verdict)),
+    rows = (
+        (
+            printable(v.partition, 120),
+            Toned(_verdict_text(v), _TONES[v.verdict]),
+            f"{v.events:,}",
+            f"{v.checked:,}",
+            _what(v),
         )
-    if len(ordered) > MAX_ROWS:
-        table.add_row(f"… and {len(ordered) - MAX_ROWS:,} more", "", "", "", "")
-    return table
+        for v in ordered
+    )
+    columns = ("share-partition", "verdict", "events", "checked", "what")
+    return Grid(columns, tuple(rows), ("events", "checked"), most=MAX_ROWS)
 
 
 def _verdict_text(verdict: PartitionVerdict) -> str:
@@ -183,54 +199,51 @@ def _verdict_text(verdict: PartitionVerdict) -> str:
 
 def _what(verdict: PartitionVerdict) -> str:
     if divergence := verdict.divergence:
-        where = place(divergence.source, divergence.line)
+        where = place(divergence.place.source, divergence.place.line)
         more = f", and {len(verdict.more):,} more" if verdict.more else ""
-        reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
+        reason = f"; {verdict.reason}" if verdict.reason else ""
         return f"{divergence.name} at seq {divergence.seq}, {where}{more}{reason}"
     if problem := verdict.problem:
         return f"{place(problem.source, problem.line)}: {printable(problem.message, 160)}"
-    return printable(verdict.reason)
+    return verdict.reason
 
 
-def _details(alike: Alike, known: str, *, with_json: bool) -> Text:
-    divergence, text = alike.first, Text()
-    loud = divergence.kind is FindingKind.DISAGREEMENT
+def divergence_section(alike: Alike, known: str, *, with_json: bool = False) -> Section:
+    """Return divergences that look alike, by the first of them; ``known`` is what is known."""
+    first = alike.first
+    loud = first.kind is FindingKind.DISAGREEMENT
     title = "SPECIFICATION AND IMPLEMENTATION DISAGREE" if loud else "Divergence"
-    title = "Known divergence" if known else title
-    name = printable(divergence.partition, 120)
-    where = place(divergence.source, divergence.line)
     often = f", the first of {alike.times:,} alike" if alike.times > 1 else ""
     if alike.partitions > 1:
         often += f" in {alike.partitions:,} share-partitions"
-    text.append(f"\n{title}: {name}, seq {divergence.seq}, {where}{often}\n", style="bold red")
-    text.append(_explained(divergence))
-    add_fields(text, [("known", known), ("json", divergence.event if with_json else "")], _WIDTH)
-    return text
+    where = place(first.place.source, first.place.line)
+    return (
+        Heading(
+            f"{printable(first.place.partition, 120)}, seq {first.seq}, {where}{often}",
+            "Known divergence" if known else title,
+        ),
+        *_explained(first),
+        fields(("known", known), ("json", first.place.event if with_json else "")),
+        ItemList(first.evidence, most=1000),
+    )
 
 
-_WIDTH = 14
-"""How wide the names are that stand before what is known of a divergence."""
-
-
-def alarm_text(divergence: Divergence, known: str = "") -> Text:
+def alarm_text(divergence: Finding, known: str = "") -> Text:
     """Return a divergence as the report of a replay shows it; ``known`` is what is known of it."""
-    return _details(Alike(divergence, 1, 1), known, with_json=False)
+    return section_text(divergence_section(Alike(divergence, 1, 1), known))
 
 
 def finding_text(finding: Finding) -> Text:
     """Return what is wrong with one event, in a few lines."""
-    title = Text(f"\nDivergence at seq {finding.seq}\n", style="bold red")
-    return title.append(_explained(finding))
+    return section_text((Heading(f"Divergence at seq {finding.seq}"), *_explained(finding)))
 
 
-def _explained(finding: Finding | Divergence) -> Text:
+def _explained(finding: Finding) -> Section:
     """Return the offending value first, then the rule, the event, and the states around it."""
-    text = Text()
-    if finding.headline:
-        text.append(f"  {printable(finding.headline, 300)}\n", style="bold")
     is_applied = finding.after != finding.before
-    fields = (
+    rows = fields(
         (finding.kind.value, f"{finding.name}: {finding.sentence}"),
+        ("offsets", "" if finding.last is None else span(finding.offset or 0, finding.last)),
         ("event", finding.event_text),
         ("answered" if finding.kind is FindingKind.GUARD else "recorded", finding.recorded),
         ("expected", finding.expected),
@@ -240,100 +253,125 @@ def _explained(finding: Finding | Divergence) -> Text:
         ("differs at" if is_applied else "changes at", finding.changed),
         ("against", finding.engine),
     )
-    add_fields(text, fields, _WIDTH)
-    return text
+    return (*([toned(finding.headline, "strong")] if finding.headline else []), rows)
 
 
-def _show_problems(replay: Replay, console: Console) -> None:
-    problems: list[Problem] = list(
-        dict.fromkeys([*(v.problem for v in replay.verdicts if v.problem), *replay.problems])
-    )
+def _problems(replay: Replay) -> Iterator[Section]:
+    problems = dict.fromkeys([*(v.problem for v in replay.verdicts if v.problem), *replay.problems])
     if problems:
-        console.print(Text("\nUnreadable:", style="bold magenta"))
-    for problem in problems[:MAX_PROBLEMS]:
-        where = place(problem.source, problem.line)
-        console.print(Text(f"  {where}: {printable(problem.message, 300)}"), soft_wrap=True)
-    if len(problems) > MAX_PROBLEMS:
-        console.print(f"  … and {len(problems) - MAX_PROBLEMS:,} more places")
+        texts = (f"{place(p.source, p.line)}: {printable(p.message, 300)}" for p in problems)
+        yield Heading("Unreadable"), ItemList(tuple(texts), most=MAX_PROBLEMS)
 
 
-def _totals(replay: Replay) -> Iterator[Text]:
+def _totals(replay: Replay) -> Iterator[Paragraph]:
     counts = replay.counts
-    text = Text("\n")
-    for number, name, verdict in (
+    numbers = (
         (counts.conforms, "conform", Verdict.CONFORMS),
         (counts.diverged, "diverge", Verdict.DIVERGES),
         (counts.unreadable, "unreadable", Verdict.UNREADABLE),
         (counts.unknown, "unknown", Verdict.UNKNOWN),
         (counts.unchecked, "not checked", Verdict.UNCHECKED),
-    ):
-        text.append(f"{number:,} {name}   ", style=_STYLES[verdict] if number else "dim")
-    yield text.append(f"of {counts.partitions:,} share-partitions")
+    )
+    shown = (Toned(f"{n:,} {name}   ", _TONES[v] if n else "soft") for n, name, v in numbers)
+    yield paragraph(*shown, f"of {counts.partitions:,} share-partitions")
     missed = counts.events - counts.checked
     rate = counts.checked / max(replay.seconds, 1e-9)
-    yield Text(
+    checked = (
         f"{counts.checked:,} events checked, {missed:,} not checked "
         "(sampling, unreadable, or after a divergence), "
-        f"{replay.seconds:.1f} s, {rate:,.0f} events/s, {replay.runner}",
-        style="" if not missed else "yellow",
+        f"{replay.seconds:.1f} s, {rate:,.0f} events/s, {replay.runner}"
     )
-    yield from _unchecked_promises(counts)
-    yield from _recorded(replay)
+    yield toned(checked, "warn" if missed else "")
+    if counts.latest_ms is not None:
+        yield paragraph(f"Timers ended locks up to {counts.latest_ms:,} ms after they were due.")
     if replay.passed_over:
         names = ", ".join(place(name, None) for name in replay.passed_over[:5])
-        yield Text(f"{len(replay.passed_over)} files skipped, not traces by name: {names}")
-    if replay.generated:
-        yield Text(
-            "The results in generated traces come from the implementation itself, so that it "
-            "agrees with them proves nothing.",
-            style="yellow",
-        )
-    if replay.interrupted:
-        yield Text("Stopped before the end; these are the results so far.", style="bold yellow")
+        yield paragraph(f"{len(replay.passed_over)} files skipped, not traces by name: {names}")
+    for warning in _warnings(replay):
+        yield toned(warning, "warn")
 
 
-def _unchecked_promises(counts: Counts) -> Iterator[Text]:
+def _warnings(replay: Replay) -> Iterator[str]:
+    """Yield what the replay does not show, and why."""
+    counts, files = replay.counts, _files(replay.recordings)
     if counts.log_unknown:
-        yield Text(
+        yield (
             f"{counts.log_unknown:,} share-partitions tell nothing of their log: that no record "
-            "was lost, and that nothing past its end was read, is not checked of them.",
-            style="yellow",
+            "was lost, and that nothing past its end was read, is not checked of them."
         )
     if counts.log_partly:
-        yield Text(
+        yield (
             f"{counts.log_partly:,} share-partitions begin over a log that is not empty: that no "
-            "record of before was lost is not checked of them.",
-            style="yellow",
+            "record of before was lost is not checked of them."
         )
-
-
-def _recorded(replay: Replay) -> Iterator[Text]:
-    counts, files = replay.counts, _files(replay.recordings)
     if counts.gaps:
-        yield Text(
+        yield (
             f"{counts.gaps:,} gaps, in which {counts.lost:,} events or more are missing: they are "
-            "not checked, and what follows begins with a state that is believed.",
-            style="yellow",
+            "not checked, and what follows begins with a state that is believed."
         )
-    if counts.latest_ms is not None:
-        yield Text(f"Timers ended locks up to {counts.latest_ms:,} ms after they were due.")
     if files["unfinished"] or files["cut"]:
-        yield Text(
+        yield (
             f"{files['unfinished']:,} of {files['recordings']:,} recorded files have no trailer: "
-            f"their broker died or still writes; {files['cut']:,} end within a line.",
-            style="yellow",
+            f"their broker died or still writes; {files['cut']:,} end within a line."
         )
     if files["sampled"]:
-        yield Text(
+        yield (
             f"{files['sampled']:,} of {files['recordings']:,} recorded files have a sample of the "
-            "share-partitions: nothing is known of the others.",
-            style="yellow",
+            "share-partitions: nothing is known of the others."
         )
     if files["dropped"] or files["faults"]:
-        yield Text(
-            f"The recorder counts {files['dropped']:,} events dropped, {files['faults']:,} faults.",
-            style="yellow",
+        dropped, faults = files["dropped"], files["faults"]
+        yield f"The recorder counts {dropped:,} events dropped, {faults:,} faults."
+    if replay.generated:
+        yield (
+            "The results in generated traces come from the implementation itself, so that it "
+            "agrees with them proves nothing."
         )
+    if replay.interrupted:
+        yield "Stopped before the end; these are the results so far."
+
+
+def junit_document(replay: Replay, label: Label = unlabelled) -> str:
+    """Return JUnit XML with a case for each share-partition, and one for each unread file.
+
+    What diverges fails, what is unreadable or unknown is an error, what was not checked is skipped.
+    """
+    cases = [_case(verdict, label) for verdict in replay.verdicts]
+    for problem in replay.problems:
+        if problem.partition is None:
+            where = place(problem.source, problem.line)
+            cases.append(JUnitCase("file", where, "error", printable(problem.message)))
+    return junit_text("sharespec replay", cases, replay.seconds)
+
+
+_KINDS = {
+    Verdict.DIVERGES: "failure",
+    Verdict.UNREADABLE: "error",
+    Verdict.UNKNOWN: "error",
+    Verdict.UNDETERMINED: "error",
+    Verdict.UNCHECKED: "skipped",
+}
+
+
+def _case(verdict: PartitionVerdict, label: Label) -> JUnitCase:
+    name, kind = printable(verdict.partition, 300), _KINDS.get(verdict.verdict, "")
+    lines = list(_lines(verdict, label)) if kind else []
+    return JUnitCase("partition", name, kind, next(iter(lines), ""), "\n".join(lines))
+
+
+def _lines(verdict: PartitionVerdict, label: Label) -> Iterator[str]:
+    """Yield what is wrong with a share-partition, a line each."""
+    for each in verdict.divergences[:MAX_LINES]:
+        known = f" (known: {label(each)})" if label(each) else ""
+        where = place(each.place.source, each.place.line)
+        yield printable(f"{each.name} at seq {each.seq}, {where}: {each.headline}{known}")
+    if len(verdict.divergences) > MAX_LINES:
+        yield f"and {len(verdict.divergences) - MAX_LINES:,} more"
+    if verdict.problem:
+        where = place(verdict.problem.source, verdict.problem.line)
+        yield printable(f"{where}: {verdict.problem.message}")
+    if verdict.reason:
+        yield printable(verdict.reason)
 
 
 class Bar:
@@ -368,7 +406,7 @@ class Bar:
 
     def done(self, tasks: int, results: Sequence[Any]) -> None:
         """Show how many tasks are done, and how many share-partitions diverge."""
-        verdicts = [r for r in results if isinstance(r, PartitionVerdict)]
+        verdicts = [r.verdict for r in results if isinstance(r, CheckedPartition)]
         totals = ""
         if verdicts:
             diverged = sum(v.verdict is Verdict.DIVERGES for v in verdicts)

@@ -8,18 +8,34 @@ from typing import Any
 import attrs
 import pyarrow as pa
 
-from replay.verdict import Divergence, PartitionVerdict, RecordRow
+from judge.finding import Finding, FindingPlace
+from model.snapshot import SharePartitionSnapshot
+from replay.verdict import PartitionVerdict
 
 SCHEMA_VERSION = 2
 """Changes where a column has another name, type or meaning; not where one is added."""
 
 _NUMBERS = {
     *("seq", "line", "offset", "events", "checked", "gaps", "lost", "latest_ms", "repeats"),
-    *("recorded_value", "expected_value", "start_offset_before", "end_offset_before"),
-    *("delivery_complete_count_before", "first", "last", "delivery_count"),
+    *("recorded_value", "expected_value"),
 }
-_LISTS = ("records_before", "records_expected", "records_recorded")
+_WINDOW = ("start_offset", "end_offset", "delivery_complete_count")
+_STATES = {"state_before": "before", "state_expected": "expected", "state_recorded": "recorded"}
+_UNWRITTEN = ("place", "last", "evidence", "cause", "vector", "pins", "rests_on")
+"""Fields of a finding that are no columns: its place is several, the others are of no trace."""
+
 _NAME = [("group", pa.string()), ("topic", pa.string()), ("topic_partition", pa.int64())]
+
+RECORD = pa.struct(
+    [
+        *((name, pa.int64()) for name in ("first", "last")),
+        ("state", pa.string()),
+        ("delivery_count", pa.int64()),
+        ("member", pa.string()),
+        ("pending", pa.bool_()),
+    ]
+)
+"""Records in equal states, as in ``after.records`` of a trace."""
 
 
 def _columns(cls: type, *without: str) -> list[tuple[str, pa.DataType]]:
@@ -28,20 +44,21 @@ def _columns(cls: type, *without: str) -> list[tuple[str, pa.DataType]]:
 
 
 def _type(name: str) -> pa.DataType:
-    if name in _LISTS:
-        return pa.list_(RECORD)
     if name == "operations_before":
         return pa.list_(pa.string())
-    if name == "pending":
-        return pa.bool_()
     return pa.int64() if name in _NUMBERS else pa.string()
 
 
-RECORD = pa.struct(_columns(RecordRow))
-"""Records in equal states, as in ``after.records`` of a trace."""
-
-DIVERGENCES = pa.schema([*_columns(Divergence), *_NAME])
-"""The columns of divergences: those of ``Divergence``, and the parts of the share-partition."""
+DIVERGENCES = pa.schema(
+    [
+        *_columns(FindingPlace),
+        *_columns(Finding, *_STATES, *_UNWRITTEN),
+        *((f"{name}_before", pa.int64()) for name in _WINDOW),
+        *((f"records_{name}", pa.list_(RECORD)) for name in _STATES.values()),
+        *_NAME,
+    ]
+)
+"""The columns of divergences: those of a finding, its states, and the parts of its place."""
 
 VERDICTS = pa.schema(
     [
@@ -67,9 +84,37 @@ def name_parts(partition: str) -> dict[str, Any]:
     return dict.fromkeys((name for name, _ in _NAME))
 
 
-def divergence_row(divergence: Divergence) -> dict[str, Any]:
+def divergence_row(finding: Finding) -> dict[str, Any]:
     """Return a row of divergences."""
-    return attrs.asdict(divergence) | name_parts(divergence.partition)
+    columns = set(DIVERGENCES.names)
+    kept = {f.name: getattr(finding, f.name) for f in attrs.fields(Finding) if f.name in columns}
+    before = finding.state_before
+    window = {f"{name}_before": before and getattr(before, name) for name in _WINDOW}
+    records = {f"records_{to}": _records(getattr(finding, name)) for name, to in _STATES.items()}
+    place = attrs.asdict(finding.place)
+    return place | kept | window | records | name_parts(finding.place.partition)
+
+
+def finding_of(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a finding in a row of divergences, without its states."""
+    place = FindingPlace(**{field.name: row[field.name] for field in attrs.fields(FindingPlace)})
+    kept = {field.name: row[field.name] for field in attrs.fields(Finding) if field.name in row}
+    return {**kept, "place": place, "operations_before": tuple(row["operations_before"])}
+
+
+def _records(state: SharePartitionSnapshot | None) -> list[dict[str, Any]]:
+    """Return the records of a state as data."""
+    return [
+        {
+            "first": record.first,
+            "last": record.last,
+            "state": record.state.name,
+            "delivery_count": record.delivery_count,
+            "member": record.owner,
+            "pending": record.pending,
+        }
+        for record in (state.records if state else None) or ()
+    ]
 
 
 def verdict_row(verdict: PartitionVerdict) -> dict[str, Any]:

@@ -12,8 +12,9 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from replay.facts import CheckedPartition, InputFacts
 from replay.gather import Gathered, GatherTask, gather
-from replay.load import BucketTask, OrderedTask
+from replay.load import CheckTask
 from replay.plan import Plan, is_sampled
 from replay.processes import HereRunner, ProcessRunner
 from replay.recording import Recording
@@ -33,14 +34,23 @@ from replay.tasks import (
     Inputs,
     bucket_count,
     check_tasks,
+    facts_of,
     gather_tasks,
     inputs_of,
     problems_of,
 )
-from replay.verdict import PartitionVerdict, Replay, Verdict, counted, weighed
+from replay.verdict import (
+    NOT_SAMPLED,
+    PartitionVerdict,
+    Replay,
+    Verdict,
+    counted,
+    not_checked,
+    weighed,
+)
 
 if TYPE_CHECKING:
-    from replay.segments import Segment, Segmented, SegmentVerdict
+    from replay.segments import Segment, SegmentVerdict
 
 LARGE_EVENTS = 20_000
 """How many events a share-partition has at least that is checked in segments."""
@@ -108,7 +118,9 @@ def _replayed(
         verdicts: list[PartitionVerdict] = []
         left: dict[str, Carried] = {}
         if whole:
-            verdicts, left, whole = _second_stage(runner, inputs, plan, progress, carried)
+            large = large_ones(inputs.events, plan, runner.parallelism)
+            facts = facts_of(inputs, carried, large, folder)
+            verdicts, left, whole = _second_stage(runner, inputs, plan, facts, progress)
     rest = [*others(inputs, plan, verdicts), *_earlier(carried, inputs, plan)]
     verdicts = sorted([*verdicts, *rest], key=lambda v: v.partition)
     states = after(verdicts, left)
@@ -185,37 +197,26 @@ def _compile(plan: Plan) -> Iterable[None]:
 
 
 def _second_stage(
-    runner: Runner,
-    inputs: Inputs,
-    plan: Plan,
-    progress: Progress,
-    carried: Mapping[str, Carried],
+    runner: Runner, inputs: Inputs, plan: Plan, facts: InputFacts, progress: Progress
 ) -> tuple[list[PartitionVerdict], dict[str, Carried], bool]:
     """Check the share-partitions that are sampled; return also where a later replay can go on."""
     parallelism = runner.parallelism
     chosen = [name for name in inputs.places if is_sampled(name, plan.sample)]
-    tasks = check_tasks(inputs, chosen, parallelism, carried)
-    shares = _shares(tasks, parallelism)
-    large = large_ones({name: inputs.events[name] for name in chosen}, plan, parallelism)
-    check = functools.partial(_check, plan, large)
-    results, whole = runner.run("check", shares, check, progress)
-    verdicts = [result for result in results if isinstance(result, PartitionVerdict)]
-    kept = [result for result in results if not isinstance(result, PartitionVerdict)]
-    verdicts += [each.verdict for each in kept if not each.segments]
-    if whole and (cut := [each for each in kept if each.segments]):
+    tasks = check_tasks(inputs, chosen, parallelism, facts)
+    check = functools.partial(_check, plan)
+    results, whole = runner.run("check", _shares(tasks, parallelism), check, progress)
+    verdicts = [result.verdict for result in results if not result.segments]
+    if whole and (cut := [result for result in results if result.segments]):
         more, whole = _third_stage(runner, cut, plan, progress)
         verdicts += more
-    left = {each.left.partition: each.left for each in kept if each.left}
-    # A share-partition in two files, one of them in order, is seen by the other's task alone.
-    return list({verdict.partition: verdict for verdict in verdicts}.values()), left, whole
+    left = {each.left.partition: each.left for each in results if each.left}
+    return verdicts, left, whole
 
 
-def _check(
-    plan: Plan, large: Mapping[str, int], tasks: tuple[BucketTask | OrderedTask, ...]
-) -> "Iterator[PartitionVerdict | Segmented]":
-    from replay.segments import run_task  # noqa: PLC0415 - who only waits needs no Numba
+def _check(plan: Plan, tasks: tuple[CheckTask, ...]) -> Iterator[CheckedPartition]:
+    from replay.check_sorted import check_task  # noqa: PLC0415 - who only waits needs no Numba
 
-    return (verdict for task in tasks for verdict in run_task(task, plan, large))
+    return (checked for task in tasks for checked in check_task(task, plan))
 
 
 def large_ones(events: Mapping[str, int], plan: Plan, parallelism: int) -> dict[str, int]:
@@ -226,6 +227,7 @@ def large_ones(events: Mapping[str, int], plan: Plan, parallelism: int) -> dict[
     """
     if not {"spec", "impl"} <= set(plan.against):
         return {}
+    events = {name: n for name, n in events.items() if is_sampled(name, plan.sample)}
     if plan.segment_events:
         return {name: plan.segment_events for name, n in events.items() if n > plan.segment_events}
     if parallelism == 1:
@@ -239,7 +241,7 @@ def _segment_events(events: int, parallelism: int) -> int:
 
 
 def _third_stage(
-    runner: Runner, cut: "list[Segmented]", plan: Plan, progress: Progress
+    runner: Runner, cut: list[CheckedPartition], plan: Plan, progress: Progress
 ) -> tuple[list[PartitionVerdict], bool]:
     """Check the segments of the share-partitions that were cut up."""
     from replay.segments import joined  # noqa: PLC0415 - who only waits needs no Numba
@@ -250,7 +252,10 @@ def _third_stage(
     parts: dict[str, list[SegmentVerdict]] = {}
     for result in results:
         parts.setdefault(result.partition, []).append(result)
-    verdicts = (joined(each, parts.get(each.verdict.partition, [])) for each in cut)
+    verdicts = (
+        joined(each.verdict, len(each.segments), parts.get(each.verdict.partition, []))
+        for each in cut
+    )
     return [verdict for verdict in verdicts if verdict], whole
 
 
@@ -275,13 +280,8 @@ def others(
     for name in inputs.places.keys() | bad.keys():
         if name in done:
             continue
-        events = inputs.events.get(name, 0)
-        if name in bad:
-            yield PartitionVerdict(name, Verdict.UNREADABLE, events, 0, problem=bad[name])
-        elif not is_sampled(name, plan.sample):
-            yield PartitionVerdict(name, Verdict.UNCHECKED, events, 0, "not in the sample")
-        else:
-            yield PartitionVerdict(name, Verdict.UNCHECKED, events, 0, "stopped before it was")
+        reason = "stopped before it was" if is_sampled(name, plan.sample) else NOT_SAMPLED
+        yield not_checked(name, inputs.events.get(name, 0), reason, bad.get(name))
 
 
 def _earlier(

@@ -32,6 +32,8 @@ _ANSWER_SECONDS = 10
 
 PACKAGES = ("model", "spec", "impl", "judge", "replay")
 """What workers need, each beside this one."""
+_SHIPPED = (".py", ".toml")
+"""How the files end that those need: modules and tables."""
 
 
 class _Collected(AccumulatorParam[list[Any]]):
@@ -180,14 +182,15 @@ def first_line(error: BaseException) -> str:
 def shipped_code(folder: Path) -> Path:
     """Write the packages that workers import as one zip in the folder and return its path.
 
-    Installed, they are parts of the package sharespec, and so they are for the workers.
+    With the tables that they read. Installed, they are parts of the package sharespec, and so they
+    are for the workers.
     """
     target = folder / "sharespec.zip"
     parent = Path(replay.__file__).parent.parent
     *above, _replay = replay.__name__.split(".")
     paths = [parent / "__init__.py"] if above else []
     for package in PACKAGES:
-        paths += sorted((parent / package).rglob("*.py"))
+        paths += sorted(path for end in _SHIPPED for path in (parent / package).rglob(f"*{end}"))
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in paths:
             archive.write(path, Path(*above) / path.relative_to(parent))

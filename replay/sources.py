@@ -73,7 +73,7 @@ def find_sources(paths: Iterable[str | Path]) -> Sources:
     for path in map(Path, paths):
         if not path.exists():
             raise NoSuchTraceError(f"{path} does not exist")
-        for file in _within(path):
+        for file in files_within(path):
             if file != path and not file.name.endswith(SUFFIXES):
                 passed_over.append(shown_path(file))
                 continue
@@ -96,7 +96,7 @@ def text_of(sources: Iterable[Source]) -> int:
     return sum(source.size * _TEXT_FACTOR[source.form] for source in sources)
 
 
-def _within(path: Path) -> Iterator[Path]:
+def files_within(path: Path) -> Iterator[Path]:
     """Yield the files of a folder and its folders in order, hidden ones aside; or the file."""
     if not path.is_dir():
         yield path

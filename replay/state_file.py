@@ -15,12 +15,13 @@ from uuid import uuid4
 import attrs
 import pyarrow as pa
 
+from judge.finding import Finding
 from model.errors import InvalidValueError
 from model.profile import Profile
 from model.whole_state import ReplayState
-from replay.verdict import Divergence, LogKnowledge, PartitionVerdict, Verdict
+from replay.verdict import LogKnowledge, PartitionVerdict, Verdict
 
-VERSION = 3
+VERSION = 4
 """The version of the format: of a file with other columns it is another."""
 
 NAME = "states.arrow"
@@ -52,7 +53,7 @@ class Carried:
     leader_epoch: int | None = None
     instance: int | None = None
     unfinished: bool = False
-    divergence: Divergence | None = None
+    divergence: Finding | None = None
 
 
 @attrs.frozen

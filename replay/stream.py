@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 from pyspark.sql.streaming.query import StreamingQuery
 
+from judge.finding import Finding
 from model.errors import InvalidValueError
 from replay.arrivals import ARRIVED, Patience, Waiting
 from replay.frame import check_columns, spark_type
@@ -35,7 +36,7 @@ from replay.stream_file import (
     write_stream,
 )
 from replay.stream_rows import completed_rows
-from replay.verdict import Divergence, Problem
+from replay.verdict import Problem
 
 TASKS_PER_CORE = 2
 """In how many tasks a batch is checked, about."""
@@ -54,7 +55,7 @@ class Batch:
 
     summary: Summary
     left: Left
-    alarms: tuple[Divergence, ...] = ()
+    alarms: tuple[Finding, ...] = ()
     problems: tuple[Problem, ...] = ()
     again: bool = False
 

@@ -14,13 +14,14 @@ from typing import Any
 import attrs
 import pyarrow as pa
 
+from judge.finding import Finding
 from judge.weighing import Given, too_little
 from model.profile import Profile
 from replay.arrivals import ARRIVED, Waiting
 from replay.judged import Counts, packed, unpacked
 from replay.result_schema import divergence_row
 from replay.state_file import NAME, Carried, StateError, Written, read_left, write_states
-from replay.verdict import Divergence, Problem
+from replay.verdict import Problem
 
 SPARK = "spark"
 """The folder in which Spark keeps which files belong to which batch."""
@@ -154,7 +155,7 @@ def write_alarms(
     folder: Path,
     name: str,
     batch: int,
-    alarms: Iterable[Divergence],
+    alarms: Iterable[Finding],
     problems: Iterable[Problem],
 ) -> None:
     """Write the divergences and problems of a batch, over those of an attempt that was cut off."""

@@ -8,19 +8,18 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped] # not typed
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from judge.finding import FindingKind
+from judge.finding import Finding, FindingKind
 from model.errors import InvalidValueError
 from replay.frame import Checked, check
 from replay.plan import Plan
+from replay.result_schema import finding_of
 from replay.runner import SessionError
 from replay.session import first_line
 from replay.sources import NoSuchTraceError
 from replay.verdict import (
-    Divergence,
     LogKnowledge,
     PartitionVerdict,
     Problem,
-    RecordRow,
     Replay,
     Verdict,
     counted,
@@ -98,11 +97,6 @@ def _verdict(row: Row, table: str) -> PartitionVerdict:
     )
 
 
-def _divergence(row: Row) -> Divergence:
-    values: dict[str, Any] = row.asDict()
-    kept = {f.name: values[f.name] for f in attrs.fields(Divergence)}
-    for name, value in kept.items():
-        if isinstance(value, list):
-            parts = (RecordRow(**p.asDict()) if isinstance(p, Row) else p for p in value)
-            kept[name] = tuple(parts)
-    return Divergence(**{**kept, "kind": FindingKind(values["kind"])})
+def _divergence(row: Row) -> Finding:
+    fields = finding_of(row.asDict())
+    return Finding(**{**fields, "kind": FindingKind(fields["kind"])})

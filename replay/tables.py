@@ -13,7 +13,7 @@ from model.errors import InvalidValueError
 from model.trace import TraceEvent
 from model.trace_arrow import SCHEMA
 from model.trace_codec import event_from_row
-from model.trace_schema import EVENT, Field, FieldKind
+from model.trace_schema import EVENT, FieldKind, TraceField
 
 ROWS_AT_ONCE = 512
 """How many rows are Python objects at a time."""
@@ -84,7 +84,7 @@ def _is_utf8(table: pa.Table) -> bool:
     return True
 
 
-def _lacks(array: pa.Array, field: Field, allowed: int) -> bool:
+def _lacks(array: pa.Array, field: TraceField, allowed: int) -> bool:
     """Return whether more than ``allowed`` values are null that must not be."""
     if not field.optional and array.null_count > allowed:
         return True
@@ -98,13 +98,13 @@ def _lacks(array: pa.Array, field: Field, allowed: int) -> bool:
     return False
 
 
-def _item(field: Field) -> Field:
+def _item(field: TraceField) -> TraceField:
     kind = FieldKind.INTEGER if field.kind is FieldKind.INTEGERS else FieldKind.RECORD
-    return Field(field.name, kind, field.parts)
+    return TraceField(field.name, kind, field.parts)
 
 
 def _missing(
-    path: str, array: pa.Array, field: Field, rows: npt.NDArray[np.int64]
+    path: str, array: pa.Array, field: TraceField, rows: npt.NDArray[np.int64]
 ) -> Iterator[BadRow]:
     """Yield the first bad row of each part; ``rows`` has the row of each value of ``array``."""
     if array.null_count:
@@ -124,7 +124,7 @@ def _missing(
 
 
 def _missing_in_list(
-    path: str, array: pa.Array, field: Field, rows: npt.NDArray[np.int64]
+    path: str, array: pa.Array, field: TraceField, rows: npt.NDArray[np.int64]
 ) -> Iterator[BadRow]:
     if not len(array):
         return

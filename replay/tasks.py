@@ -1,16 +1,21 @@
 """What the files of a trace hold, and the tasks that read and check it."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import attrs
 
+from replay.facts import InputFacts
 from replay.gather import Gathered, GatherTask, bucket_of
-from replay.load import BucketTask, GatheredPart, OrderedTask
+from replay.load import CheckTask, FilePart
 from replay.recording import Recording
 from replay.sources import Form, Source, text_of
 from replay.state_file import Carried
 from replay.survey import PartitionRun, Survey
 from replay.verdict import Problem
+
+T_ = TypeVar("T_")
 
 CHUNK_BYTES = 32 << 20
 """How much of a file of plain lines one task reads."""
@@ -112,32 +117,50 @@ def problems_of(inputs: Inputs) -> dict[str, Problem]:
     return _first_problems(inputs.problems) | _conflicts(inputs)
 
 
-def check_tasks(
+def facts_of(
     inputs: Inputs,
-    chosen: Iterable[str],
-    parallelism: int,
     carried: Mapping[str, Carried] | None = None,
-) -> list[BucketTask | OrderedTask]:
-    """Return the tasks that check the chosen share-partitions.
+    large: Mapping[str, int] | None = None,
+    folder: str = "",
+) -> InputFacts:
+    """Return what the checks of share-partitions have to know of all files."""
+    unfinished = (path for path, each in inputs.recordings.items() if each.is_unfinished)
+    return InputFacts(
+        inputs.events,
+        _first_problems(inputs.problems),
+        frozenset(_conflicts(inputs)),
+        frozenset(unfinished),
+        carried or {},
+        large or {},
+        folder,
+    )
 
-    ``carried`` has where an earlier replay left some of them.
-    """
-    conflicts, chosen = _conflicts(inputs), frozenset(chosen)
-    tasks: list[BucketTask | OrderedTask] = []
-    tasks += _bucket_tasks(inputs, conflicts, chosen)
-    # A share-partition in several files is not read from those in order.
-    alone = chosen - conflicts.keys()
-    tasks += _ordered_tasks(inputs.surveys, alone, parallelism, len(tasks))
-    return [_going_on(task, carried) for task in tasks] if carried else tasks
+
+def check_tasks(
+    inputs: Inputs, chosen: Iterable[str], parallelism: int, facts: InputFacts
+) -> list[CheckTask]:
+    """Return the tasks that check the chosen share-partitions, without those that are unusable."""
+    wanted = frozenset(chosen) - facts.unusable
+    tasks = _bucket_tasks(inputs, wanted)
+    tasks += _ordered_tasks(inputs.surveys, wanted, parallelism, len(tasks))
+    return [attrs.evolve(task, facts=_facts_about(facts, task.events)) for task in tasks]
 
 
-def _going_on(
-    task: BucketTask | OrderedTask, carried: Mapping[str, Carried]
-) -> BucketTask | OrderedTask:
-    """Return the task with where an earlier replay left its share-partitions."""
-    runs = task.runs if isinstance(task, OrderedTask) else ()
-    names = task.chosen if isinstance(task, BucketTask) else {run.partition for run in runs}
-    return attrs.evolve(task, carried={name: carried[name] for name in names if name in carried})
+def _facts_about(facts: InputFacts, names: Iterable[str]) -> InputFacts:
+    """Return the facts about these share-partitions: a task takes no others along."""
+    names = frozenset(names)
+
+    def about(facts: Mapping[str, T_]) -> dict[str, T_]:
+        return {name: facts[name] for name in facts.keys() & names}
+
+    return attrs.evolve(
+        facts,
+        events=about(facts.events),
+        bad=about(facts.bad),
+        unusable=frozenset(),
+        carried=about(facts.carried),
+        large=about(facts.large),
+    )
 
 
 def line_bases(gathered: Iterable[Gathered]) -> dict[int, int]:
@@ -177,49 +200,37 @@ def _conflicts(inputs: Inputs) -> dict[str, Problem]:
     return conflicts
 
 
-def _bucket_tasks(
-    inputs: Inputs, conflicts: Mapping[str, Problem], chosen: Iterable[str]
-) -> list[BucketTask]:
+def _bucket_tasks(inputs: Inputs, chosen: frozenset[str]) -> list[CheckTask]:
     """Return a task for each bucket that holds a chosen share-partition."""
-    gathered, bad = inputs.gathered, _first_problems(inputs.problems)
+    gathered = inputs.gathered
     if not gathered:
         return []
-    unfinished = (path for path, recording in inputs.recordings.items() if recording.is_unfinished)
-    open_files = frozenset(unfinished)
     buckets = gathered[0].task.buckets
     bases = line_bases(gathered)
     names: dict[int, set[str]] = {}
     here = {name for part in gathered for name in part.partitions}
-    for name in here.intersection(chosen):
+    for name in here & chosen:
         names.setdefault(bucket_of(name, buckets), set()).add(name)
-    parts: dict[int, list[GatheredPart]] = {}
+    parts: dict[int, list[FilePart]] = {}
     for task in sorted(gathered, key=lambda part: part.task.number):
         for bucket, groups in task.row_groups.items():
-            part = GatheredPart(task.task.target, groups, bases[task.task.number])
+            part = FilePart(task.task.target, groups, bases[task.task.number])
             parts.setdefault(bucket, []).append(part)
     return [
-        BucketTask(
-            i,
-            tuple(parts[bucket]),
-            {name: bad[name] for name in wanted if name in bad},
-            {name: conflicts[name] for name in wanted if name in conflicts},
-            frozenset(wanted),
-            open_files,
-            events={name: inputs.events[name] for name in wanted},
-        )
+        CheckTask(i, tuple(parts[bucket]), {name: inputs.events[name] for name in wanted})
         for i, (bucket, wanted) in enumerate(sorted(names.items()))
     ]
 
 
 def _ordered_tasks(
     surveys: Sequence[Survey], chosen: frozenset[str], parallelism: int, first: int
-) -> list[OrderedTask]:
+) -> list[CheckTask]:
     """Return tasks of about equal size over the chosen runs of files that lie in order."""
     total = sum(survey.rows for survey in surveys)
     target = min(1_000_000, max(20_000, total // (4 * parallelism)))
-    tasks: list[OrderedTask] = []
+    tasks: list[CheckTask] = []
     for survey in surveys:
-        ends = _row_group_ends(survey)
+        ends = frozenset(itertools.accumulate(survey.row_groups))
         held: list[PartitionRun] = []
         size = 0
         for run in survey.runs or ():
@@ -236,24 +247,8 @@ def _ordered_tasks(
     return tasks
 
 
-def _row_group_ends(survey: Survey) -> dict[int, int]:
-    """Return the row after each row group, with the group's number."""
-    ends: dict[int, int] = {}
-    row = 0
-    for group, rows in enumerate(survey.row_groups):
-        row += rows
-        ends[row] = group
-    return ends
-
-
-def _ordered(number: int, survey: Survey, runs: Sequence[PartitionRun]) -> OrderedTask:
-    """Return the task over these runs, with the row groups that any of them touches."""
-    groups: list[int] = []
-    start = place = 0
-    for group, rows in enumerate(survey.row_groups):
-        while place < len(runs) and runs[place].first_row + runs[place].rows <= start:
-            place += 1
-        if place < len(runs) and runs[place].first_row < start + rows:
-            groups.append(group)
-        start += rows
-    return OrderedTask(number, survey.source.path, tuple(groups), tuple(runs))
+def _ordered(number: int, survey: Survey, runs: Sequence[PartitionRun]) -> CheckTask:
+    """Return the task over these runs."""
+    events = {run.partition: run.rows for run in runs}
+    first_rows = {run.partition: run.first_row for run in runs}
+    return CheckTask(number, (FilePart(survey.source.path),), events, first_rows=first_rows)

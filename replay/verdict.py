@@ -1,11 +1,13 @@
 """The results of a replay: a verdict on each share-partition, and the totals."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import ClassVar, TypeVar
 
 import attrs
 
-from judge.finding import FindingKind, signature
+from judge.finding import Finding
 from judge.weighing import Given, too_little
 from judge.words import printable
 from replay.recording import Recording
@@ -15,13 +17,15 @@ class Verdict(StrEnum):
     """The verdict on one share-partition.
 
     Unknown: nothing is wrong, but too little of what was given could be judged
-    (``judge.weighing``). Not checked: it was not asked for, or not reached.
+    (``judge.weighing``). Undetermined: of a request log, only something unseen explains it. Not
+    checked: it was not asked for, or not reached.
     """
 
     CONFORMS = "conforms"
     DIVERGES = "diverges"
     UNREADABLE = "unreadable"
     UNKNOWN = "unknown"
+    UNDETERMINED = "undetermined"
     UNCHECKED = "not checked"
 
 
@@ -51,65 +55,6 @@ class Problem:
 
 
 @attrs.frozen
-class RecordRow:
-    """Records in equal states: a row of the records in flight."""
-
-    first: int
-    last: int
-    state: str
-    delivery_count: int
-    member: str | None
-    pending: bool
-
-
-@attrs.frozen
-class Divergence:
-    """The first event of a share-partition that no rule allows, and the states around it.
-
-    ``name`` and ``sentence`` are those of the guard, invariant or kind of difference; ``before``
-    and ``after`` are the states that were expected, in words. The rest is as in ``Finding``;
-    ``event`` is the row as JSON. The states as data: the window before, and the records in flight
-    before, as expected and as recorded after, at most ``MAX_RECORDS`` ranges of each.
-    ``operations_before`` are the kinds of operations up to the event, as far as they were read with
-    it: of a share-partition in segments those of its segment.
-    """
-
-    partition: str
-    seq: int
-    source: str
-    line: int
-    engine: str
-    kind: FindingKind
-    name: str
-    sentence: str
-    event: str
-    recorded: str
-    expected: str
-    before: str
-    after: str
-    offset: int | None = None
-    headline: str = ""
-    operation: str = ""
-    event_text: str = ""
-    recorded_after: str = ""
-    changed: str = ""
-    recorded_value: int | None = None
-    expected_value: int | None = None
-    start_offset_before: int | None = None
-    end_offset_before: int | None = None
-    delivery_complete_count_before: int | None = None
-    records_before: tuple[RecordRow, ...] = ()
-    records_expected: tuple[RecordRow, ...] = ()
-    records_recorded: tuple[RecordRow, ...] = ()
-    operations_before: tuple[str, ...] = attrs.field(default=(), eq=False)
-
-    @property
-    def signature(self) -> tuple[str, ...]:
-        """Return what is the same of divergences that look alike, as in known deviations."""
-        return signature(self.name, self.operation, self.recorded)
-
-
-@attrs.frozen
 class PartitionVerdict:
     """The verdict on one share-partition; ``checked`` of its ``events`` were compared.
 
@@ -120,22 +65,24 @@ class PartitionVerdict:
     ``latest_ms`` is how long after it was due the latest timer ended a lock, None if no timer did.
     """
 
+    given: ClassVar[Given] = Given.EVENTS
+
     partition: str
     verdict: Verdict
     events: int
     checked: int
     reason: str = ""
-    divergence: Divergence | None = None
+    divergence: Finding | None = None
     problem: Problem | None = None
     log: LogKnowledge = LogKnowledge.ALL
     gaps: int = 0
     lost: int = 0
     latest_ms: int | None = None
-    more: tuple[Divergence, ...] = ()
+    more: tuple[Finding, ...] = ()
     repeats: int = 0
 
     @property
-    def divergences(self) -> tuple[Divergence, ...]:
+    def divergences(self) -> tuple[Finding, ...]:
         """Return all divergences, in order."""
         return (self.divergence, *self.more) if self.divergence else ()
 
@@ -184,7 +131,23 @@ class Replay:
     runner: str = ""
 
 
-def weighed(verdict: PartitionVerdict) -> PartitionVerdict:
+V = TypeVar("V", bound=PartitionVerdict)
+
+
+NOT_SAMPLED = "not in the sample"
+"""Why a share-partition is not checked that was left out on purpose."""
+
+
+def not_checked(
+    partition: str, events: int, reason: str, problem: Problem | None
+) -> PartitionVerdict:
+    """Return the verdict on a share-partition that nobody checked, with its problem, if any."""
+    if problem:
+        return PartitionVerdict(partition, Verdict.UNREADABLE, events, 0, problem=problem)
+    return PartitionVerdict(partition, Verdict.UNCHECKED, events, 0, reason)
+
+
+def weighed(verdict: V) -> V:
     """Return a verdict that says "conforms" only where nearly all that was given was judged."""
     if verdict.verdict is not Verdict.CONFORMS or not (reason := light(verdict)):
         return verdict
@@ -197,10 +160,10 @@ def light(verdict: PartitionVerdict) -> str:
 
     The event behind a gap tells a state that is believed.
     """
-    return too_little(Given.EVENTS, verdict.checked, verdict.events, verdict.gaps)
+    return too_little(verdict.given, verdict.checked, verdict.events, verdict.gaps)
 
 
-def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts:
+def counted(verdicts: Sequence[PartitionVerdict], problems: Sequence[Problem]) -> Counts:
     """Return the totals over all share-partitions and the problems that belong to none."""
     per = dict.fromkeys(Verdict, 0)
     for verdict in verdicts:
@@ -213,7 +176,7 @@ def counted(verdicts: list[PartitionVerdict], problems: list[Problem]) -> Counts
         diverged=per[Verdict.DIVERGES],
         unreadable=per[Verdict.UNREADABLE] + len({p.source for p in problems if not p.partition}),
         unchecked=per[Verdict.UNCHECKED],
-        unknown=per[Verdict.UNKNOWN],
+        unknown=per[Verdict.UNKNOWN] + per[Verdict.UNDETERMINED],
         log_unknown=sum(v.log is LogKnowledge.NOTHING for v in verdicts),
         log_partly=sum(v.log is LogKnowledge.FROM_FIRST_EVENT for v in verdicts),
         gaps=sum(v.gaps for v in verdicts),

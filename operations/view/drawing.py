@@ -15,7 +15,7 @@ from operations.changes import changes
 from operations.explain import answer_text
 from operations.frames import Frame, lag_after, reported_lag_after
 from operations.view.columns import NOTHING, Column, Columns, Piece, applied, halved
-from operations.view.rules import BrokenRule, Cite, broken_rule, operation_name
+from operations.view.rules import BrokenRule, broken_rule, operation_name
 
 LEADER, DIVERGES, UNCHECKED, GAP, UNKNOWN = 1, 2, 4, 8, 16
 """Flags of a column: a new leader or a reset, the event that diverges, not checked, events are
@@ -200,7 +200,6 @@ def known_of(_number: int, frame: Frame) -> tuple[int | None, int | None, Number
 def drawing_of(
     name: str,
     frames: Iterable[Frame],
-    cite: Cite,
     around: int | None = None,
 ) -> Drawing:
     """Return the drawing of a share-partition, whose events are walked through once.
@@ -218,7 +217,7 @@ def drawing_of(
         columns.add(column)
         near.add(column, frame)
         if frame.finding:
-            divergence = divergence_of(frame, column.first, cite)
+            divergence = divergence_of(frame, column.first)
         if frame.problem:
             notes.append(f"From seq {column.seq} on nothing is checked: {frame.problem}")
     return Drawing(
@@ -296,12 +295,12 @@ MAX_WRITES, MAX_WRITTEN = 8, 400
 """How many writes of one event are shown, and how many ends of ranges in them."""
 
 
-def divergence_of(frame: Frame, number: int, cite: Cite) -> Divergence | None:
+def divergence_of(frame: Frame, number: int) -> Divergence | None:
     """Return the divergence of a frame that has a finding."""
     finding = frame.finding
     if finding is None:
         return None
-    rule = broken_rule(finding.name, finding.sentence, frame.event.operation, cite)
+    rule = broken_rule(finding.name, finding.sentence, frame.event.operation)
     return Divergence(
         number,
         finding.seq,

@@ -10,7 +10,6 @@ from operations.explain import ExplainError
 from operations.local import opened_traces, share_partitions
 from operations.view.drawing import Drawing
 from operations.view.page import MAX_PARTITIONS, Listed
-from operations.view.rules import Cite
 from operations.view.trace import SPARK, drawn_rows
 from replay.report import Label
 from replay.verdict import ORDER, PartitionVerdict, Verdict, place
@@ -42,7 +41,7 @@ def listed_verdicts(
 
 
 def drawings_of(
-    paths: Sequence[Path], verdicts: Iterable[PartitionVerdict], profile: Profile, cite: Cite
+    paths: Sequence[Path], verdicts: Iterable[PartitionVerdict], profile: Profile
 ) -> list[Drawing]:
     """Return the drawings of the diverging share-partitions and of some that conform.
 
@@ -53,7 +52,7 @@ def drawings_of(
     with opened_traces(paths) as traces:
         for rows in share_partitions(traces, lambda name: name in wanted):
             try:
-                drawings[rows.partition] = drawn_rows(rows, profile, cite).drawing
+                drawings[rows.partition] = drawn_rows(rows, profile).drawing
             except ExplainError:
                 continue
     return [drawings[name] for name in wanted if name in drawings]

@@ -9,16 +9,18 @@ from typing import Any
 
 import attrs
 
+import judge
 import spec
+from judge import checkpoint
 from model import operations as ops
 from model.operation_table import OPERATION_TABLE, operation_row
+from model.rules import VERDICT_RULES
 from operations.life import plain_module, rule_text
 from spec import (
     aborted,
     acknowledge,
     acquire,
     alter_config,
-    checkpoint,
     dead_letters,
     expire,
     initialize,
@@ -28,9 +30,6 @@ from spec import (
     release,
     writes,
 )
-
-Cite = Callable[[str], tuple[str, str] | None]
-"""Returns the source of a rule and its statement; None if neither is known."""
 
 MAX_PLACES = 8
 """How many places of one rule are listed."""
@@ -69,14 +68,14 @@ class BrokenRule:
     places: tuple[str, ...]
 
 
-def broken_rule(name: str, sentence: str, operation: ops.Operation, cite: Cite) -> BrokenRule:
+def broken_rule(name: str, sentence: str, operation: ops.Operation) -> BrokenRule:
     """Return a rule with its source, and where ``spec`` enforces it.
 
     Of a kind of difference that is the transition that computes what was expected.
     """
-    source, says = cite(name) or ("", "")
+    rule = VERDICT_RULES[name]
     places = tuple(_named(name))[:MAX_PLACES]
-    return BrokenRule(name, sentence, source, says, places or (place_of(operation),))
+    return BrokenRule(name, sentence, rule.source, rule.says, places or (place_of(operation),))
 
 
 def place_of(operation: ops.Operation) -> str:
@@ -98,19 +97,21 @@ def operation_name(operation: ops.Operation) -> str:
 
 
 def _named(name: str) -> Iterator[str]:
-    """Yield the lines of ``spec`` that name a guard, or an invariant."""
+    """Yield the lines of the rules that name a guard, or an invariant."""
     word = re.compile(rf"(\bGuard\.{re.escape(name)}\b|\"{re.escape(name)}\")")
     for path, lines in _sources():
         for number, line in enumerate(lines, start=1):
             if word.search(line):
-                yield f"spec/{path}:{number}"
+                yield f"{path}:{number}"
 
 
 @cache
 def _sources() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    modules = sorted(files(spec).iterdir(), key=lambda entry: entry.name)
+    """Return the lines of ``spec``, and of what ``judge`` says of recordings besides."""
+    rules = sorted(files(spec).iterdir(), key=lambda entry: entry.name)
+    modules = [("spec", entry) for entry in rules if entry.name.endswith(".py")]
+    modules += [("judge", files(judge) / name) for name in ("checkpoint.py", "recorder.py")]
     return tuple(
-        (entry.name, tuple(entry.read_text(encoding="utf-8").splitlines()))
-        for entry in modules
-        if entry.name.endswith(".py")
+        (f"{package}/{entry.name}", tuple(entry.read_text(encoding="utf-8").splitlines()))
+        for package, entry in modules
     )

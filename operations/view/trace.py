@@ -37,8 +37,7 @@ from operations.view.drawing import (
     known_of,
 )
 from operations.view.page import Listed
-from operations.view.rules import Cite
-from replay.load import PartitionRows
+from replay.pieces import PartitionRows
 from replay.sequence import BEGINNINGS, BEGINS_LATE, gaps_in
 from replay.tables import BadRowError, events_of, row_of
 from replay.verdict import Problem, Verdict
@@ -67,19 +66,18 @@ class Drawn:
 
 
 def drawn_trace(
-    path: Path, partition: str | None, profile: Profile, cite: Cite, around: int | None = None
+    path: Path, partition: str | None, profile: Profile, around: int | None = None
 ) -> Drawn:
     """Return the drawing of a share-partition of a trace; None: of the only one.
 
     Raises NoSuchTraceError and ExplainError.
     """
-    return drawn_rows(partition_rows(path, partition), profile, cite, around)
+    return drawn_rows(partition_rows(path, partition), profile, around)
 
 
 def drawn_rows(
     rows: PartitionRows,
     profile: Profile,
-    cite: Cite,
     around: int | None = None,
     large: int = LARGE_EVENTS,
 ) -> Drawn:
@@ -90,11 +88,9 @@ def drawn_rows(
         raise ExplainError(f"{rows.partition}: {BEGINS_LATE}")
     try:
         if rows.table.num_rows > large:
-            drawing, checked = _large(rows, profile, cite, around)
+            drawing, checked = _large(rows, profile, around)
         else:
-            drawing = drawing_of(
-                rows.partition, frames(events_of(rows.table), profile), cite, around
-            )
+            drawing = drawing_of(rows.partition, frames(events_of(rows.table), profile), around)
             checked = _checked(drawing)
     except BadRowError as error:
         problem = Problem(*rows.place(error.bad.row), error.bad.message)
@@ -138,9 +134,7 @@ def _row_text(rows: PartitionRows, number: int) -> str:
     return text if len(text) <= MAX_ROW else f"{text[:MAX_ROW]}…"
 
 
-def _large(
-    rows: PartitionRows, profile: Profile, cite: Cite, around: int | None
-) -> tuple[Drawing, int]:
+def _large(rows: PartitionRows, profile: Profile, around: int | None) -> tuple[Drawing, int]:
     from impl.kernel import replay_partition  # noqa: PLC0415 - small traces need no Numba
     from model.trace_arrow import SCHEMA  # noqa: PLC0415 - beside its use
 
@@ -162,7 +156,7 @@ def _large(
     focus = _focus(rows, around, kernel.events if kernel.divergence else total - 1)
     earlier = [state for state in kernel.states if state[0] <= max(0, focus - MAX_EVENTS // 2)]
     begin, state = earlier[-1] if earlier else (0, None)
-    near, wrong = _near(rows, profile, cite, kinds, (begin, state, focus))
+    near, wrong = _near(rows, profile, kinds, (begin, state, focus))
     notes = [_AS_RECORDED]
     if kernel.unreadable:
         notes.append(f"From event {kernel.events} on nothing is checked: {kernel.unreadable}")
@@ -193,7 +187,6 @@ def _focus(rows: PartitionRows, around: int | None, otherwise: int) -> int:
 def _near(
     rows: PartitionRows,
     profile: Profile,
-    cite: Cite,
     kinds: Kinds,
     place: tuple[int, ReplayState | None, int],
 ) -> tuple[Near, Divergence | None]:
@@ -207,7 +200,7 @@ def _near(
             near.base = [(r.first, r.last, kinds.number(r)) for r in frame.before.records or ()]
         column = columnist.column(frame)
         near.add(column, frame)
-        wrong = wrong or divergence_of(frame, column.first, cite)
+        wrong = wrong or divergence_of(frame, column.first)
     return near, wrong
 
 

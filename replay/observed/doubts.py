@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
+from judge.finding import Finding
 from replay.observed.facts import Gap
 from replay.observed.judge import Judge
 from replay.observed.known import Given
 from replay.observed.observation import Observation
 from replay.observed.record import Allowance
-from replay.observed.verdict import Doubt, ObservedVerdict, Outcome, Wrong
+from replay.observed.verdict import Doubt, ObservedVerdict
+from replay.verdict import Verdict
 
 MORE_SLACK = (2, 5)
 """With how many times the slack a divergence is looked at again."""
@@ -34,38 +36,43 @@ def judge(
         # One order of what happened that a legal broker can have had is enough.
         on_time = [attrs.evolve(each, late=0) for each in seen]
         prompt = Judge(partition, on_time, given.with_slack(least), gaps).verdict()
-        if prompt.wrong is None:
+        if not prompt.divergence:
             return prompt
     verdict = again((), least)
-    if verdict.wrong is None:
+    if not verdict.divergence:
         return verdict
     unseen, slacks = tuple(_unseen(given)), [least * times for times in MORE_SLACK]
     loosest = again(unseen, slacks[-1])
-    if loosest.wrong is not None:
+    if loosest.divergence:
         return _certain(verdict, loosest)
     for some, slack in [*(((), slack) for slack in slacks), *(((one,), least) for one in unseen)]:
         explained = again(some, slack)
-        if explained.wrong is None:
-            return _in_doubt(explained, verdict.wrong, _reasons(some, slack, given))
-    return _in_doubt(loosest, verdict.wrong, _reasons(unseen, slacks[-1], given))
+        if not explained.divergence:
+            return _in_doubt(explained, verdict.divergence, _reasons(some, slack, given))
+    return _in_doubt(loosest, verdict.divergence, _reasons(unseen, slacks[-1], given))
 
 
 def _certain(verdict: ObservedVerdict, loosest: ObservedVerdict) -> ObservedVerdict:
     """Return what nothing explains, as it shows first where all is seen."""
-    ranges = [(each.first, each.last) for each in loosest.findings]
+    ranges = [(each.offset or 0, each.last or 0) for each in loosest.divergences]
     found = [
         each
-        for each in verdict.findings
-        if any(each.first <= last and first <= each.last for first, last in ranges)
+        for each in verdict.divergences
+        if any((each.offset or 0) <= last and first <= (each.last or 0) for first, last in ranges)
     ]
-    first, *more = found or loosest.findings
-    return attrs.evolve(loosest, wrong=first, more=tuple(more))
+    first, *more = found or loosest.divergences
+    return attrs.evolve(loosest, divergence=first, more=tuple(more))
 
 
 def _in_doubt(
-    explained: ObservedVerdict, wrong: Wrong, reasons: tuple[str, ...]
+    explained: ObservedVerdict, finding: Finding, reasons: tuple[str, ...]
 ) -> ObservedVerdict:
-    return attrs.evolve(explained, outcome=Outcome.UNDETERMINED, doubt=Doubt(reasons, wrong))
+    return attrs.evolve(
+        explained,
+        verdict=Verdict.UNDETERMINED,
+        reason="; ".join(reasons),
+        doubt=Doubt(reasons, finding),
+    )
 
 
 def _reasons(some: Iterable[Allowance], slack: float, given: Given) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -15,8 +14,9 @@ from replay.observed.facts import Facts
 from replay.observed.observation import Observation
 from replay.observed.rows import facts_of, observation_of
 from replay.request_log.entry import MARK
-from replay.request_log.scan import MAX_LINE_BYTES, Tally, Trouble, scan
-from replay.sources import is_utf8
+from replay.request_log.scan import MAX_LINE_BYTES, Tally, scan
+from replay.sources import files_within, is_utf8
+from replay.verdict import Problem
 
 LINES_LOOKED_AT = 50
 """In how many lines a file shows what it is."""
@@ -59,7 +59,7 @@ def sorted_out(paths: Iterable[Path]) -> tuple[list[Input], list[Path]]:
     for path in paths:
         some = []
         rest = not path.is_dir()
-        for file in _within(path):
+        for file in files_within(path):
             input_file = _input(file)
             if input_file is not None and not is_utf8(file.absolute()):
                 others.append(file)  # What reads traces reports it, as it does one of those.
@@ -97,7 +97,7 @@ def read(part: Part, tally: Tally) -> Iterator[Observation]:
     except OSError as error:
         tally.unusable += 1
         text = f"cannot be read: {error.strerror or error}"
-        tally.troubles.append(Trouble(source.path, tally.lines + 1, text))
+        tally.troubles.append(Problem(source.path, tally.lines + 1, text))
 
 
 def _observed(part: Part, tally: Tally) -> Iterator[Observation]:
@@ -107,7 +107,7 @@ def _observed(part: Part, tally: Tally) -> Iterator[Observation]:
     for line in lines:
         if isinstance(line, Bad):
             tally.unusable += 1
-            tally.troubles.append(Trouble(source.path, line.number or 0, line.message))
+            tally.troubles.append(Problem(source.path, line.number or 0, line.message))
             continue
         tally.lines = line.number
         try:
@@ -118,7 +118,7 @@ def _observed(part: Part, tally: Tally) -> Iterator[Observation]:
             each = None if fact is not None else observation_of(row)
         except (ValueError, RecursionError) as error:
             tally.unusable += 1
-            tally.troubles.append(Trouble(source.path, line.number, str(error)[:200]))
+            tally.troubles.append(Problem(source.path, line.number, str(error)[:200]))
             continue
         tally.requests += 1
         if fact is not None:
@@ -158,13 +158,3 @@ def _form(path: Path, *, compressed: bool) -> Form | None:
         if looked >= LINES_LOOKED_AT:
             return None
     return None
-
-
-def _within(path: Path) -> Iterator[Path]:
-    """Yield the files of a folder and its folders in order, hidden ones aside; or the file."""
-    if not path.is_dir():
-        yield path
-        return
-    for folder, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
-        yield from (Path(folder) / n for n in sorted(names) if not n.startswith((".", "_")))

@@ -10,6 +10,8 @@ from functools import partial
 
 import attrs
 
+from judge.finding import Finding, FindingPlace
+from judge.words import printable
 from model.guards import Difference, Guard
 from model.states import AcknowledgeType, RecordState
 from replay.observed.acquired import check_acquire
@@ -40,14 +42,9 @@ from replay.observed.requests import (
     requests_of,
 )
 from replay.observed.state_topic import Joined, join, learn
-from replay.observed.verdict import (
-    DivergedError,
-    Evidence,
-    ObservedVerdict,
-    Outcome,
-    Wrong,
-)
+from replay.observed.verdict import DivergedError, ObservedVerdict, clock_text
 from replay.observed.writes import check_write
+from replay.verdict import Verdict, place
 from spec.record import UNDELIVERED, is_acquirable, is_held_by
 
 MOST_EVIDENCE = 8
@@ -92,7 +89,7 @@ class Judge:
         self._known = Known(given, _locks(self._requests, given), allowed)
         self._durables = Durables(self._known, self._leader)
         self._judged = self._writes = 0
-        self._findings: list[Wrong] = []
+        self._findings: list[Finding] = []
         self._operations: set[str] = set()
         self._now = self._anew = ALWAYS
         self._last_write = max(
@@ -122,15 +119,15 @@ class Judge:
                 happen()
         judged = self._judged + self._writes
         writes = [each for each in self._seen if each.kind is Kind.WRITE]
-        outcome = Outcome.CONFORMS if judged else Outcome.UNDETERMINED
+        verdict = Verdict.CONFORMS if judged else Verdict.UNDETERMINED
         return ObservedVerdict(
             self._partition,
-            Outcome.DIVERGES if self._findings else outcome,
-            self._judged,
-            self._writes,
-            self._findings[0] if self._findings else None,
-            tuple(self._findings[1:]),
-            unchecked=len(self._requests) + len(writes) - judged,
+            Verdict.DIVERGES if self._findings else verdict,
+            len(self._requests) + len(writes),
+            judged,
+            divergence=next(iter(self._findings), None),
+            more=tuple(self._findings[1:]),
+            writes=self._writes,
             widened=self._known.widened,
             durable=len(self._joined.places),
         )
@@ -142,13 +139,19 @@ class Judge:
             yield
         except DivergedError as error:
             found = attrs.evolve(
-                error.wrong,
-                evidence=self._evidence(error.wrong),
+                error.finding,
+                place=FindingPlace(self._partition),
+                evidence=self._evidence(error.finding),
                 operations_before=tuple(sorted(self._operations | set(self._unasked()))),
             )
             if each is not None:
-                operation = _OPERATIONS.get(each.kind, each.kind)
-                found = attrs.evolve(found, operation=operation, source=each.source, line=each.line)
+                found = attrs.evolve(
+                    found,
+                    seq=each.line,
+                    operation=_OPERATIONS.get(each.kind, each.kind),
+                    event_text=next(_texts(each, found.offset or 0), ""),
+                    place=FindingPlace(self._partition, each.source, each.line),
+                )
             self._findings.append(found)
             self._begin_anew()
 
@@ -352,18 +355,13 @@ class Judge:
                     detail = "it was answered with NONE, and no write of it had been received"
                     raise DivergedError(Difference.COMPLETED, low, high, detail)
 
-    def _evidence(self, wrong: Wrong) -> tuple[Evidence, ...]:
+    def _evidence(self, finding: Finding) -> tuple[str, ...]:
         """Return the requests that concern the offset, up to the one that was refused."""
-        some: list[tuple[float, Observation, tuple[int, ...]]] = []
-        for each in self._seen:
-            some += (
-                (each.end, each, part)
-                for part in each.ranges
-                if part[0] <= wrong.first <= part[1] and each.kind is not Kind.READ
-            )
-        some.sort(key=lambda row: row[0])
+        ordered = sorted(self._seen, key=lambda each: each.end)
+        some = [(each, text) for each in ordered for text in _texts(each, finding.offset or 0)]
         return tuple(
-            Evidence(_text(each, part), end, each.place) for end, each, part in some[:MOST_EVIDENCE]
+            f"{clock_text(each.end)}  {printable(text, 300)}  ({place(each.source, each.line)})"
+            for each, text in some[:MOST_EVIDENCE]
         )
 
 
@@ -432,6 +430,13 @@ def _state(record: object) -> str:
         return "passed by the start offset"
     pending = ", its write outstanding" if getattr(record, "pending", False) else ""
     return f"{RecordState(state).name}({count}){f' of {owner}' if owner else ''}{pending}"
+
+
+def _texts(each: Observation, offset: int) -> Iterator[str]:
+    """Yield what an observation says of an offset; what a leader reads is no evidence."""
+    for part in each.ranges if each.kind is not Kind.READ else ():
+        if part[0] <= offset <= part[1]:
+            yield _text(each, part)
 
 
 def _text(each: Observation, part: tuple[int, ...]) -> str:

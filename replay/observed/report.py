@@ -1,45 +1,54 @@
-"""The report of what was observed, for people and as one line of JSON."""
+"""The report of what was observed: a document, and one line of JSON."""
 
 import json
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
+from judge.finding import Finding
 from judge.words import printable, span
-from replay.observed.run import Observed
-from replay.observed.verdict import ObservedVerdict, Outcome, Wrong, light
-from replay.verdict import place
-from report.terminal import add_fields
+from replay.observed.run import JudgedLogs
+from replay.observed.verdict import Doubt, ObservedVerdict, clock_text
+from replay.report import Alike, Label, divergence_section
+from replay.verdict import Verdict, place
+from report.document import (
+    Document,
+    Grid,
+    Heading,
+    ItemList,
+    Paragraph,
+    Section,
+    Toned,
+    Words,
+    fields,
+    paragraph,
+    toned,
+)
 
-MAX_ROWS, MAX_DETAILS, MAX_FINDINGS, MAX_TROUBLES = 40, 10, 5, 20
+MAX_TROUBLES = 20
+"""How many unusable lines, and how many gaps, a terminal shows."""
 
-_WIDTH = 9
-"""How wide the names are that stand before what was seen."""
-
-_STYLES = {
-    Outcome.DIVERGES: "bold red",
-    Outcome.UNDETERMINED: "yellow",
-    Outcome.UNKNOWN: "yellow",
-    Outcome.CONFORMS: "green",
+_TONES = {
+    Verdict.DIVERGES: "bad",
+    Verdict.UNDETERMINED: "warn",
+    Verdict.UNKNOWN: "warn",
+    Verdict.CONFORMS: "good",
 }
+_ORDER = list(_TONES)
+"""What needs a look comes first."""
 
 
-def json_line(result: Observed) -> str:
+def json_line(result: JudgedLogs) -> str:
     """Return the totals as one line."""
     return json.dumps(
         {
             "partitions": len(result.verdicts),
-            "conforms": result.count(Outcome.CONFORMS),
-            "diverged": result.count(Outcome.DIVERGES),
-            "undetermined": result.count(Outcome.UNDETERMINED),
-            "unknown": result.count(Outcome.UNKNOWN),
+            "conforms": result.count(Verdict.CONFORMS),
+            "diverged": result.count(Verdict.DIVERGES),
+            "undetermined": result.count(Verdict.UNDETERMINED),
+            "unknown": result.count(Verdict.UNKNOWN),
             "lines": result.lines,
             "requests": result.requests,
-            "judged": sum(verdict.requests + verdict.writes for verdict in result.verdicts),
-            "unchecked": sum(verdict.unchecked for verdict in result.verdicts),
+            "judged": result.counts.checked,
+            "unchecked": result.counts.events - result.counts.checked,
             "unusable_lines": result.unusable,
             "gaps": len(result.gaps),
             "durable": sum(verdict.durable for verdict in result.verdicts),
@@ -49,135 +58,91 @@ def json_line(result: Observed) -> str:
     )
 
 
-Label = Callable[[str, Wrong], str]
-"""What is known of a finding of a share-partition; empty: nothing."""
+def document(result: JudgedLogs, label: Label, known: Iterable[str]) -> Document:
+    """Return the report: the verdicts, what diverges and what is in doubt, and the totals.
 
-
-def unlabelled(_partition: str, _wrong: Wrong) -> str:
-    """Return that nothing is known."""
-    return ""
-
-
-def show(result: Observed, console: Console, label: Label = unlabelled) -> None:
-    """Print the verdicts, what diverges and what is in doubt, and the totals."""
-    console.print(_table(result))
-    order = list(_STYLES)
-    shown = sorted(
-        result.verdicts, key=lambda verdict: (order.index(verdict.outcome), verdict.partition)
+    ``known`` says what is known of all findings.
+    """
+    ordered = sorted(result.verdicts, key=lambda v: (_ORDER.index(v.verdict), v.partition))
+    findings = [Alike(found, 1, 1) for v in ordered for found in v.divergences]
+    return Document(
+        "sharespec replay",
+        totals=(*_totals(result), *map(paragraph, known)),
+        sections=(
+            (_table(ordered),),
+            *(divergence_section(each, label(each.first)) for each in findings),
+            *(_in_doubt(v.partition, v.doubt) for v in ordered if v.doubt),
+        ),
+        others=tuple(_troubles(result)),
     )
-    for verdict in [verdict for verdict in shown if verdict.wrong][:MAX_DETAILS]:
-        for wrong in verdict.findings[:MAX_FINDINGS]:
-            known = label(verdict.partition, wrong)
-            console.print(_divergence(verdict.partition, wrong, known), soft_wrap=True)
-        if len(verdict.findings) > MAX_FINDINGS:
-            console.print(f"\nAnd {len(verdict.findings) - MAX_FINDINGS:,} more of it.")
-    for verdict in [verdict for verdict in shown if verdict.doubt][:MAX_DETAILS]:
-        console.print(_doubt(verdict), soft_wrap=True)
-    for line in _reading(result):
-        console.print(line, soft_wrap=True)
 
 
-def _table(result: Observed) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("share-partition", overflow="fold")
-    table.add_column("verdict")
-    for name in ("requests", "writes", "not judged"):
-        table.add_column(name, justify="right")
-    table.add_column("what", overflow="fold")
-    order = list(_STYLES)
-    rows = sorted(
-        result.verdicts, key=lambda verdict: (order.index(verdict.outcome), verdict.partition)
+def _table(verdicts: Sequence[ObservedVerdict]) -> Grid:
+    numbers = ("requests", "writes", "not judged")
+    rows: Iterator[tuple[Words, ...]] = (
+        (
+            printable(v.partition, 120),
+            Toned(v.verdict.value, _TONES[v.verdict]),
+            *(f"{number:,}" for number in (v.requests, v.writes, v.events - v.checked)),
+            _what(v),
+        )
+        for v in verdicts
     )
-    for verdict in rows[:MAX_ROWS]:
-        numbers = (
-            f"{number:,}" for number in (verdict.requests, verdict.writes, verdict.unchecked)
-        )
-        table.add_row(
-            Text(printable(verdict.partition, 120)),
-            Text(verdict.outcome.value, style=_STYLES[verdict.outcome]),
-            *numbers,
-            Text(_what(verdict)),
-        )
-    if len(rows) > MAX_ROWS:
-        table.add_row(f"… and {len(rows) - MAX_ROWS:,} more", "", "", "", "", "")
-    return table
+    return Grid(("share-partition", "verdict", *numbers, "what"), tuple(rows), numbers, most=40)
 
 
 def _what(verdict: ObservedVerdict) -> str:
-    if verdict.wrong:
-        more = f"; and {len(verdict.more):,} more" if verdict.more else ""
-        return f"{verdict.wrong.name} at {span(verdict.wrong.first, verdict.wrong.last)}{more}"
+    if verdict.divergence:
+        first, *others = verdict.divergences
+        more = f"; and {len(others):,} more" if others else ""
+        return f"{first.name} at {_offsets(first)}{more}"
     if verdict.doubt:
         return f"{verdict.doubt.seen.name}, unless something unseen happened"
-    return light(verdict) if verdict.outcome is Outcome.UNKNOWN else ""
+    return verdict.reason
 
 
-def _divergence(partition: str, wrong: Wrong, known: str) -> Text:
-    text = Text()
-    text.append(f"\nNo legal broker: {printable(partition, 120)}\n", style="bold red")
-    rows = [
-        ("known", known),
-        ("rule", f"{wrong.name}: {wrong.sentence}"),
-        ("offsets", span(wrong.first, wrong.last)),
-        ("seen", wrong.detail),
-    ]
-    add_fields(text, rows, _WIDTH)
-    for each in wrong.evidence:
-        text.append(f"  {_clock(each.end)}  ", style="bold")
-        text.append(f"{printable(each.what, 300)}  ({_shown(each.place)})\n")
-    return text
+def _offsets(found: Finding) -> str:
+    return span(found.offset or 0, found.last or 0)
 
 
-def _doubt(verdict: ObservedVerdict) -> Text:
-    text = Text()
-    if verdict.doubt is None:
-        return text
-    text.append(f"\nUndetermined: {printable(verdict.partition, 120)}\n", style="yellow")
-    wrong = verdict.doubt.seen
-    seen = f"{wrong.name} at {span(wrong.first, wrong.last)}: {wrong.detail}"
-    unless = (("unless", reason) for reason in verdict.doubt.reasons)
-    add_fields(text, [("seen", seen), *unless], _WIDTH)
-    return text
+def _in_doubt(partition: str, doubt: Doubt) -> Section:
+    seen = f"{doubt.seen.name} at {_offsets(doubt.seen)}: {doubt.seen.headline}"
+    unless = (("unless", reason) for reason in doubt.reasons)
+    return Heading(printable(partition, 120), "Undetermined"), fields(("seen", seen), *unless)
 
 
-def _reading(result: Observed) -> Iterator[Text]:
-    counts = "   ".join(f"{result.count(outcome):,} {outcome.value}" for outcome in _STYLES)
-    yield Text(f"\n{counts}   of {len(result.verdicts):,} share-partitions")
-    judged = sum(verdict.requests + verdict.writes for verdict in result.verdicts)
-    other = sum(result.passed_over.values())
+def _totals(result: JudgedLogs) -> Iterator[Paragraph]:
+    counts = "   ".join(f"{result.count(outcome):,} {outcome.value}" for outcome in _ORDER)
+    yield paragraph(f"{counts}   of {len(result.verdicts):,} share-partitions")
+    judged = result.counts.checked
     rate = result.requests / max(result.seconds, 1e-9)
-    yield Text(
-        f"{result.lines:,} lines, {result.requests:,} requests, {other:,} of kinds that show "
-        f"nothing of share groups; {judged:,} judged, {result.seconds:.1f} s, {rate:,.0f}/s, "
+    yield paragraph(
+        f"{result.lines:,} lines, {result.requests:,} requests, {result.others:,} of kinds that "
+        f"show nothing of share groups; {judged:,} judged, {result.seconds:.1f} s, {rate:,.0f}/s, "
         f"{result.runner}"
     )
-    if result.unusable:
-        yield Text(f"{result.unusable:,} lines cannot be used:", style="bold magenta")
-        for trouble in result.troubles[:MAX_TROUBLES]:
-            yield Text(
-                f"  {place(trouble.source, trouble.line)}: {printable(trouble.message, 200)}"
-            )
+    if durable := sum(verdict.durable for verdict in result.verdicts):
+        yield paragraph(f"{durable:,} writes have their record in the dump of the state topic.")
+    if widened := sum(verdict.widened for verdict in result.verdicts):
+        yield paragraph(f"{widened:,} times a record had too many possible states to follow.")
     if result.backward:
         often = "once" if result.backward == 1 else f"{result.backward:,} times"
-        yield Text(f"The clock goes back {often}.", style="yellow")
-    for gap in result.gaps[:MAX_TROUBLES]:
-        times = f"from {_clock(gap.begin)} to {_clock(gap.end)}"
-        yield Text(f"Not judged {times}: {printable(gap.reason, 200)}", style="yellow")
-    if durable := sum(verdict.durable for verdict in result.verdicts):
-        yield Text(f"{durable:,} writes have their record in the dump of the state topic.")
-    if widened := sum(verdict.widened for verdict in result.verdicts):
-        yield Text(f"{widened:,} times a record had too many possible states to follow.")
-    if not result.whole:
-        yield Text("Stopped before the end; these are the results so far.", style="bold yellow")
+        yield toned(f"The clock goes back {often}.", "warn")
+    if result.interrupted:
+        yield toned("Stopped before the end; these are the results so far.", "warn")
 
 
-def _clock(ms: float) -> str:
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    except (OverflowError, ValueError, OSError):
-        return f"{ms:.0f} ms"
-
-
-def _shown(where: str) -> str:
-    source, _, line = where.rpartition(":")
-    return place(source, int(line)) if line.isdecimal() else printable(where)
+def _troubles(result: JudgedLogs) -> Iterator[Section]:
+    if result.unusable:
+        texts = (
+            f"{place(trouble.source, trouble.line)}: {printable(trouble.message, 200)}"
+            for trouble in result.troubles
+        )
+        title = f"{result.unusable:,} lines cannot be used"
+        yield Heading(title), ItemList(tuple(texts), most=MAX_TROUBLES)
+    if result.gaps:
+        gaps = (
+            f"from {clock_text(gap.begin)} to {clock_text(gap.end)}: {printable(gap.reason, 200)}"
+            for gap in result.gaps
+        )
+        yield Heading("Not judged"), ItemList(tuple(gaps), most=MAX_TROUBLES)

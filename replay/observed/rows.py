@@ -6,7 +6,8 @@ are by default; docs/observed.md lists them.
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Any, get_args
 
 import attrs
 import pyarrow as pa
@@ -25,14 +26,10 @@ from replay.observed.facts import (
 )
 from replay.observed.observation import Kind, Observation
 
-_NUMBERS = {
-    *("partition", "line", "status", "epoch", "lock_ms", "leader_epoch", "state_epoch"),
-    *("start_offset", "complete_count", "offset"),
-}
-_TIMES = {"begin", "end", "late"}
-_FLAGS = {"named", "exact", "malformed", "timed"}
-_OF_FACTS = {"begin", "end", "first", "last", "step"}
 _KINDS = {kind.value for kind in Kind}
+_ARROW = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+_NESTED = ("kind", "ranges")
+"""Fields of an observation that are no plain values."""
 
 FACTS: dict[str, tuple[str, Any]] = {
     "session": ("sessions", SessionEvent),
@@ -45,22 +42,18 @@ FACTS: dict[str, tuple[str, Any]] = {
 """The kinds of rows that are facts, the field of Facts and the class; also name and node."""
 
 
-def _type(name: str) -> pa.DataType:
-    if name in _NUMBERS:
-        return pa.int64()
-    if name in _TIMES:
-        return pa.float64()
-    return pa.bool_() if name in _FLAGS else pa.string()
+@cache
+def _types(item: type) -> list[tuple[str, tuple[type, ...]]]:
+    """Return the types of each field that holds a plain value; an integer may stand for a float."""
+    plain = [field for field in attrs.fields(item) if field.name not in _NESTED]
+    types = [(field.name, get_args(field.type) or (field.type,)) for field in plain]
+    return [(name, (float, int) if float in some else some) for name, some in types]
 
 
 SCHEMA = pa.schema(
     [
         pa.field("observed", pa.string()),
-        *(
-            pa.field(field.name, _type(field.name))
-            for field in attrs.fields(Observation)
-            if field.name not in ("kind", "ranges")
-        ),
+        *(pa.field(name, _ARROW[types[0]]) for name, types in _types(Observation)),
         pa.field("ranges", pa.list_(pa.list_(pa.int64()))),
     ]
 )
@@ -86,7 +79,8 @@ def observation_of(row: Mapping[str, Any]) -> Observation:
         each = Observation(kind=Kind(kind), ranges=ranges, **values)
     except TypeError as error:
         raise InvalidValueError("observation", row, f"the fields of one: {error}") from None
-    _check(each)
+    _check_types(each)
+    _check_ranges(each)
     return each
 
 
@@ -123,38 +117,25 @@ def facts_of(row: Mapping[str, Any]) -> Facts | None:
             values["change"] = SessionChange(values["change"])
         if kind in FACTS:
             field, fact = FACTS[kind]
-            named: dict[str, Any] = {field: (_typed(fact(**values)),)}
+            item = fact(**values)
+            _check_types(item)
+            named: dict[str, Any] = {field: (item,)}
             return Facts(**named)
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValueError("fact", dict(row), f"the fields of one: {error}") from None
     return None
 
 
-def _typed(fact: Any) -> Any:  # noqa: ANN401 - any of the facts
-    """Return a fact whose times and numbers are numbers."""
-    for field in attrs.fields(type(fact)):
-        value = getattr(fact, field.name)
-        wanted = int | float if field.name in _OF_FACTS else object
-        if not isinstance(value, wanted):
-            raise TypeError(f"{field.name} is {value!r}")
-    return fact
-
-
-def _check(each: Observation) -> None:
-    for field in attrs.fields(Observation):
-        value = getattr(each, field.name)
-        if field.name in ("kind", "ranges"):
-            continue
-        kind = _type(field.name)
-        allowed: tuple[type, ...] = (str,)
-        if kind == pa.int64():
-            allowed = (int,) if field.default is attrs.NOTHING else (int, type(None))
-        elif kind == pa.float64():
-            allowed = (int, float)
-        elif kind == pa.bool_():
-            allowed = (bool,)
+def _check_types(item: object) -> None:
+    """Refuse a value that is not of its field's type."""
+    for name, allowed in _types(type(item)):  # type: ignore[arg-type] # a class
+        value = getattr(item, name)
         if type(value) not in allowed or (isinstance(value, int) and abs(value) > MAX_INT64):
-            raise InvalidValueError(field.name, value, str(kind))
+            names = " or ".join(each.__name__ for each in allowed)
+            raise InvalidValueError(name, value, f"{names}, no number above {MAX_INT64}")
+
+
+def _check_ranges(each: Observation) -> None:
     width = {Kind.ACQUIRE: 3, Kind.ACKNOWLEDGE: 3}.get(each.kind, 4)
     for part in each.ranges:
         whole = all(type(number) is int and 0 <= number < MAX_INT64 for number in part)

@@ -18,11 +18,12 @@ from replay.observed.inputs import Input, Part, parts_of, read
 from replay.observed.observation import Observation
 from replay.observed.rows import SCHEMA, observation_of, row_of
 from replay.observed.settings import Settings
-from replay.observed.verdict import ObservedVerdict, Outcome, weighed
+from replay.observed.verdict import ObservedVerdict
 from replay.processes import HereRunner
-from replay.request_log.scan import Tally, Trouble
+from replay.request_log.scan import Tally
 from replay.runner import Progress, Runner, Silent
 from replay.scratch import scratch_folder
+from replay.verdict import Problem, Replay, Verdict, counted, weighed
 
 BUCKET_BYTES = 48 << 20
 GZIP_FACTOR = 20
@@ -31,25 +32,26 @@ ROWS_AT_ONCE = 20_000
 """How many observations a task holds before it writes them."""
 
 
-@attrs.frozen
-class Observed:
-    """The result: verdicts, what was read, and what ran it. ``seconds`` elapsed."""
+@attrs.frozen(kw_only=True)
+class JudgedLogs(Replay):
+    """The result of judging request logs, and what was read.
+
+    ``troubles`` are lines that cannot be used, of ``unusable`` that are counted; ``others`` are
+    requests that show nothing of share groups. The clock went back ``backward`` times.
+    """
 
     verdicts: tuple[ObservedVerdict, ...]
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[Problem, ...]
     gaps: tuple[Gap, ...]
     lines: int
     requests: int
     unusable: int
     backward: int
-    passed_over: Counter[str]
-    seconds: float
-    whole: bool = True
-    runner: str = ""
+    others: int
 
-    def count(self, outcome: Outcome) -> int:
-        """Return how many share-partitions have an outcome."""
-        return sum(verdict.outcome is outcome for verdict in self.verdicts)
+    def count(self, verdict: Verdict) -> int:
+        """Return how many share-partitions have a verdict."""
+        return sum(each.verdict is verdict for each in self.verdicts)
 
 
 @attrs.frozen
@@ -71,7 +73,7 @@ def judge_inputs(
     settings: Settings,
     runner: Runner | None = None,
     progress: Progress | None = None,
-) -> Observed:
+) -> JudgedLogs:
     """Judge every share-partition of the inputs, in this process unless a runner is given.
 
     Raises SessionError if the runner gives up.
@@ -93,21 +95,21 @@ def judge_inputs(
             check = functools.partial(_judge_bucket, facts, gaps, settings)
             tasks = _buckets(results, bases, buckets)
             verdicts, whole = runner.run("check", tasks, check, progress)
-    passed: Counter[str] = Counter()
-    for tally in tallies:
-        passed += tally.passed_over
-    return Observed(
-        tuple(sorted(map(weighed, verdicts), key=lambda verdict: verdict.partition)),
-        tuple(trouble for tally in tallies for trouble in tally.troubles),
-        tuple(gaps),
-        sum(tally.lines for tally in tallies),
-        sum(tally.requests for tally in tallies),
-        sum(tally.unusable for tally in tallies),
-        sum(tally.backward for tally in tallies),
-        passed,
-        time.monotonic() - started,
-        whole,
-        runner.place,
+    found = tuple(sorted(map(weighed, verdicts), key=lambda verdict: verdict.partition))
+    return JudgedLogs(
+        verdicts=found,
+        problems=(),
+        counts=counted(found, ()),
+        seconds=time.monotonic() - started,
+        interrupted=not whole,
+        runner=runner.place,
+        troubles=tuple(trouble for tally in tallies for trouble in tally.troubles),
+        gaps=tuple(gaps),
+        lines=sum(tally.lines for tally in tallies),
+        requests=sum(tally.requests for tally in tallies),
+        unusable=sum(tally.unusable for tally in tallies),
+        backward=sum(tally.backward for tally in tallies),
+        others=sum(tally.others for tally in tallies),
     )
 
 
@@ -165,7 +167,8 @@ def _bases(results: Sequence[_Read]) -> dict[int, int]:
         base = lines[result.part.input.path]
         bases[result.part.number] = base
         result.tally.troubles = [
-            attrs.evolve(trouble, line=trouble.line + base) for trouble in result.tally.troubles
+            attrs.evolve(trouble, line=(trouble.line or 0) + base)
+            for trouble in result.tally.troubles
         ]
         lines[result.part.input.path] += result.tally.lines
     return bases

@@ -1,49 +1,18 @@
 """The verdict on a share-partition that was judged from outside."""
 
-from enum import Enum, StrEnum
+from datetime import UTC, datetime
+from enum import Enum
+from typing import ClassVar
 
 import attrs
 
-from judge.weighing import Given, too_little
+from judge.finding import Finding, FindingKind
+from judge.weighing import Given
+from model.guards import Guard
+from replay.verdict import PartitionVerdict
 
-
-class Outcome(StrEnum):
-    """What is known of a share-partition."""
-
-    CONFORMS = "conforms"
-    DIVERGES = "diverges"
-    UNDETERMINED = "undetermined"
-    UNKNOWN = "unknown"
-
-
-@attrs.frozen
-class Evidence:
-    """A request that is part of a divergence: what it was, when it was answered, and where."""
-
-    what: str
-    end: float
-    place: str
-
-
-@attrs.frozen
-class Wrong:
-    """What no legal broker does. ``name`` and ``sentence`` are those of the rule.
-
-    ``first`` and ``last`` are the offsets, ``detail`` what was seen and what was possible.
-    ``operation`` is the event of a trace that breaks the rule, ``operations_before`` are those
-    that were seen up to it; ``source`` and ``line`` are where it was read.
-    """
-
-    name: str
-    sentence: str
-    first: int
-    last: int
-    detail: str
-    evidence: tuple[Evidence, ...] = ()
-    operation: str = ""
-    operations_before: tuple[str, ...] = ()
-    source: str = ""
-    line: int = 0
+ENGINE = "request log"
+"""What stands for the engine in a finding from outside."""
 
 
 @attrs.frozen
@@ -51,52 +20,46 @@ class Doubt:
     """What only something unseen explains; each of ``reasons`` says what would have told."""
 
     reasons: tuple[str, ...]
-    seen: Wrong
+    seen: Finding
 
 
 @attrs.frozen
-class ObservedVerdict:
-    """The verdict on a share-partition; ``requests`` and ``writes`` count what was judged.
+class ObservedVerdict(PartitionVerdict):
+    """The verdict on a share-partition, whose events are requests and ``writes``.
 
-    ``wrong`` is the first finding and ``more`` are those after it.
-    ``unchecked`` counts requests in times of which the log misses a part, ``widened`` the ranges of
-    records that had too many configurations to follow, ``durable`` the writes whose record is known
-    in a dump of the state topic.
+    Those are not checked that came in times of which the log misses a part. ``widened`` counts the
+    ranges of records that had too many configurations to follow, ``durable`` the writes whose
+    record is known in a dump of the state topic.
     """
 
-    partition: str
-    outcome: Outcome
-    requests: int
-    writes: int
-    wrong: Wrong | None = None
-    more: tuple[Wrong, ...] = ()
-    doubt: Doubt | None = None
-    unchecked: int = 0
+    given: ClassVar[Given] = Given.REQUESTS
+
+    writes: int = 0
     widened: int = 0
     durable: int = 0
+    doubt: Doubt | None = None
 
     @property
-    def findings(self) -> tuple[Wrong, ...]:
-        """Return all findings, in order."""
-        return (self.wrong, *self.more) if self.wrong else ()
-
-
-def light(verdict: ObservedVerdict) -> str:
-    """Return why too little of a share-partition was judged; empty if enough was."""
-    judged = verdict.requests + verdict.writes
-    return too_little(Given.REQUESTS, judged, judged + verdict.unchecked)
-
-
-def weighed(verdict: ObservedVerdict) -> ObservedVerdict:
-    """Return a verdict that says "conforms" only where nearly all that is logged was judged."""
-    is_light = verdict.outcome is Outcome.CONFORMS and light(verdict)
-    return attrs.evolve(verdict, outcome=Outcome.UNKNOWN) if is_light else verdict
+    def requests(self) -> int:
+        """Return how many requests of members were checked."""
+        return self.checked - self.writes
 
 
 class DivergedError(Exception):
     """No legal broker explains what was seen."""
 
     def __init__(self, rule: Enum, first: int, last: int, detail: str) -> None:
-        """Take the rule, the offsets, and what was seen."""
+        """Take the rule, the offsets, and what was seen and was possible."""
         super().__init__(detail)
-        self.wrong = Wrong(rule.name, str(rule.value), first, last, detail)
+        kind = FindingKind.GUARD if isinstance(rule, Guard) else FindingKind.DIFFERENCE
+        sentence = str(rule.value)
+        found = Finding(0, ENGINE, kind, rule.name, sentence, detail, "", "", "", first, detail)
+        self.finding = attrs.evolve(found, last=last)
+
+
+def clock_text(ms: float) -> str:
+    """Return a time of a log in words."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    except (OverflowError, ValueError, OSError):
+        return f"{ms:.0f} ms"

@@ -98,12 +98,8 @@ def _share_fetch(entry: Entry, place: Place) -> Iterator[Seen]:
     yield from _session(entry, place)
     if response["errorCode"]:
         return
+    yield from _acknowledgements(entry, place, "acknowledgeErrorCode")
     member = _member(request)
-    answers = _answers(response["responses"])
-    for topic, partition in _partitions(request["topics"]):
-        answer = answers.get((topic["topicId"], partition["partitionIndex"]))
-        status = answer["acknowledgeErrorCode"] if answer else None
-        yield from _acknowledged(entry, place, topic, partition, status)
     for topic, partition in _partitions(response["responses"]):
         ranges = tuple(
             _range(batch, "deliveryCount")
@@ -123,16 +119,17 @@ def _share_fetch(entry: Entry, place: Place) -> Iterator[Seen]:
 
 
 def _share_acknowledge(entry: Entry, place: Place) -> Iterator[Seen]:
-    request, response = entry.request, entry.response
     yield from _session(entry, place)
-    if response["errorCode"]:
-        return
-    answers = _answers(response["responses"])
-    for topic, partition in _partitions(request["topics"]):
+    if not entry.response["errorCode"]:
+        yield from _acknowledgements(entry, place, "errorCode")
+
+
+def _acknowledgements(entry: Entry, place: Place, code: str) -> Iterator[Observation]:
+    """Yield the acknowledgements of each partition; ``code`` names the answer's error."""
+    answers = _answers(entry.response["responses"])
+    for topic, partition in _partitions(entry.request["topics"]):
         answer = answers.get((topic["topicId"], partition["partitionIndex"]))
-        yield from _acknowledged(
-            entry, place, topic, partition, answer["errorCode"] if answer else None
-        )
+        yield from _acknowledged(entry, place, topic, partition, answer[code] if answer else None)
 
 
 def _acknowledged(
@@ -188,104 +185,54 @@ def _session(entry: Entry, place: Place) -> Iterator[SessionEvent]:
     change = SessionChange.CLOSED if epoch == -1 else SessionChange.OPENED
     if error:
         change = SessionChange.REFUSED
-    group, member = entry.request["groupId"], entry.request["memberId"]
-    yield SessionEvent(
-        _string("groupId", group),
-        _string("memberId", member),
-        place.broker,
-        change,
-        entry.begin - place.late,
-        entry.end,
-    )
+    yield _session_event(entry, place, change)
 
 
 def _heartbeat(entry: Entry, place: Place) -> Iterator[Seen]:
-    request = entry.request
-    if request["memberEpoch"] == -1 and not entry.response["errorCode"]:
-        group, member = request["groupId"], request["memberId"]
-        yield SessionEvent(
-            _string("groupId", group),
-            _string("memberId", member),
-            place.broker,
-            SessionChange.LEFT,
-            entry.begin - place.late,
-            entry.end,
-        )
+    if entry.request["memberEpoch"] == -1 and not entry.response["errorCode"]:
+        yield _session_event(entry, place, SessionChange.LEFT)
 
 
-def _write_state(entry: Entry, place: Place) -> Iterator[Seen]:
+def _session_event(entry: Entry, place: Place, change: SessionChange) -> SessionEvent:
+    group = _string("groupId", entry.request["groupId"])
+    member = _string("memberId", entry.request["memberId"])
+    return SessionEvent(group, member, place.broker, change, entry.begin - place.late, entry.end)
+
+
+_OF_STATE: dict[str, tuple[Kind, tuple[str, ...], tuple[str, ...]]] = {
+    "INITIALIZE_SHARE_GROUP_STATE": (Kind.INITIALIZE, ("stateEpoch", "startOffset"), ()),
+    "READ_SHARE_GROUP_STATE": (Kind.READ, ("leaderEpoch",), ("stateEpoch", "startOffset")),
+    "WRITE_SHARE_GROUP_STATE": (
+        Kind.WRITE,
+        ("leaderEpoch", "stateEpoch", "startOffset", "deliveryCompleteCount"),
+        (),
+    ),
+    "DELETE_SHARE_GROUP_STATE": (Kind.DELETE, (), ()),
+    "READ_SHARE_GROUP_STATE_SUMMARY": (
+        Kind.SUMMARY,
+        (),
+        ("stateEpoch", "leaderEpoch", "startOffset", "deliveryCompleteCount"),
+    ),
+}
+"""What each request to a share coordinator is, and the numbers in its request and its answer."""
+
+
+def _share_group_state(entry: Entry, place: Place) -> Iterator[Seen]:
+    kind, of_request, of_answer = _OF_STATE[entry.api]
     answers = _answers(entry.response["results"])
     for topic, partition in _partitions(entry.request["topics"]):
+        answer = answers.get((topic["topicId"], partition["partition"]))
+        told = answer or {}
+        batches = partition["stateBatches"] if kind is Kind.WRITE else told.get("stateBatches")
         yield Observation(
-            Kind.WRITE,
+            kind,
             **_base(entry, place, topic, partition),
-            **_of_state(entry, topic, partition, answers),
-            **_numbers(
-                partition, "leaderEpoch", "stateEpoch", "startOffset", "deliveryCompleteCount"
-            ),
-            ranges=_states(partition["stateBatches"]),
+            group=_string("groupId", entry.request["groupId"]),
+            status=None if answer is None else _error(answer["errorCode"]),
+            **_numbers(partition, *of_request),
+            **_numbers(told, *of_answer),
+            ranges=_states(batches),
         )
-
-
-def _read_state(entry: Entry, place: Place) -> Iterator[Seen]:
-    answers = _answers(entry.response["results"])
-    for topic, partition in _partitions(entry.request["topics"]):
-        answer = answers.get((topic["topicId"], partition["partition"])) or {}
-        numbers = _numbers(partition, "leaderEpoch") | _numbers(answer, "stateEpoch", "startOffset")
-        yield Observation(
-            Kind.READ,
-            **_base(entry, place, topic, partition),
-            **_of_state(entry, topic, partition, answers),
-            **numbers,
-            ranges=_states(answer.get("stateBatches")),
-        )
-
-
-def _summary(entry: Entry, place: Place) -> Iterator[Seen]:
-    answers = _answers(entry.response["results"])
-    for topic, partition in _partitions(entry.request["topics"]):
-        answer = answers.get((topic["topicId"], partition["partition"])) or {}
-        names = ("stateEpoch", "leaderEpoch", "startOffset", "deliveryCompleteCount")
-        yield Observation(
-            Kind.SUMMARY,
-            **_base(entry, place, topic, partition),
-            **_of_state(entry, topic, partition, answers),
-            **_numbers(answer, *names),
-        )
-
-
-def _initialize_state(entry: Entry, place: Place) -> Iterator[Seen]:
-    answers = _answers(entry.response["results"])
-    for topic, partition in _partitions(entry.request["topics"]):
-        yield Observation(
-            Kind.INITIALIZE,
-            **_base(entry, place, topic, partition),
-            **_of_state(entry, topic, partition, answers),
-            **_numbers(partition, "stateEpoch", "startOffset"),
-        )
-
-
-def _delete_state(entry: Entry, place: Place) -> Iterator[Seen]:
-    answers = _answers(entry.response["results"])
-    for topic, partition in _partitions(entry.request["topics"]):
-        yield Observation(
-            Kind.DELETE,
-            **_base(entry, place, topic, partition),
-            **_of_state(entry, topic, partition, answers),
-        )
-
-
-def _of_state(
-    entry: Entry,
-    topic: dict[str, Any],
-    partition: dict[str, Any],
-    answers: dict[tuple[str, int], dict[str, Any]],
-) -> dict[str, Any]:
-    answer = answers.get((topic["topicId"], partition["partition"]))
-    return {
-        "group": _string("groupId", entry.request["groupId"]),
-        "status": None if answer is None else _error(answer["errorCode"]),
-    }
 
 
 def _produce(entry: Entry, place: Place) -> Iterator[Seen]:
@@ -434,11 +381,7 @@ _READERS: dict[str, tuple[range, Callable[[Entry, Place], Iterator[Seen]]]] = {
     "SHARE_GROUP_HEARTBEAT": (range(3), _heartbeat),
     "SHARE_FETCH": (range(3), _share_fetch),
     "SHARE_ACKNOWLEDGE": (range(3), _share_acknowledge),
-    "INITIALIZE_SHARE_GROUP_STATE": (range(2), _initialize_state),
-    "READ_SHARE_GROUP_STATE": (range(2), _read_state),
-    "WRITE_SHARE_GROUP_STATE": (range(2), _write_state),
-    "DELETE_SHARE_GROUP_STATE": (range(2), _delete_state),
-    "READ_SHARE_GROUP_STATE_SUMMARY": (range(2), _summary),
+    **{name: (range(2), _share_group_state) for name in _OF_STATE},
 }
 
 APIS = frozenset(_READERS)

@@ -2,7 +2,6 @@
 
 import re
 import zlib
-from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +23,7 @@ from replay.observed.gaps import LOST_MS, QUIET_MS, STEP_MS, quiet, stepped_back
 from replay.observed.observation import Observation
 from replay.request_log.bodies import APIS, NEEDED, OF_COORDINATOR, Place, Seen, observed
 from replay.request_log.entry import Entry, Other, Unusable, entries
+from replay.verdict import Problem
 
 MAX_LINE_BYTES = 64 << 20
 MOST_PROBLEMS = 100
@@ -41,15 +41,6 @@ MOST_RUNS = 2000
 _ROTATED = re.compile(r"^(.*?\.log)(?:[.-].*)?$")
 
 
-@attrs.frozen
-class Trouble:
-    """A line that could not be used."""
-
-    source: str
-    line: int
-    message: str
-
-
 @attrs.define
 class Tally:
     """What a file held, besides observations."""
@@ -57,10 +48,10 @@ class Tally:
     source: str
     lines: int = 0
     requests: int = 0
-    passed_over: Counter[str] = attrs.field(factory=Counter)
+    others: int = 0
     unusable: int = 0
     backward: int = 0
-    troubles: list[Trouble] = attrs.field(factory=list)
+    troubles: list[Problem] = attrs.field(factory=list)
     first: float | None = None
     last: float | None = None
     sessions: list[SessionEvent] = attrs.field(factory=list)
@@ -133,7 +124,7 @@ class _Scan:
         tally.requests += 1
         self._count(entry)
         if isinstance(entry, Other):
-            tally.passed_over[entry.api] += 1
+            tally.others += 1
             return
         self._broker = broker_of(self._source, entry.local)
         self._extend(entry.end)
@@ -173,7 +164,7 @@ class _Scan:
         tally = self._tally
         tally.unusable += 1
         if len(tally.troubles) < MOST_PROBLEMS:
-            tally.troubles.append(Trouble(self._source, line, unusable.message))
+            tally.troubles.append(Problem(self._source, line, unusable.message))
         if unusable.api is not None and unusable.api not in NEEDED:
             return
         end = unusable.end if unusable.end is not None else tally.last

@@ -11,7 +11,7 @@ from operations.local import (
     parsed_name,
     share_partitions,
 )
-from replay.load import PartitionRows
+from replay.pieces import PartitionRows
 from replay.sources import NoSuchTraceError
 from replay.verdict import Problem
 from tests.replay.samples import kafka_rows, placed, renamed, write_lines, write_parquet

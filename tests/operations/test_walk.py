@@ -2,14 +2,14 @@ from pathlib import Path
 
 import pytest
 
+from judge.view import snapshot
 from model.outcome import Outcome
 from model.profile import KAFKA
 from model.trace import TraceEvent
 from operations.walk import TraceTime, Walked, walk
-from replay.load import PartitionRows
+from replay.pieces import PartitionRows
 from replay.sequence import BEGINS_LATE
 from spec.partition import SharePartition
-from spec.view import snapshot
 from tests.replay.samples import Row, events, kafka_rows, placed
 
 ROWS = kafka_rows()

@@ -8,6 +8,7 @@ import attrs
 
 from judge.choices import recorded_answers, recorded_choice
 from judge.engine import SpecEngine
+from judge.whole_state import partition_of
 from model.errors import IllegalChoiceError, InvalidValueError
 from model.operations import Initialize
 from model.outcome import Choice, Outcome
@@ -16,7 +17,6 @@ from model.states import RecordState
 from model.trace import TraceEvent
 from model.trace_codec import event_from_row, row_from_event
 from model.whole_state import RecordsInFlight, WholeState
-from spec.whole_state import partition_of
 from tests.replay.samples import Row, kafka_rows
 
 AVAILABLE, ACQUIRED, ARCHIVED = RecordState.AVAILABLE, RecordState.ACQUIRED, RecordState.ARCHIVED

@@ -18,6 +18,9 @@ from model.trace_codec import event_from_row
 from model.trace_json import line_from_row, row_from_line, row_from_object
 from operations.local import opened_traces, share_partitions
 from operations.walk import TraceTime, Walked, walk
+from replay.check_sorted import check_sorted
+from replay.facts import CheckedPartition, InputFacts
+from replay.plan import Plan
 
 Row = dict[str, Any]
 DRAFT = Path(__file__).parents[1] / "data" / "draft.jsonl"
@@ -88,6 +91,23 @@ def walked_trace(name: str, moment: TraceTime) -> dict[str, Walked]:
     """Return each share-partition of a trace of Apache Kafka as it is at a moment."""
     with opened_traces([TRACES / f"kafka-{name}.jsonl.gz"]) as traces:
         return {rows.partition: walk(rows, KAFKA, moment) for rows in share_partitions(traces)}
+
+
+def check_rows(
+    given: list[Row] | pa.Table, plan: Plan, facts: InputFacts | None = None
+) -> CheckedPartition:
+    """Check one share-partition, whose rows come piece by piece if the plan says so."""
+    table = placed(given) if isinstance(given, list) else given
+    tables = (table.slice(i, plan.piece_events) for i in range(0, len(table), plan.piece_events))
+    (checked,) = check_sorted(tables, plan, facts)
+    assert isinstance(checked, CheckedPartition)
+    return checked
+
+
+def lag_of(rows: list[Row], plan: Plan) -> pa.Table:
+    """Return the lag after each event of a share-partition."""
+    checked = check_sorted([placed(rows)], plan, lag=True)
+    return pa.concat_tables([each for each in checked if isinstance(each, pa.Table)])
 
 
 def placed(rows: list[Row], source: str = "trace.jsonl") -> pa.Table:

@@ -11,37 +11,33 @@ from impl.kernel import KernelDivergence, KernelResult
 from judge.finding import FindingKind
 from model.guards import Difference, Guard
 from model.profile import KIP
-from replay.check import check_partition, run_task
-from replay.lag_file import LAG, LagFile
-from replay.load import OrderedTask, PartitionRows
+from replay.lag_file import LAG
 from replay.plan import Plan, is_sampled
-from replay.survey import PartitionRun
+from replay.processes import HereRunner
+from replay.run import replay_sources
+from replay.sources import find_sources
 from replay.verdict import LogKnowledge, PartitionVerdict, Problem, Verdict
 from tests.replay.samples import (
     Row,
     aborted_rows,
+    check_rows,
     draft_rows,
     first_of,
     kafka_rows,
-    placed,
+    lag_of,
     write_parquet,
 )
 
 BOTH, SPEC, IMPL = ("spec", "impl"), ("spec",), ("impl",)
-NOWHERE = LagFile(None, 0)
-
-
-def rows_of(rows: list[Row], problem: Problem | None = None) -> PartitionRows:
-    return PartitionRows("core:orders:0", placed(rows), len(rows), problem)
 
 
 def check(
     rows: list[Row],
     against: tuple[str, ...] = BOTH,
-    lag: LagFile = NOWHERE,
     profile: str = "kafka",
+    state: str | None = None,
 ) -> PartitionVerdict:
-    return check_partition(rows_of(rows), Plan(profile, against), lag)
+    return check_rows(rows, Plan(profile, against, state_folder=state)).verdict
 
 
 def spoiled() -> tuple[list[Row], int]:
@@ -87,13 +83,13 @@ def test_the_first_divergence_has_its_place_name_and_surroundings(against: tuple
     assert (verdict.verdict, verdict.events, verdict.checked) == (Verdict.DIVERGES, 60, seq + 1)
     found = verdict.divergence
     assert found
-    assert (found.source, found.line, found.seq) == ("trace.jsonl", seq + 1, seq)
+    assert (found.place.source, found.place.line, found.seq) == ("trace.jsonl", seq + 1, seq)
     assert (found.kind, found.name) == (
         FindingKind.DIFFERENCE,
         Difference.DELIVERY_COMPLETE_COUNT.name,
     )
     assert found.engine == ", ".join(against)
-    assert f'"seq":{seq}' in found.event
+    assert f'"seq":{seq}' in found.place.event
     assert found.before
     assert found.after
 
@@ -137,12 +133,6 @@ def test_of_a_trace_without_a_leader_nothing_is_known() -> None:
     assert "first event is not initialize" in verdict.reason
 
 
-def test_a_problem_without_rows_is_unreadable() -> None:
-    problem = Problem("a", 1, "bad", "core:orders:0")
-    verdict = check_partition(rows_of([], problem), Plan(), NOWHERE)
-    assert (verdict.verdict, verdict.problem) == (Verdict.UNREADABLE, problem)
-
-
 def _kernel(events: int, divergence: KernelDivergence | None) -> KernelResult:
     none = np.zeros(events, np.int64)
     return KernelResult(events, divergence, none, np.zeros((events, 4), np.int64), none, none)
@@ -162,7 +152,7 @@ def test_a_kernel_that_differs_from_the_engines_is_a_disagreement(
     monkeypatch.setattr(
         replay.check, "replay_partition", lambda *_: _kernel(divergence.row, divergence)
     )
-    verdict = check(kafka_rows(), against)
+    verdict = check(kafka_rows(), against, state="states")
     assert verdict.divergence
     assert verdict.divergence.kind is FindingKind.DISAGREEMENT
     assert (
@@ -176,28 +166,22 @@ def test_a_kernel_that_finds_nothing_where_the_specification_does_is_shown(
 ) -> None:
     rows, seq = spoiled()
     monkeypatch.setattr(replay.check, "replay_partition", lambda *_: _kernel(60, None))
-    verdict = check(rows)
+    verdict = check(rows, state="states")
     assert verdict.divergence
     assert verdict.divergence.kind is FindingKind.DISAGREEMENT
     assert verdict.divergence.seq == seq
 
 
-def test_lag_is_the_same_from_spec_and_impl(tmp_path: Path) -> None:
-    tables = []
-    for number, against in enumerate((SPEC, IMPL, BOTH)):
-        lag = LagFile(str(tmp_path), number)
-        assert check(kafka_rows(count=200), against, lag).verdict is Verdict.CONFORMS
-        lag.close()
-        tables.append(pq.read_table(tmp_path / f"part-{number:05}.parquet"))
-    assert tables[0].schema.equals(LAG)
-    assert tables[0].num_rows == 200
-    assert tables[0].equals(tables[1])
-    assert tables[0].equals(tables[2])
-    row = tables[0].slice(199).to_pylist()[0]
+def test_lag_is_the_same_from_spec_and_impl() -> None:
+    rows = kafka_rows(count=200)
+    first, *others = (lag_of(rows, Plan(against=against)) for against in (SPEC, IMPL, BOTH))
+    assert first.schema.equals(LAG)
+    assert first.num_rows == 200
+    assert others == [first, first]
+    row = first.slice(199).to_pylist()[0]
     end = row["end_offset"] - row["start_offset"]
     states = ("available", "acquired", "acknowledged", "archived")
     assert sum(row[state] for state in states) <= end
-    assert list(tmp_path.glob("*.draft")) == []
 
 
 def test_the_sample_is_the_same_every_time_and_of_about_the_size_asked_for() -> None:
@@ -209,24 +193,29 @@ def test_the_sample_is_the_same_every_time_and_of_about_the_size_asked_for() -> 
     assert all(is_sampled(name, 1.0) for name in names)
 
 
-def test_a_damaged_place_in_a_file_loses_only_what_lies_there(tmp_path: Path) -> None:
-    rows = [row for p in range(3) for row in kafka_rows(partition=p, count=20)]
-    path = write_parquet(tmp_path / "t.parquet", rows, 20)
+def damage(path: Path) -> None:
+    """Damage the second row group, in a column that does not tell whether the file is in order."""
     with pq.ParquetFile(path) as file:
-        column = file.metadata.row_group(1).column(0)
+        column = file.metadata.row_group(1).column(file.schema_arrow.names.index("time_ms"))
         start = column.dictionary_page_offset or column.data_page_offset
     data = bytearray(path.read_bytes())
     data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
     path.write_bytes(data)
-    runs = tuple(PartitionRun(f"core:orders:{p}", 20 * p, 20) for p in range(3))
-    task = OrderedTask(0, str(path), (0, 1, 2), runs)
-    found = {v.partition: v for v in run_task(task, Plan(against=SPEC))}
-    assert [found[run.partition].verdict for run in runs] == [
+
+
+@pytest.mark.parametrize("plan", [Plan(against=SPEC), Plan(piece_events=7)])
+def test_a_damaged_place_in_a_file_loses_only_what_lies_there(tmp_path: Path, plan: Plan) -> None:
+    rows = [row for p in range(3) for row in kafka_rows(partition=p, count=20)]
+    path = write_parquet(tmp_path / "t.parquet", rows, 20)
+    damage(path)
+    found = replay_sources(HereRunner(), find_sources([path]), plan).verdicts
+    assert [each.verdict for each in found] == [
         Verdict.CONFORMS,
         Verdict.UNREADABLE,
         Verdict.CONFORMS,
     ]
-    problem = found["core:orders:1"].problem
+    assert [each.events for each in found] == [20, 20, 20]
+    problem = found[1].problem
     assert problem
     assert problem.message.startswith("cannot be read: ")
     assert attrs.evolve(problem, message="") == Problem(str(path), None, "", "core:orders:1")
@@ -253,3 +242,11 @@ def test_a_plan_may_have_a_bound_of_its_own() -> None:
     assert Plan("kip").rules == KIP
     assert Plan("kip", offered_within=3).rules == attrs.evolve(KIP, offered_within=3)
     assert Plan("kip", sweep_ms=7).rules == attrs.evolve(KIP, sweep_ms=7)
+
+
+def test_events_behind_damage_are_counted_and_those_before_are_checked(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=60), 20)
+    damage(path)
+    plan = Plan(piece_events=15)
+    (found,) = replay_sources(HereRunner(), find_sources([path]), plan).verdicts
+    assert (found.verdict, found.events, found.checked) == (Verdict.UNREADABLE, 60, 20)

@@ -91,7 +91,7 @@ def test_all_forms_and_odd_names_get_the_same_places(spark: SparkSession, tmp_pa
         found = same(spark, path, plan=Plan(against=("spec", "impl")))
         divergence = found.verdicts[1].divergence
         assert divergence
-        assert (divergence.source, divergence.line) == (str(path), line)
+        assert (divergence.place.source, divergence.place.line) == (str(path), line)
 
 
 LINES = [line_from_row(row) for row in rows_of(0)]

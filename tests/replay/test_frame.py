@@ -18,8 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everywhere with Spark
 from impl.kernel import FlatEvents, flatten
 from model.errors import InvalidValueError
 from model.trace_arrow import SCHEMA, table_from_rows
-from replay.frame import _judged, _lag, check, partitions
+from replay.frame import _judged, _lag, _placed, check
 from replay.lag_file import LAG
+from replay.pieces import partitions
 from replay.plan import Plan
 from replay.result_schema import DIVERGENCES, VERDICTS, divergence_row
 from replay.run import replay_sources
@@ -258,8 +259,8 @@ def test_share_partitions_are_put_together_across_batches(sizes: Sequence[int]) 
         ]
         start += size
     found = [
-        (pieces.partition, [(rows.events, rows.place(0)) for rows in pieces.rows()])
-        for pieces in partitions(batches, "it", Plan())
+        (name, [(rows.events, rows.place(0)) for rows in pieces])
+        for name, pieces in partitions(_placed(batches, "it"), 100)
     ]
     assert found == [(name, [(3, ("it", 1))]) for name in "abc"]
 
@@ -279,8 +280,7 @@ def test_a_long_share_partition_is_held_in_pieces() -> None:
     )
     assert in_pieces.equals(lag)
     long = [
-        [piece.events for piece in pieces.rows()]
-        for pieces in partitions(batches, "it", Plan(piece_events=7))
+        [piece.events for piece in pieces] for _, pieces in partitions(_placed(batches, "it"), 7)
     ]
     assert max(max(sizes) for sizes in long) < 14
     assert min(len(sizes) for sizes in long) >= 3

@@ -5,6 +5,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from judge.finding import FindingPlace
 from replay.arrivals import Patience, Waiting
 from replay.judged import Before, Counts, Judged, judge, judge_nameless, packed, unpacked
 from replay.plan import Plan
@@ -15,7 +16,7 @@ from replay.state_file import Carried
 from tests.replay.samples import Row, kafka_rows, renamed, write_lines
 from tests.replay.streams import arrived, wrong
 
-PLAN = Plan(invariants_every=0)
+PLAN = Plan(invariants_every=0, state_folder="states")
 PATIENCE = Patience(batches=1, events=100_000)
 ROWS = kafka_rows(count=30)
 NAME = ROWS[0]["partition"]
@@ -118,13 +119,13 @@ def test_events_of_a_leader_that_never_come_are_a_gap_behind_which_nothing_is_kn
 def test_the_divergence_is_that_of_a_replay(tmp_path: Path, cuts: int) -> None:
     rows = renamed([*ROWS[:20], wrong(ROWS[20]), *ROWS[21:]], "p")
     sources = find_sources([write_lines(tmp_path / "t.jsonl", rows)])
-    (verdict,) = replay_sources(HereRunner(), sources, PLAN).verdicts
+    plan = attrs.evolve(PLAN, state_folder=None)
+    (verdict,) = replay_sources(HereRunner(), sources, plan).verdicts
     results = stepped(*(rows[i : i + 30 // cuts] for i in range(0, 30, 30 // cuts)), name="p")
     (found,) = (each.left.divergence for each in results if each.left and each.left.divergence)
     assert verdict.divergence
-    assert attrs.evolve(found, source="", line=0) == attrs.evolve(
-        verdict.divergence, source="", line=0
-    )
+    nowhere = FindingPlace("p")
+    assert attrs.evolve(found, place=nowhere) == attrs.evolve(verdict.divergence, place=nowhere)
 
 
 def test_a_table_is_packed_and_unpacked() -> None:

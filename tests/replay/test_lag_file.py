@@ -46,11 +46,9 @@ def test_a_file_appears_whole_when_it_is_closed(tmp_path: Path) -> None:
 
 def test_nothing_is_written_without_a_folder_or_without_rows(tmp_path: Path) -> None:
     nowhere = LagFile(None, 0)
-    assert not nowhere.wanted
     nowhere.write(LAG.empty_table())
     nowhere.close()
     empty = LagFile(str(tmp_path), 0)
-    assert empty.wanted
     empty.write(LAG.empty_table())
     empty.close()
     assert list(tmp_path.iterdir()) == []

@@ -1,104 +1,162 @@
+"""What is read of share-partitions is in order, whole or in pieces, with its places."""
+
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from model.errors import InvalidValueError
-from replay.gather import GatherTask, bucket_of, gather
-from replay.load import BucketTask, GatheredPart, OrderedTask, PartitionRows, load
-from replay.sources import Form, Source, find_sources
-from replay.survey import PartitionRun, survey
-from replay.verdict import Problem
-from tests.replay.samples import Row, kafka_rows, write_lines, write_parquet
+from replay.gather import gather
+from replay.load import CheckTask, read_sorted, whole_rows
+from replay.pieces import PartitionRows, UnreadError, collected, joined, partitions, with_last
+from replay.sources import find_sources
+from replay.survey import survey
+from replay.tasks import check_tasks, facts_of, gather_tasks, inputs_of
+from tests.replay.samples import Row, kafka_rows, placed, renamed, write_lines, write_parquet
+
+NAME = "core:orders:0"
 
 
-def loaded(tmp_path: Path, rows: list[Row], **options: object) -> dict[str, PartitionRows]:
-    """Return what is loaded after rows went through the first stage in one bucket."""
-    (source,) = find_sources([write_lines(tmp_path / "t.jsonl", rows)]).files
-    found = gather(GatherTask(0, source, 0, None, 1, str(tmp_path / "out")))
-    part = GatheredPart(found.task.target, found.row_groups[bucket_of("any", 1)], 100)
-    task = BucketTask(0, (part,), {}, {}, frozenset(found.partitions))
-    for name, value in options.items():
-        object.__setattr__(task, name, value)
-    return {rows.partition: rows for rows in load(task)}
+def gathered(folder: Path, *files: list[Row]) -> CheckTask:
+    """Return the task over these files of lines, which are all in one bucket."""
+    for number, rows in enumerate(files):
+        write_lines(folder / f"{number}.jsonl", rows)
+    tasks = gather_tasks(find_sources([folder]).files, 1, str(folder), 0)
+    inputs = inputs_of([gather(task) for task in tasks], [])
+    (task,) = check_tasks(inputs, inputs.places, 1, facts_of(inputs))
+    return task
 
 
-def test_events_are_in_order_with_the_line_each_was_read_from(tmp_path: Path) -> None:
-    rows = [*kafka_rows(count=30)[::-1], *kafka_rows(partition=1, count=20)]
-    found = loaded(tmp_path, rows)
-    first, second = found["core:orders:0"], found["core:orders:1"]
+def ordered(path: Path, *names: str) -> CheckTask:
+    """Return the task over some share-partitions of a file that is in order."""
+    inputs = inputs_of([], [survey(*find_sources([path]).files)])
+    (task,) = check_tasks(inputs, names or inputs.places, 1, facts_of(inputs))
+    return task
+
+
+def pieces_of(task: CheckTask, most: int) -> Iterator[PartitionRows]:
+    for tables in read_sorted(task, most):
+        yield from (piece for _, pieces in partitions(tables, most) for piece in pieces)
+
+
+def seqs(pieces: Iterator[PartitionRows]) -> list[list[int]]:
+    return [piece.table.column("seq").to_pylist() for piece in pieces]
+
+
+def of_leaders(count: int) -> list[Row]:
+    return [row | {"leader_epoch": 0} for row in kafka_rows(count=count)]
+
+
+def test_gathered_events_are_in_order_with_the_line_each_was_read_from(tmp_path: Path) -> None:
+    task = gathered(tmp_path, [*kafka_rows(count=30)[::-1], *kafka_rows(partition=1, count=20)])
+    first, second = whole_rows(task)
     assert first.table.column("seq").to_pylist() == list(range(30))
-    assert first.place(0) == (str(tmp_path / "t.jsonl"), 130)
-    assert second.place(0) == (str(tmp_path / "t.jsonl"), 131)
+    assert [rows.place(0) for rows in (first, second)] == [
+        (str(tmp_path / "0.jsonl"), line) for line in (30, 31)
+    ]
     assert (first.events, first.problem) == (30, None)
 
 
-@pytest.mark.parametrize(
-    ("seqs", "usable", "line", "message"),
-    [
-        ([0, 1, 2, 2, 3], 2, 104, "seq 2 occurs twice; the other event is in line 103"),
-        ([0, 1, 3, 4], 2, 103, "seq 2 is missing: the next is 3"),
-        ([1, 2], 0, 101, "seq 0 is missing: the next is 1"),
-        ([-1, 0], 0, 101, "seq is -1; allowed: 0 or more"),
-    ],
-)
-def test_events_before_an_error_in_seq_are_kept(
-    tmp_path: Path, seqs: list[int], usable: int, line: int, message: str
+@pytest.mark.parametrize("per_group", [7, 20, 1000])
+@pytest.mark.parametrize("most", [20, 1000])
+def test_a_file_in_order_is_read_whatever_its_row_groups_are(
+    tmp_path: Path, per_group: int, most: int
 ) -> None:
-    row = kafka_rows(count=1)[0]
-    found = loaded(tmp_path, [{**row, "seq": seq} for seq in seqs])["core:orders:0"]
-    assert (found.table.num_rows, found.events) == (usable, len(seqs))
-    assert found.problem == Problem(str(tmp_path / "t.jsonl"), line, message, "core:orders:0")
-
-
-def test_conflicts_are_not_loaded_and_bad_lines_are_problems(tmp_path: Path) -> None:
-    problem = Problem("a", 1, "text", "core:orders:0")
-    rows = kafka_rows(count=10)
-    found = loaded(tmp_path, rows, conflicts={"core:orders:0": problem})["core:orders:0"]
-    assert (found.table.num_rows, found.events, found.problem) == (0, 10, problem)
-    found = loaded(tmp_path, rows, bad={"core:orders:0": problem})["core:orders:0"]
-    assert (found.table.num_rows, found.problem) == (10, problem)
-    assert loaded(tmp_path, rows, chosen=frozenset()) == {}
-
-
-@pytest.mark.parametrize("rows_per_group", [7, 20, 1000])
-def test_a_file_in_order_is_read_run_by_run(tmp_path: Path, rows_per_group: int) -> None:
     rows = [row for p in range(4) for row in kafka_rows(partition=p, count=25)]
-    path = write_parquet(tmp_path / "t.parquet", rows, rows_per_group)
-    seen = survey(Source(str(path), Form.PARQUET, 1))
-    assert seen.runs
-    runs = (seen.runs[0], seen.runs[3])
-    groups = tuple(
-        g
-        for g in range(len(seen.row_groups))
-        if g * rows_per_group < 25 or (g + 1) * rows_per_group > 75
-    )
-    found = list(load(OrderedTask(0, str(path), groups, runs)))
-    assert [(f.partition, f.events, f.table.num_rows) for f in found] == [
-        ("core:orders:0", 25, 25),
-        ("core:orders:3", 25, 25),
-    ]
-    assert found[1].place(2) == (str(path), 78)
-    assert found[1].table.column("seq").to_pylist() == list(range(25))
+    path = write_parquet(tmp_path / "t.parquet", rows, per_group)
+    task = ordered(path, NAME, "core:orders:3")
+    read = list(pieces_of(task, most))
+    assert sum(piece.events for piece in read) == 50
+    assert max(piece.events for piece in read) < 2 * most
+    for number, whole in zip((0, 3), whole_rows(task), strict=True):
+        mine = [piece for piece in read if piece.partition == f"core:orders:{number}"]
+        assert pa.concat_tables([piece.table for piece in mine]).equals(whole.table)
+        assert whole.place(2) == (str(path), 25 * number + 3)
+        assert whole.table.column("seq").to_pylist() == list(range(25))
+
+
+def test_row_groups_are_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Read together, those of a file of 100 million events took 5 GB; small ones show nothing.
+    path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=60), 7)
+    task = ordered(path)
+    asked: list[object] = []
+    batches = pq.ParquetFile.iter_batches
+
+    def noted(file: pq.ParquetFile, *arguments: object, **options: object) -> object:
+        asked.append(arguments[1])
+        return batches(file, *arguments, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", noted)
+    assert [*itertools.chain(*seqs(pieces_of(task, 20)))] == list(range(60))
+    assert asked == [[group] for group in range(9)]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_files_one_after_another_are_read_one_after_another(
+    tmp_path: Path, order: tuple[int, ...]
+) -> None:
+    rows = of_leaders(60)
+    parts = seqs(pieces_of(gathered(tmp_path, *(rows[20 * i : 20 * i + 20] for i in order)), 20))
+    assert [*itertools.chain(*parts)] == list(range(60))
+    assert [len(part) for part in parts] == [19, 20, 20, 1], "the last of a piece may be one of two"
+
+
+def test_row_groups_that_overlap_are_read_together(tmp_path: Path) -> None:
+    rows = of_leaders(60)
+    parts = seqs(pieces_of(gathered(tmp_path, rows[:20:2], rows[1:20:2], rows[20:]), 10))
+    assert [*itertools.chain(*parts)] == list(range(60))
+    assert len(parts[0]) == 19
+
+
+def test_a_long_share_partition_and_a_short_one_are_not_mixed(tmp_path: Path) -> None:
+    rows = [*of_leaders(30), *renamed(of_leaders(9), "b")]
+    mixed = sorted(rows, key=lambda row: (row["seq"], row["partition"]))
+    read = list(pieces_of(gathered(tmp_path, mixed), 10))
+    assert {piece.partition: piece.events for piece in read[:1]} == {"b": 9}
+    assert [piece.partition for piece in read[1:]] == [NAME] * (len(read) - 1)
+    assert sum(piece.events for piece in read[1:]) == 30
+
+
+def test_rows_with_one_key_stay_together() -> None:
+    rows = [row for row in kafka_rows(count=9) for _ in range(1 + (row["seq"] == 4))]
+    tables = [placed(rows).slice(i, 1) for i in range(10)]
+    for most in range(1, 11):
+        parts = [table.column("seq").to_pylist() for table in collected(tables, most)]
+        assert [*itertools.chain(*parts)] == [0, 1, 2, 3, 4, 4, 5, 6, 7, 8]
+        assert [part.count(4) for part in parts if 4 in part] == [2]
+        assert len(parts) > 1 or most > 4
+
+
+@pytest.mark.parametrize("damage", ["shorter", "gone"])
+def test_a_file_that_changes_meanwhile_is_a_problem(tmp_path: Path, damage: str) -> None:
+    path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=40), 10)
+    task = ordered(path)
+    write_parquet(path, kafka_rows(count=20), 10)
+    if damage == "gone":
+        path.unlink()
+        with pytest.raises(UnreadError, match="cannot be read"):
+            list(pieces_of(task, 10))
+    else:
+        *_, last = pieces_of(task, 10)
+        assert last.problem
+        assert last.problem.partition == NAME
+        assert "does not change while it is read" in last.problem.message
+    (rows,) = whole_rows(task)
+    assert rows.problem
+    assert "cannot be read" in rows.problem.message
 
 
 def test_a_row_with_a_missing_value_ends_the_events(tmp_path: Path) -> None:
     rows = [*kafka_rows(count=25), *kafka_rows(partition=1, count=25)]
     rows[30]["result"] = None
     path = write_parquet(tmp_path / "t.parquet", rows)
-    runs = (PartitionRun("core:orders:0", 0, 25), PartitionRun("core:orders:1", 25, 25))
-    whole, cut = load(OrderedTask(0, str(path), (0,), runs))
+    whole, cut = whole_rows(ordered(path))
     assert whole.problem is None
     assert (cut.table.num_rows, cut.events) == (5, 25)
-    assert cut.problem == Problem(
-        str(path), 31, "result is None; allowed: a value", "core:orders:1"
-    )
-
-
-def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> None:
-    path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=25))
-    with pytest.raises(InvalidValueError, match="does not change"):
-        list(load(OrderedTask(0, str(path), (0,), (PartitionRun("core:orders:0", 0, 99),))))
+    assert cut.problem
+    assert (cut.problem.line, cut.problem.message) == (31, "result is None; allowed: a value")
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["in order", "to be sorted"])
@@ -106,12 +164,23 @@ def test_a_file_of_an_earlier_version_is_read(tmp_path: Path, turned: bool) -> N
     rows = kafka_rows(count=20)
     path = write_parquet(tmp_path / "t.parquet", rows[::-1] if turned else rows, 7)
     pq.write_table(pq.read_table(path).drop_columns(["progress_batches", "ranges"]), path)
-    (source,) = find_sources([path]).files
-    if not turned:
-        (found,) = load(OrderedTask(0, str(path), (0,), survey(source).runs or ()))
-    else:
-        gathered = gather(GatherTask(0, source, 0, None, 1, str(tmp_path / "out")))
-        part = GatheredPart(gathered.task.target, gathered.row_groups[bucket_of("any", 1)], 0)
-        (found,) = load(BucketTask(0, (part,), {}, {}, frozenset(gathered.partitions)))
+    if turned:
+        tasks = gather_tasks(find_sources([path]).files, 1, str(tmp_path), 0)
+        inputs = inputs_of([gather(task) for task in tasks], [])
+        (task,) = check_tasks(inputs, inputs.places, 1, facts_of(inputs))
+    (found,) = whole_rows(task if turned else ordered(path))
     assert [row["seq"] for row in found.table.to_pylist()] == list(range(20))
     assert found.problem is None
+
+
+def test_two_pieces_become_one(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "t.parquet", kafka_rows(count=40), 10)
+    first, second, *_ = pieces_of(ordered(path), 10)
+    both = joined(first, second)
+    assert both.events == both.table.num_rows == first.events + second.events
+    assert both.place(both.events - 1) == second.place(second.events - 1)
+
+
+def test_the_last_is_known() -> None:
+    assert list(with_last("abc")) == [("a", False), ("b", False), ("c", True)]
+    assert list(with_last("")) == []

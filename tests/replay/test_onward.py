@@ -3,35 +3,36 @@
 from pathlib import Path
 
 import attrs
-import pyarrow.parquet as pq
 import pytest
 
 from judge.finding import Finding, FindingKind
-from replay.lag_file import LAG, LagFile
-from replay.load import PartitionRows, without_bad_rows
-from replay.onward import check_onward, goes_on
+from replay.lag_file import LAG
+from replay.onward import goes_on
 from replay.plan import Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources
-from replay.sequence import gaps_in
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Verdict
 from tests.lockstep.spoiled import cases
 from tests.replay.faulty import SPOILED, WRONG, broker, first_place, spoiled
-from tests.replay.samples import Row, kafka_rows, placed, recorded, write_lines, write_parquet
+from tests.replay.samples import (
+    Row,
+    check_rows,
+    kafka_rows,
+    lag_of,
+    recorded,
+    write_lines,
+    write_parquet,
+)
 from tests.replay.test_segments import plan_for, with_places
 
 BOTH, SPEC, IMPL = ("spec", "impl"), ("spec",), ("impl",)
-NOWHERE = LagFile(None, 0)
 MOST = 100
 MANY = 80
 
 
-def check(
-    rows: list[Row], against: tuple[str, ...] = BOTH, most: int = MOST, lag: LagFile = NOWHERE
-) -> PartitionVerdict:
-    given = PartitionRows(rows[0]["partition"], placed(rows), len(rows), None)
-    return check_onward(given, Plan(against=against, max_divergences=most), lag)
+def check(rows: list[Row], against: tuple[str, ...] = BOTH, most: int = MOST) -> PartitionVerdict:
+    return check_rows(rows, Plan(against=against, max_divergences=most)).verdict
 
 
 def places(verdict: PartitionVerdict) -> list[tuple[int, str]]:
@@ -157,13 +158,11 @@ def test_specification_and_implementation_agree_on_all_divergences(seed: int) ->
     diverged = 0
     for case in cases(seed, stories=1, spoilings=8):
         table = with_places(case.table)
-        rows = PartitionRows("lockstep", table, table.num_rows - gaps_in(table), None)
-        rows = without_bad_rows(rows)
         plans = [
             attrs.evolve(plan_for(case.profile), against=against, max_divergences=10)
             for against in (BOTH, SPEC, IMPL)
         ]
-        both, spec, impl = (check_onward(rows, plan, NOWHERE) for plan in plans)
+        both, spec, impl = (check_rows(table, plan).verdict for plan in plans)
         assert places(both) == places(spec) == places(impl), case.spoiled
         assert (both.checked, both.reason) == (spec.checked, spec.reason), case.spoiled
         assert FindingKind.DISAGREEMENT not in {each.kind for each in both.divergences}
@@ -189,19 +188,14 @@ def test_segments_answer_alike(write: object, tmp_path: Path) -> None:
     assert [len(each.divergences) for each in whole.verdicts] == [2, 0]
 
 
-def test_lag_goes_on_with_a_row_for_each_event(tmp_path: Path) -> None:
+def test_lag_goes_on_with_a_row_for_each_event() -> None:
     place = first_place(WRONG["loses a record"], 100)
     rows = broker({place: WRONG["loses a record"]})
-    tables = []
-    for number, against in enumerate((BOTH, IMPL, SPEC)):
-        lag = LagFile(str(tmp_path), number)
-        assert len(check(rows, against, lag=lag).divergences) == 1
-        lag.close()
-        tables.append(pq.read_table(tmp_path / f"part-{number:05}.parquet"))
-    assert tables[0].schema.equals(LAG)
-    assert tables[0].column("seq").to_pylist() == list(range(len(rows)))
-    assert tables[0].equals(tables[1])
-    assert tables[0].equals(tables[2])
+    plan = Plan(max_divergences=MOST)
+    first, *others = (lag_of(rows, attrs.evolve(plan, against=a)) for a in (BOTH, IMPL, SPEC))
+    assert first.schema.equals(LAG)
+    assert first.column("seq").to_pylist() == list(range(len(rows)))
+    assert others == [first, first]
 
 
 def test_what_a_later_replay_goes_on_from_is_checked_up_to_the_first() -> None:

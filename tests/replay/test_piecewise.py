@@ -9,40 +9,27 @@ import pytest
 
 from judge.finding import FindingKind
 from replay import check
-from replay.check import check_partition
-from replay.lag_file import LagFile
-from replay.load import PartitionRows, without_bad_rows
-from replay.pieces import Pieces
-from replay.piecewise import checked, in_place, merged
+from replay.check_sorted import merged
+from replay.pieces import PartitionRows
 from replay.plan import Plan
 from replay.processes import HereRunner
 from replay.run import replay_sources
-from replay.sequence import gaps_in
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Problem, Verdict
 from tests.lockstep.spoiled import cases
-from tests.replay.samples import RECORDED, TRACES, kafka_rows, placed, write_lines, write_parquet
-from tests.replay.test_segments import in_order, plan_for, with_places
+from tests.replay.samples import (
+    RECORDED,
+    TRACES,
+    check_rows,
+    kafka_rows,
+    write_lines,
+    write_parquet,
+)
+from tests.replay.test_segments import plan_for, with_places
 from tests.traces import QUICK
 from tests.whole_states import altered
 
 NAME = "core:orders:0"
-NO_LAG = LagFile(None, 0)
-
-
-def in_pieces(rows: PartitionRows, plan: Plan, size: int) -> PartitionVerdict:
-    """Return the verdict on rows that are cut into pieces of this size."""
-    whole = in_order(rows)
-    pieces = [
-        attrs.evolve(whole, table=table, first_row=start, events=table.num_rows, problem=None)
-        for start in range(0, whole.table.num_rows, size)
-        if (table := whole.table.slice(start, size))
-    ]
-    if rows.problem:
-        pieces.append(attrs.evolve(whole, table=whole.table.slice(0, 0), problem=rows.problem))
-    every = Pieces(rows.partition, lambda: pieces)
-    verdicts = [p.verdict for p in checked(every, plan, None, in_place(plan, NO_LAG))]
-    return attrs.evolve(merged(verdicts, 0, rows.problem), events=rows.events)
 
 
 @pytest.mark.parametrize(
@@ -51,11 +38,10 @@ def in_pieces(rows: PartitionRows, plan: Plan, size: int) -> PartitionVerdict:
 def test_what_is_spoiled_anywhere_is_told_alike(seed: int) -> None:
     verdicts = dict.fromkeys(Verdict, 0)
     for number, case in enumerate(cases(seed, stories=1, spoilings=12)):
-        table = with_places(case.table)
-        rows = PartitionRows("lockstep", table, table.num_rows - gaps_in(table), None)
-        rows, plan = without_bad_rows(rows), plan_for(case.profile)
-        whole = check_partition(rows, plan, NO_LAG)
-        assert in_pieces(rows, plan, 1 + number % 9) == whole, case.spoiled
+        table, plan = with_places(case.table), plan_for(case.profile)
+        whole = check_rows(table, plan).verdict
+        pieces = attrs.evolve(plan, piece_events=1 + number % 9)
+        assert check_rows(table, pieces).verdict == whole, case.spoiled
         verdicts[whole.verdict] += 1
     assert min(verdicts[Verdict.DIVERGES], verdicts[Verdict.UNREADABLE]) > 5
 
@@ -93,43 +79,41 @@ def test_recorded_traces_are_told_alike(path: Path, tmp_path: Path) -> None:
 
 def test_a_piece_that_does_not_close_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the kernel hands on otherwise, the engines notice at the end of the piece."""
-    rows = PartitionRows(NAME, placed(kafka_rows(count=40)), 40, None)
-    plan = Plan(invariants_every=0)
-    pieces = Pieces(NAME, lambda: [attrs.evolve(in_order(rows), table=rows.table.slice(0, 20))])
+    rows, plan = kafka_rows(count=20), Plan(invariants_every=0, state_folder="states")
     through = check.through_kernel
-    (piece,) = checked(pieces, plan, None, in_place(plan, NO_LAG))
-    assert piece.left
-    others = [other for path, other in altered(piece.left.state) if "[" not in path]
+    left = check_rows(rows, plan).left
+    assert left
+    others = [other for path, other in altered(left.state) if "[" not in path]
     for other in others[::7]:
 
         def altering(*of: Any, handed: Any = other) -> Any:  # noqa: ANN401 - passed on
             whole, kernel = through(*of)
             return whole, attrs.evolve(kernel, states=((20, handed),))
 
-        monkeypatch.setattr("replay.piecewise.through_kernel", altering)
-        (piece,) = checked(pieces, plan, None, in_place(plan, NO_LAG))
-        assert piece.verdict.divergence
-        assert piece.verdict.divergence.kind is FindingKind.DISAGREEMENT
+        monkeypatch.setattr("replay.check_sorted.through_kernel", altering)
+        found = check_rows(rows, plan).verdict.divergence
+        assert found
+        assert found.kind is FindingKind.DISAGREEMENT
     assert len(others) > 7
 
 
-def test_what_follows_a_divergence_is_not_read() -> None:
+def test_what_follows_a_divergence_is_counted_and_not_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     rows = kafka_rows(count=60)
     rows[25]["after"]["end_offset"] += 1
-    table = placed(rows)
-    read = []
+    through, sizes = check.through_kernel, []
 
-    def pieces() -> Any:  # noqa: ANN401 - a generator
-        for start in range(0, 60, 10):
-            read.append(start)
-            yield PartitionRows(NAME, table.slice(start, 10), 10, None)
+    def noted(rows: PartitionRows, *more: Any) -> Any:  # noqa: ANN401 - passed on
+        sizes.append(rows.events)
+        return through(rows, *more)
 
-    plan = Plan()
-    parts = list(checked(Pieces(NAME, pieces, 60), plan, None, in_place(plan, NO_LAG)))
-    verdict = merged([part.verdict for part in parts], 60)
+    monkeypatch.setattr("replay.check_sorted.through_kernel", noted)
+    checked = check_rows(rows, Plan(piece_events=10, state_folder="states"))
+    verdict = checked.verdict
     assert (verdict.verdict, verdict.checked, verdict.events) == (Verdict.DIVERGES, 26, 60)
-    assert parts[-1].left is None
-    assert read == [0, 10, 20, 30], "one more, to know which is the last"
+    assert checked.left is None
+    assert sum(sizes) < 40
 
 
 def test_a_line_that_could_not_be_read_stands_in_the_verdict(tmp_path: Path) -> None:
@@ -149,7 +133,7 @@ def test_the_parts_of_a_verdict() -> None:
         PartitionVerdict(NAME, Verdict.CONFORMS, 5, 5, gaps=1, lost=2, latest_ms=3),
         PartitionVerdict(NAME, Verdict.CONFORMS, 4, 4, gaps=0, lost=1),
     ]
-    whole = merged(parts, 8)
+    whole = merged(parts, 9)
     assert (whole.events, whole.checked, whole.gaps, whole.lost, whole.latest_ms) == (9, 9, 1, 3, 3)
     bad = merged(parts, 9, Problem("f", 1, "no event", NAME))
     assert bad.verdict is Verdict.UNREADABLE
@@ -163,11 +147,14 @@ def test_a_share_partition_in_pieces_is_checked_up_to_its_first_divergence(
     for seq, by in ((10, 1), (15, 2)):
         rows[seq]["after"]["delivery_complete_count"] += by
     sources = find_sources([write_parquet(tmp_path / "t.parquet", rows, 10)])
-    long = Plan(piece_events=20, segment_events=segment_events, max_divergences=100)
+    long = Plan(piece_events=8, segment_events=segment_events, max_divergences=100)
     whole, pieces, onward = (
         replay_sources(HereRunner(), sources, plan).verdicts
         for plan in (Plan(), long, Plan(max_divergences=100))
     )
     assert whole[0].checked == 11
     assert pieces == whole
+    if segment_events is None:
+        found = [verdict.divergence for verdict in (*whole, *pieces)]
+        assert len({each.operations_before for each in found if each}) == 1
     assert onward[0].more

@@ -19,7 +19,7 @@ try:
     import pandas
 except ModuleNotFoundError as error:
     hidden = str(error)
-used = [f"replay.{name}" in sys.modules for name in ("gather", "segments")]
+used = [f"replay.{name}" in sys.modules for name in ("gather", "check_sorted")]
 loaded = len(getattr(acquire, "signatures", ()))
 print(json.dumps([hidden, gc.get_freeze_count() > 10_000, used, "numba" in sys.modules, loaded]))
 """

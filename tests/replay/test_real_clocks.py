@@ -8,13 +8,10 @@ import pytest
 from impl.kernel import replay_partition
 from model.guards import Guard
 from model.profile import KAFKA
-from replay.check import check_partition
-from replay.lag_file import LagFile
-from replay.load import PartitionRows
 from replay.plan import Plan
 from replay.verdict import PartitionVerdict, Verdict
 from tests.impl.by_hand import fetched, spans, story
-from tests.replay.samples import Row, placed
+from tests.replay.samples import Row, check_rows, placed
 
 SWEEP = KAFKA.sweep_ms
 NOW = 5_000_000
@@ -80,9 +77,7 @@ def rows() -> list[Row]:
 
 
 def check(table: list[Row], sweep: int | None = None) -> PartitionVerdict:
-    plan = Plan(sweep_ms=sweep)
-    rows = PartitionRows("g:t:0", placed(table), len(table), None)
-    return check_partition(rows, plan, LagFile(None, 0))
+    return check_rows(table, Plan(sweep_ms=sweep)).verdict
 
 
 def test_timers_that_are_late_conform() -> None:

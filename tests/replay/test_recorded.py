@@ -7,6 +7,7 @@ import attrs
 import pytest
 
 from judge.engine import SpecEngine
+from judge.finding import Finding
 from judge.follower import Follower
 from judge.words import MAX_TEXT
 from model.guards import Difference, Guard
@@ -14,22 +15,17 @@ from model.outcome import Outcome
 from model.profile import KAFKA
 from model.trace import TraceEvent
 from model.trace_codec import event_from_row, row_from_event
-from replay.check import check_partition
-from replay.lag_file import LagFile
-from replay.load import PartitionRows
 from replay.plan import Plan
-from replay.verdict import Divergence, Verdict
+from replay.verdict import Verdict
 from tests.checkpoints import checkpoint_of
-from tests.replay.samples import Row, placed, recorded
+from tests.replay.samples import Row, check_rows, recorded
 
 QUICK = "kafka-4.4.0"
 CONFORM = ("kafka-4.3.1-renewals", "kafka-4.4.0-dead-letters")
 
 
-def found_in(rows: list[Row], *against: str) -> Divergence | None:
-    plan = Plan(against=against or ("spec", "impl"))
-    partition = PartitionRows(rows[0]["partition"], placed(rows), len(rows), None)
-    verdict = check_partition(partition, plan, LagFile(None, 0))
+def found_in(rows: list[Row], *against: str) -> Finding | None:
+    verdict = check_rows(rows, Plan(against=against or ("spec", "impl"))).verdict
     assert verdict.problem is None
     assert verdict.divergence or verdict.verdict is Verdict.CONFORMS
     return verdict.divergence
@@ -181,12 +177,13 @@ def _from_the_middle() -> list[Row]:
     rows = _with_checkpoint()[PLACE:]
     for row in rows:
         row["completed"] = [each for each in row["completed"] if each["seq"] >= PLACE]
-    return [
+    told = [
         {**row, "outstanding": [{**w, "seq": None} for w in row.get("outstanding") or ()]}
         if row["op"] == "checkpoint"
         else row
         for row in rows
     ]
+    return _numbered(told, PLACE, -PLACE)
 
 
 def test_a_recording_that_begins_in_the_middle_conforms() -> None:

@@ -1,15 +1,16 @@
 import io
 import json
+from xml.etree import ElementTree as ET
 
 import attrs
 import pytest
 from rich.console import Console
 
-from judge.finding import Finding, FindingKind
+from judge.finding import Finding, FindingKind, FindingPlace
+from replay.facts import CheckedPartition
 from replay.recording import Recording
-from replay.report import Bar, finding_text, json_line, show
+from replay.report import Bar, document, finding_text, json_line, junit_document
 from replay.verdict import (
-    Divergence,
     LogKnowledge,
     PartitionVerdict,
     Problem,
@@ -18,15 +19,18 @@ from replay.verdict import (
     counted,
     weighed,
 )
+from report.markdown import markdown_text
+from report.terminal import show_document
 
 EVIL = "\x1b[2J[bold]evil[/bold]\n\u202e"
 
 
-def divergence(partition: str, kind: FindingKind = FindingKind.GUARD) -> Divergence:
-    return Divergence(
-        partition, 7, f"/{EVIL}.jsonl", 8, "spec, impl", kind, "CAN_ACQUIRE", "a sentence",
-        f"event {EVIL}", f"recorded {EVIL}", "expected", "before", "after",
+def divergence(partition: str, kind: FindingKind = FindingKind.GUARD) -> Finding:
+    found = Finding(
+        7, "spec, impl", kind, "CAN_ACQUIRE", "a sentence", f"recorded {EVIL}", "expected",
+        "before", "after",
     )  # fmt: skip
+    return attrs.evolve(found, place=FindingPlace(partition, f"/{EVIL}.jsonl", 8, f"event {EVIL}"))
 
 
 def sample(count: int = 1, *, interrupted: bool = False) -> Replay:
@@ -49,9 +53,10 @@ def sample(count: int = 1, *, interrupted: bool = False) -> Replay:
     )  # fmt: skip
 
 
-def printed(replay: Replay, width: int = 180) -> str:
+def printed(replay: Replay, width: int = 180, *, with_json: bool = False) -> str:
     output = io.StringIO()
-    show(replay, Console(file=output, width=width, highlight=False))
+    shown = document(replay, with_json=with_json)
+    show_document(shown, Console(file=output, width=width, highlight=False))
     return output.getvalue()
 
 
@@ -134,7 +139,8 @@ def test_a_disagreement_is_loud_and_comes_first() -> None:
 def test_the_offending_value_comes_first_and_json_only_when_asked_for() -> None:
     told = attrs.evolve(
         divergence("p"), headline="start offset 144 → 78", event_text="time passes, 5 ms",
-        recorded_after="start 78", changed=f"71 {EVIL}", event='{"seq": 7}',
+        recorded_after="start 78", changed=f"71 {EVIL}",
+        place=FindingPlace("p", "f", 8, '{"seq": 7}'),
     )  # fmt: skip
     verdicts = [PartitionVerdict("p", Verdict.DIVERGES, 9, 8, divergence=told)]
     result = Replay(tuple(verdicts), (), counted(verdicts, []), 1.0)
@@ -146,9 +152,7 @@ def test_the_offending_value_comes_first_and_json_only_when_asked_for() -> None:
         assert part in text
     assert r"71 \x1b" in text
     assert '{"seq": 7}' not in text
-    output = io.StringIO()
-    show(result, Console(file=output, width=180, highlight=False), with_json=True)
-    assert 'json           {"seq": 7}' in output.getvalue()
+    assert 'json           {"seq": 7}' in printed(result, with_json=True)
 
 
 def test_a_single_finding_is_shown() -> None:
@@ -158,12 +162,38 @@ def test_a_single_finding_is_shown() -> None:
     assert "\x1b" not in text
 
 
+def test_junit_has_a_case_for_each_share_partition_and_file() -> None:
+    (suite,) = ET.fromstring(junit_document(sample(2)))  # noqa: S314 - our own document
+    assert {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "7",
+        "failures": "2",
+        "errors": "3",
+        "skipped": "1",
+    }
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert "CAN_ACQUIRE at seq 7" in (failure.get("message") or "")
+    assert "\x1b" not in junit_document(sample(2))
+
+
+def test_markdown_has_the_totals_a_table_and_each_kind() -> None:
+    known = ("0 new, 2 known",)
+    text = markdown_text(document(sample(2), lambda _: f"known-one: {EVIL}", known))
+    assert "1 conform   2 diverge   2 unreadable   1 unknown" in text
+    assert "0 new, 2 known" in text
+    assert text.count("\n## Known divergence: ") == 1
+    assert "- Known: known-one: " in text
+    assert "the first of 2 alike" in text
+    assert not {"\x1b", "\u202e"} & set(text)
+    assert "[bold]" not in text.replace(r"\[bold\]", "")
+
+
 def test_the_bar_shows_progress_on_a_terminal_only() -> None:
     for terminal in (True, False):
         output = io.StringIO()
         with Bar(Console(file=output, force_terminal=terminal, width=100)) as bar:
             bar.stage("check", 2)
-            bar.done(1, [PartitionVerdict("c", Verdict.CONFORMS, 10, 10)])
+            bar.done(1, [CheckedPartition(PartitionVerdict("c", Verdict.CONFORMS, 10, 10))])
         assert ("check" in output.getvalue()) is terminal
         assert ("10 events, 0 diverging" in output.getvalue()) is terminal
 

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from model.guards import Difference
 from model.trace_json import line_from_row
+from replay.facts import CheckedPartition
 from replay.plan import Plan
 from replay.report import json_line
 from replay.run import replay_sources
@@ -78,7 +79,7 @@ def test_all_forms_give_the_same_verdicts(
         assert found.counts.checked == 40 + 21 + 40
         divergence = found.verdicts[1].divergence
         assert divergence
-        assert (divergence.source, divergence.line) == (str(path), line)
+        assert (divergence.place.source, divergence.place.line) == (str(path), line)
         assert divergence.name == Difference.DELIVERY_COMPLETE_COUNT.name
         (written,) = pq.read_table(out / "divergences.parquet").to_pylist()
         assert (written["name"], written["line"]) == (divergence.name, line)
@@ -214,7 +215,7 @@ class Interrupting:
 
     def done(self, tasks: int, results: Sequence[Any]) -> None:
         assert tasks >= 0
-        if any(isinstance(result, PartitionVerdict) for result in results):
+        if any(isinstance(result, CheckedPartition) for result in results):
             raise KeyboardInterrupt
 
 

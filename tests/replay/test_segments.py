@@ -14,21 +14,18 @@ from model.guards import Guard
 from model.profile import Profile
 from model.trace_arrow import PLACE
 from model.whole_state import WholeState
-from replay.check import check_partition
-from replay.lag_file import LagFile
-from replay.load import BucketTask, GatheredPart, PartitionRows, without_bad_rows
-from replay.pieces import Pieces
+from replay.facts import CheckedPartition, InputFacts
 from replay.plan import Plan
 from replay.processes import HereRunner, open_processes
 from replay.run import large_ones, replay_sources
-from replay.segments import Segmented, check_segment, cut_up, joined
-from replay.sequence import gaps_in
+from replay.segments import SegmentVerdict, check_segment, joined
 from replay.sources import find_sources
 from replay.verdict import PartitionVerdict, Verdict
 from tests.lockstep.spoiled import cases
 from tests.replay.samples import (
     TRACES,
     Row,
+    check_rows,
     first_of,
     kafka_rows,
     placed,
@@ -47,32 +44,26 @@ def plan_for(profile: Profile) -> Plan:
     return Plan(profile.name, offered_within=fetches, sweep_ms=sweep)
 
 
-def cut(rows: PartitionRows, plan: Plan, every: int, folder: Path) -> Segmented:
-    """Return the segments of a share-partition that was gathered in a folder."""
-    parts = (GatheredPart(str(folder / "gathered.parquet"), (0,), 0),)
-    task = BucketTask(0, parts, {}, {}, frozenset({rows.partition}))
-    count = rows.events + gaps_in(rows.table)
-    pieces = Pieces(rows.partition, lambda: [in_order(rows)], count)
-    return cut_up(pieces, plan, LagFile(None, 0), every, task)
+def cut(rows: list[Row] | pa.Table, plan: Plan, every: int, folder: Path) -> CheckedPartition:
+    """Return the segments of a share-partition, of which a folder gets the rows."""
+    table = placed(rows) if isinstance(rows, list) else rows
+    name = table.column("partition")[0].as_py()
+    return check_rows(table, plan, InputFacts(large={name: every}, folder=str(folder)))
 
 
-def in_order(rows: PartitionRows) -> PartitionRows:
-    """Return rows as a file in order has them, whatever their seq."""
-    source = rows.table.column("source")[0].as_py() if rows.table.num_rows else ""
-    return attrs.evolve(rows, source=source, first_row=0)
+def joined_of(checked: CheckedPartition, parts: list[SegmentVerdict]) -> PartitionVerdict | None:
+    return joined(checked.verdict, len(checked.segments), parts)
 
 
 def in_segments(
-    rows: PartitionRows, plan: Plan, every: int, folder: Path
+    rows: list[Row] | pa.Table, plan: Plan, every: int, folder: Path
 ) -> PartitionVerdict | None:
-    segmented = cut(rows, plan, every, folder)
+    checked = cut(rows, plan, every, folder)
+    if not checked.segments:
+        return checked.verdict
     # They may come in any order.
-    parts = [check_segment(segment, plan) for segment in reversed(segmented.segments)]
-    return joined(segmented, parts)
-
-
-def rows_of(rows: list[Row]) -> PartitionRows:
-    return PartitionRows(NAME, placed(rows), len(rows), None)
+    parts = [check_segment(segment, plan) for segment in reversed(checked.segments)]
+    return joined_of(checked, parts)
 
 
 def with_places(table: pa.Table) -> pa.Table:
@@ -88,14 +79,10 @@ def with_places(table: pa.Table) -> pa.Table:
 def test_what_is_spoiled_anywhere_is_told_alike(seed: int, tmp_path: Path) -> None:
     verdicts = dict.fromkeys(Verdict, 0)
     for number, case in enumerate(cases(seed, stories=1, spoilings=12)):
-        table = with_places(case.table)
-        rows = PartitionRows("lockstep", table, table.num_rows - gaps_in(table), None)
-        rows, plan = without_bad_rows(rows), plan_for(case.profile)
-        whole = check_partition(rows, plan, LagFile(None, 0))
-        told = in_segments(rows, plan, 1 + number % 9, tmp_path)
-        assert told is not None
-        # Whether there are gaps behind a divergence nobody looked.
-        assert attrs.evolve(told, events=whole.events) == whole, case.spoiled
+        table, plan = with_places(case.table), plan_for(case.profile)
+        whole = check_rows(table, plan).verdict
+        told = in_segments(table, plan, 1 + number % 9, tmp_path)
+        assert told == whole, case.spoiled
         verdicts[whole.verdict] += 1
     assert min(verdicts[Verdict.DIVERGES], verdicts[Verdict.UNREADABLE]) > 5
 
@@ -145,14 +132,14 @@ def test_a_divergence_has_the_place_that_it_has_in_the_file(write: Any, tmp_path
 def test_a_segment_that_does_not_close_is_a_disagreement(tmp_path: Path) -> None:
     """Whatever the kernel hands out otherwise, the engines notice at the end of the segment."""
     plan = Plan(invariants_every=0)
-    segmented = cut(rows_of(kafka_rows(count=40)), plan, 20, tmp_path)
+    segmented = cut(kafka_rows(count=40), plan, 20, tmp_path)
     first, last = segmented.segments
     seen = set()
     for path, other in altered(first.after):
         if "[" in path:
             continue
         part = check_segment(attrs.evolve(first, after=other), plan)
-        verdict = joined(segmented, [part, check_segment(last, plan)])
+        verdict = joined_of(segmented, [part, check_segment(last, plan)])
         assert verdict
         assert (verdict.verdict, verdict.checked) == (Verdict.DIVERGES, 20)
         assert verdict.divergence
@@ -167,7 +154,7 @@ def test_a_segment_that_does_not_close_is_a_disagreement(tmp_path: Path) -> None
 def test_a_segment_that_begins_elsewhere_does_not_close(tmp_path: Path) -> None:
     """What stands before a segment is used: from another state it ends in another."""
     plan = Plan(invariants_every=0)
-    segmented = cut(rows_of(kafka_rows(count=40)), plan, 20, tmp_path)
+    segmented = cut(kafka_rows(count=40), plan, 20, tmp_path)
     last = segmented.segments[-1]
     assert last.before
     state = attrs.evolve(last.before.state, next_write=99)
@@ -188,8 +175,9 @@ def test_a_kernel_that_differs_is_told_alike(
         return attrs.evolve(result, events=row, divergence=divergence, states=states)
 
     monkeypatch.setattr("replay.check.replay_partition", diverges)
-    rows = rows_of(kafka_rows(count=40))
-    whole = check_partition(rows, Plan(), LagFile(None, 0))
+    rows = kafka_rows(count=40)
+    # With states to keep the rows of each share-partition are taken by themselves.
+    whole = check_rows(rows, Plan(state_folder="states")).verdict
     assert whole.divergence
     assert in_segments(rows, Plan(), 10, tmp_path) == whole
 
@@ -197,18 +185,18 @@ def test_a_kernel_that_differs_is_told_alike(
 def test_a_verdict_needs_all_segments_before_the_first_that_diverges(tmp_path: Path) -> None:
     rows = kafka_rows(count=40)
     rows[25]["after"]["end_offset"] += 1
-    segmented = cut(rows_of(rows), Plan(), 10, tmp_path)
+    segmented = cut(rows, Plan(), 10, tmp_path)
     parts = [check_segment(segment, Plan()) for segment in segmented.segments]
     assert len(parts) == 3, "what follows the kernel's divergence is in one segment"
-    assert joined(segmented, parts[1:]) is None
-    assert joined(segmented, parts[:2]) is None
-    verdict = joined(segmented, parts)
+    assert joined_of(segmented, parts[1:]) is None
+    assert joined_of(segmented, parts[:2]) is None
+    verdict = joined_of(segmented, parts)
     assert verdict
     assert (verdict.verdict, verdict.checked) == (Verdict.DIVERGES, 26)
 
 
 def test_a_share_partition_that_begins_late_is_not_cut(tmp_path: Path) -> None:
-    rows = rows_of(kafka_rows(count=20)[1:])
+    rows = [{**row, "seq": row["seq"] - 1} for row in kafka_rows(count=20)[1:]]
     segmented = cut(rows, Plan(), 5, tmp_path)
     assert not segmented.segments
     assert segmented.verdict.verdict is Verdict.UNKNOWN
@@ -240,7 +228,7 @@ def test_what_one_worker_would_do_alone_is_cut() -> None:
 
 def test_a_file_of_rows_is_written_whole(tmp_path: Path) -> None:
     """A task that runs twice leaves what it leaves when it runs once."""
-    rows = rows_of(kafka_rows(count=40))
+    rows = kafka_rows(count=40)
     first = cut(rows, Plan(), 10, tmp_path)
     assert cut(rows, Plan(), 10, tmp_path) == first
     assert not list(tmp_path.glob("*.draft"))

@@ -122,10 +122,17 @@ def test_what_java_printed_is_told_without_its_stack(
 
 
 def test_the_packages_that_workers_need_are_shipped(tmp_path: Path) -> None:
-    with zipfile.ZipFile(shipped_code(tmp_path)) as archive:
+    shipped = shipped_code(tmp_path)
+    with zipfile.ZipFile(shipped) as archive:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names} == {"model", "spec", "impl", "judge", "replay"}
-    assert all(name.endswith(".py") for name in names)
+    code = "import replay.check, replay.distant; print(replay.check.__file__)"
+    alone = [sys.executable, "-P", "-c", code]
+    environment = {"PYTHONPATH": str(shipped), "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        alone, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == str(shipped / "replay/check.py"), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import attrs
 import pyarrow as pa
 import pytest
 
-from judge.finding import FindingKind
+from judge.finding import Finding, FindingKind, FindingPlace
 from model.profile import KAFKA, KIP
 from replay import state_file
 from replay.plan import Plan
@@ -25,13 +25,14 @@ from replay.state_file import (
     read_states,
     write_states,
 )
-from replay.verdict import Divergence, LogKnowledge, PartitionVerdict, Replay, Verdict
+from replay.verdict import LogKnowledge, PartitionVerdict, Replay, Verdict
 from tests.lockstep.spoiled import cases
 from tests.replay.samples import Row, first_of, kafka_rows, write_lines, write_parquet
 from tests.whole_states import FULL
 
-DIVERGENCE = Divergence(
-    "b", 3, "f", 4, "spec", FindingKind.GUARD, "G", "s", "{}", "r", "e", "x", "y", 5
+DIVERGENCE = attrs.evolve(
+    Finding(3, "spec", FindingKind.GUARD, "G", "s", "r", "e", "x", "y", 5),
+    place=FindingPlace("b", "f", 4, "{}"),
 )
 STATES = (
     Carried("a", FULL, LogKnowledge.NOTHING, 3, 1, unfinished=True),
@@ -65,7 +66,9 @@ def split(folder: Path, rows: list[Row], *cuts: int, suffix: str = "jsonl") -> l
 
 def shown(verdict: PartitionVerdict) -> object:
     """Return a verdict without what counts the events of a day, or says in which file they are."""
-    found = verdict.divergence and attrs.evolve(verdict.divergence, source="", line=0)
+    found = verdict.divergence and attrs.evolve(
+        verdict.divergence, place=FindingPlace(verdict.partition)
+    )
     return verdict.partition, verdict.verdict, found, verdict.log
 
 
@@ -118,10 +121,10 @@ def _as_version(path: Path, version: int) -> None:
 
 def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     write_states(tmp_path, KAFKA, STATES)
-    _as_version(tmp_path / NAME, 3)
+    _as_version(tmp_path / NAME, 4)
     assert read_states(tmp_path, KAFKA)
     _as_version(tmp_path / NAME, 1)
-    with pytest.raises(StateError, match=r"states.arrow is of version 1; allowed: 3$"):
+    with pytest.raises(StateError, match=r"states.arrow is of version 1; allowed: 4$"):
         read_states(tmp_path, KAFKA)
 
 
@@ -219,6 +222,22 @@ def test_a_share_partition_without_a_row_stays_as_it_was(tmp_path: Path) -> None
     states = tmp_path / "states"
     conforming = [replayed(states, day).counts.conforms for day in (first, second, third)]
     assert conforming == [2, 1, 1]
+
+
+@pytest.mark.parametrize("plan", [Plan(piece_events=7), Plan(segment_events=7)])
+def test_a_long_share_partition_that_comes_twice_changes_nothing(
+    plan: Plan, tmp_path: Path
+) -> None:
+    day = find_sources([write(tmp_path / "day.parquet", kafka_rows(count=40))])
+    states = tmp_path / "states"
+    plan = attrs.evolve(plan, state_folder=str(states), invariants_every=0)
+    assert replay_sources(HereRunner(), day, plan).counts.conforms == 1
+    before = (states / NAME).read_bytes()
+    (again,) = replay_sources(HereRunner(), day, plan).verdicts
+    assert again.verdict is Verdict.UNREADABLE
+    assert again.problem
+    assert again.problem.message == "seq 0 is of an earlier replay, after which seq 40 is next"
+    assert (states / NAME).read_bytes() == before
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])

@@ -1,11 +1,13 @@
 """A table, or Parquet at an address, is replayed as files are."""
 
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 from pyspark.sql import SparkSession
 
+from judge.finding import FindingPlace
 from replay.plan import Plan
 from replay.report import json_line
 from replay.run import replay_sources
@@ -27,12 +29,19 @@ def address(tmp_path: Path) -> str:
     return f"file:{write_parquet(tmp_path / 'events.parquet', five_kinds(), 50)}"
 
 
+UNPLACED: dict[str, Any] = {
+    "place": FindingPlace(),
+    **dict.fromkeys(("state_before", "state_expected", "state_recorded")),
+}
+"""What a row of a table does not tell of a finding."""
+
+
 def unplaced(replay: Replay) -> list[PartitionVerdict]:
     """The verdicts without where files and rows are."""
     return [
         attrs.evolve(
             v,
-            divergence=v.divergence and attrs.evolve(v.divergence, source="", line=0),
+            divergence=v.divergence and attrs.evolve(v.divergence, **UNPLACED),
             problem=v.problem and attrs.evolve(v.problem, source="", line=None),
         )
         for v in replay.verdicts

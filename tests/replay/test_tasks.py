@@ -2,8 +2,8 @@ from pathlib import Path
 
 import attrs
 
+from replay.facts import InputFacts
 from replay.gather import Gathered, bucket_of, gather
-from replay.load import BucketTask, OrderedTask
 from replay.recording import Recording
 from replay.sources import Form, Source, find_sources
 from replay.survey import PartitionRun, Survey, survey
@@ -12,6 +12,7 @@ from replay.tasks import (
     FirstEvent,
     bucket_count,
     check_tasks,
+    facts_of,
     gather_tasks,
     inputs_of,
     problems_of,
@@ -64,9 +65,9 @@ def test_a_share_partition_in_two_files_is_a_problem_but_not_one_in_two_parts_of
     inputs = inputs_of([*parts, gathered(2, "b", 3, ["q"])], [])
     text = "the share-partition is in 2 files: also in b, line 1"
     assert problems_of(inputs) == {"q": Problem("a", 1, text, "q")}
-    (task,) = check_tasks(inputs, ["q"], 1)
-    assert isinstance(task, BucketTask)
-    assert set(task.conflicts) == {"q"}
+    facts = facts_of(inputs)
+    assert facts.unusable == {"q"}
+    assert check_tasks(inputs, ["q"], 1, facts) == []
 
 
 def test_the_task_of_a_bucket_has_the_problems_of_its_share_partitions() -> None:
@@ -74,28 +75,21 @@ def test_the_task_of_a_bucket_has_the_problems_of_its_share_partitions() -> None
     first, later = (Problem("a", line, "bad", "p") for line in (1, 2))
     other = Problem("a", 3, "bad", "x")
     inputs = attrs.evolve(inputs_of(parts, []), problems=(first, later, other))
-    (task,) = check_tasks(inputs, ["p", "x"], 1)
-    assert isinstance(task, BucketTask)
-    assert (task.bad, task.chosen) == ({"p": first}, frozenset({"p"}))
+    (task,) = check_tasks(inputs, ["p", "x"], 1, facts_of(inputs))
+    assert (task.facts.bad, task.events) == ({"p": first}, {"p": 10})
     assert [part.base for part in task.parts] == [0, 5]
-    assert check_tasks(inputs_of([], []), ["p"], 1) == []
+    assert check_tasks(inputs_of([], []), ["p"], 1, InputFacts()) == []
 
 
-def test_runs_in_order_are_split_at_row_groups_and_only_the_needed_groups_are_read() -> None:
+def test_runs_in_order_are_split_at_row_groups() -> None:
     runs = tuple(PartitionRun(f"p{i}", 10_000 * i, 10_000) for i in range(20))
     source = Source("a", Form.PARQUET, 1)
     found = Survey(source, 200_000, (40_000,) * 5, runs, None, generated=False)
     inputs = inputs_of([], [found])
-    tasks = check_tasks(inputs, inputs.places, 2)
-    assert [(t.number, t.row_groups, len(t.runs)) for t in _ordered(tasks)] == [
-        (i, (i,), 4) for i in range(5)
-    ]
-    (task,) = _ordered(check_tasks(inputs, ["p1", "p17"], 2))
-    assert (task.row_groups, [run.partition for run in task.runs]) == ((0, 4), ["p1", "p17"])
-
-
-def _ordered(tasks: list[BucketTask | OrderedTask]) -> list[OrderedTask]:
-    return [task for task in tasks if isinstance(task, OrderedTask)]
+    tasks = check_tasks(inputs, inputs.places, 2, InputFacts())
+    assert [(t.number, len(t.first_rows)) for t in tasks] == [(i, 4) for i in range(5)]
+    (task,) = check_tasks(inputs, ["p1", "p17"], 2, InputFacts())
+    assert task.first_rows == {"p1": 10_000, "p17": 170_000}
 
 
 def test_inputs_of_lines_and_parquet_are_combined(tmp_path: Path) -> None:
@@ -123,12 +117,11 @@ def test_a_share_partition_of_several_leaders_may_be_in_several_files() -> None:
     assert set(problems_of(inputs_of(one_alone, []))) == {"p"}
 
 
-def test_tasks_know_the_files_that_a_recorder_did_not_close() -> None:
+def test_checks_know_the_files_that_a_recorder_did_not_close() -> None:
     begun, closed = Recording(headers=1), Recording(trailers=1)
     parts = [
         attrs.evolve(gathered(0, "a", 5, ["p"]), recording=begun),
         attrs.evolve(gathered(1, "b", 5, ["q"]), recording=begun),
         attrs.evolve(gathered(2, "b", 5, ["q"]), recording=closed),
     ]
-    tasks = check_tasks(inputs_of(parts, []), ["p", "q"], 1)
-    assert {task.unfinished for task in tasks if isinstance(task, BucketTask)} == {frozenset("a")}
+    assert facts_of(inputs_of(parts, [])).unfinished == {"a"}

@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from pathlib import Path
 
 import attrs
 import numpy as np
@@ -10,12 +9,10 @@ from impl.kernel import KernelResult, replay_partition
 from model.profile import KAFKA, Profile
 from model.trace_arrow import SCHEMA, table_from_rows
 from replay.check import through_kernel
-from replay.load import OrderedTask, PartitionRows, load
+from replay.pieces import PartitionRows, begun, partitions
 from replay.plan import Plan
-from replay.sources import find_sources
-from replay.survey import survey
 from replay.together import ROWS_AT_ONCE, Part, Together
-from tests.replay.samples import Row, kafka_rows, write_parquet
+from tests.replay.samples import Row, kafka_rows, placed
 
 NAMES = "core", "log-start", "record-limit", "write-faults"
 
@@ -71,15 +68,12 @@ def test_any_order_and_many_rows_make_no_difference(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> list[PartitionRows]:
+def rows() -> list[PartitionRows]:
     both = [*kafka_rows(count=50), *kafka_rows(partition=1, count=50)]
-    (source,) = find_sources([write_parquet(tmp_path / "t.parquet", both)]).files
-    found = survey(source)
-    assert found.runs
-    return list(load(OrderedTask(0, source.path, tuple(range(len(found.row_groups))), found.runs)))
+    return [begun(piece, None) for _, pieces in partitions([placed(both)], 100) for piece in pieces]
 
 
-def test_the_kernel_takes_the_rows_of_a_file_together(
+def test_the_kernel_takes_the_rows_of_a_table_together(
     rows: list[PartitionRows], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken: list[int] = []

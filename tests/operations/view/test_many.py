@@ -4,6 +4,7 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from judge.finding import Finding, FindingKind
 from model.profile import KAFKA
 from operations.view.many import (
     MAX_CONFORMING,
@@ -14,7 +15,7 @@ from operations.view.many import (
     read_lags,
 )
 from replay.lag_file import LAG
-from replay.verdict import Divergence, PartitionVerdict, Problem, Verdict
+from replay.verdict import PartitionVerdict, Problem, Verdict
 from tests.replay.samples import kafka_rows, write_lines
 
 NOTHING = {field.name: "" if field.type == pa.string() else 0 for field in LAG}
@@ -75,15 +76,12 @@ def test_a_share_partition_that_cannot_be_drawn_is_left_out(tmp_path: Path) -> N
     late = [{**row, "partition": "g:t:1", "seq": n} for n, row in enumerate(kafka_rows()[1:9])]
     path = write_lines(tmp_path / "t.jsonl", [*kafka_rows(count=9), *late])
     verdicts = [verdict("core:orders:0", Verdict.CONFORMS), verdict("g:t:1", Verdict.DIVERGES)]
-    drawings = drawings_of([path], verdicts, KAFKA, lambda _name: None)
+    drawings = drawings_of([path], verdicts, KAFKA)
     assert [drawing.name for drawing in drawings] == ["core:orders:0"]
 
 
 def test_a_known_divergence_is_told_from_a_new_one() -> None:
-    numbers = {
-        field.name: 0 for field in attrs.fields(Divergence) if field.default is attrs.NOTHING
-    }
-    wrong_event = Divergence(**{**numbers, "partition": "a", "name": "END_OFFSET", "seq": 7})  # type: ignore[arg-type]
+    wrong_event = Finding(7, "spec", FindingKind.DIFFERENCE, "END_OFFSET", "", "", "", "", "")
     wrong = attrs.evolve(
         verdict("a", Verdict.DIVERGES), divergence=wrong_event, more=(wrong_event, wrong_event)
     )

@@ -24,7 +24,7 @@ HOSTILE = (
 
 
 def drawn(rows: list[Row], name: str = "core:orders:0") -> Drawing:
-    return drawing_of(name, frames(events(rows), KAFKA), lambda _name: ("KIP-932", "It says so."))
+    return drawing_of(name, frames(events(rows), KAFKA))
 
 
 def wrong_rows() -> list[Row]:

@@ -10,13 +10,9 @@ from operations.view.trace import Drawn, drawn_rows, drawn_trace
 from tests.replay.samples import Row, kafka_rows, write_lines
 
 
-def cite(_rule: str) -> None:
-    return None
-
-
 def of(tmp_path: Path, rows: list[Row], *, large: int = 10**6, around: int | None = None) -> Drawn:
     path = write_lines(tmp_path / "t.jsonl", rows)
-    return drawn_rows(partition_rows(path, None), KAFKA, cite, around, large)
+    return drawn_rows(partition_rows(path, None), KAFKA, around, large)
 
 
 def wrong_rows() -> list[Row]:
@@ -27,7 +23,7 @@ def wrong_rows() -> list[Row]:
 
 def test_a_trace_is_drawn_with_its_line_in_the_overview(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", wrong_rows())
-    drawn = drawn_trace(path, None, KAFKA, cite)
+    drawn = drawn_trace(path, None, KAFKA)
     listed = drawn.listed
     assert (listed.verdict, listed.events, listed.checked) == ("diverges", 120, 91)
     assert listed.fault == "END_OFFSET at seq 90"
@@ -80,7 +76,7 @@ def test_a_large_one_is_shown_around_an_event(
 def test_what_cannot_be_drawn_is_one_line(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "t.jsonl", [{**kafka_rows(count=2)[1], "seq": 0}])
     with pytest.raises(ExplainError, match="its first event is not initialize"):
-        drawn_trace(path, None, KAFKA, cite)
+        drawn_trace(path, None, KAFKA)
     rows = kafka_rows(count=9)
     rows[5]["time_ms"] += 7
     drawn = of(tmp_path, rows)

@@ -11,7 +11,7 @@ from model.state_topic import StateRecord
 from operations.state_topic_file import RecordAt, read_records
 from replay.observed.inputs import sorted_out
 from replay.observed.rows import line_of
-from replay.observed.run import Observed, judge_inputs
+from replay.observed.run import JudgedLogs, judge_inputs
 from replay.observed.settings import Settings
 from replay.observed.state_topic import observations_of
 from replay.runner import Runner
@@ -58,7 +58,7 @@ def judged(
     settings: Settings = KNOWN,
     runner: Runner | None = None,
     records: Iterable[StateRecord] = (),
-) -> Observed:
+) -> JudgedLogs:
     path, topic = folder / "kafka-request.log", folder / "state-topic"
     path.write_text("".join(text))
     topic.write_text("".join(f"{line_of(each)}\n" for each in observations_of(records, "dump")))

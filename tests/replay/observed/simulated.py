@@ -43,15 +43,18 @@ from spec.share_cluster import SentWrite, ShareCluster
 from spec.share_coordinator import Reply, ShareCoordinator, read_state, serve
 from spec.window import replace
 from tests.doubles.broker_faults import (
+    BrokerFault,
     WireFault,
+    fault_named,
     faulty_conduct,
-    faulty_config,
     faulty_log,
     faulty_profile,
     faulty_request,
     faulty_response,
+    spec_of,
 )
 from tests.replay.observed.log_bodies import answered, asked, settled, states
+from tools.promises.behaviour import HONEST
 
 if TYPE_CHECKING:
     from model.state_topic import StateRecord
@@ -60,6 +63,7 @@ TOPIC = "00000000-0000-0000-0000-000000000001"
 SHOWN = uuid_text(UUID(TOPIC))
 AT, KEY = TopicPartition(TOPIC, 0), ("g", TopicPartition(TOPIC, 0))
 BROKER = 1
+PAST_THE_WINDOW = fault_named("accepts what lies past the window")
 _BEGIN = 1_700_000_000_000
 _LOCK_MS = 1000
 _LATE_MS = 200
@@ -99,7 +103,7 @@ class Simulated:
     def __init__(  # noqa: PLR0913 - what may happen besides
         self,
         seed: int,
-        fault: WireFault = WireFault.NONE,
+        fault: BrokerFault = HONEST,
         profile: str = "kafka",
         *,
         crashes: float = 0.01,
@@ -126,9 +130,12 @@ class Simulated:
         config = attrs.evolve(CONFIG, isolation_level=isolation)
         broker = ShareBroker(rules, topics=Map({TOPIC: 1}))
         cluster = ShareCluster(coordinator, Map({BROKER: broker}))
-        self._cluster = share_cluster.elect(
-            cluster, BROKER, KEY, epoch=0, config=faulty_config(fault, config), log=Log(0, 0)
+        self._cluster: ShareCluster = share_cluster.elect(
+            cluster, BROKER, KEY, epoch=0, config=config, log=Log(0, 0)
         )
+        modules = spec_of(fault)
+        self._share_broker = modules[share_broker.__name__]
+        self._share_cluster = modules[share_cluster.__name__]
         self._heap: list[tuple[float, int, Callable[[float], None]]] = []
         self._order = count()
         self._flying: dict[int, _Flying] = {}
@@ -216,7 +223,7 @@ class Simulated:
         before = min(partition.log.end_offset, reached + self._random.randint(1, 6))
         self._start = before
         if self._fault is not WireFault.LOG_START_IGNORED:
-            broker, _ = share_broker.apply_to(self._broker(), KEY, AdvanceLogStart(before))
+            broker, _ = self._share_broker.apply_to(self._broker(), KEY, AdvanceLogStart(before))
             self._replace(broker)
         answer = {"partitionIndex": 0, "lowWatermark": before, "errorCode": 0}
         body = {"topics": [{"name": "t", "partitions": [answer]}]}
@@ -269,14 +276,14 @@ class Simulated:
             if all(batch.first != other for batch in batches):
                 batches.append(AcknowledgementBatch(other, other, (1,)))
                 member.held.pop(other, None)
-        if self._fault is WireFault.UNDELIVERED_IS_ACKNOWLEDGED and dice.random() < 0.3:
+        if self._fault is PAST_THE_WINDOW and dice.random() < 0.3:
             end = self._broker().partitions[KEY].log.end_offset + 50
             batches.append(AcknowledgementBatch(end, end, (1,)))
         return tuple(sorted(batches, key=lambda batch: batch.first))
 
     def _serve(self, member: Member, request: ShareRequest, received: float, now: float) -> None:
         clock = max(int(now), self._broker().now)
-        self._cluster = share_cluster.advance(self._cluster, BROKER, clock)
+        self._cluster = self._share_cluster.advance(self._cluster, BROKER, clock)
         self._send_writes(now)
         before = self._broker().partitions[KEY].ready
         coordinator = self._cluster.coordinator
@@ -295,18 +302,16 @@ class Simulated:
         before = self._broker()
         aborted = PartitionConduct(aborted=self._aborted)
         conduct = Conduct(((AT, aborted),) if self._aborted else ())
-        chosen = faulty_conduct(self._fault, before, conduct)
+        handled: share_broker.Handled
+        asked = self._cluster, BROKER, request, clock
         try:
-            self._cluster, handled = share_cluster.handle(
-                self._cluster, BROKER, request, clock, chosen
-            )
+            chosen = faulty_conduct(self._fault, before, conduct)
+            self._cluster, handled = self._share_cluster.handle(*asked, chosen)
         except IllegalChoiceError:
-            self._cluster, handled = share_cluster.handle(
-                self._cluster, BROKER, request, clock, conduct
-            )
+            self._cluster, handled = share_cluster.handle(*asked, conduct)
         waiting = handled.broker.waiting.get(handled.seq)
         response = handled.response or (waiting.response if waiting else None)
-        if response is None or self._fault is WireFault.NONE:
+        if response is None or not isinstance(self._fault, WireFault):
             return handled
         shown = attrs.evolve(handled, responses=Map({handled.seq: settled(response)}))
         after, changed = faulty_response(self._fault, before, shown, request)
@@ -335,7 +340,7 @@ class Simulated:
         clock = max(int(now), self._broker().now)
         begin = self._writes[sent] + (now - self._writes[sent]) * self._random.random()
         self._durable(serve(self._cluster.coordinator, sent.request, clock))
-        self._cluster, handled = share_cluster.arrive(self._cluster, sent, clock)
+        self._cluster, handled = self._share_cluster.arrive(self._cluster, sent, clock)
         self._log_write(sent.request, (begin, now + self._some(0.2)))
         self._answer(handled.responses, now + 0.2)
 
@@ -354,7 +359,7 @@ class Simulated:
             )
         )
         operation = CompleteWrite(sent.id, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        handled = share_broker.complete_write(self._broker(), KEY, operation)
+        handled = self._share_broker.complete_write(self._broker(), KEY, operation)
         self._replace(handled.broker)
         self._answer(handled.responses, now + 0.2)
 
@@ -403,8 +408,8 @@ class Simulated:
 
     def _notice(self, member: Member, now: float) -> None:
         clock = max(int(now), self._broker().now)
-        self._cluster = share_cluster.advance(self._cluster, BROKER, clock)
-        handled = share_broker.disconnect(
+        self._cluster = self._share_cluster.advance(self._cluster, BROKER, clock)
+        handled = self._share_broker.disconnect(
             self._broker(),
             member.name,
             clock,

@@ -9,7 +9,7 @@ import pytest
 
 from replay.observed.inputs import Form, parts_of, sorted_out
 from replay.observed.run import judge_inputs, read_all
-from replay.observed.verdict import Outcome
+from replay.verdict import Verdict
 from tests.replay.observed.real import KNOWN, LOG, judged, lines
 
 
@@ -29,7 +29,7 @@ def test_logs_are_recognised_by_content_rotated_and_compressed(tmp_path: Path) -
     ]
     assert not others
     result = judge_inputs(inputs, KNOWN)
-    assert [one.outcome for one in result.verdicts] == [Outcome.CONFORMS]
+    assert [one.verdict for one in result.verdicts] == [Verdict.CONFORMS]
     assert not result.gaps
     assert result.requests == 652
 
@@ -60,8 +60,8 @@ def test_a_cut_line_is_named_and_its_time_is_not_judged(tmp_path: Path) -> None:
         (nth + 1, "the request is cut or is not JSON")
     ]
     [verdict] = result.verdicts
-    assert verdict.outcome is not Outcome.DIVERGES
-    assert verdict.unchecked > 0
+    assert verdict.verdict is not Verdict.DIVERGES
+    assert verdict.checked < verdict.events
     assert result.gaps
 
 
@@ -71,7 +71,7 @@ def test_a_file_that_ends_in_a_line_is_read_up_to_it(tmp_path: Path) -> None:
     result = judged(tmp_path, [*text[:nth], text[nth][:500]])
     [verdict] = result.verdicts
     assert result.unusable == 1
-    assert verdict.outcome is not Outcome.DIVERGES
+    assert verdict.verdict is not Verdict.DIVERGES
     assert verdict.requests
 
 
@@ -83,7 +83,7 @@ def test_a_missing_line_is_noticed_by_the_session_epochs(tmp_path: Path) -> None
     del text[nth]
     result = judged(tmp_path, text)
     assert any("goes on with epoch 6 after 4" in gap.reason for gap in result.gaps)
-    assert [one.outcome for one in result.verdicts] != [Outcome.DIVERGES]
+    assert [one.verdict for one in result.verdicts] != [Verdict.DIVERGES]
 
 
 def test_a_missing_file_is_noticed_by_the_quiet(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_missing_file_is_noticed_by_the_quiet(tmp_path: Path) -> None:
     later = [line.replace("02:21:", "03:21:") for line in text]
     result = judged(tmp_path, later)
     assert any("no line for" in gap.reason for gap in result.gaps)
-    assert [one.outcome for one in result.verdicts] != [Outcome.DIVERGES]
+    assert [one.verdict for one in result.verdicts] != [Verdict.DIVERGES]
 
 
 def test_lines_that_have_run_together_are_read_both(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_lines_that_have_run_together_are_read_both(tmp_path: Path) -> None:
     text[nth : nth + 2] = [text[nth].rstrip("\n") + text[nth + 1]]
     result = judged(tmp_path, text)
     assert result.requests == 652
-    assert [one.outcome for one in result.verdicts] == [Outcome.CONFORMS]
+    assert [one.verdict for one in result.verdicts] == [Verdict.CONFORMS]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_body_that_is_not_as_it_should_be_is_named(
     result = judged(tmp_path, text)
     assert result.unusable == 1
     assert message in result.troubles[0].message
-    assert [one.outcome for one in result.verdicts] != [Outcome.DIVERGES]
+    assert [one.verdict for one in result.verdicts] != [Verdict.DIVERGES]
 
 
 def test_a_write_of_no_partition_is_named(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_line_of_another_kind_of_request_may_be_anything(tmp_path: Path) -> No
     text[nth] = text[nth][:300] + "\n"
     result = judged(tmp_path, text)
     assert result.unusable == 0
-    assert [one.outcome for one in result.verdicts] == [Outcome.CONFORMS]
+    assert [one.verdict for one in result.verdicts] == [Verdict.CONFORMS]
 
 
 def test_clocks_that_go_back_are_counted(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from replay.observed.inputs import sorted_out
 from replay.observed.run import judge_inputs
 from replay.observed.settings import Settings
-from replay.observed.verdict import Outcome, weighed
 from replay.processes import HereRunner, open_processes
 from replay.session import SparkRunner
+from replay.verdict import Verdict, weighed
 from sharespec.cli import cli
 from tests.replay.observed.real import KNOWN, LOG, Change, altered, judged, lines
 from tests.replay.observed.volume import write_log
@@ -25,8 +25,8 @@ def test_a_log_of_a_released_broker_conforms(settings: Settings) -> None:
     assert not others
     assert not result.troubles
     assert not result.gaps
-    assert [(one.partition, one.outcome, one.requests, one.writes) for one in result.verdicts] == [
-        ("g1:orders:0", Outcome.CONFORMS, 140, 98)
+    assert [(one.partition, one.verdict, one.requests, one.writes) for one in result.verdicts] == [
+        ("g1:orders:0", Verdict.CONFORMS, 140, 98)
     ]
 
 
@@ -66,9 +66,9 @@ def test_an_altered_log_diverges(
     tmp_path: Path, api: str, nth: int, change: Change, rule: str
 ) -> None:
     [verdict] = judged(tmp_path, altered(api, nth, change)).verdicts
-    assert verdict.wrong is not None
-    assert verdict.wrong.name == rule
-    assert verdict.wrong.evidence
+    assert verdict.divergences
+    assert verdict.divergences[0].name == rule
+    assert verdict.divergences[0].evidence
 
 
 def _counted_more(data: dict[str, Any]) -> None:
@@ -80,19 +80,19 @@ def test_what_diverges_twice_is_found_twice(tmp_path: Path) -> None:
     second = altered("WRITE_SHARE_GROUP_STATE", 30, _counted_more)
     text = [b if b != plain else a for a, b, plain in zip(first, second, lines(), strict=True)]
     [verdict] = judged(tmp_path, text).verdicts
-    found = [(wrong.name, wrong.operation, wrong.line) for wrong in verdict.findings]
+    found = [(wrong.name, wrong.operation, wrong.place.line) for wrong in verdict.divergences]
     assert found == [("ACQUIRED", "acquire", 210), ("WRITTEN_STATE", "complete_write", 400)]
-    assert verdict.unchecked == 0
+    assert verdict.checked == verdict.events
     [verdict] = judged(tmp_path, text, attrs.evolve(KNOWN, most_findings=1)).verdicts
-    assert len(verdict.findings) == 1
-    assert verdict.unchecked > 100
+    assert len(verdict.divergences) == 1
+    assert verdict.events - verdict.checked > 100
 
 
 def test_lines_that_are_put_together_anew_are_the_same(tmp_path: Path) -> None:
     text = altered("SHARE_FETCH", 0, lambda _: None)
     assert text != list(lines())
     [verdict] = judged(tmp_path, text).verdicts
-    assert verdict.outcome is Outcome.CONFORMS
+    assert verdict.verdict is Verdict.CONFORMS
 
 
 @pytest.mark.slow
@@ -110,7 +110,7 @@ def test_children_and_spark_judge_a_log_in_parts_as_one_process_does(
     for other in others:
         assert other.verdicts == here.verdicts
         assert (other.requests, here.requests) == (written, written)
-    assert here.count(Outcome.CONFORMS) == 10
+    assert here.count(Verdict.CONFORMS) == 10
     assert not here.gaps
 
 
@@ -125,8 +125,10 @@ def test_children_and_spark_name_the_line_of_a_divergence_in_its_file(
     with open_processes(2) as children:
         for runner in (children, SparkRunner(spark)):
             assert judged(tmp_path, text, KNOWN, runner).verdicts == (here,)
-    assert here.wrong is not None
-    assert all(text[int(one.place.rpartition(":")[2]) - 1] for one in here.wrong.evidence)
+    assert here.divergences
+    assert all(
+        text[int(one.rstrip(")").rpartition(":")[2]) - 1] for one in here.divergences[0].evidence
+    )
 
 
 @pytest.mark.slow
@@ -152,16 +154,15 @@ def test_half_of_the_lines_of_a_log_bear_no_verdict(tmp_path: Path) -> None:
     half.write_text("".join(lines()[::2]))
     inputs, _others = sorted_out([half])
     (verdict,) = judge_inputs(inputs, Settings()).verdicts
-    assert verdict.outcome is Outcome.UNKNOWN
+    assert verdict.verdict is Verdict.UNKNOWN
     done = CliRunner().invoke(cli, ["replay", str(half)])
     assert done.exit_code == 2
     assert " 0 conforms   of 1 share-partitions" in done.output
-    judged = verdict.requests + verdict.writes
-    given = judged + verdict.unchecked
-    reason = f"{judged} of {given} requests were judged, at least 90% must be: give the whole logs"
+    judged = f"{verdict.checked} of {verdict.events} requests were judged"
+    reason = f"{judged}, at least 90% must be: give the whole logs"
     assert reason in done.output
     told = CliRunner().invoke(cli, ["replay", str(half), "--json"]).stdout
     totals = json.loads(told.splitlines()[-1])
     assert (totals["unknown"], totals["conforms"]) == (1, 0)
-    whole = attrs.evolve(verdict, outcome=Outcome.CONFORMS, unchecked=0)
+    whole = attrs.evolve(verdict, verdict=Verdict.CONFORMS, checked=verdict.events)
     assert weighed(whole) is whole

@@ -15,7 +15,8 @@ from model.ranges import StateBatch
 from model.state_topic import ShareSnapshot, ShareUpdate, StateRecord
 from model.states import RecordState
 from replay.observed.settings import Settings
-from replay.observed.verdict import ObservedVerdict, Outcome
+from replay.observed.verdict import ObservedVerdict
+from replay.verdict import Verdict
 from spec.coordinator import durable_state
 from spec.state_topic import replay_held
 from tests.replay.observed.real import KNOWN, dump, judged, lines
@@ -54,21 +55,24 @@ def delivered_again(text: list[str]) -> list[str]:
 
 def test_each_write_of_the_log_is_a_record_of_the_dump(tmp_path: Path) -> None:
     one = verdict(tmp_path, list(lines()), dump())
-    assert (one.outcome, one.durable, one.writes) == (Outcome.CONFORMS, 98, 98)
+    assert (one.verdict, one.durable, one.writes) == (Verdict.CONFORMS, 98, 98)
 
 
 def test_a_log_without_its_first_half_conforms_with_a_dump(tmp_path: Path) -> None:
     one = verdict(tmp_path, list(lines()[HALF:]), dump())
-    assert one.outcome is Outcome.CONFORMS
+    assert one.verdict is Verdict.CONFORMS
     assert one.durable == one.writes > 10
 
 
 def test_a_log_without_its_first_half_is_judged_with_a_dump(tmp_path: Path) -> None:
     text = delivered_again(list(lines()[HALF:]))
-    assert verdict(tmp_path, text).wrong is None
+    assert verdict(tmp_path, text).divergences == ()
     one = verdict(tmp_path, text, dump())
-    assert one.wrong is not None
-    assert (one.wrong.name, one.wrong.first) == ("ONLY_AVAILABLE_IS_ACQUIRED", FINISHED)
+    assert one.divergences
+    assert (one.divergences[0].name, one.divergences[0].offset) == (
+        "ONLY_AVAILABLE_IS_ACQUIRED",
+        FINISHED,
+    )
 
 
 def with_update(
@@ -113,9 +117,9 @@ def test_an_altered_dump_diverges(
     tmp_path: Path, change: Callable[[ShareUpdate], ShareUpdate], rule: str, begin: int
 ) -> None:
     one = verdict(tmp_path, list(lines()[begin:]), with_update(90, change))
-    assert one.wrong is not None
-    assert one.wrong.name == rule
-    assert one.wrong.evidence
+    assert one.divergences
+    assert one.divergences[0].name == rule
+    assert one.divergences[0].evidence
 
 
 def test_a_dump_that_begins_with_another_start_offset_diverges(tmp_path: Path) -> None:
@@ -124,14 +128,14 @@ def test_a_dump_that_begins_with_another_start_offset_diverges(tmp_path: Path) -
     state = attrs.evolve(first.value.state, start_offset=5)
     records = [attrs.evolve(first, value=attrs.evolve(first.value, state=state)), *dump()[1:]]
     one = verdict(tmp_path, list(lines()), records)
-    assert one.wrong is not None
-    assert one.wrong.name == "RECORD_IS_THE_WRITE"
+    assert one.divergences
+    assert one.divergences[0].name == "RECORD_IS_THE_WRITE"
 
 
 def test_a_dump_that_lacks_a_record_diverges(tmp_path: Path) -> None:
     one = verdict(tmp_path, list(lines()), [*dump()[:40], *dump()[41:]])
-    assert one.wrong is not None
-    assert one.wrong.name == "WRITE_IS_DURABLE"
+    assert one.divergences
+    assert one.divergences[0].name == "WRITE_IS_DURABLE"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +174,7 @@ def snapshot_of(records: list[StateRecord] | tuple[StateRecord, ...]) -> StateRe
 def test_a_dump_need_not_reach_over_the_whole_log(tmp_path: Path, first: int, last: int) -> None:
     begin = [snapshot_of(dump()[: first + 1])] if first else [dump()[0]]
     one = verdict(tmp_path, list(lines()), [*begin, *dump()[first + 1 : last]])
-    assert one.outcome is Outcome.CONFORMS
+    assert one.verdict is Verdict.CONFORMS
     assert one.durable == max(0, last - first - 1)
 
 
@@ -182,13 +186,13 @@ def test_a_write_may_be_recorded_as_a_snapshot(tmp_path: Path) -> None:
         if isinstance(each.value, ShareUpdate)
     ]
     records = [*dump()[:50], snapshot, *later]
-    assert verdict(tmp_path, list(lines()), records).outcome is Outcome.CONFORMS
+    assert verdict(tmp_path, list(lines()), records).verdict is Verdict.CONFORMS
     assert isinstance(snapshot.value, ShareSnapshot)
     state = attrs.evolve(snapshot.value.state, state_batches=())
     records[50] = attrs.evolve(snapshot, value=attrs.evolve(snapshot.value, state=state))
     one = verdict(tmp_path, list(lines()), records)
-    assert one.wrong is not None
-    assert one.wrong.name == "WRITE_IS_DURABLE"
+    assert one.divergences
+    assert one.divergences[0].name == "WRITE_IS_DURABLE"
 
 
 def test_what_is_durable_as_finished_is_finished(tmp_path: Path) -> None:
@@ -196,8 +200,12 @@ def test_what_is_durable_as_finished_is_finished(tmp_path: Path) -> None:
     more = StateRecord(dump()[0].key, ShareUpdate(0, 0, -1, -1, (batch,)))
     records = [dump()[0], more, *dump()[1:]]
     one = verdict(tmp_path, list(lines()), records)
-    assert one.wrong is not None
-    assert one.wrong.name in {"DURABLE_IS_FINISHED", "ONLY_AVAILABLE_IS_ACQUIRED", "ACQUIRED"}
+    assert one.divergences
+    assert one.divergences[0].name in {
+        "DURABLE_IS_FINISHED",
+        "ONLY_AVAILABLE_IS_ACQUIRED",
+        "ACQUIRED",
+    }
 
 
 def legal(folder: Path, seed: int, known: Settings, ms: float) -> ObservedVerdict | None:
@@ -219,7 +227,7 @@ def test_a_legal_broker_does_not_diverge(
     tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
 ) -> None:
     one = legal(tmp_path_factory.mktemp("log"), seed, known, 4000)
-    assert one is None or one.outcome is not Outcome.DIVERGES, one
+    assert one is None or one.verdict is not Verdict.DIVERGES, one
 
 
 @pytest.mark.slow
@@ -229,4 +237,4 @@ def test_a_legal_broker_does_not_diverge_for_long(
     tmp_path_factory: pytest.TempPathFactory, seed: int, known: Settings
 ) -> None:
     one = legal(tmp_path_factory.mktemp("log"), seed, known, 15_000)
-    assert one is None or one.outcome is not Outcome.DIVERGES, one
+    assert one is None or one.verdict is not Verdict.DIVERGES, one

@@ -1,0 +1,237 @@
+"""The whole check of share-partitions whose rows are sorted: of files, addresses, tables, streams.
+
+A long share-partition is checked piece by piece: each begins where the kernel stood after the last.
+The kernel hands out its whole state after a piece. The engines take the piece from the state before
+it and must end in the state after it; so by induction they answer as over the whole.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+import attrs
+import pyarrow as pa
+
+from impl.kernel import KernelResult
+from replay.check import operations_in, through_kernel, unchecked, verdict_on, with_engines
+from replay.facts import CheckedPartition, InputFacts
+from replay.lag_file import Lag, LagFile, lag_table
+from replay.load import CheckTask, apart, read_sorted
+from replay.onward import check_onward, goes_on
+from replay.pieces import (
+    PartitionRows,
+    UnreadError,
+    begun,
+    joined,
+    partitions,
+    with_last,
+    without_bad_rows,
+)
+from replay.plan import Plan, is_sampled
+from replay.segments import Segment, ended, segments_of
+from replay.sequence import gaps_in
+from replay.state_file import Carried
+from replay.verdict import NOT_SAMPLED, PartitionVerdict, Problem, Verdict, not_checked
+
+
+@attrs.frozen
+class _Piece:
+    """What came of a piece; ``left`` is where the next goes on, ``segments`` are those so far."""
+
+    verdict: PartitionVerdict
+    left: Carried | None = None
+    segments: tuple[Segment, ...] = ()
+
+
+def check_task(task: CheckTask, plan: Plan) -> Iterator[CheckedPartition]:
+    """Check the share-partitions of a task, and write the lag after each event if it is wanted."""
+    lag_file = LagFile(plan.lag_folder, task.number, plan.labels)
+    for each in _check_task(task, plan):
+        if isinstance(each, CheckedPartition):
+            yield each
+        else:
+            lag_file.write(each)
+    lag_file.close()
+
+
+def _check_task(task: CheckTask, plan: Plan) -> Iterator[CheckedPartition | pa.Table]:
+    """Yield what ``check_sorted`` does; what cannot be read is unreadable, and nothing else."""
+    done: set[str] = set()
+    problem: Problem | None = None
+    try:
+        for tables in read_sorted(task, plan.piece_events):
+            for each in check_sorted(tables, plan, task.facts, lag=bool(plan.lag_folder)):
+                if isinstance(each, CheckedPartition):
+                    done.add(each.verdict.partition)
+                yield each
+    except UnreadError as error:
+        problem = error.problem
+    for alone in apart(task, done):
+        yield from _check_task(alone, plan)
+    if problem and len(task.events) == 1:
+        ((name, events),) = task.events.items()
+        yield CheckedPartition(not_checked(name, events, "", problem))
+
+
+def check_sorted(
+    tables: Iterable[pa.Table],
+    plan: Plan,
+    facts: InputFacts | None = None,
+    *,
+    lag: bool = False,
+) -> Iterator[CheckedPartition | pa.Table]:
+    """Check share-partitions that come one after another, each in order.
+
+    The tables have the columns of a trace and where each row was read. With ``lag`` the lag after
+    each event is yielded too, in tables, before the share-partition. Without the kernel nobody can
+    say where a piece ends: then there is one.
+    """
+    facts = facts or InputFacts()
+    most = plan.piece_events if "impl" in plan.against else sys.maxsize
+    for name, pieces in partitions(tables, most):
+        if name in facts.unusable:
+            continue
+        if is_sampled(name, plan.sample):
+            yield from _check_one(name, pieces, plan, facts, Lag(lag))
+        else:
+            events = sum(piece.events for piece in pieces)
+            yield CheckedPartition(not_checked(name, events, NOT_SAMPLED, facts.bad.get(name)))
+
+
+def _check_one(
+    name: str, pieces: Iterator[PartitionRows], plan: Plan, facts: InputFacts, lag: Lag
+) -> Iterator[CheckedPartition | pa.Table]:
+    """Check a share-partition up to the first piece that does not conform, and read the rest."""
+    read: list[int] = []
+    gaps: list[int] = []
+
+    def counted() -> Iterator[PartitionRows]:
+        for piece in pieces:
+            read.append(piece.events)
+            gaps.append(gaps_in(piece.table))
+            yield piece
+
+    rows = counted()
+    verdicts: list[PartitionVerdict] = []
+    segments: tuple[Segment, ...] = ()
+    left = facts.carried.get(name)
+    for piece in _check_pieces(rows, plan, facts, lag, left):
+        yield from lag.taken()
+        verdicts.append(piece.verdict)
+        segments = piece.segments
+        left = piece.left
+    behind = [unread for piece in rows if (unread := without_bad_rows(piece).problem)]
+    events = max(sum(read), facts.events.get(name, 0)) - sum(gaps)
+    bad = facts.bad.get(name) or verdicts[-1].problem or next(iter(behind), None)
+    verdict = merged(verdicts, events, bad)
+    kept = left if plan.state_folder else None
+    yield CheckedPartition(verdict, kept, tuple(ended(segments)))
+
+
+def _check_pieces(
+    pieces: Iterable[PartitionRows],
+    plan: Plan,
+    facts: InputFacts,
+    lag: Lag,
+    left: Carried | None,
+) -> Iterator[_Piece]:
+    """Yield what came of each piece up to the first that does not conform.
+
+    A piece that ends where no leader is known is joined with the next: the state then is not whole.
+    """
+    held, is_first = None, True
+    segments: list[Segment] = []
+    operations: frozenset[str] = frozenset()
+    for piece, is_last in with_last(pieces):
+        held = joined(held, piece) if held else piece
+        rows = begun(held, left, facts.unfinished)
+        if verdict := unchecked(rows):
+            yield _Piece(verdict, None, tuple(segments))
+            return
+        every, kernel = facts.large.get(rows.partition), None
+        if "impl" in plan.against:
+            is_kept = bool(plan.state_folder) or not is_last
+            states = every or (rows.table.num_rows if is_kept else None)
+            rows, kernel = through_kernel(rows, plan, states)
+            if not (is_last or _stopped(rows, kernel) or _is_led(kernel)):
+                continue
+        onward = is_first and is_last and goes_on(plan, rows.events)
+        if every and kernel and not (kernel.divergence and onward):
+            if lag.wanted:
+                lag.add(lag_table(rows.partition, rows.table, kernel))
+            verdict = verdict_on(rows, rows.table.num_rows, None)
+            segments += segments_of(rows, kernel, facts.folder, segments)
+        else:
+            verdict = _check_piece(rows, kernel, plan, lag, onward=onward)
+        verdict = _after(verdict, operations)
+        operations |= operations_in(rows.table)
+        left = _left_by(rows, kernel, verdict, facts.unfinished) if kernel else None
+        yield _Piece(verdict, left, tuple(segments))
+        if left is None or verdict.verdict is not Verdict.CONFORMS:
+            return
+        held, is_first = None, False
+
+
+def _check_piece(
+    rows: PartitionRows, kernel: KernelResult | None, plan: Plan, lag: Lag, *, onward: bool
+) -> PartitionVerdict:
+    """Take the engines through a piece; behind divergences, too, if it goes ``onward``."""
+    if onward:
+        return check_onward(rows, kernel, plan, lag)
+    after = None
+    if kernel and not _stopped(rows, kernel) and _is_led(kernel):
+        after = kernel.states[-1][1]
+    return with_engines(rows, plan, lag, kernel, after)
+
+
+def _stopped(rows: PartitionRows, kernel: KernelResult) -> bool:
+    return bool(kernel.divergence or kernel.unreadable or rows.problem)
+
+
+def _is_led(kernel: KernelResult) -> bool:
+    """Return whether the kernel ended in a state that is known, and whole, as a leader is known."""
+    return bool(kernel.states and kernel.states[-1][1].state.ready)
+
+
+def _after(verdict: PartitionVerdict, operations: frozenset[str]) -> PartitionVerdict:
+    """Return a verdict whose divergence comes after these operations, too."""
+    divergence = verdict.divergence
+    if divergence is None:
+        return verdict
+    earlier = tuple(sorted(operations.union(divergence.operations_before)))
+    return attrs.evolve(verdict, divergence=attrs.evolve(divergence, operations_before=earlier))
+
+
+def _left_by(
+    rows: PartitionRows,
+    kernel: KernelResult,
+    verdict: PartitionVerdict,
+    unfinished: frozenset[str],
+) -> Carried | None:
+    """Return where the kernel left a share-partition; None if nothing goes on there."""
+    if _stopped(rows, kernel) or not kernel.states:
+        return None
+    last = rows.table.num_rows - 1
+    epoch, instance = (rows.table.column(n)[last].as_py() for n in ("leader_epoch", "instance"))
+    state, is_open = kernel.states[-1][1], rows.place(last)[0] in unfinished
+    return Carried(rows.partition, state, verdict.log, epoch, instance, is_open)
+
+
+def merged(
+    verdicts: Sequence[PartitionVerdict], events: int, bad: Problem | None = None
+) -> PartitionVerdict:
+    """Return the verdict on a share-partition with so many events from those on its pieces.
+
+    ``bad`` is a line of it that could not be read, in whatever piece.
+    """
+    last = verdicts[-1]
+    is_unread = bad and last.verdict in {Verdict.CONFORMS, Verdict.UNKNOWN}
+    return attrs.evolve(
+        last,
+        verdict=Verdict.UNREADABLE if is_unread else last.verdict,
+        problem=bad or last.problem,
+        events=events,
+        checked=sum(each.checked for each in verdicts),
+        gaps=sum(each.gaps for each in verdicts),
+        lost=sum(each.lost for each in verdicts),
+        latest_ms=max((v.latest_ms for v in verdicts if v.latest_ms is not None), default=None),
+    )
