@@ -1,25 +1,28 @@
 """The specification as a broker in process, whose clock is virtual and whose choices are random.
 
 Whatever the rules leave open it does in some way, and late where it may be late, so that a judge
-that objects is wrong. With a fault from ``tests.doubles.broker_faults`` it is a wrong broker.
+that objects is wrong. With a behaviour of the catalogue its share-partitions take faulty steps, and
+with a ``WireFault`` it does another thing wrong.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from random import Random
+from typing import Any
 
 import attrs
 from immutables import Map
 
 from conformance.target import TargetError
 from conformance.wire.target import Described, Exchange, Place, WireCapabilities, WireHello
+from judge.view import durable, snapshot
 from model.config import SharePartitionConfig
 from model.errors import ErrorCode, IllegalChoiceError
 from model.operations import AdvanceLogStart, Produce
 from model.outcome import Choice
 from model.profile import profile_named
-from model.ranges import OffsetRange
+from model.ranges import OffsetRange, offsets
 from model.share_messages import (
     Conduct,
     PartitionConduct,
@@ -29,26 +32,27 @@ from model.share_messages import (
     TopicPartition,
 )
 from model.states import AcquireMode
+from spec import share_broker, share_request
 from spec.coordinator import Durable
 from spec.lag import durable_lag, lag
 from spec.log import Log, readable_end
 from spec.partition import SharePartition
-from spec.ranges import offsets
-from spec.share_broker import Handled, ShareBroker, advance, append, apply_to, disconnect, lead
+from spec.share_broker import Handled, ShareBroker
 from spec.share_request import handle, readable
 from spec.share_session import ShareSession
-from spec.view import durable, snapshot
 from spec.window import replace
 from tests.doubles.broker_faults import (
+    BrokerFault,
     WireFault,
     faulty_conduct,
-    faulty_config,
     faulty_description,
     faulty_log,
     faulty_profile,
     faulty_request,
     faulty_response,
+    spec_of,
 )
+from tools.promises.behaviour import HONEST
 
 CAPABILITIES = WireCapabilities(
     fetch_versions=(1, 2),
@@ -81,7 +85,7 @@ class SpecBroker:
 
     def __init__(
         self,
-        fault: WireFault = WireFault.NONE,
+        fault: BrokerFault = HONEST,
         profile: str = "kip",
         seed: int = 0,
         can: WireCapabilities = CAPABILITIES,
@@ -89,27 +93,28 @@ class SpecBroker:
         """Do this one thing wrong, and say that this can be done."""
         self._can = can
         self._fault, self._profile, self._seed = fault, profile, seed
+        modules = spec_of(fault)
+        self._share_broker = modules[share_broker.__name__]
+        self._share_request = modules[share_request.__name__]
         self._clock = 0.0
         self._open = False
 
     def hello(self) -> WireHello:
         """Return who this is."""
-        return WireHello(f"specification: {self._fault}", "1", self._profile, self._can)
+        return WireHello(f"specification: {self._fault.name}", "1", self._profile, self._can)
 
     def open(self, config: SharePartitionConfig, partitions: int) -> Place:
         """Begin anew: every place has the same names, and the same choices are made in it."""
         self._random = Random(f"{self._seed}:{config}:{partitions}")  # noqa: S311 - no secret
-        config = faulty_config(self._fault, config)
-        self._lock_ms = config.record_lock_duration_ms
         profile = faulty_profile(self._fault, profile_named(self._profile))
         broker = ShareBroker(profile, topics=Map({_TOPIC: partitions}))
         for at in (TopicPartition(_TOPIC, p) for p in range(partitions)):
-            broker = lead(broker, (_GROUP, at), config, Log(0, 0), Durable())
+            broker = share_broker.lead(broker, (_GROUP, at), config, Log(0, 0), Durable())
         if self._one_in(2):
             staying = {(_GROUP, "-"): ShareSession(1, "-")}
             broker = attrs.evolve(broker, sessions=Map(staying))
         self._tells_durable = self._one_in(2)
-        self._broker = attrs.evolve(broker, now=int(self._clock))
+        self._broker: ShareBroker = attrs.evolve(broker, now=int(self._clock))
         self._logs: dict[TopicPartition, list[OffsetRange]] = {}
         self._aborted: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
         self._transactions: dict[TopicPartition, tuple[OffsetRange, ...]] = {}
@@ -172,7 +177,9 @@ class SpecBroker:
     def _append(self, at: TopicPartition, ranges: tuple[OffsetRange, ...], end: int) -> None:
         known = faulty_log(self._fault, self._produced[at], ranges)
         self._produced[at] += len(ranges)
-        self._broker = append(self._broker, at, Produce(known, end, self._stable(at)))
+        self._broker = self._share_broker.append(
+            self._broker, at, Produce(known, end, self._stable(at))
+        )
         self._logs.setdefault(at, []).extend(known)
 
     def _stable(self, at: TopicPartition) -> int | None:
@@ -281,8 +288,14 @@ class SpecBroker:
         for conduct in (self._conduct(broker, request), plain):
             with suppress(IllegalChoiceError):
                 chosen = faulty_conduct(self._fault, broker, conduct)
-                return handle(broker, request, broker.now, chosen, connection)
-        return handle(broker, request, broker.now, idle, connection)
+                asked = broker, request, broker.now, chosen, connection
+                handled = handle(*asked)
+                return handled if self._share_request is share_request else self._served(*asked)
+        return self._served(broker, request, broker.now, idle, connection)
+
+    def _served(self, *asked: Any) -> Handled:  # noqa: ANN401 - as of ``handle``
+        handled: Handled = self._share_request.handle(*asked)
+        return handled
 
     def _kept_back(self, at: TopicPartition) -> tuple[OffsetRange, ...]:
         aborted = self._aborted.get(at, ())
@@ -339,25 +352,26 @@ class SpecBroker:
             }
             there = attrs.evolve(there, window=replace(there.window, timed))  # noqa: PLW2901
             broker = attrs.evolve(broker, partitions=broker.partitions.set(key, there))
-        self._broker = advance(broker, now)
+        self._broker = self._share_broker.advance(broker, now)
 
     def _note_locks(self) -> None:
         for key, there in self._broker.partitions.items():
             for offset in there.window.held:
                 deadline = there.window.records[offset].deadline
-                if deadline == self._broker.now + self._lock_ms:
+                if deadline == self._broker.now + there.config.record_lock_duration_ms:
                     self._due[key[1], offset] = deadline
 
     def _notice(self, request: ShareRequest) -> None:
         """Notice, or not yet, that connections are gone and that logs lost records."""
         for connection, time in list(self._gone.items()):
             if self._clock >= time:
-                self._broker = disconnect(self._broker, connection, self._broker.now).broker
+                gone = self._share_broker.disconnect(self._broker, connection, self._broker.now)
+                self._broker = gone.broker
                 del self._gone[connection]
         for key, there in self._broker.partitions.items():
             if _is_behind(there) and (_is_patient(request) or self._one_in(2)):
                 operation = AdvanceLogStart(there.log.start_offset)
-                self._broker, _ = apply_to(self._broker, key, operation)
+                self._broker, _ = self._share_broker.apply_to(self._broker, key, operation)
 
     def _one_in(self, number: int) -> bool:
         return self._random.randrange(number) == 0

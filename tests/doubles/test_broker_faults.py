@@ -8,45 +8,46 @@ import attrs
 import pytest
 
 from conformance.campaign import Limits, campaign
-from conformance.citations import CITATIONS
 from conformance.wire.kit import BROKERS
-from tests.doubles.broker_faults import WireFault
+from model.rules import VERDICT_RULES
+from tests.doubles.broker_faults import WireFault, fault_named
 from tests.doubles.spec_broker import CAPABILITIES, SpecBroker
 
 SMALL = attrs.evolve(CAPABILITIES, delivery_limits=(2,), lock_limits=(4,))
 PROMISES: list[dict[str, Any]] = tomllib.loads(
     (Path(__file__).parents[2] / "tools" / "promises" / "brokers.toml").read_text()
 )["promise"]
-RULES = {WireFault[name]: row["rules"] for row in PROMISES for name in row["faults"]}
+RULES = {name: row["rules"] for row in PROMISES for name in row["faults"]}
 """For each fault the rules that stand for the promise which it breaks."""
-MOST_STEPS = {WireFault.EPOCH_UNCHECKED_LATE: 35}
+MOST_STEPS = {WireFault.EPOCH_UNCHECKED_LATE.name: 35}
 """Faults that need more than ten steps: so many requests of a session."""
-ROOMY = {WireFault.LAG_IS_OFF_AT_TWO}
+ROOMY = {WireFault.LAG_IS_OFF_AT_TWO.name}
 """Faults that small windows seldom show: two complete records that stay in one."""
 
 
 def test_every_fault_breaks_one_promise() -> None:
     broken = [name for row in PROMISES for name in row["faults"]]
-    assert sorted(broken) == sorted(
-        fault.name for fault in WireFault if fault is not WireFault.NONE
-    )
+    assert len(set(broken)) == len(broken)
+    assert set(WireFault.__members__) < set(broken)
 
 
 def test_every_promise_has_a_sentence_and_rules_that_exist() -> None:
     for row in PROMISES:
         assert row["faults"], row["promise"]
-        assert set(row["rules"]) <= CITATIONS.keys(), row["promise"]
+        assert set(row["rules"]) <= VERDICT_RULES.keys(), row["promise"]
         assert row["sentence"].endswith("."), row["promise"]
         assert row["source"].startswith("KIP-"), row["promise"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", RULES, ids=lambda fault: fault.name)
-def test_a_fault_is_found_named_and_shrunk(fault: WireFault) -> None:
+@pytest.mark.parametrize("fault", RULES)
+def test_a_fault_is_found_named_and_shrunk(fault: str) -> None:
     names: set[str] = set()
     shortest = 99
     for seed in range(40):
-        broker = SpecBroker(fault, seed=seed, can=CAPABILITIES if fault in ROOMY else SMALL)
+        broker = SpecBroker(
+            fault_named(fault), seed=seed, can=CAPABILITIES if fault in ROOMY else SMALL
+        )
         found = campaign(broker, Limits(sequences=2, examples=1), BROKERS, seed).faults
         names |= {one.deviation.name for one in found}
         named = (len(f.sequence) for f in found if f.deviation.name in RULES[fault])

@@ -1,9 +1,11 @@
 """What faulty implementations have in common: small alterations of operations and states."""
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import attrs
 
+from model.config import SharePartitionConfig
 from model.operations import (
     Acknowledge,
     AcknowledgementBatch,
@@ -22,7 +24,7 @@ from spec.policies import chosen_offsets
 from spec.read import learn
 from spec.record import Record, is_held, is_lock_over
 from spec.window import replace
-from tools.promises.behaviour import Begins, Chooses, Ends, Reads
+from tools.promises.behaviour import Begins, Chooses, Ends, GoesBy, Reads
 
 Change = Callable[[int, Record], Record]
 Ranges = tuple[OffsetRange, ...]
@@ -86,6 +88,18 @@ def starting(start: Callable[[SharePartition], int]) -> Chooses:
         return attrs.evolve(choice, start_offset=to, expired=expired)
 
     return chooses
+
+
+def configured(**change: Callable[[int], object]) -> GoesBy:
+    """Return an alteration of settings, each by a function of its value."""
+
+    def goes_by(config: SharePartitionConfig) -> SharePartitionConfig:
+        values: dict[str, Any] = {
+            name: alter(getattr(config, name)) for name, alter in change.items()
+        }
+        return attrs.evolve(config, **values)
+
+    return goes_by
 
 
 def due_offsets(partition: SharePartition, ms: int) -> list[int]:

@@ -1,14 +1,14 @@
 """A faulty implementation: the specification with its guards off, altered in one respect."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import attrs
 
+from judge.view import durable, furthest, readable, snapshot
 from model.config import SharePartitionConfig
 from model.operations import AlterConfig, Initialize, Operation
 from model.outcome import Answer, Choice, Outcome
@@ -16,9 +16,8 @@ from model.profile import Profile
 from model.ranges import StateBatch
 from model.snapshot import DurableState, SharePartitionSnapshot
 from spec.lag import lag
-from spec.partition import SharePartition, Step, new_partition
+from spec.partition import SharePartition, Step, new_partition, require
 from spec.step import apply
-from spec.view import durable, furthest, readable, snapshot
 
 
 class Manner(StrEnum):
@@ -78,7 +77,25 @@ class Behaviour:
     follows: bool = True
     faces: tuple[Face, ...] = tuple(Face)
 
+    def step(
+        self,
+        partition: SharePartition,
+        operation: Operation,
+        choice: Choice,
+        answers: Sequence[Answer] = (),
+        seq: int = 0,
+    ) -> Step:
+        """Return the step of such an implementation for an operation as it is reported."""
+        done = self.does(partition, operation)
+        if isinstance(done, Initialize | AlterConfig):
+            done = attrs.evolve(done, config=self.goes_by(done.config))
+        before = self.begins(partition, operation)
+        chosen = self.chooses(before, operation, choice)
+        step: Step = _unguarded()[apply.__module__].apply(before, done, chosen, answers, seq)
+        return self.ends(partition, operation, step)
 
+
+_FREE = Choice()
 HONEST = Behaviour("does as specified", "", Manner.LAZY)
 """The control: nothing is altered."""
 
@@ -100,14 +117,7 @@ class FaultyEngine:
         self, operation: Operation, choice: Choice, answers: tuple[Answer, ...], seq: int
     ) -> Outcome:
         """Apply one operation in its faulty way and return the outcome."""
-        it = self._behaviour
-        done = it.does(self.partition, operation)
-        if isinstance(done, Initialize | AlterConfig):
-            done = attrs.evolve(done, config=it.goes_by(done.config))
-        before = it.begins(self.partition, operation)
-        with unguarded():
-            step = apply(before, done, it.chooses(before, operation, choice), answers, seq)
-        step = it.ends(self.partition, operation, step)
+        step = self._behaviour.step(self.partition, operation, choice, answers, seq)
         self.partition = step.partition
         return step.outcome
 
@@ -132,28 +142,51 @@ class FaultyEngine:
         return lag(self.partition)
 
 
-@contextmanager
-def unguarded() -> Iterator[None]:
-    """Let every choice pass in the specification, until the block ends."""
-    checks = _checks()
-    rules = [getattr(module, name) for module, name in checks]
-    for module, name in checks:
-        setattr(module, name, _nothing)
-    try:
-        yield
-    finally:
-        for (module, name), rule in zip(checks, rules, strict=True):
-            setattr(module, name, rule)
+def copied_spec(
+    instead: Mapping[Callable[..., object], Callable[..., object]],
+) -> Mapping[str, ModuleType]:
+    """Return the modules of ``spec`` with copies of their functions, but for those to replace.
+
+    The copies call each other and whatever is ``instead``; the specification itself stays as it is.
+    """
+    modules = {name: module for name, module in sys.modules.items() if name.startswith("spec.")}
+    copies = {name: ModuleType(name) for name in modules}
+
+    def copied(value: object) -> object:
+        if isinstance(value, ModuleType):
+            return copies.get(value.__name__, value)
+        if not isinstance(value, FunctionType) or value.__module__ not in copies:
+            return value
+        names = vars(copies[value.__module__])
+        copy = FunctionType(value.__code__, names, value.__name__, value.__defaults__)
+        copy.__kwdefaults__ = value.__kwdefaults__
+        return instead.get(value, copy)
+
+    for name, module in modules.items():
+        vars(copies[name]).update({key: copied(value) for key, value in vars(module).items()})
+    return copies
 
 
-_CHECKS = ("require", "_check_growth")
-"""Functions of the specification that only refuse."""
+def faulty_spec(behaviour: Behaviour) -> Mapping[str, ModuleType]:
+    """Return the modules of ``spec`` in which share-partitions take the steps of ``behaviour``."""
+
+    def step(
+        partition: SharePartition,
+        operation: Operation,
+        choice: Choice = _FREE,
+        answers: Sequence[Answer] = (),
+        seq: int = 0,
+    ) -> Step:
+        reported = behaviour.reads(partition, operation)
+        return behaviour.step(partition, reported, choice, answers, seq)
+
+    return copied_spec({apply: step})
 
 
 @cache
-def _checks() -> tuple[tuple[ModuleType, str], ...]:
-    modules = [module for name, module in sys.modules.items() if name.startswith("spec.")]
-    return tuple((module, name) for module in modules for name in _CHECKS if hasattr(module, name))
+def _unguarded() -> Mapping[str, ModuleType]:
+    """Return the modules of ``spec`` in which every choice passes."""
+    return copied_spec({require: _nothing})
 
 
 def _nothing(*_arguments: object) -> None:

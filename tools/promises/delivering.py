@@ -1,21 +1,35 @@
 """Faulty implementations of what is read and acquired, and of the window."""
 
+from collections.abc import Callable
+from typing import Any
+
 import attrs
 
-from model.config import SharePartitionConfig
-from model.operations import Acquire, AdvanceLogStart, ArchiveAborted, Operation, SkipAcquire
+from model.config import IsolationLevel
+from model.operations import (
+    Acknowledge,
+    Acquire,
+    AdvanceLogStart,
+    AdvanceTime,
+    ArchiveAborted,
+    MemberLeaves,
+    Operation,
+    SkipAcquire,
+)
 from model.outcome import Choice
 from model.ranges import OffsetRange
-from model.states import AcquireMode, RecordState
+from model.states import AcknowledgeType, AcquireMode, RecordState
+from spec.log import batch_at
 from spec.partition import SharePartition, Step
 from spec.record import UNDELIVERED, Record, is_held, is_terminal
-from spec.window import drop_below, first_unfinished
+from spec.window import drop_below, extend, first_unfinished, replace
 from tools.promises.altering import (
     Change,
     Ranges,
     after,
     asking_more,
     before,
+    configured,
     counted,
     ranges,
     reading,
@@ -24,7 +38,7 @@ from tools.promises.altering import (
     starting,
     taking,
 )
-from tools.promises.behaviour import Behaviour, GoesBy, Manner
+from tools.promises.behaviour import Behaviour, Manner
 
 LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Manner
 _MANY = 10**6
@@ -132,12 +146,27 @@ def _undone(_offset: int, record: Record) -> Record:
     return record
 
 
-def _limits_times(factor: int, more: int = 0) -> GoesBy:
-    def goes_by(config: SharePartitionConfig) -> SharePartitionConfig:
-        limit = config.partition_max_record_locks * factor + more
-        return attrs.evolve(config, partition_max_record_locks=limit)
+def _without_limit(fits: Callable[[Operation], bool]) -> dict[str, Any]:
+    """Return what ignores the delivery limit in some operations alone."""
 
-    return goes_by
+    def begins(partition: SharePartition, operation: Operation) -> SharePartition:
+        if not fits(operation):
+            return partition
+        endless = attrs.evolve(partition.config, delivery_count_limit=_MANY)
+        return attrs.evolve(partition, config=endless)
+
+    def ends(old: SharePartition, operation: Operation, step: Step) -> Step:
+        if not fits(operation):
+            return step
+        return attrs.evolve(step, partition=attrs.evolve(step.partition, config=old.config))
+
+    return {"begins": begins, "ends": ends}
+
+
+def _releases(operation: Operation) -> bool:
+    if isinstance(operation, Acknowledge):
+        return any(AcknowledgeType.RELEASE in batch.types for batch in operation.batches)
+    return isinstance(operation, MemberLeaves)
 
 
 def _past_one(partition: SharePartition) -> int:
@@ -163,8 +192,30 @@ def _emptied(_old: SharePartition, step: Step) -> Step:
     return attrs.evolve(step, partition=attrs.evolve(step.partition, window=window))
 
 
+def _past_held(_old: SharePartition, _operation: Operation, step: Step) -> Step:
+    window = step.partition.window
+    offset = first_unfinished(window, step.partition.log)
+    while offset in window.held:
+        offset += 1
+    window = drop_below(window, offset)
+    return attrs.evolve(step, partition=attrs.evolve(step.partition, window=window))
+
+
 def _still_in_flight(old: SharePartition, step: Step) -> Step:
     return attrs.evolve(step, partition=old)
+
+
+def _archiving_the_rest(_old: SharePartition, step: Step) -> Step:
+    """Archive what follows the last acquired record in its log batch and was never delivered."""
+    window, acquired = step.partition.window, step.outcome.acquired
+    batch = batch_at(step.partition.log, acquired[-1].last) if acquired else None
+    if batch is None:
+        return step
+    rest = range(acquired[-1].last + 1, batch[1] + 1)
+    lost = [o for o in rest if window.records.get(o, UNDELIVERED) == UNDELIVERED]
+    archived = dict.fromkeys(lost, attrs.evolve(UNDELIVERED, state=RecordState.ARCHIVED))
+    window = replace(extend(window, max(window.end_offset, batch[1] + 1)), archived)
+    return attrs.evolve(step, partition=attrs.evolve(step.partition, window=window))
 
 
 def _only_in_state(old: SharePartition, step: Step) -> Step:
@@ -202,6 +253,9 @@ DELIVERING = (
         follows=False),
     Behaviour("delivers records of aborted transactions", "committed records", GREEDY,
         ends=after(ArchiveAborted, _still_in_flight)),
+    Behaviour("reads what is not committed under read_committed", "committed records", GREEDY,
+        goes_by=configured(isolation_level=lambda _level: IsolationLevel.READ_UNCOMMITTED),
+        faces=()),
     Behaviour("archives every record with those of an aborted transaction", "committed records",
         LOSSY, ends=after(ArchiveAborted, records_changed(
             lambda _offset, record: Record(RecordState.ARCHIVED, record.delivery_count)
@@ -220,6 +274,8 @@ DELIVERING = (
         begins=before(Acquire, lambda _fetch: _revived(RecordState.ACKNOWLEDGED))),
     Behaviour("delivers archived records again", _FINAL, FORGETFUL,
         begins=before(Acquire, lambda _fetch: _revived(RecordState.ARCHIVED))),
+    Behaviour("archives what it read and did not deliver", _FINAL, LOSSY,
+        ends=after(Acquire, _archiving_the_rest)),
     Behaviour("delivers a released record before its write is answered",
         "no delivery during a write", GREEDY, begins=before(Acquire, lambda _fetch: _settled)),
     Behaviour("delivers an acknowledged record before its write is answered",
@@ -243,9 +299,19 @@ DELIVERING = (
     Behaviour("goes on with another log batch at the maximum", "maximum of records", GREEDY,
         does=asking_more(1, _OPTIMIZED)),
     Behaviour("ignores the limit of the window", "limit of the window", GREEDY,
-        goes_by=_limits_times(_MANY)),
+        goes_by=configured(partition_max_record_locks=lambda limit: limit * _MANY)),
     Behaviour("lets the window grow by an offset more", "limit of the window", GREEDY,
-        goes_by=_limits_times(1, 1)),
+        goes_by=configured(partition_max_record_locks=lambda limit: limit + 1)),
+    Behaviour("ignores the delivery limit", "delivery limit", GREEDY,
+        goes_by=configured(delivery_count_limit=lambda limit: limit * 1000)),
+    Behaviour("delivers once more than the limit", "delivery limit", GREEDY,
+        goes_by=configured(delivery_count_limit=lambda limit: limit + 1)),
+    Behaviour("delivers once less than the limit", "delivery limit", LOSSY,
+        goes_by=configured(delivery_count_limit=lambda limit: limit - 1)),
+    Behaviour("ignores the delivery limit of what is released", "delivery limit", GREEDY,
+        **_without_limit(_releases)),
+    Behaviour("ignores the delivery limit of what expires", "delivery limit", GREEDY,
+        **_without_limit(lambda operation: isinstance(operation, AdvanceTime))),
     Behaviour("never acquires anything", _DELIVERED, LAZY, chooses=taking(_nothing)),
     Behaviour("reads nothing in any fetch", _DELIVERED, LAZY,
         reads=reading_batches(lambda _read: ())),
@@ -265,6 +331,8 @@ DELIVERING = (
         chooses=starting(lambda partition: partition.window.end_offset)),
     Behaviour("moves the start offset past an unfinished record", "start offset", LOSSY,
         chooses=starting(_past_one)),
+    Behaviour("moves the start offset past a record that is held", "start offset", LOSSY,
+        ends=_past_held),
     Behaviour("moves the start offset before a write is answered", "start offset", LOSSY,
         chooses=starting(_past_pending)),
 )

@@ -17,11 +17,11 @@ from model.config import IsolationLevel, SharePartitionConfig
 from model.errors import ErrorCode
 from model.outcome import Answer, Choice, Outcome
 from model.profile import KIP, Profile
+from model.rules import rules_for
 from model.snapshot import DurableState
 from model.trace import TraceEvent
 from spec.log import readable_end
 from tools.promises.behaviour import Behaviour, FaultyEngine
-from tools.promises.promise import PROMISE
 
 _STEPS = 250
 _LOCK_MS = 10
@@ -149,7 +149,7 @@ def recorded(
 
 def rules_of(behaviour: Behaviour) -> frozenset[str]:
     """Return the names of the rules that stand for the promise that is broken."""
-    return frozenset(rule.name for rule in PROMISE[behaviour.promise].rules)
+    return frozenset(rules_for(behaviour.promise))
 
 
 def traced(

@@ -1,11 +1,9 @@
 """Faulty implementations of locks, acknowledgements, writes and the durable state."""
 
 from collections.abc import Callable
-from typing import Any
 
 import attrs
 
-from model.config import SharePartitionConfig
 from model.errors import ErrorCode
 from model.operations import (
     Acknowledge,
@@ -26,7 +24,7 @@ from model.states import AcknowledgeType, RecordState
 from spec.acknowledge import judge
 from spec.log import hole_end
 from spec.partition import SharePartition, Step
-from spec.record import Record, is_held, is_terminal
+from spec.record import Record, is_acquirable, is_held, is_terminal
 from spec.step import apply
 from spec.window import extend, replace
 from tools.promises.altering import (
@@ -36,6 +34,7 @@ from tools.promises.altering import (
     answering,
     before,
     changed_records,
+    configured,
     due_offsets,
     held_now,
     mapped,
@@ -45,7 +44,7 @@ from tools.promises.altering import (
     retyped,
     writing,
 )
-from tools.promises.behaviour import Behaviour, Ends, Face, GoesBy, Manner
+from tools.promises.behaviour import Behaviour, Ends, Face, Manner
 
 LOSSY, LAZY, GREEDY, FORGETFUL, LYING = Manner
 _MANY = 10**6
@@ -53,18 +52,6 @@ AVAILABLE, ARCHIVED = RecordState.AVAILABLE, RecordState.ARCHIVED
 ACKNOWLEDGED, ARCHIVING = RecordState.ACKNOWLEDGED, RecordState.ARCHIVING
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 GAP, RENEW = AcknowledgeType.GAP, AcknowledgeType.RENEW
-
-
-def _config(**change: Callable[[int], object]) -> GoesBy:
-    """Return an alteration of settings, each by a function of its value."""
-
-    def goes_by(config: SharePartitionConfig) -> SharePartitionConfig:
-        values: dict[str, Any] = {
-            name: alter(getattr(config, name)) for name, alter in change.items()
-        }
-        return attrs.evolve(config, **values)
-
-    return goes_by
 
 
 # Locks.
@@ -75,6 +62,10 @@ def _first_lock_alone(partition: SharePartition, operation: Operation, choice: C
         return choice
     due = due_offsets(partition, operation.ms)[:1]
     return Choice(expired=(Expiry(ranges(due)),) if due else ())
+
+
+def _no_lock(_partition: SharePartition, operation: Operation, choice: Choice) -> Choice:
+    return Choice(expired=()) if isinstance(operation, AdvanceTime) else choice
 
 
 def _renewed(deadline: Callable[[SharePartition, Record, Record], int]) -> Ends:
@@ -138,15 +129,42 @@ def _answer(status: ErrorCode, *, past: bool) -> Callable[..., Choice]:
 
 def _half(_old: SharePartition, operation: Operation, step: Step) -> Step:
     """Apply the first batch of a request although the request is refused."""
+    first = _first_of_refused(operation, step)
+    return attrs.evolve(step, partition=first.partition) if first else step
+
+
+def _half_written(_old: SharePartition, operation: Operation, step: Step) -> Step:
+    """Apply and write the first batch of a request that is refused, unless it renews."""
+    first = _first_of_refused(operation, step)
+    if first is None or not first.outcome.writes:
+        return step
+    outcome = attrs.evolve(step.outcome, writes=first.outcome.writes)
+    return attrs.evolve(first, outcome=outcome)
+
+
+def _first_of_refused(operation: Operation, step: Step) -> Step | None:
     refused = step.outcome.status is not ErrorCode.NONE and not step.outcome.writes
     if not isinstance(operation, Acknowledge) or not refused or not operation.batches[1:]:
-        return step
-    first = attrs.evolve(operation, batches=operation.batches[:1])
-    return attrs.evolve(step, partition=apply(step.partition, first).partition)
+        return None
+    return apply(step.partition, attrs.evolve(operation, batches=operation.batches[:1]))
 
 
 def _first_type(request: Acknowledge) -> tuple[AcknowledgementBatch, ...]:
     return tuple(attrs.evolve(batch, types=batch.types[:1]) for batch in request.batches)
+
+
+def _cumulative(_old: SharePartition, operation: Operation, step: Step) -> Step:
+    """Acknowledge what is available below the last record that a request accepts."""
+    answered = step.outcome.status in (ErrorCode.NONE, ErrorCode.PENDING)
+    if not isinstance(operation, Acknowledge) or not answered:
+        return step
+    last = max((b.last for b in operation.batches if ACCEPT in b.types), default=-1)
+    passed = {
+        offset: attrs.evolve(record, state=ACKNOWLEDGED)
+        for offset, record in step.partition.window.records.items()
+        if offset < last and is_acquirable(record)
+    }
+    return replaced(step, passed)
 
 
 # Leaving.
@@ -229,7 +247,14 @@ def _complete(change: Callable[[SharePartition, Write], int]) -> Callable[..., W
 
 
 def _to_the_end(_old: SharePartition, _operation: Operation, step: Step) -> Step:
-    start = step.partition.window.end_offset
+    return _starting_at(step.partition.window.end_offset, step)
+
+
+def _as_moved(_old: SharePartition, _operation: Operation, step: Step) -> Step:
+    return _starting_at(step.partition.window.start_offset, step)
+
+
+def _starting_at(start: int, step: Step) -> Step:
     writes = tuple(attrs.evolve(write, start_offset=start) for write in step.outcome.writes)
     return attrs.evolve(step, outcome=attrs.evolve(step.outcome, writes=writes))
 
@@ -340,11 +365,12 @@ _TRACE = (Face.TRACE,)
 # fmt: off
 KEEPING = (
     Behaviour("never lets a lock expire", _LOCK, LAZY,
-        goes_by=_config(record_lock_duration_ms=lambda ms: ms * _MANY)),
+        goes_by=configured(record_lock_duration_ms=lambda ms: ms * _MANY)),
     Behaviour("lets a lock expire after half its duration", _LOCK, FORGETFUL,
-        goes_by=_config(record_lock_duration_ms=lambda ms: ms // 2)),
+        goes_by=configured(record_lock_duration_ms=lambda ms: ms // 2)),
     Behaviour("lets a lock last a millisecond longer", _LOCK, LAZY,
-        goes_by=_config(record_lock_duration_ms=lambda ms: ms + 1)),
+        goes_by=configured(record_lock_duration_ms=lambda ms: ms + 1)),
+    Behaviour("keeps every lock that is due", _LOCK, LAZY, chooses=_no_lock),
     Behaviour("lets only the first of the due locks expire", _LOCK, LAZY,
         chooses=_first_lock_alone),
     Behaviour("does not extend a lock that is renewed", _RENEWAL, FORGETFUL,
@@ -358,13 +384,7 @@ KEEPING = (
     Behaviour("counts a renewal as a delivery", _RENEWAL, LYING,
         ends=after(Acknowledge, _recounted_renewals)),
     Behaviour("renews where renewals are switched off", _RENEWAL, GREEDY,
-        goes_by=_config(renew_acknowledge_enable=lambda _enabled: True)),
-    Behaviour("ignores the delivery limit", _LIMIT, GREEDY,
-        goes_by=_config(delivery_count_limit=lambda limit: limit * 1000)),
-    Behaviour("delivers once more than the limit", _LIMIT, GREEDY,
-        goes_by=_config(delivery_count_limit=lambda limit: limit + 1)),
-    Behaviour("delivers once less than the limit", _LIMIT, LOSSY,
-        goes_by=_config(delivery_count_limit=lambda limit: limit - 1)),
+        goes_by=configured(renew_acknowledge_enable=lambda _enabled: True)),
     Behaviour("lets anybody acknowledge what is held", _OWNER, GREEDY,
         begins=before(Acknowledge, _owned(is_held))),
     Behaviour("lets a member acknowledge what is available", _OWNER, GREEDY,
@@ -377,6 +397,8 @@ KEEPING = (
         chooses=_answer(ErrorCode.NONE, past=True)),
     Behaviour("applies the first batch of a refused request", "all or none", GREEDY,
         ends=_half),
+    Behaviour("applies and writes the first batch of a refused request", _WRITTEN, GREEDY,
+        ends=_half_written),
     Behaviour("releases what is accepted", _TYPES, FORGETFUL, does=retyped(ACCEPT, RELEASE)),
     Behaviour("acknowledges what is released", _TYPES, LOSSY, does=retyped(RELEASE, ACCEPT)),
     Behaviour("archives what is released", _TYPES, LOSSY, does=retyped(RELEASE, GAP)),
@@ -384,6 +406,8 @@ KEEPING = (
     Behaviour("acknowledges what is rejected", _TYPES, LYING, does=retyped(REJECT, ACCEPT)),
     Behaviour("delivers gaps again", _TYPES, FORGETFUL, does=retyped(GAP, RELEASE)),
     Behaviour("acknowledges gaps", _TYPES, LYING, does=retyped(GAP, ACCEPT)),
+    Behaviour("acknowledges what is available before what is accepted", _TYPES, LOSSY,
+        ends=_cumulative, faces=()),
     Behaviour("takes the first type of a batch for all its records", _TYPES, LOSSY,
         does=acknowledging(_first_type)),
     Behaviour("keeps the records of a member that leaves", _LEAVING, LAZY, does=_of_nobody),
@@ -393,6 +417,8 @@ KEEPING = (
         ends=after(MemberLeaves, _released(_archived))),
     Behaviour("gives the attempt back when a member leaves", "delivery count", FORGETFUL,
         ends=after(MemberLeaves, _released(_less))),
+    Behaviour("gives the attempt back when a record is released", "delivery count", FORGETFUL,
+        ends=after(Acknowledge, _released(_less))),
     Behaviour("gives the attempt back when a lock expires", "delivery count", FORGETFUL,
         ends=after(AdvanceTime, _released(_less))),
     Behaviour("archives what expires", _LIMIT, LOSSY,
@@ -408,6 +434,8 @@ KEEPING = (
             completed=tuple(Completion(c.seq, ErrorCode.NONE) for c in out.completed))))),
     Behaviour("writes the end of the window as its start offset", _WRITTEN, LOSSY,
         ends=_to_the_end),
+    Behaviour("writes the start offset to which its write moves it", _COUNT, LOSSY,
+        ends=_as_moved),
     Behaviour("writes a start offset past the log with each fetch", _WRITTEN, LOSSY,
         ends=after(Acquire, _besides(lambda p: Write(_MANY, p.log.end_offset + 100, 0)))),
     Behaviour("writes what it delivers as acknowledged", _WRITTEN, LOSSY,
@@ -457,7 +485,7 @@ KEEPING = (
     Behaviour("alters offsets while records are held", _RESET, GREEDY,
         begins=_let_go, faces=_TRACE),
     Behaviour("skips the dead-letter queue", _LETTERS, LOSSY,
-        goes_by=_config(dead_letter_queue=lambda _queue: False)),
+        goes_by=configured(dead_letter_queue=lambda _queue: False)),
     Behaviour("delivers again what the dead-letter queue took", _LETTERS, FORGETFUL,
         ends=after(FinishDeadLetter, _revived)),
 )

@@ -2,11 +2,17 @@
 
 import pytest
 
+import spec.acquire
 from conformance.campaign import Limits, campaign
 from conformance.cores.kit import CORES
 from judge.engine import engines_for
 from judge.follower import follow
+from model.errors import IllegalChoiceError
+from model.operations import AdvanceLogStart
+from model.outcome import Answer, Choice
 from model.profile import KAFKA, KIP, Profile
+from spec.partition import new_partition, require
+from spec.step import apply
 from tools.promises.behaviour import HONEST, Behaviour, Face
 from tools.promises.catalogue import BEHAVIOURS
 from tools.promises.faces import core, recorded, searched, traced
@@ -34,6 +40,23 @@ def of(face: Face, *, quick: bool) -> list[Behaviour]:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_right_implementation_conforms(seed: int, profile: Profile) -> None:
     assert follow(recorded(HONEST, seed, profile), engines_for(("spec",), profile), 1) is None
+
+
+def test_the_specification_keeps_its_guards_while_a_faulty_implementation_works() -> None:
+    guarded: list[bool] = []
+
+    class Watching(tuple[Answer, ...]):
+        __slots__ = ()
+
+        def __bool__(self) -> bool:
+            guarded.append(vars(spec.acquire)["require"] is require)
+            return False
+
+    given = new_partition(KIP), AdvanceLogStart(4), Choice(), Watching()
+    assert HONEST.step(*given).partition.log.start_offset == 4
+    with pytest.raises(IllegalChoiceError, match="came first"):
+        apply(*given)
+    assert guarded == [True]
 
 
 def test_a_right_core_conforms() -> None:

@@ -1,6 +1,6 @@
 from model.guards import Difference, Guard
+from model.rules import RULES, RuleKind, rules_for
 from tools.promises.catalogue import BEHAVIOURS
-from tools.promises.promise import PROMISE, PROMISES
 
 STAND_FOR_NONE = {
     "ANSWER_COMES": "a bound on what a recording awaits, for which those here are too short",
@@ -14,11 +14,10 @@ STAND_FOR_NONE = {
 
 
 def test_every_rule_stands_for_a_promise() -> None:
-    named = {rule.name for promise in PROMISES for rule in promise.rules}
+    named = {rule for promise in RULES[RuleKind.PROMISE] for rule in rules_for(promise)}
     assert {rule.name for rule in (*Guard, *Difference)} - named == STAND_FOR_NONE.keys()
 
 
 def test_every_promise_is_covered() -> None:
-    assert {behaviour.promise for behaviour in BEHAVIOURS} == PROMISE.keys()
-    assert len(PROMISE) == len(PROMISES)
+    assert {behaviour.promise for behaviour in BEHAVIOURS} == RULES[RuleKind.PROMISE].keys()
     assert len({behaviour.name for behaviour in BEHAVIOURS}) == len(BEHAVIOURS) > 90
